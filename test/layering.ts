@@ -1,0 +1,194 @@
+import ts from 'typescript';
+import { importsOf, lineOf, walk, type Import, type Source } from './sources.ts';
+
+/**
+ * The architecture. Folders of src/, lowest first: a file imports its own folder and the rows above its own,
+ * never a row below. Folders that share a row do not know each other.
+ *
+ * A door is a file directly in src/, or the `index.ts` of a folder named here: it only gathers what a subpath
+ * exports, so it may import anything and nothing may import it.
+ */
+export const layers: readonly (readonly string[])[] = [
+  ['base'],
+  ['tool'],
+  ['call'],
+  ['policy'],
+  ['ledger'],
+  ['runtime'],
+  ['replay'],
+  ['store/memory', 'store/sqlite', 'store/postgres'],
+  ['http', 'adapters', 'react', 'testing', 'mcp'],
+  ['cli'],
+];
+
+/** Folders that compute and touch nothing: of Node they may use digests and inspection only. */
+const pure = new Set(['base', 'tool', 'call', 'policy', 'ledger']);
+const pureMayUse = new Set(['node:crypto', 'node:util']);
+
+/** The one folder that may read the global `process`. */
+const readsProcess = new Set(['cli']);
+
+const bannedComments: readonly [RegExp, string][] = [
+  [/@ts-(nocheck|ignore)\b/, 'silences the compiler; `@ts-expect-error` belongs in a type test'],
+  [/\b(?:oxlint|eslint)-disable(?:-next-line|-line)?\s*(?:\*\/|--|$)/m, 'switches every lint rule off'],
+  [
+    /\b(?:oxlint|eslint)-disable.*\b(?:no-cycle|no-self-import|no-restricted-(?:imports|globals|properties|paths)|no-process-env)\b/,
+    'switches off a rule that keeps this architecture',
+  ],
+];
+
+/** Every breach of the architecture in the given files, as sentences; empty when it holds. */
+export function breaches(sources: readonly Source[]): string[] {
+  const imports = sources.flatMap(importsOf);
+  return [
+    ...sources.flatMap(homeless),
+    ...imports.flatMap(wrongDirection),
+    ...cycles(sources, imports),
+    ...imports.flatMap(impure),
+    ...sources.flatMap(processReads),
+    ...sources.flatMap(moduleState),
+    ...sources.flatMap(silencers),
+  ];
+}
+
+const listing = (): string => layers.map((row) => row.join(' | ')).join(' < ');
+
+function folderOf(path: string): string | undefined {
+  const parts = path.split('/').slice(1, -1);
+  const [first, second] = parts;
+  return first === 'store' && second !== undefined ? `store/${second}` : first;
+}
+
+const rowOf = (folder: string): number => layers.findIndex((row) => row.includes(folder));
+
+const isDoor = (path: string): boolean =>
+  /^src\/(?:[^/]+|[^/]+\/index|store\/[^/]+\/index)\.tsx?$/.test(path);
+
+function homeless({ path }: Source): string[] {
+  const folder = folderOf(path);
+  if (isDoor(path) || folder === undefined) return [];
+  if (/\/index\.tsx?$/.test(path))
+    return [`${path}: an index.ts stands only at a door. Import the files of this folder instead.`];
+  if (rowOf(folder) !== -1) return [];
+  return [`${path}: the folder "${folder}" has no place in the order. Known, lowest first: ${listing()}.`];
+}
+
+function wrongDirection({ from, to, isFile, line }: Import): string[] {
+  if (/^quittance(\/|$)/.test(to))
+    return [
+      `${from}:${line} imports the package by its own name. Import the file that declares what you need.`,
+    ];
+  if (!isFile) return [];
+  if (!to.startsWith('src/'))
+    return [`${from}:${line} imports ${to}, outside src/. What is published imports src/ and packages only.`];
+  if (!/\.(tsx?|json)$/.test(to)) return [`${from}:${line} imports ${to} without its file extension (.ts).`];
+  if (isDoor(from)) return [];
+  if (isDoor(to))
+    return [`${from}:${line} imports the door ${to}. Import the file that declares what you need.`];
+  const [mine, theirs] = [folderOf(from), folderOf(to)];
+  if (mine === undefined || theirs === undefined || mine === theirs) return [];
+  const [myRow, theirRow] = [rowOf(mine), rowOf(theirs)];
+  if (myRow === -1 || theirRow === -1) return []; // said by homeless
+  if (theirRow < myRow) return [];
+  return [
+    theirRow === myRow
+      ? `${from}:${line} imports ${to}: "${mine}" and "${theirs}" stand side by side and do not know each other. ` +
+        `What both need goes into a lower folder.`
+      : `${from}:${line} imports ${to}: "${mine}" is below "${theirs}" and may not know it. ` +
+        `Declare a port in "${mine}", or move the file. Order: ${listing()}.`,
+  ];
+}
+
+function cycles(sources: readonly Source[], imports: readonly Import[]): string[] {
+  const targets = new Map<string, string[]>(sources.map(({ path }) => [path, []]));
+  for (const { from, to } of imports) if (targets.has(to)) targets.get(from)?.push(to);
+
+  const found: string[] = [];
+  const done = new Set<string>();
+  const trail: string[] = [];
+  const visit = (path: string): void => {
+    const seenAt = trail.indexOf(path);
+    if (seenAt !== -1) {
+      const loop = [...trail.slice(seenAt), path];
+      found.push(`Import cycle: ${loop.join(' -> ')}. Two files that need each other share a third.`);
+      return;
+    }
+    if (done.has(path)) return;
+    trail.push(path);
+    for (const next of targets.get(path) ?? []) visit(next);
+    trail.pop();
+    done.add(path);
+  };
+  for (const path of targets.keys()) visit(path);
+  return found;
+}
+
+function impure({ from, to, line }: Import): string[] {
+  const folder = folderOf(from);
+  if (folder === undefined || !pure.has(folder) || !to.startsWith('node:') || pureMayUse.has(to)) return [];
+  return [
+    `${from}:${line} imports ${to}: "${folder}" is pure and may use only ${[...pureMayUse].join(', ')} of Node. ` +
+      `Take what you need through a port.`,
+  ];
+}
+
+function processReads(source: Source): string[] {
+  const folder = folderOf(source.path);
+  if (folder !== undefined && readsProcess.has(folder)) return [];
+  const found: string[] = [];
+  const say = (node: ts.Node, what: string): void => {
+    found.push(
+      `${source.path}:${lineOf(source, node)} ${what}. Only src/cli may; pass the value in instead.`,
+    );
+  };
+  walk(source.tree, (node) => {
+    if (ts.isIdentifier(node) && node.text === 'process' && isGlobalRead(node))
+      say(node, 'reads the global `process`');
+  });
+  for (const { to, line } of importsOf(source))
+    if (to === 'node:process' || to === 'process')
+      found.push(`${source.path}:${line} imports ${to}. Only src/cli may; pass the value in instead.`);
+  return found;
+}
+
+/** True for `process.env`, `globalThis.process` and `typeof process`; false where `process` only names a member. */
+function isGlobalRead(node: ts.Identifier): boolean {
+  const { parent } = node;
+  if (ts.isPropertyAccessExpression(parent) && parent.name === node)
+    return ts.isIdentifier(parent.expression) && parent.expression.text === 'globalThis';
+  const namesAMember =
+    (ts.isPropertyAssignment(parent) ||
+      ts.isPropertySignature(parent) ||
+      ts.isPropertyDeclaration(parent) ||
+      ts.isMethodDeclaration(parent) ||
+      ts.isMethodSignature(parent) ||
+      ts.isNamedTupleMember(parent) ||
+      ts.isBindingElement(parent)) &&
+    (parent.name === node || (ts.isBindingElement(parent) && parent.propertyName === node));
+  return !namesAMember;
+}
+
+function moduleState(source: Source): string[] {
+  return source.tree.statements
+    .filter(ts.isVariableStatement)
+    .filter(
+      ({ declarationList }) =>
+        (declarationList.flags & ts.NodeFlags.BlockScoped) === ts.NodeFlags.Let ||
+        (declarationList.flags & ts.NodeFlags.BlockScoped) === 0,
+    )
+    .map(
+      (statement) =>
+        `${source.path}:${lineOf(source, statement)} declares module-level state: ` +
+        `\`${statement.declarationList.getText(source.tree).split('\n')[0]}\`. Hang it from the runtime.`,
+    );
+}
+
+function silencers({ path, text }: Source): string[] {
+  return text
+    .split('\n')
+    .flatMap((line, index) =>
+      bannedComments
+        .filter(([pattern]) => pattern.test(line))
+        .map(([, why]) => `${path}:${index + 1} \`${line.trim()}\` ${why}.`),
+    );
+}

@@ -1,0 +1,66 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join, posix, sep } from 'node:path';
+import ts from 'typescript';
+
+/** The repository, wherever it is checked out. */
+export const root: string = join(import.meta.dirname, '..');
+
+/** One file under src/, with a path relative to the repository (`src/call/decide.ts`). */
+export interface Source {
+  readonly path: string;
+  readonly text: string;
+  readonly tree: ts.SourceFile;
+}
+
+/** An import as written: static, type-only, re-exported, dynamic or inside a type (`import('./x.ts').X`). */
+export interface Import {
+  readonly from: string;
+  /** A repository path when `isFile`, else the name of a package or `node:` module. */
+  readonly to: string;
+  readonly isFile: boolean;
+  readonly line: number;
+}
+
+/** Every published source file; the tests beside them may import what they like and are left out. */
+export function readSources(): Source[] {
+  return globSync('src/**/*.{ts,tsx}', { cwd: root })
+    .map((path) => path.split(sep).join('/'))
+    .filter((path) => !/\.test(-d)?\.tsx?$/.test(path))
+    .toSorted()
+    .map((path) => parseSource(path, readFileSync(join(root, path), 'utf8')));
+}
+
+export function parseSource(path: string, text: string): Source {
+  return { path, text, tree: ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true) };
+}
+
+export function importsOf(source: Source): Import[] {
+  const found: Import[] = [];
+  walk(source.tree, (node) => {
+    const specifier = specifierOf(node);
+    if (specifier === undefined) return;
+    const isFile = specifier.text.startsWith('.');
+    const to = isFile ? posix.join(posix.dirname(source.path), specifier.text) : specifier.text;
+    found.push({ from: source.path, to, isFile, line: lineOf(source, node) });
+  });
+  return found;
+}
+
+function specifierOf(node: ts.Node): ts.StringLiteralLike | undefined {
+  let specifier: ts.Node | undefined;
+  if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) specifier = node.moduleSpecifier;
+  else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument))
+    specifier = node.argument.literal;
+  else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword)
+    specifier = node.arguments[0];
+  return specifier !== undefined && ts.isStringLiteralLike(specifier) ? specifier : undefined;
+}
+
+export function lineOf(source: Source, node: ts.Node): number {
+  return source.tree.getLineAndCharacterOfPosition(node.getStart(source.tree)).line + 1;
+}
+
+export function walk(node: ts.Node, visit: (node: ts.Node) => void): void {
+  visit(node);
+  ts.forEachChild(node, (child) => walk(child, visit));
+}
