@@ -1,12 +1,18 @@
 import { defineConfig } from 'tsdown';
+import manifest from './package.json' with { type: 'json' };
+
+/** One bundle per door: package.json "exports" names both its source and the file it is built to. */
+const doors = Object.values(manifest.exports).filter((door) => typeof door === 'object');
 
 export default defineConfig({
-  // One entry per door of package.json "exports"; test/doors.test.ts holds the two lists together.
-  entry: { index: 'src/index.ts', testing: 'src/testing/index.ts' },
+  entry: Object.fromEntries(
+    doors.map((door) => [door.default.replace(/^\.\/dist\/|\.js$/g, ''), door['quittance-source']]),
+  ),
   format: 'esm',
   platform: 'node',
   target: 'node22',
   fixedExtension: false,
   sourcemap: true,
+  tsconfig: 'tsconfig.src.json',
   dts: true,
 });
