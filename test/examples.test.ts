@@ -1,0 +1,23 @@
+import { execFile } from 'node:child_process';
+import { globSync } from 'node:fs';
+import { basename } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { root } from './sources.ts';
+
+const examples = globSync('examples/[0-9]*.ts', { cwd: root }).toSorted();
+
+test('examples are numbered from 01 without gaps', () => {
+  const numbers = examples.map((path) => basename(path).slice(0, 2));
+  expect(numbers).toEqual(examples.map((_, index) => String(index + 1).padStart(2, '0')));
+});
+
+describe('examples run to the end on the sources', () => {
+  for (const example of examples)
+    test(example, { timeout: 60_000 }, async () => {
+      const run = promisify(execFile)(process.execPath, ['--conditions=quittance-source', example], {
+        cwd: root,
+      });
+      await expect(run).resolves.toBeDefined();
+    });
+});
