@@ -1,0 +1,68 @@
+/** Names longer than this are compared by their beginning: a name has at most 128 characters anyway. */
+const comparedLength = 128;
+const farthest = 4;
+
+/**
+ * The known names most like the wanted one, nearest first, none that is not alike. Case does not matter; a
+ * swapped pair of letters counts as one slip. The cost is bounded whatever is asked: both sides are cut, and
+ * only names within four slips are measured.
+ */
+export function nearestNames(wanted: string, known: Iterable<string>, limit = 3): readonly string[] {
+  const from = comparable(wanted);
+  const reach = Math.min(farthest, Math.max(1, Math.floor(from.length / 2)));
+  const found: { readonly name: string; readonly slips: number }[] = [];
+  for (const name of known) {
+    const slips = countSlips(from, comparable(name), reach);
+    if (slips <= reach) found.push({ name, slips });
+  }
+  return found
+    .sort((a, b) => a.slips - b.slips)
+    .slice(0, limit)
+    .map(({ name }) => name);
+}
+
+/** `No tool named "refnd". Known tools: refund, lookup.` with the nearest names first, and never a long list. */
+export function describeUnknownName(what: string, wanted: string, known: readonly string[]): string {
+  const shown = 5;
+  const none = `No ${what} named ${quote(wanted)}.`;
+  if (known.length === 0) return `${none} There are no ${what}s.`;
+  const named = [...new Set([...nearestNames(wanted, known), ...known.slice(0, shown)])].slice(0, shown);
+  const rest = known.length - named.length;
+  return `${none} Known ${what}s: ${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}.`;
+}
+
+/** What somebody else wrote, as a JSON string of bounded length. */
+export const quote = (text: string): string =>
+  JSON.stringify(text.length > comparedLength ? `${text.slice(0, comparedLength).toWellFormed()}…` : text);
+
+const comparable = (name: string): string => name.slice(0, comparedLength).toLowerCase();
+
+/**
+ * Damerau–Levenshtein (adjacent swaps) distance inside a band; anything beyond `reach` is `reach + 1`. The band
+ * is what makes it cheap: a cell outside it cannot lead back to a small distance.
+ */
+function countSlips(a: string, b: string, reach: number): number {
+  const tooFar = reach + 1;
+  if (Math.abs(a.length - b.length) > reach) return tooFar;
+  let beforeLast = new Uint8Array(b.length + 1);
+  let last = Uint8Array.from({ length: b.length + 1 }, (_, index) => Math.min(index, tooFar));
+  let row = new Uint8Array(b.length + 1);
+  for (let i = 1; i <= a.length; i++) {
+    row.fill(tooFar);
+    row[0] = Math.min(i, tooFar);
+    let best = row[0];
+    for (let j = Math.max(1, i - reach); j <= Math.min(b.length, i + reach); j++) {
+      const replaced = at(last, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      const swapped =
+        i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? at(beforeLast, j - 2) + 1 : tooFar;
+      const slips = Math.min(at(last, j) + 1, at(row, j - 1) + 1, replaced, swapped, tooFar);
+      row[j] = slips;
+      best = Math.min(best, slips);
+    }
+    if (best > reach) return tooFar;
+    [beforeLast, last, row] = [last, row, beforeLast];
+  }
+  return at(last, b.length);
+}
+
+const at = (row: Uint8Array, index: number): number => row[index] ?? Number.POSITIVE_INFINITY;

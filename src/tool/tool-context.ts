@@ -1,0 +1,35 @@
+import type { JsonObject } from '../base/json.ts';
+
+/** On whose behalf a call is made. */
+export type Principal = {
+  readonly userId?: string;
+  readonly serviceId?: string;
+  readonly orgId?: string;
+  readonly role?: string;
+  readonly ticketRef?: string;
+  readonly claims?: JsonObject;
+};
+
+/** What the body of a tool is given beside its arguments: which call this is, and a line back to the ledger. */
+export type ToolContext = {
+  readonly callId: string;
+  readonly sessionId: string;
+  readonly turnId: string;
+  readonly toolName: string;
+  /** Which run of the body for this call this is, from 1. */
+  readonly attempt: number;
+  /** Aborted when the attempt is over its deadline or the call is cancelled. Pass it to whatever takes one. */
+  readonly signal: AbortSignal;
+  /** The same for every attempt of this call. Hand it to a service that can tell a repeat from a new request. */
+  readonly idempotencyKey: string;
+  readonly principal: Principal | undefined;
+  log(message: string, fields?: JsonObject): void;
+  /** Says the body is alive: a tool with an idle timeout gets that long again. */
+  progress(update?: { readonly message?: string; readonly fraction?: number }): void;
+  /** Keeps what is known so far, so that a failure or a timeout still tells how far the body came. */
+  record(partial: JsonObject): void;
+  /** Says which place outside was reached, for the audit record. */
+  reached(target: string): void;
+  /** Says what this attempt cost, in millionths of a unit; replaces what the tool declares. */
+  charge(micros: number): void;
+};
