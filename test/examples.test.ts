@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { basename } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { root } from './sources.ts';
 
 const examples = globSync('examples/[0-9]*.ts', { cwd: root }).toSorted();
@@ -12,12 +12,10 @@ test('examples are numbered from 01 without gaps', () => {
   expect(numbers).toEqual(examples.map((_, index) => String(index + 1).padStart(2, '0')));
 });
 
-describe('examples run to the end on the sources', () => {
-  for (const example of examples)
-    test(example, { timeout: 60_000 }, async () => {
-      const run = promisify(execFile)(process.execPath, ['--conditions=quittance-source', example], {
-        cwd: root,
-      });
-      await expect(run).resolves.toBeDefined();
+for (const example of examples)
+  test(`${example} runs to the end on the sources`, { timeout: 60_000 }, async () => {
+    const run = promisify(execFile)(process.execPath, ['--conditions=quittance-source', example], {
+      cwd: root,
     });
-});
+    await expect(run).resolves.toBeDefined();
+  });
