@@ -14,5 +14,5 @@ export default defineConfig({
   fixedExtension: false,
   sourcemap: true,
   tsconfig: 'tsconfig.src.json',
-  dts: true,
+  dts: { sourcemap: true },
 });
