@@ -1,3 +1,5 @@
+import { cutText } from './cut-text.ts';
+
 /** Names longer than this are compared by their beginning: a name has at most 128 characters anyway. */
 const comparedLength = 128;
 const farthest = 4;
@@ -32,8 +34,7 @@ export function describeUnknownName(what: string, wanted: string, known: readonl
 }
 
 /** What somebody else wrote, as a JSON string of bounded length. */
-export const quote = (text: string): string =>
-  JSON.stringify(text.length > comparedLength ? `${text.slice(0, comparedLength).toWellFormed()}…` : text);
+export const quote = (text: string): string => JSON.stringify(cutText(text, comparedLength));
 
 const comparable = (name: string): string => name.slice(0, comparedLength).toLowerCase();
 

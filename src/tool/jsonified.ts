@@ -1,0 +1,73 @@
+import type { JsonValue } from '../base/json.ts';
+
+/** What JSON leaves out of an object, and turns into null in an array. */
+type Dropped = undefined | symbol | ((...args: never) => unknown);
+
+/** True for `any`, which would otherwise pass through every condition below. */
+type IsAny<Value> = 0 extends 1 & Value ? true : false;
+
+/**
+ * What a value becomes after `JSON.stringify` and `JSON.parse`: dates are strings, functions and undefined are
+ * gone, what has a `toJSON` is what that returns. Literals and branded primitives stay what they are.
+ */
+export type Jsonified<Value> =
+  IsAny<Value> extends true
+    ? JsonValue
+    : unknown extends Value
+      ? JsonValue
+      : [Value] extends [JsonValue] // stays what it is; also where a recursive type must stop
+        ? Value
+        : JsonifiedKnown<Value>;
+
+type JsonifiedKnown<Value> = Value extends { toJSON(...args: never): infer Shown }
+  ? Jsonified<Shown>
+  : Value extends string | number | boolean | null
+    ? Value
+    : Value extends Dropped | bigint
+      ? never
+      : Value extends readonly unknown[]
+        ? { [Index in keyof Value]: JsonifiedElement<Value[Index]> }
+        : Value extends ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>
+          ? Record<string, never>
+          : Value extends object
+            ? JsonifiedObject<Value>
+            : never;
+
+type JsonifiedElement<Value> =
+  IsAny<Value> extends true
+    ? JsonValue
+    : unknown extends Value
+      ? JsonValue
+      : Jsonified<Exclude<Value, Dropped>> | (Extract<Value, Dropped> extends never ? never : null);
+
+type JsonifiedObject<Value extends object> = Flat<
+  {
+    [Key in keyof Value as KeptAlways<Key, Value[Key]>]: Jsonified<Value[Key]>;
+  } & {
+    [Key in keyof Value as KeptSometimes<Key, Value[Key]>]?: Jsonified<Exclude<Value[Key], Dropped>>;
+  }
+>;
+
+type Flat<Value> = { [Key in keyof Value]: Value[Key] };
+
+/** A key whose value JSON always keeps. */
+type KeptAlways<Key, Value> = Key extends string | number
+  ? IsAny<Value> extends true
+    ? never
+    : unknown extends Value
+      ? never
+      : Extract<Value, Dropped> extends never
+        ? Key
+        : never
+  : never;
+
+/** A key whose value may be one that JSON drops: optional afterwards. */
+type KeptSometimes<Key, Value> = Key extends string | number
+  ? KeptAlways<Key, Value> extends never
+    ? IsAny<Value> extends true
+      ? Key
+      : [Exclude<Value, Dropped>] extends [never]
+        ? never
+        : Key
+    : never
+  : never;

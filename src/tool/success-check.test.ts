@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'vitest';
+import type { SuccessCheck } from './success-check.ts';
+import { defaultSuccessCheck, runSuccessCheck } from './success-check.ts';
+
+describe('the default success check', () => {
+  test.each<[string, unknown]>([
+    ['null', null],
+    ['undefined', undefined],
+    ['own success true, whatever else it says', { success: true, error: 'ignored', is_error: true }],
+    ['an object with nothing telling', { status: 500 }],
+    ['a falsy is_error', { is_error: false, isError: 0 }],
+    ['a null error', { error: null }],
+    ['a success that is no boolean', { success: 'no' }],
+    ['text', 'all good'],
+    ['text with an error inside', 'No Error: here'],
+    ['text with a space before', ' Error: no'],
+    ['numbers and booleans', false],
+    ['an array', ['Error: no']],
+    ['an inherited error', Object.create({ error: 'inherited', is_error: true, success: false })],
+  ])('%s succeeds', (_, result) => {
+    expect(defaultSuccessCheck('lookup', result)).toEqual({ ok: true });
+  });
+
+  test.each<[string, unknown, string]>([
+    ['own success false', { success: false, error: 'Invalid date' }, 'Invalid date'],
+    ['own success false with only a message', { success: false, message: 'Try again' }, 'Try again'],
+    ['own success false alone', { success: false }, 'The tool reported a failure: success is false.'],
+    ['a truthy is_error', { is_error: 1, content: 'disk full' }, 'disk full'],
+    [
+      'a truthy isError',
+      { isError: true, content: [{ type: 'text', text: 'no such file' }, { type: 'image' }] },
+      'no such file',
+    ],
+    ['a truthy isError alone', { isError: true }, 'The tool reported a failure: isError is set.'],
+    ['an own error', { error: 'boom' }, 'boom'],
+    ['an own error object', { error: { message: 'boom', code: 3 } }, 'boom'],
+    ['an own error that says nothing', { error: false }, 'The tool reported a failure: error is set.'],
+    ['an own error beside a success that is no boolean', { error: 'boom', success: 1 }, 'boom'],
+    ['text starting with Error:', 'Error: no such user', 'Error: no such user'],
+    ['text starting with fatal:', 'fatal: not a git repository', 'fatal: not a git repository'],
+    ['text starting with either in any case', 'FATAL: role missing', 'FATAL: role missing'],
+    [
+      'an own error on an object without a prototype',
+      Object.assign(Object.create(null), { error: 'x' }),
+      'x',
+    ],
+  ])('%s fails', (_, result, reason) => {
+    expect(defaultSuccessCheck('lookup', result)).toEqual({ ok: false, reason });
+  });
+
+  test('the reason is cut at 2,000 characters and never inside one', () => {
+    const judgement = defaultSuccessCheck('lookup', `Error: ${'😀'.repeat(2_000)}`);
+    expect(judgement).toMatchObject({ ok: false });
+    const { reason } = judgement as { reason: string };
+    expect(reason.length).toBeLessThanOrEqual(2_000);
+    expect(reason.isWellFormed()).toBe(true);
+  });
+});
+
+describe('asking a check', () => {
+  const ask = (answer: unknown): unknown =>
+    // What people write in JavaScript: any answer at all.
+    runSuccessCheck((() => answer) as SuccessCheck, 'lookup', {});
+
+  test('gives the tool name and the result to the check', () => {
+    const seen: unknown[] = [];
+    void runSuccessCheck((...given) => seen.push(given) > 0, 'lookup', { a: 1 });
+    expect(seen).toEqual([['lookup', { a: 1 }]]);
+  });
+
+  test('a boolean or {ok} decides, synchronously', () => {
+    expect(ask(true)).toEqual({ ok: true });
+    expect(ask({ ok: true, reason: 'fine' })).toEqual({ ok: true });
+    expect(ask(false)).toEqual({ ok: false, reason: 'The success check said no.' });
+    expect(ask({ ok: false })).toEqual({ ok: false, reason: 'The success check said no.' });
+    expect(ask({ ok: false, reason: 'status 500' })).toEqual({ ok: false, reason: 'status 500' });
+  });
+
+  test('an async answer is waited for', async () => {
+    await expect(ask(Promise.resolve(true))).resolves.toEqual({ ok: true });
+    await expect(ask(Promise.resolve({ ok: false, reason: 'late' }))).resolves.toEqual({
+      ok: false,
+      reason: 'late',
+    });
+  });
+
+  test('a check that throws, now or later, is a failure that says so', async () => {
+    const judgement = { ok: false, reason: 'The success check itself threw: no such field' };
+    const broken = (): never => {
+      throw new Error('no such field');
+    };
+    expect(runSuccessCheck(broken, 'lookup', {})).toEqual(judgement);
+    await expect(ask(Promise.reject(new Error('no such field')))).resolves.toEqual(judgement);
+    const odd = runSuccessCheck(
+      () => {
+        throw Object.create(null);
+      },
+      'lookup',
+      {},
+    );
+    expect(odd).toEqual({ ok: false, reason: 'The success check itself threw: something of type object' });
+  });
+
+  test.each([[undefined], [null], ['yes'], [1], [{}], [{ ok: 'yes' }], [[]]])(
+    'an answer that is none (%j) is a failure that says so',
+    (answer) => {
+      expect(ask(answer)).toEqual({
+        ok: false,
+        reason: expect.stringMatching(
+          /^The success check answered with .+\. Expected true, false or \{ok, reason\}\.$/,
+        ),
+      });
+    },
+  );
+});
