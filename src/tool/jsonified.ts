@@ -28,7 +28,7 @@ type JsonifiedKnown<Value> = Value extends { toJSON(...args: never): infer Shown
       : Value extends readonly unknown[]
         ? { [Index in keyof Value]: JsonifiedElement<Value[Index]> }
         : Value extends ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>
-          ? Record<string, never>
+          ? never // refused rather than emptied
           : Value extends object
             ? JsonifiedObject<Value>
             : never;

@@ -1,6 +1,7 @@
 import type { Awaitable } from '../base/json.ts';
 import { cutText } from './cut-text.ts';
 import { describeThrown } from './describe-thrown.ts';
+import { describeValue } from './describe-value.ts';
 import { ownValue } from './own-value.ts';
 import { whenReady } from './when-ready.ts';
 
@@ -56,10 +57,9 @@ function judge(verdict: unknown): SuccessJudgement {
   const said = typeof verdict === 'object' && verdict !== null ? ownValue(verdict, 'ok') : verdict;
   if (said === true) return { ok: true };
   if (said !== false) {
-    const found = verdict === null ? 'null' : typeof verdict;
     return {
       ok: false,
-      reason: `The success check answered with ${found}. Expected true, false or {ok, reason}.`,
+      reason: `The success check answered with ${describeValue(verdict)}. Expected true, false or {ok, reason}.`,
     };
   }
   const reason = typeof verdict === 'object' && verdict !== null ? ownValue(verdict, 'reason') : undefined;

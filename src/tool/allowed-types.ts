@@ -1,0 +1,160 @@
+import type { JsonObject, JsonPath, JsonValue } from '../base/json.ts';
+import { isJsonObject } from '../base/json.ts';
+import type { JsonType } from './json-type.ts';
+import { jsonTypeOf } from './json-type.ts';
+import { ownValue } from './own-value.ts';
+
+/** What a place may hold when nothing is said about it. */
+export const everyType: ReadonlySet<JsonType> = new Set([
+  'null',
+  'boolean',
+  'number',
+  'string',
+  'array',
+  'object',
+]);
+const noType: ReadonlySet<JsonType> = new Set();
+
+/**
+ * The types a JSON Schema allows at a path of `root`. Reads what is written and errs towards more: where a
+ * reference leads nowhere or a keyword is not looked at, everything is allowed. A branch of a union whose constants
+ * the value contradicts is not one of its choices.
+ */
+export function allowedTypes(schema: JsonValue, path: JsonPath, root: unknown): ReadonlySet<JsonType> {
+  const values = [root];
+  for (const step of path) values.push(memberOf(values.at(-1), step));
+  // A schema may refer to itself, and to others many times over: each is looked at once per depth.
+  const known = path.concat('').map(() => new Map<JsonObject, ReadonlySet<JsonType>>());
+
+  const at = (node: unknown, depth: number): ReadonlySet<JsonType> => {
+    if (!isJsonObject(node)) return node === false ? noType : everyType;
+    const seen = known[depth]?.get(node);
+    if (seen !== undefined) return seen;
+    known[depth]?.set(node, everyType);
+    const types = intersect([here(node, depth), ...applied(node, depth)]);
+    known[depth]?.set(node, types);
+    return types;
+  };
+
+  /** What the node itself says about this place, or about the place below it that the path leads to. */
+  const here = (node: JsonObject, depth: number): ReadonlySet<JsonType> => {
+    const step = path[depth];
+    if (step === undefined) return statedTypes(node);
+    if (!statedTypes(node).has(typeof step === 'number' ? 'array' : 'object')) return noType;
+    if (contradicts(node, values[depth], step)) return noType;
+    return intersect(childSchemas(node, step).map((child) => at(child, depth + 1)));
+  };
+
+  /** What the schemas it brings in say. */
+  const applied = (node: JsonObject, depth: number): ReadonlySet<JsonType>[] => {
+    const found: ReadonlySet<JsonType>[] = [];
+    const ref = ownValue(node, '$ref');
+    if (typeof ref === 'string') found.push(at(resolve(schema, ref), depth));
+    for (const each of listOf(node, 'allOf') ?? []) found.push(at(each, depth));
+    for (const keyword of ['anyOf', 'oneOf']) {
+      const branches = listOf(node, keyword);
+      if (branches !== undefined) found.push(unite(branches.map((each) => at(each, depth))));
+    }
+    if (Object.hasOwn(node, 'if')) {
+      found.push(unite([at(ownValue(node, 'then'), depth), at(ownValue(node, 'else'), depth)]));
+    }
+    return found;
+  };
+
+  return at(schema, 0);
+}
+
+function statedTypes(node: JsonObject): ReadonlySet<JsonType> {
+  const stated: ReadonlySet<JsonType>[] = [];
+  const type = ownValue(node, 'type');
+  const names: readonly unknown[] | undefined = Array.isArray(type)
+    ? type
+    : type === undefined
+      ? undefined
+      : [type];
+  if (names !== undefined) {
+    const nullable = ownValue(node, 'nullable') === true ? ['null'] : [];
+    const meant = new Set([...names, ...nullable].map((name) => (name === 'integer' ? 'number' : name)));
+    stated.push(new Set([...everyType].filter((each) => meant.has(each))));
+  }
+  const choices = Object.hasOwn(node, 'const') ? [ownValue(node, 'const')] : listOf(node, 'enum');
+  if (choices !== undefined)
+    stated.push(new Set(choices.map(jsonTypeOf).filter((each) => each !== undefined)));
+  return intersect(stated);
+}
+
+/** True when another key of the value is a constant this schema does not allow: then it is not the branch meant. */
+function contradicts(node: JsonObject, value: unknown, except: string | number): boolean {
+  const properties = ownValue(node, 'properties');
+  if (!isJsonObject(properties) || typeof value !== 'object' || value === null) return false;
+  return Object.entries(properties).some(([key, property]) => {
+    if (key === except || !isJsonObject(property) || !Object.hasOwn(value, key)) return false;
+    const choices = Object.hasOwn(property, 'const')
+      ? [ownValue(property, 'const')]
+      : listOf(property, 'enum');
+    // Only what can be compared by identity is.
+    if (choices === undefined || choices.some((choice) => typeof choice === 'object' && choice !== null))
+      return false;
+    return !choices.includes(ownValue(value, key));
+  });
+}
+
+/** The schemas a value under this key must meet. */
+function childSchemas(node: JsonObject, step: string | number): readonly unknown[] {
+  if (typeof step === 'number') {
+    const items = ownValue(node, 'items');
+    const tuple =
+      listOf(node, 'prefixItems') ?? (Array.isArray(items) ? (items as readonly unknown[]) : undefined);
+    if (tuple !== undefined && step < tuple.length) return [tuple[step]];
+    return [Array.isArray(items) ? ownValue(node, 'additionalItems') : items];
+  }
+  const found: unknown[] = [];
+  const properties = ownValue(node, 'properties');
+  if (isJsonObject(properties) && Object.hasOwn(properties, step)) found.push(ownValue(properties, step));
+  const patterns = ownValue(node, 'patternProperties');
+  if (isJsonObject(patterns)) {
+    for (const [pattern, schema] of Object.entries(patterns)) if (matches(pattern, step)) found.push(schema);
+  }
+  return found.length > 0 ? found : [ownValue(node, 'additionalProperties')];
+}
+
+function matches(pattern: string, text: string): boolean {
+  try {
+    return new RegExp(pattern, 'u').test(text);
+  } catch {
+    return new RegExp(pattern).test(text);
+  }
+}
+
+/** What a reference inside the schema points to; undefined where it points outside or nowhere. */
+function resolve(schema: JsonValue, ref: string): unknown {
+  if (ref === '#') return schema;
+  if (!ref.startsWith('#/')) return undefined;
+  let at: unknown = schema;
+  for (const part of ref.slice(2).split('/')) {
+    at = memberOf(at, decode(part).replaceAll('~1', '/').replaceAll('~0', '~'));
+  }
+  return at;
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+const memberOf = (value: unknown, step: string | number): unknown =>
+  typeof value === 'object' && value !== null ? ownValue(value, step) : undefined;
+
+const listOf = (node: JsonObject, keyword: string): readonly unknown[] | undefined => {
+  const list = ownValue(node, keyword);
+  return Array.isArray(list) ? list : undefined;
+};
+
+const intersect = (sets: readonly ReadonlySet<JsonType>[]): ReadonlySet<JsonType> =>
+  sets.reduce((all, each) => all.intersection(each), everyType);
+
+const unite = (sets: readonly ReadonlySet<JsonType>[]): ReadonlySet<JsonType> =>
+  sets.reduce((all, each) => all.union(each), noType);

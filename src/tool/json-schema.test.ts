@@ -1,0 +1,134 @@
+import { describe, expect, test } from 'vitest';
+import type { JsonObject } from '../base/json.ts';
+import { compileJsonSchema } from './json-schema.ts';
+
+const issuesOf = (schema: JsonObject, value: unknown): unknown => compileJsonSchema(schema)(value);
+const object = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({
+  type: 'object',
+  properties,
+  ...more,
+});
+
+describe('a JSON Schema', () => {
+  test('of draft 2020-12, 2019-09, 07 and 06 is understood', () => {
+    for (const $schema of [
+      'https://json-schema.org/draft/2020-12/schema',
+      'https://json-schema.org/draft/2019-09/schema',
+      'http://json-schema.org/draft-07/schema#',
+      'http://json-schema.org/draft-07/schema',
+      'http://json-schema.org/draft-06/schema#',
+    ]) {
+      expect(issuesOf({ $schema, type: 'object', required: ['a'] }, {})).toEqual([
+        { path: ['a'], message: 'is required' },
+      ]);
+    }
+  });
+
+  test('of draft 07 may list the items of a tuple', () => {
+    const schema = { $schema: 'http://json-schema.org/draft-07/schema#', items: [{ type: 'number' }] };
+    expect(issuesOf(schema, ['1'])).toEqual([{ path: [0], message: 'must be number, not string' }]);
+  });
+
+  test('may carry keywords and formats nobody knows', () => {
+    const schema = object(
+      { a: { type: 'string', format: 'zork', 'x-hint': 1, example: 'b' } },
+      { title: 'T' },
+    );
+    expect(issuesOf(schema, { a: 'b' })).toEqual([]);
+  });
+
+  test('checks the formats everybody knows', () => {
+    expect(issuesOf(object({ a: { type: 'string', format: 'date-time' } }), { a: 'yesterday' })).toHaveLength(
+      1,
+    );
+  });
+
+  test('may have the $id of another', () => {
+    const first = compileJsonSchema({ $id: 'https://example.com/a', type: 'object', required: ['a'] });
+    const second = compileJsonSchema({ $id: 'https://example.com/a', type: 'object', required: ['b'] });
+    expect([first({ a: 1 }), second({ b: 1 })]).toEqual([[], []]);
+  });
+
+  test('may have patterns that only read without Unicode mode', () => {
+    const schema = object({ a: { pattern: String.raw`^[\w-.]+$` }, b: { pattern: String.raw`^\p{L}$` } });
+    expect(issuesOf(schema, { a: 'x-y.z', b: 'é' })).toEqual([]);
+    expect(issuesOf(schema, { a: '!', b: '1' })).toHaveLength(2);
+  });
+
+  test('judges own properties only', () => {
+    const schema: JsonObject = { type: 'object', required: ['constructor', '__proto__', 'toString'] };
+    expect(issuesOf(schema, {})).toHaveLength(3);
+    expect(issuesOf(schema, JSON.parse('{"constructor":1,"__proto__":1,"toString":1}'))).toEqual([]);
+    expect(issuesOf(object({ constructor: { type: 'string' } }), {})).toEqual([]);
+  });
+
+  test('that is closed sees __proto__ as the key it is', () => {
+    const schema = object({ a: {} }, { additionalProperties: false });
+    expect(issuesOf(schema, JSON.parse('{"__proto__": 1}'))).toEqual([
+      { path: ['__proto__'], message: 'is not a known property' },
+    ]);
+  });
+
+  test('follows references within itself', () => {
+    const schema = object({ a: { $ref: '#/$defs/b' } }, { $defs: { b: { type: 'number' } } });
+    expect(issuesOf(schema, { a: 'x' })).toMatchObject([{ path: ['a'] }]);
+    const older = object({ a: { $ref: '#/definitions/b' } }, { definitions: { b: { type: 'number' } } });
+    expect(issuesOf(older, { a: 'x' })).toMatchObject([{ path: ['a'] }]);
+  });
+
+  test('reports ten thousand issues, and no more than twenty thousand', () => {
+    const schema = object({ list: { type: 'array', items: { type: 'number' } } });
+    expect(issuesOf(schema, { list: Array.from({ length: 10_000 }, String) })).toHaveLength(10_000);
+    expect(issuesOf(schema, { list: Array.from({ length: 30_000 }, String) })).toHaveLength(20_000);
+  });
+});
+
+test.each<[string, JsonObject, unknown, JsonObject]>([
+  ['required', { required: ['a'] }, {}, { path: ['a'], message: 'is required' }],
+  [
+    'dependentRequired',
+    { dependentRequired: { a: ['b'] } },
+    { a: 1 },
+    { path: ['b'], message: 'is required' },
+  ],
+  [
+    'unevaluatedProperties',
+    { unevaluatedProperties: false },
+    { b: 1 },
+    { path: ['b'], message: 'is not a known property' },
+  ],
+  [
+    'type',
+    object({ a: { type: 'number' } }),
+    { a: null },
+    { path: ['a'], message: 'must be number, not null' },
+  ],
+  [
+    'enum',
+    object({ a: { enum: ['x', 'y'] } }),
+    { a: 'z' },
+    { path: ['a'], message: 'must be one of ["x","y"]' },
+  ],
+  ['const', object({ a: { const: 'x' } }), { a: 'z' }, { path: ['a'], message: 'must be "x"' }],
+  ['minimum', object({ a: { minimum: 3 } }), { a: 1 }, { path: ['a'], message: 'must be >= 3' }],
+  [
+    'a key with a slash and a tilde',
+    object({ 'a/b~c': { type: 'number' } }),
+    { 'a/b~c': 'x' },
+    { path: ['a/b~c'], message: 'must be number, not string' },
+  ],
+  [
+    'a key that looks like an index',
+    object({ a: object({ 0: { type: 'number' } }) }),
+    { a: { 0: 'x' } },
+    { path: ['a', '0'], message: 'must be number, not string' },
+  ],
+  [
+    'an index',
+    object({ a: { items: { type: 'number' } } }),
+    { a: [1, 'x'] },
+    { path: ['a', 1], message: 'must be number, not string' },
+  ],
+])('an issue of %s says where and what', (_, schema, value, issue) => {
+  expect(issuesOf(schema, value)).toEqual([issue]);
+});

@@ -1,0 +1,154 @@
+/**
+ * JSON Schema, checked by Ajv: the only file that knows it.
+ *
+ * 1. Every schema gets an instance of its own, so that two with the same `$id` do not meet.
+ * 2. Nothing is fetched: a reference out of the schema does not compile.
+ * 3. Own properties decide: `required: ["constructor"]` is not met by what every object inherits.
+ */
+import { Ajv, type ErrorObject, type Options } from 'ajv';
+import { Ajv2019 } from 'ajv/dist/2019.js';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { isJsonObject } from '../base/json.ts';
+import { cutText } from './cut-text.ts';
+import { valueAt } from './json-edit.ts';
+import { jsonTypeOf } from './json-type.ts';
+import { ownValue } from './own-value.ts';
+import type { SchemaIssue } from './schema-issue.ts';
+import { mostIssues, toJsonPath } from './schema-issue.ts';
+
+/** Gives everything that is wrong with a value; nothing when it fits. May throw on values nested too deep. */
+export type JsonSchemaChecker = (value: unknown) => readonly SchemaIssue[];
+
+type Dialect = {
+  readonly name: string;
+  readonly uri: RegExp;
+  readonly create: (options: Options) => Core;
+  /** Judges schemas by the draft's own schema. Compiled once: that takes fifty times as long as a tool's schema. */
+  readonly judge: () => Core;
+};
+
+type Core = Ajv | Ajv2019 | Ajv2020;
+
+/** The drafts that are understood; a schema that names none is read as the first. */
+const dialects: readonly Dialect[] = [
+  dialect(
+    'draft 2020-12',
+    /^https?:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/,
+    (given) => new Ajv2020(given),
+  ),
+  dialect(
+    'draft 2019-09',
+    /^https?:\/\/json-schema\.org\/draft\/2019-09\/schema#?$/,
+    (given) => new Ajv2019(given),
+  ),
+  dialect('draft-07', /^https?:\/\/json-schema\.org\/draft-0[67]\/schema#?$/, (given) => new Ajv(given)),
+];
+
+function dialect(name: string, uri: RegExp, create: (given: Options) => Core): Dialect {
+  let judge: Core | undefined;
+  return {
+    name,
+    uri,
+    create,
+    // Formats of a schema's own parts are left to its compilation, which tells a pattern that is none.
+    judge: () => (judge ??= create({ strict: false, logger: false, validateFormats: false })),
+  };
+}
+
+/** Patterns are written for engines with and without Unicode mode; one that only reads without it is taken so. */
+const regExp = Object.assign(
+  (pattern: string, flags: string): RegExp => {
+    try {
+      return new RegExp(pattern, flags);
+    } catch {
+      return new RegExp(pattern);
+    }
+  },
+  { code: 'new RegExp' },
+);
+
+const options: Options = {
+  strict: false,
+  allErrors: true,
+  ownProperties: true,
+  validateSchema: false,
+  logger: false,
+  code: { regExp },
+};
+
+/** Compiles a schema, or throws an error whose message says what is wrong with it. */
+export function compileJsonSchema(schema: JsonObject | boolean): JsonSchemaChecker {
+  const spoken = findDialect(schema);
+  refuseBroken(schema, spoken);
+  const ajv = spoken.create(options);
+  addFormats.default(ajv);
+  const validate = ajv.compile(schema);
+  if ('$async' in validate) throw new Error('$async schemas are not supported.');
+  return (value) => {
+    if (validate(value)) return [];
+    const errors = validate.errors ?? [];
+    return errors.slice(0, mostIssues).map((error) => toIssue(error, value));
+  };
+}
+
+function findDialect(schema: JsonObject | boolean): Dialect {
+  const uri = isJsonObject(schema) ? ownValue(schema, '$schema') : undefined;
+  const found = dialects.find((each) => uri === undefined || (typeof uri === 'string' && each.uri.test(uri)));
+  if (found !== undefined) return found;
+  const known = dialects.map(({ name }) => name).join(', ');
+  throw new Error(`$schema is ${cutText(JSON.stringify(uri), 100)}. Expected nothing or one of: ${known}.`);
+}
+
+/** Asks the draft's own schema, and what Ajv would pass over in silence. */
+function refuseBroken(schema: JsonObject | boolean, { name, judge }: Dialect): void {
+  const ajv = judge();
+  const { $schema: _, ...plain } = isJsonObject(schema) ? schema : {};
+  if (ajv.validateSchema(plain) !== true) {
+    const said = (ajv.errors ?? [])
+      .slice(0, 3)
+      .map(({ instancePath, message }) => `${instancePath || '/'} ${message}`);
+    throw new Error(`It is not valid JSON Schema ${name}: ${[...new Set(said)].join('; ')}.`);
+  }
+  const rest: JsonValue[] = [schema];
+  for (let node = rest.pop(); node !== undefined; node = rest.pop()) {
+    if (typeof node !== 'object' || node === null) continue;
+    const properties = ownValue(node, 'properties');
+    if (isJsonObject(properties) && Object.hasOwn(properties, '__proto__')) {
+      throw new Error('It declares a property named "__proto__", which cannot be checked.');
+    }
+    for (const inner of Object.values(node)) rest.push(inner);
+  }
+}
+
+function toIssue({ instancePath, keyword, params, message }: ErrorObject, root: unknown): SchemaIssue {
+  const steps = instancePath
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const at = (...more: unknown[]): SchemaIssue['path'] => toJsonPath([...steps, ...more], root);
+  const facts: { readonly [name: string]: unknown } = params;
+  switch (keyword) {
+    case 'required':
+    case 'dependentRequired':
+      return { path: at(facts.missingProperty), message: 'is required' };
+    case 'additionalProperties':
+      return { path: at(facts.additionalProperty), message: 'is not a known property' };
+    case 'unevaluatedProperties':
+      return { path: at(facts.unevaluatedProperty), message: 'is not a known property' };
+    case 'type': {
+      const path = at();
+      return {
+        path,
+        message: `${message ?? 'has the wrong type'}, not ${jsonTypeOf(valueAt(root, path)) ?? 'that'}`,
+      };
+    }
+    case 'enum':
+      return { path: at(), message: cutText(`must be one of ${JSON.stringify(facts.allowedValues)}`, 500) };
+    case 'const':
+      return { path: at(), message: cutText(`must be ${JSON.stringify(facts.allowedValue)}`, 500) };
+    default:
+      return { path: at(), message: cutText(message ?? `does not meet "${keyword}"`, 500) };
+  }
+}

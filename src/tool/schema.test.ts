@@ -1,0 +1,336 @@
+import { toStandardJsonSchema } from '@valibot/to-json-schema';
+import { type } from 'arktype';
+import * as v from 'valibot';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { isQuittanceError } from '../base/error.ts';
+import type { CompiledSchema } from './schema.ts';
+import { compileSchema, jsonSchema } from './schema.ts';
+
+const input = { what: 'input', tool: 'refund' } as const;
+const output = { what: 'output', tool: 'refund' } as const;
+
+const written = {
+  type: 'object',
+  properties: { amount: { type: 'number' }, lines: { type: 'array', items: { type: 'string' } } },
+  required: ['amount'],
+};
+
+const vendors: readonly (readonly [string, unknown])[] = [
+  ['zod', z.object({ amount: z.number(), lines: z.array(z.string()).optional() })],
+  ['valibot', v.object({ amount: v.number(), lines: v.optional(v.array(v.string())) })],
+  ['arktype', type({ amount: 'number', 'lines?': 'string[]' })],
+  ['json-schema', written],
+];
+
+function refusal(make: () => unknown): string {
+  try {
+    make();
+    return 'nothing was thrown';
+  } catch (error) {
+    return isQuittanceError(error, 'config.invalid') ? error.message : `something else: ${String(error)}`;
+  }
+}
+
+describe.each(vendors)('a schema of %s', (vendor, schema) => {
+  const compiled = compileSchema(schema, input);
+
+  test('says who answers', () => {
+    expect(compiled.vendor).toBe(vendor);
+    expect(Object.isFrozen(compiled)).toBe(true);
+  });
+
+  test('answers at once, with the value', () => {
+    expect(compiled.check({ amount: 1, lines: ['a'] })).toEqual({
+      ok: true,
+      value: { amount: 1, lines: ['a'] },
+    });
+  });
+
+  test('names every path that fails, indexes as numbers', async () => {
+    const result = await compiled.check({ amount: '1', lines: ['a', 2] });
+    const issues = result.ok ? [] : result.issues;
+    expect(issues).toHaveLength(2);
+    expect(issues.map(({ path }) => path)).toEqual(expect.arrayContaining([['amount'], ['lines', 1]]));
+    for (const { message } of issues) expect(message).not.toBe('');
+  });
+
+  test('names the path of what is missing', () => {
+    expect(compiled.check({})).toMatchObject({ ok: false, issues: [{ path: ['amount'] }] });
+  });
+
+  test('reads own properties only', () => {
+    const inherits = JSON.parse('{"__proto__": {"amount": 1}}');
+    expect(compiled.check(inherits)).toMatchObject({ ok: false });
+  });
+
+  test('never throws, whatever it is given', () => {
+    for (const odd of [
+      undefined,
+      null,
+      1,
+      'x',
+      [],
+      () => 0,
+      Symbol('x'),
+      10n,
+      new Map(),
+      Object.create(null),
+    ]) {
+      expect(compiled.check(odd)).toMatchObject({ ok: false });
+    }
+  });
+});
+
+describe('the JSON Schema of a schema', () => {
+  test('is what zod says, from its own interface or from the method', () => {
+    const schema = z.object({ amount: z.number() });
+    const expected = { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] };
+    expect(compileSchema(schema, input).jsonSchema).toMatchObject(expected);
+    const older = {
+      '~standard': { version: 1, vendor: 'zod', validate: schema['~standard'].validate },
+      toJSONSchema: schema.toJSONSchema.bind(schema),
+    };
+    expect(compileSchema(older, input).jsonSchema).toMatchObject(expected);
+  });
+
+  test('is what arktype says', () => {
+    expect(compileSchema(type({ amount: 'number' }), input).jsonSchema).toMatchObject({
+      properties: { amount: { type: 'number' } },
+    });
+  });
+
+  test('is what valibot says once it is taught to, and unknown before', () => {
+    const schema = v.object({ amount: v.number() });
+    expect(compileSchema(schema, input).jsonSchema).toBeUndefined();
+    expect(compileSchema(toStandardJsonSchema(schema), input).jsonSchema).toMatchObject({
+      properties: { amount: { type: 'number' } },
+    });
+  });
+
+  test('describes what goes in for an input and what comes out for an output', () => {
+    const schema = z.object({ count: z.string().transform(Number).pipe(z.number()) });
+    expect(compileSchema(schema, input).jsonSchema).toMatchObject({
+      properties: { count: { type: 'string' } },
+    });
+    expect(compileSchema(schema, output).jsonSchema).toMatchObject({
+      properties: { count: { type: 'number' } },
+    });
+  });
+
+  test('leaves open what it cannot say instead of saying nothing', () => {
+    const schema = z.object({ since: z.coerce.date(), amount: z.number() });
+    expect(compileSchema(schema, input).jsonSchema).toMatchObject({
+      properties: { since: {}, amount: { type: 'number' } },
+    });
+  });
+
+  test('is a copy that nobody can change', () => {
+    const mine = structuredClone(written);
+    const compiled = compileSchema(mine, input);
+    mine.required.push('reason');
+    expect(compiled.jsonSchema).toEqual(written);
+    expect(Object.isFrozen(compiled.jsonSchema?.['properties'])).toBe(true);
+    expect(compiled.check({ amount: 1 })).toMatchObject({ ok: true });
+  });
+});
+
+describe('the digest of a schema', () => {
+  test('follows the JSON Schema and not the order of its keys', () => {
+    const { type: kind, ...rest } = written;
+    expect(compileSchema({ ...rest, type: kind }, input).digest).toBe(compileSchema(written, input).digest);
+    expect(compileSchema({ ...written, required: [] }, input).digest).not.toBe(
+      compileSchema(written, input).digest,
+    );
+  });
+
+  test('without a JSON Schema stands for the validator, the tool and the field', () => {
+    const digest = (place: Parameters<typeof compileSchema>[1]): string =>
+      compileSchema(v.object({}), place).digest;
+    expect(new Set([digest(input), digest(output), digest({ ...input, tool: 'lookup' })]).size).toBe(3);
+    expect(digest(input)).toBe(digest(input));
+  });
+});
+
+describe('an input schema', () => {
+  test.each<[string, unknown]>([
+    ['true', true],
+    ['an empty schema', {}],
+  ])('that is %s takes any object', (_, schema) => {
+    const compiled = compileSchema(schema, input);
+    expect(compiled.jsonSchema).toEqual({ type: 'object', properties: {} });
+    expect(compiled.check({ a: 1 })).toEqual({ ok: true, value: { a: 1 } });
+    expect(compiled.check([])).toMatchObject({ ok: false });
+  });
+
+  test('that is false takes nothing', () => {
+    expect(compileSchema(false, input).check({})).toMatchObject({ ok: false });
+  });
+
+  test('may be a union of objects', () => {
+    const union = z.discriminatedUnion('by', [
+      z.object({ by: z.literal('id'), id: z.number() }),
+      z.object({ by: z.literal('name'), name: z.string() }),
+    ]);
+    expect(compileSchema(union, input).check({ by: 'id', id: 1 })).toMatchObject({ ok: true });
+    const anyOf = {
+      anyOf: [{ type: 'object' }, { $ref: '#/$defs/other' }],
+      $defs: { other: { type: 'object' } },
+    };
+    expect(compileSchema(anyOf, input).check({})).toMatchObject({ ok: true });
+  });
+
+  test.each<[string, unknown, RegExp]>([
+    ['text', { type: 'string' }, /does not say `type: "object"` at the top/],
+    ['nothing in particular', { properties: {} }, /does not say `type: "object"` at the top/],
+    ['text, by zod', z.string(), /takes no object/],
+    ['a list, by arktype', type('string[]'), /takes no object/],
+    ['undefined', undefined, /is undefined\. Expected a Standard Schema/],
+    ['null', null, /is null\. Expected/],
+    ['a function', () => true, /is a function\. Expected/],
+    ['a record of zod fields', { id: z.string() }, /Wrap them in one schema/],
+    ['not JSON', { type: 'object', default: 10n }, /is not JSON at \$\.default/],
+    [
+      'an unknown type',
+      { type: 'object', properties: { a: { type: 'strng' } } },
+      /not valid JSON Schema draft 2020-12/,
+    ],
+    ['a keyword of the wrong kind', { type: 'object', required: 'a' }, /not valid JSON Schema .*required/],
+    [
+      'a broken pattern',
+      { type: 'object', properties: { a: { pattern: '[' } } },
+      /does not compile.*regular expression/i,
+    ],
+    [
+      'a reference elsewhere',
+      { type: 'object', $ref: 'https://example.com/s.json' },
+      /can't resolve reference/,
+    ],
+    [
+      'a reference to nothing',
+      { type: 'object', properties: { a: { $ref: '#/$defs/b' } } },
+      /can't resolve reference/,
+    ],
+    [
+      'an unknown draft',
+      { $schema: 'http://json-schema.org/draft-04/schema#', type: 'object' },
+      /Expected nothing or one of: draft 2020-12/,
+    ],
+    ['asynchronous', { $async: true, type: 'object' }, /\$async/],
+    [
+      'naming __proto__',
+      JSON.parse('{"type":"object","properties":{"__proto__":{"type":"number"}}}'),
+      /"__proto__"/,
+    ],
+  ])('that is %s is refused at definition', (_, schema, message) => {
+    const said = refusal(() => compileSchema(schema, input));
+    expect(said).toMatch(/^The input schema of the tool "refund" /);
+    expect(said).toMatch(message);
+  });
+});
+
+describe('an output schema', () => {
+  test('may be of any type', () => {
+    expect(compileSchema({ type: 'string' }, output).check('x')).toEqual({ ok: true, value: 'x' });
+    expect(compileSchema(z.array(z.number()), output).check([1])).toEqual({ ok: true, value: [1] });
+  });
+
+  test('in JSON Schema judges what JSON makes of the value', () => {
+    const compiled = compileSchema({ type: 'object', properties: { at: { type: 'string' } } }, output);
+    expect(compiled.check({ at: new Date(0), gone: undefined })).toEqual({
+      ok: true,
+      value: { at: '1970-01-01T00:00:00.000Z' },
+    });
+    expect(compiled.check({ list: new Map() })).toMatchObject({ ok: false, issues: [{ path: ['list'] }] });
+  });
+
+  test('in a validator judges the value itself', () => {
+    const compiled = compileSchema(z.object({ at: z.date() }), output);
+    expect(compiled.check({ at: new Date(0) })).toEqual({ ok: true, value: { at: new Date(0) } });
+  });
+});
+
+describe('a validator that misbehaves', () => {
+  const made = (validate: unknown): CompiledSchema =>
+    compileSchema({ '~standard': { version: 1, vendor: 'odd', validate } }, input);
+
+  test('by throwing is an issue', async () => {
+    const thrower = made(() => {
+      throw new Error('no database');
+    });
+    const issues = [{ path: [], message: 'The schema itself threw: no database' }];
+    expect(thrower.check({})).toEqual({ ok: false, issues });
+    await expect(made(() => Promise.reject(new Error('no database'))).check({})).resolves.toEqual({
+      ok: false,
+      issues,
+    });
+  });
+
+  test.each([[undefined], [null], [1], ['ok'], [{}], [{ issues: 'no' }], [{ issues: 5 }]])(
+    'by answering %j is an issue',
+    (answer) => {
+      expect(made(() => answer).check({})).toMatchObject({
+        ok: false,
+        issues: [{ path: [], message: expect.stringMatching(/^The schema answered with/) }],
+      });
+    },
+  );
+
+  test('by refusing without a reason is an issue', () => {
+    expect(made(() => ({ issues: [] })).check({})).toMatchObject({ ok: false, issues: [{ path: [] }] });
+  });
+
+  test('by naming odd issues is read as far as possible', () => {
+    const issues = [
+      null,
+      7,
+      { message: 5 },
+      { message: 'm', path: 3 },
+      { message: 'm', path: [{ key: 'a' }, Symbol('s')] },
+    ];
+    expect(made(() => ({ issues })).check({})).toEqual({
+      ok: false,
+      issues: [
+        { path: [], message: 'is not valid' },
+        { path: [], message: 'is not valid' },
+        { path: [], message: 'is not valid' },
+        { path: [], message: 'm' },
+        { path: ['a', 's'], message: 'm' },
+      ],
+    });
+  });
+
+  test('by a getter that throws is an issue', () => {
+    const trap = {
+      get issues(): never {
+        throw new Error('trap');
+      },
+    };
+    expect(made(() => trap).check({})).toMatchObject({
+      ok: false,
+      issues: [{ message: expect.stringContaining('trap') }],
+    });
+  });
+
+  test('by failing to say its JSON Schema has none', () => {
+    const standard = { version: 1, vendor: 'odd', validate: () => ({ value: 1 }) };
+    for (const answer of [() => 5, () => null, () => ({ f: () => 0 }), 'x', undefined]) {
+      const jsonSchema = { input: answer, output: answer };
+      expect(compileSchema({ '~standard': { ...standard, jsonSchema } }, input).jsonSchema).toBeUndefined();
+    }
+  });
+});
+
+test('an async validator is waited for', async () => {
+  const schema = z.object({ id: z.string().refine(async (id) => id === 'known', 'no such id') });
+  const compiled = compileSchema(schema, input);
+  await expect(compiled.check({ id: 'known' })).resolves.toEqual({ ok: true, value: { id: 'known' } });
+  await expect(compiled.check({ id: 'other' })).resolves.toEqual({
+    ok: false,
+    issues: [{ path: ['id'], message: 'no such id' }],
+  });
+});
+
+test('jsonSchema gives back the schema itself', () => {
+  expect(jsonSchema<{ amount: number }>(written)).toBe(written);
+});

@@ -1,0 +1,149 @@
+import { digestJson } from '../base/canonical.ts';
+import { QuittanceError } from '../base/error.ts';
+import type { Awaitable, JsonObject } from '../base/json.ts';
+import { formatPath, freezeJson, isJsonObject, toJson } from '../base/json.ts';
+import { allowedTypes, everyType } from './allowed-types.ts';
+import { describeThrown } from './describe-thrown.ts';
+import { describeValue } from './describe-value.ts';
+import type { JsonSchemaChecker } from './json-schema.ts';
+import { compileJsonSchema } from './json-schema.ts';
+import { quote } from './nearest.ts';
+import type { SchemaCheck } from './schema-issue.ts';
+import { issueAtRoot } from './schema-issue.ts';
+import type { StandardInput, StandardOutput, StandardSchema } from './standard-schema.ts';
+import { checkStandard, isStandardSchema, standardToJsonSchema } from './standard-schema.ts';
+
+export type { SchemaCheck, SchemaIssue } from './schema-issue.ts';
+
+/** A JSON Schema as it is written: draft 2020-12, or the draft its `$schema` names. */
+export type JsonSchema = JsonObject | boolean;
+
+declare const carried: unique symbol;
+
+/** A JSON Schema that carries the type it describes; made by `jsonSchema`. */
+export type JsonSchemaOf<Value> = JsonObject & { readonly [carried]: Value };
+
+/** What may describe the input or the output of a tool. */
+export type InputSchema = StandardSchema | JsonSchema;
+
+/** What a caller may pass under a schema. `Untyped` is for a JSON Schema that carries no type, and for none. */
+export type InferInput<Schema, Untyped = JsonObject> = Schema extends StandardSchema
+  ? StandardInput<Schema>
+  : Schema extends { readonly [carried]: infer Value }
+    ? Value
+    : Untyped;
+
+/** What the schema makes of it: what the body of a tool is given. */
+export type InferOutput<Schema, Untyped = JsonObject> = Schema extends StandardSchema
+  ? StandardOutput<Schema>
+  : Schema extends { readonly [carried]: infer Value }
+    ? Value
+    : Untyped;
+
+/** Says which type a JSON Schema describes. Nothing checks that it does: the schema is what runs. */
+export const jsonSchema = <Value>(schema: JsonObject): JsonSchemaOf<Value> =>
+  // The type is carried by the declaration alone.
+  schema as JsonSchemaOf<Value>;
+
+/** A schema ready to be asked. */
+export type CompiledSchema = {
+  /** Who answers: `json-schema`, or the name a validator gives itself. */
+  readonly vendor: string;
+  /** The schema as JSON Schema, for a model to read; undefined if its validator cannot say it. */
+  readonly jsonSchema: JsonObject | undefined;
+  /** Changes when the schema does, as far as its JSON Schema tells. */
+  readonly digest: string;
+  /** Never throws, and answers at once where the validator does. */
+  check(value: unknown): Awaitable<SchemaCheck>;
+};
+
+/** Where a schema stands, for messages. */
+export type SchemaPlace = { readonly what: 'input' | 'output'; readonly tool: string };
+
+/** What a tool without an input schema takes. */
+const anyObject: JsonObject = { type: 'object', properties: {} };
+
+/** Makes a schema ready, or throws `config.invalid` naming the tool and the field. */
+export function compileSchema(schema: unknown, place: SchemaPlace): CompiledSchema {
+  if (isStandardSchema(schema)) return compileStandard(schema, place);
+  if (typeof schema === 'boolean' || isJsonObject(schema)) return compileJson(schema, place);
+  throw refuse(
+    place,
+    `is ${describeValue(schema)}. Expected a Standard Schema (zod, valibot, arktype, …) or a JSON Schema.`,
+  );
+}
+
+function compileStandard(schema: StandardSchema, place: SchemaPlace): CompiledSchema {
+  const { vendor } = schema['~standard'];
+  const written = standardToJsonSchema(schema, place.what);
+  if (written !== undefined && place.what === 'input' && !allowedTypes(written, [], {}).has('object')) {
+    throw refuse(place, 'takes no object. Arguments always come as one: wrap the schema in an object.');
+  }
+  return Object.freeze({
+    vendor,
+    jsonSchema: written === undefined ? undefined : freezeJson(written),
+    digest: digestJson(written ?? { vendor, ...place }),
+    check: (value: unknown) => checkStandard(schema, value),
+  });
+}
+
+function compileJson(given: JsonSchema, place: SchemaPlace): CompiledSchema {
+  const schema = readJsonSchema(given, place);
+  const written = freezeJson(schema === true ? {} : schema === false ? { not: {} } : schema);
+  const issuesOf = compiled(written, place);
+  const check = (value: unknown): SchemaCheck => {
+    try {
+      const issues = issuesOf(value);
+      return issues.length === 0 ? { ok: true, value } : { ok: false, issues };
+    } catch (cause) {
+      return { ok: false, issues: [issueAtRoot(`could not be checked: ${describeThrown(cause)}`)] };
+    }
+  };
+  return Object.freeze({
+    vendor: 'json-schema',
+    jsonSchema: written,
+    digest: digestJson(written),
+    check: place.what === 'input' ? check : (value: unknown) => checkAsJson(value, check),
+  });
+}
+
+/** What a body returns may be a Date or a class instance: a JSON Schema speaks of what JSON makes of it. */
+function checkAsJson(value: unknown, check: (value: unknown) => SchemaCheck): SchemaCheck {
+  const json = toJson(value);
+  return json.ok ? check(json.value) : { ok: false, issues: [{ path: json.path, message: json.problem }] };
+}
+
+function compiled(schema: JsonObject, place: SchemaPlace): JsonSchemaChecker {
+  try {
+    return compileJsonSchema(schema);
+  } catch (cause) {
+    throw refuse(place, `does not compile. ${describeThrown(cause)}`, cause);
+  }
+}
+
+/** A copy of the schema as it stands now; for an input, one that speaks of objects. */
+function readJsonSchema(given: JsonSchema, place: SchemaPlace): JsonSchema {
+  const isInput = place.what === 'input';
+  if (typeof given === 'boolean') return given && isInput ? anyObject : given;
+  if (Object.values(given).some(isStandardSchema)) {
+    throw refuse(place, 'is a plain object of schemas. Wrap them in one schema, such as z.object({…}).');
+  }
+  const reading = toJson(given);
+  if (!reading.ok) throw refuse(place, `is not JSON at ${formatPath(reading.path)}: ${reading.problem}.`);
+  const schema = reading.value;
+  if (!isJsonObject(schema))
+    throw refuse(place, `becomes ${describeValue(schema)} as JSON. Expected a JSON Schema.`);
+  if (!isInput) return schema;
+  if (Object.keys(schema).length === 0) return anyObject;
+  const types = allowedTypes(schema, [], {});
+  if (types.size < everyType.size && types.has('object')) return schema;
+  throw refuse(place, 'does not say `type: "object"` at the top. Arguments always come as an object.');
+}
+
+const refuse = ({ tool, what }: SchemaPlace, problem: string, cause?: unknown): QuittanceError =>
+  new QuittanceError(
+    'config.invalid',
+    `The ${what} schema of the tool ${quote(tool)} ${problem}`,
+    { tool, field: what },
+    cause,
+  );

@@ -1,0 +1,95 @@
+/** Standard Schema, the interface validators share: the only file that calls through it. */
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { Awaitable, JsonObject } from '../base/json.ts';
+import { isJsonObject, toJson } from '../base/json.ts';
+import { cutText } from './cut-text.ts';
+import { describeThrown } from './describe-thrown.ts';
+import { describeValue } from './describe-value.ts';
+import type { SchemaCheck, SchemaIssue } from './schema-issue.ts';
+import { issueAtRoot, mostIssues, toJsonPath } from './schema-issue.ts';
+import { whenReady } from './when-ready.ts';
+
+/** A schema of any validator that implements Standard Schema. */
+export type StandardSchema = StandardSchemaV1;
+
+/** What a caller may pass. */
+export type StandardInput<Schema extends StandardSchema> = StandardSchemaV1.InferInput<Schema>;
+
+/** What the validator makes of it. */
+export type StandardOutput<Schema extends StandardSchema> = StandardSchemaV1.InferOutput<Schema>;
+
+/** True for what can be asked through Standard Schema; some validators make schemas that are functions. */
+export function isStandardSchema(value: unknown): value is StandardSchema {
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false;
+  const standard: unknown = '~standard' in value ? value['~standard'] : undefined;
+  return isJsonObject(standard) && 'validate' in standard && typeof standard['validate'] === 'function';
+}
+
+/** Asks the validator. Whatever it does, the answer is a check: throwing or answering nonsense is an issue. */
+export function checkStandard(schema: StandardSchema, value: unknown): Awaitable<SchemaCheck> {
+  const failed = (cause: unknown): SchemaCheck =>
+    refused([issueAtRoot(`The schema itself threw: ${describeThrown(cause)}`)]);
+  try {
+    return whenReady(
+      schema['~standard'].validate(value),
+      (result: unknown) => readResult(result, value),
+      failed,
+    );
+  } catch (cause) {
+    return failed(cause);
+  }
+}
+
+/** The schema as JSON Schema 2020-12, if its validator can say it; undefined otherwise. */
+export function standardToJsonSchema(
+  schema: StandardSchema,
+  what: 'input' | 'output',
+): JsonObject | undefined {
+  const target = 'draft-2020-12';
+  const { jsonSchema } = schema['~standard'] as { jsonSchema?: Record<string, unknown> };
+  const { toJSONSchema } = schema as { toJSONSchema?: unknown };
+  // A part that JSON Schema cannot say, such as a date, is better left open than the whole left unsaid.
+  const lenient = { unrepresentable: 'any' };
+  return (
+    ask(jsonSchema, jsonSchema?.[what], { target }) ??
+    ask(jsonSchema, jsonSchema?.[what], { target, libraryOptions: lenient }) ??
+    ask(schema, toJSONSchema, { target, io: what, ...lenient })
+  );
+}
+
+function ask(self: unknown, method: unknown, options: object): JsonObject | undefined {
+  if (typeof method !== 'function') return undefined;
+  try {
+    const answer = toJson(method.call(self, options));
+    return answer.ok && isJsonObject(answer.value) ? answer.value : undefined;
+  } catch {
+    // The interface says: throws where it cannot.
+    return undefined;
+  }
+}
+
+function readResult(result: unknown, value: unknown): SchemaCheck {
+  if ((typeof result !== 'object' && typeof result !== 'function') || result === null)
+    return nonsense(result);
+  const { issues } = result as { issues?: unknown };
+  if (!issues) return 'value' in result ? { ok: true, value: result.value } : nonsense(result);
+  if (!Array.isArray(issues)) return nonsense(result);
+  const found = issues.slice(0, mostIssues).map((issue: unknown) => readIssue(issue, value));
+  return refused(
+    found.length > 0 ? found : [issueAtRoot('The schema refused the value without saying why.')],
+  );
+}
+
+function readIssue(issue: unknown, value: unknown): SchemaIssue {
+  const { message, path } = (issue ?? {}) as { message?: unknown; path?: unknown };
+  const steps = typeof path === 'object' && path !== null && Symbol.iterator in path ? path : [];
+  return {
+    path: toJsonPath(steps as Iterable<unknown>, value),
+    message: cutText(typeof message === 'string' && message !== '' ? message : 'is not valid', 500),
+  };
+}
+
+const nonsense = (result: unknown): SchemaCheck =>
+  refused([issueAtRoot(`The schema answered with ${describeValue(result)}. Expected {value} or {issues}.`)]);
+
+const refused = (issues: readonly SchemaIssue[]): SchemaCheck => ({ ok: false, issues });
