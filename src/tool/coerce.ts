@@ -1,0 +1,200 @@
+/**
+ * Makes arguments fit their schema by the listed rules, or says that they do not.
+ *
+ * 1. Only what failed is touched: every trial is at a path the schema complained about.
+ * 2. A trial stays only if the schema stops complaining there, or goes on to complain about what was inside.
+ * 3. Text is never replaced where text is allowed.
+ * 4. What comes out was checked as a whole, in a copy of its own.
+ *
+ * All failing paths are tried at once, so the number of checks is bounded by the rules and the nesting, not by the
+ * number of mistakes.
+ */
+import type { Awaitable, JsonObject, JsonPath, JsonValue } from '../base/json.ts';
+import { formatPath, toJson } from '../base/json.ts';
+import { allowedTypes, everyType } from './allowed-types.ts';
+import type { CoercionProposal, CoercionRule } from './coercion-rule.ts';
+import { coercionRules } from './coercion-rule.ts';
+import { editJson, valueAt } from './json-edit.ts';
+import type { JsonType } from './json-type.ts';
+import { jsonTypeOf } from './json-type.ts';
+import type { CompiledSchema, SchemaCheck, SchemaIssue } from './schema.ts';
+import { whenReady } from './when-ready.ts';
+
+export { coercionRules, type CoercionRule } from './coercion-rule.ts';
+
+/** One change, and the rule it was made by. */
+export type CoercionChange = { readonly path: string; readonly rule: CoercionRule };
+
+/** The arguments as they fit, what the schema makes of them and what was changed; or what is wrong with them. */
+export type Coercion =
+  | {
+      readonly ok: true;
+      readonly input: JsonObject;
+      readonly value: unknown;
+      readonly changes: readonly CoercionChange[];
+    }
+  | { readonly ok: false; readonly issues: readonly SchemaIssue[] };
+
+export type CoerceOptions = {
+  /** At and below these paths nothing is changed. */
+  readonly frozenPaths?: readonly JsonPath[];
+};
+
+/** Checks spent on trials; what is nested in strings deeper than this stays as it was sent. */
+const mostPasses = 16;
+
+type Trial = {
+  readonly path: JsonPath;
+  readonly key: string;
+  readonly rule: CoercionRule;
+  /** What the rule puts there; undefined where it takes the key away. */
+  readonly value: JsonValue | undefined;
+};
+
+/** The state between two passes. */
+type Progress = {
+  readonly input: JsonObject;
+  readonly failing: readonly JsonPath[];
+  readonly kept: readonly Trial[];
+  /** What was tried, as `rule key`: never twice at one place. */
+  readonly tried: ReadonlySet<string>;
+  readonly passes: number;
+};
+
+/** Coerces arguments that a schema refused. They are not touched themselves; a new object is given back. */
+export function coerce(
+  input: JsonObject,
+  schema: CompiledSchema,
+  { frozenPaths = [] }: CoerceOptions = {},
+): Awaitable<Coercion> {
+  const frozen = new Set(frozenPaths.map(keyOf));
+
+  const start = (first: SchemaCheck): Awaitable<Coercion> => {
+    const begun: Progress = {
+      input: editJson(input, []),
+      failing: first.ok ? [] : first.issues.map(({ path }) => path),
+      kept: [],
+      tried: new Set(),
+      passes: 0,
+    };
+    return whenReady(advance(begun), (done) => finish(done, first));
+  };
+
+  const advance = (progress: Progress): Awaitable<Progress> => {
+    const trials = progress.passes < mostPasses ? proposeTrials(progress, schema, frozen) : [];
+    if (trials.length === 0) return progress;
+    const draft = editJson(progress.input, trials);
+    return whenReady(schema.check(draft), (result) => {
+      const failing = result.ok ? [] : result.issues.map(({ path }) => path);
+      const failingKeys = new Set(failing.map(keyOf));
+      const standing = trials.filter(({ key }) => !failingKeys.has(key));
+      return whenReady(withoutImpostors(progress, standing), (kept) => {
+        const stood = new Set(kept);
+        const rejected = trials.filter((trial) => !stood.has(trial));
+        return advance(conclude(progress, kept, rejected, failing));
+      });
+    });
+  };
+
+  /**
+   * Some validators take an array for an object, and would let a rule make one where none is wanted. Where no
+   * JSON Schema tells, an object is tried in its place: what takes that too did not ask for an array.
+   */
+  const withoutImpostors = (
+    { input: before }: Progress,
+    trials: readonly Trial[],
+  ): Awaitable<readonly Trial[]> => {
+    const arrays = trials.flatMap(({ path, value }) => (Array.isArray(value) ? [{ path, value }] : []));
+    if (schema.jsonSchema !== undefined || arrays.length === 0) return trials;
+    const asObjects = arrays.map(({ path, value }) => ({
+      path,
+      value: Object.fromEntries(Object.entries(value)),
+    }));
+    return whenReady(schema.check(editJson(before, asObjects)), (result) => {
+      const refused = new Set(result.ok ? [] : result.issues.map(({ path }) => keyOf(path)));
+      return trials.filter((trial) => !Array.isArray(trial.value) || refused.has(trial.key));
+    });
+  };
+
+  const finish = (done: Progress, first: SchemaCheck): Awaitable<Coercion> => {
+    const issues = first.ok ? [] : first.issues;
+    // The schema's reading goes to the body, which may change it: it must share nothing with the input.
+    const copy = toJson(done.input);
+    if (!copy.ok) return { ok: false, issues: [...issues, { path: copy.path, message: copy.problem }] };
+    return whenReady(schema.check(copy.value), (last): Coercion => {
+      if (!last.ok) return { ok: false, issues: issues.length > 0 ? issues : last.issues };
+      const changes = done.kept.map(({ path, rule }) => ({ path: formatPath(path), rule }));
+      return { ok: true, input: done.input, value: last.value, changes };
+    });
+  };
+
+  return whenReady(schema.check(input), start);
+}
+
+/** One trial for every failing path that has a rule left to try. */
+function proposeTrials(
+  { input, failing, tried }: Progress,
+  schema: CompiledSchema,
+  frozen: ReadonlySet<string>,
+): readonly Trial[] {
+  const trials = new Map<string, Trial>();
+  for (const path of failing) {
+    const key = keyOf(path);
+    // What is in JSON data is JSON.
+    const value = valueAt(input, path) as JsonValue | undefined;
+    if (value === undefined || trials.has(key) || path.length === 0 || isUnder(path, frozen)) continue;
+    const types = schema.jsonSchema === undefined ? undefined : allowedTypes(schema.jsonSchema, path, input);
+    for (const { name: rule, propose } of coercionRules) {
+      const proposal = tried.has(`${rule} ${key}`) ? undefined : propose(value);
+      if (proposal === undefined || !isAdmissible(proposal, value, path, types)) continue;
+      trials.set(key, { path, key, rule, value: proposal.type === 'drop' ? undefined : proposal.value });
+      break;
+    }
+  }
+  return [...trials.values()];
+}
+
+/** Whether a proposal may be tried at all, by what the schema is known to allow there. */
+function isAdmissible(
+  proposal: CoercionProposal,
+  value: JsonValue,
+  path: JsonPath,
+  types: ReadonlySet<JsonType> | undefined,
+): boolean {
+  switch (proposal.type) {
+    case 'drop':
+      // An element of an array is no field, and a key nobody declared is no optional one.
+      return (
+        typeof path.at(-1) === 'string' &&
+        (types === undefined || (types.size > 0 && types.size < everyType.size))
+      );
+    case 'replace': {
+      if (types === undefined) return true;
+      const type = jsonTypeOf(proposal.value);
+      return type !== undefined && types.has(type) && !(typeof value === 'string' && types.has('string'));
+    }
+  }
+}
+
+/** Keeps what stood, takes back what did not, and says what is failing now. */
+function conclude(
+  progress: Progress,
+  kept: readonly Trial[],
+  rejected: readonly Trial[],
+  failing: readonly JsonPath[],
+): Progress {
+  const takenBack = new Set(rejected.map(({ key }) => key));
+  return {
+    input: editJson(progress.input, kept),
+    failing: [...rejected.map(({ path }) => path), ...failing.filter((path) => !isUnder(path, takenBack))],
+    kept: [...progress.kept, ...kept],
+    tried: progress.tried.union(new Set([...kept, ...rejected].map(({ rule, key }) => `${rule} ${key}`))),
+    passes: progress.passes + 1,
+  };
+}
+
+const keyOf = (path: JsonPath): string => JSON.stringify(path);
+
+/** True when the path, or one it leads through, is among the keys. */
+const isUnder = (path: JsonPath, keys: ReadonlySet<string>): boolean =>
+  keys.size > 0 && (keys.has('[]') || path.some((_, index) => keys.has(keyOf(path.slice(0, index + 1)))));
