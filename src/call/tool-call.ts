@@ -1,0 +1,166 @@
+/**
+ * The envelope a model's call comes in. It is closed: what is not id, name or arguments is refused, never
+ * ignored, so that no two versions read the same call differently. Each property is read once, so that what
+ * was checked is what is used.
+ */
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { QuittanceError } from '../base/error.ts';
+import { formatPath, isJsonObject, parseJson, toJson } from '../base/json.ts';
+import { quote } from '../tool/nearest.ts';
+import { describeFound } from './describe-found.ts';
+
+/** What an assistant asks to run. */
+export type ToolCall = {
+  /** Unique within the session. */
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: JsonObject;
+};
+
+/** A call whose envelope is sound. Its arguments may still be none. */
+export type ParsedToolCall = {
+  readonly id: string;
+  readonly name: string;
+  readonly input: ParsedArguments;
+};
+
+/** Arguments, or why there are none. */
+export type ParsedArguments =
+  | { readonly ok: true; readonly arguments: JsonObject }
+  /** `raw` is what came instead, null where JSON cannot hold it. Never `{}`: that would be another call. */
+  | { readonly ok: false; readonly problem: string; readonly raw: JsonValue };
+
+const longestWord = 1_000;
+const envelopeKeys: ReadonlySet<PropertyKey> = new Set(['id', 'name', 'arguments']);
+
+/**
+ * Reads a call as a model or a framework gave it. A wrong envelope throws `call.malformed`, since nobody can be
+ * answered without an id and a name. Wrong arguments do not: the model can be told about those.
+ */
+export function parseToolCall(value: unknown): ParsedToolCall {
+  const envelope = readEnvelope(value);
+  return {
+    id: parseWord('id', envelope.id),
+    name: parseWord('name', envelope.name),
+    input: parseArguments(envelope.arguments),
+  };
+}
+
+type Envelope = { readonly id: unknown; readonly name: unknown; readonly arguments: unknown };
+
+function readEnvelope(value: unknown): Envelope {
+  if (typeof value !== 'object' || value === null) throw malformed(`found ${describeFound(value)}`);
+  const envelope = guarded(() => readOnce(value));
+  if ('refusal' in envelope) throw malformed(envelope.refusal);
+  return envelope;
+}
+
+/** Looking at somebody else's object runs somebody else's code: getters, and proxies even for their keys. */
+function guarded<Value>(read: () => Value): Value {
+  try {
+    return read();
+  } catch (cause) {
+    throw malformed('reading it threw', cause);
+  }
+}
+
+function readOnce(value: object): Envelope | { readonly refusal: string } {
+  if (Array.isArray(value))
+    return { refusal: 'found an array: pass its calls one by one, or use turn.callAll' };
+  const keys = Reflect.ownKeys(value);
+  const unknown = keys.filter((key) => !envelopeKeys.has(key));
+  if (unknown.length > 0) return { refusal: describeUnknownKeys(unknown) };
+  const read = (key: keyof Envelope): unknown =>
+    // The key was just found on the object itself.
+    keys.includes(key) ? (value as Partial<Envelope>)[key] : undefined;
+  return { id: read('id'), name: read('name'), arguments: read('arguments') };
+}
+
+function parseWord(key: 'id' | 'name', value: unknown): string {
+  if (typeof value !== 'string' || value === '')
+    throw malformed(`${key} must be a non-empty string, found ${describeFound(value)}`);
+  if (value.length > longestWord)
+    throw malformed(`${key} has ${value.length} characters, more than ${longestWord}: ${quote(value)}`);
+  // Two ids that differ only in half a character are the same id to every store.
+  if (key === 'id' && !value.isWellFormed())
+    throw malformed(`id holds half a character (a lone surrogate), which no store can keep: ${quote(value)}`);
+  return value;
+}
+
+function parseArguments(value: unknown): ParsedArguments {
+  if (typeof value === 'string') return parseArgumentText(value);
+  const copy = toJson(value, { refuseUnsafeIntegers: true });
+  if (copy.ok && isJsonObject(copy.value)) return { ok: true, arguments: copy.value };
+  const kept = copy.ok ? copy : toJson(value);
+  return {
+    ok: false,
+    problem: copy.ok
+      ? `arguments must be a JSON object, found ${describeFound(value)}`
+      : `arguments hold something JSON cannot carry at ${formatPath(copy.path)}: ${copy.problem}`,
+    raw: kept.ok ? kept.value : null,
+  };
+}
+
+function parseArgumentText(text: string): ParsedArguments {
+  const refuse = (problem: string): ParsedArguments => ({ ok: false, problem, raw: text });
+  if (text.trim() === '') return refuse('arguments are empty text; a call without arguments has {}');
+  const reading = parseJson(text);
+  if (!reading.ok)
+    return refuse(
+      `arguments are text that is not a JSON object${reading.path.length > 0 ? ` at ${formatPath(reading.path)}` : ''}: ${reading.problem}`,
+    );
+  return isJsonObject(reading.value)
+    ? { ok: true, arguments: reading.value }
+    : refuse(`arguments must be a JSON object, found ${describeFound(reading.value)} in the text`);
+}
+
+/** Calls as other APIs write them, by the key that gives them away, and how to map each. */
+const foreignShapes: readonly { readonly key: string; readonly whose: string; readonly map: string }[] = [
+  {
+    key: 'function',
+    whose: 'an OpenAI chat completion',
+    map: '{id: call.id, name: call.function.name, arguments: call.function.arguments}',
+  },
+  {
+    key: 'call_id',
+    whose: 'the OpenAI Responses API',
+    map: '{id: item.call_id, name: item.name, arguments: item.arguments}',
+  },
+  {
+    key: 'toolCallId',
+    whose: 'the AI SDK',
+    map: '{id: call.toolCallId, name: call.toolName, arguments: call.input}',
+  },
+  {
+    key: 'input',
+    whose: 'Anthropic (a tool_use block)',
+    map: '{id: block.id, name: block.name, arguments: block.input}',
+  },
+  {
+    key: 'args',
+    whose: 'LangChain or Gemini',
+    map: '{id: call.id, name: call.name, arguments: call.args}, with an id of your own where there is none',
+  },
+  {
+    key: 'params',
+    whose: 'MCP',
+    map: '{id: String(request.id), name: request.params.name, arguments: request.params.arguments ?? {}}',
+  },
+];
+
+function describeUnknownKeys(unknown: readonly PropertyKey[]): string {
+  const shown = unknown.slice(0, 5).map((key) => quote(String(key)));
+  const more = unknown.length > shown.length ? ` and ${unknown.length - shown.length} more` : '';
+  const foreign = foreignShapes.find(({ key }) => unknown.includes(key));
+  const mapping = foreign && `. It looks like a call from ${foreign.whose}: pass ${foreign.map}`;
+  return `found the unknown ${unknown.length > 1 ? 'keys' : 'key'} ${shown.join(', ')}${more}${mapping ?? ''}`;
+}
+
+const malformed = (found: string, cause?: unknown): QuittanceError =>
+  new QuittanceError(
+    'call.malformed',
+    `A tool call is exactly {id, name, arguments}; ${found}. ` +
+      'Per-call metadata goes in the options: turn.call(call, {attrs: {…}}).',
+    {},
+    cause,
+  );
