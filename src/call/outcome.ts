@@ -1,0 +1,243 @@
+/**
+ * How a call ended: exactly one of five, never changed afterwards. A variant carries its own fields and no
+ * others, so that a switch over `type` is complete when the compiler says so.
+ */
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import type { ReasonCode } from './reason.ts';
+import type { ToolResult } from './tool-result.ts';
+import { freezeJson } from '../base/json.ts';
+import { reasonOf } from './reason.ts';
+import { ToolError } from './tool-error.ts';
+
+/** Content longer than this, in UTF-16 units, is kept as an artifact. A tool may set its own limit. */
+export const TOOL_MESSAGE_MAX_CHARS = 12_000;
+
+/** The most characters the summary of an artifact may have. */
+export const ARTIFACT_SUMMARY_MAX_CHARS = 200;
+
+/** How a call ended. */
+export type ToolOutcome =
+  ToolExecutionResult | ToolTimeout | ToolFailure | ToolDenied | ToolArtifactReference;
+
+type Ended<Type extends string> = {
+  readonly type: Type;
+  readonly callId: string;
+  readonly toolName: string;
+  /** What else the model should know: what was coerced, edited or warned about. A content part of its own. */
+  readonly modelNote?: string;
+};
+
+/** The body ran and what it gave fits inline. */
+export type ToolExecutionResult = Ended<'ToolExecutionResult'> & {
+  readonly output: JsonValue;
+  readonly elapsedMs: number;
+  /** True where the arguments had to be coerced before the body got them. */
+  readonly wasCoerced: boolean;
+  readonly files?: readonly OutputFile[];
+  /** Only where the tool itself made one: what it says about the turn counts. */
+  readonly toolResult?: ToolResult;
+};
+
+/** The body was still running at its deadline. */
+export type ToolTimeout = Ended<'ToolTimeout'> & {
+  readonly code: 'tool.timeout';
+  /** The deadline that was violated, in milliseconds since 1970. */
+  readonly deadlineMs: number;
+  readonly elapsedMs: number;
+  readonly retryable: boolean;
+};
+
+/** The body threw, reported an error or gave something of no use; or there was no body to run. */
+export type ToolFailure = Ended<'ToolFailure'> & {
+  readonly code: ReasonCode;
+  readonly error: string;
+  readonly retryable: boolean;
+  readonly elapsedMs: number;
+  readonly payloadExtras?: JsonObject;
+  readonly toolResult?: ToolResult;
+};
+
+/** A gate said no. The body never ran. */
+export type ToolDenied = Ended<'ToolDenied'> & {
+  readonly code: ReasonCode;
+  readonly reason: DenialReason;
+  readonly details: string;
+};
+
+/** The body ran and what it gave is kept aside, to be read in pieces. */
+export type ToolArtifactReference = Ended<'ToolArtifactReference'> & {
+  readonly artifactId: string;
+  /** A preview of at most `ARTIFACT_SUMMARY_MAX_CHARS` characters. */
+  readonly summary: string;
+  readonly sizeBytes: number;
+  readonly elapsedMs: number;
+  readonly wasCoerced: boolean;
+  readonly files?: readonly OutputFile[];
+  readonly toolResult?: ToolResult;
+};
+
+/** An image or a file a tool gave, kept as an artifact. */
+export type OutputFile = {
+  readonly artifactId: string;
+  readonly mimeType: string;
+  readonly sizeBytes: number;
+  readonly name?: string;
+};
+
+/** When a call ends in which of the five. */
+export const outcomeTypes: { readonly [Type in ToolOutcome['type']]: { readonly when: string } } = freezeJson(
+  {
+    ToolExecutionResult: { when: 'The body ran, succeeded, and its output fits inline.' },
+    ToolTimeout: { when: 'The body was still running at its deadline.' },
+    ToolFailure: {
+      when: 'The body threw, reported an error or gave an output that is wrong or may not be shown; or there is no such tool, nobody knows how the call ended, or the ledger could not take it.',
+    },
+    ToolDenied: { when: 'A gate said no. The body never ran.' },
+    ToolArtifactReference: {
+      when: 'The body ran and succeeded; its output is too long to show and is kept as an artifact.',
+    },
+  },
+);
+
+/** Narrows a word to the type of an outcome. */
+export const isOutcomeType = (value: unknown): value is ToolOutcome['type'] =>
+  typeof value === 'string' && Object.hasOwn(outcomeTypes, value);
+
+/** Why a gate said no. The first six are the words of the source documents; the rest came with this runtime. */
+export type DenialReason =
+  | 'duplicate'
+  | 'blocked'
+  | 'pre_hook'
+  | 'validation'
+  | 'deadline'
+  | 'write_denied'
+  | 'contract'
+  | 'budget'
+  | 'expired'
+  | 'conflict'
+  | 'ended';
+
+/** What one denial reason means. */
+export type Denial = {
+  readonly producedBy: string;
+  /** Said where the gate gave no details. */
+  readonly sentence: string;
+  /** The reason codes that may come with it, the usual one first. */
+  readonly codes: readonly [ReasonCode, ...ReasonCode[]];
+};
+
+/** Every denial reason: who produces it, what it says, which codes come with it. */
+export const denialReasons: { readonly [Reason in DenialReason]: Denial } = freezeJson({
+  duplicate: {
+    producedBy:
+      'The duplicate guard (an idempotent tool with an earlier successful call), the loop guard and, where `rerun` is deny, the twin guard',
+    sentence: 'The same call was made before; its result stands.',
+    codes: ['call.duplicate', 'call.loop', 'call.twin'],
+  },
+  blocked: {
+    producedBy: "The turn's list of closed tools: the tool failed earlier in a way that may not be retried",
+    sentence: 'The tool failed earlier in this turn and cannot be used again.',
+    codes: ['call.blocked'],
+  },
+  pre_hook: {
+    producedBy: 'A hook of the host that blocked the call, or did not answer as a hook must',
+    sentence: 'A hook did not allow the call.',
+    codes: ['policy.hook'],
+  },
+  validation: {
+    producedBy: 'The input schema, after coercion and the repair callback had their try',
+    sentence: "The arguments do not match the tool's input schema.",
+    codes: ['tool.invalid_input'],
+  },
+  deadline: {
+    producedBy: 'The deadline of the turn, which had passed before the body could start',
+    sentence: 'Turn deadline expired; cannot execute tool.',
+    codes: ['turn.deadline'],
+  },
+  write_denied: {
+    producedBy: 'The person asked to confirm, who denied the call or answered in its place',
+    sentence: 'The person asked did not allow the call.',
+    codes: ['confirmation.rejected', 'confirmation.answered'],
+  },
+  contract: {
+    producedBy: 'A rule or a limit of a contract',
+    sentence: 'A contract did not allow the call.',
+    codes: ['policy.contract'],
+  },
+  budget: {
+    producedBy: 'A budget with too little left: of the turn, the session or a named scope',
+    sentence: 'The budget for tool calls is exhausted.',
+    codes: ['budget.tool_calls_exhausted', 'budget.cost_exhausted'],
+  },
+  expired: {
+    producedBy: 'A hold nobody decided in time',
+    sentence: 'Nobody decided on the call in time.',
+    codes: ['confirmation.expired'],
+  },
+  conflict: {
+    producedBy: 'A call id or an idempotency key that belongs to another tool or other arguments',
+    sentence: 'The id of the call belongs to another call.',
+    codes: ['call.conflict'],
+  },
+  ended: {
+    producedBy: 'A turn that was ended, or was ended by a terminal result, before the body could start',
+    sentence: 'The turn has ended.',
+    codes: ['turn.ended'],
+  },
+});
+
+/** Narrows a word to a denial reason. */
+export const isDenialReason = (value: unknown): value is DenialReason =>
+  typeof value === 'string' && Object.hasOwn(denialReasons, value);
+
+/** True for a timeout or a failure. A denial is not an error: the body never ran. */
+export const outcomeIsError = (outcome: ToolOutcome): outcome is ToolTimeout | ToolFailure =>
+  outcome.type === 'ToolTimeout' || outcome.type === 'ToolFailure';
+
+/** True where the outcome itself says that the call may be tried again. */
+export const outcomeIsRetryable = (outcome: ToolOutcome): boolean =>
+  outcomeIsError(outcome) && outcome.retryable;
+
+/**
+ * True where the tool should be closed for the rest of the turn: after a failure or timeout that may not be
+ * retried, unless its reason says nothing against the tool itself (see `blocksTool` in the reason table).
+ */
+export const outcomeBlocksTool = (outcome: ToolOutcome): boolean =>
+  outcomeIsError(outcome) && !outcome.retryable && reasonOf(outcome.code).blocksTool;
+
+/** What a timeout says to whoever asked. */
+export const timeoutMessage = ({ toolName, elapsedMs }: ToolTimeout): string =>
+  `Tool "${toolName}" did not finish before its deadline; it was stopped after ${Math.round(elapsedMs)} ms.`;
+
+/**
+ * The output, for code that wants a value or an exception. An output kept aside comes as
+ * `{artifactId, summary, sizeBytes}`; everything that is not a success throws a `ToolError` whose `reason` is
+ * the outcome's code.
+ */
+export function unwrap(outcome: ToolOutcome): JsonValue {
+  switch (outcome.type) {
+    case 'ToolExecutionResult':
+      return outcome.output;
+    case 'ToolArtifactReference':
+      return { artifactId: outcome.artifactId, summary: outcome.summary, sizeBytes: outcome.sizeBytes };
+    case 'ToolTimeout':
+      throw new ToolError(outcome.code, timeoutMessage(outcome), {
+        retryable: outcome.retryable,
+        extras: { deadline_ms: outcome.deadlineMs, elapsed_ms: outcome.elapsedMs },
+      });
+    case 'ToolFailure':
+      throw new ToolError(outcome.code, outcome.error, {
+        retryable: outcome.retryable,
+        ...(outcome.payloadExtras && { extras: outcome.payloadExtras }),
+      });
+    case 'ToolDenied':
+      throw new ToolError(
+        outcome.code,
+        `Tool "${outcome.toolName}" was denied (${outcome.reason}): ${outcome.details}`,
+        {
+          retryable: false,
+          extras: { denial_reason: outcome.reason, details: outcome.details },
+        },
+      );
+  }
+}
