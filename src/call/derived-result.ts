@@ -1,0 +1,94 @@
+/** Between how a call ended and what a tool reports: every outcome has a result, and a tool's own is kept as it is. */
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import type { ToolExecutionResult, ToolFailure, ToolOutcome } from './outcome.ts';
+import type { ReasonCode } from './reason.ts';
+import type { ToolResult } from './tool-result.ts';
+import { isJsonObject } from '../base/json.ts';
+import { denialReasons, timeoutMessage } from './outcome.ts';
+import { reasonOf } from './reason.ts';
+import { parseToolResult } from './tool-result.ts';
+
+/**
+ * The outcome as a ToolResult: the tool's own where it made one, otherwise a derived one. A derived result never
+ * ends the turn, so that the model may go on, unless its reason leaves nothing to go on with: an exhausted budget
+ * or a turn that is over.
+ */
+export function outcomeToToolResult(outcome: ToolOutcome): ToolResult {
+  switch (outcome.type) {
+    case 'ToolExecutionResult':
+      return outcome.toolResult ?? { success: true, needsFollowup: true, data: toData(outcome.output) };
+    case 'ToolArtifactReference': {
+      const { artifactId, summary, sizeBytes, toolResult } = outcome;
+      return (
+        toolResult ?? {
+          success: true,
+          needsFollowup: true,
+          nextAction: 'read_artifact',
+          data: { artifactId, summary, sizeBytes },
+        }
+      );
+    }
+    case 'ToolTimeout':
+      return unsuccessful(outcome.code, timeoutMessage(outcome), outcome.retryable);
+    case 'ToolFailure':
+      return outcome.toolResult ?? unsuccessful(outcome.code, outcome.error, outcome.retryable);
+    case 'ToolDenied':
+      return unsuccessful(outcome.code, outcome.details || denialReasons[outcome.reason].sentence, false);
+  }
+}
+
+const toData = (output: JsonValue): JsonObject => (isJsonObject(output) ? output : { value: output });
+
+function unsuccessful(code: ReasonCode, error: string, retryable: boolean): ToolResult {
+  const { title, nextAction, terminal, blocksTool } = reasonOf(code);
+  const next = nextAction !== 'retry' || retryable ? nextAction : blocksTool ? 'use_another_tool' : undefined;
+  return {
+    success: false,
+    ...(terminal ? { terminal } : { needsFollowup: true }),
+    ...(next !== undefined && { nextAction: next }),
+    message: `${title}.`,
+    error,
+  };
+}
+
+/** What the call of a tool-made result is known by. */
+export type ResultCall = {
+  readonly callId: string;
+  readonly toolName: string;
+  readonly elapsedMs: number;
+  readonly wasCoerced: boolean;
+};
+
+/**
+ * The outcome of a call whose tool made a result. A success gives the whole result as output, unknown fields and
+ * all; a failure is one the tool reported itself. Pass the kept form: the result is shown and stored as it is.
+ */
+export function outcomeFromToolResult(
+  result: ToolResult,
+  call: ResultCall,
+): ToolExecutionResult | ToolFailure {
+  const toolResult = parseToolResult(result);
+  const { callId, toolName, elapsedMs, wasCoerced } = call;
+  if (toolResult.success)
+    // A result without undefined fields, which parsing left out, is a JSON object.
+    return {
+      type: 'ToolExecutionResult',
+      callId,
+      toolName,
+      output: toolResult as JsonObject,
+      elapsedMs,
+      wasCoerced,
+      toolResult,
+    };
+  return {
+    type: 'ToolFailure',
+    callId,
+    toolName,
+    code: 'tool.reported_error',
+    error:
+      toolResult.error ?? toolResult.message ?? `Tool "${toolName}" reported a failure and did not say why.`,
+    retryable: reasonOf('tool.reported_error').retryable,
+    elapsedMs,
+    toolResult,
+  };
+}
