@@ -1,1 +1,2 @@
-export {};
+export { createManualClock } from './manual-clock.ts';
+export type { ManualClock } from './manual-clock.ts';

@@ -1,0 +1,36 @@
+/**
+ * Time comes through this port: wall time for what people read, a monotonic clock for timeouts
+ * (it never jumps), and timers.
+ */
+export interface Clock {
+  /** Milliseconds since 1970, UTC. May jump. */
+  now(): number;
+  /** Milliseconds since some fixed moment. Never goes back. */
+  monotonicMs(): number;
+  /** Calls `fire` once, `delayMs` from now by the monotonic clock. */
+  startTimer(fire: () => void, delayMs: number): Timer;
+}
+
+export interface Timer {
+  stop(): void;
+  /** Whether this timer keeps the process alive. True until said otherwise. */
+  keepAlive(keep: boolean): void;
+}
+
+/** Longer delays overflow the platform's timer and would fire at once. */
+const longestDelayMs = 2_147_483_647;
+
+/** The clock of this machine. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  startTimer(fire, delayMs) {
+    let timeout = setTimeout(fire, Math.min(Math.max(delayMs, 0), longestDelayMs));
+    return {
+      stop: () => clearTimeout(timeout),
+      keepAlive: (keep) => {
+        timeout = keep ? timeout.ref() : timeout.unref();
+      },
+    };
+  },
+};

@@ -1,0 +1,67 @@
+/**
+ * An error is our refusal to go on: thrown, local, about how Quittance is used. What goes wrong with a
+ * call is a failure: data in the ledger, never one of these.
+ */
+
+/** The stable word for why we refuse. */
+export type ErrorCode =
+  'config.invalid' | 'call.malformed' | 'call.pending' | 'runtime.closed' | 'seal.broken';
+
+/** Every code an error of ours may carry, with what it means and what to do. */
+export const errorTable: {
+  readonly [Code in ErrorCode]: { readonly means: string; readonly remedy: string };
+} = {
+  'config.invalid': {
+    means: 'A tool or a runtime was configured in a way that cannot work.',
+    remedy: 'Read the message: it names the field, what was found and what is expected.',
+  },
+  'call.malformed': {
+    means: 'The envelope of a tool call is not one: it must be exactly {id, name, arguments}.',
+    remedy:
+      'Pass id and name as non-empty strings and nothing else but arguments; per-call metadata goes in the options of turn.call.',
+  },
+  'call.pending': {
+    means: 'The call is held for a person and the turn is over. This is not an outcome: the hold stays.',
+    remedy: 'Ask again with the same call id, in any turn of the session, to rejoin the call.',
+  },
+  'runtime.closed': {
+    means: 'The runtime was closed and takes no more calls.',
+    remedy: 'Create a new runtime on the same ledger.',
+  },
+  'seal.broken': {
+    means: 'A sealed payload could not be opened with the key at hand.',
+    remedy: 'Give the runtime the key the payload was sealed with.',
+  },
+};
+
+const brand: unique symbol = Symbol.for('quittance.error');
+
+/** The one class of error this package throws on its own account. */
+export class QuittanceError extends Error {
+  readonly code: ErrorCode;
+  /** What a program may want to read, e.g. `{callId, confirmationId}` of `call.pending`. */
+  readonly facts: Readonly<Record<string, string>>;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    facts: Readonly<Record<string, string>> = {},
+    cause?: unknown,
+  ) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = 'QuittanceError';
+    this.code = code;
+    this.facts = facts;
+  }
+
+  get [brand](): true {
+    return true;
+  }
+}
+
+/** Narrows to our error, also when two copies of the package are installed. */
+export const isQuittanceError = (value: unknown, code?: ErrorCode): value is QuittanceError =>
+  typeof value === 'object' &&
+  value !== null &&
+  (value as { [brand]?: unknown })[brand] === true &&
+  (code === undefined || (value as { code?: unknown }).code === code);

@@ -1,0 +1,19 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+
+/** Where identifiers come from. Tests pass a counter. */
+export interface Ids {
+  /** Unique across processes, cheap, may be guessed: for events and entries. */
+  next(prefix: string): string;
+  /** Unique and not to be guessed: for confirmations and artifacts. */
+  secret(prefix: string): string;
+}
+
+/** Identifiers of one process: a random stem and a counter, so that the hot path asks the system for nothing. */
+export function createIds(): Ids {
+  const stem = randomBytes(9).toString('base64url').replaceAll(/[-_]/g, '0');
+  let count = 0;
+  return {
+    next: (prefix) => `${prefix}_${stem}${(count++).toString(36)}`,
+    secret: (prefix) => `${prefix}_${randomUUID().replaceAll('-', '')}`,
+  };
+}

@@ -1,0 +1,76 @@
+import type { Call } from './call.ts';
+import type { CallEvent } from './event.ts';
+import type { ToolAuditOutcome, ToolAuditRecord } from './audit.ts';
+import type { ToolOutcome } from './outcome.ts';
+import { outcomeToToolResult } from './derived-result.ts';
+import { evolve } from './evolve.ts';
+
+/** The audit records of one call: each is a reading of the event that brought it about. */
+export function projectAudit(events: Iterable<CallEvent>): ToolAuditRecord[] {
+  const records: ToolAuditRecord[] = [];
+  let call: Call | undefined;
+  for (const event of events) {
+    const before = call;
+    call = evolve(call, event);
+    const outcome = auditOutcomeOf(before, event);
+    if (outcome !== undefined) records.push(toRecord(call, event, outcome));
+  }
+  return records;
+}
+
+function auditOutcomeOf(before: Call | undefined, event: CallEvent): ToolAuditOutcome | undefined {
+  switch (event.type) {
+    case 'tool.held':
+      return { kind: 'requires_confirmation', description: event.description };
+    case 'tool.responded':
+      if (!event.final) return undefined;
+      if (before?.copiedFrom !== undefined)
+        return { kind: 'cached', result: outcomeToToolResult(event.outcome) };
+      return settledOutcome(before, event.outcome);
+    case 'tool.recalled':
+      if (before?.settled === undefined || event.how === 'conflict') return undefined;
+      return { kind: event.how, result: outcomeToToolResult(before.settled.outcome) };
+    case 'tool.requested':
+    case 'tool.decided':
+    case 'tool.started':
+    case 'tool.late':
+    case 'confirmation.decided':
+    case 'confirmation.withdrawn':
+    case 'runtime.budget_exhausted':
+      return undefined;
+    default:
+      event satisfies never;
+      return undefined;
+  }
+}
+
+function settledOutcome(before: Call | undefined, outcome: ToolOutcome): ToolAuditOutcome {
+  if (outcome.type !== 'ToolDenied') return { kind: 'completed', result: outcomeToToolResult(outcome) };
+  const closedWindow = outcome.reason === 'expired' || before?.confirmation?.status === 'withdrawn';
+  return { kind: closedWindow ? 'invalidated' : 'blocked', reason: outcome.details || outcome.code };
+}
+
+function toRecord(call: Call, event: CallEvent, outcome: ToolAuditOutcome): ToolAuditRecord {
+  return {
+    recordId: event.id,
+    sessionId: call.sessionId,
+    turnId: event.turnId,
+    callId: call.callId,
+    attempt: call.attempt,
+    toolName: call.toolName,
+    displayName: call.displayName,
+    mode: call.mode,
+    modeOrigin: call.modeOrigin,
+    requestedInput: call.requestedInput,
+    effectiveInput: call.effectiveInput ?? (call.inputDigest === undefined ? undefined : call.requestedInput),
+    inputDigest: call.inputDigest,
+    principal: call.principal,
+    provenance: call.provenance,
+    policyVersion: call.policyVersion,
+    decidedBy: call.decidedBy,
+    toolSuccess: event.type === 'tool.responded' ? event.toolSuccess : undefined,
+    outcome,
+    cause: event.cause,
+    at: event.at,
+  };
+}

@@ -1,0 +1,64 @@
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import type { ToolMode, ToolModeOrigin } from '../tool/mode.ts';
+import type { Principal } from '../tool/tool-context.ts';
+import type { Ask, DecidedBy, Provenance, ToolLate } from './event.ts';
+import type { ToolOutcome } from './outcome.ts';
+
+/** One request to run a tool and everything that happened to it: what its events fold to. */
+export type Call = {
+  readonly sessionId: string;
+  readonly turnId: string;
+  readonly callId: string;
+  readonly toolName: string;
+  readonly displayName: string;
+  readonly mode: ToolMode;
+  readonly modeOrigin: ToolModeOrigin;
+  readonly requestedInput: JsonValue;
+  readonly requestDigest: string;
+  readonly effectiveInput: JsonObject | undefined;
+  readonly inputDigest: string | undefined;
+  readonly wasCoerced: boolean;
+  readonly principal: Principal | undefined;
+  readonly provenance: Provenance | undefined;
+  readonly attrs: JsonObject | undefined;
+  readonly policyVersion: string | undefined;
+  /** What the gates last said. */
+  readonly ruling: 'allow' | 'deny' | 'ask' | undefined;
+  /** What let the call through, stopped it or asked, most recently. */
+  readonly decidedBy: DecidedBy | undefined;
+  /** The call whose outcome answered this one, because both carry one tool-made key. */
+  readonly copiedFrom: string | undefined;
+  readonly submitted: boolean;
+  readonly requestedAt: number;
+  readonly status: CallStatus;
+  readonly attempt: number;
+  readonly confirmation: Confirmation | undefined;
+  readonly settled: Settled | undefined;
+  readonly late: readonly ToolLate[];
+  readonly recalls: number;
+  /** The last event, which causes the next. */
+  readonly lastEventId: string;
+};
+
+/** requested → (held → approved) → running → settled; every step but the first and the last may be missing. */
+export type CallStatus = 'requested' | 'held' | 'approved' | 'running' | 'settled';
+
+/** A held call waiting for a person, and what that person said. */
+export type Confirmation = {
+  readonly confirmationId: string;
+  readonly description: string;
+  readonly asks: readonly Ask[];
+  readonly inputDigest: string;
+  readonly askedAt: number;
+  readonly status: 'pending' | 'approved' | 'denied' | 'withdrawn';
+  readonly by: string | undefined;
+  readonly reason: string | undefined;
+};
+
+export type Settled = {
+  readonly outcome: ToolOutcome;
+  readonly content: string;
+  readonly at: number;
+  readonly costMicros: number;
+  readonly unsettledEffect: boolean;
+};

@@ -1,0 +1,182 @@
+/**
+ * A command and a call give events. Every rule about what may happen to a call is here:
+ *
+ * 1. A call begins once, with its request.
+ * 2. Nothing starts while a person is asked, nor after a person or a gate said no.
+ * 3. An attempt begins only after every earlier one has ended or the call is being run again.
+ * 4. There is one final outcome. A denial means the body never ran; a result means it did.
+ * 5. After the outcome only late results, recalls and resolutions may follow, and none changes it.
+ */
+import type { Call } from './call.ts';
+import type { Command } from './command.ts';
+import type { CallEvent, ToolResponded } from './event.ts';
+import type { ToolOutcome } from './outcome.ts';
+
+/** Whom the events are about, and where their ids and time come from. */
+export type Subject = {
+  readonly sessionId: string;
+  readonly turnId: string;
+  readonly callId: string;
+  readonly at: number;
+  readonly nextId: () => string;
+};
+
+export type Decision =
+  { readonly ok: true; readonly event: CallEvent } | { readonly ok: false; readonly refusal: string };
+
+export function decide(call: Call | undefined, command: Command, subject: Subject): Decision {
+  const refusal = refuse(call, command);
+  if (refusal !== undefined) return { ok: false, refusal };
+  return { ok: true, event: toEvent(call, command, subject) };
+}
+
+function refuse(call: Call | undefined, command: Command): string | undefined {
+  if (command.type === 'request') return call && 'This call was requested already.';
+  if (call === undefined) return 'This call was never requested.';
+  const settled = call.status === 'settled';
+  switch (command.type) {
+    case 'rule':
+      if (settled) return 'The call has its outcome; no gate can change it.';
+      if (call.status === 'running') return 'The body is running; it is too late for a gate.';
+      return undefined;
+    case 'exhaust':
+      return settled || call.status === 'running'
+        ? 'A budget is spent before the body runs or not at all.'
+        : undefined;
+    case 'hold':
+      if (settled) return 'The call has its outcome; nobody needs to be asked.';
+      if (call.status === 'running') return 'The body is running; it is too late to ask.';
+      if (call.status === 'held') return 'The call is held already.';
+      return undefined;
+    case 'answer':
+      return refuseAnswer(call, command);
+    case 'withdraw':
+      return call.confirmation?.status === 'pending' &&
+        call.confirmation.confirmationId === command.confirmationId
+        ? undefined
+        : 'There is no such question to withdraw.';
+    case 'start':
+      if (settled) return 'The call has its outcome; its body may not run.';
+      if (call.status === 'held') return 'The call is held for a person; its body may not run.';
+      if (call.ruling !== 'allow') return 'The gates have not let the call through; its body may not run.';
+      if (call.copiedFrom !== undefined)
+        return 'The call is answered by another of the same key; its body may not run.';
+      return undefined;
+    case 'respond':
+      return refuseOutcome(call, command.outcome, command.final);
+    case 'add_late':
+      if (call.attempt === 0) return 'Nothing can be late: the body never ran.';
+      return settled ? undefined : 'The call has no outcome yet, so nothing is late.';
+    case 'recall':
+      return refuseRecall(call, command.how);
+  }
+}
+
+function refuseRecall(call: Call, how: 'cached' | 'replayed' | 'conflict'): string | undefined {
+  switch (how) {
+    case 'conflict':
+      return undefined;
+    case 'replayed':
+      return call.status === 'settled' && call.attempt > 0
+        ? undefined
+        : 'Only a result that was reported can be replayed.';
+    case 'cached':
+      if (call.status === 'settled') return undefined;
+      return call.attempt === 0 && call.status !== 'held'
+        ? undefined
+        : 'Only a settled call can be recalled.';
+  }
+}
+
+function refuseAnswer(call: Call, command: Command & { type: 'answer' }): string | undefined {
+  const asked = call.confirmation;
+  if (asked === undefined || asked.confirmationId !== command.confirmationId)
+    return 'This call does not ask that.';
+  if (asked.status !== 'pending' || call.status !== 'held')
+    return `This was ${asked.status} already${asked.by ? ` by ${asked.by}` : ''}.`;
+  if (asked.inputDigest !== command.inputDigest)
+    return 'The decision is about another input than the one that is held.';
+  if (command.by === '') return 'A decision needs the name of the person who took it.';
+  return undefined;
+}
+
+/** The failures a call may end with although its body never ran. */
+const bodylessFailures: ReadonlySet<string> = new Set([
+  'tool.unknown',
+  'tool.cancelled',
+  'tool.fixture_missing',
+]);
+
+function refuseOutcome(call: Call, outcome: ToolOutcome, final: boolean): string | undefined {
+  if (call.status === 'settled') return 'The call has its outcome; there is never a second.';
+  if (outcome.callId !== call.callId) return 'The outcome is that of another call.';
+  if (call.confirmation?.status === 'pending')
+    return 'The call is held for a person; answer or withdraw the question first.';
+  const ran = call.attempt > 0;
+  if (!final && !ran) return 'Only an attempt can end without settling its call.';
+  switch (outcome.type) {
+    case 'ToolDenied':
+      return ran ? 'The body ran, so the call cannot be denied any more.' : undefined;
+    case 'ToolFailure':
+      return ran || call.copiedFrom !== undefined || bodylessFailures.has(outcome.code)
+        ? undefined
+        : `The body never ran, so the call cannot end with ${outcome.code}.`;
+    case 'ToolExecutionResult':
+    case 'ToolArtifactReference':
+    case 'ToolTimeout':
+      return ran || call.copiedFrom !== undefined ? undefined : 'The body never ran, so there is no result.';
+  }
+}
+
+function toEvent(call: Call | undefined, command: Command, subject: Subject): CallEvent {
+  const { sessionId, turnId, callId, at } = subject;
+  const id = subject.nextId();
+  const cause = call?.lastEventId;
+  const envelope = { id, sessionId, turnId, callId, at, cause };
+  switch (command.type) {
+    case 'request':
+      return { ...command, ...envelope, type: 'tool.requested' };
+    case 'rule':
+      return { ...command, ...envelope, type: 'tool.decided' };
+    case 'hold':
+      return { ...command, ...envelope, type: 'tool.held' };
+    case 'answer':
+      return { ...command, ...envelope, type: 'confirmation.decided' };
+    case 'withdraw':
+      return { ...command, ...envelope, type: 'confirmation.withdrawn' };
+    case 'exhaust':
+      return { ...command, ...envelope, type: 'runtime.budget_exhausted' };
+    case 'start':
+      return { ...command, ...envelope, type: 'tool.started', attempt: (call?.attempt ?? 0) + 1 };
+    case 'respond': {
+      const { mayRerun, authorSaysRetry, ...facts } = command;
+      const attempt = call?.attempt ?? 0;
+      const unsettledEffect = attempt > 0 && !mayRerun && !authorSaysRetry && leavesDoubt(facts.outcome);
+      return {
+        ...facts,
+        ...envelope,
+        type: 'tool.responded',
+        attempt,
+        unsettledEffect,
+      } satisfies ToolResponded;
+    }
+    case 'add_late':
+      return { ...command, ...envelope, type: 'tool.late' };
+    case 'recall':
+      return { ...command, ...envelope, type: 'tool.recalled' };
+  }
+}
+
+/** Whether such an end leaves open if the effect happened. A tool that reports its own error knows. */
+function leavesDoubt(outcome: ToolOutcome): boolean {
+  switch (outcome.type) {
+    case 'ToolTimeout':
+      return true;
+    case 'ToolFailure':
+      return outcome.code !== 'tool.reported_error';
+    case 'ToolExecutionResult':
+    case 'ToolArtifactReference':
+    case 'ToolDenied':
+      return false;
+  }
+}

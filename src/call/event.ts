@@ -1,0 +1,173 @@
+/**
+ * Events are the truth: everything shown is read from them. Names are for ever. An event is never changed
+ * after it was appended, so the ones we make are frozen with everything below them.
+ */
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import type { ToolMode, ToolModeOrigin } from '../tool/mode.ts';
+import type { Principal } from '../tool/tool-context.ts';
+import type { ReasonCode } from './reason.ts';
+import type { ToolOutcome } from './outcome.ts';
+
+export type CallEvent =
+  | ToolRequested
+  | ToolRecalled
+  | ToolDecided
+  | ToolHeld
+  | ToolStarted
+  | ToolResponded
+  | ToolLate
+  | ConfirmationDecided
+  | ConfirmationWithdrawn
+  | BudgetExhausted;
+
+export type TurnEvent = TurnOpened | TurnEnded;
+
+/** Everything this version appends. Readers keep types they do not know. */
+export type QuittanceEvent = CallEvent | TurnEvent;
+export type EventType = QuittanceEvent['type'];
+
+type EventOf<Type extends string, Data> = {
+  readonly id: string;
+  readonly type: Type;
+  readonly sessionId: string;
+  readonly turnId: string;
+  /** Milliseconds since 1970 by the ledger's clock. */
+  readonly at: number;
+  /** The event that brought this one about. */
+  readonly cause: string | undefined;
+} & Readonly<Data>;
+
+type CallEventOf<Type extends string, Data> = EventOf<Type, { readonly callId: string } & Data>;
+
+export type TurnOpened = EventOf<
+  'turn.opened',
+  { deadlineMs: number | undefined; parentSessionId: string | undefined; principal: Principal | undefined }
+>;
+export type TurnEnded = EventOf<'turn.ended', { why: TurnEndReason }>;
+export type TurnEndReason = 'asked' | 'terminal_result';
+
+export type ToolRequested = CallEventOf<
+  'tool.requested',
+  {
+    toolName: string;
+    displayName: string;
+    mode: ToolMode;
+    modeOrigin: ToolModeOrigin;
+    /** Kept form of the arguments as they came; the text itself where it was no JSON object. */
+    requestedInput: JsonValue;
+    /** Paths the redactor hid in the requested input. */
+    hidden: readonly string[];
+    /** Digest of the arguments as they came: what a second request with this id must match. */
+    requestDigest: string;
+    principal: Principal | undefined;
+    provenance: Provenance | undefined;
+    attrs: JsonObject | undefined;
+    /** Asked for by `submit`: nobody waits, so it is decided again after a crash. */
+    submitted: boolean;
+  }
+>;
+
+/** Which model asked. */
+export type Provenance = { readonly provider?: string; readonly model?: string };
+
+export type ToolRecalled = CallEventOf<
+  'tool.recalled',
+  { how: 'cached' | 'replayed' | 'conflict'; fromCallId: string; details: string }
+>;
+
+export type ToolDecided = CallEventOf<
+  'tool.decided',
+  {
+    decision: 'allow' | 'deny' | 'ask';
+    /** The gates walked, in order, with what each took. */
+    gates: readonly GatePassage[];
+    decidedBy: DecidedBy | undefined;
+    policyVersion: string | undefined;
+    /** Kept form of what the body gets, where it differs from what was requested. */
+    effectiveInput: JsonObject | undefined;
+    inputDigest: string | undefined;
+    changes: readonly InputChange[];
+  }
+>;
+
+export type GatePassage = { readonly gate: string; readonly elapsedUs: number };
+/** How an input was mended on its way to the body. */
+export type InputChange = { readonly path: string; readonly rule: string };
+
+/** Who or what decided: a gate of ours, a hook of the host, a rule of a contract, a person. */
+export type DecidedBy = { readonly type: 'gate' | 'hook' | 'rule' | 'person'; readonly name: string };
+
+export type ToolHeld = CallEventOf<
+  'tool.held',
+  { confirmationId: string; description: string; asks: readonly Ask[]; inputDigest: string }
+>;
+
+/** One wish for a person: who asks and why. */
+export type Ask = { readonly by: DecidedBy; readonly description: string; readonly code?: ReasonCode };
+
+export type ConfirmationDecided = CallEventOf<
+  'confirmation.decided',
+  {
+    confirmationId: string;
+    decision: 'approve' | 'deny';
+    by: string;
+    reason: string | undefined;
+    inputDigest: string;
+  }
+>;
+export type ConfirmationWithdrawn = CallEventOf<
+  'confirmation.withdrawn',
+  { confirmationId: string; reason: string }
+>;
+
+/** The intent: only after this is kept may the body run. */
+export type ToolStarted = CallEventOf<
+  'tool.started',
+  {
+    attempt: number;
+    /** The key the tool made; undefined where session and call id are the key. */
+    idempotencyKey: string | undefined;
+    deadlineMs: number;
+    mayRerun: boolean;
+  }
+>;
+
+export type ToolResponded = CallEventOf<
+  'tool.responded',
+  {
+    /** Zero where the body never ran. */
+    attempt: number;
+    final: boolean;
+    outcome: ToolOutcome;
+    /** What the model is told, byte for byte. */
+    content: string;
+    toolSuccess: boolean | undefined;
+    error: { readonly reason: ReasonCode; readonly message: string } | undefined;
+    payloadExtras: JsonObject | undefined;
+    costMicros: number;
+    /** What an external tool said it touched. */
+    reached: readonly string[];
+    log: readonly LogLine[];
+    /** Whether the effect may have happened although nobody can say so: another such call must ask. */
+    unsettledEffect: boolean;
+  }
+>;
+export type LogLine = { readonly at: number; readonly message: string; readonly fields?: JsonObject };
+
+/** What a body gave after its call had ended. It never changes the outcome. */
+export type ToolLate = CallEventOf<
+  'tool.late',
+  {
+    attempt: number;
+    elapsedMs: number;
+    result:
+      | { readonly type: 'returned'; readonly output: JsonValue; readonly cutFromChars?: number }
+      | { readonly type: 'threw'; readonly error: string };
+  }
+>;
+
+export type BudgetExhausted = CallEventOf<
+  'runtime.budget_exhausted',
+  { scope: string; metric: BudgetMetric; limit: number; used: number }
+>;
+export type BudgetMetric = 'tool_calls' | 'cost_micros';

@@ -1,0 +1,139 @@
+/**
+ * Budgets are counters in the ledger. A call reserves under every budget that covers it in the commit of its
+ * intent, so that N parallel calls under a limit of K start at most K times, and settles with its outcome.
+ */
+import { QuittanceError } from '../base/error.ts';
+import type { BudgetMetric } from '../call/event.ts';
+import type { Reservation, Settlement } from '../ledger/ledger.ts';
+
+/** How much may be used under one name. Exactly N allows N. */
+export type BudgetRule = {
+  /** `turn`, `session`, or a name of your own such as `user:42`, shared by all who use it. */
+  readonly scope: 'turn' | 'session' | (string & {});
+  /** Starts anew each UTC day. */
+  readonly per?: 'day';
+  readonly toolCalls?: number;
+  readonly costMicros?: number;
+};
+
+/** A rule bound to its counter's name. */
+export type Budget = {
+  readonly label: string;
+  readonly counter: string;
+  readonly perDay: boolean;
+  readonly metric: BudgetMetric;
+  readonly limit: number;
+};
+
+const metrics = [
+  ['toolCalls', 'tool_calls'],
+  ['costMicros', 'cost_micros'],
+] as const;
+
+const knownKeys: ReadonlySet<string> = new Set(['scope', 'per', 'toolCalls', 'costMicros']);
+
+export function bindBudgets(
+  rules: readonly BudgetRule[],
+  sessionId: string,
+  turnId: string,
+): readonly Budget[] {
+  return rules.flatMap((rule) => {
+    checkRule(rule);
+    const name = counterName(rule.scope, sessionId, turnId);
+    return metrics.flatMap(([field, metric]) => {
+      const limit = rule[field];
+      const perDay = rule.per === 'day';
+      return limit === undefined
+        ? []
+        : [
+            {
+              label: perDay ? `${rule.scope} per day` : rule.scope,
+              counter: `${name}/${metric}`,
+              perDay,
+              metric,
+              limit,
+            },
+          ];
+    });
+  });
+}
+
+function counterName(scope: string, sessionId: string, turnId: string): string {
+  switch (scope) {
+    case 'turn':
+      return `turn/${JSON.stringify([sessionId, turnId])}`;
+    case 'session':
+      return `session/${JSON.stringify(sessionId)}`;
+    default:
+      return `named/${JSON.stringify(scope)}`;
+  }
+}
+
+/** Refuses a rule that cannot mean anything. */
+export function checkRule(rule: BudgetRule): void {
+  const where = `Budget for scope ${JSON.stringify(rule.scope)}`;
+  if (typeof rule.scope !== 'string' || rule.scope === '')
+    throw new QuittanceError(
+      'config.invalid',
+      'A budget needs a scope: "turn", "session" or a name such as "user:42".',
+    );
+  for (const key of Object.keys(rule))
+    if (!knownKeys.has(key))
+      throw new QuittanceError(
+        'config.invalid',
+        `${where} has an unknown field "${key}". Known fields: ${[...knownKeys].join(', ')}.`,
+      );
+  if (rule.per !== undefined && rule.per !== 'day')
+    throw new QuittanceError(
+      'config.invalid',
+      `${where}: "per" may only be "day", found ${JSON.stringify(rule.per)}.`,
+    );
+  if (rule.toolCalls === undefined && rule.costMicros === undefined)
+    throw new QuittanceError(
+      'config.invalid',
+      `${where} limits nothing. Give toolCalls, costMicros or both.`,
+    );
+  for (const [field] of metrics) {
+    const limit = rule[field];
+    if (limit !== undefined && !(Number.isSafeInteger(limit) && limit >= 0))
+      throw new QuittanceError(
+        'config.invalid',
+        `${where}: ${field} must be a whole number of at least 0, found ${String(limit)}.`,
+      );
+  }
+}
+
+/** What one attempt takes from one budget. */
+export type BudgetShare = Reservation & { readonly metric: BudgetMetric; readonly label: string };
+
+/** What one attempt takes from every budget. A second attempt of a call costs money but is no second call. */
+export function sharesOf(
+  budgets: readonly Budget[],
+  costMicros: number,
+  firstAttempt: boolean,
+  nowMs: number,
+): readonly BudgetShare[] {
+  if (budgets.length === 0) return noShares;
+  const shares: BudgetShare[] = [];
+  for (const { metric, label, limit, perDay, counter } of budgets) {
+    if (metric === 'tool_calls' && !firstAttempt) continue;
+    shares.push({
+      metric,
+      label,
+      limit,
+      counter: perDay ? `${counter}/${new Date(nowMs).toISOString().slice(0, 10)}` : counter,
+      amount: metric === 'tool_calls' ? 1 : costMicros,
+    });
+  }
+  return shares;
+}
+
+export const noShares: readonly BudgetShare[] = [];
+
+/** Gives the reservations back and charges what the attempt really cost. */
+export const settlementsFor = (shares: readonly BudgetShare[], costMicros: number): Settlement[] =>
+  shares.map(({ counter, amount, metric }) => ({
+    counter,
+    reserved: amount,
+    used: metric === 'cost_micros' ? costMicros : amount,
+  }));

@@ -1,0 +1,62 @@
+/**
+ * Many calls at once, in an order that gives the result of one after the other: reads run beside reads; anything
+ * else waits for, and is waited for by, whatever earlier call touches the same things or does not say what it
+ * touches. A held call keeps its place. Answers come back in the order of the calls.
+ */
+import type { ToolOutcome } from '../call/outcome.ts';
+import type { ParsedToolCall } from '../call/tool-call.ts';
+import { coerce } from '../tool/coerce.ts';
+import { toJson } from '../base/json.ts';
+import type { PendingCall } from './await-told.ts';
+import { awaitTold } from './await-told.ts';
+import type { CallOptions } from './call-in-hand.ts';
+import type { Desk } from './desk.ts';
+import type { Engine } from './engine.ts';
+import { makeCall } from './make-call.ts';
+import { createPlaces } from './places.ts';
+import { resourceKeysOf } from './resource-keys.ts';
+import type { TurnState } from './turn-state.ts';
+
+export async function callBatch(
+  desk: Desk,
+  turn: TurnState,
+  requests: readonly ParsedToolCall[],
+  options: CallOptions,
+  concurrency: number,
+): Promise<readonly (ToolOutcome | PendingCall)[]> {
+  const reaches = await Promise.all(requests.map((request) => reachOf(desk.engine, request)));
+  const takePlace = createPlaces(concurrency);
+  const answers: Promise<ToolOutcome | PendingCall>[] = [];
+  for (const [index, request] of requests.entries()) {
+    const earlier = answers.filter((_, other) => overlap(reaches[index], reaches[other]));
+    const make = async (): Promise<ToolOutcome | PendingCall> => {
+      await Promise.allSettled(earlier);
+      return awaitTold(makeCall(desk, turn, request, options, { submitted: false, takePlace }), turn);
+    };
+    answers.push(make());
+  }
+  return Promise.all(answers);
+}
+
+/** What a call may touch. No keys: anything. */
+type Reach = { readonly reads: boolean; readonly keys: readonly string[] | undefined };
+
+const nothing: Reach = { reads: true, keys: [] };
+
+async function reachOf({ tools }: Engine, { name, input }: ParsedToolCall): Promise<Reach> {
+  const tool = tools.get(name);
+  if (tool === undefined || !input.ok) return nothing;
+  const reads = tool.mode === 'read';
+  if (tool.resourceKeys === undefined) return { reads, keys: undefined };
+  const copy = toJson(input.arguments);
+  const checked = copy.ok ? await tool.input.check(copy.value) : undefined;
+  if (checked?.ok === true) return { reads, keys: resourceKeysOf(tool, checked.value) };
+  const coerced = await coerce(input.arguments, tool.input);
+  return { reads, keys: coerced.ok ? resourceKeysOf(tool, coerced.value) : undefined };
+}
+
+function overlap(left: Reach | undefined, right: Reach | undefined): boolean {
+  if (left === undefined || right === undefined || (left.reads && right.reads)) return false;
+  if (left.keys === undefined || right.keys === undefined) return true;
+  return left.keys.some((key) => right.keys?.includes(key));
+}

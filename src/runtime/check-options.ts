@@ -1,0 +1,66 @@
+import { QuittanceError } from '../base/error.ts';
+import type { AnyTool } from '../tool/define-tool.ts';
+import { isToolMode } from '../tool/mode.ts';
+import { nearestNames } from '../tool/nearest.ts';
+import type { RuntimeOptions } from './runtime-options.ts';
+
+const wholeNumbers = { defaultTimeoutMs: 1, inlineLimit: 1, cancelGraceMs: 0, concurrency: 1 } as const;
+
+const known: Readonly<Record<keyof RuntimeOptions<readonly AnyTool[]>, true>> = {
+  tools: true,
+  ledger: true,
+  onPreToolUse: true,
+  onConfirm: true,
+  repair: true,
+  successCheck: true,
+  treatments: true,
+  budgets: true,
+  redaction: true,
+  defaultTimeoutMs: true,
+  inlineLimit: true,
+  cancelGraceMs: true,
+  concurrency: true,
+  clock: true,
+  ids: true,
+};
+
+/** Configuration mistakes are found here, not at the first call that meets them. */
+export function checkOptions(options: RuntimeOptions<readonly AnyTool[]>): void {
+  for (const key of Object.keys(options))
+    if (!Object.hasOwn(known, key))
+      refuse(
+        `createRuntime has no option "${key}". Did you mean ${nearestNames(key, Object.keys(known))[0] ?? 'another'}?`,
+      );
+  if (!Array.isArray(options.tools))
+    refuse('createRuntime needs tools: an array of what defineTool or govern give.');
+  for (const [index, tool] of options.tools.entries())
+    if (typeof tool?.run !== 'function' || typeof tool.input?.check !== 'function')
+      refuse(
+        `tools[${index}] is not a tool. Make it with defineTool({...}), or put existing ones in with ...govern({...}).`,
+      );
+  for (const [name, least] of Object.entries(wholeNumbers)) {
+    const value = options[name as keyof typeof wholeNumbers];
+    if (value !== undefined && !(Number.isSafeInteger(value) && value >= least))
+      refuse(`${name} must be a whole number of at least ${least}, found ${String(value)}.`);
+  }
+  for (const name of ['onConfirm', 'successCheck'] as const)
+    if (options[name] !== undefined && typeof options[name] !== 'function')
+      refuse(`${name} must be a function.`);
+  const hooks = options.onPreToolUse ?? [];
+  if (![hooks].flat().every((hook) => typeof hook === 'function'))
+    refuse('onPreToolUse must be a function or an array of functions.');
+  checkRepair(options.repair);
+  for (const [mode, treatment] of Object.entries(options.treatments ?? {}))
+    if (!isToolMode(mode) || (treatment !== 'run' && treatment !== 'ask'))
+      refuse(`treatments: "${mode}": ${JSON.stringify(treatment)} is not a mode with "run" or "ask".`);
+}
+
+function checkRepair(repair: RuntimeOptions<readonly AnyTool[]>['repair']): void {
+  if (repair === undefined || typeof repair === 'function') return;
+  if (typeof repair.repair !== 'function' || !Number.isSafeInteger(repair.attempts) || repair.attempts < 0)
+    refuse('repair must be a function, or {repair: function, attempts: whole number}.');
+}
+
+function refuse(message: string): never {
+  throw new QuittanceError('config.invalid', message);
+}

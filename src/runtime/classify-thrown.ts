@@ -1,0 +1,93 @@
+import type { JsonObject } from '../base/json.ts';
+import type { ReasonCode } from '../call/reason.ts';
+import { reasonOf } from '../call/reason.ts';
+import { bodyMayClaim, isToolError } from '../call/tool-error.ts';
+import { cutText } from '../tool/cut-text.ts';
+import { describeThrown } from '../tool/describe-thrown.ts';
+
+export type ThrownFailure = {
+  readonly code: ReasonCode;
+  readonly message: string;
+  readonly retryable: boolean;
+  readonly extras: JsonObject;
+  /** The author of the tool said in so many words that trying again is safe. */
+  readonly authorSaysRetry: boolean;
+};
+
+/** What a body threw, whatever it is, as a failure. */
+export function classifyThrown(thrown: unknown): ThrownFailure {
+  if (isToolError(thrown)) {
+    const code: ReasonCode = bodyMayClaim(thrown.reason) ? thrown.reason : 'tool.execution_error';
+    return {
+      code,
+      message: thrown.message || reasonOf(code).title,
+      retryable: thrown.retryable,
+      extras: thrown.payloadExtras,
+      authorSaysRetry: thrown.markedRetryable,
+    };
+  }
+  const code: ReasonCode = isNetworkTrouble(thrown, 0) ? 'tool.network_error' : 'tool.execution_error';
+  return {
+    code,
+    message: messageOf(thrown),
+    retryable: reasonOf(code).retryable,
+    extras: { exception_type: typeOf(thrown), ...stackOf(thrown) },
+    authorSaysRetry: false,
+  };
+}
+
+function messageOf(thrown: unknown): string {
+  if (thrown === undefined || thrown === null) return `The tool threw ${String(thrown)} instead of an error.`;
+  return describeThrown(thrown) || `The tool threw a ${typeOf(thrown)} without a message.`;
+}
+
+function typeOf(thrown: unknown): string {
+  if (thrown === null) return 'null';
+  if (typeof thrown !== 'object') return typeof thrown;
+  try {
+    const name: unknown = (thrown as { name?: unknown }).name ?? thrown.constructor.name;
+    return typeof name === 'string' && name !== '' ? cutText(name, 100) : 'object';
+  } catch {
+    return 'object';
+  }
+}
+
+function stackOf(thrown: unknown): JsonObject {
+  try {
+    return thrown instanceof Error && typeof thrown.stack === 'string'
+      ? { traceback: cutText(thrown.stack, 4_000) }
+      : {};
+  } catch {
+    return {};
+  }
+}
+
+const networkCodes: ReadonlySet<unknown> = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'ENOTFOUND',
+  'ETIMEDOUT',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'EPIPE',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'UND_ERR_SOCKET',
+]);
+
+/** Clients wrap the socket's error, some twice. */
+const deepestCause = 5;
+
+function isNetworkTrouble(thrown: unknown, depth: number): boolean {
+  if (typeof thrown !== 'object' || thrown === null || depth > deepestCause) return false;
+  try {
+    const { code, name, cause } = thrown as { code?: unknown; name?: unknown; cause?: unknown };
+    return networkCodes.has(code) || name === 'TimeoutError' || isNetworkTrouble(cause, depth + 1);
+  } catch {
+    return false;
+  }
+}

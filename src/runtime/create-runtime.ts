@@ -1,0 +1,128 @@
+import { systemClock } from '../base/clock.ts';
+import { QuittanceError } from '../base/error.ts';
+import { createIds } from '../base/ids.ts';
+import { createRedactor } from '../base/redaction.ts';
+import type { ToolAuditRecord } from '../call/audit.ts';
+import { projectAudit } from '../call/audit-projection.ts';
+import type { Call } from '../call/call.ts';
+import type { CallEvent, QuittanceEvent } from '../call/event.ts';
+import { foldCall } from '../call/evolve.ts';
+import { TOOL_MESSAGE_MAX_CHARS } from '../call/outcome.ts';
+import { createSeal } from '../ledger/seal.ts';
+import type { AnyTool } from '../tool/define-tool.ts';
+import type { ToolMode } from '../tool/mode.ts';
+import { defaultSuccessCheck } from '../tool/success-check.ts';
+import { checkRule } from './budget.ts';
+import { checkOptions } from './check-options.ts';
+import { createDeadlines } from './deadlines.ts';
+import type { Desk } from './desk.ts';
+import type { Engine, Treatment } from './engine.ts';
+import { isCallEvent } from './fold-stored.ts';
+import { tellTrouble } from './ledger-trouble.ts';
+import { openTurn } from './open-turn.ts';
+import { createReadArtifact } from './read-artifact.ts';
+import type { RuntimeOptions } from './runtime-options.ts';
+import type { Turn } from './turn.ts';
+import type { TurnOptions } from './turn-options.ts';
+
+/** Which calls to read. */
+export type CallFilter = { readonly sessionId: string; readonly callId?: string };
+
+export interface Runtime<Tools extends readonly AnyTool[] = readonly AnyTool[]> {
+  turn(options: TurnOptions): Turn<Tools>;
+  /** Calls of a session in the order of their requests. */
+  calls(filter: CallFilter): Promise<readonly Call[]>;
+  /** Audit records in the order they were kept. */
+  audit(filter: CallFilter): Promise<readonly ToolAuditRecord[]>;
+  events(filter: CallFilter): Promise<readonly QuittanceEvent[]>;
+  /** Takes no more calls and waits for those that are being made; held ones stay held. */
+  close(): Promise<void>;
+}
+
+const treatmentsByDefault: Readonly<Record<ToolMode, Treatment>> = {
+  read: 'run',
+  safe_write: 'run',
+  destructive: 'ask',
+  local: 'ask',
+  external: 'run',
+};
+
+/** A runtime on a ledger: it makes the calls of any number of sessions and holds nothing but them. */
+export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
+  options: RuntimeOptions<Tools>,
+): Runtime<Tools> {
+  const engine = createEngine(options);
+  const desk: Desk = { engine, inHand: new Map(), closed: false };
+
+  const read = async ({ sessionId, callId }: CallFilter): Promise<readonly QuittanceEvent[]> => {
+    const events =
+      callId === undefined
+        ? await engine.ledger.readSession(sessionId)
+        : (await engine.ledger.readCall(sessionId, callId))?.events;
+    return events ?? [];
+  };
+
+  const readCalls = async (filter: CallFilter): Promise<readonly (readonly CallEvent[])[]> => {
+    const calls = new Map<string, CallEvent[]>();
+    for (const event of await read(filter)) {
+      if (!isCallEvent(event)) continue;
+      const known = calls.get(event.callId);
+      if (known === undefined) calls.set(event.callId, [event]);
+      else known.push(event);
+    }
+    return [...calls.values()];
+  };
+
+  return {
+    turn: (turnOptions) => openTurn<Tools>(desk, turnOptions),
+    calls: async (filter) => (await readCalls(filter)).flatMap((events) => foldCall(events) ?? []),
+    audit: async (filter) =>
+      (await readCalls(filter)).flatMap(projectAudit).sort((left, right) => left.at - right.at),
+    events: read,
+    async close() {
+      desk.closed = true;
+      await Promise.allSettled([...desk.inHand.values()].map(({ told }) => told));
+    },
+  };
+}
+
+function createEngine<Tools extends readonly AnyTool[]>(options: RuntimeOptions<Tools>): Engine {
+  checkOptions(options);
+  for (const rule of options.budgets ?? []) checkRule(rule);
+  const { clock = systemClock, ids = createIds(), onPreToolUse = [] } = options;
+  const ledger = tellTrouble(options.ledger);
+  return {
+    clock,
+    ids,
+    nextEventId: () => ids.next('evt'),
+    ledger,
+    seal: createSeal(ledger.sealKey),
+    redactor: createRedactor(options.redaction),
+    deadlines: createDeadlines(clock),
+    tools: byName([...options.tools, createReadArtifact(ledger)]),
+    hooks: typeof onPreToolUse === 'function' ? [onPreToolUse] : [...onPreToolUse],
+    onConfirm: options.onConfirm,
+    repair: typeof options.repair === 'function' ? { repair: options.repair, attempts: 2 } : options.repair,
+    successCheck: options.successCheck ?? defaultSuccessCheck,
+    treatments: { ...treatmentsByDefault, ...options.treatments },
+    budgets: options.budgets ?? [],
+    defaultTimeoutMs: options.defaultTimeoutMs ?? 300_000,
+    inlineLimit: options.inlineLimit ?? TOOL_MESSAGE_MAX_CHARS,
+    cancelGraceMs: options.cancelGraceMs ?? 5_000,
+    concurrency: options.concurrency ?? 8,
+    stragglers: new Set(),
+  };
+}
+
+function byName(tools: readonly AnyTool[]): ReadonlyMap<string, AnyTool> {
+  const named = new Map<string, AnyTool>();
+  for (const tool of tools) {
+    if (named.has(tool.name))
+      throw new QuittanceError(
+        'config.invalid',
+        `Two tools are named "${tool.name}". Give one of them another name.`,
+      );
+    named.set(tool.name, tool);
+  }
+  return named;
+}

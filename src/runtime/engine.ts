@@ -1,0 +1,55 @@
+import type { Clock } from '../base/clock.ts';
+import type { Ids } from '../base/ids.ts';
+import type { Awaitable, JsonObject, JsonValue } from '../base/json.ts';
+import type { Redactor } from '../base/redaction.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Seal } from '../ledger/seal.ts';
+import type { AnyTool } from '../tool/define-tool.ts';
+import type { ToolMode } from '../tool/mode.ts';
+import type { SuccessCheck } from '../tool/success-check.ts';
+import type { SchemaIssue } from '../tool/schema-issue.ts';
+import type { BudgetRule } from './budget.ts';
+import type { OnConfirm } from './confirm.ts';
+import type { Deadlines } from './deadlines.ts';
+import type { PreToolUse } from './tool-decision.ts';
+
+/** What a runtime is made of once its options are read. Shared by everything that works for it. */
+export type Engine = {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly nextEventId: () => string;
+  readonly ledger: Ledger;
+  readonly seal: Seal;
+  readonly redactor: Redactor;
+  readonly deadlines: Deadlines;
+  readonly tools: ReadonlyMap<string, AnyTool>;
+  readonly hooks: readonly PreToolUse[];
+  readonly onConfirm: OnConfirm | undefined;
+  readonly repair: Repairer | undefined;
+  readonly successCheck: SuccessCheck;
+  readonly treatments: Readonly<Record<ToolMode, Treatment>>;
+  readonly budgets: readonly BudgetRule[];
+  readonly defaultTimeoutMs: number;
+  readonly inlineLimit: number;
+  readonly cancelGraceMs: number;
+  readonly concurrency: number;
+  /** Bodies that outlived their calls, until they end. */
+  readonly stragglers: Set<Promise<unknown>>;
+};
+
+/** How calls of a mode are treated: run at once, or after a person agreed. */
+export type Treatment = 'run' | 'ask';
+
+export type RepairRequest = {
+  readonly callId: string;
+  readonly toolName: string;
+  readonly arguments: JsonValue;
+  readonly issues: readonly SchemaIssue[];
+  readonly schema: JsonObject | undefined;
+  /** From 1. */
+  readonly attempt: number;
+};
+
+/** Gives better arguments, or undefined when it knows none. */
+export type Repair = (request: RepairRequest) => Awaitable<JsonObject | undefined>;
+export type Repairer = { readonly repair: Repair; readonly attempts: number };

@@ -1,0 +1,159 @@
+/** From the last gate to the outcome: a place, the claim and the intent in one append, the body, the judgement. */
+import type { ToolOutcome } from '../call/outcome.ts';
+import { cutText } from '../tool/cut-text.ts';
+import type { BodyEnd } from './attempt.ts';
+import { runBody } from './attempt.ts';
+import { BodyContext } from './body-context.ts';
+import type { CallInHand } from './call-in-hand.ts';
+import { copyOutcome } from './copy-outcome.ts';
+import { turnIsOver } from './gates/deadline.ts';
+import type { Stop } from './gates/gate.ts';
+import { meetHolder } from './gates/key.ts';
+import { outOfBudget } from './gates/limits.ts';
+import { judgeEnd } from './judge.ts';
+import type { AttemptFacts, Judgement } from './judgement.ts';
+import { fail } from './judgement.ts';
+import { appendLate } from './late.ts';
+import { LedgerTrouble } from './ledger-trouble.ts';
+import { resourceKeysOf } from './resource-keys.ts';
+import { overtaken, settle, settleStopped } from './settle.ts';
+import { sealInput } from './seal-input.ts';
+import { cancelStop, rule } from './walk.ts';
+
+/** `heldBefore`: a person was asked, so the turn's deadline bounds the attempt no more. */
+export async function execute(hand: CallInHand, heldBefore: boolean): Promise<ToolOutcome> {
+  if (hand.takePlace === undefined) return start(hand, heldBefore);
+  const leave = await hand.takePlace();
+  try {
+    return await start(hand, heldBefore);
+  } finally {
+    leave();
+  }
+}
+
+async function start(hand: CallInHand, heldBefore: boolean): Promise<ToolOutcome> {
+  const { engine, turn, knownTool: tool } = hand;
+  const undecided = hand.mark();
+  const stop = lastLook(hand, heldBefore);
+  rule(hand, stop);
+  if (stop !== undefined) return end(hand, stop);
+
+  const toolMs = tool.timeoutMs ?? engine.defaultTimeoutMs;
+  const leftMs = heldBefore ? Number.POSITIVE_INFINITY : turn.deadlineAtMs - engine.clock.monotonicMs();
+  const budgetMs = Math.max(0, Math.min(toolMs, leftMs));
+  const deadlineMs = engine.clock.now() + budgetMs;
+  hand.apply({ type: 'start', idempotencyKey: hand.toolKey, deadlineMs, mayRerun: tool.mayRerun });
+  if (needsIntent(hand)) {
+    const refused = await appendIntent(hand);
+    if (refused === 'overtaken') return overtaken(hand);
+    if (refused !== undefined) {
+      hand.rewind(undecided);
+      rule(hand, refused);
+      return end(hand, refused);
+    }
+  }
+  return attempt(hand, budgetMs, deadlineMs);
+}
+
+/** What may have changed while the call waited for its place. */
+function lastLook(hand: CallInHand, heldBefore: boolean): Stop | undefined {
+  if (hand.cancelled !== undefined) return cancelStop(hand.cancelled);
+  return heldBefore || hand.takePlace === undefined ? undefined : turnIsOver(hand);
+}
+
+export const end = (hand: CallInHand, stop: Stop): Promise<ToolOutcome> =>
+  stop.type === 'copy' ? copyOutcome(hand, stop.from) : settleStopped(hand, stop);
+
+/** A read under no limit changes nothing and takes nothing: its request may be kept with its outcome. */
+const needsIntent = ({ knownTool: tool, shares, claimKey }: CallInHand): boolean =>
+  tool.mode !== 'read' || shares.length > 0 || claimKey !== undefined;
+
+/** Undefined where the intent is kept and the body may run. */
+async function appendIntent(hand: CallInHand): Promise<Stop | 'overtaken' | undefined> {
+  const { claimKey, shares, input, supersedes } = hand;
+  const result = await hand.flush({
+    ...(shares.length > 0 && { reserve: shares }),
+    ...(claimKey !== undefined && {
+      claim: {
+        key: claimKey,
+        inputDigest: input.effective.digest,
+        ...(supersedes !== undefined && { supersedes }),
+      },
+    }),
+    ...sealInput(hand),
+  });
+  switch (result.status) {
+    case 'appended':
+      return undefined;
+    case 'conflict':
+      return 'overtaken';
+    case 'exhausted': {
+      const share = shares.find(({ counter }) => counter === result.counter);
+      if (share === undefined)
+        throw new TypeError(`The ledger refused a reservation nobody asked for: ${result.counter}`);
+      return outOfBudget(share, result.used);
+    }
+    case 'claimed': {
+      const stop = claimKey === undefined ? undefined : await meetHolder(hand, claimKey, result.holder);
+      // The key came free, or needs a person, between the gate and the claim: the same call asked again finds out.
+      return (
+        stop ?? {
+          type: 'deny',
+          reason: 'duplicate',
+          code: 'call.twin',
+          details: `Call ${result.holder.callId} took the same idempotency key first.`,
+        }
+      );
+    }
+  }
+}
+
+async function attempt(hand: CallInHand, budgetMs: number, deadlineMs: number): Promise<ToolOutcome> {
+  const { engine, knownTool: tool, turn } = hand;
+  hand.resourceKeys = resourceKeysOf(tool, hand.input.executed);
+  if (tool.mode !== 'read') turn.recent.noteWrite(hand.resourceKeys);
+  const context = new BodyContext(hand, hand.call?.attempt ?? 1, hand.toolKey);
+  const startedAtMs = engine.clock.monotonicMs();
+  const late: { end: BodyEnd; elapsedMs: number }[] = [];
+  let settled = false;
+  const onLate = (bodyEnd: BodyEnd, elapsedMs: number): void => {
+    if (settled) appendLate(hand, bodyEnd, elapsedMs);
+    else late.push({ end: bodyEnd, elapsedMs });
+  };
+  const ended = runBody(
+    hand,
+    context,
+    { budgetMs, idleMs: tool.idleTimeoutMs, graceMs: engine.cancelGraceMs },
+    onLate,
+  );
+  const bodyEnd = ended instanceof Promise ? await ended : ended;
+  context.over = true;
+  const elapsedMs = Math.round(engine.clock.monotonicMs() - startedAtMs);
+  const facts: AttemptFacts = { context, elapsedMs, deadlineMs };
+  const judged = judgeEnd(hand, bodyEnd, facts);
+  const judgement = judged instanceof Promise ? await keptOrDoubtful(hand, judged, facts) : judged;
+  const outcome = await settle(hand, judgement, {
+    costMicros: context.chargedMicros ?? hand.costMicros,
+    reached: context.targets,
+    log: context.lines,
+    payloadExtras: context.partial && { partial: context.partial },
+  });
+  settled = true;
+  for (const { end: lateEnd, elapsedMs: lateMs } of late) appendLate(hand, lateEnd, lateMs);
+  return outcome;
+}
+
+/** An output that could not be kept aside: the effect happened and its result is gone. */
+async function keptOrDoubtful(
+  hand: CallInHand,
+  judged: Promise<Judgement>,
+  facts: AttemptFacts,
+): Promise<Judgement> {
+  try {
+    return await judged;
+  } catch (error) {
+    if (!(error instanceof LedgerTrouble)) throw error;
+    const problem = `The tool ran, but its output could not be kept: ${cutText(error.message, 500)}`;
+    return fail(hand, { code: 'tool.indeterminate', error: problem, retryable: false }, facts);
+  }
+}

@@ -1,0 +1,16 @@
+import type { Gate } from './gate.ts';
+
+/** Did this tool fail for good in this turn? */
+export const blockedGate: Gate = {
+  name: 'blocked',
+  check({ turn, request }) {
+    const failed = turn.blocked.get(request.name);
+    if (failed === undefined) return undefined;
+    return {
+      type: 'deny',
+      reason: 'blocked',
+      code: 'call.blocked',
+      details: `The tool "${request.name}" failed for good in this turn (call ${failed}).`,
+    };
+  },
+};

@@ -1,0 +1,25 @@
+import type { CallInHand } from '../call-in-hand.ts';
+import type { Gate, Stop } from './gate.ts';
+
+export const deadlineGate: Gate = { name: 'deadline', check: turnIsOver };
+
+/** Is the turn over? */
+export function turnIsOver({ turn, engine }: CallInHand): Stop | undefined {
+  if (turn.ended !== undefined)
+    return {
+      type: 'deny',
+      reason: 'ended',
+      code: 'turn.ended',
+      details:
+        turn.ended === 'terminal_result'
+          ? 'The turn has ended with the final result of another tool.'
+          : 'The turn has ended.',
+    };
+  if (engine.clock.monotonicMs() < turn.deadlineAtMs) return undefined;
+  return {
+    type: 'deny',
+    reason: 'deadline',
+    code: 'turn.deadline',
+    details: 'The deadline of the turn has passed.',
+  };
+}

@@ -1,0 +1,55 @@
+/** The three guards against doing a thing again: duplicate, loop, twin. */
+import type { CallInHand } from '../call-in-hand.ts';
+import type { Gate, Stop } from './gate.ts';
+
+const loopLimit = 3;
+const readLoopLimit = 20;
+
+export const duplicateGate: Gate = {
+  name: 'duplicate',
+  check: (hand) =>
+    findDuplicate(hand) ?? findLoop(hand) ?? (hand.knownTool.mayRerun ? undefined : findTwin(hand)),
+};
+
+/** A tool that says repeating it is pointless, asked for the same thing again with nothing written in between. */
+function findDuplicate({ knownTool: tool, turn, input }: CallInHand): Stop | undefined {
+  if (!tool.idempotent) return undefined;
+  const earlier = turn.recent.findDuplicate(tool.name, input.effective.digest);
+  if (earlier === undefined) return undefined;
+  return {
+    type: 'deny',
+    reason: 'duplicate',
+    code: 'call.duplicate',
+    details: `Call ${earlier} of this turn did the same and succeeded; use its result.`,
+  };
+}
+
+/** A model going round in circles. */
+function findLoop({ knownTool: tool, turn, input }: CallInHand): Stop | undefined {
+  const limit = tool.loopLimit ?? (tool.mode === 'read' ? readLoopLimit : loopLimit);
+  const repeats = turn.recent.countRepeats(tool.name, input.effective.digest);
+  if (repeats < limit) return undefined;
+  return {
+    type: 'deny',
+    reason: 'duplicate',
+    code: 'call.loop',
+    details: `The last ${repeats} calls were this one and ended alike; another would too.`,
+  };
+}
+
+/**
+ * The commonest way to pay twice: a model that saw no clear end asks again under a new id. What may have happened
+ * already does not happen again unless a person says so.
+ */
+async function findTwin(hand: CallInHand): Promise<Stop | undefined> {
+  const { knownTool: tool, turn, input, engine } = hand;
+  if (tool.rerun === 'allow') return undefined;
+  const twins = await engine.ledger.findUnsettledEffects(turn.sessionId, tool.name, input.effective.digest);
+  if (twins.length === 0) return undefined;
+  const description = `Call ${twins.at(-1)} did the same and nobody knows whether it took effect.`;
+  if (tool.rerun === 'deny')
+    return { type: 'deny', reason: 'duplicate', code: 'call.twin', details: description };
+  hand.twins = twins;
+  hand.asks.push({ by: { type: 'gate', name: 'twin' }, description, code: 'call.twin' });
+  return undefined;
+}

@@ -1,0 +1,27 @@
+/**
+ * The order of the gates, in one place. Recall comes before them (a call already known is answered, not judged
+ * again); the person, the claim and the intent come after.
+ */
+import { blockedGate } from './blocked.ts';
+import { deadlineGate } from './deadline.ts';
+import { duplicateGate } from './duplicate.ts';
+import type { Gate } from './gate.ts';
+import { keyGate } from './key.ts';
+import { limitsGate } from './limits.ts';
+import { policyGate } from './policy.ts';
+import { resolveGate } from './resolve.ts';
+import { revalidateGate, validateGate } from './validate.ts';
+
+export const gates: readonly Gate[] = [
+  resolveGate,
+  deadlineGate,
+  blockedGate,
+  validateGate,
+  duplicateGate,
+  policyGate,
+  keyGate,
+  limitsGate,
+];
+
+/** After a person agreed: an approval skips no check. */
+export const gatesAfterApproval: readonly Gate[] = [revalidateGate, policyGate, limitsGate];

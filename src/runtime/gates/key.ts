@@ -1,0 +1,79 @@
+/**
+ * Two calls that carry one tool-made key are one effect. The later one gets the earlier one's answer; if nobody
+ * knows how the earlier one ended, a person is asked.
+ */
+import type { ClaimHolder } from '../../ledger/ledger.ts';
+import type { AnyTool } from '../../tool/define-tool.ts';
+import { describeThrown } from '../../tool/describe-thrown.ts';
+import type { CallInHand } from '../call-in-hand.ts';
+import { foldStored } from '../fold-stored.ts';
+import type { Gate, Stop } from './gate.ts';
+
+export const keyGate: Gate = {
+  name: 'key',
+  check(hand) {
+    const { knownTool: tool } = hand;
+    if (tool.idempotencyKey === undefined) return undefined;
+    const key = makeKey(tool, hand.input.executed);
+    if (key.problem !== undefined)
+      return {
+        type: 'deny',
+        reason: 'validation',
+        code: 'tool.invalid_input',
+        details: hand.clean(key.problem),
+      };
+    hand.toolKey = key.key;
+    const scope = tool.idempotencyScope === 'ledger' ? ['ledger'] : ['session', hand.turn.sessionId];
+    hand.claimKey = JSON.stringify([...scope, tool.name, key.key]);
+    return lookUp(hand, hand.claimKey);
+  },
+};
+
+async function lookUp(hand: CallInHand, claimKey: string): Promise<Stop | undefined> {
+  const holder = await hand.engine.ledger.readClaim(claimKey);
+  return holder === undefined ? undefined : meetHolder(hand, claimKey, holder);
+}
+
+/** What the holder of the key means for this call. Waits for a holder that is still at it. */
+export async function meetHolder(
+  hand: CallInHand,
+  claimKey: string,
+  holder: ClaimHolder,
+): Promise<Stop | undefined> {
+  const { engine, input, knownTool: tool } = hand;
+  if (holder.inputDigest !== input.effective.digest)
+    return {
+      type: 'deny',
+      reason: 'conflict',
+      code: 'call.conflict',
+      details: `Call ${holder.callId} has the same idempotency key with other arguments.`,
+    };
+  const stored = await engine.ledger.readCall(holder.sessionId, holder.callId);
+  const call = stored && foldStored(stored);
+  if (stored === undefined || call === undefined) return undefined;
+  if (call.settled === undefined) {
+    await engine.ledger.whenChanged(holder.sessionId, holder.callId, stored.version);
+    return lookUp(hand, claimKey);
+  }
+  if (!call.settled.unsettledEffect) return { type: 'copy', from: holder };
+  hand.supersedes = holder.callId;
+  if (hand.twins.includes(holder.callId) || tool.rerun === 'allow') return undefined;
+  hand.twins = [...hand.twins, holder.callId];
+  const description = `Call ${holder.callId} has the same idempotency key and nobody knows whether it took effect.`;
+  if (tool.rerun === 'deny')
+    return { type: 'deny', reason: 'duplicate', code: 'call.twin', details: description };
+  hand.asks.push({ by: { type: 'gate', name: 'twin' }, description, code: 'call.twin' });
+  return undefined;
+}
+
+type MadeKey = { readonly key: string; readonly problem?: undefined } | { readonly problem: string };
+
+function makeKey(tool: AnyTool, executedInput: unknown): MadeKey {
+  try {
+    const key: unknown = tool.idempotencyKey?.(executedInput);
+    if (typeof key === 'string' && key !== '') return { key };
+    return { problem: `idempotencyKey of the tool "${tool.name}" must give a non-empty text.` };
+  } catch (error) {
+    return { problem: `idempotencyKey of the tool "${tool.name}" threw: ${describeThrown(error)}` };
+  }
+}

@@ -1,0 +1,45 @@
+import type { CallInHand } from '../call-in-hand.ts';
+import type { BudgetShare } from '../budget.ts';
+import { sharesOf } from '../budget.ts';
+import { costOf } from '../cost.ts';
+import type { Gate, Stop } from './gate.ts';
+
+/**
+ * Is anything left? Only a look, so that nobody is asked about a call that cannot run; what counts is the
+ * reservation in the commit of the intent.
+ */
+export const limitsGate: Gate = {
+  name: 'limits',
+  check(hand) {
+    if (hand.knownTool.costMicros !== undefined) {
+      const cost = costOf(hand.knownTool, hand.input.executed);
+      if (typeof cost !== 'number') return cost;
+      hand.costMicros = cost;
+    }
+    return hand.turn.budgets.length === 0 ? undefined : look(hand);
+  },
+};
+
+async function look(hand: CallInHand): Promise<Stop | undefined> {
+  const { engine, turn } = hand;
+  hand.shares = sharesOf(turn.budgets, hand.costMicros, true, engine.ledger.now());
+  const counters = await engine.ledger.readCounters(hand.shares.map(({ counter }) => counter));
+  for (const [index, share] of hand.shares.entries()) {
+    const { used, reserved } = counters[index] ?? { used: 0, reserved: 0 };
+    if (used + reserved + share.amount > share.limit) return outOfBudget(share, used + reserved);
+  }
+  return undefined;
+}
+
+/** The denial of a call for which a budget has too little left. */
+export function outOfBudget({ label, metric, limit, amount }: BudgetShare, used: number): Stop {
+  const unit = metric === 'tool_calls' ? 'tool calls' : 'micro-units of cost';
+  const wants = metric === 'tool_calls' ? '' : ` and this call needs ${amount}`;
+  return {
+    type: 'deny',
+    reason: 'budget',
+    code: metric === 'tool_calls' ? 'budget.tool_calls_exhausted' : 'budget.cost_exhausted',
+    details: `The budget of this ${label} allows ${limit} ${unit}; ${used} are used or reserved${wants}.`,
+    exhausted: { scope: label, metric, limit, used },
+  };
+}

@@ -1,0 +1,150 @@
+/**
+ * A call that needs a person. It is held in the ledger first, then somebody is asked; the first of an answer, a
+ * withdrawal and a cancellation counts, and an approval skips no check.
+ */
+import type { JsonObject } from '../base/json.ts';
+import type { Ask } from '../call/event.ts';
+import type { ToolOutcome } from '../call/outcome.ts';
+import { describeThrown } from '../tool/describe-thrown.ts';
+import type { CallInHand, HeldCall, Told } from './call-in-hand.ts';
+import type { ConfirmationAnswer, ConfirmationRequest, OnConfirm } from './confirm.ts';
+import { nobodyToAsk, readConfirmationAnswer } from './confirm.ts';
+import { end, execute } from './execute.ts';
+import { gatesAfterApproval } from './gates/gates.ts';
+import { overtaken, settleStopped } from './settle.ts';
+import { sealInput } from './seal-input.ts';
+import { notAccepted } from './unavailable.ts';
+import { cancelStop, rule, walk } from './walk.ts';
+
+/** Holds the call for a person; denies it where there is nobody to ask. */
+export async function hold(hand: CallInHand): Promise<Told> {
+  const { engine } = hand;
+  const description = hand.asks.map(({ description: why }) => why).join(' ');
+  if (engine.onConfirm === undefined) {
+    const code = hand.asks.find((ask) => ask.code !== undefined)?.code ?? 'confirmation.rejected';
+    const details = nobodyToAsk(hand.request.name, description);
+    rule(hand, { type: 'deny', reason: 'write_denied', code, details });
+    return settleStopped(hand, { type: 'deny', reason: 'write_denied', code, details });
+  }
+  const confirmationId = engine.ids.secret('cnf');
+  const inputDigest = hand.input.effective.digest;
+  rule(hand, undefined);
+  hand.apply({ type: 'hold', confirmationId, description, asks: hand.asks, inputDigest });
+  const result = await hand.flush(sealInput(hand));
+  if (result.status !== 'appended') return overtaken(hand);
+  const rest = resolveHold(hand, engine.onConfirm, confirmationId, description).catch((error: unknown) =>
+    notAccepted(hand, error),
+  );
+  return { type: 'held', confirmationId, rest } satisfies HeldCall;
+}
+
+type Answer =
+  | { readonly type: 'answered'; readonly answer: ConfirmationAnswer }
+  | { readonly type: 'withdrawn' | 'cancelled'; readonly reason: string };
+
+async function resolveHold(
+  hand: CallInHand,
+  onConfirm: OnConfirm,
+  confirmationId: string,
+  description: string,
+): Promise<ToolOutcome> {
+  const approvedAsks = hand.asks;
+  const inputDigest = hand.input.effective.digest;
+  const said = await firstAnswer(hand, onConfirm, { confirmationId, inputDigest, description });
+  const mark = hand.mark();
+  if (said.type !== 'answered') {
+    hand.apply({ type: 'withdraw', confirmationId, reason: said.reason });
+    return said.type === 'cancelled'
+      ? end(hand, cancelStop(said.reason))
+      : settleStopped(hand, { type: 'deny', reason: 'ended', code: 'turn.ended', details: said.reason });
+  }
+  const { decision, by, reason } = said.answer;
+  hand.apply({
+    type: 'answer',
+    confirmationId,
+    decision,
+    by,
+    reason: reason && hand.clean(reason),
+    inputDigest,
+  });
+  const result = await hand.flush();
+  if (result.status !== 'appended') {
+    hand.rewind(mark);
+    return overtaken(hand);
+  }
+  if (decision === 'deny') {
+    const details = `${by} said no${reason === undefined ? '.' : `: ${hand.clean(reason)}`}`;
+    return settleStopped(hand, {
+      type: 'deny',
+      reason: 'write_denied',
+      code: 'confirmation.rejected',
+      details,
+    });
+  }
+  return goOn(hand, approvedAsks);
+}
+
+/** After an approval: every check once more; another wish for a person than the ones approved asks again. */
+async function goOn(hand: CallInHand, approved: readonly Ask[]): Promise<ToolOutcome> {
+  hand.asks = [];
+  const stop = await walk(hand, gatesAfterApproval);
+  if (stop !== undefined) {
+    rule(hand, stop);
+    return end(hand, stop);
+  }
+  const news = hand.asks.filter((ask) => !approved.some((known) => sameAsk(known, ask)));
+  if (news.length === 0) {
+    hand.asks = [];
+    return execute(hand, true);
+  }
+  const told = await hold(hand);
+  return told.type === 'held' ? told.rest : told;
+}
+
+const sameAsk = (left: Ask, right: Ask): boolean =>
+  left.by.type === right.by.type && left.by.name === right.by.name && left.description === right.description;
+
+function firstAnswer(
+  hand: CallInHand,
+  onConfirm: OnConfirm,
+  held: Pick<ConfirmationRequest, 'confirmationId' | 'inputDigest' | 'description'>,
+): Promise<Answer> {
+  return new Promise((resolve) => {
+    const settleWith = (answer: Answer): void => {
+      hand.withdraw = undefined;
+      hand.onCancel = undefined;
+      resolve(answer);
+    };
+    hand.withdraw = (reason) => settleWith({ type: 'withdrawn', reason });
+    hand.onCancel = () => settleWith({ type: 'cancelled', reason: hand.cancelled ?? 'cancelled' });
+    if (hand.cancelled !== undefined) hand.onCancel();
+    void askPerson(onConfirm, toRequest(hand, held)).then((answer) =>
+      settleWith({ type: 'answered', answer }),
+    );
+  });
+}
+
+async function askPerson(onConfirm: OnConfirm, request: ConfirmationRequest): Promise<ConfirmationAnswer> {
+  try {
+    return readConfirmationAnswer(await onConfirm(request));
+  } catch (error) {
+    return { decision: 'deny', by: 'onConfirm', reason: `onConfirm threw: ${describeThrown(error)}` };
+  }
+}
+
+const toRequest = (
+  { turn, request, knownTool: tool, asks, principal, input }: CallInHand,
+  held: Pick<ConfirmationRequest, 'confirmationId' | 'inputDigest' | 'description'>,
+): ConfirmationRequest =>
+  Object.freeze({
+    ...held,
+    sessionId: turn.sessionId,
+    turnId: turn.turnId,
+    callId: request.id,
+    toolName: tool.name,
+    displayName: tool.displayName,
+    mode: tool.mode,
+    arguments: input.effective.kept as JsonObject, // redacting an object gives an object
+    asks,
+    principal,
+  });

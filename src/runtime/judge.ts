@@ -1,0 +1,163 @@
+/**
+ * What a body gave, judged: is it JSON, did it succeed, does it fit its schema, what of it may be kept, does it fit
+ * inline. Ends in one outcome and the exact bytes the model is told.
+ */
+import { formatPath, toJson } from '../base/json.ts';
+import type { JsonValue } from '../base/json.ts';
+import { isToolMadeResult } from '../call/tool-result.ts';
+import { formatIssues } from './format-issues.ts';
+import { runSuccessCheck } from '../tool/success-check.ts';
+import { isPromiseLike } from '../tool/when-ready.ts';
+import type { AttemptEnd } from './attempt.ts';
+import type { CallInHand } from './call-in-hand.ts';
+import { classifyThrown } from './classify-thrown.ts';
+import type { AttemptFacts, Judgement } from './judgement.ts';
+import { fail, succeed } from './judgement.ts';
+import { outcomeToModelContent } from '../call/model-content.ts';
+import type { ToolOutcome } from '../call/outcome.ts';
+
+export function judgeEnd(
+  hand: CallInHand,
+  end: AttemptEnd,
+  facts: AttemptFacts,
+): Judgement | Promise<Judgement> {
+  switch (end.type) {
+    case 'returned':
+      return judgeOutput(hand, end.value, facts);
+    case 'threw':
+      return judgeThrown(hand, end.error, facts);
+    case 'timed_out':
+      return timedOut(hand, facts);
+    case 'cancelled':
+      return cancelled(hand, end.reason, facts);
+  }
+}
+
+/** Stays synchronous while the checks do: most have nothing to wait for. */
+function judgeOutput(hand: CallInHand, value: unknown, facts: AttemptFacts): Judgement | Promise<Judgement> {
+  const { engine, knownTool: tool } = hand;
+  const read = toJson(value);
+  if (!read.ok)
+    return unusable(
+      hand,
+      facts,
+      `returned something JSON cannot hold at ${formatPath(read.path)}: ${read.problem}`,
+    );
+  const verdict = runSuccessCheck(tool.successCheck ?? engine.successCheck, tool.name, read.value);
+  if (isPromiseLike(verdict)) return judgeSlowly(hand, value, read.value, facts);
+  if (!verdict.ok) return reported(hand, value, read.value, verdict.reason, facts);
+  if (tool.output === undefined) return succeed(hand, read.value, isToolMadeResult(value), facts);
+  return judgeSchema(hand, value, read.value, facts);
+}
+
+async function judgeSlowly(
+  hand: CallInHand,
+  value: unknown,
+  json: JsonValue,
+  facts: AttemptFacts,
+): Promise<Judgement> {
+  const { engine, knownTool: tool } = hand;
+  const verdict = await runSuccessCheck(tool.successCheck ?? engine.successCheck, tool.name, json);
+  if (!verdict.ok) return reported(hand, value, json, verdict.reason, facts);
+  return judgeSchema(hand, value, json, facts);
+}
+
+async function judgeSchema(
+  hand: CallInHand,
+  value: unknown,
+  json: JsonValue,
+  facts: AttemptFacts,
+): Promise<Judgement> {
+  const schema = hand.knownTool.output;
+  if (schema === undefined) return succeed(hand, json, isToolMadeResult(value), facts);
+  const fit = await schema.check(value);
+  if (!fit.ok)
+    return unusable(
+      hand,
+      facts,
+      `returned an output that does not fit its schema: ${formatIssues(fit.issues)}`,
+      json,
+    );
+  const read = toJson(fit.value);
+  if (!read.ok)
+    return unusable(
+      hand,
+      facts,
+      `has an output schema whose reading JSON cannot hold at ${formatPath(read.path)}: ${read.problem}`,
+    );
+  return succeed(hand, read.value, isToolMadeResult(value), facts);
+}
+
+function unusable(
+  hand: CallInHand,
+  facts: AttemptFacts,
+  problem: string,
+  output?: JsonValue,
+): Promise<Judgement> {
+  const error = `The tool "${hand.knownTool.name}" ${problem}.`;
+  return fail(
+    hand,
+    { code: 'tool.invalid_output', error, retryable: false, ...(output === undefined ? {} : { output }) },
+    facts,
+  );
+}
+
+function reported(
+  hand: CallInHand,
+  value: unknown,
+  output: JsonValue,
+  reason: string,
+  facts: AttemptFacts,
+): Promise<Judgement> {
+  return fail(
+    hand,
+    {
+      code: 'tool.reported_error',
+      error: reason,
+      retryable: true,
+      output,
+      toolMade: isToolMadeResult(value),
+    },
+    facts,
+  );
+}
+
+function judgeThrown(hand: CallInHand, thrown: unknown, facts: AttemptFacts): Promise<Judgement> {
+  const aborted = hand.cancelled !== undefined && isAbort(thrown);
+  if (aborted) return cancelled(hand, hand.cancelled ?? '', facts);
+  const { code, message, retryable, extras, authorSaysRetry } = classifyThrown(thrown);
+  return fail(hand, { code, error: message, retryable, extras, authorSaysRetry }, facts);
+}
+
+const isAbort = (thrown: unknown): boolean => thrown instanceof Error && thrown.name === 'AbortError';
+
+/** A body that was told to stop may have done its work all the same; only a tool that may run again is surely harmless. */
+function cancelled(hand: CallInHand, reason: string, facts: AttemptFacts): Promise<Judgement> {
+  if (hand.knownTool.mayRerun)
+    return fail(
+      hand,
+      { code: 'tool.cancelled', error: `The call was cancelled: ${reason}`, retryable: true },
+      facts,
+    );
+  const error = `The call was cancelled while the tool was running (${reason}); nobody knows whether it took effect.`;
+  return fail(hand, { code: 'tool.indeterminate', error, retryable: false }, facts);
+}
+
+function timedOut(hand: CallInHand, { elapsedMs, deadlineMs }: AttemptFacts): Judgement {
+  const { knownTool: tool, request } = hand;
+  if (!tool.mayRerun)
+    hand.notes.push(
+      'The tool may still take effect. Do not repeat the call; an identical one will be held for a person.',
+    );
+  const outcome: ToolOutcome = Object.freeze({
+    type: 'ToolTimeout',
+    callId: request.id,
+    toolName: tool.name,
+    code: 'tool.timeout',
+    deadlineMs,
+    elapsedMs,
+    retryable: tool.retryOnTimeout,
+    ...hand.modelNote(),
+  });
+  return { outcome, content: outcomeToModelContent(outcome), toolSuccess: false, authorSaysRetry: false };
+}

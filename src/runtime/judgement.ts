@@ -1,0 +1,193 @@
+/** The outcome of a body that ran, made ready to be kept: cleaned, measured, offloaded, frozen. */
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { freezeJson, isJsonObject } from '../base/json.ts';
+import { outcomeToModelContent } from '../call/model-content.ts';
+import type { OutputFile, ToolOutcome } from '../call/outcome.ts';
+import type { ReasonCode } from '../call/reason.ts';
+import type { ToolResult } from '../call/tool-result.ts';
+import { cutText } from '../tool/cut-text.ts';
+import type { BodyContext } from './body-context.ts';
+import type { CallInHand } from './call-in-hand.ts';
+import { summarise } from './summarise.ts';
+
+export type Judgement = {
+  readonly outcome: ToolOutcome;
+  /** What the model is told, byte for byte. */
+  readonly content: string;
+  readonly toolSuccess: boolean | undefined;
+  /** The tool's author said that trying again is safe. */
+  readonly authorSaysRetry: boolean;
+};
+
+export type AttemptFacts = {
+  readonly context: BodyContext;
+  readonly elapsedMs: number;
+  readonly deadlineMs: number;
+};
+
+const longestError = 4_000;
+
+export function succeed(
+  hand: CallInHand,
+  output: JsonValue,
+  toolMade: boolean,
+  facts: AttemptFacts,
+): Judgement | Promise<Judgement> {
+  const { engine, knownTool: tool } = hand;
+  const kept = hand.cleanOutput(output);
+  const content = JSON.stringify(kept);
+  if (content.length > (tool.inlineLimit ?? engine.inlineLimit) || facts.context.attachments.length > 0)
+    return setAside(hand, kept, content, toolMade, facts);
+  return inline(hand, kept, content, toolMade, facts, []);
+}
+
+function inline(
+  hand: CallInHand,
+  kept: JsonValue,
+  content: string,
+  toolMade: boolean,
+  { elapsedMs }: AttemptFacts,
+  files: readonly OutputFile[],
+): Judgement {
+  const outcome: ToolOutcome = {
+    type: 'ToolExecutionResult',
+    callId: hand.request.id,
+    toolName: hand.knownTool.name,
+    output: freezeJson(kept),
+    elapsedMs,
+    wasCoerced: hand.input.changes.length > 0,
+    ...(toolMade && { toolResult: asToolResult(kept) }),
+    ...(files.length > 0 && { files }),
+    ...hand.modelNote(),
+  };
+  return { outcome: Object.freeze(outcome), content, toolSuccess: true, authorSaysRetry: false };
+}
+
+/** Keeps files, and an output that is too large, as artifacts. */
+async function setAside(
+  hand: CallInHand,
+  kept: JsonValue,
+  content: string,
+  toolMade: boolean,
+  facts: AttemptFacts,
+): Promise<Judgement> {
+  const { engine, knownTool: tool, request } = hand;
+  const files = await keepFiles(hand, facts.context);
+  if (content.length <= (tool.inlineLimit ?? engine.inlineLimit))
+    return inline(hand, kept, content, toolMade, facts, files);
+  const artifactId = await keepText(hand, content);
+  const outcome: ToolOutcome = {
+    type: 'ToolArtifactReference',
+    callId: request.id,
+    toolName: tool.name,
+    artifactId,
+    summary: summarise(content),
+    sizeBytes: utf8.encode(content).byteLength,
+    elapsedMs: facts.elapsedMs,
+    wasCoerced: hand.input.changes.length > 0,
+    ...(toolMade && { toolResult: onlyControls(asToolResult(kept)) }),
+    ...(files.length > 0 && { files }),
+    ...hand.modelNote(),
+  };
+  return {
+    outcome: Object.freeze(outcome),
+    content: outcomeToModelContent(outcome),
+    toolSuccess: true,
+    authorSaysRetry: false,
+  };
+}
+
+const utf8 = new TextEncoder();
+
+async function keepText(hand: CallInHand, content: string): Promise<string> {
+  const artifactId = hand.engine.ids.secret('art');
+  await hand.engine.ledger.putArtifact({
+    artifactId,
+    sessionId: hand.turn.sessionId,
+    callId: hand.request.id,
+    mimeType: 'application/json',
+    content,
+  });
+  return artifactId;
+}
+
+async function keepFiles(hand: CallInHand, { attachments }: BodyContext): Promise<readonly OutputFile[]> {
+  const files: OutputFile[] = [];
+  for (const { artifactId, mimeType, content, name } of attachments) {
+    const kept = typeof content === 'string' ? hand.clean(content) : content;
+    await hand.engine.ledger.putArtifact({
+      artifactId,
+      sessionId: hand.turn.sessionId,
+      callId: hand.request.id,
+      mimeType,
+      content: kept,
+    });
+    const sizeBytes = typeof kept === 'string' ? utf8.encode(kept).byteLength : kept.byteLength;
+    files.push({ artifactId, mimeType, sizeBytes, ...(name !== undefined && { name }) });
+  }
+  return files;
+}
+
+export type Failed = {
+  readonly code: ReasonCode;
+  readonly error: string;
+  readonly retryable: boolean;
+  readonly extras?: JsonObject;
+  readonly authorSaysRetry?: boolean;
+  /** What the body gave although it failed. */
+  readonly output?: JsonValue;
+  readonly toolMade?: boolean;
+};
+
+/** The outcome of a body that ran and failed. What it gave and left behind goes into the extras. */
+export async function fail(
+  hand: CallInHand,
+  failed: Failed,
+  { context, elapsedMs }: AttemptFacts,
+): Promise<Judgement> {
+  const { request, knownTool: tool, engine } = hand;
+  const output = failed.output === undefined ? undefined : hand.cleanOutput(failed.output);
+  const content = output === undefined ? '' : JSON.stringify(output);
+  const large = content.length > engine.inlineLimit;
+  const extras: JsonObject = {
+    ...(failed.extras === undefined ? {} : hand.cleanObject(failed.extras)),
+    ...(context.partial !== undefined && { partial: context.partial }),
+    ...(output !== undefined && (large ? { output_artifact: await keepText(hand, content) } : { output })),
+  };
+  if (!tool.mayRerun && failed.code !== 'tool.reported_error' && failed.authorSaysRetry !== true)
+    hand.notes.push(
+      'The tool may have taken effect. Do not repeat the call; an identical one will be held for a person.',
+    );
+  const outcome: ToolOutcome = {
+    type: 'ToolFailure',
+    callId: request.id,
+    toolName: tool.name,
+    code: failed.code,
+    error: cutText(hand.clean(failed.error), longestError),
+    retryable: failed.retryable,
+    elapsedMs,
+    ...(Object.keys(extras).length > 0 && { payloadExtras: freezeJson(extras) }),
+    ...(failed.toolMade === true &&
+      output !== undefined && {
+        toolResult: large ? onlyControls(asToolResult(output)) : asToolResult(output),
+      }),
+    ...hand.modelNote(),
+  };
+  return {
+    outcome: Object.freeze(outcome),
+    content: outcomeToModelContent(outcome),
+    toolSuccess: false,
+    authorSaysRetry: failed.authorSaysRetry === true,
+  };
+}
+
+/** `toolResult` checked the shape when the tool made it, and cleaning changes no boolean. */
+const asToolResult = (kept: JsonValue): ToolResult => freezeJson(kept) as unknown as ToolResult;
+
+const controls: ReadonlySet<string> = new Set(['success', 'terminal', 'needsFollowup', 'nextAction']);
+
+/** What a result says about the turn, without what made it too large. */
+const onlyControls = (result: ToolResult): ToolResult =>
+  Object.freeze(
+    Object.fromEntries(Object.entries(result).filter(([key]) => controls.has(key))),
+  ) as unknown as ToolResult;

@@ -1,0 +1,45 @@
+import type { Awaitable } from '../base/json.ts';
+import { isPromiseLike } from '../tool/when-ready.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+
+/** The ledger could not be reached or could not write; nothing of what was asked is kept. */
+export class LedgerTrouble extends Error {
+  constructor(cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.name = 'LedgerTrouble';
+  }
+}
+
+/** The same ledger, whose exceptions can be told from mistakes of our own. */
+export function tellTrouble(ledger: Ledger): Ledger {
+  const told =
+    <Input extends readonly unknown[], Output>(method: (...input: Input) => Awaitable<Output>) =>
+    (...input: Input): Awaitable<Output> => {
+      try {
+        const answer = method(...input);
+        return isPromiseLike(answer) ? answer.then(undefined, raise) : answer;
+      } catch (error) {
+        return raise(error);
+      }
+    };
+  return {
+    append: told((entry) => ledger.append(entry)),
+    readCall: told((sessionId, callId) => ledger.readCall(sessionId, callId)),
+    readSession: told((sessionId) => ledger.readSession(sessionId)),
+    readClaim: told((claimKey) => ledger.readClaim(claimKey)),
+    readCounters: told((names) => ledger.readCounters(names)),
+    findUnsettledEffects: told((sessionId, toolName, digest) =>
+      ledger.findUnsettledEffects(sessionId, toolName, digest),
+    ),
+    readSealed: told((sessionId, callId) => ledger.readSealed(sessionId, callId)),
+    putArtifact: told((artifact) => ledger.putArtifact(artifact)),
+    readArtifact: told((sessionId, artifactId) => ledger.readArtifact(sessionId, artifactId)),
+    whenChanged: (sessionId, callId, version) => ledger.whenChanged(sessionId, callId, version).catch(raise),
+    now: () => ledger.now(),
+    sealKey: ledger.sealKey,
+  };
+}
+
+function raise(error: unknown): never {
+  throw new LedgerTrouble(error);
+}

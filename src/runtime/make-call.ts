@@ -1,0 +1,139 @@
+/**
+ * The life of a call in this process, from its envelope to its outcome.
+ *
+ * 1. A call in hand is in `desk.inHand` from before its first wait until its outcome is kept, so that the same call
+ *    asked for twice is made once.
+ * 2. A body runs after its intent was appended, or is a read under no limit.
+ */
+import { QuittanceError } from '../base/error.ts';
+import { freezeJson } from '../base/json.ts';
+import type { Command } from '../call/command.ts';
+import type { ParsedToolCall } from '../call/tool-call.ts';
+import { classifyTool } from '../tool/mode.ts';
+import { isPromiseLike } from '../tool/when-ready.ts';
+import type { CallOptions, Told } from './call-in-hand.ts';
+import { CallInHand } from './call-in-hand.ts';
+import type { Desk } from './desk.ts';
+import { end, execute } from './execute.ts';
+import { gates } from './gates/gates.ts';
+import { hold } from './hold.ts';
+import { keepInput } from './kept-input.ts';
+import { recall } from './recall.ts';
+import { overtaken } from './settle.ts';
+import type { TurnState } from './turn-state.ts';
+import { notAccepted, unavailable } from './unavailable.ts';
+import { rule, walk } from './walk.ts';
+
+export type Manner = {
+  readonly submitted: boolean;
+  readonly takePlace: (() => Promise<() => void>) | undefined;
+};
+
+export const waitedFor: Manner = { submitted: false, takePlace: undefined };
+
+/** Makes a call, or joins the one that is being made. */
+export function makeCall(
+  desk: Desk,
+  turn: TurnState,
+  request: ParsedToolCall,
+  options: CallOptions,
+  manner: Manner,
+): CallInHand {
+  const { engine } = desk;
+  if (desk.closed)
+    throw new QuittanceError(
+      'runtime.closed',
+      'This runtime is closed; create a new one on the same ledger.',
+    );
+  const raw = request.input.ok ? request.input.arguments : request.input.raw;
+  const requested = keepInput(
+    raw,
+    engine.tools.get(request.name)?.redact?.input,
+    engine.redactor,
+    engine.seal,
+  );
+  const key = `${turn.sessionId.length}:${turn.sessionId}${request.id}`;
+  const known = desk.inHand.get(key);
+  const hand = new CallInHand(engine, turn, request, requested, options, manner);
+  if (known !== undefined) {
+    hand.told = join(known, hand).catch((error: unknown) => notAccepted(hand, error));
+    return hand;
+  }
+  desk.inHand.set(key, hand);
+  options.signal?.addEventListener('abort', () => hand.cancel('the caller gave up'), { once: true });
+  if (options.signal?.aborted === true) hand.cancel('the caller gave up');
+  hand.told = live(hand, () => desk.inHand.delete(key));
+  return hand;
+}
+
+/** A second request for a call in hand: the same one waits for it, another one is told so. */
+async function join(known: CallInHand, hand: CallInHand): Promise<Told> {
+  const { request, requested, engine, turn } = hand;
+  if (
+    known.request.name === request.name &&
+    known.requested.digest === requested.digest &&
+    known.told !== undefined
+  )
+    return known.told;
+  await Promise.race([known.whenKept(), known.told]);
+  const stored = await engine.ledger.readCall(turn.sessionId, request.id);
+  return stored === undefined
+    ? unavailable(hand, 'another call with this id was not accepted either')
+    : recall(hand, stored);
+}
+
+async function live(hand: CallInHand, done: () => void): Promise<Told> {
+  let told: Told | undefined;
+  try {
+    told = await proceed(hand);
+    return told;
+  } catch (error) {
+    return notAccepted(hand, error);
+  } finally {
+    if (told?.type === 'held') void told.rest.then(done, done);
+    else done();
+  }
+}
+
+async function proceed(hand: CallInHand): Promise<Told> {
+  const { engine, turn, request } = hand;
+  const stored = engine.ledger.readCall(turn.sessionId, request.id);
+  const known = isPromiseLike(stored) ? await stored : stored;
+  if (known !== undefined) return recall(hand, known);
+  hand.apply(toRequestCommand(hand));
+  if (hand.submitted && (await hand.flush()).status !== 'appended') return overtaken(hand);
+  const stop = await walk(hand, gates);
+  if (stop !== undefined) {
+    rule(hand, stop);
+    return end(hand, stop);
+  }
+  askByMode(hand);
+  return hand.asks.length > 0 ? hold(hand) : execute(hand, false);
+}
+
+function toRequestCommand(hand: CallInHand): Command & { type: 'request' } {
+  const { tool, request, requested, options, turn, submitted } = hand;
+  const { mode, origin } =
+    tool === undefined ? classifyTool(request.name) : { mode: tool.mode, origin: tool.modeOrigin };
+  return {
+    type: 'request',
+    toolName: request.name,
+    displayName: tool?.displayName ?? request.name,
+    mode,
+    modeOrigin: origin,
+    requestedInput: freezeJson(requested.kept),
+    hidden: requested.hidden,
+    requestDigest: requested.digest,
+    principal: hand.principal,
+    provenance: options.provenance ?? turn.provenance,
+    attrs: options.attrs ?? turn.attrs,
+    submitted,
+  };
+}
+
+/** Some kinds of effect want a person by themselves, unless the host says otherwise. */
+function askByMode(hand: CallInHand): void {
+  const { mode, displayName } = hand.knownTool;
+  if (hand.engine.treatments[mode] === 'run') return;
+  hand.asks.push({ by: { type: 'gate', name: 'mode' }, description: `"${displayName}" is a ${mode} tool.` });
+}

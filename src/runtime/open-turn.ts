@@ -1,0 +1,85 @@
+import { QuittanceError } from '../base/error.ts';
+import { isJsonObject, toJson } from '../base/json.ts';
+import type { JsonObject } from '../base/json.ts';
+import type { AnyTool } from '../tool/define-tool.ts';
+import { bindBudgets } from './budget.ts';
+import type { Desk } from './desk.ts';
+import type { Engine } from './engine.ts';
+import { createRecentCalls } from './recent-calls.ts';
+import type { Turn } from './turn.ts';
+import { createTurn } from './turn.ts';
+import type { TurnOptions } from './turn-options.ts';
+import { TurnState } from './turn-state.ts';
+
+/** Opens a turn. Nothing is written before its first call. */
+export function openTurn<Tools extends readonly AnyTool[]>(
+  desk: Desk,
+  options: TurnOptions,
+  parent?: TurnState,
+): Turn<Tools> {
+  const { engine } = desk;
+  checkTurn(options);
+  const { sessionId, turnId = engine.ids.next('turn'), principal = parent?.principal } = options;
+  const deadlineAtMs = Math.min(
+    deadlineOf(engine, options),
+    parent?.deadlineAtMs ?? Number.POSITIVE_INFINITY,
+  );
+  const state: TurnState = new TurnState({
+    opening: Object.freeze({
+      id: engine.nextEventId(),
+      type: 'turn.opened',
+      sessionId,
+      turnId,
+      at: engine.ledger.now(),
+      cause: undefined,
+      deadlineMs:
+        deadlineAtMs === Number.POSITIVE_INFINITY
+          ? undefined
+          : Math.round(engine.clock.now() + deadlineAtMs - engine.clock.monotonicMs()),
+      parentSessionId: parent?.sessionId,
+      principal,
+    }),
+    provenance: options.provenance ?? parent?.provenance,
+    attrs: readAttrs(options.attrs) ?? parent?.attrs,
+    budgets: [
+      ...(parent?.budgets ?? []),
+      ...bindBudgets(parent === undefined ? engine.budgets : [], sessionId, turnId),
+      ...bindBudgets(options.budgets ?? [], sessionId, turnId),
+    ],
+    recent: createRecentCalls(),
+    deadlineAtMs,
+  });
+  return createTurn<Tools>(desk, state, (child) => openTurn<Tools>(desk, { sessionId, ...child }, state));
+}
+
+/** The wall clock may jump while the turn runs, so its deadline is kept on the clock that does not. */
+function deadlineOf({ clock }: Engine, { deadlineMs, timeoutMs }: TurnOptions): number {
+  const nowMs = clock.monotonicMs();
+  const byDate = deadlineMs === undefined ? Number.POSITIVE_INFINITY : nowMs + deadlineMs - clock.now();
+  const byLength = timeoutMs === undefined ? Number.POSITIVE_INFINITY : nowMs + timeoutMs;
+  return Math.min(byDate, byLength);
+}
+
+function checkTurn({ sessionId, turnId, deadlineMs, timeoutMs }: TurnOptions): void {
+  if (typeof sessionId !== 'string' || sessionId === '')
+    throw new QuittanceError(
+      'config.invalid',
+      'A turn needs a sessionId: the conversation or job it belongs to, as a non-empty text.',
+    );
+  if (turnId !== undefined && (typeof turnId !== 'string' || turnId === ''))
+    throw new QuittanceError('config.invalid', 'turnId must be a non-empty text.');
+  for (const [name, value] of Object.entries({ deadlineMs, timeoutMs }))
+    if (value !== undefined && !(typeof value === 'number' && Number.isFinite(value)))
+      throw new QuittanceError(
+        'config.invalid',
+        `${name} must be a finite number of milliseconds, found ${String(value)}.`,
+      );
+}
+
+export function readAttrs(attrs: JsonObject | undefined): JsonObject | undefined {
+  if (attrs === undefined) return undefined;
+  const read = toJson(attrs);
+  if (!read.ok || !isJsonObject(read.value))
+    throw new QuittanceError('config.invalid', 'attrs must be an object that JSON can hold.');
+  return read.value;
+}

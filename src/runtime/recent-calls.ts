@@ -1,0 +1,70 @@
+/** What was done in a turn, for the duplicate and the loop guard. Memory only: both guards are about one turn. */
+import type { ToolOutcome } from '../call/outcome.ts';
+
+export interface RecentCalls {
+  /** A body that may have changed something began. No keys: it may have changed anything. */
+  noteWrite(resourceKeys: readonly string[] | undefined): void;
+  noteSettled(done: SettledCall): void;
+  /** The earlier call that succeeded with the same tool and input, if nothing it may depend on was written since. */
+  findDuplicate(toolName: string, inputDigest: string): string | undefined;
+  /** How many calls in a row, up to now, were this one and ended alike. */
+  countRepeats(toolName: string, inputDigest: string): number;
+}
+
+export type SettledCall = {
+  readonly callId: string;
+  readonly toolName: string;
+  readonly inputDigest: string;
+  readonly outcome: ToolOutcome;
+  readonly content: string;
+  readonly idempotent: boolean;
+  readonly resourceKeys: readonly string[] | undefined;
+};
+
+type Success = {
+  readonly callId: string;
+  readonly tick: number;
+  readonly resourceKeys: readonly string[] | undefined;
+};
+
+export function createRecentCalls(): RecentCalls {
+  const successes = new Map<string, Success>();
+  const writes = new Map<string, number>();
+  let tick = 0;
+  let lastWrite = 0;
+  let lastUnboundWrite = 0;
+  let run = { toolName: '', inputDigest: '', type: '', content: '', count: 0 };
+
+  const writtenSince = ({ tick: since, resourceKeys }: Success): boolean => {
+    if (resourceKeys === undefined) return lastWrite > since;
+    return lastUnboundWrite > since || resourceKeys.some((key) => (writes.get(key) ?? 0) > since);
+  };
+
+  return {
+    noteWrite(resourceKeys) {
+      lastWrite = ++tick;
+      if (resourceKeys === undefined) lastUnboundWrite = tick;
+      else for (const key of resourceKeys) writes.set(key, tick);
+    },
+    noteSettled({ callId, toolName, inputDigest, outcome, content, idempotent, resourceKeys }) {
+      const alike =
+        run.toolName === toolName &&
+        run.inputDigest === inputDigest &&
+        run.type === outcome.type &&
+        run.content === content;
+      run = alike
+        ? { ...run, count: run.count + 1 }
+        : { toolName, inputDigest, type: outcome.type, content, count: 1 };
+      if (idempotent && (outcome.type === 'ToolExecutionResult' || outcome.type === 'ToolArtifactReference'))
+        successes.set(identity(toolName, inputDigest), { callId, tick: ++tick, resourceKeys });
+    },
+    findDuplicate(toolName, inputDigest) {
+      const success = successes.get(identity(toolName, inputDigest));
+      return success === undefined || writtenSince(success) ? undefined : success.callId;
+    },
+    countRepeats: (toolName, inputDigest) =>
+      run.toolName === toolName && run.inputDigest === inputDigest ? run.count : 0,
+  };
+}
+
+const identity = (toolName: string, inputDigest: string): string => `${inputDigest}\n${toolName}`;

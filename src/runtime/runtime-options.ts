@@ -1,0 +1,40 @@
+import type { Clock } from '../base/clock.ts';
+import type { Ids } from '../base/ids.ts';
+import type { RedactionOptions } from '../base/redaction.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { AnyTool } from '../tool/define-tool.ts';
+import type { ToolMode } from '../tool/mode.ts';
+import type { SuccessCheck } from '../tool/success-check.ts';
+import type { BudgetRule } from './budget.ts';
+import type { OnConfirm } from './confirm.ts';
+import type { Repair, Repairer, Treatment } from './engine.ts';
+import type { PreToolUse } from './tool-decision.ts';
+
+/** What a runtime is made of. Only the tools and the ledger must be given. */
+export type RuntimeOptions<Tools extends readonly AnyTool[]> = {
+  readonly tools: Tools;
+  readonly ledger: Ledger;
+  /** Heard before a body runs: block beats ask beats allow. A hook that throws blocks. */
+  readonly onPreToolUse?: PreToolUse | readonly PreToolUse[];
+  /** Asks a person about a held call. Without it, calls that need one are denied. */
+  readonly onConfirm?: OnConfirm;
+  /** Mends arguments that neither fit their schema nor could be coerced. Two tries by default. */
+  readonly repair?: Repair | Repairer;
+  /** Says whether a result is a success; replaces the default check for tools without one of their own. */
+  readonly successCheck?: SuccessCheck;
+  /** How calls of a mode are treated. By default `destructive` and `local` ask, the others run. */
+  readonly treatments?: Partial<Readonly<Record<ToolMode, Treatment>>>;
+  /** Budgets of every turn of this runtime. */
+  readonly budgets?: readonly BudgetRule[];
+  readonly redaction?: RedactionOptions;
+  /** For tools that set none. Five minutes. */
+  readonly defaultTimeoutMs?: number;
+  /** Longer outputs, in characters of JSON, are kept as artifacts. 12,000. */
+  readonly inlineLimit?: number;
+  /** How long a cancelled body may take to stop. Five seconds. */
+  readonly cancelGraceMs?: number;
+  /** How many calls of one `callAll` run at a time. Eight. */
+  readonly concurrency?: number;
+  readonly clock?: Clock;
+  readonly ids?: Ids;
+};

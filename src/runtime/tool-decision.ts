@@ -1,0 +1,66 @@
+import type { JsonObject } from '../base/json.ts';
+import type { Awaitable } from '../base/json.ts';
+import type { ToolMode, ToolModeOrigin } from '../tool/mode.ts';
+import type { Principal } from '../tool/tool-context.ts';
+
+/** What a hook says about a call: let it go on, stop it, or have a person look at it. */
+export type ToolDecision =
+  | { readonly type: 'allow' }
+  | { readonly type: 'block'; readonly reason: string }
+  | { readonly type: 'requires_confirmation'; readonly description: string };
+
+/** Makers of the three decisions, so that a hook reads as a sentence. */
+export const ToolDecision: {
+  readonly allow: ToolDecision;
+  readonly block: (reason: string) => ToolDecision;
+  readonly requiresConfirmation: (description: string) => ToolDecision;
+} = {
+  allow: { type: 'allow' },
+  block: (reason) => ({ type: 'block', reason }),
+  requiresConfirmation: (description) => ({ type: 'requires_confirmation', description }),
+};
+
+/** What a hook may look at. Frozen: a hook decides, it does not edit. */
+export type ToolUse = {
+  readonly sessionId: string;
+  readonly turnId: string;
+  readonly callId: string;
+  readonly toolName: string;
+  readonly mode: ToolMode;
+  readonly modeOrigin: ToolModeOrigin;
+  /** The arguments as the body would get them: after coercion, with artifacts filled in. */
+  readonly arguments: JsonObject;
+  readonly principal: Principal | undefined;
+  readonly attrs: JsonObject | undefined;
+};
+
+/** Called before a body runs. One that throws, or answers something else, blocks the call. */
+export type PreToolUse = (use: ToolUse) => Awaitable<ToolDecision>;
+
+/** Reads what a hook returned. Anything but a decision is a block that says so. */
+export function readToolDecision(answer: unknown, hookName: string): ToolDecision {
+  const decision = answer as Partial<Record<string, unknown>> | null | undefined;
+  switch (decision?.['type']) {
+    case 'allow':
+      return ToolDecision.allow;
+    case 'block':
+      return ToolDecision.block(textOr(decision['reason'], `${hookName} blocked the call.`));
+    case 'requires_confirmation':
+      return ToolDecision.requiresConfirmation(
+        textOr(decision['description'], `${hookName} asks for a person.`),
+      );
+    default:
+      return ToolDecision.block(
+        `${hookName} must return ToolDecision.allow, .block(reason) or .requiresConfirmation(description); it returned ${describe(answer)}.`,
+      );
+  }
+}
+
+const textOr = (value: unknown, otherwise: string): string =>
+  typeof value === 'string' && value !== '' ? value : otherwise;
+
+const describe = (value: unknown): string => {
+  if (value === null) return 'null';
+  if (typeof value === 'object') return 'an object without a known "type"';
+  return typeof value === 'boolean' ? `${value}` : typeof value;
+};

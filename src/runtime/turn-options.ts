@@ -1,0 +1,18 @@
+import type { JsonObject } from '../base/json.ts';
+import type { Provenance } from '../call/event.ts';
+import type { Principal } from '../tool/tool-context.ts';
+import type { BudgetRule } from './budget.ts';
+
+export type TurnOptions = {
+  readonly sessionId: string;
+  readonly turnId?: string;
+  /** When the turn is over, in milliseconds since 1970. */
+  readonly deadlineMs?: number;
+  /** When the turn is over, from now. The earlier of the two counts. */
+  readonly timeoutMs?: number;
+  /** Budgets of this turn beside those of the runtime. */
+  readonly budgets?: readonly BudgetRule[];
+  readonly principal?: Principal;
+  readonly provenance?: Provenance;
+  readonly attrs?: JsonObject;
+};

@@ -1,0 +1,214 @@
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { outcomeToModelContent } from '../call/model-content.ts';
+import type { ToolOutcome } from '../call/outcome.ts';
+import { unwrap } from '../call/outcome.ts';
+import type { TurnEndReason, TurnEnded } from '../call/event.ts';
+import { parseToolCall } from '../call/tool-call.ts';
+import type { AnyTool, ToolInput, ToolOutput } from '../tool/define-tool.ts';
+import type { Jsonified } from '../tool/jsonified.ts';
+import type { PendingCall } from './await-told.ts';
+import { awaitTold, orPending } from './await-told.ts';
+import { callBatch } from './call-batch.ts';
+import type { CallInHand, CallOptions } from './call-in-hand.ts';
+import type { Desk } from './desk.ts';
+import { makeCall, waitedFor } from './make-call.ts';
+import type { TurnOptions } from './turn-options.ts';
+import type { TurnState } from './turn-state.ts';
+
+/** A tool call as a model gives it. Arguments may come as JSON text. */
+export type ToolCallInput = {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: Readonly<Record<string, unknown>> | string;
+};
+
+/** One round of an agent's loop. */
+export interface Turn<Tools extends readonly AnyTool[] = readonly AnyTool[]> {
+  readonly sessionId: string;
+  readonly turnId: string;
+  /**
+   * Makes a call and gives its one outcome. Throws for an envelope that is no tool call (`call.malformed`) and when
+   * the turn's deadline comes while the call is held for a person (`call.pending`).
+   */
+  call(call: ToolCallInput, options?: CallOptions): Promise<ToolOutcome>;
+  /** Makes several calls; see there for the order. A call still held at the deadline gives `{type: 'pending'}`. */
+  callAll(
+    calls: readonly ToolCallInput[],
+    options?: CallAllOptions,
+  ): Promise<readonly (ToolOutcome | PendingCall)[]>;
+  /** Hands a call in without waiting for it. */
+  submit(call: ToolCallInput, options?: CallOptions): SubmittedCall;
+  /** Cancels a call of this session that is being made. False where there is none. */
+  cancel(callId: string, reason?: string): boolean;
+  /** The tools as typed functions, for code: the output, or a `ToolError`. */
+  readonly run: ToolRunners<Tools>;
+  /** The tools for any agent loop. `execute` gives what the model should be told. */
+  tools(): readonly BoundTool[];
+  /**
+   * Opens a turn that works for this one, in a session of its own or in this one. The budgets and the deadline of this
+   * turn hold there too, so that a child gets what is left.
+   */
+  child(options?: Partial<TurnOptions>): Turn<Tools>;
+  /** Ends the turn: later calls are denied. Held calls stay held unless `withdraw` is set. */
+  end(options?: { readonly withdraw?: boolean }): Promise<void>;
+}
+
+export type CallAllOptions = CallOptions & { readonly concurrency?: number };
+
+export interface SubmittedCall {
+  readonly callId: string;
+  /** Resolves once the ledger has the request. */
+  readonly accepted: Promise<void>;
+  outcome(): Promise<ToolOutcome>;
+  cancel(reason?: string): void;
+}
+
+export type ToolRunners<Tools extends readonly AnyTool[]> = {
+  readonly [Tool in Tools[number] as Tool['name']]: (
+    args: ToolInput<Tool>,
+    options?: CallOptions & { readonly callId?: string },
+  ) => Promise<Jsonified<ToolOutput<Tool>>>;
+};
+
+export type BoundTool = {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of the input, where the schema's vendor can give one. */
+  readonly schema: JsonObject | undefined;
+  execute(
+    args: Readonly<Record<string, unknown>> | string,
+    options?: CallOptions & { readonly callId?: string },
+  ): Promise<string>;
+};
+
+export function createTurn<Tools extends readonly AnyTool[]>(
+  desk: Desk,
+  state: TurnState,
+  openChild: (options: Partial<TurnOptions>) => Turn<Tools>,
+): Turn<Tools> {
+  const { engine } = desk;
+  const inHand = (): CallInHand[] => [...desk.inHand.values()].filter((hand) => hand.turn === state);
+
+  const make = (envelope: unknown, options: CallOptions): CallInHand =>
+    makeCall(desk, state, parseToolCall(envelope), options, waitedFor);
+
+  const call = async (envelope: unknown, options: CallOptions = {}): Promise<ToolOutcome> =>
+    orPending(await awaitTold(make(envelope, options), state));
+
+  const runTool = async (
+    name: string,
+    args: unknown,
+    options: CallOptions & { readonly callId?: string } = {},
+  ): Promise<unknown> => {
+    const { callId = engine.ids.next('call'), ...rest } = options;
+    const outcome = await call({ id: callId, name, arguments: args }, rest);
+    if (outcome.type !== 'ToolArtifactReference') return thaw(unwrap(outcome));
+    const artifact = await engine.ledger.readArtifact(state.sessionId, outcome.artifactId);
+    return typeof artifact?.content === 'string' ? JSON.parse(artifact.content) : unwrap(outcome);
+  };
+
+  const writeEnd = async (why: TurnEndReason): Promise<void> => {
+    if (!state.opened) return;
+    const event: TurnEnded = {
+      id: engine.nextEventId(),
+      type: 'turn.ended',
+      sessionId: state.sessionId,
+      turnId: state.turnId,
+      at: engine.ledger.now(),
+      cause: undefined,
+      why,
+    };
+    await engine.ledger.append({
+      entryId: engine.ids.next('ent'),
+      sessionId: state.sessionId,
+      callId: undefined,
+      expectedVersion: 0,
+      events: [event],
+    });
+  };
+
+  const withdrawAll = async (reason: string): Promise<void> => {
+    const held = inHand().filter((hand) => hand.withdraw !== undefined);
+    for (const hand of held) hand.withdraw?.(reason);
+    await Promise.allSettled(
+      held.map(async (hand) => {
+        const told = await hand.told;
+        return told?.type === 'held' ? told.rest : told;
+      }),
+    );
+  };
+
+  state.onEnd = (why) => {
+    if (why !== 'terminal_result') return;
+    const ending = Promise.all([
+      writeEnd(why),
+      withdrawAll('The turn has ended with the final result of another tool.'),
+    ])
+      // The outcome that ended the turn is kept and told; the turn's own last line is a courtesy.
+      .catch(() => undefined)
+      .finally(() => engine.stragglers.delete(ending));
+    engine.stragglers.add(ending);
+  };
+
+  return {
+    sessionId: state.sessionId,
+    turnId: state.turnId,
+    call,
+    async callAll(calls, { concurrency = engine.concurrency, ...options } = {}) {
+      return callBatch(desk, state, calls.map(parseToolCall), options, concurrency);
+    },
+    submit(envelope, options = {}) {
+      const hand = makeCall(desk, state, parseToolCall(envelope), options, {
+        submitted: true,
+        takePlace: undefined,
+      });
+      return {
+        callId: hand.request.id,
+        accepted: Promise.race([hand.whenKept(), hand.told]).then(() => undefined),
+        outcome: async () => {
+          const told = await hand.told;
+          if (told === undefined) throw new TypeError(`Call ${hand.request.id} is not being made.`);
+          return told.type === 'held' ? told.rest : told;
+        },
+        cancel: (reason = 'cancelled by its submitter') => hand.cancel(reason),
+      };
+    },
+    cancel(callId, reason = 'cancelled') {
+      const hand = [...desk.inHand.values()].find(
+        ({ request, turn }) => turn.sessionId === state.sessionId && request.id === callId,
+      );
+      hand?.cancel(reason);
+      return hand !== undefined;
+    },
+    // The proxy has exactly the tools of the runtime, each with the type its definition gives it.
+    run: new Proxy(Object.create(null) as ToolRunners<Tools>, {
+      get: (_, name) =>
+        typeof name === 'string' && engine.tools.has(name)
+          ? (args: unknown, options?: CallOptions & { readonly callId?: string }) =>
+              runTool(name, args, options)
+          : undefined,
+      has: (_, name) => typeof name === 'string' && engine.tools.has(name),
+      ownKeys: () => [...engine.tools.keys()],
+    }),
+    tools: () =>
+      [...engine.tools.values()].map((tool) => ({
+        name: tool.name,
+        description: tool.description ?? '',
+        schema: tool.input.jsonSchema,
+        execute: async (args, { callId = engine.ids.next('call'), ...options } = {}) =>
+          outcomeToModelContent(await call({ id: callId, name: tool.name, arguments: args }, options)),
+      })),
+    child: (options = {}) => openChild(options),
+    async end({ withdraw = false } = {}) {
+      if (state.ended === undefined) {
+        state.endBy('asked');
+        await writeEnd('asked');
+      }
+      if (withdraw) await withdrawAll('The turn was ended and its questions withdrawn.');
+    },
+  };
+}
+
+/** Outcomes are frozen; code that asked for a value may do with it what it likes. */
+const thaw = (value: JsonValue): unknown =>
+  typeof value === 'object' && value !== null ? structuredClone(value) : value;
