@@ -1,0 +1,25 @@
+/**
+ * Writes the generated pages of docs/: `npm run docs`. With `--check` it writes nothing and fails where a page
+ * is not what the tables in src/call say.
+ */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { renderDocs } from './render-docs.ts';
+
+const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } });
+const root = join(import.meta.dirname, '..');
+const drifted: string[] = [];
+for (const [path, text] of await renderDocs()) {
+  const file = join(root, path);
+  if (existsSync(file) && readFileSync(file, 'utf8') === text) continue;
+  drifted.push(path);
+  if (values.check) continue;
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+}
+if (values.check && drifted.length > 0) {
+  console.error(`Not what the tables say: ${drifted.join(', ')}. Write them again with: npm run docs`);
+  process.exitCode = 1;
+} else
+  console.log(drifted.length === 0 ? 'Every page is what the tables say.' : `Wrote ${drifted.join(', ')}.`);

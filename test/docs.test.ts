@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { renderDocs } from '../scripts/render-docs.ts';
+import { reasonCodes } from '../src/call/reason.ts';
+import { root } from './sources.ts';
+
+const pages = await renderDocs();
+
+describe('the generated pages of docs/', () => {
+  test.each([...pages.keys()])('%s is what the tables say (npm run docs writes it again)', (path) => {
+    expect(readFileSync(join(root, path), 'utf8')).toBe(pages.get(path));
+  });
+
+  test('every link between them leads to a heading', () => {
+    const anchors = new Map(
+      [...pages].map(([path, text]) => [
+        path.replace('docs/', ''),
+        [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+          heading
+            .toLowerCase()
+            .replaceAll('\\', '')
+            .replaceAll(/[^\w -]/g, '')
+            .replaceAll(' ', '-'),
+        ),
+      ]),
+    );
+    const broken = [...pages].flatMap(([path, text]) =>
+      [...text.matchAll(/\]\(([\w-]+\.md)?(?:#([\w-]+))?\)/g)]
+        .filter(([, page = path.replace('docs/', ''), anchor]) => {
+          const known = anchors.get(page);
+          return known === undefined || (anchor !== undefined && !known.includes(anchor));
+        })
+        .map(([link]) => `${path}: ${link}`),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  test('every reason code has its section', () => {
+    const text = pages.get('docs/reason-codes.md') ?? '';
+    expect(
+      reasonCodes.filter(
+        (code) =>
+          !text.includes(`\n### ${code.replaceAll('_', '\\_')}\n`) && !text.includes(`\n### ${code}\n`),
+      ),
+    ).toEqual([]);
+  });
+});
