@@ -55,7 +55,10 @@ export type AuditOrderCheck =
  * Checks the kinds of one call's records, oldest first. Kinds this version does not know are skipped. A call
  * may still be open; say `settled: true` for one that has its outcome, and a missing last record is found too.
  */
-export function checkAuditOrder(kinds: readonly string[], { settled = false } = {}): AuditOrderCheck {
+export function checkAuditOrder(
+  kinds: readonly string[],
+  { settled = false }: { readonly settled?: boolean } = {},
+): AuditOrderCheck {
   let state: AuditState = 'start';
   for (const [index, kind] of kinds.entries()) {
     if (!isAuditKind(kind)) continue;
