@@ -63,13 +63,13 @@ describe('ToolResult', () => {
 
 describe('ToolMode', () => {
   test.each([
-    ['read', 'Pure inspection (no side effects)'],
-    ['safe_write', 'Bounded mutation (e.g. update_event)'],
-    ['destructive', 'Irreversible (delete_, drop_, …)'],
-    ['local', "Touches the user's machine"],
-    ['external', 'Calls outside services'],
-  ] as const)('%s: %s', (mode, meaning) => {
-    expect(toolModeTreatments[mode].meaning).toBe(meaning);
+    ['read', 'Pure inspection (no side effects)', 'Auto-run, no consent'],
+    ['safe_write', 'Bounded mutation (e.g. update_event)', 'Auto-run with diff preview'],
+    ['destructive', 'Irreversible (delete_, drop_, …)', 'Auto-run, undo affordance'],
+    ['local', "Touches the user's machine", 'Requires consent'],
+    ['external', 'Calls outside services', 'Auto-run, log'],
+  ] as const)('%s: %s: %s', (mode, meaning, treatment) => {
+    expect(toolModeTreatments[mode]).toEqual({ meaning, treatment });
   });
 
   test.each([
