@@ -9,7 +9,7 @@
  */
 import type { Call } from './call.ts';
 import type { Command } from './command.ts';
-import type { CallEvent, ToolResponded } from './event.ts';
+import type { CallEvent } from './event.ts';
 import type { ToolOutcome } from './outcome.ts';
 
 /** Whom the events are about, and where their ids and time come from. */
@@ -128,47 +128,108 @@ function refuseOutcome(call: Call, outcome: ToolOutcome, final: boolean): string
   }
 }
 
+/** The four events of every call are written out: this is where most of what a call costs is allocated. */
 function toEvent(call: Call | undefined, command: Command, subject: Subject): CallEvent {
   const { sessionId, turnId, callId, at } = subject;
   const id = subject.nextId();
   const cause = call?.lastEventId;
-  const envelope = { id, sessionId, turnId, callId, at, cause };
   switch (command.type) {
     case 'request':
-      return { ...command, ...envelope, type: 'tool.requested' };
-    case 'rule':
-      return { ...command, ...envelope, type: 'tool.decided' };
-    case 'hold':
-      return { ...command, ...envelope, type: 'tool.held' };
-    case 'answer':
-      return { ...command, ...envelope, type: 'confirmation.decided' };
-    case 'withdraw':
-      return { ...command, ...envelope, type: 'confirmation.withdrawn' };
-    case 'exhaust':
-      return { ...command, ...envelope, type: 'runtime.budget_exhausted' };
-    case 'start':
-      return { ...command, ...envelope, type: 'tool.started', attempt: (call?.attempt ?? 0) + 1 };
-    case 'respond': {
-      const { mayRerun, authorSaysRetry, ...facts } = command;
-      const attempt = call?.attempt ?? 0;
-      const unsettledEffect = attempt > 0 && !mayRerun && !authorSaysRetry && leavesDoubt(facts.outcome);
       return {
-        ...facts,
-        ...envelope,
+        id,
+        type: 'tool.requested',
+        sessionId,
+        turnId,
+        callId,
+        at,
+        cause,
+        toolName: command.toolName,
+        displayName: command.displayName,
+        mode: command.mode,
+        modeOrigin: command.modeOrigin,
+        requestedInput: command.requestedInput,
+        hidden: command.hidden,
+        requestDigest: command.requestDigest,
+        principal: command.principal,
+        provenance: command.provenance,
+        attrs: command.attrs,
+        submitted: command.submitted,
+      };
+    case 'rule':
+      return {
+        id,
+        type: 'tool.decided',
+        sessionId,
+        turnId,
+        callId,
+        at,
+        cause,
+        decision: command.decision,
+        gates: command.gates,
+        decidedBy: command.decidedBy,
+        policyVersion: command.policyVersion,
+        effectiveInput: command.effectiveInput,
+        inputDigest: command.inputDigest,
+        changes: command.changes,
+      };
+    case 'start':
+      return {
+        id,
+        type: 'tool.started',
+        sessionId,
+        turnId,
+        callId,
+        at,
+        cause,
+        attempt: attemptOf(call) + 1,
+        idempotencyKey: command.idempotencyKey,
+        deadlineMs: command.deadlineMs,
+        mayRerun: command.mayRerun,
+      };
+    case 'respond':
+      return {
+        id,
         type: 'tool.responded',
-        attempt,
-        unsettledEffect,
-      } satisfies ToolResponded;
-    }
+        sessionId,
+        turnId,
+        callId,
+        at,
+        cause,
+        attempt: attemptOf(call),
+        final: command.final,
+        outcome: command.outcome,
+        content: command.content,
+        toolSuccess: command.toolSuccess,
+        error: command.error,
+        payloadExtras: command.payloadExtras,
+        costMicros: command.costMicros,
+        reached: command.reached,
+        log: command.log,
+        unsettledEffect: attemptOf(call) > 0 && leavesDoubt(command),
+      };
+    case 'hold':
+      return { ...command, id, type: 'tool.held', sessionId, turnId, callId, at, cause };
+    case 'answer':
+      return { ...command, id, type: 'confirmation.decided', sessionId, turnId, callId, at, cause };
+    case 'withdraw':
+      return { ...command, id, type: 'confirmation.withdrawn', sessionId, turnId, callId, at, cause };
+    case 'exhaust':
+      return { ...command, id, type: 'runtime.budget_exhausted', sessionId, turnId, callId, at, cause };
     case 'add_late':
-      return { ...command, ...envelope, type: 'tool.late' };
+      return { ...command, id, type: 'tool.late', sessionId, turnId, callId, at, cause };
     case 'recall':
-      return { ...command, ...envelope, type: 'tool.recalled' };
+      return { ...command, id, type: 'tool.recalled', sessionId, turnId, callId, at, cause };
   }
 }
 
-/** Whether such an end leaves open if the effect happened. A tool that reports its own error knows. */
-function leavesDoubt(outcome: ToolOutcome): boolean {
+const attemptOf = (call: Call | undefined): number => call?.attempt ?? 0;
+
+/**
+ * Whether such an end leaves open if the effect happened. A tool that may run again does no harm by it, and one that
+ * reports its own error, or says that trying again is safe, knows.
+ */
+function leavesDoubt({ outcome, mayRerun, authorSaysRetry }: Command & { type: 'respond' }): boolean {
+  if (mayRerun || authorSaysRetry) return false;
   switch (outcome.type) {
     case 'ToolTimeout':
       return true;

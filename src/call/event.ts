@@ -79,7 +79,7 @@ export type ToolDecided = CallEventOf<
   'tool.decided',
   {
     decision: 'allow' | 'deny' | 'ask';
-    /** The gates walked, in order, with what each took. */
+    /** The gates that had to wait for something, in order, with how long. */
     gates: readonly GatePassage[];
     decidedBy: DecidedBy | undefined;
     policyVersion: string | undefined;

@@ -7,127 +7,126 @@ import type { CallEvent, ToolRequested } from './event.ts';
  *
  * `tool.requested` is always a call's first event; `decide` sees to that.
  */
-export function evolve(call: Call | undefined, event: CallEvent): Call {
-  if (call === undefined) {
-    if (event.type !== 'tool.requested')
-      throw new TypeError(`A call begins with tool.requested, not with ${event.type}.`);
-    return begin(event);
-  }
-  const next = { ...call, lastEventId: event.id };
+export const evolve = (call: Call | undefined, event: CallEvent): Call =>
+  call === undefined ? begin(event) : advance({ ...call }, event);
+
+/** The call its events tell of. */
+export function foldCall(events: Iterable<CallEvent>, from?: Call): Call | undefined {
+  let draft: CallDraft | undefined = from && { ...from };
+  for (const event of events) draft = draft === undefined ? begin(event) : advance(draft, event);
+  return draft;
+}
+
+/** A call that its one owner may change in place. */
+export type CallDraft = { -readonly [Key in keyof Call]: Call[Key] };
+
+/** What `evolve` does, in place: for an owner nobody else has the call from. */
+export function advance(call: CallDraft, event: CallEvent): CallDraft {
+  call.lastEventId = event.id;
   switch (event.type) {
     case 'tool.requested':
       return call;
     case 'tool.decided':
-      return {
-        ...next,
-        effectiveInput: event.effectiveInput ?? call.effectiveInput,
-        inputDigest: event.inputDigest ?? call.inputDigest,
-        wasCoerced: call.wasCoerced || event.changes.length > 0,
-        policyVersion: event.policyVersion ?? call.policyVersion,
-        ruling: event.decision,
-        decidedBy: event.decidedBy ?? call.decidedBy,
-      };
+      call.effectiveInput = event.effectiveInput ?? call.effectiveInput;
+      call.inputDigest = event.inputDigest ?? call.inputDigest;
+      call.wasCoerced ||= event.changes.length > 0;
+      call.policyVersion = event.policyVersion ?? call.policyVersion;
+      call.ruling = event.decision;
+      call.decidedBy = event.decidedBy ?? call.decidedBy;
+      return call;
     case 'tool.held':
-      return {
-        ...next,
-        status: 'held',
-        confirmation: {
-          confirmationId: event.confirmationId,
-          description: event.description,
-          asks: event.asks,
-          inputDigest: event.inputDigest,
-          askedAt: event.at,
-          status: 'pending',
-          by: undefined,
-          reason: undefined,
-        },
+      call.status = 'held';
+      call.confirmation = {
+        confirmationId: event.confirmationId,
+        description: event.description,
+        asks: event.asks,
+        inputDigest: event.inputDigest,
+        askedAt: event.at,
+        status: 'pending',
+        by: undefined,
+        reason: undefined,
       };
-    case 'confirmation.decided':
-      return {
-        ...next,
-        status: event.decision === 'approve' ? 'approved' : 'held',
-        decidedBy: { type: 'person', name: event.by },
-        confirmation: call.confirmation && {
-          ...call.confirmation,
-          status: event.decision === 'approve' ? 'approved' : 'denied',
-          by: event.by,
-          reason: event.reason,
-        },
+      return call;
+    case 'confirmation.decided': {
+      const approved = event.decision === 'approve';
+      if (approved) call.status = 'approved';
+      call.decidedBy = { type: 'person', name: event.by };
+      call.confirmation &&= {
+        ...call.confirmation,
+        status: approved ? 'approved' : 'denied',
+        by: event.by,
+        reason: event.reason,
       };
+      return call;
+    }
     case 'confirmation.withdrawn':
-      return {
-        ...next,
-        confirmation: call.confirmation && {
-          ...call.confirmation,
-          status: 'withdrawn',
-          reason: event.reason,
-        },
-      };
+      call.confirmation &&= { ...call.confirmation, status: 'withdrawn', reason: event.reason };
+      return call;
     case 'tool.started':
-      return { ...next, status: 'running', attempt: event.attempt };
+      call.status = 'running';
+      call.attempt = event.attempt;
+      return call;
     case 'tool.responded':
-      if (!event.final) return next;
-      return {
-        ...next,
-        status: 'settled',
-        settled: {
-          outcome: event.outcome,
-          content: event.content,
-          at: event.at,
-          costMicros: event.costMicros,
-          unsettledEffect: event.unsettledEffect,
-        },
+      if (!event.final) return call;
+      call.status = 'settled';
+      call.settled = {
+        outcome: event.outcome,
+        content: event.content,
+        at: event.at,
+        costMicros: event.costMicros,
+        unsettledEffect: event.unsettledEffect,
       };
+      return call;
     case 'tool.late':
-      return { ...next, late: [...call.late, event] };
+      call.late = [...call.late, event];
+      return call;
     case 'tool.recalled':
-      return event.how === 'cached' && call.settled === undefined
-        ? { ...next, copiedFrom: event.fromCallId }
-        : { ...next, recalls: call.recalls + 1 };
+      if (event.how === 'cached' && call.settled === undefined) call.copiedFrom = event.fromCallId;
+      else call.recalls++;
+      return call;
     case 'runtime.budget_exhausted':
-      return next;
+      return call;
     default:
       event satisfies never;
       return call;
   }
 }
 
-/** The call its events tell of. */
-export function foldCall(events: Iterable<CallEvent>): Call | undefined {
-  let call: Call | undefined;
-  for (const event of events) call = evolve(call, event);
-  return call;
+export function begin(event: CallEvent): CallDraft {
+  if (event.type !== 'tool.requested')
+    throw new TypeError(`A call begins with tool.requested, not with ${event.type}.`);
+  return beginWith(event);
 }
 
-function begin(event: ToolRequested): Call {
-  return {
-    sessionId: event.sessionId,
-    turnId: event.turnId,
-    callId: event.callId,
-    toolName: event.toolName,
-    displayName: event.displayName,
-    mode: event.mode,
-    modeOrigin: event.modeOrigin,
-    requestedInput: event.requestedInput,
-    requestDigest: event.requestDigest,
-    effectiveInput: undefined,
-    inputDigest: undefined,
-    wasCoerced: false,
-    principal: event.principal,
-    provenance: event.provenance,
-    attrs: event.attrs,
-    policyVersion: undefined,
-    ruling: undefined,
-    decidedBy: undefined,
-    copiedFrom: undefined,
-    submitted: event.submitted,
-    requestedAt: event.at,
-    status: 'requested',
-    attempt: 0,
-    confirmation: undefined,
-    settled: undefined,
-    late: [],
-    recalls: 0,
-    lastEventId: event.id,
-  };
-}
+const none: readonly never[] = Object.freeze([]);
+
+const beginWith = (event: ToolRequested): CallDraft => ({
+  sessionId: event.sessionId,
+  turnId: event.turnId,
+  callId: event.callId,
+  toolName: event.toolName,
+  displayName: event.displayName,
+  mode: event.mode,
+  modeOrigin: event.modeOrigin,
+  requestedInput: event.requestedInput,
+  requestDigest: event.requestDigest,
+  effectiveInput: undefined,
+  inputDigest: undefined,
+  wasCoerced: false,
+  principal: event.principal,
+  provenance: event.provenance,
+  attrs: event.attrs,
+  policyVersion: undefined,
+  ruling: undefined,
+  decidedBy: undefined,
+  copiedFrom: undefined,
+  submitted: event.submitted,
+  requestedAt: event.at,
+  status: 'requested',
+  attempt: 0,
+  confirmation: undefined,
+  settled: undefined,
+  late: none,
+  recalls: 0,
+  lastEventId: event.id,
+});

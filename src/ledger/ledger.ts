@@ -45,14 +45,14 @@ export type Entry = {
    */
   readonly expectedVersion: number | 'any';
   readonly events: readonly QuittanceEvent[];
-  readonly claim?: Claim;
+  readonly claim?: Claim | undefined;
   /** Gives a claim up, so that the next call with its key may run. */
-  readonly releaseClaim?: string;
-  readonly reserve?: readonly Reservation[];
-  readonly settle?: readonly Settlement[];
+  readonly releaseClaim?: string | undefined;
+  readonly reserve?: readonly Reservation[] | undefined;
+  readonly settle?: readonly Settlement[] | undefined;
   /** Sealed executed form of the input, kept until it is dropped. */
-  readonly sealed?: string;
-  readonly dropSealed?: boolean;
+  readonly sealed?: string | undefined;
+  readonly dropSealed?: boolean | undefined;
 };
 
 export type AppendResult =

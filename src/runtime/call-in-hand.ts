@@ -8,12 +8,14 @@ import type { Command } from '../call/command.ts';
 import { decide } from '../call/decide.ts';
 import type { Subject } from '../call/decide.ts';
 import type { Ask, CallEvent, GatePassage, InputChange, Provenance, QuittanceEvent } from '../call/event.ts';
-import { evolve } from '../call/evolve.ts';
+import type { CallDraft } from '../call/evolve.ts';
+import { advance, begin, foldCall } from '../call/evolve.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import type { ParsedToolCall } from '../call/tool-call.ts';
 import type { AppendResult, Entry } from '../ledger/ledger.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { Principal } from '../tool/tool-context.ts';
+import { isPromiseLike } from '../tool/when-ready.ts';
 import type { BudgetShare } from './budget.ts';
 import { noShares } from './budget.ts';
 import type { Engine } from './engine.ts';
@@ -54,9 +56,10 @@ export type PreparedInput = {
   readonly changes: readonly InputChange[];
 };
 
-type Mark = { readonly call: Call | undefined; readonly pending: number };
+const none: readonly never[] = Object.freeze([]);
+const nothingMore = Object.freeze({});
 
-export class CallInHand {
+export class CallInHand implements Subject {
   readonly engine: Engine;
   readonly turn: TurnState;
   readonly request: ParsedToolCall;
@@ -67,14 +70,18 @@ export class CallInHand {
   /** Takes a place among the parallel calls of a batch before the body runs; gives it back with the result. */
   readonly takePlace: (() => Promise<() => void>) | undefined;
 
-  call: Call | undefined;
   version = 0;
-  private pending: QuittanceEvent[] = [];
+  /** The call before the first event made here; undefined where it began here. */
+  private base: Call | undefined;
+  private draft: CallDraft | undefined;
+  private made: CallEvent[] = [];
+  private kept = 0;
 
   prepared: PreparedInput | undefined;
-  readonly notes: string[] = [];
-  asks: Ask[] = [];
-  passages: GatePassage[] = [];
+  notes: readonly string[] = none;
+  asks: readonly Ask[] = none;
+  passages: readonly GatePassage[] = none;
+  lastGate = 'recall';
   costMicros = 0;
   shares: readonly BudgetShare[] = noShares;
   /** The key a tool made of its arguments, and the claim on it. */
@@ -84,7 +91,7 @@ export class CallInHand {
   /** Whether the executed form of the input is kept sealed. */
   sealed = false;
   /** Calls that did the same and whose effect is not known. */
-  twins: readonly string[] = [];
+  twins: readonly string[] = none;
   /** The one of them whose claim on the key passes to this call. */
   supersedes: string | undefined;
 
@@ -114,6 +121,26 @@ export class CallInHand {
     this.takePlace = mode.takePlace;
   }
 
+  get call(): Call | undefined {
+    return this.draft;
+  }
+
+  get sessionId(): string {
+    return this.turn.sessionId;
+  }
+  get turnId(): string {
+    return this.turn.turnId;
+  }
+  get callId(): string {
+    return this.request.id;
+  }
+  get at(): number {
+    return this.engine.ledger.now();
+  }
+  get nextId(): () => string {
+    return this.engine.nextEventId;
+  }
+
   /** The tool, for whoever comes after it was resolved. */
   get knownTool(): AnyTool {
     if (this.tool === undefined) throw new TypeError(`Call ${this.request.id} names no known tool.`);
@@ -132,28 +159,40 @@ export class CallInHand {
 
   /** Turns a command into its event. A refusal here is a mistake of ours, not of a user. */
   apply(command: Command): CallEvent {
-    const subject: Subject = {
-      sessionId: this.turn.sessionId,
-      turnId: this.turn.turnId,
-      callId: this.request.id,
-      at: this.engine.ledger.now(),
-      nextId: this.engine.nextEventId,
-    };
-    const decision = decide(this.call, command, subject);
+    const decision = decide(this.draft, command, this);
     if (!decision.ok) throw new TypeError(`${command.type} of call ${this.request.id}: ${decision.refusal}`);
-    this.call = evolve(this.call, decision.event);
-    this.pending.push(decision.event);
-    return decision.event;
+    const { event } = decision;
+    this.draft = this.draft === undefined ? begin(event) : advance(this.draft, event);
+    this.made.push(event);
+    return event;
   }
 
-  /** Remembers where we are, so that an append that was refused can be taken back. */
-  mark(): Mark {
-    return { call: this.call, pending: this.pending.length };
+  /** Wishes for a person. */
+  ask(ask: Ask): void {
+    this.asks = [...this.asks, ask];
   }
 
-  rewind(mark: Mark): void {
-    this.call = mark.call;
-    this.pending.length = mark.pending;
+  /** Has the model told something beside the tabled content. */
+  note(text: string): void {
+    this.notes = [...this.notes, text];
+  }
+
+  /** Goes on from what the ledger has, with remarks only. */
+  rebase(call: Call): void {
+    this.base = call;
+    this.made = [];
+    this.kept = 0;
+    this.draft = { ...call };
+  }
+
+  /** How many events were made; to `rewind` to, should an append be refused. */
+  mark(): number {
+    return this.made.length;
+  }
+
+  rewind(mark: number): void {
+    this.made.length = mark;
+    this.draft = foldCall(this.made, this.base);
   }
 
   /** Appends a remark: a fact that changes nothing about the call, and so cannot come too late or too early. */
@@ -165,33 +204,43 @@ export class CallInHand {
     return result;
   }
 
-  /** Appends what is pending. After any other answer than `appended` nothing of it is kept. */
+  /** Appends what was made since the last time. After any other answer than `appended` nothing of it is kept. */
   async flush(
-    extra: Omit<Entry, 'entryId' | 'sessionId' | 'callId' | 'expectedVersion' | 'events'> = {},
+    extra: Pick<
+      Entry,
+      'claim' | 'releaseClaim' | 'reserve' | 'settle' | 'sealed' | 'dropSealed'
+    > = nothingMore,
     expectedVersion: number | 'any' = this.version,
   ): Promise<AppendResult> {
-    const opening = this.turn.takeOpening();
-    const events = opening === undefined ? this.pending : [opening, ...this.pending];
-    let result: AppendResult;
+    const { turn, engine } = this;
+    const upTo = this.made.length;
+    const events: QuittanceEvent[] = this.kept === 0 ? this.made.slice() : this.made.slice(this.kept);
+    const opening = turn.takeOpening();
+    if (opening !== undefined) events.unshift(opening);
+    let result: AppendResult | undefined;
     try {
-      result = await this.engine.ledger.append({
-        ...extra,
-        entryId: this.engine.ids.next('ent'),
-        sessionId: this.turn.sessionId,
+      const answer = engine.ledger.append({
+        entryId: engine.ids.next('ent'),
+        sessionId: turn.sessionId,
         callId: this.request.id,
         expectedVersion,
         events,
+        claim: extra.claim,
+        releaseClaim: extra.releaseClaim,
+        reserve: extra.reserve,
+        settle: extra.settle,
+        sealed: extra.sealed,
+        dropSealed: extra.dropSealed,
       });
-    } catch (error) {
-      if (opening !== undefined) this.turn.returnOpening(opening);
-      throw error;
+      result = isPromiseLike(answer) ? await answer : answer;
+      return result;
+    } finally {
+      if (result?.status === 'appended') {
+        this.version = result.version;
+        this.kept = upTo;
+        this.onKept?.();
+      } else if (opening !== undefined) turn.returnOpening(opening);
     }
-    if (result.status === 'appended') {
-      this.version = result.version;
-      this.pending = [];
-      this.onKept?.();
-    } else if (opening !== undefined) this.turn.returnOpening(opening);
-    return result;
   }
 
   /** Text that is about to be kept or told, without what the redactor hides, wherever it was echoed. */

@@ -81,7 +81,7 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
     events: read,
     async close() {
       desk.closed = true;
-      await Promise.allSettled([...desk.inHand.values()].map(({ told }) => told));
+      await Promise.allSettled([...desk.inHand.values()].map(async ({ told }) => told));
     },
   };
 }

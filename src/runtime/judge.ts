@@ -146,7 +146,7 @@ function cancelled(hand: CallInHand, reason: string, facts: AttemptFacts): Promi
 function timedOut(hand: CallInHand, { elapsedMs, deadlineMs }: AttemptFacts): Judgement {
   const { knownTool: tool, request } = hand;
   if (!tool.mayRerun)
-    hand.notes.push(
+    hand.note(
       'The tool may still take effect. Do not repeat the call; an identical one will be held for a person.',
     );
   const outcome: ToolOutcome = Object.freeze({

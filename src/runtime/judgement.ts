@@ -1,6 +1,6 @@
 /** The outcome of a body that ran, made ready to be kept: cleaned, measured, offloaded, frozen. */
 import type { JsonObject, JsonValue } from '../base/json.ts';
-import { freezeJson, isJsonObject } from '../base/json.ts';
+import { freezeJson } from '../base/json.ts';
 import { outcomeToModelContent } from '../call/model-content.ts';
 import type { OutputFile, ToolOutcome } from '../call/outcome.ts';
 import type { ReasonCode } from '../call/reason.ts';
@@ -155,7 +155,7 @@ export async function fail(
     ...(output !== undefined && (large ? { output_artifact: await keepText(hand, content) } : { output })),
   };
   if (!tool.mayRerun && failed.code !== 'tool.reported_error' && failed.authorSaysRetry !== true)
-    hand.notes.push(
+    hand.note(
       'The tool may have taken effect. Do not repeat the call; an identical one will be held for a person.',
     );
   const outcome: ToolOutcome = {

@@ -90,7 +90,7 @@ async function live(hand: CallInHand, done: () => void): Promise<Told> {
   } catch (error) {
     return notAccepted(hand, error);
   } finally {
-    if (told?.type === 'held') void told.rest.then(done, done);
+    if (told?.type === 'held') void told.rest.finally(done);
     else done();
   }
 }
@@ -135,5 +135,5 @@ function toRequestCommand(hand: CallInHand): Command & { type: 'request' } {
 function askByMode(hand: CallInHand): void {
   const { mode, displayName } = hand.knownTool;
   if (hand.engine.treatments[mode] === 'run') return;
-  hand.asks.push({ by: { type: 'gate', name: 'mode' }, description: `"${displayName}" is a ${mode} tool.` });
+  hand.ask({ by: { type: 'gate', name: 'mode' }, description: `"${displayName}" is a ${mode} tool.` });
 }

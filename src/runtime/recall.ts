@@ -47,6 +47,6 @@ async function note(
   how: 'cached' | 'conflict',
   details: string,
 ): Promise<void> {
-  hand.call = call;
+  hand.rebase(call);
   await hand.remark({ type: 'recall', how, fromCallId: call.callId, details });
 }

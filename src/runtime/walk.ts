@@ -1,21 +1,34 @@
+import type { JsonObject } from '../base/json.ts';
+import type { DecidedBy } from '../call/event.ts';
 import { isPromiseLike } from '../tool/when-ready.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import type { Gate, Stop } from './gates/gate.ts';
 
-/** Walks the gates in order until one stops the call. What each took is on the record of the decision. */
+/** Walks the gates in order until one stops the call. Where a gate had to wait, how long is on the record. */
 export async function walk(hand: CallInHand, gates: readonly Gate[]): Promise<Stop | undefined> {
-  const { clock } = hand.engine;
-  let before = clock.monotonicMs();
   for (const gate of gates) {
-    let stop = gate.check(hand);
-    if (isPromiseLike(stop)) stop = await stop;
-    const after = clock.monotonicMs();
-    hand.passages.push({ gate: gate.name, elapsedUs: Math.round((after - before) * 1_000) });
-    before = after;
+    const answer = gate.check(hand);
+    const stop = isPromiseLike(answer) ? await timed(hand, gate, answer) : answer;
+    hand.lastGate = gate.name;
     if (stop !== undefined) return stop;
     if (hand.cancelled !== undefined) return cancelStop(hand.cancelled);
   }
   return undefined;
+}
+
+async function timed(
+  hand: CallInHand,
+  { name }: Gate,
+  answer: PromiseLike<Stop | undefined>,
+): Promise<Stop | undefined> {
+  const { clock } = hand.engine;
+  const startedAtMs = clock.monotonicMs();
+  const stop = await answer;
+  hand.passages = [
+    ...hand.passages,
+    { gate: name, elapsedUs: Math.round((clock.monotonicMs() - startedAtMs) * 1_000) },
+  ];
+  return stop;
 }
 
 export const cancelStop = (reason: string): Stop => ({
@@ -24,32 +37,32 @@ export const cancelStop = (reason: string): Stop => ({
   error: `The call was cancelled before it ran: ${reason}.`,
 });
 
+const nothing: readonly never[] = [];
+
 /** Puts what the gates found on the record. */
 export function rule(hand: CallInHand, stop: Stop | undefined): void {
   const { prepared, requested } = hand;
   const effective = prepared?.effective;
   const decision =
     stop !== undefined && stop.type !== 'copy' ? 'deny' : hand.asks.length > 0 ? 'ask' : 'allow';
-  const lastGate = hand.passages.at(-1)?.gate ?? 'recall';
   hand.apply({
     type: 'rule',
     decision,
     gates: hand.passages,
-    decidedBy:
-      decision === 'allow'
-        ? undefined
-        : stop?.type === 'deny' && stop.by
-          ? stop.by
-          : decision === 'ask'
-            ? hand.asks[0]?.by
-            : { type: 'gate', name: lastGate },
+    decidedBy: decision === 'allow' ? undefined : deciderOf(hand, stop),
     policyVersion: undefined,
+    // Redacting an object gives an object.
     effectiveInput:
-      effective === undefined || effective === requested ? undefined : (effective.kept as never),
+      effective === undefined || effective === requested ? undefined : (effective.kept as JsonObject),
     inputDigest: effective?.digest,
-    changes: prepared?.changes ?? [],
+    changes: prepared?.changes ?? nothing,
   });
   if (stop?.type === 'deny' && stop.exhausted !== undefined)
     hand.apply({ type: 'exhaust', ...stop.exhausted });
-  hand.passages = [];
+  hand.passages = nothing;
 }
+
+const deciderOf = (hand: CallInHand, stop: Stop | undefined): DecidedBy | undefined => {
+  if (stop === undefined) return hand.asks[0]?.by;
+  return (stop.type === 'deny' ? stop.by : undefined) ?? { type: 'gate', name: hand.lastGate };
+};

@@ -50,6 +50,6 @@ async function findTwin(hand: CallInHand): Promise<Stop | undefined> {
   if (tool.rerun === 'deny')
     return { type: 'deny', reason: 'duplicate', code: 'call.twin', details: description };
   hand.twins = twins;
-  hand.asks.push({ by: { type: 'gate', name: 'twin' }, description, code: 'call.twin' });
+  hand.ask({ by: { type: 'gate', name: 'twin' }, description, code: 'call.twin' });
   return undefined;
 }

@@ -62,7 +62,7 @@ export async function meetHolder(
   const description = `Call ${holder.callId} has the same idempotency key and nobody knows whether it took effect.`;
   if (tool.rerun === 'deny')
     return { type: 'deny', reason: 'duplicate', code: 'call.twin', details: description };
-  hand.asks.push({ by: { type: 'gate', name: 'twin' }, description, code: 'call.twin' });
+  hand.ask({ by: { type: 'gate', name: 'twin' }, description, code: 'call.twin' });
   return undefined;
 }
 

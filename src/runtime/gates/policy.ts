@@ -30,7 +30,7 @@ async function askHooks(hand: CallInHand): Promise<Stop | undefined> {
         };
         break;
       case 'requires_confirmation':
-        hand.asks.push({ by, description: hand.engine.redactor.text(decision.description) });
+        hand.ask({ by, description: hand.engine.redactor.text(decision.description) });
         break;
       default:
         decision satisfies never;

@@ -83,7 +83,7 @@ function take(hand: CallInHand, { input, checked, executed, changes }: Accepted)
       : keepInput(input, knownTool.redact?.input, engine.redactor, engine.seal);
   hand.prepared = { effective, effectiveInput: input, checked, executed, changes };
   if (changes.length > 0)
-    hand.notes.push(
+    hand.note(
       `Arguments were mended before the call: ${changes.map(({ path, rule }) => `${path} (${rule})`).join(', ')}.`,
     );
 }
