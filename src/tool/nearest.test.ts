@@ -20,10 +20,11 @@ describe('nearestNames', () => {
   });
 
   test('gives at most as many as asked for, the nearest first', () => {
-    expect(nearestNames('tool_1', ['tool_234', 'tool_2', 'tool_12', 'tool_1x'], 2)).toEqual([
-      'tool_2',
-      'tool_12',
-    ]);
+    expect(nearestNames('tool_1', ['tool_234', 'tool_2', 'tool_1'], 2)).toEqual(['tool_1', 'tool_2']);
+  });
+
+  test('of two as near, the one that begins alike comes first', () => {
+    expect(nearestNames('timout', ['input', 'timeoutMs'])).toEqual(['timeoutMs', 'input']);
   });
 
   test('names of Object.prototype are names like any other', () => {

@@ -6,19 +6,20 @@ const farthest = 4;
 
 /**
  * The known names most like the wanted one, nearest first, none that is not alike. Case does not matter; a
- * swapped pair of letters counts as one slip. The cost is bounded whatever is asked: both sides are cut, and
+ * swapped pair of letters counts as one slip; of two as near, the one that begins alike comes first. The cost is bounded whatever is asked: both sides are cut, and
  * only names within four slips are measured.
  */
 export function nearestNames(wanted: string, known: Iterable<string>, limit = 3): readonly string[] {
   const from = comparable(wanted);
   const reach = Math.min(farthest, Math.max(1, Math.floor(from.length / 2)));
-  const found: { readonly name: string; readonly slips: number }[] = [];
+  const found: { readonly name: string; readonly slips: number; readonly shared: number }[] = [];
   for (const name of known) {
-    const slips = countSlips(from, comparable(name), reach);
-    if (slips <= reach) found.push({ name, slips });
+    const to = comparable(name);
+    const slips = countSlips(from, to, reach);
+    if (slips <= reach) found.push({ name, slips, shared: sharedStart(from, to) });
   }
   return found
-    .sort((a, b) => a.slips - b.slips)
+    .sort((a, b) => a.slips - b.slips || b.shared - a.shared)
     .slice(0, limit)
     .map(({ name }) => name);
 }
@@ -37,6 +38,13 @@ export function describeUnknownName(what: string, wanted: string, known: readonl
 export const quote = (text: string): string => JSON.stringify(cutText(text, comparedLength));
 
 const comparable = (name: string): string => name.slice(0, comparedLength).toLowerCase();
+
+/** How many letters two names have in common before they part. */
+function sharedStart(a: string, b: string): number {
+  let length = 0;
+  while (length < a.length && a[length] === b[length]) length++;
+  return length;
+}
 
 /**
  * Damerau–Levenshtein (adjacent swaps) distance inside a band; anything beyond `reach` is `reach + 1`. The band

@@ -68,6 +68,11 @@ describe('asking a check', () => {
     expect(seen).toEqual([['lookup', { a: 1 }]]);
   });
 
+  test('without one asks the default', () => {
+    expect(runSuccessCheck(undefined, 'lookup', { error: 'boom' })).toEqual({ ok: false, reason: 'boom' });
+    expect(runSuccessCheck(undefined, 'lookup', {})).toEqual({ ok: true });
+  });
+
   test('a boolean or {ok} decides, synchronously', () => {
     expect(ask(true)).toEqual({ ok: true });
     expect(ask({ ok: true, reason: 'fine' })).toEqual({ ok: true });

@@ -40,14 +40,17 @@ export function defaultSuccessCheck(_toolName: string, result: unknown): Success
   return { ok: true };
 }
 
-/** Asks a check. Whatever the check does, the answer is a judgement: throwing or answering nonsense is a failure. */
+/**
+ * Asks a check, the default where there is none. Whatever the check does, the answer is a judgement: throwing or
+ * answering nonsense is a failure.
+ */
 export function runSuccessCheck(
-  check: SuccessCheck,
+  check: SuccessCheck | undefined,
   toolName: string,
   result: unknown,
 ): Awaitable<SuccessJudgement> {
   try {
-    return whenReady(check(toolName, result), judge, threw);
+    return whenReady((check ?? defaultSuccessCheck)(toolName, result), judge, threw);
   } catch (cause) {
     return threw(cause);
   }

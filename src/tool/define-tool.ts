@@ -1,0 +1,165 @@
+import { digestJson } from '../base/canonical.ts';
+import { QuittanceError } from '../base/error.ts';
+import type { Awaitable } from '../base/json.ts';
+import { parseRedactionPath } from '../base/redaction-path.ts';
+import { describeThrown } from './describe-thrown.ts';
+import { describeValue } from './describe-value.ts';
+import type { ToolMode, ToolModeOrigin } from './mode.ts';
+import { classifyTool } from './mode.ts';
+import type { CompiledSchema, InferInput, InferOutput, InputSchema } from './schema.ts';
+import { compileSchema } from './schema.ts';
+import { ownValue } from './own-value.ts';
+import type { SuccessCheck } from './success-check.ts';
+import type { ToolContext } from './tool-context.ts';
+import { checkToolFields, knownFields, refuseField, toolFields } from './tool-fields.ts';
+import type { IdempotencyScope, RerunPolicy, ToolRedaction, ToolSpec, UntypedSpec } from './tool-spec.ts';
+
+export type { IdempotencyScope, RerunPolicy, ToolRedaction, ToolSpec, ToolTraits } from './tool-spec.ts';
+
+declare const carried: unique symbol;
+
+/**
+ * Something that may be called. `Input` is what a caller passes and `Output` what comes back; the functions here
+ * take what the input schema made of the arguments, which is why they say `unknown`.
+ */
+export type Tool<Name extends string = string, Input = unknown, Output = unknown> = {
+  readonly name: Name;
+  readonly description: string | undefined;
+  readonly displayName: string;
+  readonly mode: ToolMode;
+  readonly modeOrigin: ToolModeOrigin;
+  readonly idempotent: boolean;
+  /** Whether it may be run again after a crash or a retryable failure: it reads, or it is idempotent. */
+  readonly mayRerun: boolean;
+  readonly timeoutMs: number | undefined;
+  readonly idleTimeoutMs: number | undefined;
+  readonly retryOnTimeout: boolean;
+  readonly costMicros: number | ((args: unknown) => number) | undefined;
+  readonly inlineLimit: number | undefined;
+  readonly loopLimit: number | undefined;
+  readonly rerun: RerunPolicy;
+  readonly successCheck: SuccessCheck | undefined;
+  readonly idempotencyKey: ((args: unknown) => string) | undefined;
+  readonly idempotencyScope: IdempotencyScope;
+  readonly resourceKeys: ((args: unknown) => readonly string[]) | undefined;
+  readonly redact: ToolRedaction | undefined;
+  readonly input: CompiledSchema;
+  readonly output: CompiledSchema | undefined;
+  /** Changes when what the tool takes or gives does. */
+  readonly schemaDigest: string;
+  readonly run: (args: unknown, context: ToolContext) => Awaitable<unknown>;
+  /** In the types only. */
+  readonly [carried]?: { readonly input: Input; readonly output: Output };
+};
+
+/** A tool, whatever it takes and gives. */
+export type AnyTool = Tool;
+
+/** What a caller passes to a tool. */
+export type ToolInput<Given extends AnyTool> =
+  Given extends Tool<string, infer Input, unknown> ? Input : never;
+
+/** What a tool gives back, before it becomes JSON. */
+export type ToolOutput<Given extends AnyTool> =
+  Given extends Tool<string, unknown, infer Output> ? Output : never;
+
+/** What a body must return under an output schema, and what comes back of it. */
+type Returned<Output> = Output extends InputSchema ? InferInput<Output, unknown> : unknown;
+type Reported<Output, Result> = Output extends InputSchema ? InferOutput<Output, Result> : Result;
+
+/**
+ * Declares a tool. Everything about it is checked here: a field that is unknown, or not what it must be, throws
+ * `config.invalid` with what was found and what is expected.
+ */
+export function defineTool<
+  const Name extends string,
+  Input extends InputSchema | undefined = undefined,
+  Output extends InputSchema | undefined = undefined,
+  Result extends Returned<Output> = Returned<Output>,
+>(spec: ToolSpec<Name, Input, Output, Result>): Tool<Name, InferInput<Input>, Reported<Output, Result>> {
+  // Only the types know that names, arguments and results belong together: callers pass what the schema gave.
+  return buildTool(spec as UntypedSpec) as Tool<Name, InferInput<Input>, Reported<Output, Result>>;
+}
+
+/** Checks a definition and resolves what it leaves open. */
+export function buildTool(spec: UntypedSpec): AnyTool {
+  const name = readName(spec);
+  checkToolFields(spec, name, knownFields);
+  if (typeof spec.run !== 'function') throw refuseField(name, 'run', 'is missing. Expected a function.');
+  if (spec.idempotencyScope !== undefined && spec.idempotencyKey === undefined) {
+    throw refuseField(
+      name,
+      'idempotencyScope',
+      'says nothing without "idempotencyKey". Give both or neither.',
+    );
+  }
+
+  const { mode, origin } = classifyTool(name, spec.mode);
+  const idempotent = spec.idempotent ?? false;
+  const input = compileSchema(spec.input ?? true, { what: 'input', tool: name });
+  const output =
+    spec.output === undefined ? undefined : compileSchema(spec.output, { what: 'output', tool: name });
+  const { costMicros } = spec;
+  return Object.freeze({
+    name,
+    description: spec.description,
+    displayName: spec.displayName ?? name,
+    mode,
+    modeOrigin: origin,
+    idempotent,
+    mayRerun: mode === 'read' || idempotent,
+    timeoutMs: spec.timeoutMs,
+    idleTimeoutMs: spec.idleTimeoutMs,
+    retryOnTimeout: spec.retryOnTimeout ?? true,
+    costMicros: typeof costMicros === 'function' ? costMicros.bind(spec) : costMicros,
+    inlineLimit: spec.inlineLimit,
+    loopLimit: spec.loopLimit,
+    rerun: spec.rerun ?? 'ask',
+    successCheck: spec.successCheck?.bind(spec),
+    idempotencyKey: spec.idempotencyKey?.bind(spec),
+    idempotencyScope: spec.idempotencyScope ?? 'session',
+    resourceKeys: spec.resourceKeys?.bind(spec),
+    redact: readRedaction(name, spec.redact),
+    input,
+    output,
+    schemaDigest: digestJson({ input: input.digest, output: output?.digest ?? null }),
+    run: spec.run.bind(spec),
+  });
+}
+
+/** True for what `defineTool` gives, also when two copies of the package are installed. */
+export const isTool = (value: unknown): value is AnyTool =>
+  typeof value === 'object' &&
+  value !== null &&
+  typeof ownValue(value, 'schemaDigest') === 'string' &&
+  typeof ownValue(value, 'modeOrigin') === 'string';
+
+function readName(spec: unknown): string {
+  if (typeof spec !== 'object' || spec === null) {
+    throw new QuittanceError(
+      'config.invalid',
+      `A tool is defined by an object. Found ${describeValue(spec)}.`,
+    );
+  }
+  const { name } = spec as { name?: unknown };
+  if (typeof name === 'string' && toolFields.name.fits(name)) return name;
+  throw new QuittanceError(
+    'config.invalid',
+    `The name of a tool is ${describeValue(name)}. Expected ${toolFields.name.expected}.`,
+    { field: 'name' },
+  );
+}
+
+/** A path that cannot be read would hide nothing, so it is refused here and not passed over later. */
+function readRedaction(tool: string, redact: ToolRedaction | undefined): ToolRedaction | undefined {
+  if (redact === undefined) return undefined;
+  const read = (paths: readonly string[] | undefined): readonly string[] | undefined => {
+    try {
+      for (const path of paths ?? []) parseRedactionPath(path);
+    } catch (cause) {
+      throw refuseField(tool, 'redact', `is not right. ${describeThrown(cause)}`);
+    }
+    return paths && Object.freeze([...paths]);
+  };
+  return Object.freeze({ input: read(redact.input), output: read(redact.output) });
+}
