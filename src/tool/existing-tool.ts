@@ -1,0 +1,115 @@
+/** Tools people already have: plain functions, and the objects of other libraries. */
+import { QuittanceError } from '../base/error.ts';
+import { isJsonObject } from '../base/json.ts';
+import { describeValue } from './describe-value.ts';
+import { quote } from './nearest.ts';
+import { ownValue } from './own-value.ts';
+import { isStandardSchema } from './standard-schema.ts';
+import type { ToolContext } from './tool-context.ts';
+
+/** Where other libraries keep the input schema; the first that is there counts. */
+export const schemaKeys = ['inputSchema', 'parameters', 'schema', 'input_schema', 'input'] as const;
+
+/** Where they keep the body; the first that is there counts. */
+export const bodyKeys = ['execute', 'run', 'handler', 'func', 'invoke', 'call'] as const;
+
+/** Where they say that a person must be asked first. */
+const approvalKeys = ['needsApproval', 'needs_approval', 'requireApproval'] as const;
+
+/** A function of any parameters: what it takes is read from its type. */
+export type AnyFunction = (...args: never) => unknown;
+
+/** A tool of another library. */
+export type ToolObject = {
+  readonly [Key in (typeof bodyKeys)[number]]?: AnyFunction | undefined;
+} & { readonly [Key in (typeof schemaKeys)[number]]?: unknown };
+
+/** The type under the first of the keys that is there. */
+type FirstOf<Given, Keys extends readonly string[]> = Keys extends readonly [
+  infer Key extends string,
+  ...infer Rest extends readonly string[],
+]
+  ? Key extends keyof Given
+    ? [NonNullable<Given[Key]>] extends [never]
+      ? FirstOf<Given, Rest>
+      : NonNullable<Given[Key]>
+    : FirstOf<Given, Rest>
+  : undefined;
+
+/** The type of a tool's body: the function itself, or the one the object holds. */
+export type BodyOf<Given> = Given extends AnyFunction ? Given : FirstOf<Given, typeof bodyKeys>;
+
+/** The type of a tool's input schema; undefined where it has none. */
+export type SchemaOf<Given> = Given extends AnyFunction ? undefined : FirstOf<Given, typeof schemaKeys>;
+
+/** What can be read from an existing tool. */
+export type ExistingTool = {
+  readonly description: string | undefined;
+  readonly input: unknown;
+  readonly output: unknown;
+  /** True when it wants a person to be asked, which only a mode can say here. */
+  readonly wantsApproval: boolean;
+  readonly run: (args: unknown, context: ToolContext) => unknown;
+};
+
+/** Reads a tool, or throws `config.invalid` saying what it lacks. Functions are called on `self`. */
+export function readExistingTool(name: string, given: unknown, self: unknown): ExistingTool {
+  if (typeof given === 'function') return readFunction(name, given, self);
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw refuse(
+      name,
+      `is ${describeValue(given)}. Expected a function, or an object with one of ${bodyKeys.join(', ')}.`,
+    );
+  }
+  const held = given as { readonly [key: string]: unknown };
+  const bodyKey = bodyKeys.find((key) => typeof held[key] === 'function');
+  if (bodyKey === undefined) {
+    throw refuse(name, `has no body. Expected a function under one of ${bodyKeys.join(', ')}.`);
+  }
+  if (bodyKey === 'invoke' && held['type'] === 'function') {
+    throw refuse(name, 'takes a run context before its input. Govern the function it was made of instead.');
+  }
+  const schemaKey = schemaKeys.find((key) => held[key] !== undefined && held[key] !== null);
+  return {
+    description: typeof held['description'] === 'string' ? held['description'] : undefined,
+    input: schemaKey === undefined ? undefined : unwrapSchema(held[schemaKey]),
+    output: unwrapSchema(held['outputSchema']),
+    wantsApproval: approvalKeys.some((key) => Boolean(held[key])),
+    run: callable(held[bodyKey], given),
+  };
+}
+
+function readFunction(name: string, given: object, self: unknown): ExistingTool {
+  const count = ownValue(given, 'length');
+  if (typeof count === 'number' && count > 2) {
+    throw refuse(
+      name,
+      `is a function of ${count} parameters. Expected one that takes an object and perhaps the context: ` +
+        `wrap it, as in ({ a, b, c }) => ${/^[A-Za-z_$][\w$]*$/.test(name) ? name : 'tool'}(a, b, c).`,
+    );
+  }
+  return {
+    description: undefined,
+    input: undefined,
+    output: undefined,
+    wantsApproval: false,
+    run: callable(given, self),
+  };
+}
+
+/** What was found to be a function, called the way its owner would. */
+const callable =
+  (body: unknown, self: unknown): ExistingTool['run'] =>
+  (args, context) =>
+    // Checked by the callers of this function; only the type has been forgotten.
+    Reflect.apply(body as AnyFunction, self, [args, context]);
+
+/** Some libraries hand a JSON Schema around in an object of their own, under `jsonSchema`. */
+function unwrapSchema(schema: unknown): unknown {
+  if (isStandardSchema(schema) || !isJsonObject(schema)) return schema ?? undefined;
+  const { jsonSchema, type } = schema;
+  return type === undefined && isJsonObject(jsonSchema) ? jsonSchema : schema;
+}
+
+const refuse = (tool: string, problem: string): QuittanceError =>
+  new QuittanceError('config.invalid', `The tool ${quote(tool)} ${problem}`, { tool });
