@@ -14,7 +14,7 @@ import type { ToolContext } from './tool-context.ts';
 import { checkToolFields, knownFields, refuseField, toolFields } from './tool-fields.ts';
 import type { IdempotencyScope, RerunPolicy, ToolRedaction, ToolSpec, UntypedSpec } from './tool-spec.ts';
 
-export type { IdempotencyScope, RerunPolicy, ToolRedaction, ToolSpec, ToolTraits } from './tool-spec.ts';
+export type { IdempotencyScope, RerunPolicy, ToolRedaction, ToolSpec } from './tool-spec.ts';
 
 declare const carried: unique symbol;
 

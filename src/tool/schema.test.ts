@@ -312,6 +312,11 @@ describe('a validator that misbehaves', () => {
     });
   });
 
+  test('by not saying who it is is unknown', () => {
+    const compiled = compileSchema({ '~standard': { version: 1, validate: () => ({ value: 1 }) } }, input);
+    expect(compiled).toMatchObject({ vendor: 'unknown', digest: expect.stringMatching(/^sha256:/) });
+  });
+
   test('by failing to say its JSON Schema has none', () => {
     const standard = { version: 1, vendor: 'odd', validate: () => ({ value: 1 }) };
     for (const answer of [() => 5, () => null, () => ({ f: () => 0 }), 'x', undefined]) {

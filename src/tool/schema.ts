@@ -61,7 +61,7 @@ export type CompiledSchema = {
 export type SchemaPlace = { readonly what: 'input' | 'output'; readonly tool: string };
 
 /** What a tool without an input schema takes. */
-const anyObject: JsonObject = { type: 'object', properties: {} };
+const anyObject: JsonObject = freezeJson({ type: 'object', properties: {} });
 
 /** Makes a schema ready, or throws `config.invalid` naming the tool and the field. */
 export function compileSchema(schema: unknown, place: SchemaPlace): CompiledSchema {
@@ -74,7 +74,8 @@ export function compileSchema(schema: unknown, place: SchemaPlace): CompiledSche
 }
 
 function compileStandard(schema: StandardSchema, place: SchemaPlace): CompiledSchema {
-  const { vendor } = schema['~standard'];
+  const { vendor: named } = schema['~standard'] as { vendor?: unknown }; // what it calls itself, if it does
+  const vendor = typeof named === 'string' ? named : 'unknown';
   const written = standardToJsonSchema(schema, place.what);
   if (written !== undefined && place.what === 'input' && !allowedTypes(written, [], {}).has('object')) {
     throw refuse(place, 'takes no object. Arguments always come as one: wrap the schema in an object.');
