@@ -1,0 +1,291 @@
+/**
+ * JSON data, and the two ways it comes in: from values of a program (`toJson`) and from text (`parseJson`).
+ *
+ * 1. What either accepts is plain data: no cycle, no number JSON cannot write, nested at most 512 deep, so
+ *    that everything after it may recurse.
+ * 2. What `toJson` accepts is a copy and small enough for `JSON.stringify` to write.
+ * 3. Neither throws, whatever it is given.
+ */
+import { findExotic, unbox } from './json-exotic.ts';
+import { findNesting, findSyntaxError } from './json-syntax.ts';
+
+/** A value JSON can hold. Read-only: payloads are facts once they are here. */
+export type JsonValue = JsonPrimitive | readonly JsonValue[] | JsonObject;
+export type JsonPrimitive = string | number | boolean | null;
+export type JsonObject = { readonly [key: string]: JsonValue };
+
+/** True for an object that is neither null nor an array. Says nothing about what is inside it. */
+export const isJsonObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Something that may be here already or come later. */
+export type Awaitable<Value> = Value | PromiseLike<Value>;
+
+/** Keys and indexes from the root to a value. */
+export type JsonPath = readonly (string | number)[];
+
+/** Either the data, or where and why there is none. */
+export type JsonReading =
+  | { readonly ok: true; readonly value: JsonValue }
+  | { readonly ok: false; readonly path: JsonPath; readonly problem: string };
+
+export interface ToJsonOptions {
+  /** Refuse integers so large that they may have been another number in the text they came from. */
+  readonly refuseUnsafeIntegers?: boolean;
+}
+
+const deepest = 512;
+const mostNodes = 5_000_000;
+/** Six written characters each at worst: with `mostNodes` numbers still below the longest string there is. */
+const mostCharacters = 2 ** 26;
+
+/** Writes a path the way people write it: `$.a[0]["x y"]`. */
+export function formatPath(path: JsonPath): string {
+  let text = '$';
+  for (const step of path)
+    if (typeof step === 'number') text += `[${step}]`;
+    else text += /^[A-Za-z_$][\w$]*$/.test(step) ? `.${step}` : `[${JSON.stringify(step)}]`;
+  return text;
+}
+
+/**
+ * Copies a value as plain JSON data. Follows `JSON.stringify` where that loses nothing (`toJSON` is honoured,
+ * undefined properties are left out) and refuses where it would lose something: NaN, functions, Maps and the like.
+ */
+export function toJson(value: unknown, options?: ToJsonOptions): JsonReading {
+  const copying = new Copying(options?.refuseUnsafeIntegers ?? false);
+  const copy = copying.copy(value, '');
+  return copying.problem === undefined
+    ? { ok: true, value: copy ?? null }
+    : { ok: false, path: copying.path.reverse(), problem: copying.problem };
+}
+
+/**
+ * Reads JSON text that comes from outside. Beyond the grammar it refuses what would not come out as written:
+ * integers that do not survive parsing, and numbers too large to be one. (Text of our own may hold such an
+ * integer, rounded by whoever computed it: that is read by `JSON.parse`.)
+ */
+export function parseJson(text: string): JsonReading {
+  const tooDeepAt = findNesting(text, deepest);
+  if (tooDeepAt !== undefined) return refusal(`nested more than ${deepest} deep at position ${tooDeepAt}`);
+  try {
+    // Only where a number may come out changed is every literal looked at: that costs ten times the parse.
+    if (!/\d{16}|\d[eE][+-]?\d{3}|(?:^|[\s:,[])-0/.test(text))
+      return { ok: true, value: JSON.parse(text) as JsonValue };
+    return parseExactly(text);
+  } catch {
+    return refusal(findSyntaxError(text));
+  }
+}
+
+/** Freezes a value and everything in it, and returns it. */
+export function freezeJson<Value extends JsonValue>(value: Value): Value {
+  const rest: JsonValue[] = [value];
+  // A frozen object may hold one that is not, and one object may be held many times.
+  let seenFrozen: Set<JsonValue> | undefined;
+  for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
+    if (typeof next !== 'object' || next === null) continue;
+    if (Object.isFrozen(next)) {
+      seenFrozen ??= new Set();
+      if (seenFrozen.has(next)) continue;
+      seenFrozen.add(next);
+    }
+    Object.freeze(next);
+    for (const inner of Object.values(next))
+      if (typeof inner === 'object' && inner !== null) rest.push(inner);
+  }
+  return value;
+}
+
+const refusal = (problem: string, path: JsonPath = []): JsonReading => ({ ok: false, path, problem });
+
+function parseExactly(text: string): JsonReading {
+  const lost: { holder: unknown; key: string; source: string }[] = [];
+  const check = function (
+    this: unknown,
+    key: string,
+    value: unknown,
+    context?: { source?: string },
+  ): unknown {
+    if (typeof value !== 'number') return value;
+    const source = context?.source ?? '';
+    if (!isExact(value, source)) lost.push({ holder: this, key, source });
+    return value + 0; // -0 would be written, and read again, as 0
+  };
+  const value = JSON.parse(text, check) as JsonValue;
+  const [first] = lost;
+  if (first === undefined) return { ok: true, value };
+  return refusal(
+    `${shorten(first.source)} does not survive as a number: pass it as a string`,
+    pathTo(first.holder, first.key, value),
+  );
+}
+
+const isExact = (value: number, source: string): boolean =>
+  Number.isFinite(value) &&
+  (Number.isSafeInteger(value) || !/^-?\d+$/.test(source) || BigInt(source) === BigInt(value));
+
+const shorten = (text: string): string => (text.length <= 40 ? text : `${text.slice(0, 30)}…`);
+
+/** Where in `root` the member `key` of `holder` is; the holder of the root itself is in no tree. */
+function pathTo(holder: unknown, key: string, root: JsonValue): JsonPath {
+  if (typeof root !== 'object' || root === null) return [];
+  if (root === holder) return [Array.isArray(root) ? Number(key) : key];
+  for (const [step, inner] of Object.entries(root)) {
+    const below = pathTo(holder, key, inner as JsonValue);
+    if (below.length > 0) return [Array.isArray(root) ? Number(step) : step, ...below];
+  }
+  return [];
+}
+
+/**
+ * One run of `toJson`. A value without JSON form comes back as undefined: left out if there is no problem,
+ * refused if there is. The path is put together only then, from the inside out, while the calls return.
+ */
+class Copying {
+  problem: string | undefined;
+  readonly path: (string | number)[] = [];
+  readonly #refuseUnsafeIntegers: boolean;
+  readonly #holders: object[] = [];
+  #nodes = 0;
+  #characters = 0;
+
+  constructor(refuseUnsafeIntegers: boolean) {
+    this.#refuseUnsafeIntegers = refuseUnsafeIntegers;
+  }
+
+  copy(value: unknown, key: string | number): JsonValue | undefined {
+    if (++this.#nodes > mostNodes)
+      return this.#refuse(`more than ${mostNodes} values in all (one that is held twice counts twice)`);
+    switch (typeof value) {
+      case 'string':
+        this.#countCharacters(value);
+        return value;
+      case 'number':
+        return this.#copyNumber(value);
+      case 'object':
+        return value === null ? null : this.#copyObject(value, key);
+      case 'boolean':
+        return value;
+      case 'undefined':
+        return undefined;
+      case 'bigint':
+        return this.#refuse('a BigInt has no JSON form: pass it as a string');
+      case 'symbol':
+        return this.#refuse('a symbol has no JSON form');
+      case 'function':
+        return this.#refuse('a function has no JSON form');
+    }
+  }
+
+  #refuse(problem: string): undefined {
+    this.problem ??= problem;
+    return undefined;
+  }
+
+  #countCharacters(text: string): void {
+    this.#characters += text.length;
+    if (this.#characters > mostCharacters)
+      this.#refuse(`more than ${mostCharacters} characters of text in all`);
+  }
+
+  #copyNumber(value: number): JsonValue | undefined {
+    if (!Number.isFinite(value)) return this.#refuse(`${value} has no JSON form`);
+    if (this.#refuseUnsafeIntegers && isUnsafeInteger(value))
+      return this.#refuse(
+        `${value} is beyond ${Number.MAX_SAFE_INTEGER}, where a number no longer holds every integer: ` +
+          `pass it as a string`,
+      );
+    return value + 0; // -0 becomes 0
+  }
+
+  #copyObject(source: object, key: string | number): JsonValue | undefined {
+    const holders = this.#holders;
+    if (holders.length >= deepest) return this.#refuse(`nested more than ${deepest} deep`);
+    if (holders.includes(source)) return this.#refuse('a value that contains itself has no JSON form');
+    holders.push(source);
+    const copy = this.#copyContents(source, key);
+    holders.pop();
+    return copy;
+  }
+
+  #copyContents(source: object, key: string | number): JsonValue | undefined {
+    try {
+      const { toJSON } = source as { toJSON?: unknown };
+      const hasToJson = typeof toJSON === 'function';
+      let data: unknown = source;
+      if (!isPlain(source)) {
+        const problem = findExotic(source, hasToJson);
+        if (problem !== undefined) return this.#refuse(problem);
+        data = unbox(source);
+      }
+      if (hasToJson) data = toJSON.call(source, String(key)) as unknown;
+      if (typeof data !== 'object' || data === null) return this.copy(data, key);
+      return Array.isArray(data) ? this.#copyItems(data) : this.#copyMembers(data);
+    } catch (thrown) {
+      return this.#refuseUnreadable(thrown);
+    }
+  }
+
+  #copyItems(source: readonly unknown[]): JsonValue | undefined {
+    const copy: JsonValue[] = [];
+    const { length } = source;
+    for (let index = 0; index < length; index++) {
+      const item = this.#copyOne(source, index);
+      if (this.problem !== undefined) {
+        this.path.push(index);
+        return undefined;
+      }
+      copy.push(item ?? null);
+    }
+    return copy;
+  }
+
+  #copyMembers(source: object): JsonValue | undefined {
+    const copy: { [key: string]: JsonValue } = {};
+    for (const key of Object.keys(source)) {
+      this.#countCharacters(key);
+      const member = this.#copyOne(source, key);
+      if (this.problem !== undefined) {
+        this.path.push(key);
+        return undefined;
+      }
+      if (member === undefined) continue;
+      // An assignment to this key would set the prototype of the copy.
+      if (key === '__proto__') defineMember(copy, key, member);
+      else copy[key] = member;
+    }
+    return copy;
+  }
+
+  #copyOne(holder: object, key: string | number): JsonValue | undefined {
+    try {
+      return this.copy((holder as Record<string | number, unknown>)[key], key);
+    } catch (thrown) {
+      return this.#refuseUnreadable(thrown);
+    }
+  }
+
+  #refuseUnreadable(thrown: unknown): undefined {
+    let message = typeof thrown as string;
+    try {
+      message = String(thrown instanceof Error ? thrown.message : thrown);
+    } catch {
+      // Then its type has to do.
+    }
+    return this.#refuse(`reading it threw: ${message.slice(0, 200)}`);
+  }
+}
+
+const isUnsafeInteger = (value: number): boolean =>
+  Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) < 1e21;
+
+function isPlain(source: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(source);
+  return prototype === Object.prototype || prototype === null || Array.isArray(source);
+}
+
+/** Sets a member whose key may be `__proto__` without touching any prototype. */
+export function defineMember(holder: { [key: string]: JsonValue }, key: string, value: JsonValue): void {
+  Object.defineProperty(holder, key, { value, writable: true, enumerable: true, configurable: true });
+}
