@@ -1,0 +1,44 @@
+import { createHmac, hash } from 'node:crypto';
+import type { JsonValue } from './json.ts';
+
+/**
+ * Writes a value the one way RFC 8785 allows: no spaces, keys sorted by UTF-16 code units, numbers and strings as
+ * ECMAScript writes them. Beyond the RFC, a lone surrogate is written as its escape instead of refused.
+ */
+export function canonicalJson(value: JsonValue): string {
+  if (typeof value === 'string') return quoteText(value);
+  if (typeof value !== 'object' || value === null) return String(value);
+  let text = '';
+  if (Array.isArray(value)) {
+    for (const item of value as readonly JsonValue[])
+      text += text === '' ? canonicalJson(item) : `,${canonicalJson(item)}`;
+    return `[${text}]`;
+  }
+  const members = value as { readonly [key: string]: JsonValue };
+  for (const key of sortKeys(Object.keys(members))) {
+    const member = `${quoteText(key)}:${canonicalJson(members[key] as JsonValue)}`;
+    text += text === '' ? member : `,${member}`;
+  }
+  return `{${text}}`;
+}
+
+/** `sha256:<hex>` of the canonical form: equal for equal data, however it was written. */
+export function digestJson(value: JsonValue): string {
+  return `sha256:${hash('sha256', canonicalJson(value), 'hex')}`;
+}
+
+/** The same under a key, for data that could be guessed from a plain digest: `hmac-sha256:<hex>`. */
+export function keyedDigestJson(key: Uint8Array, value: JsonValue): string {
+  return `hmac-sha256:${createHmac('sha256', key).update(canonicalJson(value)).digest('hex')}`;
+}
+
+/** Most strings have nothing to escape, and finding that out is cheaper than a call of `JSON.stringify`. */
+const quoteText = (text: string): string =>
+  text.length < 100 && /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/.test(text) ? `"${text}"` : JSON.stringify(text);
+
+function sortKeys(keys: string[]): string[] {
+  for (let index = 1; index < keys.length; index++)
+    // The default order of sort() is that of UTF-16 code units.
+    if ((keys[index - 1] as string) > (keys[index] as string)) return keys.sort();
+  return keys;
+}
