@@ -1,0 +1,95 @@
+/**
+ * Keeps what must not be read where it is stored.
+ *
+ * 1. The host's key encrypts nothing itself: the encryption key and the digest key are derived from it, so that
+ *    neither gives the other away.
+ * 2. A sealed text opens only under the context it was sealed for: one call's payload cannot be put into another.
+ * 3. Every seal has its own random nonce, so equal texts look different. Good for 2^32 seals under one key.
+ */
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, randomBytes } from 'node:crypto';
+import { QuittanceError } from '../base/error.ts';
+
+export interface Seal {
+  /** Seals `plain` for `context`, which is not stored and must be given again to open it. */
+  seal(plain: string, context: string): string;
+  /** The text that was sealed. Throws `seal.broken` on another key or context, and on any changed character. */
+  open(sealed: string, context: string): string;
+  /** For digests of what is sealed: of no use for opening anything. */
+  readonly digestKey: Uint8Array;
+}
+
+const keyBytes = 32;
+const nonceBytes = 12;
+const tagBytes = 16;
+const algorithm = 'aes-256-gcm';
+const prefix = 'v1.';
+
+/** Builds the seal of one host key of 32 bytes, e.g. `crypto.randomBytes(32)`. */
+export function createSeal(key: Uint8Array): Seal {
+  checkKey(key);
+  const encryptionKey = createSecretKey(deriveKey(key, 'quittance v1 seal'));
+  return {
+    seal(plain, context) {
+      const nonce = randomBytes(nonceBytes);
+      const cipher = createCipheriv(algorithm, encryptionKey, nonce, { authTagLength: tagBytes });
+      cipher.setAAD(encodeContext(context));
+      const body = Buffer.concat([cipher.update(encodeText(plain)), cipher.final()]);
+      return prefix + Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url');
+    },
+    open(sealed, context) {
+      const bytes = decodeSealed(sealed);
+      const nonce = bytes.subarray(0, nonceBytes);
+      const body = bytes.subarray(nonceBytes + tagBytes);
+      const decipher = createDecipheriv(algorithm, encryptionKey, nonce, { authTagLength: tagBytes });
+      decipher.setAAD(encodeContext(context));
+      decipher.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes));
+      try {
+        return decodeText(Buffer.concat([decipher.update(body), decipher.final()]));
+      } catch (cause) {
+        throw new QuittanceError(
+          'seal.broken',
+          'A sealed payload does not open: it was sealed with another key or for another call, or was changed since.',
+          {},
+          cause,
+        );
+      }
+    },
+    digestKey: deriveKey(key, 'quittance v1 digest'),
+  };
+}
+
+function checkKey(key: unknown): asserts key is Uint8Array {
+  if (key instanceof Uint8Array && key.byteLength === keyBytes) return;
+  const type = key === null ? 'null' : typeof key;
+  const found = key instanceof Uint8Array ? `${key.byteLength} bytes` : `something of type ${type}`;
+  throw new QuittanceError(
+    'config.invalid',
+    `The seal key must be a Uint8Array of ${keyBytes} bytes; found ${found}. ` +
+      `Make one with crypto.randomBytes(${keyBytes}) and keep it: what it sealed opens with no other.`,
+  );
+}
+
+const deriveKey = (key: Uint8Array, purpose: string): Uint8Array =>
+  new Uint8Array(hkdfSync('sha256', key, new Uint8Array(0), purpose, keyBytes));
+
+/** UTF-16, because UTF-8 would make one context of all that differ only in a lone surrogate. */
+const encodeContext = (context: string): Buffer => Buffer.from(context, 'utf16le');
+
+/** The first byte says how the text is written: UTF-8, or UTF-16 where a lone surrogate would be lost in it. */
+function encodeText(plain: string): Buffer {
+  const isWellFormed = plain.isWellFormed();
+  const text = Buffer.from(plain, isWellFormed ? 'utf8' : 'utf16le');
+  return Buffer.concat([Uint8Array.of(isWellFormed ? 8 : 16), text]);
+}
+
+const decodeText = (bytes: Buffer): string => bytes.toString(bytes[0] === 8 ? 'utf8' : 'utf16le', 1);
+
+function decodeSealed(sealed: string): Buffer {
+  const bytes = Buffer.from(sealed.slice(prefix.length), 'base64url');
+  // Decoding skips what is not base64url; only the exact text we wrote is taken.
+  if (prefix + bytes.toString('base64url') === sealed && bytes.length > nonceBytes + tagBytes) return bytes;
+  throw new QuittanceError(
+    'seal.broken',
+    `A sealed payload starts with "${prefix}" and is base64url; found ${sealed.length} characters that are not.`,
+  );
+}
