@@ -1,9 +1,9 @@
 import type { JsonObject } from '../base/json.ts';
+import { isJsonObject, toJson } from '../base/json.ts';
 import type { ReasonCode } from '../call/reason.ts';
 import { reasonOf } from '../call/reason.ts';
 import { bodyMayClaim, isToolError } from '../call/tool-error.ts';
 import { cutText } from '../tool/cut-text.ts';
-import { describeThrown } from '../tool/describe-thrown.ts';
 
 export type ThrownFailure = {
   readonly code: ReasonCode;
@@ -14,31 +14,54 @@ export type ThrownFailure = {
   readonly authorSaysRetry: boolean;
 };
 
-/** What a body threw, whatever it is, as a failure. */
-export function classifyThrown(thrown: unknown): ThrownFailure {
-  if (isToolError(thrown)) {
-    const code: ReasonCode = bodyMayClaim(thrown.reason) ? thrown.reason : 'tool.execution_error';
-    return {
-      code,
-      message: thrown.message || reasonOf(code).title,
-      retryable: thrown.retryable,
-      extras: thrown.payloadExtras,
-      authorSaysRetry: thrown.markedRetryable,
-    };
-  }
+/**
+ * What a body threw, whatever it is, as a failure. Nothing is cut before it was cleaned: half a secret is recognised
+ * by nobody.
+ */
+export function classifyThrown(thrown: unknown, clean: (text: string) => string): ThrownFailure {
+  const told = readToolError(thrown);
+  if (told !== undefined) return told;
   const code: ReasonCode = isNetworkTrouble(thrown, 0) ? 'tool.network_error' : 'tool.execution_error';
   return {
     code,
     message: messageOf(thrown),
     retryable: reasonOf(code).retryable,
-    extras: { exception_type: typeOf(thrown), ...stackOf(thrown) },
+    extras: { exception_type: typeOf(thrown), ...stackOf(thrown, clean) },
     authorSaysRetry: false,
   };
 }
 
+/** Somebody else's object may answer otherwise when it is read again, so each property is read once. */
+function readToolError(thrown: unknown): ThrownFailure | undefined {
+  if (!isToolError(thrown)) return undefined;
+  try {
+    const { reason, message, retryable, markedRetryable, payloadExtras } = thrown;
+    const code: ReasonCode = bodyMayClaim(reason) ? reason : 'tool.execution_error';
+    const extras = toJson(payloadExtras);
+    return {
+      code,
+      message: String(message) || reasonOf(code).title,
+      retryable: retryable === true,
+      extras:
+        extras.ok && isJsonObject(extras.value)
+          ? extras.value
+          : { not_kept: 'The extras hold something JSON cannot.' },
+      authorSaysRetry: markedRetryable === true,
+    };
+  } catch {
+    return undefined;
+  }
+}
+
 function messageOf(thrown: unknown): string {
   if (thrown === undefined || thrown === null) return `The tool threw ${String(thrown)} instead of an error.`;
-  return describeThrown(thrown) || `The tool threw a ${typeOf(thrown)} without a message.`;
+  try {
+    const message: unknown = thrown instanceof Error ? thrown.message || thrown.name : thrown;
+    if (String(message) !== '') return String(message);
+  } catch {
+    // Then its type has to do.
+  }
+  return `The tool threw a ${typeOf(thrown)} without a message.`;
 }
 
 function typeOf(thrown: unknown): string {
@@ -52,10 +75,10 @@ function typeOf(thrown: unknown): string {
   }
 }
 
-function stackOf(thrown: unknown): JsonObject {
+function stackOf(thrown: unknown, clean: (text: string) => string): JsonObject {
   try {
     return thrown instanceof Error && typeof thrown.stack === 'string'
-      ? { traceback: cutText(thrown.stack, 4_000) }
+      ? { traceback: cutText(clean(thrown.stack), 4_000) }
       : {};
   } catch {
     return {};

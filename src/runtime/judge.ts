@@ -125,11 +125,19 @@ function reported(
 function judgeThrown(hand: CallInHand, thrown: unknown, facts: AttemptFacts): Promise<Judgement> {
   const aborted = hand.cancelled !== undefined && isAbort(thrown);
   if (aborted) return cancelled(hand, hand.cancelled ?? '', facts);
-  const { code, message, retryable, extras, authorSaysRetry } = classifyThrown(thrown);
+  const { code, message, retryable, extras, authorSaysRetry } = classifyThrown(thrown, (text) =>
+    hand.clean(text),
+  );
   return fail(hand, { code, error: message, retryable, extras, authorSaysRetry }, facts);
 }
 
-const isAbort = (thrown: unknown): boolean => thrown instanceof Error && thrown.name === 'AbortError';
+function isAbort(thrown: unknown): boolean {
+  try {
+    return thrown instanceof Error && thrown.name === 'AbortError';
+  } catch {
+    return false;
+  }
+}
 
 /** A body that was told to stop may have done its work all the same; only a tool that may run again is surely harmless. */
 function cancelled(hand: CallInHand, reason: string, facts: AttemptFacts): Promise<Judgement> {

@@ -24,13 +24,14 @@ export function appendLate(hand: CallInHand, end: BodyEnd, elapsedMs: number): v
 }
 
 function readLate(hand: CallInHand, end: BodyEnd): DataOf<'tool.late'>['result'] {
+  const clean = (text: string): string => hand.clean(text);
   if (end.type === 'threw')
-    return { type: 'threw', error: cutText(hand.clean(classifyThrown(end.error).message), 4_000) };
+    return { type: 'threw', error: cutText(clean(classifyThrown(end.error, clean).message), 4_000) };
   const read = toJson(end.value);
   if (!read.ok)
     return {
       type: 'threw',
-      error: `Returned something JSON cannot hold at ${formatPath(read.path)}: ${read.problem}`,
+      error: clean(`Returned something JSON cannot hold at ${formatPath(read.path)}: ${read.problem}`),
     };
   const output = hand.cleanOutput(read.value);
   const chars = JSON.stringify(output).length;

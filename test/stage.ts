@@ -1,0 +1,93 @@
+/** What the tests of the runtime have in common: a runtime on a clock that stands still, and what it keeps. */
+import type { AnyTool, Ledger, QuittanceEvent, Runtime, ToolCallInput, Turn } from 'quittance';
+import {
+  checkAuditOrder,
+  createMemoryLedger,
+  createRuntime,
+  foldCall,
+  outcomeToModelContent,
+} from 'quittance';
+import type { ManualClock } from 'quittance/testing';
+import { createManualClock } from 'quittance/testing';
+import { expect } from 'vitest';
+
+type CreateOptions<Tools extends readonly AnyTool[]> = Parameters<typeof createRuntime<Tools>>[0];
+
+export type Stage<Tools extends readonly AnyTool[]> = {
+  readonly clock: ManualClock;
+  readonly ledger: Ledger;
+  readonly runtime: Runtime<Tools>;
+  readonly turn: Turn<Tools>;
+};
+
+/** A runtime and a turn of the session `s`. */
+export function setStage<const Tools extends readonly AnyTool[]>(
+  options: Omit<CreateOptions<Tools>, 'clock'> & { readonly clock?: ManualClock },
+): Stage<Tools> {
+  const { clock = createManualClock(), ledger = createMemoryLedger({ clock }) } = options;
+  const runtime = createRuntime<Tools>({ ...options, clock, ledger } as CreateOptions<Tools>);
+  return { clock, ledger, runtime, turn: runtime.turn({ sessionId: 's' }) };
+}
+
+/** The envelope of a call. */
+export const envelope = (
+  id: string,
+  name: string,
+  args: Readonly<Record<string, unknown>> | string = {},
+): ToolCallInput => ({ id, name, arguments: args });
+
+/** Lets everything happen that waits for nothing but promises. */
+export const quiet = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** A promise with its handles outside. */
+export const deferred = <Value = void>(): PromiseWithResolvers<Value> => Promise.withResolvers<Value>();
+
+type Reads = Pick<Runtime, 'events' | 'calls' | 'audit'>;
+
+/** The names of the events of one call, in order. */
+export const eventTypes = async (runtime: Reads, callId: string, sessionId = 's'): Promise<string[]> =>
+  (await runtime.events({ sessionId, callId })).map(({ type }) => type);
+
+/** The kinds of the audit records of one call, in order. */
+export const auditKinds = async (runtime: Reads, callId: string, sessionId = 's'): Promise<string[]> =>
+  (await runtime.audit({ sessionId, callId })).map(({ outcome }) => outcome.kind);
+
+/**
+ * Every call of the session that is not held has exactly one final outcome whose content is what its model was told,
+ * its events fold to the call as it is shown, and its audit records stand in a legal order.
+ */
+export async function expectSettledOnce(runtime: Reads, sessionId = 's'): Promise<void> {
+  const events = await runtime.events({ sessionId });
+  expect(JSON.parse(JSON.stringify(events))).toHaveLength(events.length);
+  const calls = await runtime.calls({ sessionId });
+  const records = await runtime.audit({ sessionId });
+  for (const call of calls) {
+    const own = events.filter((event) => 'callId' in event && event.callId === call.callId);
+    const ends = own.filter((event) => event.type === 'tool.responded' && event.final);
+    const told = call.settled && outcomeToModelContent(call.settled.outcome);
+    expect({
+      callId: call.callId,
+      ends: ends.length,
+      status: call.status,
+      content: call.settled?.content,
+    }).toEqual({
+      callId: call.callId,
+      ends: 1,
+      status: 'settled',
+      content: told,
+    });
+    expect(foldCall(own as Parameters<typeof foldCall>[0])).toEqual(call);
+    const kinds = records.filter(({ callId }) => callId === call.callId).map(({ outcome }) => outcome.kind);
+    expect([call.callId, checkAuditOrder(kinds, { settled: true })]).toEqual([call.callId, { ok: true }]);
+  }
+}
+
+/** The events of one type, for a closer look. */
+export async function eventsOf<Type extends QuittanceEvent['type']>(
+  runtime: Reads,
+  type: Type,
+  sessionId = 's',
+): Promise<readonly Extract<QuittanceEvent, { type: Type }>[]> {
+  const events = await runtime.events({ sessionId });
+  return events.filter((event): event is Extract<QuittanceEvent, { type: Type }> => event.type === type);
+}
