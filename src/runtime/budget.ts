@@ -58,6 +58,17 @@ export function bindBudgets(
   });
 }
 
+/** One budget per counter, the strictest: what several rules say about one thing is counted once. */
+export function strictest(budgets: readonly Budget[]): readonly Budget[] {
+  const byCounter = new Map<string, Budget>();
+  for (const budget of budgets) {
+    const name = `${budget.counter}/${budget.perDay ? 'day' : ''}`;
+    const known = byCounter.get(name);
+    if (known === undefined || budget.limit < known.limit) byCounter.set(name, budget);
+  }
+  return [...byCounter.values()];
+}
+
 function counterName(scope: string, sessionId: string, turnId: string): string {
   switch (scope) {
     case 'turn':

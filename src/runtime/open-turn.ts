@@ -2,7 +2,7 @@ import { QuittanceError } from '../base/error.ts';
 import { isJsonObject, toJson } from '../base/json.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
-import { bindBudgets } from './budget.ts';
+import { bindBudgets, strictest } from './budget.ts';
 import type { Desk } from './desk.ts';
 import type { Engine } from './engine.ts';
 import { createRecentCalls } from './recent-calls.ts';
@@ -41,11 +41,11 @@ export function openTurn<Tools extends readonly AnyTool[]>(
     }),
     provenance: options.provenance ?? parent?.provenance,
     attrs: readAttrs(options.attrs) ?? parent?.attrs,
-    budgets: [
+    budgets: strictest([
       ...(parent?.budgets ?? []),
       ...bindBudgets(parent === undefined ? engine.budgets : [], sessionId, turnId),
       ...bindBudgets(options.budgets ?? [], sessionId, turnId),
-    ],
+    ]),
     recent: createRecentCalls(),
     deadlineAtMs,
   });

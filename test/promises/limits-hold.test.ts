@@ -1,0 +1,335 @@
+import type { ToolOutcome } from 'quittance';
+import { createMemoryLedger, createRuntime, defineTool, ToolError } from 'quittance';
+import { createManualClock } from 'quittance/testing';
+import { describe, expect, it } from 'vitest';
+import { deferred, envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../stage.ts';
+
+/** A tool that counts its runs, in a mode that needs no person. */
+function counting<const Name extends string>(
+  name: Name,
+  traits: { costMicros?: number | ((args: object) => number) } = {},
+) {
+  const ran: string[] = [];
+  const tool = defineTool({
+    name,
+    mode: 'external',
+    loopLimit: 1_000_000,
+    ...traits,
+    run: async (args, { callId }) => {
+      ran.push(callId);
+      await Promise.resolve();
+      return args;
+    },
+  });
+  return { tool, ran };
+}
+
+const ids = (count: number, from = 'c'): string[] =>
+  Array.from({ length: count }, (_, index) => `${from}${index}`);
+const reasonOf = (outcome: ToolOutcome): string => ('reason' in outcome ? outcome.reason : outcome.type);
+const tally = (outcomes: readonly ToolOutcome[]): Record<string, number> =>
+  Object.fromEntries(
+    [...new Set(outcomes.map(reasonOf))].map((reason) => [
+      reason,
+      outcomes.filter((outcome) => reasonOf(outcome) === reason).length,
+    ]),
+  );
+
+describe('[limits-hold] N parallel calls under a limit of K run at most K times', () => {
+  it('[limits-hold] 100 parallel calls under a limit of 7 run 7 bodies, and the others are denied', async () => {
+    const { tool, ran } = counting('pay');
+    const { runtime, turn } = setStage({ tools: [tool], budgets: [{ scope: 'turn', toolCalls: 7 }] });
+    const outcomes = await Promise.all(ids(100).map((id) => turn.call(envelope(id, 'pay', { id }))));
+    expect(ran).toHaveLength(7);
+    expect(tally(outcomes)).toEqual({ ToolExecutionResult: 7, budget: 93 });
+    expect(await eventsOf(runtime, 'runtime.budget_exhausted')).toHaveLength(93);
+    expect(await eventsOf(runtime, 'tool.started')).toHaveLength(7);
+    await expectSettledOnce(runtime);
+  });
+
+  it('[limits-hold] whichever way the calls come: one by one, in a batch, submitted, as functions', async () => {
+    const { tool, ran } = counting('pay');
+    const { turn } = setStage({ tools: [tool], budgets: [{ scope: 'session', toolCalls: 5 }] });
+    const batch = turn.callAll(
+      ids(10, 'b').map((id) => envelope(id, 'pay', { id })),
+      { concurrency: 10 },
+    );
+    const submitted = ids(10, 's').map((id) => turn.submit(envelope(id, 'pay', { id })).outcome());
+    const functions = ids(10, 'f').map((id) => turn.run.pay({ id }).catch((error: unknown) => error));
+    await Promise.all([batch, ...submitted, ...functions]);
+    expect(ran).toHaveLength(5);
+  });
+
+  it('[limits-hold] reads count too', async () => {
+    let runs = 0;
+    const { turn } = setStage({
+      tools: [defineTool({ name: 'get_it', loopLimit: 1_000, run: () => ++runs })],
+      budgets: [{ scope: 'turn', toolCalls: 3 }],
+    });
+    const outcomes = await turn.callAll(ids(9).map((id) => envelope(id, 'get_it')));
+    expect([runs, tally(outcomes as ToolOutcome[])]).toEqual([3, { ToolExecutionResult: 3, budget: 6 }]);
+  });
+
+  it('[limits-hold] costs are exact to the micro-unit: exactly N allows N', async () => {
+    const { tool, ran } = counting('pay', { costMicros: (args) => (args as { cost: number }).cost });
+    const { turn } = setStage({ tools: [tool], budgets: [{ scope: 'turn', costMicros: 1_000_003 }] });
+    const ask = (id: string, cost: number): Promise<ToolOutcome> => turn.call(envelope(id, 'pay', { cost }));
+    expect(reasonOf(await ask('a', 1_000_000))).toBe('ToolExecutionResult');
+    expect(reasonOf(await ask('too much', 4))).toBe('budget');
+    expect(reasonOf(await ask('exactly', 3))).toBe('ToolExecutionResult');
+    expect(reasonOf(await ask('nothing left', 1))).toBe('budget');
+    expect(reasonOf(await ask('free', 0))).toBe('ToolExecutionResult');
+    expect(ran).toEqual(['a', 'exactly', 'free']);
+  });
+
+  it('[limits-hold] parallel costs are reserved before they are spent', async () => {
+    const { tool, ran } = counting('pay', { costMicros: 30 });
+    const { turn } = setStage({ tools: [tool], budgets: [{ scope: 'turn', costMicros: 100 }] });
+    const outcomes = await Promise.all(ids(50).map((id) => turn.call(envelope(id, 'pay', { id }))));
+    expect([ran.length, tally(outcomes)]).toEqual([3, { ToolExecutionResult: 3, budget: 47 }]);
+    expect(outcomes.at(-1)).toMatchObject({ code: 'budget.cost_exhausted' });
+  });
+
+  it('[limits-hold] two runtimes on one ledger share a limit, on two ledgers they do not', async () => {
+    for (const [shared, runs] of [
+      [true, 4],
+      [false, 8],
+    ] as const) {
+      const { tool, ran } = counting('pay');
+      const ledger = createMemoryLedger();
+      const turns = [ledger, shared ? ledger : createMemoryLedger()].map((each) =>
+        createRuntime({ tools: [tool], ledger: each, budgets: [{ scope: 'user:42', toolCalls: 4 }] }).turn({
+          sessionId: 's',
+        }),
+      );
+      await Promise.all(
+        turns.flatMap((turn, which) =>
+          ids(20).map((id) => turn.call(envelope(`${which}${id}`, 'pay', { id }))),
+        ),
+      );
+      expect(ran).toHaveLength(runs);
+    }
+  });
+
+  it('[limits-hold] a turn limit is for each turn, a session limit for each session, a named one for all', async () => {
+    const counts: Record<string, number> = {};
+    for (const scope of ['turn', 'session', 'team']) {
+      const { tool, ran } = counting('pay');
+      const { runtime } = setStage({ tools: [tool], budgets: [{ scope, toolCalls: 2 }] });
+      const turns = ['s1', 's1', 's2'].map((sessionId) => runtime.turn({ sessionId }));
+      await Promise.all(
+        turns.flatMap((turn, which) =>
+          ids(5).map((id) => turn.call(envelope(`${which}${id}`, 'pay', { id }))),
+        ),
+      );
+      counts[scope] = ran.length;
+    }
+    expect(counts).toEqual({ turn: 6, session: 4, team: 2 });
+  });
+
+  it('[limits-hold] a limit per day starts anew at midnight UTC, by the clock of the ledger', async () => {
+    const { tool, ran } = counting('pay');
+    const clock = createManualClock(Date.parse('2026-03-01T23:59:58.000Z'));
+    const { turn } = setStage({
+      clock,
+      tools: [tool],
+      budgets: [{ scope: 'team', per: 'day', toolCalls: 2 }],
+    });
+    const ask = async (prefix: string): Promise<void> => {
+      await Promise.all(ids(4, prefix).map((id) => turn.call(envelope(id, 'pay', { id }))));
+    };
+    await ask('evening');
+    clock.advance(1_999);
+    await ask('last millisecond');
+    expect(ran).toHaveLength(2);
+    clock.advance(1);
+    await ask('midnight');
+    expect(ran).toHaveLength(4);
+    clock.jumpTo(Date.parse('2026-03-01T12:00:00.000Z'));
+    await ask('set back');
+    expect(ran).toHaveLength(4);
+  });
+
+  it('[limits-hold] a child turn gets what is left, and what it uses is gone', async () => {
+    const { tool, ran } = counting('pay', { costMicros: 10 });
+    const { turn } = setStage({ tools: [tool], budgets: [{ scope: 'turn', toolCalls: 5 }] });
+    await turn.call(envelope('own', 'pay', { n: 0 }));
+    const child = turn.child({ sessionId: 'other', budgets: [{ scope: 'turn', toolCalls: 3 }] });
+    await Promise.all(ids(10).map((id) => child.call(envelope(id, 'pay', { id }))));
+    expect(ran).toHaveLength(4);
+    const grandchild = child.child();
+    await Promise.all(ids(10, 'g').map((id) => grandchild.call(envelope(id, 'pay', { id }))));
+    expect(ran).toHaveLength(4);
+    await Promise.all(ids(10, 'after').map((id) => turn.call(envelope(id, 'pay', { id }))));
+    expect(ran).toHaveLength(5);
+  });
+
+  it('[limits-hold] the same limit said twice counts each call once, and the lower one holds', async () => {
+    for (const scope of ['session', 'team']) {
+      const { tool, ran } = counting('pay');
+      const { runtime } = setStage({ tools: [tool], budgets: [{ scope, toolCalls: 10 }] });
+      const turn = runtime.turn({ sessionId: 's', budgets: [{ scope, toolCalls: 4 }] });
+      await Promise.all(ids(20).map((id) => turn.call(envelope(id, 'pay', { id }))));
+      expect(ran).toHaveLength(4);
+      const child = turn.child({ budgets: [{ scope, toolCalls: 6 }] });
+      await child.call(envelope('child', 'pay', {}));
+      expect(ran).toHaveLength(4);
+      const freer = runtime.turn({ sessionId: 's' });
+      await Promise.all(ids(20, 'f').map((id) => freer.call(envelope(id, 'pay', { id }))));
+      expect(ran).toHaveLength(10);
+    }
+  });
+
+  it('[limits-hold] every limit must have something left, and none is touched when one has not', async () => {
+    const { tool, ran } = counting('pay', { costMicros: 10 });
+    const { runtime, ledger } = setStage({
+      tools: [tool],
+      budgets: [
+        { scope: 'team', toolCalls: 100, costMicros: 1_000 },
+        { scope: 'session', costMicros: 25 },
+      ],
+    });
+    await Promise.all(ids(9).map((id) => runtime.turn({ sessionId: 's' }).call(envelope(id, 'pay', { id }))));
+    expect(ran).toHaveLength(2);
+    await Promise.all(ids(9).map((id) => runtime.turn({ sessionId: 't' }).call(envelope(id, 'pay', { id }))));
+    expect(ran).toHaveLength(4);
+    const counters = await ledger.readCounters(['named/"team"/tool_calls', 'named/"team"/cost_micros']);
+    expect(counters).toEqual([
+      { used: 4, reserved: 0 },
+      { used: 40, reserved: 0 },
+    ]);
+  });
+});
+
+describe('[limits-hold] what counts', () => {
+  it('[limits-hold] a refused call leaves a record that says which limit, and how far it was used', async () => {
+    const { tool } = counting('pay');
+    const { runtime, turn } = setStage({ tools: [tool], budgets: [{ scope: 'turn', toolCalls: 1 }] });
+    await turn.call(envelope('a', 'pay', { n: 1 }));
+    const denied = await turn.call(envelope('b', 'pay', { n: 2 }));
+    expect(denied).toMatchObject({
+      type: 'ToolDenied',
+      reason: 'budget',
+      code: 'budget.tool_calls_exhausted',
+    });
+    expect(await eventsOf(runtime, 'runtime.budget_exhausted')).toMatchObject([
+      { callId: 'b', scope: 'turn', metric: 'tool_calls', limit: 1, used: 1 },
+    ]);
+    const [record] = await runtime.audit({ sessionId: 's', callId: 'b' });
+    expect(record).toMatchObject({ attempt: 0, outcome: { kind: 'blocked' }, decidedBy: { type: 'gate' } });
+  });
+
+  it('[limits-hold] charge() replaces the declared cost, and an unused reservation returns', async () => {
+    const { runtime, turn } = setStage({
+      tools: [
+        defineTool({
+          name: 'pay',
+          costMicros: 100,
+          run: ({ charges }, context) => {
+            for (const micros of charges as number[]) context.charge(micros);
+            return 'paid';
+          },
+        }),
+      ],
+      budgets: [{ scope: 'turn', costMicros: 150 }],
+    });
+    const ask = async (id: string, ...charges: number[]): Promise<string> =>
+      reasonOf(await turn.call(envelope(id, 'pay', { charges })));
+    expect(await ask('cheap', 10, 20)).toBe('ToolExecutionResult'); // 30 used
+    expect(await ask('free', 0)).toBe('ToolExecutionResult'); // 30 used
+    expect(await ask('declared')).toBe('ToolExecutionResult'); // 130 used
+    expect(await ask('over')).toBe('budget');
+    const responded = await eventsOf(runtime, 'tool.responded');
+    expect(responded.map(({ costMicros }) => costMicros)).toEqual([30, 0, 100, 0]);
+  });
+
+  it('[limits-hold] while a body runs its reservation is taken, whatever it will charge', async () => {
+    const body = deferred();
+    const { turn } = setStage({
+      tools: [
+        defineTool({
+          name: 'pay',
+          costMicros: 100,
+          run: async (_, context) => {
+            context.charge(1);
+            await body.promise;
+          },
+        }),
+      ],
+      budgets: [{ scope: 'turn', costMicros: 199 }],
+    });
+    const first = turn.call(envelope('a', 'pay', { n: 1 }));
+    await quiet();
+    expect(reasonOf(await turn.call(envelope('b', 'pay', { n: 2 })))).toBe('budget');
+    body.resolve();
+    await first;
+    expect(reasonOf(await turn.call(envelope('c', 'pay', { n: 3 })))).toBe('ToolExecutionResult');
+  });
+
+  it('[limits-hold] a body that failed, or ran out of time, has counted', async () => {
+    const { clock, turn } = setStage({
+      tools: [
+        defineTool({ name: 'fail', run: () => Promise.reject(new ToolError('tool.reported_error', 'no')) }),
+        defineTool({ name: 'hang', timeoutMs: 10, run: () => new Promise(() => undefined) }),
+      ],
+      budgets: [{ scope: 'turn', toolCalls: 2 }],
+    });
+    await turn.call(envelope('a', 'fail'));
+    const hung = turn.call(envelope('b', 'hang'));
+    await quiet();
+    clock.advance(10);
+    await hung;
+    expect(reasonOf(await turn.call(envelope('c', 'fail')))).toBe('budget');
+  });
+
+  it('[limits-hold] recalled, joined, copied and denied calls are free', async () => {
+    let runs = 0;
+    const { turn } = setStage({
+      tools: [
+        defineTool({ name: 'pay', costMicros: 10, run: async () => ++runs }),
+        defineTool({ name: 'keyed', costMicros: 10, idempotencyKey: () => 'k', run: async () => ++runs }),
+        defineTool({ name: 'delete_it', costMicros: 10, run: () => ++runs }),
+      ],
+      budgets: [{ scope: 'turn', toolCalls: 3, costMicros: 30 }],
+    });
+    await Promise.all([turn.call(envelope('a', 'pay')), turn.call(envelope('a', 'pay'))]);
+    await turn.call(envelope('a', 'pay'));
+    await turn.call(envelope('a', 'pay', { other: true }));
+    await turn.call(envelope('unknown', 'nope'));
+    await turn.call(envelope('unasked', 'delete_it'));
+    await Promise.all([turn.call(envelope('k1', 'keyed')), turn.call(envelope('k2', 'keyed'))]);
+    await turn.call(envelope('k3', 'keyed'));
+    expect(runs).toBe(2);
+    expect(reasonOf(await turn.call(envelope('b', 'pay', { last: true })))).toBe('ToolExecutionResult');
+    expect(reasonOf(await turn.call(envelope('c', 'pay', { more: true })))).toBe('budget');
+  });
+
+  it('[limits-hold] approvals given together do not run more than the limit', async () => {
+    let runs = 0;
+    const go = deferred();
+    const { turn } = setStage({
+      tools: [defineTool({ name: 'delete_it', run: () => ++runs })],
+      budgets: [{ scope: 'turn', toolCalls: 2 }],
+      onConfirm: async () => {
+        await go.promise;
+        return { decision: 'approve', by: 'ada' };
+      },
+    });
+    const outcomes = ids(6).map((id) => turn.call(envelope(id, 'delete_it', { id })));
+    await quiet();
+    go.resolve();
+    expect([tally(await Promise.all(outcomes)), runs]).toEqual([{ ToolExecutionResult: 2, budget: 4 }, 2]);
+  });
+
+  it('[limits-hold] a cost that is no cost reserves nothing and runs nothing', async () => {
+    let runs = 0;
+    for (const cost of [Number.NaN, -1, 1.5, Number.POSITIVE_INFINITY, '10', undefined]) {
+      const { turn } = setStage({
+        tools: [defineTool({ name: 'pay', costMicros: () => cost as number, run: () => ++runs })],
+        budgets: [{ scope: 'turn', costMicros: 100 }],
+      });
+      expect(await turn.call(envelope('c', 'pay'))).toMatchObject({ type: 'ToolDenied', reason: 'budget' });
+    }
+    expect(runs).toBe(0);
+  });
+});
