@@ -1,0 +1,278 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createTextMask } from './secret-mask.ts';
+import { secretHint, secretPatterns, shortestSecret } from './secret-patterns.ts';
+
+const mask = createTextMask(true, []);
+
+/** Made up here, so that no scanner takes this file for a leak. */
+const letters = 'aB3dE5gH7jK9mN1pQ2sT4vW6yZ8bC0fG';
+const fake = (length: number): string => letters.repeat(Math.ceil(length / letters.length)).slice(0, length);
+const awsId = `AKIA${'IOSFODNN7EXAMPLE'}`;
+const awsSecret = `wJalrXUtnFEMI/K7MDENG/${'bPxRfiCYEXAMPLEKEY'}`;
+const jwt = `eyJ${fake(20)}.eyJ${fake(30)}.${fake(43)}`;
+const pem = (kind: string, body: string): string =>
+  `-----BEGIN ${kind}PRIVATE KEY-----${body}-----END ${kind}PRIVATE KEY-----`;
+
+/** By pattern: a text, and what is left of it. */
+const samples: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
+  'private key block': [
+    [`a ${pem('RSA ', '\nMIIE\nabc=\n')} z`, 'a [REDACTED] z'],
+    [`${pem('', '\\nMIIE\\n')}\n${pem('OPENSSH ', '\r\nb3Bl\r\n')}`, '[REDACTED]\n[REDACTED]'],
+    [pem('EC ', '\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\nMIIE\n'), '[REDACTED]'],
+    ['-----BEGIN PGP PRIVATE KEY BLOCK-----\nlQ\n-----END PGP PRIVATE KEY BLOCK-----.', '[REDACTED].'],
+  ],
+  'AWS access key id': [
+    [`id ${awsId}.`, 'id [REDACTED].'],
+    [`ASIA${'A'.repeat(16)}`, '[REDACTED]'],
+  ],
+  'AWS secret access key': [
+    [`aws_secret_access_key = ${awsSecret}`, 'aws_secret_access_key = [REDACTED]'],
+    [`"SecretAccessKey": "${awsSecret}"`, '"SecretAccessKey": "[REDACTED]"'],
+    [`${awsId},${awsSecret}`, '[REDACTED],[REDACTED]'],
+  ],
+  'GitHub token': [
+    [`ghp_${fake(36)}`, '[REDACTED]'],
+    [
+      `https://x-access-token:gho_${fake(36)}@github.com/a/b`,
+      'https://x-access-token:[REDACTED]@github.com/a/b',
+    ],
+    [`github_pat_${fake(22)}_${fake(59)}, ok`, '[REDACTED], ok'],
+  ],
+  'GitLab token': [
+    [`glpat-${fake(20)}`, '[REDACTED]'],
+    [`at glrt-${fake(27)}.01.${fake(9)} now`, 'at [REDACTED] now'],
+  ],
+  'Slack token': [
+    [`xoxb-${'1'.repeat(12)}-${fake(24)}`, '[REDACTED]'],
+    [`xapp-1-A0-${fake(12)}`, '[REDACTED]'],
+    [`xoxe.xoxp-1-${fake(30)}`, '[REDACTED]'],
+  ],
+  'Slack webhook': [
+    [`https://hooks.slack.com/services/T0/B0/${fake(24)}`, 'https://hooks.slack.com/services/[REDACTED]'],
+  ],
+  'Stripe key': [
+    [`sk_live_${fake(24)}`, '[REDACTED]'],
+    [`rk_test_${fake(24)}`, '[REDACTED]'],
+    [`whsec_${fake(32)}+/==`, '[REDACTED]'],
+  ],
+  'sk- API key': [
+    [`sk-${fake(48)}`, '[REDACTED]'],
+    [`(sk-proj-${fake(40)})`, '([REDACTED])'],
+    [`sk-ant-api03-${fake(90)}`, '[REDACTED]'],
+  ],
+  'Google API key': [[`AIza${fake(35)}`, '[REDACTED]']],
+  'Google OAuth secret': [
+    [`GOCSPX-${fake(28)}`, '[REDACTED]'],
+    [`ya29.${fake(60)}`, '[REDACTED]'],
+    [`1//0${fake(60)}`, '[REDACTED]'],
+  ],
+  'npm token': [[`//registry/:_authToken=npm_${fake(36)}`, '//registry/:_authToken=[REDACTED]']],
+  'PyPI token': [[`pypi-${fake(60)}`, '[REDACTED]']],
+  'Hugging Face token': [[`hf_${fake(34)}`, '[REDACTED]']],
+  'SendGrid key': [[`SG.${fake(22)}.${fake(43)}`, '[REDACTED]']],
+  'JSON web token': [
+    [`see ${jwt}.`, 'see [REDACTED].'],
+    [`eyJ${fake(20)}..${fake(16)}.${fake(40)}.${fake(22)} (encrypted)`, '[REDACTED] (encrypted)'],
+  ],
+  'authorization header': [
+    ['Authorization: Bearer abcdef', 'Authorization: Bearer [REDACTED]'],
+    ['-H "authorization: token abc" -v', '-H "authorization: token [REDACTED]" -v'],
+    ['{"Authorization":"Basic Zm9v"}', '{"Authorization":"Basic [REDACTED]"}'],
+  ],
+  'bearer token': [
+    ['use Bearer abc123def.', 'use Bearer [REDACTED].'],
+    ['bearer abc.def.ghi', 'bearer [REDACTED]'],
+    ['BEARER aBcDeFgHiJ==', 'BEARER [REDACTED]'],
+  ],
+  'basic credentials': [[`Basic ${Buffer.from('user:pass').toString('base64')}`, 'Basic [REDACTED]']],
+  'password in a URL': [
+    ['postgres://bob:s3cret@db:5432/x', 'postgres://bob:[REDACTED]@db:5432/x'],
+    ['redis://:pw@h', 'redis://:[REDACTED]@h'],
+    ['amqp://a@b.c:p@ss:w#rd@host', 'amqp://a@b.c:[REDACTED]@host'],
+  ],
+  'cookie header': [
+    ['Set-Cookie: sid=abc; HttpOnly\nok', 'Set-Cookie: [REDACTED]\nok'],
+    ['curl -H "Cookie: a=b; c=d" x', 'curl -H "Cookie: [REDACTED]" x'],
+  ],
+  assignment: [
+    ['password=hunter2', 'password=[REDACTED]'],
+    ['Server=db;Password=swordfish;Port=1', 'Server=db;Password=[REDACTED];Port=1'],
+    ['?access_token=abcdef&x=1', '?access_token=[REDACTED]&x=1'],
+    ['DB_PASSWORD=p)ss[w}rd', 'DB_PASSWORD=[REDACTED]'],
+    ['admin_token=abcdef', 'admin_token=[REDACTED]'],
+    ['f(api_key=abc123)', 'f(api_key=[REDACTED])'],
+  ],
+  'labelled secret': [
+    ['token: abc123, next', 'token: [REDACTED], next'],
+    ['user: bob\npassword: swordfish\n', 'user: bob\npassword: [REDACTED]\n'],
+    ['client-secret := a1b2c3', 'client-secret := [REDACTED]'],
+  ],
+  'double-quoted secret': [
+    ['{"password":"hunter","n":1}', '{"password":"[REDACTED]","n":1}'],
+    ['api_key = "a\\"b c d"', 'api_key = "[REDACTED]"'],
+    ['password="correct horse"', 'password="[REDACTED]"'],
+  ],
+  'single-quoted secret': [["const token = 'abcdef';", "const token = '[REDACTED]';"]],
+  'secret in escaped quotes': [['{\\"password\\":\\"hunter\\"}', '{\\"password\\":\\"[REDACTED]\\"}']],
+  'secret in a flag': [
+    ['x --password hunter2 --user bob', 'x --password [REDACTED] --user bob'],
+    ['x --db-password swordfish', 'x --db-password [REDACTED]'],
+  ],
+  'secret in a sentence': [['Your password is Xy7abc.', 'Your password is [REDACTED].']],
+  'card number': [
+    ['card 4111 1111 1111 1111 exp', 'card [REDACTED] exp'],
+    ['4111-1111-1111-1111', '[REDACTED]'],
+    ['5500005555555559', '[REDACTED]'],
+    ['3714 496353 98431', '[REDACTED]'],
+    ['ref 1234 4111111111111111', 'ref 1234 [REDACTED]'],
+  ],
+};
+
+/** Texts in which nothing is a secret, though much looks like it. */
+const harmless = [
+  'https://api.example.com/items?page_token=CAUQAA&next_page_token=abc123&max_tokens=1000',
+  '{"nextPageToken": "abc123", "continuation_token": "x1y2z3", "tokens": 12345}',
+  'http://localhost:8080/a@b, https://user@host/x, mailto:a@b.c and http://[::1]:80/@',
+  'password: string; token: str, secret: Buffer | undefined, apiKey?: string',
+  'token = await getToken(); password=os.environ["X"]; const secret = process.env.SECRET',
+  'login(password=password, token=token, api_key=settings.API_KEY, secret=${SECRET}, token=$TOKEN)',
+  'token == other; password === "" ; if (token) {} ; this.token = authToken; key: value',
+  'api_key=<your key>, token=YOUR_TOKEN, password: ********, secret: {{ secret }}',
+  'Password: must be at least 8 characters. The token is invalid. password is required',
+  '"password": "Enter your password", "secret": "string", secret: my-tls-secret',
+  'Bearer authentication and bearer tokens; Bearer Token-based; basic understanding of Basic JavaScript',
+  'Cookie: a small piece of data. Authorization: required',
+  'sk-learn-is-a-nice-hyphenated-phrase task-aB3dE5gH7jK9mN1pQ2sT4 AKIA eyJ ghp_short npm_config',
+  '4111111111111112 1234567890123456 2026-11-15 04:29:29 1700000000000 0.4111111111111111',
+  '41111111-1111-4111-8111-111111111111 0f8fad5b-d9cb-469f-a165-70867728950e',
+  '-----BEGIN CERTIFICATE-----\nMIIE\n-----END CERTIFICATE-----',
+];
+
+describe('a secret in a text', () => {
+  test('has samples here for every pattern', () => {
+    expect(Object.keys(samples)).toEqual(secretPatterns.map(({ name }) => name));
+  });
+
+  for (const { name, pattern } of secretPatterns)
+    test.each(samples[name] ?? [])(`is hidden as ${name}: %j`, (text, left) => {
+      expect(pattern.test(text)).toBe(true);
+      expect(mask(text)).toBe(left);
+      expect(mask(`first line\n${text}\nlast line`)).toBe(`first line\n${left}\nlast line`);
+    });
+
+  test.each(harmless)('is not seen where there is none: %j', (text) => {
+    expect(mask(text)).toBe(text);
+  });
+
+  test('is hidden to the end where a private key is cut off', () => {
+    expect(mask('x -----BEGIN PRIVATE KEY-----\nMIIE\nabc')).toBe('x [REDACTED]');
+    expect(mask(`-----BEGIN PRIVATE KEY-----\nMII\n${pem('', '\nabc\n')} z`)).toBe('[REDACTED][REDACTED] z');
+  });
+
+  test('is hidden in the middle of five megabytes', () => {
+    const padding = 'An ordinary line of text.\n'.repeat(100_000);
+    expect(mask(`${padding}password=hunter2\n${padding}`)).toBe(`${padding}password=[REDACTED]\n${padding}`);
+    const body = 'A'.repeat(5_000_000);
+    expect(mask(pem('', body))).toBe('[REDACTED]');
+    expect(mask(`token="${body}"`)).toBe('token="[REDACTED]"');
+  });
+});
+
+describe('the patterns', () => {
+  const pieces =
+    'password|TOKEN|secret|api_key|page_|=|:|: | is |"|\'|\\"|\n| |.|-|_|://|@|/|Bearer |Basic |--token |hunter2|[RED|é|\ud800|\0';
+  const fragment = fc.constantFrom(
+    ...Object.values(samples).flatMap((rows) => rows.flat()),
+    ...pieces.split('|'),
+  );
+  const text = fc
+    .array(
+      fc.oneof({ weight: 4, arbitrary: fragment }, { weight: 1, arbitrary: fc.string({ maxLength: 6 }) }),
+      {
+        maxLength: 8,
+      },
+    )
+    .map((parts) => parts.join(''));
+
+  test('match no text that the hint does not', () => {
+    fc.assert(
+      fc.property(text, (candidate) => {
+        const isMatched = secretPatterns.some(({ pattern }) => pattern.test(candidate));
+        expect(isMatched && !(candidate.length >= shortestSecret && secretHint.test(candidate))).toBe(false);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  test('leave a text in which they find nothing more', () => {
+    fc.assert(
+      fc.property(text, (candidate) => {
+        const masked = mask(candidate);
+        expect(mask(masked)).toBe(masked);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  test('keep no position between texts', () => {
+    for (const { pattern } of [...secretPatterns, { pattern: secretHint }])
+      expect(pattern.flags).toMatch(/^i?$/);
+  });
+});
+
+describe('on hostile text', { timeout: 120_000 }, () => {
+  const length = 200_000;
+  const seeds = [
+    'a|A|4|-|_|.|:|/|=|"|\'|\\| |\n|@|)|$|4 |4111 |sk-|sk-a|ghp_|ghp_a.|glpat-|xoxb-|sk_live_|AIza|1//0|SG.',
+    'SG.aaaaaaaaaaaaaaaa.|eyJ|-eyJ|eyJaaaaaaaaaa.|-----BEGIN PRIVATE KEY-----|-----BEGIN PRIVATE KEY-----a-',
+    `-----BEGIN |AKIA|${awsId},|://|://a:|://a:b|a://b@|Bearer a|Basic aaaaaaaa |Authorization: Bearer |cookie:`,
+    'cookie: aaaaaaaa|token|token=|token=$|token:)|token:1) |token="a|token: "Aa |token:\\"a|password: "\\a',
+    'password is a|--|--token |--token-|token=a_|token=aToken|secret_access_key=|next_page_token: 1|[REDACTED]|[RED',
+    'token=[REDACTED]|://token:|://token:1|password: "\\"',
+  ].flatMap((line) => line.split('|'));
+  const texts = seeds.flatMap((seed) =>
+    ['', '!', '1"@'].map((end) => seed.repeat(Math.ceil(length / seed.length)).slice(0, length) + end),
+  );
+
+  /** The best of a few runs: only that says what the code needs, and not what else the machine does. */
+  function timeOf(run: () => void, runs: number): number {
+    let best = Infinity;
+    for (let count = 0; count < runs; count++) {
+      const start = performance.now();
+      run();
+      best = Math.min(best, performance.now() - start);
+    }
+    return best;
+  }
+
+  const plain = 'ab'.repeat(length / 2);
+  const scan = (): void => {
+    let count = 0;
+    for (let at = 0; at < plain.length; at++) if (plain.charCodeAt(at) === 98) count++;
+    expect(count).toBe(length / 2);
+  };
+
+  test.each([...secretPatterns, { name: 'the hint', pattern: secretHint }])(
+    '$name takes a bounded multiple of the time of a scan',
+    ({ pattern }) => {
+      const global = new RegExp(pattern.source, `${pattern.flags}g`);
+      const bound = 400 * timeOf(scan, 5);
+      const slow = texts.filter((text) => {
+        const run = (): void => {
+          for (const _ of text.matchAll(global));
+        };
+        return timeOf(run, 1) > bound && timeOf(run, 3) > bound;
+      });
+      expect(slow.map((text) => text.slice(0, 40))).toEqual([]);
+    },
+  );
+
+  test('all of them together do too', () => {
+    const bound = 4_000 * timeOf(scan, 5);
+    const slow = texts.filter(
+      (text) => timeOf(() => mask(text), 1) > bound && timeOf(() => mask(text), 2) > bound,
+    );
+    expect(slow.map((text) => text.slice(0, 40))).toEqual([]);
+  });
+});
