@@ -1,0 +1,106 @@
+/**
+ * Makes the kept form of payloads: what may be stored, shown and told.
+ *
+ * 1. Where nothing is hidden the value comes back itself, not a copy.
+ * 2. The names in `hidden` give nothing away: a key that holds a secret is masked there too.
+ * 3. Redacting a redacted value again changes nothing.
+ */
+import { QuittanceError } from './error.ts';
+import type { JsonValue } from './json.ts';
+import { createKeyReader } from './redaction-key.ts';
+import type { RedactionPath } from './redaction-path.ts';
+import { maskPath, parseRedactionPath } from './redaction-path.ts';
+import type { SecretRules } from './redaction-walk.ts';
+import { hasSecret, hideSecrets } from './redaction-walk.ts';
+import { createTextMask, redacted } from './secret-mask.ts';
+import { squashName } from './secret-names.ts';
+
+/** What a host may add to, or take from, what is hidden by default. */
+export interface RedactionOptions {
+  /** More names whose values are secrets: words at the end of a name, or a pattern of whole names. */
+  readonly keyNames?: readonly (string | RegExp)[];
+  /** More shapes of secrets. A group named `secret` limits what is hidden to that part of the match. */
+  readonly patterns?: readonly { readonly name: string; readonly pattern: RegExp }[];
+  /** Names that are never hidden for being what they are called. */
+  readonly keepKeys?: readonly string[];
+  /** False: only what is listed here is hidden. */
+  readonly defaults?: boolean;
+}
+
+/** A payload without its secrets. */
+export type Redacted = {
+  readonly value: JsonValue;
+  /** Where something was hidden, e.g. `$.card.number`; empty when `value` is what was given. */
+  readonly hidden: readonly string[];
+};
+
+export interface Redactor {
+  /** Hides by the names of members, by what values look like, and at `paths`. */
+  input(value: JsonValue, paths?: readonly string[]): Redacted;
+  /** Hides by what values look like and at `paths`: names in an output may mean anything. */
+  output(value: JsonValue, paths?: readonly string[]): Redacted;
+  /** Hides in a text what looks like a secret. */
+  text(text: string): string;
+}
+
+const nothing: readonly string[] = Object.freeze([]);
+
+/** Builds a redactor. Throws `config.invalid` when an option cannot work. */
+export function createRedactor(options: RedactionOptions = {}): Redactor {
+  const { keyNames = [], patterns = [], keepKeys = [], defaults = true } = options;
+  for (const keyName of keyNames) checkKeyName(keyName);
+  for (const pattern of patterns) checkPattern(pattern);
+  for (const key of keepKeys) if (typeof key !== 'string') refuse('keepKeys', 'strings', key);
+
+  const maskText = createTextMask(defaults, patterns);
+  const readKey = createKeyReader({ keyNames, keepKeys, defaults, maskText });
+  const inputRules = { maskText, readKey, byName: true };
+  const outputRules = { maskText, readKey, byName: false };
+  const parsePaths = createPathReader();
+
+  const redact = (value: JsonValue, rules: SecretRules, paths: readonly string[] = nothing): Redacted => {
+    const isSecret = hasSecret(value, rules);
+    if (!isSecret && paths.length === 0) return { value, hidden: nothing };
+    const hidden: string[] = [];
+    let kept = isSecret ? hideSecrets(value, rules, hidden) : value;
+    for (const path of parsePaths(paths)) kept = maskPath(kept, path, redacted, hidden);
+    return hidden.length === 0 ? { value, hidden: nothing } : { value: kept, hidden: [...new Set(hidden)] };
+  };
+
+  return {
+    input: (value, paths) => redact(value, inputRules, paths),
+    output: (value, paths) => redact(value, outputRules, paths),
+    text: maskText,
+  };
+}
+
+/** A tool gives the same list with every call; it is read once. */
+function createPathReader(): (paths: readonly string[]) => readonly RedactionPath[] {
+  const known = new WeakMap<readonly string[], readonly RedactionPath[]>();
+  return (paths) => {
+    const parsed = known.get(paths) ?? paths.map(parseRedactionPath);
+    known.set(paths, parsed);
+    return parsed;
+  };
+}
+
+function checkKeyName(keyName: unknown): void {
+  if (typeof keyName === 'string' ? squashName(keyName) !== '' : isRegExp(keyName)) return;
+  refuse('keyNames', 'names with at least one letter, or RegExps', keyName);
+}
+
+function checkPattern(entry: unknown): void {
+  const { name, pattern } = (entry ?? {}) as { name?: unknown; pattern?: unknown };
+  if (typeof name !== 'string' || name === '') refuse('patterns', 'entries with a name', name);
+  if (!isRegExp(pattern)) refuse('patterns', `a RegExp as the pattern of ${JSON.stringify(name)}`, pattern);
+}
+
+/** Also for one from another realm, as in a test runner. */
+const isRegExp = (value: unknown): value is RegExp =>
+  Object.prototype.toString.call(value) === '[object RegExp]';
+
+function refuse(option: string, expected: string, found: unknown): never {
+  const shown =
+    typeof found === 'string' ? JSON.stringify(found.slice(0, 40)) : `a value of type ${typeof found}`;
+  throw new QuittanceError('config.invalid', `redaction.${option} takes ${expected}; found ${shown}.`);
+}
