@@ -1,0 +1,56 @@
+/**
+ * `npm start`: a scripted agent, without a model and without a key, goes through everything that can become of a
+ * tool call. The tools are real: files in a folder of their own, a service on this machine, the clock.
+ */
+import { createRuntime } from 'quittance';
+import { hooks, repair } from './hooks.ts';
+import { scenes } from './scenes.ts';
+import { playAll } from './stage.ts';
+import { printNextSteps, summarise } from './summary.ts';
+import { print, printHeading } from './table.ts';
+import { pageWidth, paint, wrap } from './terminal.ts';
+import { createTools } from './tools.ts';
+import { openWorld } from './world.ts';
+
+// Leaving by these runs the clean-up of the world, which hangs on the end of the process.
+process.once('SIGINT', () => process.exit(130));
+process.once('SIGTERM', () => process.exit(143));
+process.once('SIGHUP', () => process.exit(129));
+process.stdout.on('error', () => process.exit(0)); // whoever read us, as in `npm start | head`, has seen enough
+
+const startedAt = performance.now();
+setTimeout(() => {
+  console.error('Not as scripted. The play should be over after a second; after 30 it is not.');
+  process.exit(1);
+}, 30_000).unref();
+print('');
+print(paint('bold', 'Quittance settles the tool calls of agents.'));
+for (const line of wrap(
+  'A scripted agent asks for things, the way a model would. The files, the service and the clock are real; there is no model and no key. Every call ends in exactly one outcome, and everything is on record.',
+  pageWidth(),
+))
+  print(line);
+print('');
+printHeading();
+
+const world = await openWorld();
+const runtime = createRuntime({
+  tools: createTools(world),
+  ledger: world.ledger,
+  onPreToolUse: hooks,
+  onConfirm: () => world.ada.answer(),
+  repair,
+  cancelGraceMs: 20,
+});
+const report = await playAll(scenes, runtime, world);
+await runtime.close();
+await world.close();
+
+print('');
+print(paint('dim', '─'.repeat(pageWidth())));
+const missing = await summarise(report, runtime, performance.now() - startedAt);
+const failures = [...report.failures, ...missing];
+if (failures.length === 0) printNextSteps();
+for (const failure of failures) console.error(`Not as scripted. ${failure}`);
+process.exitCode = failures.length === 0 ? 0 : 1;
+print('');

@@ -1,0 +1,26 @@
+import type { Ledger } from 'quittance';
+import { createRuntime } from 'quittance';
+import type { Scene } from '../stage.ts';
+import { sessionId } from '../stage.ts';
+import { createTools } from '../tools.ts';
+
+export const ledgerDown: Scene = {
+  title: 'No record, no run: when the ledger cannot take a call, nothing happens, and the answer says so.',
+  async play({ check, request, show, world }) {
+    const full: Ledger = {
+      ...world.ledger,
+      append: () => {
+        throw new Error('no space left on device');
+      },
+    };
+    const before = world.shop.seen.length;
+    const turn = createRuntime({ tools: createTools(world), ledger: full }).turn({ sessionId });
+    const call = request('refund', { order: 50, cents: 450 });
+    show(call, await turn.call(call), {
+      ends: 'failure ledger.unavailable',
+      happened: 'the disk is full, so nothing ran',
+      records: [],
+    });
+    check('the shop should not have been reached.', world.shop.seen.length === before);
+  },
+};

@@ -1,0 +1,77 @@
+import { createRuntime, isQuittanceError } from 'quittance';
+import type { Scene } from '../stage.ts';
+import { sessionId } from '../stage.ts';
+import { createTools } from '../tools.ts';
+import { waitFor } from '../wait-for.ts';
+
+export const people: Scene = {
+  title: 'What cannot be undone waits for a person. A question outlives the turn that asked it.',
+  async play({ ask, check, openTurn, request, show, note, runtime, world }) {
+    const { ada } = world;
+    const turn = openTurn();
+    ada.will('deny', 'we need it for the taxes');
+    await ask(
+      turn,
+      'delete_file',
+      { path: 'orders.csv' },
+      {
+        ends: 'denied write_denied confirmation.rejected',
+        happened: 'Ada was asked and said no',
+        records: ['requires_confirmation', 'blocked'],
+      },
+    );
+    check('orders.csv should still be there.', world.has('orders.csv'));
+
+    ada.leave();
+    const call = request('delete_file', { path: 'old.csv' });
+    try {
+      await openTurn({ timeoutMs: 60 }).call(call);
+      check('a call that waits for a person should be pending at the deadline.', false);
+    } catch (error) {
+      if (!isQuittanceError(error, 'call.pending')) throw error;
+      show(
+        call,
+        { type: 'pending', callId: call.id, confirmationId: error.facts['confirmationId'] ?? '' },
+        {
+          ends: 'pending',
+          happened: 'Ada is out: the call waits for her',
+          records: ['requires_confirmation'],
+        },
+      );
+    }
+    const rejoined = openTurn().call(call);
+    ada.will('approve');
+    show(call, await rejoined, {
+      ends: 'result',
+      happened: 'same id, next turn: Ada agrees',
+      records: ['requires_confirmation', 'completed'],
+    });
+    check('old.csv should be gone.', !world.has('old.csv'));
+
+    ada.leave();
+    const dropped = openTurn();
+    const held = request('delete_file', { path: 'note.txt' });
+    const submitted = dropped.submit(held);
+    await waitFor(async () => (await runtime.calls({ sessionId, callId: held.id }))[0]?.confirmation);
+    await dropped.end({ withdraw: true });
+    show(held, await submitted.outcome(), {
+      ends: 'denied ended turn.ended',
+      happened: 'the question was withdrawn',
+      records: ['requires_confirmation', 'invalidated'],
+    });
+    ada.will('approve');
+
+    const bare = createRuntime({ tools: createTools(world), ledger: world.ledger });
+    const nobody = await ask(
+      bare.turn({ sessionId }),
+      'delete_file',
+      { path: 'note.txt' },
+      {
+        ends: 'denied write_denied confirmation.rejected',
+        happened: 'a runtime without onConfirm says no',
+      },
+    );
+    check('note.txt should still be there.', world.has('note.txt'));
+    if (nobody.type === 'ToolDenied') note(`In full: ${nobody.details}`);
+  },
+};

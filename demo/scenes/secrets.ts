@@ -1,0 +1,16 @@
+import type { Scene } from '../stage.ts';
+import { sessionId } from '../stage.ts';
+
+export const secrets: Scene = {
+  title: 'The tool gets the secret. The record, the model and everybody else get [REDACTED].',
+  async play({ check, note, openTurn, request, runtime, show }) {
+    const call = request('sign_in', { user: 'ada', password: 'rye-and-salt' });
+    const answer = await openTurn().call(call);
+    const masked = { ...call, arguments: { user: 'ada', password: 'rye-…' } };
+    show(masked, answer, { ends: 'result', happened: 'the shop knew the password' });
+    const [record] = await runtime.audit({ sessionId, callId: call.id });
+    note(`On record: ${JSON.stringify(record?.requestedInput)}`);
+    const kept = JSON.stringify([answer, await runtime.events({ sessionId })]);
+    check('the password should be nowhere in what is kept and told.', !kept.includes('rye-and-salt'));
+  },
+};

@@ -1,0 +1,140 @@
+/**
+ * Where scenes are played: it makes the calls of the scripted agent, prints them, and holds every one against its
+ * script. What does not end as scripted is collected, never thrown, so that the whole play is seen.
+ */
+import type { Runtime, ToolCallInput, Turn, TurnOptions } from 'quittance';
+import { checkAuditOrder, outcomeToModelContent } from 'quittance';
+import type { Answer, Ends } from './ends.ts';
+import { toCode, toEnds, toWord } from './ends.ts';
+import { printNote, printRow, printScene } from './table.ts';
+import type { World } from './world.ts';
+
+export const sessionId = 'bakery';
+
+/** A sentence and what is done to show that it is true. */
+export type Scene = { readonly title: string; readonly play: (stage: Stage) => Promise<void> };
+
+/** What should become of a call. */
+export type Script = {
+  readonly ends: Ends;
+  readonly happened: string;
+  /** The audit records of the call so far. By default one: blocked for a denial, completed for the rest. */
+  readonly records?: readonly string[];
+};
+
+/** What a scene may do. */
+export type Stage = {
+  readonly world: World;
+  readonly runtime: Runtime;
+  readonly openTurn: (options?: Partial<TurnOptions>) => Turn;
+  /** A call with an id of its own, as a model would send it. */
+  readonly request: (name: string, args?: ToolCallInput['arguments']) => ToolCallInput;
+  /** Makes a call and shows it. */
+  readonly ask: (
+    turn: Turn,
+    name: string,
+    args: ToolCallInput['arguments'],
+    script: Script,
+  ) => Promise<Answer>;
+  /** Shows a call that was made. */
+  readonly show: (call: ToolCallInput, answer: Answer, script: Script) => void;
+  readonly note: (text: string) => void;
+  /** A fact about the world that must hold. */
+  readonly check: (claim: string, holds: boolean) => void;
+};
+
+export type Report = {
+  readonly answers: readonly Answer[];
+  readonly checks: number;
+  /** What did not go as scripted, as sentences. */
+  readonly failures: readonly string[];
+};
+
+export async function playAll(scenes: readonly Scene[], runtime: Runtime, world: World): Promise<Report> {
+  const answers: Answer[] = [];
+  const failures: string[] = [];
+  let checks = 0;
+  let calls = 0;
+  for (const [index, { title, play }] of scenes.entries()) {
+    const expected = new Map<string, readonly string[]>();
+    const check = (claim: string, holds: boolean): void => {
+      checks++;
+      if (!holds) failures.push(`Scene ${index + 1}: ${claim}`);
+    };
+    const stage: Stage = {
+      world,
+      runtime,
+      check,
+      note: printNote,
+      openTurn: (options) => runtime.turn({ sessionId, ...options }),
+      request: (name, args = {}) => ({ id: `call_${++calls}`, name, arguments: args }),
+      async ask(turn, name, args, script) {
+        const call = stage.request(name, args);
+        const answer = await turn.call(call);
+        stage.show(call, answer, script);
+        return answer;
+      },
+      show(call, answer, script) {
+        answers.push(answer);
+        const asked = describe(call);
+        printRow({
+          asked,
+          happened: script.happened,
+          outcome: toWord(answer),
+          reason: answer.type === 'ToolDenied' ? answer.reason : '',
+          code: answer.type === 'pending' ? 'call.pending' : toCode(answer),
+          told:
+            answer.type === 'pending'
+              ? 'nothing yet: the caller is to ask again'
+              : shortenIds(tellOf(answer)),
+        });
+        const ended = toEnds(answer);
+        check(`"${asked}" should end as ${script.ends}, and ended as ${ended}.`, ended === script.ends);
+        expected.set(call.id, script.records ?? [answer.type === 'ToolDenied' ? 'blocked' : 'completed']);
+      },
+    };
+    printScene(index + 1, title);
+    try {
+      await play(stage);
+    } catch (error) {
+      check(`it broke off. ${error instanceof Error ? error.stack : String(error)}`, false);
+    }
+    for (const [callId, kinds] of expected) await checkRecords(runtime, callId, kinds, answers, check);
+  }
+  return { answers, checks, failures };
+}
+
+/** Holds what is kept of a call against the script and against what was told. */
+async function checkRecords(
+  runtime: Runtime,
+  callId: string,
+  expected: readonly string[],
+  answers: readonly Answer[],
+  check: Stage['check'],
+): Promise<void> {
+  const kinds = (await runtime.audit({ sessionId, callId })).map(({ outcome }) => outcome.kind);
+  check(
+    `the records of ${callId} should be ${expected.join(', ')}, and are ${kinds.join(', ')}.`,
+    kinds.join() === expected.join(),
+  );
+  const [call] = await runtime.calls({ sessionId, callId });
+  if (call?.settled === undefined) return;
+  const { content, outcome } = call.settled;
+  check(`the records of ${callId} should be in a legal order.`, checkAuditOrder(kinds, { settled: true }).ok);
+  check(
+    `what the model was told about ${callId} should be what the ledger holds.`,
+    content === outcomeToModelContent(outcome) && answers.some((answer) => tellOf(answer) === content),
+  );
+}
+
+const tellOf = (answer: Answer): string => (answer.type === 'pending' ? '' : outcomeToModelContent(answer));
+
+/** `read_file {path:"orders.csv"}`: short, and still what was asked. */
+function describe({ name, arguments: args }: ToolCallInput): string {
+  if (typeof args === 'string') return `${name} ${args}`;
+  const text = JSON.stringify(args).replaceAll(/"(\$?\w+)":/g, '$1:');
+  return text === '{}' ? name : `${name} ${shortenIds(text)}`;
+}
+
+const shortenIds = (text: string): string =>
+  text.replaceAll(/\b(art|cnf)_([0-9a-f]{4})[0-9a-f]{28}/g, '$1_$2');

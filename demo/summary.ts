@@ -1,0 +1,110 @@
+/** What was seen: how often each outcome, reason and record came up, and what is not there to be seen yet. */
+import type { DenialReason, Runtime, ToolOutcome } from 'quittance';
+import { denialReasons, reasonTable } from 'quittance';
+import { outcomeWords, toCode, toWord } from './ends.ts';
+import type { Report } from './stage.ts';
+import { sessionId } from './stage.ts';
+import { paintOutcome, print } from './table.ts';
+import { pageWidth, paint, trim, wrap } from './terminal.ts';
+
+const outcomeMeanings: readonly (readonly [ToolOutcome['type'], string])[] = [
+  ['ToolExecutionResult', 'it ran, and its output fits inline'],
+  ['ToolArtifactReference', 'it ran, and its output is kept aside'],
+  ['ToolTimeout', 'it was still running at its deadline'],
+  ['ToolFailure', 'it did not work, or nobody knows'],
+  ['ToolDenied', 'a check or a person said no: it never ran'],
+];
+
+const recordMeanings: Readonly<Record<string, string>> = {
+  blocked: 'refused, never ran',
+  requires_confirmation: 'held for a person',
+  cached: 'answered from the record',
+  invalidated: 'the question was withdrawn',
+  completed: 'ran its course, well or not',
+};
+
+/** Named by the tables, and not reachable before the part that brings it. */
+const laterRecords: Readonly<Record<string, string>> = {
+  replayed: 'not yet: comes with hand-offs, tools that run elsewhere',
+  persistence_failed: 'not yet: comes with the ledger on disk',
+};
+const laterReasons: Readonly<Partial<Record<DenialReason, string>>> = {
+  contract: 'with contracts in YAML',
+  expired: 'with questions that have a time limit',
+};
+
+/** Prints the totals and gives what a full play should have shown and did not. */
+export async function summarise(
+  { answers, checks }: Report,
+  runtime: Runtime,
+  elapsedMs: number,
+): Promise<readonly string[]> {
+  const outcomes = tally(answers.map(toWord));
+  const reasons = tally(answers.flatMap((answer) => (answer.type === 'ToolDenied' ? [answer.reason] : [])));
+  const records = tally((await runtime.audit({ sessionId })).map(({ outcome }) => outcome.kind));
+  const codes = new Set(answers.map(toCode).filter(Boolean));
+
+  title('The five outcomes: every call ends in exactly one');
+  for (const [type, meaning] of outcomeMeanings) {
+    const word = outcomeWords[type];
+    countLine(word, outcomes.get(word), `${type.padEnd(23)}${meaning}`);
+  }
+  countLine('pending', outcomes.get('pending'), `${'no outcome'.padEnd(23)}it waits for a person; ask again`);
+
+  title('Why a call is denied: eleven reasons');
+  const seen = Object.keys(denialReasons).filter((reason) => reasons.has(reason));
+  paragraph(seen.map((reason) => `${reason} ${reasons.get(reason)}`).join(' · '));
+  const later = Object.entries(laterReasons).map(([reason, part]) => `${reason} comes ${part}`);
+  paragraph(`Not yet: ${later.join(', ')}.`);
+
+  title('The audit trail: seven kinds of records');
+  for (const [kind, meaning] of Object.entries({ ...recordMeanings, ...laterRecords }))
+    countLine(kind, records.get(kind), meaning);
+
+  title('Reason codes');
+  const unseen = Object.keys(reasonTable).filter((code) => !codes.has(code));
+  paragraph(`${codes.size} of ${codes.size + unseen.length} came up. Not yet: ${unseen.join(', ')}.`);
+
+  print('');
+  paragraph(`${answers.length} answers, ${checks} checks, ${(elapsedMs / 1000).toFixed(1)} s.`);
+  return [
+    ...Object.values(outcomeWords).filter((word) => !outcomes.has(word)),
+    ...Object.keys(recordMeanings).filter((kind) => !records.has(kind)),
+    ...Object.keys(denialReasons).filter((reason) => !reasons.has(reason) && !(reason in laterReasons)),
+  ].map((word) => `No scene showed "${word}".`);
+}
+
+export function printNextSteps(): void {
+  title('Where to go next');
+  pathLine('demo/scenes', 'the script of what you just saw');
+  pathLine('examples/01-first-call.ts', 'the first of twelve small programs, one idea each');
+  pathLine('docs/getting-started.md', 'your own tools, step by step');
+  pathLine('docs/reason-codes.md', 'every code: what happened, why it matters, what to do');
+  pathLine('ARCHITECTURE.md', 'the life of a call, and which file is responsible');
+}
+
+function title(text: string): void {
+  print('');
+  print(paint('bold', text));
+}
+
+function countLine(word: string, count: number | undefined, meaning: string): void {
+  const named = paintOutcome(word, word.padEnd('requires_confirmation'.length));
+  explained(`  ${named} ${String(count ?? '–').padStart(3)}  `, meaning, pageWidth() - 29);
+}
+
+const pathLine = (path: string, meaning: string): void =>
+  explained(`  ${path.padEnd(27)}`, meaning, pageWidth() - 29);
+
+const explained = (start: string, meaning: string, width: number): void =>
+  print(`${start}${paint('dim', trim(meaning, width))}`);
+
+function paragraph(text: string): void {
+  for (const line of wrap(text, pageWidth() - 4)) print(`  ${line}`);
+}
+
+function tally(words: readonly string[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
+  return counts;
+}

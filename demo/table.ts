@@ -1,0 +1,100 @@
+/** The table of the demo: one call per row, and below it, or beside it where there is room, what the model was told. */
+import type { Style } from './terminal.ts';
+import { fit, pageWidth, paint, trim, wrap } from './terminal.ts';
+
+export type Row = {
+  readonly asked: string;
+  readonly happened: string;
+  /** One of the words below; colours go by it. */
+  readonly outcome: string;
+  /** The reason of a denial, shown where there is room. */
+  readonly reason: string;
+  readonly code: string;
+  readonly told: string;
+};
+
+/** The colours of the outcomes, wherever they are named. */
+const colours: Readonly<Record<string, Style>> = {
+  result: 'green',
+  artifact: 'cyan',
+  timeout: 'yellow',
+  failure: 'red',
+  denied: 'magenta',
+  pending: 'blue',
+};
+
+const indent = '  ';
+const gap = '  ';
+
+type Columns = {
+  readonly asked: number;
+  readonly happened: number;
+  readonly outcome: number;
+  readonly code: number;
+  /** Undefined where it stands on a line of its own. */
+  readonly told: number | undefined;
+};
+
+function columnsFor(width: number): Columns {
+  const roomy = width >= 130;
+  const outcome = roomy ? 'denied write_denied'.length : 'artifact'.length;
+  const code = roomy ? 'budget.tool_calls_exhausted'.length : 'confirmation.rejected'.length;
+  const told = width >= 190 ? Math.floor(width / 4) : undefined;
+  const rest = width - indent.length - outcome - code - gap.length * 3 - (told ?? -gap.length) - gap.length;
+  const asked = Math.floor(rest * 0.42);
+  return { asked, happened: rest - asked, outcome, code, told };
+}
+
+export function printHeading(): void {
+  const columns = columnsFor(pageWidth());
+  const cells = [
+    fit('the agent asked', columns.asked),
+    fit('what happened', columns.happened),
+    fit('outcome', columns.outcome),
+    fit('why', columns.code),
+    ...(columns.told === undefined ? [] : ['what the model was told']),
+  ];
+  print(paint('dim', `${indent}${cells.join(gap)}`.trimEnd()));
+  if (columns.told === undefined) print(paint('dim', `${indent}  └ what the model was told`));
+  print(paint('dim', '─'.repeat(pageWidth())));
+}
+
+export function printScene(number: number, title: string): void {
+  print('');
+  const [first = '', ...rest] = wrap(title, pageWidth() - 4);
+  print(`${paint('bold', `${String(number).padStart(2)}  ${first}`)}`);
+  for (const line of rest) print(paint('bold', `    ${line}`));
+}
+
+export function printRow(row: Row): void {
+  const width = pageWidth();
+  const columns = columnsFor(width);
+  const outcome = columns.outcome > 'artifact'.length ? `${row.outcome} ${row.reason}`.trim() : row.outcome;
+  const cells = [
+    fit(row.asked, columns.asked),
+    fit(row.happened, columns.happened),
+    paintOutcome(row.outcome, fit(outcome, columns.outcome)),
+    fit(row.code, columns.code),
+  ];
+  const line = `${indent}${cells.join(gap)}`;
+  if (columns.told !== undefined) {
+    print(`${line}${gap}${paint('dim', trim(row.told, columns.told))}`.trimEnd());
+    return;
+  }
+  print(line.trimEnd());
+  if (row.told !== '') print(paint('dim', `${indent}  └ ${trim(row.told, width - indent.length - 4)}`));
+}
+
+/** Text in the colour of an outcome. */
+export const paintOutcome = (outcome: string, text: string): string =>
+  paint(colours[outcome] ?? 'reset', text);
+
+/** Something worth saying that is no call. */
+export function printNote(text: string): void {
+  for (const [index, line] of wrap(text, pageWidth() - 6).entries())
+    print(paint('italic', `${indent}${index === 0 ? '· ' : '  '}${line}`));
+}
+
+export function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

@@ -1,0 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Looks until there is something to see, for two seconds at most. */
+export async function waitFor<Value>(look: () => Promise<Value | undefined>): Promise<Value | undefined> {
+  for (let tries = 0; tries < 400; tries++) {
+    const value = await look();
+    if (value !== undefined) return value;
+    await sleep(5);
+  }
+  return undefined;
+}
