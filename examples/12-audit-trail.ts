@@ -1,0 +1,47 @@
+// Later somebody asks what happened, who allowed it and why. The answer is read from events, never from a log.
+import assert from 'node:assert/strict';
+import { checkAuditOrder, createRuntime, defineTool } from 'quittance';
+import { z } from 'zod';
+
+const refund = defineTool({
+  name: 'refund',
+  displayName: 'Refund a customer',
+  mode: 'destructive',
+  input: z.object({ order: z.string(), cents: z.number() }),
+  run: ({ cents }, context) => {
+    context.log('asked the bank', { cents });
+    context.reached('bank.example/refunds');
+    return { refunded: cents };
+  },
+});
+
+const runtime = createRuntime({ tools: [refund], onConfirm: () => ({ decision: 'approve', by: 'Ada' }) });
+const turn = runtime.turn({
+  sessionId: 'ticket-42',
+  principal: { userId: 'ben', role: 'support' },
+  provenance: { provider: 'acme', model: 'acme-1' },
+});
+await turn.call({ id: 'r1', name: 'refund', arguments: { order: 'A7', cents: '500' } });
+
+// Records: the facts of a call's life, for people who must explain it.
+const records = await runtime.audit({ sessionId: 'ticket-42', callId: 'r1' });
+const kinds = records.map(({ outcome }) => outcome.kind);
+assert.deepEqual(kinds, ['requires_confirmation', 'completed']);
+assert(checkAuditOrder(kinds, { settled: true }).ok);
+
+const [asked, done] = records;
+assert(asked !== undefined && done !== undefined);
+assert.deepEqual(asked.principal, { userId: 'ben', role: 'support' }); // on whose behalf
+assert.deepEqual(asked.provenance, { provider: 'acme', model: 'acme-1' }); // which model asked
+assert.deepEqual(asked.requestedInput, { order: 'A7', cents: '500' }); // what it asked for
+assert.deepEqual(asked.effectiveInput, { order: 'A7', cents: 500 }); // what the body got
+assert.deepEqual(done.decidedBy, { type: 'person', name: 'Ada' }); // who allowed it
+assert.equal(done.toolSuccess, true);
+
+// A call: where it stands now, with the exact text the model was told.
+const [call] = await runtime.calls({ sessionId: 'ticket-42' });
+assert.equal(call?.status, 'settled');
+assert.equal(call.settled?.content, '{"refunded":500}');
+
+// Events: everything, in order. Records and calls are readings of them.
+for (const event of await runtime.events({ sessionId: 'ticket-42' })) console.log(event.type);
