@@ -1,1 +1,88 @@
-export {};
+export { defineTool } from './tool/define-tool.ts';
+export type { AnyTool, Tool, ToolInput, ToolOutput, ToolSpec } from './tool/define-tool.ts';
+export { govern } from './tool/govern.ts';
+export { jsonSchema } from './tool/schema.ts';
+export type { Jsonified } from './tool/jsonified.ts';
+export type { Attachment, AttachmentName, Principal, ToolContext } from './tool/tool-context.ts';
+export { decideToolMode, classifyTool, toolModePatterns, toolModeTreatments } from './tool/mode.ts';
+export type { ToolClass, ToolMode, ToolModeOrigin } from './tool/mode.ts';
+export { coercionRules } from './tool/coerce.ts';
+export { defaultSuccessCheck } from './tool/success-check.ts';
+export type { SuccessCheck, SuccessVerdict } from './tool/success-check.ts';
+
+export { createRuntime } from './store/memory/create-runtime.ts';
+export type { CallFilter, Runtime } from './runtime/create-runtime.ts';
+export type { RuntimeOptions } from './runtime/runtime-options.ts';
+export type { TurnOptions } from './runtime/turn-options.ts';
+export type {
+  BoundTool,
+  CallAllOptions,
+  SubmittedCall,
+  ToolCallInput,
+  ToolRunners,
+  Turn,
+} from './runtime/turn.ts';
+export type { CallOptions, Progress } from './runtime/call-in-hand.ts';
+export type { PendingCall } from './runtime/await-told.ts';
+export type { BudgetRule } from './runtime/budget.ts';
+export type { ConfirmationAnswer, ConfirmationRequest, OnConfirm } from './runtime/confirm.ts';
+export type { Repair, Repairer, RepairRequest, Treatment } from './runtime/engine.ts';
+export { ToolDecision } from './runtime/tool-decision.ts';
+export type { PreToolUse, ToolUse } from './runtime/tool-decision.ts';
+
+export { parseToolCall } from './call/tool-call.ts';
+export type { ParsedToolCall, ToolCall } from './call/tool-call.ts';
+export { isTerminalResult, parseToolResult, toolResult } from './call/tool-result.ts';
+export type { ToolResult } from './call/tool-result.ts';
+export {
+  denialReasons,
+  outcomeBlocksTool,
+  outcomeIsError,
+  outcomeIsRetryable,
+  TOOL_MESSAGE_MAX_CHARS,
+  unwrap,
+} from './call/outcome.ts';
+export type {
+  DenialReason,
+  OutputFile,
+  ToolArtifactReference,
+  ToolDenied,
+  ToolExecutionResult,
+  ToolFailure,
+  ToolOutcome,
+  ToolTimeout,
+} from './call/outcome.ts';
+export { outcomeToContentParts, outcomeToModelContent } from './call/model-content.ts';
+export type { ContentPart } from './call/model-content.ts';
+export { outcomeFromToolResult, outcomeToToolResult } from './call/derived-result.ts';
+export { isToolError, ToolError } from './call/tool-error.ts';
+export type { ToolErrorOptions } from './call/tool-error.ts';
+export { isReasonCode, reasonOf, reasonTable } from './call/reason.ts';
+export type { NextAction, Reason, ReasonCode, WhoseMove } from './call/reason.ts';
+export { isKnownAuditOutcome, ToolAuditOutcome } from './call/audit.ts';
+export type {
+  ListenExecutionContext,
+  PersistenceBoundary,
+  ToolAuditRecord,
+  UnknownAuditOutcome,
+} from './call/audit.ts';
+export { auditOrder, auditTerminalKinds, checkAuditOrder } from './call/audit-order.ts';
+export { auditRecordFromWire, auditRecordToWire, outcomeFromWire, outcomeToWire } from './call/wire.ts';
+export type { Call, CallStatus, Confirmation } from './call/call.ts';
+export type * from './call/event.ts';
+export type { Command } from './call/command.ts';
+export { decide } from './call/decide.ts';
+export type { Decision, Subject } from './call/decide.ts';
+export { evolve, foldCall } from './call/evolve.ts';
+export { projectAudit } from './call/audit-projection.ts';
+
+export { createMemoryLedger } from './store/memory/memory-ledger.ts';
+export type { MemoryLedgerOptions } from './store/memory/memory-ledger.ts';
+export type * from './ledger/ledger.ts';
+
+export type { RedactionOptions } from './base/redaction.ts';
+export { errorTable, isQuittanceError, QuittanceError } from './base/error.ts';
+export type { ErrorCode } from './base/error.ts';
+export type { Clock, Timer } from './base/clock.ts';
+export type { Ids } from './base/ids.ts';
+export type { JsonObject, JsonValue } from './base/json.ts';

@@ -52,10 +52,7 @@ export class QuittanceError extends Error {
     this.name = 'QuittanceError';
     this.code = code;
     this.facts = facts;
-  }
-
-  get [brand](): true {
-    return true;
+    Object.defineProperty(this, brand, { value: true });
   }
 }
 

@@ -42,7 +42,37 @@ export type Reason = {
   readonly whatToDo: string;
 };
 
-const table = freezeJson({
+/** The stable machine word for why something did not succeed. */
+export type ReasonCode =
+  | 'tool.timeout'
+  | 'tool.network_error'
+  | 'tool.execution_error'
+  | 'tool.reported_error'
+  | 'tool.cancelled'
+  | 'ledger.unavailable'
+  | 'tool.invalid_input'
+  | 'tool.invalid_output'
+  | 'tool.unknown'
+  | 'tool.fixture_missing'
+  | 'tool.indeterminate'
+  | 'policy.hook'
+  | 'policy.contract'
+  | 'policy.output'
+  | 'budget.tool_calls_exhausted'
+  | 'budget.cost_exhausted'
+  | 'call.duplicate'
+  | 'call.loop'
+  | 'call.twin'
+  | 'call.blocked'
+  | 'call.conflict'
+  | 'turn.deadline'
+  | 'turn.ended'
+  | 'confirmation.rejected'
+  | 'confirmation.answered'
+  | 'confirmation.expired';
+
+/** Every reason code with what it means, whose move it is and what follows from it. */
+export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson({
   'tool.timeout': {
     whoseMove: 'retry',
     retryable: true,
@@ -384,20 +414,14 @@ const table = freezeJson({
     whyItMatters: 'The body never ran. Silence is not consent, and it is not a refusal either.',
     whatToDo: 'Ask again under a new call id when somebody is there to decide, or allow more time.',
   },
-} as const satisfies Record<string, Reason>);
-
-/** The stable machine word for why something did not succeed. */
-export type ReasonCode = keyof typeof table;
-
-/** Every reason code with what it means, whose move it is and what follows from it. */
-export const reasonTable: { readonly [Code in ReasonCode]: Reason } = table;
+});
 
 /** Every reason code, in the order of the table. */
-export const reasonCodes: readonly ReasonCode[] = Object.keys(table).filter(isReasonCode);
+export const reasonCodes: readonly ReasonCode[] = Object.keys(reasonTable).filter(isReasonCode);
 
 /** Narrows a word to a reason code. */
 export function isReasonCode(value: unknown): value is ReasonCode {
-  return typeof value === 'string' && Object.hasOwn(table, value);
+  return typeof value === 'string' && Object.hasOwn(reasonTable, value);
 }
 
 /** What a reason code means. */

@@ -32,10 +32,7 @@ export class ToolError extends Error {
     this.retryable = retryable ?? reasonOf(isReasonCode(reason) ? reason : 'tool.execution_error').retryable;
     this.markedRetryable = retryable === true;
     this.payloadExtras = toExtras(extras);
-  }
-
-  get [brand](): true {
-    return true;
+    Object.defineProperty(this, brand, { value: true });
   }
 }
 
@@ -44,7 +41,7 @@ export function isToolError(value: unknown): value is ToolError {
   if (typeof value !== 'object' || value === null) return false;
   try {
     // Everything is looked at before it is trusted, so a partial view of a stranger is all that is claimed here.
-    const error = value as { readonly [Key in keyof ToolError]?: unknown };
+    const error = value as { readonly [Key in keyof ToolError | typeof brand]?: unknown };
     return (
       error[brand] === true &&
       typeof error.reason === 'string' &&

@@ -1,16 +1,13 @@
 /** What a turn remembers while it lasts: who asks, until when, what is blocked, what was just done. */
-import type { JsonObject } from '../base/json.ts';
-import type { Provenance, TurnEndReason, TurnOpened } from '../call/event.ts';
-import type { Principal } from '../tool/tool-context.ts';
+import type { TurnEndReason, TurnOpened } from '../call/event.ts';
 import type { Budget } from './budget.ts';
+import type { CallerFacts } from './caller-facts.ts';
 import type { RecentCalls } from './recent-calls.ts';
 
 export class TurnState {
   readonly sessionId: string;
   readonly turnId: string;
-  readonly principal: Principal | undefined;
-  readonly provenance: Provenance | undefined;
-  readonly attrs: JsonObject | undefined;
+  readonly facts: CallerFacts;
   readonly budgets: readonly Budget[];
   readonly recent: RecentCalls;
   /** By the monotonic clock; infinite where the turn has none. */
@@ -18,32 +15,29 @@ export class TurnState {
   /** The same moment as people write it. */
   readonly deadlineMs: number | undefined;
   /** Tools that failed for good, and the call that did. */
-  readonly blocked = new Map<string, string>();
+  readonly blocked: Map<string, string> = new Map();
   /** How often a failing path of a tool's input was sent to repair. */
-  readonly repairs = new Map<string, number>();
+  readonly repairs: Map<string, number> = new Map();
   ended: TurnEndReason | undefined;
   opened = false;
   onEnd: ((why: TurnEndReason) => void) | undefined;
   private opening: TurnOpened | undefined;
 
-  constructor(facts: {
+  constructor(given: {
     readonly opening: TurnOpened;
-    readonly provenance: Provenance | undefined;
-    readonly attrs: JsonObject | undefined;
+    readonly facts: CallerFacts;
     readonly budgets: readonly Budget[];
     readonly recent: RecentCalls;
     readonly deadlineAtMs: number;
   }) {
-    this.sessionId = facts.opening.sessionId;
-    this.turnId = facts.opening.turnId;
-    this.principal = facts.opening.principal;
-    this.deadlineMs = facts.opening.deadlineMs;
-    this.provenance = facts.provenance;
-    this.attrs = facts.attrs;
-    this.budgets = facts.budgets;
-    this.recent = facts.recent;
-    this.deadlineAtMs = facts.deadlineAtMs;
-    this.opening = facts.opening;
+    this.sessionId = given.opening.sessionId;
+    this.turnId = given.opening.turnId;
+    this.deadlineMs = given.opening.deadlineMs;
+    this.facts = given.facts;
+    this.budgets = given.budgets;
+    this.recent = given.recent;
+    this.deadlineAtMs = given.deadlineAtMs;
+    this.opening = given.opening;
   }
 
   endBy(why: TurnEndReason): void {

@@ -64,11 +64,16 @@ export interface SubmittedCall {
 }
 
 export type ToolRunners<Tools extends readonly AnyTool[]> = {
-  readonly [Tool in Tools[number] as Tool['name']]: (
+  readonly [Tool in Tools[number] as Tool['name']]: ToolRunner<Tool>['run'];
+};
+
+/** Written as a method, so that a runtime of certain tools is also a runtime of tools in general. */
+interface ToolRunner<Tool extends AnyTool> {
+  run(
     args: ToolInput<Tool>,
     options?: CallOptions & { readonly callId?: string },
-  ) => Promise<Jsonified<ToolOutput<Tool>>>;
-};
+  ): Promise<Jsonified<ToolOutput<Tool>>>;
+}
 
 export type BoundTool = {
   readonly name: string;

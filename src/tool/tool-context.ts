@@ -32,4 +32,16 @@ export type ToolContext = {
   reached(target: string): void;
   /** Says what this attempt cost, in millionths of a unit; replaces what the tool declares. */
   charge(micros: number): void;
+  /** Keeps an image or a file beside the output. Put the name it gives into the output where the file belongs. */
+  attach(attachment: Attachment): AttachmentName;
 };
+
+/** A file a tool gives beside its output. */
+export type Attachment = {
+  readonly mimeType: string;
+  readonly content: Uint8Array | string;
+  readonly name?: string;
+};
+
+/** Stands for a file in an output, and in the arguments of a later call. */
+export type AttachmentName = { readonly $artifact: string };
