@@ -67,7 +67,7 @@ export type Claim = {
   readonly key: string;
   readonly inputDigest: string;
   /** A person allowed to run again what this call left in doubt: its claim passes on. */
-  readonly supersedes?: string;
+  readonly supersedes?: Pick<ClaimHolder, 'sessionId' | 'callId'>;
 };
 export type ClaimHolder = {
   readonly sessionId: string;

@@ -86,7 +86,16 @@ export class BodyContext implements ToolContext {
     return (update) => {
       if (this.over) return;
       this.onProgress?.();
-      this.#hand.options.onProgress?.({ ...update, callId: this.callId });
+      const { message, fraction } = update ?? {};
+      try {
+        this.#hand.options.onProgress?.({
+          callId: this.callId,
+          ...(message !== undefined && { message: this.#clean(message) }),
+          ...(fraction !== undefined && { fraction }),
+        });
+      } catch {
+        // A listener that breaks is no reason for a tool to fail.
+      }
     };
   }
 
@@ -130,7 +139,14 @@ export class BodyContext implements ToolContext {
           `One attempt may attach ${mostAttachments} files, no more.`,
         );
       const artifactId = this.#hand.engine.ids.secret('art');
-      if (!this.over) this.attachments = [...this.attachments, { ...attachment, artifactId }];
+      const file: NamedAttachment = {
+        artifactId,
+        mimeType: this.#clean(mimeType),
+        // A body may use its buffer again.
+        content: typeof content === 'string' ? content : Uint8Array.from(content),
+        ...(attachment.name !== undefined && { name: this.#clean(attachment.name) }),
+      };
+      if (!this.over) this.attachments = [...this.attachments, file];
       return { $artifact: artifactId };
     };
   }

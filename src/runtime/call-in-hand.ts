@@ -18,8 +18,11 @@ import type { Principal } from '../tool/tool-context.ts';
 import { isPromiseLike } from '../tool/when-ready.ts';
 import type { BudgetShare } from './budget.ts';
 import { noShares } from './budget.ts';
+import type { CallerFacts } from './caller-facts.ts';
+import { readCallerFacts } from './caller-facts.ts';
 import type { Engine } from './engine.ts';
-import { collectHidden, scrubJson, scrubText } from './hidden-values.ts';
+import type { CallRef } from './gates/gate.ts';
+import { collectHidden, longestFirst, scrubJson, scrubText } from './hidden-values.ts';
 import type { KeptInput } from './kept-input.ts';
 import type { TurnState } from './turn-state.ts';
 
@@ -64,6 +67,7 @@ export class CallInHand implements Subject {
   readonly turn: TurnState;
   readonly request: ParsedToolCall;
   readonly options: CallOptions;
+  readonly facts: CallerFacts;
   readonly tool: AnyTool | undefined;
   readonly requested: KeptInput;
   readonly submitted: boolean;
@@ -76,6 +80,7 @@ export class CallInHand implements Subject {
   private draft: CallDraft | undefined;
   private made: CallEvent[] = [];
   private kept = 0;
+  private hidden: { readonly of: KeptInput; readonly values: readonly string[] } | undefined;
 
   prepared: PreparedInput | undefined;
   notes: readonly string[] = none;
@@ -93,7 +98,7 @@ export class CallInHand implements Subject {
   /** Calls that did the same and whose effect is not known. */
   twins: readonly string[] = none;
   /** The one of them whose claim on the key passes to this call. */
-  supersedes: string | undefined;
+  supersedes: CallRef | undefined;
 
   /** Why somebody wants the call to end early. */
   cancelled: string | undefined;
@@ -116,6 +121,7 @@ export class CallInHand implements Subject {
     this.request = request;
     this.requested = requested;
     this.options = options;
+    this.facts = readCallerFacts(options, turn.facts, engine.redactor);
     this.tool = engine.tools.get(request.name);
     this.submitted = mode.submitted;
     this.takePlace = mode.takePlace;
@@ -154,7 +160,7 @@ export class CallInHand implements Subject {
   }
 
   get principal(): Principal | undefined {
-    return this.options.principal ?? this.turn.principal;
+    return this.facts.principal;
   }
 
   /** Turns a command into its event. A refusal here is a mistake of ours, not of a user. */
@@ -258,20 +264,20 @@ export class CallInHand implements Subject {
     return scrubJson(kept, this.hiddenValues());
   }
 
+  /** Of the input as it came, as it was mended, and of what the caller said beside it. */
   private hiddenValues(): readonly string[] {
-    const { input } = this.request;
-    const requested =
-      this.requested.hidden.length === 0
-        ? []
-        : collectHidden(input.ok ? input.arguments : input.raw, this.requested.kept);
-    const prepared = this.prepared;
-    if (
-      prepared === undefined ||
-      prepared.effective.hidden.length === 0 ||
-      prepared.effective === this.requested
-    )
-      return requested;
-    return [...requested, ...collectHidden(prepared.effectiveInput, prepared.effective.kept)];
+    const { request, requested, prepared, facts } = this;
+    const effective = prepared?.effective ?? requested;
+    if (requested.hidden.length === 0 && effective.hidden.length === 0) return facts.hidden;
+    if (this.hidden?.of === effective) return this.hidden.values;
+    const { input } = request;
+    const values = longestFirst([
+      ...facts.hidden,
+      ...collectHidden(input.ok ? input.arguments : input.raw, requested.kept),
+      ...(prepared === undefined ? [] : collectHidden(prepared.effectiveInput, prepared.effective.kept)),
+    ]);
+    this.hidden = { of: effective, values };
+    return values;
   }
 
   /** What the model should know beside the tabled content, as a field of the outcome. */

@@ -42,7 +42,12 @@ async function start(hand: CallInHand, heldBefore: boolean): Promise<ToolOutcome
   const leftMs = heldBefore ? Number.POSITIVE_INFINITY : turn.deadlineAtMs - engine.clock.monotonicMs();
   const budgetMs = Math.max(0, Math.min(toolMs, leftMs));
   const deadlineMs = engine.clock.now() + budgetMs;
-  hand.apply({ type: 'start', idempotencyKey: hand.toolKey, deadlineMs, mayRerun: tool.mayRerun });
+  hand.apply({
+    type: 'start',
+    idempotencyKey: hand.toolKey === undefined ? undefined : hand.clean(hand.toolKey),
+    deadlineMs,
+    mayRerun: tool.mayRerun,
+  });
   if (needsIntent(hand)) {
     const refused = await appendIntent(hand);
     if (refused === 'overtaken') return overtaken(hand);

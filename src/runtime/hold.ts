@@ -3,6 +3,7 @@
  * withdrawal and a cancellation counts, and an approval skips no check.
  */
 import type { JsonObject } from '../base/json.ts';
+import { freezeJson } from '../base/json.ts';
 import type { Ask } from '../call/event.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { describeThrown } from '../tool/describe-thrown.ts';
@@ -133,7 +134,7 @@ async function askPerson(onConfirm: OnConfirm, request: ConfirmationRequest): Pr
 }
 
 const toRequest = (
-  { turn, request, knownTool: tool, asks, principal, input }: CallInHand,
+  { turn, request, knownTool: tool, asks, facts, input }: CallInHand,
   held: Pick<ConfirmationRequest, 'confirmationId' | 'inputDigest' | 'description'>,
 ): ConfirmationRequest =>
   Object.freeze({
@@ -144,7 +145,8 @@ const toRequest = (
     toolName: tool.name,
     displayName: tool.displayName,
     mode: tool.mode,
-    arguments: input.effective.kept as JsonObject, // redacting an object gives an object
-    asks,
-    principal,
+    // Frozen: it is also what the ledger holds. Redacting an object gives an object.
+    arguments: freezeJson(input.effective.kept) as JsonObject,
+    asks: Object.freeze(asks.map((ask) => Object.freeze({ ...ask, by: Object.freeze({ ...ask.by }) }))),
+    principal: facts.kept.principal,
   });

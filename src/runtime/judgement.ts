@@ -123,9 +123,9 @@ async function keepFiles(hand: CallInHand, { attachments }: BodyContext): Promis
       content: kept,
     });
     const sizeBytes = typeof kept === 'string' ? utf8.encode(kept).byteLength : kept.byteLength;
-    files.push({ artifactId, mimeType, sizeBytes, ...(name !== undefined && { name }) });
+    files.push(Object.freeze({ artifactId, mimeType, sizeBytes, ...(name !== undefined && { name }) }));
   }
-  return files;
+  return Object.freeze(files);
 }
 
 export type Failed = {

@@ -112,7 +112,7 @@ async function proceed(hand: CallInHand): Promise<Told> {
 }
 
 function toRequestCommand(hand: CallInHand): Command & { type: 'request' } {
-  const { tool, request, requested, options, turn, submitted } = hand;
+  const { tool, request, requested, facts, submitted } = hand;
   const { mode, origin } =
     tool === undefined ? classifyTool(request.name) : { mode: tool.mode, origin: tool.modeOrigin };
   return {
@@ -124,9 +124,9 @@ function toRequestCommand(hand: CallInHand): Command & { type: 'request' } {
     requestedInput: freezeJson(requested.kept),
     hidden: requested.hidden,
     requestDigest: requested.digest,
-    principal: hand.principal,
-    provenance: options.provenance ?? turn.provenance,
-    attrs: options.attrs ?? turn.attrs,
+    principal: facts.kept.principal,
+    provenance: facts.kept.provenance,
+    attrs: facts.kept.attrs,
     submitted,
   };
 }

@@ -1,8 +1,7 @@
 import { QuittanceError } from '../base/error.ts';
-import { isJsonObject, toJson } from '../base/json.ts';
-import type { JsonObject } from '../base/json.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import { bindBudgets, strictest } from './budget.ts';
+import { noFacts, readCallerFacts } from './caller-facts.ts';
 import type { Desk } from './desk.ts';
 import type { Engine } from './engine.ts';
 import { createRecentCalls } from './recent-calls.ts';
@@ -19,7 +18,8 @@ export function openTurn<Tools extends readonly AnyTool[]>(
 ): Turn<Tools> {
   const { engine } = desk;
   checkTurn(options);
-  const { sessionId, turnId = engine.ids.next('turn'), principal = parent?.principal } = options;
+  const { sessionId, turnId = engine.ids.next('turn') } = options;
+  const facts = readCallerFacts(options, parent?.facts ?? noFacts, engine.redactor);
   const deadlineAtMs = Math.min(
     deadlineOf(engine, options),
     parent?.deadlineAtMs ?? Number.POSITIVE_INFINITY,
@@ -37,10 +37,9 @@ export function openTurn<Tools extends readonly AnyTool[]>(
           ? undefined
           : Math.round(engine.clock.now() + deadlineAtMs - engine.clock.monotonicMs()),
       parentSessionId: parent?.sessionId,
-      principal,
+      principal: facts.kept.principal,
     }),
-    provenance: options.provenance ?? parent?.provenance,
-    attrs: readAttrs(options.attrs) ?? parent?.attrs,
+    facts,
     budgets: strictest([
       ...(parent?.budgets ?? []),
       ...bindBudgets(parent === undefined ? engine.budgets : [], sessionId, turnId),
@@ -74,12 +73,4 @@ function checkTurn({ sessionId, turnId, deadlineMs, timeoutMs }: TurnOptions): v
         'config.invalid',
         `${name} must be a finite number of milliseconds, found ${String(value)}.`,
       );
-}
-
-export function readAttrs(attrs: JsonObject | undefined): JsonObject | undefined {
-  if (attrs === undefined) return undefined;
-  const read = toJson(attrs);
-  if (!read.ok || !isJsonObject(read.value))
-    throw new QuittanceError('config.invalid', 'attrs must be an object that JSON can hold.');
-  return read.value;
 }

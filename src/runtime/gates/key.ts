@@ -2,6 +2,7 @@
  * Two calls that carry one tool-made key are one effect. The later one gets the earlier one's answer; if nobody
  * knows how the earlier one ended, a person is asked.
  */
+import { keyedDigestJson } from '../../base/canonical.ts';
 import type { ClaimHolder } from '../../ledger/ledger.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import { describeThrown } from '../../tool/describe-thrown.ts';
@@ -24,7 +25,9 @@ export const keyGate: Gate = {
       };
     hand.toolKey = key.key;
     const scope = tool.idempotencyScope === 'ledger' ? ['ledger'] : ['session', hand.turn.sessionId];
-    hand.claimKey = JSON.stringify([...scope, tool.name, key.key]);
+    // A key is made of arguments and may hold what is hidden in them: the ledger gets a digest of it.
+    const digest = keyedDigestJson(hand.engine.seal.digestKey, key.key);
+    hand.claimKey = JSON.stringify([...scope, tool.name, digest]);
     return lookUp(hand, hand.claimKey);
   },
 };
@@ -56,7 +59,7 @@ export async function meetHolder(
     return lookUp(hand, claimKey);
   }
   if (!call.settled.unsettledEffect) return { type: 'copy', from: holder };
-  hand.supersedes = holder.callId;
+  hand.supersedes = { sessionId: holder.sessionId, callId: holder.callId };
   if (hand.twins.includes(holder.callId) || tool.rerun === 'allow') return undefined;
   hand.twins = [...hand.twins, holder.callId];
   const description = `Call ${holder.callId} has the same idempotency key and nobody knows whether it took effect.`;

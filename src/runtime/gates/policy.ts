@@ -25,12 +25,12 @@ async function askHooks(hand: CallInHand): Promise<Stop | undefined> {
           type: 'deny',
           reason: 'pre_hook',
           code: 'policy.hook',
-          details: hand.engine.redactor.text(decision.reason),
+          details: hand.clean(decision.reason),
           by,
         };
         break;
       case 'requires_confirmation':
-        hand.ask({ by, description: hand.engine.redactor.text(decision.description) });
+        hand.ask({ by, description: hand.clean(decision.description) });
         break;
       default:
         decision satisfies never;
@@ -49,7 +49,7 @@ async function hear(hook: PreToolUse, use: ToolUse, name: string): Promise<ToolD
   }
 }
 
-function toToolUse({ turn, request, knownTool: tool, principal, options, input }: CallInHand): ToolUse {
+function toToolUse({ turn, request, knownTool: tool, facts, input }: CallInHand): ToolUse {
   return Object.freeze({
     sessionId: turn.sessionId,
     turnId: turn.turnId,
@@ -58,7 +58,7 @@ function toToolUse({ turn, request, knownTool: tool, principal, options, input }
     mode: tool.mode,
     modeOrigin: tool.modeOrigin,
     arguments: freezeJson(input.checked),
-    principal,
-    attrs: options.attrs ?? turn.attrs,
+    principal: facts.principal,
+    attrs: facts.attrs,
   });
 }

@@ -81,10 +81,12 @@ function take(hand: CallInHand, { input, checked, executed, changes }: Accepted)
     changes.length === 0
       ? hand.requested
       : keepInput(input, knownTool.redact?.input, engine.redactor, engine.seal);
-  hand.prepared = { effective, effectiveInput: input, checked, executed, changes };
-  if (changes.length > 0)
+  // A path is made of keys, and a key may hold a secret.
+  const kept = changes.map(({ path, rule }) => ({ path: hand.clean(path), rule }));
+  hand.prepared = { effective, effectiveInput: input, checked, executed, changes: kept };
+  if (kept.length > 0)
     hand.note(
-      `Arguments were mended before the call: ${changes.map(({ path, rule }) => `${path} (${rule})`).join(', ')}.`,
+      `Arguments were mended before the call: ${kept.map(({ path, rule }) => `${path} (${rule})`).join(', ')}.`,
     );
 }
 

@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { systemClock } from '../../base/clock.ts';
+import type { JsonObject } from '../../base/json.ts';
+import { freezeJson } from '../../base/json.ts';
 import type { QuittanceEvent } from '../../call/event.ts';
 import type {
   AppendResult,
+  Claim,
   ClaimHolder,
   Counter,
   Entry,
@@ -76,7 +79,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     if (entry.callId !== undefined && version !== expected) return { status: 'conflict', version };
     if (entry.claim !== undefined) {
       const holder = claims.get(entry.claim.key);
-      if (holder !== undefined && holder.callId !== entry.claim.supersedes)
+      if (holder !== undefined && !isSameCall(holder, entry.claim.supersedes))
         return { status: 'claimed', holder };
     }
     const exhausted = entry.reserve && spent(entry.reserve);
@@ -100,9 +103,9 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     append,
     readCall(sessionId, callId) {
       const call = sessions.get(sessionId)?.calls.get(callId);
-      return call && { version: call.version, events: call.events.slice() };
+      return call && { version: call.version, events: frozen(call.events) };
     },
-    readSession: (sessionId) => sessions.get(sessionId)?.events.slice() ?? [],
+    readSession: (sessionId) => frozen(sessions.get(sessionId)?.events ?? []),
     readClaim: (claimKey) => claims.get(claimKey),
     readCounters: (names) => names.map((name) => ({ ...(counters.get(name) ?? nothing) })),
     findUnsettledEffects: (sessionId, toolName, inputDigest) =>
@@ -117,15 +120,18 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     },
     readSealed: (sessionId, callId) => sessions.get(sessionId)?.calls.get(callId)?.sealed,
     putArtifact(artifact) {
-      artifacts.set(artifact.artifactId, artifact);
+      artifacts.set(artifactKey(artifact.sessionId, artifact.artifactId), artifact);
     },
-    readArtifact(sessionId, artifactId) {
-      const artifact = artifacts.get(artifactId);
-      return artifact?.sessionId === sessionId ? artifact : undefined;
-    },
+    readArtifact: (sessionId, artifactId) => artifacts.get(artifactKey(sessionId, artifactId)),
     now: () => clock.now(),
     sealKey,
   };
+}
+
+/** What is read is what is kept: nobody may write into it. Frozen when read, so that appending stays cheap. */
+function frozen(events: readonly QuittanceEvent[]): readonly QuittanceEvent[] {
+  for (const event of events) freezeJson(event as unknown as JsonObject); // events are JSON but for undefined
+  return events.slice();
 }
 
 function keep(session: MemorySession, callId: string, known: MemoryCall | undefined, entry: Entry): number {
@@ -144,6 +150,12 @@ function keep(session: MemorySession, callId: string, known: MemoryCall | undefi
   if (waiters !== undefined) for (const wake of waiters) wake();
   return call.version;
 }
+
+const isSameCall = (holder: ClaimHolder, other: Claim['supersedes']): boolean =>
+  holder.callId === other?.callId && holder.sessionId === other.sessionId;
+
+const artifactKey = (sessionId: string, artifactId: string): string =>
+  JSON.stringify([sessionId, artifactId]);
 
 const unsettledKey = (toolName: string, inputDigest: string): string => `${inputDigest}\n${toolName}`;
 

@@ -1,0 +1,63 @@
+/**
+ * What a caller says about a call beside the call itself. Copied and frozen when it comes, so that nothing done to it
+ * afterwards, by the caller or by a hook, changes what is kept.
+ */
+import { QuittanceError } from '../base/error.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { freezeJson, isJsonObject, toJson } from '../base/json.ts';
+import type { Redactor } from '../base/redaction.ts';
+import type { Provenance } from '../call/event.ts';
+import type { Principal } from '../tool/tool-context.ts';
+import { collectHidden } from './hidden-values.ts';
+
+type Facts = {
+  /** On whose behalf the call is made. */
+  readonly principal: Principal | undefined;
+  /** Which model asked. */
+  readonly provenance: Provenance | undefined;
+  readonly attrs: JsonObject | undefined;
+};
+
+export type CallerFacts = Facts & {
+  /** The same without what the redactor hides: what is kept and shown. */
+  readonly kept: Facts;
+  /** The values hidden there. */
+  readonly hidden: readonly string[];
+};
+
+/** What may be said, for a turn or for one call. */
+export type SaidFacts = { readonly [Name in keyof Facts]?: Facts[Name] };
+
+const none: Facts = { principal: undefined, provenance: undefined, attrs: undefined };
+export const noFacts: CallerFacts = { ...none, kept: none, hidden: [] };
+
+/** Reads what was said; what was not is as it was before. The same object where nothing was. */
+export function readCallerFacts(said: SaidFacts, before: CallerFacts, redactor: Redactor): CallerFacts {
+  const { principal, provenance, attrs } = said;
+  if (principal === undefined && provenance === undefined && attrs === undefined) return before;
+  const hidden = new Set(before.hidden);
+  const read = <Name extends keyof Facts>(name: Name): readonly [Facts[Name], Facts[Name]] => {
+    if (said[name] === undefined) return [before[name], before.kept[name]];
+    const given = copyObject(name, said[name]);
+    const kept = freezeJson(redactor.input(given).value);
+    for (const value of collectHidden(given, kept)) hidden.add(value);
+    // Copies keep the shape the caller's types gave; redacting an object gives an object.
+    return [given as Facts[Name], kept as Facts[Name]];
+  };
+  const [principalGiven, principalKept] = read('principal');
+  const [provenanceGiven, provenanceKept] = read('provenance');
+  const [attrsGiven, attrsKept] = read('attrs');
+  return {
+    principal: principalGiven,
+    provenance: provenanceGiven,
+    attrs: attrsGiven,
+    kept: { principal: principalKept, provenance: provenanceKept, attrs: attrsKept },
+    hidden: [...hidden],
+  };
+}
+
+function copyObject(name: string, value: unknown): JsonValue {
+  const copy = toJson(value);
+  if (copy.ok && isJsonObject(copy.value)) return freezeJson(copy.value);
+  throw new QuittanceError('config.invalid', `${name} must be an object that JSON can hold.`);
+}

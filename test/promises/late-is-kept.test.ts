@@ -1,0 +1,205 @@
+import { defineTool } from 'quittance';
+import { describe, expect, it } from 'vitest';
+import { deferred, envelope, eventsOf, eventTypes, expectSettledOnce, quiet, setStage } from '../stage.ts';
+
+describe('[late-is-kept] a result after the deadline is recorded on its call and never changes the outcome', () => {
+  it('[late-is-kept] what a body returns after its timeout', async () => {
+    const body = deferred<unknown>();
+    const { clock, runtime, turn } = setStage({
+      tools: [defineTool({ name: 'pay', timeoutMs: 100, run: () => body.promise })],
+    });
+    const asked = turn.call(envelope('c', 'pay'));
+    await quiet();
+    clock.advance(100);
+    const outcome = await asked;
+    const before = JSON.stringify(outcome);
+    clock.advance(98 * 60_000);
+    body.resolve({ receipt: 'r1' });
+    await quiet();
+
+    expect(outcome).toMatchObject({ type: 'ToolTimeout', elapsedMs: 100 });
+    const [call] = await runtime.calls({ sessionId: 's' });
+    expect(call?.late).toMatchObject([
+      { attempt: 1, elapsedMs: 98 * 60_000 + 100, result: { type: 'returned', output: { receipt: 'r1' } } },
+    ]);
+    expect(JSON.stringify(call?.settled?.outcome)).toBe(before);
+    expect(await turn.call(envelope('c', 'pay'))).toEqual(outcome);
+    expect(await eventTypes(runtime, 'c')).toEqual([
+      'tool.requested',
+      'tool.decided',
+      'tool.started',
+      'tool.responded',
+      'tool.late',
+      'tool.recalled',
+    ]);
+    await expectSettledOnce(runtime);
+  });
+
+  it('[late-is-kept] what a body throws after its timeout', async () => {
+    const body = deferred<never>();
+    const { clock, runtime, turn } = setStage({
+      tools: [defineTool({ name: 'pay', timeoutMs: 100, run: () => body.promise })],
+    });
+    const asked = turn.call(envelope('c', 'pay'));
+    await quiet();
+    clock.advance(100);
+    await asked;
+    body.reject(new Error('the bank said no'));
+    await quiet();
+    expect(await eventsOf(runtime, 'tool.late')).toMatchObject([
+      { callId: 'c', result: { type: 'threw', error: 'the bank said no' } },
+    ]);
+  });
+
+  it('[late-is-kept] what JSON cannot hold, as a note of what it was', async () => {
+    const body = deferred<unknown>();
+    const { clock, runtime, turn } = setStage({
+      tools: [defineTool({ name: 'pay', timeoutMs: 100, run: () => body.promise })],
+    });
+    const asked = turn.call(envelope('c', 'pay'));
+    await quiet();
+    clock.advance(100);
+    await asked;
+    body.resolve({ big: 10n });
+    await quiet();
+    const [late] = await eventsOf(runtime, 'tool.late');
+    expect(late?.result).toMatchObject({ type: 'threw', error: expect.stringContaining('BigInt') as string });
+    await expectSettledOnce(runtime);
+  });
+
+  it('[late-is-kept] a very long one, cut, with its length', async () => {
+    const body = deferred<unknown>();
+    const { clock, runtime, turn } = setStage({
+      tools: [defineTool({ name: 'pay', timeoutMs: 100, run: () => body.promise })],
+    });
+    const asked = turn.call(envelope('c', 'pay'));
+    await quiet();
+    clock.advance(100);
+    await asked;
+    body.resolve('x'.repeat(1_000_000));
+    await quiet();
+    const [late] = await eventsOf(runtime, 'tool.late');
+    expect(late?.result).toMatchObject({ type: 'returned', cutFromChars: 1_000_002 });
+    expect(JSON.stringify(late).length).toBeLessThan(150_000);
+  });
+
+  it('[late-is-kept] the result of a body that blocked the thread past its deadline', async () => {
+    const { clock, runtime, turn } = setStage({
+      tools: [
+        defineTool({
+          name: 'crunch',
+          timeoutMs: 100,
+          run: () => {
+            clock.advance(101);
+            return 'too late';
+          },
+        }),
+        defineTool({
+          name: 'crash',
+          timeoutMs: 100,
+          run: () => {
+            clock.advance(101);
+            throw new Error('too late to fail');
+          },
+        }),
+      ],
+    });
+    expect(await turn.call(envelope('a', 'crunch'))).toMatchObject({ type: 'ToolTimeout', elapsedMs: 101 });
+    expect(await turn.call(envelope('b', 'crash'))).toMatchObject({ type: 'ToolTimeout', elapsedMs: 101 });
+    await quiet();
+    expect((await eventsOf(runtime, 'tool.late')).map(({ result }) => result)).toEqual([
+      { type: 'returned', output: 'too late' },
+      { type: 'threw', error: 'too late to fail' },
+    ]);
+    await expectSettledOnce(runtime);
+  });
+
+  it('[late-is-kept] the result of a body that ended between its deadline and the timer', async () => {
+    const body = deferred<string>();
+    const { clock, runtime, turn } = setStage({
+      tools: [defineTool({ name: 'pay', timeoutMs: 100, run: () => body.promise })],
+    });
+    const asked = turn.call(envelope('c', 'pay'));
+    await quiet();
+    body.resolve('done'); // the loop hears of it only after the clock has moved on
+    clock.advance(100);
+    expect(await asked).toMatchObject({ type: 'ToolTimeout' });
+    await quiet();
+    expect(await eventsOf(runtime, 'tool.late')).toHaveLength(1);
+    await expectSettledOnce(runtime);
+  });
+
+  it('[late-is-kept] the result of a call that was cancelled and went on', async () => {
+    const body = deferred<string>();
+    const { clock, runtime, turn } = setStage({
+      cancelGraceMs: 10,
+      tools: [defineTool({ name: 'pay', run: () => body.promise })],
+    });
+    const asked = turn.call(envelope('c', 'pay'));
+    await quiet();
+    turn.cancel('c');
+    clock.advance(10);
+    expect(await asked).toMatchObject({ code: 'tool.indeterminate' });
+    body.resolve('it went through');
+    await quiet();
+    expect((await eventsOf(runtime, 'tool.late')).map(({ result }) => result)).toEqual([
+      { type: 'returned', output: 'it went through' },
+    ]);
+    await expectSettledOnce(runtime);
+  });
+
+  it('[late-is-kept] each by itself when many come together', async () => {
+    const bodies = Array.from({ length: 20 }, () => deferred<number>());
+    const { clock, runtime, turn } = setStage({
+      tools: [
+        defineTool({ name: 'pay', timeoutMs: 100, run: ({ n }) => bodies[Number(n)]?.promise ?? null }),
+      ],
+    });
+    const asked = bodies.map((_, n) => turn.call(envelope(`c${n}`, 'pay', { n })));
+    await quiet();
+    clock.advance(100);
+    await Promise.all(asked);
+    for (const [n, body] of [...bodies.entries()].reverse()) body.resolve(n);
+    await quiet();
+    for (const call of await runtime.calls({ sessionId: 's' }))
+      expect(call.late.map(({ result }) => result)).toEqual([
+        { type: 'returned', output: Number(call.callId.slice(1)) },
+      ]);
+    await expectSettledOnce(runtime);
+  });
+
+  it('[late-is-kept] and what a body says after its attempt is over is no part of it', async () => {
+    const body = deferred();
+    const { clock, runtime, turn } = setStage({
+      tools: [
+        defineTool({
+          name: 'pay',
+          timeoutMs: 100,
+          costMicros: 5,
+          run: async (_, context) => {
+            context.log('before');
+            context.reached('bank');
+            await body.promise;
+            context.log('afterwards');
+            context.reached('moon');
+            context.charge(1_000);
+            context.record({ afterwards: true });
+            context.progress({ message: 'afterwards' });
+            context.attach({ mimeType: 'text/plain', content: 'afterwards' });
+          },
+        }),
+      ],
+    });
+    const heard: unknown[] = [];
+    const asked = turn.call(envelope('c', 'pay'), { onProgress: (update) => heard.push(update) });
+    await quiet();
+    clock.advance(100);
+    await asked;
+    body.resolve();
+    await quiet();
+    const [responded] = await eventsOf(runtime, 'tool.responded');
+    expect(responded).toMatchObject({ costMicros: 5, reached: ['bank'], log: [{ message: 'before' }] });
+    expect(heard).toEqual([]);
+    expect(JSON.stringify(await runtime.calls({ sessionId: 's' }))).not.toContain('afterwards');
+  });
+});
