@@ -12,7 +12,7 @@ import type { CallDraft } from '../call/evolve.ts';
 import { advance, begin, foldCall } from '../call/evolve.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import type { ParsedToolCall } from '../call/tool-call.ts';
-import type { AppendResult, Entry } from '../ledger/ledger.ts';
+import type { AppendResult, Claim, Entry } from '../ledger/ledger.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { Principal } from '../tool/tool-context.ts';
 import { isPromiseLike } from '../tool/when-ready.ts';
@@ -21,7 +21,6 @@ import { noShares } from './budget.ts';
 import type { CallerFacts } from './caller-facts.ts';
 import { readCallerFacts } from './caller-facts.ts';
 import type { Engine } from './engine.ts';
-import type { CallRef } from './gates/gate.ts';
 import { collectHidden, longestFirst, scrubJson, scrubText } from './hidden-values.ts';
 import type { KeptInput } from './kept-input.ts';
 import type { TurnState } from './turn-state.ts';
@@ -98,7 +97,7 @@ export class CallInHand implements Subject {
   /** Calls that did the same and whose effect is not known. */
   twins: readonly string[] = none;
   /** The one of them whose claim on the key passes to this call. */
-  supersedes: CallRef | undefined;
+  supersedes: Claim['supersedes'] | undefined;
 
   /** Why somebody wants the call to end early. */
   cancelled: string | undefined;
