@@ -9,6 +9,7 @@
 import { isPromiseLike } from '../tool/when-ready.ts';
 import type { BodyContext } from './body-context.ts';
 import type { CallInHand } from './call-in-hand.ts';
+import type { Watch } from './deadlines.ts';
 
 export type AttemptEnd =
   | BodyEnd
@@ -24,87 +25,119 @@ export type AttemptBounds = {
   readonly graceMs: number;
 };
 
+export type OnLate = (end: BodyEnd, elapsedMs: number) => void;
+
+/** Answers at once where the body did. */
 export function runBody(
   hand: CallInHand,
   context: BodyContext,
   bounds: AttemptBounds,
-  onLate: (end: BodyEnd, elapsedMs: number) => void,
+  onLate: OnLate,
 ): AttemptEnd | Promise<AttemptEnd> {
   const { clock } = hand.engine;
   const startedAtMs = clock.monotonicMs();
-  let returned: unknown;
+  let end: BodyEnd;
   try {
-    returned = hand.knownTool.run(hand.input.executed, context);
-    if (!isPromiseLike(returned)) return inTime({ type: 'returned', value: returned });
+    const returned = hand.knownTool.run(hand.input.executed, context);
+    if (isPromiseLike(returned)) return new Race(hand, context, bounds, onLate, startedAtMs).run(returned);
+    end = { type: 'returned', value: returned };
   } catch (error) {
-    return inTime({ type: 'threw', error });
+    end = { type: 'threw', error };
   }
-  return race(hand, context, bounds, returned, startedAtMs, onLate);
-
-  function inTime(end: BodyEnd): AttemptEnd {
-    const elapsedMs = clock.monotonicMs() - startedAtMs;
-    if (elapsedMs <= bounds.budgetMs) return end;
-    onLate(end, elapsedMs);
-    return { type: 'timed_out', idle: false };
-  }
+  const elapsedMs = clock.monotonicMs() - startedAtMs;
+  if (elapsedMs <= bounds.budgetMs) return end;
+  onLate(end, elapsedMs);
+  return { type: 'timed_out', idle: false };
 }
 
-function race(
-  hand: CallInHand,
-  context: BodyContext,
-  { budgetMs, idleMs, graceMs }: AttemptBounds,
-  returned: PromiseLike<unknown>,
-  startedAtMs: number,
-  onLate: (end: BodyEnd, elapsedMs: number) => void,
-): Promise<AttemptEnd> {
-  const { deadlines, clock, stragglers } = hand.engine;
-  return new Promise((resolve) => {
-    let decided = false;
-    const decide = (end: AttemptEnd): void => {
-      decided = true;
-      context.over = true;
-      deadline.stop();
-      idle?.stop();
-      grace?.stop();
-      hand.onCancel = undefined;
-      context.onProgress = undefined;
-      resolve(end);
-    };
-    const timeOut = (isIdle: boolean): void => {
-      if (decided) return;
-      decide({ type: 'timed_out', idle: isIdle });
-      context.abort(new DOMException('The tool ran out of time.', 'TimeoutError'));
-      outlive();
-    };
-    const outlive = (): void => {
-      stragglers.add(body);
-      void body.then(() => stragglers.delete(body));
-    };
-    const deadline = deadlines.watch(budgetMs, () => timeOut(false));
-    const idle = idleMs === undefined ? undefined : deadlines.watch(idleMs, () => timeOut(true));
-    if (idle !== undefined && idleMs !== undefined) context.onProgress = () => idle.move(idleMs);
-    let grace: { stop(): void } | undefined;
-    hand.onCancel = () => {
-      const reason = hand.cancelled ?? 'cancelled';
-      context.abort(new DOMException(reason, 'AbortError'));
-      grace = deadlines.watch(graceMs, () => {
-        if (decided) return;
-        decide({ type: 'cancelled', reason });
-        outlive();
-      });
-    };
+class Race {
+  readonly #hand: CallInHand;
+  readonly #context: BodyContext;
+  readonly #bounds: AttemptBounds;
+  readonly #onLate: OnLate;
+  readonly #startedAtMs: number;
+  #tell: ((end: AttemptEnd) => void) | undefined;
+  #body: Promise<void> | undefined;
+  #deadline: Watch | undefined;
+  #idle: Watch | undefined;
+  #grace: Watch | undefined;
 
-    const end = (result: BodyEnd): void => {
-      const elapsedMs = clock.monotonicMs() - startedAtMs;
-      if (!decided && elapsedMs <= budgetMs) return decide(result);
-      if (!decided) decide({ type: 'timed_out', idle: false });
-      onLate(result, elapsedMs);
-    };
-    const body: Promise<void> = Promise.resolve(returned).then(
-      (value) => end({ type: 'returned', value }),
-      (error: unknown) => end({ type: 'threw', error }),
-    );
-    // Cancelled between its intent and its first step: the body must hear of it too.
-    if (hand.cancelled !== undefined) hand.onCancel();
-  });
+  constructor(
+    hand: CallInHand,
+    context: BodyContext,
+    bounds: AttemptBounds,
+    onLate: OnLate,
+    startedAtMs: number,
+  ) {
+    this.#hand = hand;
+    this.#context = context;
+    this.#bounds = bounds;
+    this.#onLate = onLate;
+    this.#startedAtMs = startedAtMs;
+  }
+
+  run(returned: PromiseLike<unknown>): Promise<AttemptEnd> {
+    const { deadlines } = this.#hand.engine;
+    const { budgetMs, idleMs } = this.#bounds;
+    return new Promise((resolve) => {
+      this.#tell = resolve;
+      this.#deadline = deadlines.watch(budgetMs, () => this.#timeOut(false));
+      if (idleMs !== undefined) {
+        this.#idle = deadlines.watch(idleMs, () => this.#timeOut(true));
+        this.#context.onProgress = () => this.#idle?.move(idleMs);
+      }
+      this.#hand.onCancel = () => this.#cancel();
+      this.#body = Promise.resolve(returned).then(
+        (value) => this.#end({ type: 'returned', value }),
+        (error: unknown) => this.#end({ type: 'threw', error }),
+      );
+      // Cancelled between its intent and its first step: the body must hear of it too.
+      if (this.#hand.cancelled !== undefined) this.#cancel();
+    });
+  }
+
+  #decide(end: AttemptEnd): void {
+    const tell = this.#tell;
+    this.#tell = undefined;
+    this.#context.over = true;
+    this.#context.onProgress = undefined;
+    this.#hand.onCancel = undefined;
+    this.#deadline?.stop();
+    this.#idle?.stop();
+    this.#grace?.stop();
+    tell?.(end);
+  }
+
+  #end(end: BodyEnd): void {
+    const elapsedMs = this.#hand.engine.clock.monotonicMs() - this.#startedAtMs;
+    if (this.#tell !== undefined && elapsedMs <= this.#bounds.budgetMs) return this.#decide(end);
+    if (this.#tell !== undefined) this.#decide({ type: 'timed_out', idle: false });
+    this.#onLate(end, elapsedMs);
+  }
+
+  #timeOut(idle: boolean): void {
+    if (this.#tell === undefined) return;
+    this.#decide({ type: 'timed_out', idle });
+    this.#context.abort(new DOMException('The tool ran out of time.', 'TimeoutError'));
+    this.#outlive();
+  }
+
+  #cancel(): void {
+    const reason = this.#hand.cancelled ?? 'cancelled';
+    this.#context.abort(new DOMException(reason, 'AbortError'));
+    this.#grace = this.#hand.engine.deadlines.watch(this.#bounds.graceMs, () => {
+      if (this.#tell === undefined) return;
+      this.#decide({ type: 'cancelled', reason });
+      this.#outlive();
+    });
+  }
+
+  /** The body goes on without a call; somebody should know it is still there. */
+  #outlive(): void {
+    const body = this.#body;
+    if (body === undefined) return;
+    const { stragglers } = this.#hand.engine;
+    stragglers.add(body);
+    void body.finally(() => stragglers.delete(body));
+  }
 }
