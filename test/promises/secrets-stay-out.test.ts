@@ -1,0 +1,332 @@
+import { type } from 'arktype';
+import type { AnyTool, CallOptions, RuntimeOptions, ToolContext, ToolOutcome } from 'quittance';
+import { defineTool, outcomeToContentParts, ToolDecision, ToolError, toolResult } from 'quittance';
+import { createManualClock } from 'quittance/testing';
+import * as v from 'valibot';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { createRecordingLedger } from '../recording-ledger.ts';
+import { deferred, envelope, expectSettledOnce, quiet, setStage } from '../stage.ts';
+
+/** Known for a secret only by the name it stands under; quotes and line breaks make it look different when quoted. */
+const named = 'Sw0rdf1sh"\n& 77%';
+/** Known for a secret by its looks. */
+const looks = `sk-${'a1B2c3D4'.repeat(5)}`;
+/** Nothing of a secret may be left, however it is quoted: not even what a cut leaves of it. */
+const traces = ['Sw0r', 'f1sh', 'a1B2'];
+
+type Case = {
+  readonly tool?: Partial<Parameters<typeof defineTool>[0]>;
+  readonly run?: (args: { readonly [key: string]: unknown }, context: ToolContext) => unknown;
+  readonly args?: Record<string, unknown> | string;
+  readonly options?: Partial<RuntimeOptions<readonly AnyTool[]>>;
+  readonly call?: CallOptions;
+  /** How often the body must have seen the secret itself. */
+  readonly reaches?: number;
+};
+
+const both = { password: named, note: `use ${looks} please` };
+const big = (text: string): string => `${'x'.repeat(20_000)}${text}${'y'.repeat(20_000)}`;
+
+const cases: Readonly<Record<string, Case>> = {
+  'an input, by the name of a key and by its looks': { run: () => 'done' },
+  'an input that is echoed as output': { run: (args) => args },
+  'an output that gives it another name': {
+    run: ({ password }) => ({ greeting: `hello ${String(password)}` }),
+  },
+  'an output that has it as a key': { run: ({ password }) => ({ [String(password)]: 1 }) },
+  'an output that quotes it': { run: (args) => `you sent ${JSON.stringify(args)}` },
+  'an output that puts it into a URL': {
+    run: ({ password }) => `https://example.org/?q=${encodeURIComponent(String(password))}`,
+  },
+  'an output that finds a secret of its own': { args: {}, run: () => ({ found: looks }), reaches: 0 },
+  'an output at a declared path': {
+    args: {},
+    tool: { redact: { output: ['$.pin'] } },
+    run: () => ({ pin: named }),
+    reaches: 0,
+  },
+  'an input at a declared path': {
+    args: { note: named, deep: [{ x: looks }] },
+    tool: { redact: { input: ['$.note'] } },
+    run: ({ note }) => ({ note }),
+  },
+  'a part of an input that is echoed without what gave it away': {
+    args: { note: `password=${looks.replace('sk-', 'zz')}` },
+    run: ({ note }) => String(note).split('=')[1],
+    reaches: 0,
+  },
+  'a nested input': { args: { login: { password: [named, { deep: looks }] } }, run: (args) => args },
+  'an output kept as an artifact': { run: (args) => ({ text: big(JSON.stringify(args)), again: args }) },
+  'an attached text and its name': {
+    run: ({ password, note }, context) =>
+      context.attach({
+        mimeType: `text/plain; x=${String(password)}`,
+        content: `${String(password)} ${String(note)}`,
+        name: `${String(password)}.txt`,
+      }),
+  },
+  'a thrown error': {
+    run: ({ password, note }) => Promise.reject(new Error(`bad ${String(password)} ${String(note)}`)),
+  },
+  'a thrown error that is cut in the middle of it': {
+    run: ({ password }) => Promise.reject(new Error(`${'x'.repeat(990)}${String(password).repeat(400)}`)),
+  },
+  'a thrown text': { run: ({ password }) => Promise.reject(String(password) as never) },
+  'a ToolError with extras': {
+    run: ({ password, note }) =>
+      Promise.reject(
+        new ToolError('tool.network_error', `no ${String(password)}`, {
+          extras: { password, other: { again: `${String(password)}!`, note } },
+        }),
+      ),
+  },
+  'a getter that throws it': {
+    run: ({ password }) =>
+      Object.defineProperty({}, 'x', {
+        enumerable: true,
+        get: () => {
+          throw new Error(String(password));
+        },
+      }),
+  },
+  'a reported error': { run: ({ password, note }) => ({ error: `wrong ${String(password)}`, note }) },
+  'a failed tool result': {
+    run: ({ password }) => toolResult({ success: false, error: String(password), data: { password: named } }),
+  },
+  'an output that does not fit': {
+    tool: { output: z.object({ n: z.number() }) },
+    run: ({ password }) => ({ n: password }),
+  },
+  'a success check that quotes it': {
+    tool: { successCheck: (_: string, result: unknown) => ({ ok: false, reason: JSON.stringify(result) }) },
+    run: (args) => args,
+  },
+  'logs, records and places reached': {
+    run: ({ password, note }, context) => {
+      context.log(`used ${String(password)}`, {
+        password: String(password),
+        text: `${String(note)} ${String(password)}`,
+      });
+      context.record({ password: String(password), partial: `${String(password)} ${String(note)}` });
+      context.reached(`https://user:${encodeURIComponent(String(password))}@example.org/${String(note)}`);
+      throw new Error('after all that');
+    },
+  },
+  'a key the tool made of it': {
+    tool: { idempotencyKey: (args: unknown) => JSON.stringify(args) },
+    run: (args) => args,
+  },
+  'a resource key': { tool: { resourceKeys: (args: unknown) => [JSON.stringify(args)] }, run: () => 1 },
+  'a hook that blocks with it': {
+    options: { onPreToolUse: (use) => ToolDecision.block(`no ${JSON.stringify(use.arguments)}`) },
+    reaches: 0,
+  },
+  'a hook that asks with it, and the person who answers': {
+    options: {
+      onPreToolUse: (use) =>
+        ToolDecision.requiresConfirmation(`sure about ${String(use.arguments['password'])}?`),
+      onConfirm: (request) => ({
+        decision: JSON.stringify(request).includes('Sw0rd') ? 'deny' : 'approve',
+        by: 'ada',
+        reason: `because of ${named}`,
+      }),
+    },
+    run: (args) => args,
+  },
+  'a hook that throws it': {
+    options: {
+      onPreToolUse: (use) => {
+        throw new Error(`no ${String(use.arguments['password'])}`);
+      },
+    },
+    reaches: 0,
+  },
+  'a person who is asked by code that throws it': {
+    tool: { mode: 'destructive' },
+    options: { onConfirm: () => Promise.reject(new Error(named)) },
+    reaches: 0,
+  },
+  'a validation message of zod': {
+    tool: { input: z.object({ password: z.literal('x'), note: z.enum(['a']) }) },
+    reaches: 0,
+  },
+  'a validation message of zod that quotes it': {
+    tool: {
+      input: z.object({
+        password: z.string().refine(() => false, { error: (issue) => `bad: ${String(issue.input)}` }),
+      }),
+    },
+    reaches: 0,
+  },
+  'a validation message of valibot': {
+    tool: { input: v.object({ password: v.literal('x'), note: v.pipe(v.string(), v.email()) }) },
+    reaches: 0,
+  },
+  'a validation message of arktype': {
+    tool: { input: type({ password: "'x'", note: 'string.email' }) },
+    reaches: 0,
+  },
+  'a validation message of arktype that is cut': {
+    args: { password: named.repeat(100) },
+    tool: { input: type({ password: "'x'" }) },
+    reaches: 0,
+  },
+  'a validation message of a JSON Schema': {
+    tool: { input: { type: 'object', properties: { password: { type: 'number' }, note: { const: 'x' } } } },
+    reaches: 0,
+  },
+  'arguments that are no JSON': {
+    args: `{"password": ${JSON.stringify(named)}, "note": "${looks}", }`,
+    reaches: 0,
+  },
+  'arguments that were cut off': {
+    args: `{"note": "${looks}", "password": ${JSON.stringify(named).slice(0, -1)}`,
+    reaches: 0,
+  },
+  'arguments that a repair mends': {
+    args: `{"note": "${looks}" "password": ${JSON.stringify(named)}}`,
+    options: { repair: () => both },
+    run: (args) => args,
+  },
+  'arguments that are coerced': {
+    args: { password: 12_345_678, note: JSON.stringify({ api_key: named }) },
+    tool: { input: { type: 'object', properties: { note: { type: 'object' } } } },
+    run: ({ note }) => ({ was: (note as { api_key: string }).api_key }),
+  },
+  'what is said beside the call': {
+    args: {},
+    call: {
+      principal: { userId: 'ada', claims: { access_token: named, note: looks } },
+      attrs: { password: named, note: looks },
+      provenance: { model: looks },
+    },
+    run: (_, context) => JSON.stringify(context.principal),
+    reaches: 0,
+  },
+};
+
+describe('[secrets-stay-out] what the redactor hides is never in clear in what is kept or told', () => {
+  it.each(Object.entries(cases))('[secrets-stay-out] %s', async (_, given) => {
+    const clock = createManualClock();
+    const { ledger, written } = createRecordingLedger(clock);
+    const seen: string[] = [];
+    const heard: unknown[] = [];
+    const { runtime, turn } = setStage({
+      ...given.options,
+      clock,
+      ledger,
+      tools: [
+        defineTool({
+          name: 'login',
+          mode: 'external',
+          ...given.tool,
+          run: (args: unknown, context: ToolContext) => {
+            seen.push(JSON.stringify(args));
+            context.progress({ message: `working with ${JSON.stringify(args)}` });
+            return given.run?.(args as Record<string, unknown>, context);
+          },
+        } as Parameters<typeof defineTool>[0]),
+      ],
+    });
+    const outcome: ToolOutcome = await turn.call(envelope('c', 'login', given.args ?? both), {
+      onProgress: (update) => heard.push(update),
+      ...given.call,
+    });
+    await expectSettledOnce(runtime);
+
+    const shown = [
+      outcome,
+      outcomeToContentParts(outcome),
+      heard,
+      await runtime.events({ sessionId: 's' }),
+      await runtime.calls({ sessionId: 's' }),
+      await runtime.audit({ sessionId: 's' }),
+    ];
+    const everything = `${JSON.stringify(shown)}\n${written()}\n${Object.values(outcome).join('\n')}`;
+    for (const trace of [...traces, JSON.stringify(named).slice(1, -1)])
+      expect(everything).not.toContain(trace);
+    const body = seen.filter((args) => args.includes('Sw0rdf1sh'));
+    expect(body).toHaveLength(given.reaches ?? 1);
+  });
+
+  it('[secrets-stay-out] late results and errors', async () => {
+    for (const end of ['resolve', 'reject', 'odd'] as const) {
+      const clock = createManualClock();
+      const { ledger, written } = createRecordingLedger(clock);
+      const body = deferred<unknown>();
+      const { runtime, turn } = setStage({
+        clock,
+        ledger,
+        tools: [defineTool({ name: 'login', timeoutMs: 10, run: () => body.promise })],
+      });
+      const asked = turn.call(envelope('c', 'login', both));
+      await quiet();
+      clock.advance(10);
+      await asked;
+      if (end === 'resolve') body.resolve({ greeting: `hello ${named}`, looks });
+      if (end === 'reject') body.reject(new Error(`late ${named} ${looks}`));
+      if (end === 'odd')
+        body.resolve({
+          get x() {
+            throw new Error(named);
+          },
+        });
+      await quiet();
+      const text = `${JSON.stringify(await runtime.events({ sessionId: 's' }))}\n${written()}`;
+      expect(text).toContain('tool.late');
+      for (const trace of traces) expect(text).not.toContain(trace);
+    }
+  });
+
+  it('[secrets-stay-out] a held call is kept sealed until it is settled, and runs with the real value', async () => {
+    const clock = createManualClock();
+    const { ledger, written } = createRecordingLedger(clock);
+    const answer = deferred<{ decision: 'approve'; by: string }>();
+    const shown: unknown[] = [];
+    const seen: unknown[] = [];
+    const { turn } = setStage({
+      clock,
+      ledger,
+      tools: [defineTool({ name: 'delete_account', run: (args) => void seen.push(args) })],
+      onConfirm: (request) => {
+        shown.push(request);
+        return answer.promise;
+      },
+    });
+    const asked = turn.call(envelope('c', 'delete_account', both));
+    await quiet();
+    const sealed = await ledger.readSealed('s', 'c');
+    expect(sealed).toMatch(/^v1\./);
+    for (const trace of traces) {
+      expect(sealed).not.toContain(trace);
+      expect(Buffer.from(sealed ?? '', 'base64url').toString('latin1')).not.toContain(trace);
+      expect(JSON.stringify(shown)).not.toContain(trace);
+    }
+    expect(shown).toMatchObject([{ arguments: { password: '[REDACTED]' } }]);
+    answer.resolve({ decision: 'approve', by: 'ada' });
+    await asked;
+    expect(seen).toEqual([both]);
+    expect(await ledger.readSealed('s', 'c')).toBeUndefined();
+    for (const trace of traces) expect(written()).not.toContain(trace);
+  });
+
+  it('[secrets-stay-out] digests of what is hidden are keyed, those of anything else are plain', async () => {
+    const args = { password: 'hunter2' };
+    const digests: string[] = [];
+    for (const given of [args, args, { name: 'ada' }, { name: 'ada' }]) {
+      const { runtime, turn } = setStage({ tools: [defineTool({ name: 'login', run: () => 1 })] });
+      await turn.call(envelope('c', 'login', given));
+      const [call] = await runtime.calls({ sessionId: 's' });
+      digests.push(call?.requestDigest ?? '');
+    }
+    expect(digests[0]).not.toBe(digests[1]);
+    expect(digests[2]).toBe(digests[3]);
+  });
+
+  it('[secrets-stay-out] a place in a list is no secret, and survives in inputs and outputs', async () => {
+    const { turn } = setStage({ tools: [defineTool({ name: 'list_it', run: (args) => args })] });
+    const args = { next_page_token: 'CAUQAA', max_tokens: 5 };
+    expect(await turn.call(envelope('c', 'list_it', args))).toMatchObject({ output: args });
+  });
+});
