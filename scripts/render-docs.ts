@@ -1,6 +1,7 @@
 /** The pages of docs/ that are read off the tables in src/call. Nothing on them is written twice. */
 import { format, resolveConfig } from 'prettier';
-import { auditKinds, persistenceBoundaries } from '../src/call/audit.ts';
+import { auditKinds } from '../src/call/audit.ts';
+import { persistenceBoundaries } from '../src/call/persistence-boundary.ts';
 import type { AuditKind, ToolAuditRecord } from '../src/call/audit.ts';
 import type { AuditState } from '../src/call/audit-order.ts';
 import { auditOrder, auditTerminalKinds } from '../src/call/audit-order.ts';

@@ -60,12 +60,8 @@ export type { ToolErrorOptions } from './call/tool-error.ts';
 export { isReasonCode, reasonOf, reasonTable } from './call/reason.ts';
 export type { NextAction, Reason, ReasonCode, WhoseMove } from './call/reason.ts';
 export { isKnownAuditOutcome, ToolAuditOutcome } from './call/audit.ts';
-export type {
-  ListenExecutionContext,
-  PersistenceBoundary,
-  ToolAuditRecord,
-  UnknownAuditOutcome,
-} from './call/audit.ts';
+export type { ListenExecutionContext, ToolAuditRecord, UnknownAuditOutcome } from './call/audit.ts';
+export type { PersistenceBoundary } from './call/persistence-boundary.ts';
 export { auditOrder, auditTerminalKinds, checkAuditOrder } from './call/audit-order.ts';
 export { auditRecordFromWire, auditRecordToWire, outcomeFromWire, outcomeToWire } from './call/wire.ts';
 export type { Call, CallStatus, Confirmation } from './call/call.ts';

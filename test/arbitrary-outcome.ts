@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import type { JsonObject, JsonValue } from '../src/base/json.ts';
 import type { ListenExecutionContext, ToolAuditOutcome, ToolAuditRecord } from '../src/call/audit.ts';
-import { persistenceBoundaries } from '../src/call/audit.ts';
+import { persistenceBoundaries } from '../src/call/persistence-boundary.ts';
 import type { DenialReason, OutputFile, ToolOutcome } from '../src/call/outcome.ts';
 import { denialReasons } from '../src/call/outcome.ts';
 import { reasonCodes } from '../src/call/reason.ts';

@@ -30,7 +30,15 @@ function auditOutcomeOf(before: Call | undefined, event: CallEvent): ToolAuditOu
     case 'tool.recalled':
       if (before?.settled === undefined || event.how === 'conflict') return undefined;
       return { kind: event.how, result: outcomeToToolResult(before.settled.outcome) };
+    case 'persistence.failed':
+      return {
+        kind: 'persistence_failed',
+        error: event.error,
+        boundary: event.boundary,
+        ...(before?.settled && { result: outcomeToToolResult(before.settled.outcome) }),
+      };
     case 'tool.requested':
+    case 'tool.resolved':
     case 'tool.decided':
     case 'tool.started':
     case 'tool.late':

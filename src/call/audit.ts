@@ -9,6 +9,8 @@ import type { DecidedBy, Provenance } from './event.ts';
 import type { ToolResult } from './tool-result.ts';
 import { freezeJson } from '../base/json.ts';
 import { Fields, given } from './fields.ts';
+import type { PersistenceBoundary } from './persistence-boundary.ts';
+import { isPersistenceBoundary, persistenceBoundaries } from './persistence-boundary.ts';
 import { parseToolResult } from './tool-result.ts';
 
 /** What became of a call at one point of its life. */
@@ -51,10 +53,6 @@ export type ListenExecutionContext = {
   /** In milliseconds since 1970; absent for a hold that does not expire. */
   readonly expiresAt?: number;
 };
-
-/** Which write could not be made. */
-export type PersistenceBoundary =
-  'request' | 'intent' | 'hold' | 'decision' | 'artifact' | 'report' | 'settle';
 
 /** One lifecycle fact with everything needed to explain it. Payloads are in their kept form. */
 export type ToolAuditRecord = {
@@ -113,17 +111,6 @@ export const auditKinds: {
     fields: 'result?, error, boundary',
     meaning: 'Something could not be kept; `boundary` says at which write. It is written again later.',
   },
-});
-
-/** Where a write may fail, and what that means for the call. */
-export const persistenceBoundaries: { readonly [Boundary in PersistenceBoundary]: string } = freezeJson({
-  request: 'The request itself: the call is not accepted.',
-  intent: 'The intent: the body does not run.',
-  hold: 'The hold for a person: nobody is asked yet.',
-  decision: 'The decision of a person: it does not count yet.',
-  artifact: 'An output kept aside.',
-  report: 'What a hand-off reported.',
-  settle: 'The outcome: the body ran, its result is spilled and written later.',
 });
 
 /** Reads audit outcomes, also of kinds a newer version wrote. */
@@ -213,6 +200,3 @@ function parseListenContext(value: JsonValue): ListenExecutionContext {
     ...given({ expiresAt: fields.maybe('expiresAt', (key) => fields.number(key)) }),
   };
 }
-
-const isPersistenceBoundary = (value: unknown): value is PersistenceBoundary =>
-  typeof value === 'string' && Object.hasOwn(persistenceBoundaries, value);

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { ToolMode, ToolModeOrigin } from '../tool/mode.ts';
 import type { Principal } from '../tool/tool-context.ts';
-import type { Ask, DecidedBy, Provenance, ToolLate } from './event.ts';
+import type { Ask, DecidedBy, Provenance, ToolLate, ToolResolved } from './event.ts';
 import type { ToolOutcome } from './outcome.ts';
 
 /** One request to run a tool and everything that happened to it: what its events fold to. */
@@ -35,6 +35,8 @@ export type Call = {
   readonly confirmation: Confirmation | undefined;
   readonly settled: Settled | undefined;
   readonly late: readonly ToolLate[];
+  /** What was found out later, where the end was not known. */
+  readonly resolution: ToolResolved | undefined;
   readonly recalls: number;
   /** The last event, which causes the next. */
   readonly lastEventId: string;

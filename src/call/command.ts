@@ -14,4 +14,6 @@ export type Command =
       'attempt' | 'unsettledEffect'
     >)
   | ({ readonly type: 'add_late' } & DataOf<'tool.late'>)
+  | ({ readonly type: 'resolve' } & DataOf<'tool.resolved'>)
+  | ({ readonly type: 'fail_to_persist' } & DataOf<'persistence.failed'>)
   | ({ readonly type: 'recall' } & DataOf<'tool.recalled'>);

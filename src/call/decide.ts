@@ -67,9 +67,20 @@ function refuse(call: Call | undefined, command: Command): string | undefined {
     case 'add_late':
       if (call.attempt === 0) return 'Nothing can be late: the body never ran.';
       return settled ? undefined : 'The call has no outcome yet, so nothing is late.';
+    case 'resolve':
+      return refuseResolution(call);
+    case 'fail_to_persist':
+      return undefined;
     case 'recall':
       return refuseRecall(call, command.how);
   }
+}
+
+function refuseResolution({ settled, resolution }: Call): string | undefined {
+  if (settled === undefined) return 'The call has no outcome yet, so there is nothing to resolve.';
+  if (!settled.unsettledEffect) return 'How the call ended is known; there is nothing to resolve.';
+  if (resolution === undefined) return undefined;
+  return `This was resolved already, as ${resolution.resolution}, by ${resolution.by.name}.`;
 }
 
 function refuseRecall(call: Call, how: 'cached' | 'replayed' | 'conflict'): string | undefined {
@@ -217,6 +228,10 @@ function toEvent(call: Call | undefined, command: Command, subject: Subject): Ca
       return { ...command, id, type: 'runtime.budget_exhausted', sessionId, turnId, callId, at, cause };
     case 'add_late':
       return { ...command, id, type: 'tool.late', sessionId, turnId, callId, at, cause };
+    case 'resolve':
+      return { ...command, id, type: 'tool.resolved', sessionId, turnId, callId, at, cause };
+    case 'fail_to_persist':
+      return { ...command, id, type: 'persistence.failed', sessionId, turnId, callId, at, cause };
     case 'recall':
       return { ...command, id, type: 'tool.recalled', sessionId, turnId, callId, at, cause };
   }

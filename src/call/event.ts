@@ -5,6 +5,7 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { ToolMode, ToolModeOrigin } from '../tool/mode.ts';
 import type { Principal } from '../tool/tool-context.ts';
+import type { PersistenceBoundary } from './persistence-boundary.ts';
 import type { ReasonCode } from './reason.ts';
 import type { ToolOutcome } from './outcome.ts';
 
@@ -16,14 +17,19 @@ export type CallEvent =
   | ToolStarted
   | ToolResponded
   | ToolLate
+  | ToolResolved
+  | PersistenceFailed
   | ConfirmationDecided
   | ConfirmationWithdrawn
   | BudgetExhausted;
 
 export type TurnEvent = TurnOpened | TurnEnded;
 
+/** About the ledger itself, inside a session's chain. */
+export type LedgerEvent = BodyErased;
+
 /** Everything this version appends. Readers keep types they do not know. */
-export type QuittanceEvent = CallEvent | TurnEvent;
+export type QuittanceEvent = CallEvent | TurnEvent | LedgerEvent;
 export type EventType = QuittanceEvent['type'];
 
 type EventOf<Type extends string, Data> = {
@@ -171,3 +177,32 @@ export type BudgetExhausted = CallEventOf<
   { scope: string; metric: BudgetMetric; limit: number; used: number }
 >;
 export type BudgetMetric = 'tool_calls' | 'cost_micros';
+
+/** What was found out later about a call whose end was not known. Beside the outcome, never instead of it. */
+export type ToolResolved = CallEventOf<
+  'tool.resolved',
+  {
+    resolution: Resolution;
+    /** Who found out: a person by name, or the tool's own `reconcile`. */
+    by: DecidedBy;
+    reason: string | undefined;
+    /** What the effect gave, where that is known. Kept form. */
+    result: JsonValue | undefined;
+  }
+>;
+/** It happened; it did not; or a person says that running it again does no harm. */
+export type Resolution = 'succeeded' | 'failed' | 'safe_to_retry';
+
+/** Something could not be written when it should have been, and is made good here. */
+export type PersistenceFailed = CallEventOf<
+  'persistence.failed',
+  {
+    boundary: PersistenceBoundary;
+    error: string;
+    /** Where what could not be written was kept meanwhile. */
+    keptIn: 'spill' | 'nowhere';
+  }
+>;
+
+/** Inputs, outputs and texts of some entries are gone for good; what they were worth is still in the chain. */
+export type BodyErased = EventOf<'body.erased', { entryIds: readonly string[]; by: string; reason: string }>;

@@ -84,7 +84,11 @@ export function advance(call: CallDraft, event: CallEvent): CallDraft {
       if (event.how === 'cached' && call.settled === undefined) call.copiedFrom = event.fromCallId;
       else call.recalls++;
       return call;
+    case 'tool.resolved':
+      call.resolution = event;
+      return call;
     case 'runtime.budget_exhausted':
+    case 'persistence.failed':
       return call;
     default:
       event satisfies never;
@@ -127,6 +131,7 @@ const beginWith = (event: ToolRequested): CallDraft => ({
   confirmation: undefined,
   settled: undefined,
   late: none,
+  resolution: undefined,
   recalls: 0,
   lastEventId: event.id,
 });

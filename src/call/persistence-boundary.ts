@@ -1,0 +1,20 @@
+import { freezeJson } from '../base/json.ts';
+
+/** Which write could not be made. */
+export type PersistenceBoundary =
+  'request' | 'intent' | 'hold' | 'decision' | 'artifact' | 'report' | 'settle';
+
+/** Where a write may fail, and what that means for the call. */
+export const persistenceBoundaries: { readonly [Boundary in PersistenceBoundary]: string } = freezeJson({
+  request: 'The request itself: the call is not accepted.',
+  intent: 'The intent: the body does not run.',
+  hold: 'The hold for a person: nobody is asked yet.',
+  decision: 'The decision of a person: it does not count yet.',
+  artifact: 'An output kept aside.',
+  report: 'What a hand-off reported.',
+  settle: 'The outcome: the body ran, its result is spilled and written later.',
+});
+
+/** Narrows a word to a boundary. */
+export const isPersistenceBoundary = (value: unknown): value is PersistenceBoundary =>
+  typeof value === 'string' && Object.hasOwn(persistenceBoundaries, value);
