@@ -5,7 +5,7 @@ import type { Clock } from 'quittance';
 export type RecordingLedger = {
   readonly ledger: Ledger;
   /** Everything that was ever handed over to be stored, as text: what a disk would have seen. */
-  written(): string;
+  readonly written: () => string;
 };
 
 /** A memory ledger that remembers every byte it was given, also what was dropped again. */
