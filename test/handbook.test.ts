@@ -1,0 +1,131 @@
+/** The pages of docs/ that are written by hand: what they say is held against what there is. */
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import ts from 'typescript';
+import { coercionRules, errorTable, toolModePatterns, toolModeTreatments } from 'quittance';
+import { describe, expect, test } from 'vitest';
+import { gates } from '../src/runtime/gates/gates.ts';
+import { toolFields } from '../src/tool/tool-fields.ts';
+import { root } from './sources.ts';
+
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+const pages = ['docs/getting-started.md', 'docs/tools.md', 'docs/runtime.md'];
+
+/** The blocks of one language, in order, as one text. */
+const blocks = (page: string, language: string): string =>
+  [...read(page).matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))]
+    .map(([, block = '']) => block)
+    .join('');
+
+/** The words in backticks in the first column of the table under a heading. */
+function firstColumn(page: string, heading: string): string[] {
+  const [, section = ''] = read(page).split(`\n## ${heading}\n`);
+  const rows = (section.split('\n## ')[0] ?? '').split('\n').filter((line) => line.startsWith('| '));
+  return rows.flatMap((row) =>
+    [...(row.split('|')[1] ?? '').matchAll(/`([^`]+)`/g)].map(([, word = '']) => word),
+  );
+}
+
+describe.each(pages)('%s', (page) => {
+  test('is a program that prints what the page says it prints', { timeout: 30_000 }, async () => {
+    const args = ['--conditions=quittance-source', '--input-type=module-typescript', '-'];
+    const run = spawn(process.execPath, args, { cwd: root });
+    run.stdin.end(blocks(page, 'ts'));
+    const [output, errors] = await Promise.all([text(run.stdout), text(run.stderr)]);
+    expect({ output, errors }).toEqual({ output: blocks(page, 'text'), errors: '' });
+  });
+
+  test('links to pages and headings that exist', () => {
+    const anchorsOf = (path: string): string[] =>
+      [...read(path).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+        heading
+          .toLowerCase()
+          .replaceAll(/[^\w -]/g, '')
+          .replaceAll(' ', '-'),
+      );
+    const broken = [...read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)]
+      .filter(([, link = '', anchor]) => {
+        const path = link === '' ? page : join('docs', link);
+        return !existsSync(join(root, path)) || (anchor !== undefined && !anchorsOf(path).includes(anchor));
+      })
+      .map(([link]) => link);
+    expect(broken).toEqual([]);
+  });
+});
+
+test('the programs of the pages compile', { timeout: 30_000 }, () => {
+  const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), (path) => ts.sys.readFile(path)) as {
+    config: unknown;
+  };
+  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root);
+  const programs = new Map(pages.map((page) => [join(root, `${page}.ts`), blocks(page, 'ts')]));
+  const host = ts.createCompilerHost(options);
+  const compiler = ts.createProgram([...programs.keys()], options, {
+    ...host,
+    fileExists: (path) => programs.has(path) || host.fileExists(path),
+    readFile: (path) => programs.get(path) ?? host.readFile(path),
+    getSourceFile: (path, language, ...rest) => {
+      const program = programs.get(path);
+      return program === undefined
+        ? host.getSourceFile(path, language, ...rest)
+        : ts.createSourceFile(path, program, language);
+    },
+  });
+  const problems = [...programs.keys()].flatMap((path) =>
+    ts.getPreEmitDiagnostics(compiler, compiler.getSourceFile(path)),
+  );
+  expect(ts.formatDiagnostics(problems, host)).toBe('');
+});
+
+describe('docs/tools.md lists', () => {
+  test('every field of a definition', () => {
+    expect(firstColumn('docs/tools.md', 'Fields').toSorted()).toEqual(Object.keys(toolFields).toSorted());
+  });
+
+  test('every coercion rule in its order, in its own words', () => {
+    expect(firstColumn('docs/tools.md', 'Arguments that do not fit')).toEqual(
+      coercionRules.map(({ name }) => name),
+    );
+    for (const { sentence } of coercionRules) expect(read('docs/tools.md')).toContain(sentence);
+  });
+
+  test('every mode with its meaning and the names that mean it', () => {
+    expect(firstColumn('docs/tools.md', 'Modes')).toEqual(Object.keys(toolModeTreatments));
+    const rows = read('docs/tools.md').split('\n');
+    for (const [mode, { meaning }] of Object.entries(toolModeTreatments)) {
+      const row = rows.find((line) => line.startsWith(`| \`${mode}\` `)) ?? '';
+      expect(row.replaceAll('\\', '')).toContain(meaning);
+      const beginnings = [...row.matchAll(/`([a-z]+_)`/g)].map(([, beginning = '']) => beginning);
+      const known = toolModePatterns.filter((each) => each.mode === mode);
+      expect(beginnings).toHaveLength(known.length);
+      for (const beginning of beginnings)
+        expect(known.some(({ pattern }) => pattern.test(`${beginning}x`))).toBe(true);
+    }
+  });
+
+  test('everything a body is given', () => {
+    const [, context = ''] = read('src/tool/tool-context.ts').split('export type ToolContext = {');
+    const members = [...(context.split('\n};')[0] ?? '').matchAll(/^ {2}(?:readonly )?(\w+)[(:]/gm)];
+    expect(firstColumn('docs/tools.md', 'The context').toSorted()).toEqual(
+      members.map(([, name]) => name).toSorted(),
+    );
+  });
+});
+
+describe('docs/runtime.md lists', () => {
+  test('every option', () => {
+    const declared = [...read('src/runtime/runtime-options.ts').matchAll(/^ {2}readonly (\w+)\??:/gm)];
+    expect(firstColumn('docs/runtime.md', 'Options')).toEqual(declared.map(([, name]) => name));
+  });
+
+  test('every gate in its order', () => {
+    expect(firstColumn('docs/runtime.md', 'The order of the checks')).toEqual(gates.map(({ name }) => name));
+  });
+
+  test('every error in its own words', () => {
+    expect(firstColumn('docs/runtime.md', 'What is thrown')).toEqual(Object.keys(errorTable));
+    for (const { means } of Object.values(errorTable)) expect(read('docs/runtime.md')).toContain(means);
+  });
+});
