@@ -1,0 +1,62 @@
+/** What may be asked of the read tables. They hold nothing that cannot be rebuilt from events. */
+import type { CallStatus } from '../call/call.ts';
+import type { DenialReason, ToolOutcome } from '../call/outcome.ts';
+import type { ToolMode, ToolModeOrigin } from '../tool/mode.ts';
+
+/** All that is given must hold. Times are in milliseconds since 1970, `since` included, `until` not. */
+export type CallQuery = {
+  readonly sessionId?: string | undefined;
+  readonly toolName?: string | undefined;
+  readonly mode?: ToolMode | undefined;
+  readonly status?: CallStatus | undefined;
+  readonly outcome?: ToolOutcome['type'] | undefined;
+  readonly code?: string | undefined;
+  /** Calls whose effect may have happened and that nobody has resolved. */
+  readonly unresolved?: boolean | undefined;
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+  /** Found in the call id, the tool, the code or the message. */
+  readonly text?: string | undefined;
+  readonly limit?: number | undefined;
+  /** `next` of the page before. */
+  readonly cursor?: string | undefined;
+};
+
+export type SessionQuery = Pick<CallQuery, 'since' | 'until' | 'text' | 'limit' | 'cursor'>;
+
+export type Page<Row> = { readonly rows: readonly Row[]; readonly next: string | undefined };
+
+/** One line about a call. */
+export type CallSummary = {
+  readonly sessionId: string;
+  readonly callId: string;
+  readonly turnId: string;
+  readonly toolName: string;
+  readonly mode: ToolMode;
+  readonly modeOrigin: ToolModeOrigin;
+  readonly status: CallStatus;
+  readonly outcome: ToolOutcome['type'] | undefined;
+  readonly reason: DenialReason | undefined;
+  readonly code: string | undefined;
+  /** The error or the details, cut short. */
+  readonly message: string | undefined;
+  readonly inputDigest: string | undefined;
+  readonly attempts: number;
+  readonly unresolved: boolean;
+  readonly requestedAt: number;
+  readonly settledAt: number | undefined;
+  readonly elapsedMs: number | undefined;
+  readonly costMicros: number;
+  readonly userId: string | undefined;
+};
+
+export type SessionSummary = {
+  readonly sessionId: string;
+  readonly calls: number;
+  readonly openCalls: number;
+  readonly failures: number;
+  readonly denials: number;
+  readonly unresolved: number;
+  readonly firstAt: number;
+  readonly lastAt: number;
+};
