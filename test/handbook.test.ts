@@ -109,7 +109,7 @@ describe('docs/tools.md lists', () => {
     const [, context = ''] = read('src/tool/tool-context.ts').split('export type ToolContext = {');
     const members = [...(context.split('\n};')[0] ?? '').matchAll(/^ {2}(?:readonly )?(\w+)[(:]/gm)];
     expect(firstColumn('docs/tools.md', 'The context').toSorted()).toEqual(
-      members.map(([, name]) => name).toSorted(),
+      members.map(([, name = '']) => name).toSorted(),
     );
   });
 });
