@@ -3,7 +3,7 @@
  * the schema, the policy and the body; what is kept and digested is the name, since an artifact never changes.
  */
 import type { Awaitable, JsonObject, JsonPath, JsonValue } from '../base/json.ts';
-import { isJsonObject, parseJson } from '../base/json.ts';
+import { isJsonObject } from '../base/json.ts';
 import type { StoredArtifact } from '../ledger/ledger.ts';
 
 export type FilledArguments =
@@ -82,8 +82,12 @@ async function contentOf(
     };
   if (form === 'text' || artifact.mimeType !== 'application/json')
     return { ok: true, value: artifact.content };
-  const parsed = parseJson(artifact.content);
-  return { ok: true, value: parsed.ok ? parsed.value : artifact.content };
+  // An output of ours, or a file a tool calls JSON: our own text is read as it was written.
+  try {
+    return { ok: true, value: JSON.parse(artifact.content) as JsonValue };
+  } catch {
+    return { ok: true, value: artifact.content };
+  }
 }
 
 function replaceAt(value: JsonValue, path: JsonPath, replacement: JsonValue): JsonValue {
