@@ -12,7 +12,7 @@ const outcomeMeanings: readonly (readonly [ToolOutcome['type'], string])[] = [
   ['ToolArtifactReference', 'it ran, and its output is kept aside'],
   ['ToolTimeout', 'it was still running at its deadline'],
   ['ToolFailure', 'it did not work, or nobody knows'],
-  ['ToolDenied', 'a check or a person said no: it never ran'],
+  ['ToolDenied', 'a check or a person said no; never ran'],
 ];
 
 const recordMeanings: Readonly<Record<string, string>> = {
@@ -25,7 +25,7 @@ const recordMeanings: Readonly<Record<string, string>> = {
 
 /** Named by the tables, and not reachable before the part that brings it. */
 const laterRecords: Readonly<Record<string, string>> = {
-  replayed: 'not yet: comes with hand-offs, tools that run elsewhere',
+  replayed: 'not yet: comes with hand-offs (tools run elsewhere)',
   persistence_failed: 'not yet: comes with the ledger on disk',
 };
 const laterReasons: Readonly<Partial<Record<DenialReason, string>>> = {
@@ -47,9 +47,9 @@ export async function summarise(
   title('The five outcomes: every call ends in exactly one');
   for (const [type, meaning] of outcomeMeanings) {
     const word = outcomeWords[type];
-    countLine(word, outcomes.get(word), `${type.padEnd(23)}${meaning}`);
+    outcomeLine(word, outcomes.get(word), type, meaning);
   }
-  countLine('pending', outcomes.get('pending'), `${'no outcome'.padEnd(23)}it waits for a person; ask again`);
+  outcomeLine('pending', outcomes.get('pending'), 'no outcome', 'it waits for a person; ask again');
 
   title('Why a call is denied: eleven reasons');
   const seen = Object.keys(denialReasons).filter((reason) => reasons.has(reason));
@@ -79,7 +79,7 @@ export function printNextSteps(): void {
   pathLine('demo/scenes', 'the script of what you just saw');
   pathLine('examples/01-first-call.ts', 'the first of twelve small programs, one idea each');
   pathLine('docs/getting-started.md', 'your own tools, step by step');
-  pathLine('docs/reason-codes.md', 'every code: what happened, why it matters, what to do');
+  pathLine('docs/reason-codes.md', 'every code: what happened and what to do');
   pathLine('ARCHITECTURE.md', 'the life of a call, and which file is responsible');
 }
 
@@ -88,16 +88,20 @@ function title(text: string): void {
   print(paint('bold', text));
 }
 
-function countLine(word: string, count: number | undefined, meaning: string): void {
-  const named = paintOutcome(word, word.padEnd('requires_confirmation'.length));
-  explained(`  ${named} ${String(count ?? '–').padStart(3)}  `, meaning, pageWidth() - 29);
+function outcomeLine(word: string, count: number | undefined, type: string, meaning: string): void {
+  const start = `  ${paintOutcome(word, word.padEnd(9))}${toCount(count)}  `;
+  print(`${start}${paint('dim', trim(`${type.padEnd(23)}${meaning}`, pageWidth() - 16))}`);
 }
 
-const pathLine = (path: string, meaning: string): void =>
-  explained(`  ${path.padEnd(27)}`, meaning, pageWidth() - 29);
+const countLine = (word: string, count: number | undefined, meaning: string): void =>
+  explained(`  ${word.padEnd(22)}${toCount(count)}  `, meaning);
 
-const explained = (start: string, meaning: string, width: number): void =>
-  print(`${start}${paint('dim', trim(meaning, width))}`);
+const pathLine = (path: string, meaning: string): void => explained(`  ${path.padEnd(27)}`, meaning);
+
+const explained = (start: string, meaning: string): void =>
+  print(`${start}${paint('dim', trim(meaning, pageWidth() - start.length))}`);
+
+const toCount = (count: number | undefined): string => String(count ?? '–').padStart(3);
 
 function paragraph(text: string): void {
   for (const line of wrap(text, pageWidth() - 4)) print(`  ${line}`);

@@ -69,20 +69,29 @@ export function printScene(number: number, title: string): void {
 export function printRow(row: Row): void {
   const width = pageWidth();
   const columns = columnsFor(width);
+  const asked = cellLines(row.asked, columns.asked, width);
+  const happened = cellLines(row.happened, columns.happened, width);
   const outcome = columns.outcome > 'artifact'.length ? `${row.outcome} ${row.reason}`.trim() : row.outcome;
-  const cells = [
-    fit(row.asked, columns.asked),
-    fit(row.happened, columns.happened),
+  const told = columns.told === undefined ? '' : paint('dim', trim(row.told, columns.told));
+  const first = [
+    fit(asked[0] ?? '', columns.asked),
+    fit(happened[0] ?? '', columns.happened),
     paintOutcome(row.outcome, fit(outcome, columns.outcome)),
     fit(row.code, columns.code),
+    told,
   ];
-  const line = `${indent}${cells.join(gap)}`;
-  if (columns.told !== undefined) {
-    print(`${line}${gap}${paint('dim', trim(row.told, columns.told))}`.trimEnd());
-    return;
-  }
-  print(line.trimEnd());
-  if (row.told !== '') print(paint('dim', `${indent}  └ ${trim(row.told, width - indent.length - 4)}`));
+  print(`${indent}${first.join(gap)}`.trimEnd());
+  for (let index = 1; index < Math.max(asked.length, happened.length); index++)
+    print(`${indent}${fit(asked[index] ?? '', columns.asked)}${gap}${happened[index] ?? ''}`.trimEnd());
+  if (columns.told === undefined)
+    print(paint('dim', `${indent}  └ ${trim(row.told, width - indent.length - 4)}`));
+}
+
+/** A cell in one line; on a narrow page in two, rather than lose its end. */
+function cellLines(text: string, width: number, pageColumns: number): readonly string[] {
+  if (pageColumns >= 96) return [text];
+  const [first = '', ...rest] = wrap(text, width);
+  return rest.length === 0 ? [first] : [first, trim(rest.join(' '), width)];
 }
 
 /** Text in the colour of an outcome. */

@@ -4,7 +4,6 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import type { AnyTool } from 'quittance';
 import { createRuntime, defineTool } from 'quittance';
 import { afterEach, beforeEach, describe, expect, it, test, vi } from 'vitest';
 import { playAll } from '../demo/stage.ts';
@@ -61,8 +60,7 @@ describe('npm start', () => {
 
 test('a scene that does not end as scripted is reported', async () => {
   vi.spyOn(process.stdout, 'write').mockReturnValue(true);
-  const tools: readonly AnyTool[] = [defineTool({ name: 'get_nothing', run: () => null })];
-  const runtime = createRuntime({ tools });
+  const runtime = createRuntime({ tools: [defineTool({ name: 'get_nothing', run: () => null })] });
   const report = await playAll(
     [
       {
