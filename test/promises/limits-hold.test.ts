@@ -304,6 +304,40 @@ describe('[limits-hold] what counts', () => {
     expect(reasonOf(await turn.call(envelope('c', 'pay', { more: true })))).toBe('budget');
   });
 
+  it('[limits-hold] what is free needs nothing to be left', async () => {
+    const { turn } = setStage({
+      tools: [defineTool({ name: 'keyed', idempotencyKey: () => 'k', run: () => 'once' })],
+      budgets: [{ scope: 'turn', toolCalls: 1 }],
+    });
+    const first = await turn.call(envelope('a', 'keyed'));
+    expect(await turn.call(envelope('a', 'keyed'))).toEqual(first);
+    expect(await turn.call(envelope('b', 'keyed'))).toEqual({ ...first, callId: 'b' });
+  });
+
+  it('[limits-hold] a call approved after midnight counts for the new day', async () => {
+    const clock = createManualClock(Date.parse('2026-03-01T23:00:00.000Z'));
+    const answers: (() => void)[] = [];
+    const { turn } = setStage({
+      clock,
+      tools: [defineTool({ name: 'delete_it', run: () => 'gone' })],
+      budgets: [{ scope: 'team', per: 'day', toolCalls: 1 }],
+      onConfirm: () =>
+        new Promise((resolve) => answers.push(() => resolve({ decision: 'approve', by: 'ada' }))),
+    });
+    const asked = ids(3).map((id) => turn.call(envelope(id, 'delete_it', { id })));
+    await quiet();
+    answers[0]?.();
+    await asked[0];
+    clock.advance(2 * 3_600_000);
+    answers[1]?.();
+    answers[2]?.();
+    expect((await Promise.all(asked)).map(reasonOf)).toEqual([
+      'ToolExecutionResult',
+      'ToolExecutionResult',
+      'budget',
+    ]);
+  });
+
   it('[limits-hold] approvals given together do not run more than the limit', async () => {
     let runs = 0;
     const go = deferred();

@@ -72,6 +72,19 @@ const cases: Readonly<Record<string, Case>> = {
   'a thrown error that is cut in the middle of it': {
     run: ({ password }) => Promise.reject(new Error(`${'x'.repeat(990)}${String(password).repeat(400)}`)),
   },
+  'a thrown error that finds a secret of its own': {
+    args: {},
+    run: (_, context) => {
+      context.log(`found ${looks}`);
+      throw new Error(`found ${looks}`);
+    },
+    reaches: 0,
+  },
+  'a thrown error cut in the middle of a secret of its own': {
+    args: {},
+    run: () => Promise.reject(new Error(`${'x'.repeat(3_980)} ${looks}`)),
+    reaches: 0,
+  },
   'a thrown text': { run: ({ password }) => Promise.reject(String(password) as never) },
   'a ToolError with extras': {
     run: ({ password, note }) =>
@@ -201,7 +214,7 @@ const cases: Readonly<Record<string, Case>> = {
       attrs: { password: named, note: looks },
       provenance: { model: looks },
     },
-    run: (_, context) => JSON.stringify(context.principal),
+    run: (_, context) => `hello ${context.principal?.claims?.['access_token'] as string}`,
     reaches: 0,
   },
 };

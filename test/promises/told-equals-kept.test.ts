@@ -218,9 +218,12 @@ describe('[told-equals-kept] nothing that happens afterwards changes what is kep
       await turn.call(envelope('c', 'delete_it', { n: '1', list: [{ a: 1 }] }), options),
       await turn.call(envelope('d', 'fail'), options),
     ];
+    const told = JSON.stringify(outcomes);
+    for (const outcome of outcomes) meddle(outcome);
+    const responded = await eventsOf(runtime, 'tool.responded');
+    expect(JSON.stringify(responded.map(({ outcome }) => outcome))).toBe(told);
     const before = JSON.stringify(await runtime.events({ sessionId: 's' }));
     expect(before).not.toContain('meddled');
-    for (const outcome of outcomes) meddle(outcome);
     for (const event of await runtime.events({ sessionId: 's' })) meddle(event);
     for (const event of await runtime.events({ sessionId: 's', callId: 'c' })) meddle(event);
     for (const record of await runtime.audit({ sessionId: 's' })) meddle(record);
