@@ -30,7 +30,7 @@ export async function openShop(): Promise<Shop> {
     if (request.method === 'POST') {
       const body = await json(request);
       if (path === '/sign-in') return signIn(body);
-      await sleep(delayMs);
+      await sleep(delayMs, undefined, { ref: false });
       return [201, { number: seen.filter((line) => line === `POST ${path}`).length }];
     }
     switch (path) {
@@ -41,7 +41,7 @@ export async function openShop(): Promise<Shop> {
       case '/sales':
         return [200, sales];
       case '/forecast':
-        await sleep(250);
+        await sleep(250, undefined, { ref: false });
         return [200, { loaves: 40 }];
       default:
         return order(Number(/^\/orders\/(\d+)$/.exec(path)?.[1]));

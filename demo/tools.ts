@@ -67,7 +67,7 @@ export function createTools({ folder, shop }: World): readonly AnyTool[] {
     // Does not listen to the signal, as many tools do not: its answer comes late.
     defineTool({ name: 'get_forecast', timeoutMs: 100, run: () => fetchJson(`${shop.url}/forecast`) }),
     defineTool({ name: 'get_date', loopLimit: 3, run: () => new Date().toISOString().slice(0, 10) }),
-    defineTool({ name: 'refund', input: payment, timeoutMs: 100, run: (args) => post('/refunds', args) }),
+    defineTool({ name: 'refund', input: payment, timeoutMs: 300, run: (args) => post('/refunds', args) }),
     defineTool({
       name: 'pay_supplier',
       input: payment,

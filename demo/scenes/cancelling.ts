@@ -11,7 +11,7 @@ export const cancelling: Scene = {
       happened: 'cancelled before it began',
     });
 
-    shop.answerAfter(80);
+    shop.answerAfter(600);
     const sent = request('refund', { order: 40, cents: 440 });
     const answer = turn.call(sent, { signal: AbortSignal.timeout(20) });
     show(sent, await answer, {

@@ -6,7 +6,7 @@ export const twins: Scene = {
     const turn = openTurn();
     const refund = { order: 17, cents: 417 };
     const payment = { order: 9, cents: 99_00 };
-    shop.answerAfter(200);
+    shop.answerAfter(600);
     await ask(turn, 'refund', refund, {
       ends: 'timeout tool.timeout',
       happened: 'the shop has it, the answer is late',
