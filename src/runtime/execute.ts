@@ -18,12 +18,20 @@ import { LedgerTrouble } from './ledger-trouble.ts';
 import { resourceKeysOf } from './resource-keys.ts';
 import { overtaken, settle, settleStopped } from './settle.ts';
 import { sealInput } from './seal-input.ts';
-import { cancelStop, rule } from './walk.ts';
+import { cancelStop, unlessOver } from './unless-over.ts';
+import { rule } from './walk.ts';
 
 /** `heldBefore`: a person was asked, so the turn's deadline bounds the attempt no more. */
 export async function execute(hand: CallInHand, heldBefore: boolean): Promise<ToolOutcome> {
   if (hand.takePlace === undefined) return start(hand, heldBefore);
-  const leave = await hand.takePlace();
+  const place = hand.takePlace();
+  const waited = await unlessOver(hand, place, heldBefore);
+  if (waited.type === 'over') {
+    void place.then((leave) => leave());
+    rule(hand, waited.stop);
+    return end(hand, waited.stop);
+  }
+  const leave = waited.value;
   try {
     return await start(hand, heldBefore);
   } finally {
@@ -60,10 +68,10 @@ async function start(hand: CallInHand, heldBefore: boolean): Promise<ToolOutcome
   return attempt(hand, budgetMs, deadlineMs);
 }
 
-/** What may have changed while the call waited for its place. */
+/** What may have changed while the call was being judged or waited for its place. */
 function lastLook(hand: CallInHand, heldBefore: boolean): Stop | undefined {
   if (hand.cancelled !== undefined) return cancelStop(hand.cancelled);
-  return heldBefore || hand.takePlace === undefined ? undefined : turnIsOver(hand);
+  return heldBefore ? undefined : turnIsOver(hand);
 }
 
 export const end = (hand: CallInHand, stop: Stop): Promise<ToolOutcome> =>

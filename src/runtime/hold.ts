@@ -15,7 +15,8 @@ import { gatesAfterApproval } from './gates/gates.ts';
 import { overtaken, settleStopped } from './settle.ts';
 import { sealInput } from './seal-input.ts';
 import { notAccepted } from './unavailable.ts';
-import { cancelStop, rule, walk } from './walk.ts';
+import { cancelStop } from './unless-over.ts';
+import { rule, walk } from './walk.ts';
 
 /** Holds the call for a person; denies it where there is nobody to ask. */
 export async function hold(hand: CallInHand): Promise<Told> {
@@ -88,7 +89,7 @@ async function resolveHold(
 /** After an approval: every check once more; another wish for a person than the ones approved asks again. */
 async function goOn(hand: CallInHand, approved: readonly Ask[]): Promise<ToolOutcome> {
   hand.asks = [];
-  const stop = await walk(hand, gatesAfterApproval);
+  const stop = await walk(hand, gatesAfterApproval, true);
   if (stop !== undefined) {
     rule(hand, stop);
     return end(hand, stop);

@@ -3,12 +3,17 @@ import type { DecidedBy } from '../call/event.ts';
 import { isPromiseLike } from '../tool/when-ready.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import type { Gate, Stop } from './gates/gate.ts';
+import { cancelStop, unlessOver } from './unless-over.ts';
 
 /** Walks the gates in order until one stops the call. Where a gate had to wait, how long is on the record. */
-export async function walk(hand: CallInHand, gates: readonly Gate[]): Promise<Stop | undefined> {
+export async function walk(
+  hand: CallInHand,
+  gates: readonly Gate[],
+  heldBefore = false,
+): Promise<Stop | undefined> {
   for (const gate of gates) {
     const answer = gate.check(hand);
-    const stop = isPromiseLike(answer) ? await timed(hand, gate, answer) : answer;
+    const stop = isPromiseLike(answer) ? await timed(hand, gate, answer, heldBefore) : answer;
     hand.lastGate = gate.name;
     if (stop !== undefined) return stop;
     if (hand.cancelled !== undefined) return cancelStop(hand.cancelled);
@@ -20,22 +25,17 @@ async function timed(
   hand: CallInHand,
   { name }: Gate,
   answer: PromiseLike<Stop | undefined>,
+  heldBefore: boolean,
 ): Promise<Stop | undefined> {
   const { clock } = hand.engine;
   const startedAtMs = clock.monotonicMs();
-  const stop = await answer;
+  const waited = await unlessOver(hand, answer, heldBefore);
   hand.passages = [
     ...hand.passages,
     { gate: name, elapsedUs: Math.round((clock.monotonicMs() - startedAtMs) * 1_000) },
   ];
-  return stop;
+  return waited.type === 'over' ? waited.stop : waited.value;
 }
-
-export const cancelStop = (reason: string): Stop => ({
-  type: 'fail',
-  code: 'tool.cancelled',
-  error: `The call was cancelled before it ran: ${reason}.`,
-});
 
 const nothing: readonly never[] = [];
 

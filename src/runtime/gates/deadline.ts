@@ -1,7 +1,10 @@
+import type { DecidedBy } from '../../call/event.ts';
 import type { CallInHand } from '../call-in-hand.ts';
 import type { Gate, Stop } from './gate.ts';
 
 export const deadlineGate: Gate = { name: 'deadline', check: turnIsOver };
+
+const itself: DecidedBy = { type: 'gate', name: deadlineGate.name };
 
 /** Is the turn over? */
 export function turnIsOver({ turn, engine }: CallInHand): Stop | undefined {
@@ -10,6 +13,7 @@ export function turnIsOver({ turn, engine }: CallInHand): Stop | undefined {
       type: 'deny',
       reason: 'ended',
       code: 'turn.ended',
+      by: itself,
       details:
         turn.ended === 'terminal_result'
           ? 'The turn has ended with the final result of another tool.'
@@ -20,6 +24,7 @@ export function turnIsOver({ turn, engine }: CallInHand): Stop | undefined {
     type: 'deny',
     reason: 'deadline',
     code: 'turn.deadline',
+    by: itself,
     details: 'The deadline of the turn has passed.',
   };
 }
