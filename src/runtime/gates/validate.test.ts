@@ -1,0 +1,308 @@
+import { type } from 'arktype';
+import type { RepairRequest, ToolOutcome } from 'quittance';
+import { defineTool, outcomeToContentParts, outcomeToModelContent } from 'quittance';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { deferred, envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../../../test/stage.ts';
+
+const order = z.object({
+  id: z.string(),
+  count: z.number().default(1),
+  tags: z.array(z.string()).optional(),
+});
+
+describe('arguments that do not fit', () => {
+  it('are denied with the path of each problem and a hint, and the body never runs', async () => {
+    let runs = 0;
+    const { runtime, turn } = setStage({
+      tools: [defineTool({ name: 'buy', input: order, run: () => ++runs })],
+    });
+    const outcome = await turn.call(envelope('c', 'buy', { count: 'many', tags: 'x' }));
+    expect(outcome).toMatchObject({ type: 'ToolDenied', reason: 'validation', code: 'tool.invalid_input' });
+    expect('details' in outcome && outcome.details).toMatch(/\$\.id.*\$\.count.*\$\.tags/);
+    expect(JSON.parse(outcomeToModelContent(outcome))).toMatchObject({
+      error: 'argument_validation_failed',
+      hint: expect.any(String) as string,
+    });
+    expect(runs).toBe(0);
+    const [record] = await runtime.audit({ sessionId: 's' });
+    expect(record).toMatchObject({
+      attempt: 0,
+      requestedInput: { count: 'many', tags: 'x' },
+      effectiveInput: undefined,
+      outcome: { kind: 'blocked' },
+    });
+  });
+
+  it.each([
+    ['text that is no JSON', '{"id": '],
+    ['empty text', ''],
+    ['a JSON array', '["id"]'],
+    ['a JSON text', '"id"'],
+    ['null', 'null'],
+    ['an integer that does not survive', '{"id": "a", "count": 12345678901234567890}'],
+  ])('are denied when they are %s, and never become {}', async (_, text) => {
+    const seen: unknown[] = [];
+    const { runtime, turn } = setStage({
+      tools: [defineTool({ name: 'any', run: (args) => void seen.push(args) })],
+    });
+    expect(await turn.call(envelope('c', 'any', text))).toMatchObject({ reason: 'validation' });
+    expect(seen).toEqual([]);
+    const [call] = await runtime.calls({ sessionId: 's' });
+    expect(call?.requestedInput).toBe(text);
+  });
+
+  it.each([
+    ['undefined', undefined],
+    ['null', null],
+    ['an array', ['id']],
+    ['a number', 5],
+    ['a function', () => 1],
+    ['a BigInt inside', { id: 10n }],
+    ['an integer beyond what a number holds', { id: 'a', count: 2 ** 60 }],
+  ])('are denied when code passes %s', async (_, args) => {
+    const { turn } = setStage({ tools: [defineTool({ name: 'any', run: () => 1 })] });
+    expect(await turn.call({ id: 'c', name: 'any', arguments: args as never })).toMatchObject({
+      reason: 'validation',
+    });
+  });
+
+  it('are told about one another only so far: a thousand problems make no thousand lines', async () => {
+    const { turn } = setStage({
+      tools: [defineTool({ name: 'many', input: z.object({ list: z.array(z.number()) }), run: () => 1 })],
+    });
+    const list = Array.from({ length: 1_000 }, () => ({ no: 'number' }));
+    const outcome = await turn.call(envelope('c', 'many', { list }));
+    expect(outcomeToModelContent(outcome).length).toBeLessThan(4_000);
+    expect('details' in outcome && outcome.details).toMatch(/and 980 more$/);
+  });
+
+  it('are denied when the schema itself breaks', async () => {
+    const { turn } = setStage({
+      tools: [
+        defineTool({
+          name: 'odd',
+          input: z.object({}).refine(() => {
+            throw new Error('boom');
+          }),
+          run: () => 1,
+        }),
+        defineTool({
+          name: 'slow',
+          input: {
+            '~standard': {
+              version: 1 as const,
+              vendor: 'test',
+              validate: () => Promise.reject<{ value: unknown }>(new Error('boom')),
+            },
+          },
+          run: () => 1,
+        }),
+      ],
+    });
+    expect(await turn.call(envelope('a', 'odd'))).toMatchObject({ reason: 'validation' });
+    expect(await turn.call(envelope('b', 'slow'))).toMatchObject({ reason: 'validation' });
+  });
+});
+
+describe('arguments that fit', () => {
+  it('reach the body as the schema reads them, with defaults and transformations', async () => {
+    const seen: unknown[] = [];
+    const { runtime, turn } = setStage({
+      tools: [
+        defineTool({
+          name: 'buy',
+          input: z.object({ id: z.string().transform(Number), count: z.number().default(1) }),
+          run: (args) => void seen.push(args),
+        }),
+        defineTool({
+          name: 'ark',
+          input: type({ id: 'string.numeric.parse' }),
+          run: (args) => void seen.push(args),
+        }),
+        defineTool({
+          name: 'later',
+          input: z.object({ id: z.string().refine(() => Promise.resolve(true)) }),
+          run: (args) => void seen.push(args),
+        }),
+      ],
+    });
+    await turn.call(envelope('a', 'buy', { id: '42' }));
+    await turn.call(envelope('b', 'ark', { id: '43' }));
+    await turn.call(envelope('c', 'later', { id: '44' }));
+    expect(seen).toEqual([{ id: 42, count: 1 }, { id: 43 }, { id: '44' }]);
+    const calls = await runtime.calls({ sessionId: 's' });
+    expect(calls.map(({ requestedInput, wasCoerced }) => [requestedInput, wasCoerced])).toEqual([
+      [{ id: '42' }, false],
+      [{ id: '43' }, false],
+      [{ id: '44' }, false],
+    ]);
+  });
+
+  it('are a copy of their own for every body: what one does to them no other sees', async () => {
+    const shared = { list: [1] };
+    const seen: unknown[] = [];
+    const { turn } = setStage({
+      tools: [
+        defineTool({
+          name: 'push',
+          run: ({ list }) => {
+            seen.push([...(list as number[])]);
+            (list as number[]).push(2);
+          },
+        }),
+      ],
+    });
+    await turn.callAll(['a', 'b', 'c'].map((id) => ({ id, name: 'push', arguments: shared })));
+    expect([seen, shared]).toEqual([[[1], [1], [1]], { list: [1] }]);
+  });
+});
+
+describe('arguments that can be coerced', () => {
+  it('are kept as they came and as they were used, and the model is told', async () => {
+    const seen: unknown[] = [];
+    const { runtime, turn } = setStage({
+      tools: [
+        defineTool({
+          name: 'buy',
+          input: z.object({ count: z.number(), tags: z.array(z.string()), when: z.string().optional() }),
+          run: (args) => void seen.push(args),
+        }),
+      ],
+    });
+    const outcome = await turn.call(envelope('c', 'buy', { count: '3', tags: '["a","b"]', when: null }));
+    expect(seen).toEqual([{ count: 3, tags: ['a', 'b'] }]);
+    expect(outcome).toMatchObject({ type: 'ToolExecutionResult', wasCoerced: true });
+    const parts = outcomeToContentParts(outcome).map((part) => 'text' in part && part.text);
+    expect(parts).toEqual(['null', expect.stringMatching(/\$\.count .*\$\.tags .*\$\.when /)]);
+    const [call] = await runtime.calls({ sessionId: 's' });
+    expect(call).toMatchObject({
+      requestedInput: { count: '3', tags: '["a","b"]', when: null },
+      effectiveInput: { count: 3, tags: ['a', 'b'] },
+      wasCoerced: true,
+    });
+    expect(call?.inputDigest).not.toBe(call?.requestDigest);
+    const [decided] = await eventsOf(runtime, 'tool.decided');
+    expect(decided?.changes.map(({ path }) => path)).toEqual(['$.count', '$.tags', '$.when']);
+    const [record] = await runtime.audit({ sessionId: 's' });
+    expect(record).toMatchObject({ effectiveInput: { count: 3 }, requestedInput: { count: '3' } });
+  });
+
+  it('count as the same input as those that fitted: guards go by what is used', async () => {
+    const { turn } = setStage({
+      tools: [
+        defineTool({
+          name: 'set_it',
+          idempotent: true,
+          input: z.object({ n: z.number() }),
+          run: () => 'set',
+        }),
+      ],
+    });
+    await turn.call(envelope('a', 'set_it', { n: 5 }));
+    expect(await turn.call(envelope('b', 'set_it', { n: '5' }))).toMatchObject({ code: 'call.duplicate' });
+  });
+
+  it('are recalled by what was asked, not by what was made of it', async () => {
+    const { turn } = setStage({
+      tools: [defineTool({ name: 'buy', input: z.object({ n: z.number() }), run: ({ n }) => n })],
+    });
+    const first = await turn.call(envelope('c', 'buy', { n: '5' }));
+    expect(await turn.call(envelope('c', 'buy', { n: '5' }))).toEqual(first);
+    expect(await turn.call(envelope('c', 'buy', { n: 5 }))).toMatchObject({ reason: 'conflict' });
+  });
+});
+
+describe('the repair of arguments', () => {
+  const repairable = (repair: (request: RepairRequest) => unknown, attempts?: number) =>
+    setStage({
+      tools: [
+        defineTool({
+          name: 'buy',
+          input: z.object({ id: z.string().startsWith('o_') }),
+          run: ({ id }) => id,
+        }),
+        defineTool({
+          name: 'sell',
+          input: z.object({ id: z.string().startsWith('o_') }),
+          run: ({ id }) => id,
+        }),
+      ],
+      repair: (attempts === undefined ? repair : { repair, attempts }) as never,
+    });
+
+  it('gets what is wrong and the schema, and what it gives is checked, used and told', async () => {
+    const requests: RepairRequest[] = [];
+    const { runtime, turn } = repairable((request) => {
+      requests.push(request);
+      return { id: `o_${(request.arguments as { id: string }).id}` };
+    });
+    const outcome = await turn.call(envelope('c', 'buy', { id: '7' }));
+    expect(outcome).toMatchObject({
+      output: 'o_7',
+      wasCoerced: true,
+      modelNote: expect.stringContaining('repair') as string,
+    });
+    expect(requests).toMatchObject([
+      { callId: 'c', toolName: 'buy', arguments: { id: '7' }, attempt: 1, schema: { type: 'object' } },
+    ]);
+    expect(requests[0]?.issues.map(({ path }) => path)).toEqual([['id']]);
+    const [call] = await runtime.calls({ sessionId: 's' });
+    expect(call).toMatchObject({ requestedInput: { id: '7' }, effectiveInput: { id: 'o_7' } });
+  });
+
+  it('is bounded at two tries per tool and path for the whole turn, whatever ids the calls carry', async () => {
+    const attempts: number[] = [];
+    const { runtime, turn } = repairable(({ attempt }) => {
+      attempts.push(attempt);
+      return { id: 'still wrong' };
+    });
+    for (let n = 0; n < 10; n++)
+      expect(await turn.call(envelope(`c${n}`, 'buy', { id: `${n}` }))).toMatchObject({
+        reason: 'validation',
+      });
+    expect(attempts).toEqual([1, 2]);
+    await turn.call(envelope('other tool', 'sell', { id: 'x' }));
+    expect(attempts).toEqual([1, 2, 1, 2]);
+    await runtime.turn({ sessionId: 's' }).call(envelope('other turn', 'buy', { id: 'x' }));
+    expect(attempts).toEqual([1, 2, 1, 2, 1, 2]);
+    await expectSettledOnce(runtime);
+  });
+
+  it('can be given more tries, or none', async () => {
+    for (const allowed of [0, 1, 5]) {
+      let tries = 0;
+      const { turn } = repairable(() => {
+        tries++;
+        return { id: 'wrong' };
+      }, allowed);
+      for (let n = 0; n < 10; n++) await turn.call(envelope(`c${n}`, 'buy', { id: `${n}` }));
+      expect(tries).toBe(allowed);
+    }
+  });
+
+  it('mends text that is no JSON too', async () => {
+    const { turn } = repairable(({ arguments: text }) => ({ id: `o_${(text as string).length}` }));
+    expect(await turn.call(envelope('c', 'buy', '{"id": '))).toMatchObject({ output: 'o_7' });
+  });
+
+  it.each<[string, () => unknown]>([
+    ['throws', () => Promise.reject(new Error('no'))],
+    ['gives nothing', () => undefined],
+    ['gives text', () => '{"id":"o_1"}'],
+    ['gives an array', () => [{ id: 'o_1' }]],
+    ['gives a BigInt', () => ({ id: 10n })],
+  ])('leaves the denial as it was when it %s', async (_, repair) => {
+    const { turn } = repairable(repair);
+    expect(await turn.call(envelope('c', 'buy', { id: '7' }))).toMatchObject({ reason: 'validation' });
+  });
+
+  it('holds nobody up for ever', async () => {
+    const never = deferred<ToolOutcome>();
+    const { clock, runtime } = repairable(() => never.promise);
+    const asked = runtime.turn({ sessionId: 's', timeoutMs: 20 }).call(envelope('c', 'buy', { id: '7' }));
+    await quiet();
+    clock.advance(20);
+    expect(await asked).toMatchObject({ type: 'ToolDenied', reason: 'deadline' });
+  });
+});
