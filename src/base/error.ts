@@ -5,7 +5,13 @@
 
 /** The stable word for why we refuse. */
 export type ErrorCode =
-  'config.invalid' | 'call.malformed' | 'call.pending' | 'runtime.closed' | 'seal.broken';
+  | 'config.invalid'
+  | 'call.malformed'
+  | 'call.pending'
+  | 'runtime.closed'
+  | 'seal.broken'
+  | 'ledger.newer'
+  | 'ledger.damaged';
 
 /** Every code an error of ours may carry, with what it means and what to do. */
 export const errorTable: {
@@ -31,6 +37,14 @@ export const errorTable: {
   'seal.broken': {
     means: 'A sealed payload could not be opened with the key at hand.',
     remedy: 'Give the runtime the key the payload was sealed with.',
+  },
+  'ledger.newer': {
+    means: 'This ledger was written by a newer version than the one that reads it.',
+    remedy: 'Update the package, everywhere the ledger is used.',
+  },
+  'ledger.damaged': {
+    means: 'What stands in a ledger, an export or an anchor is not what was written there.',
+    remedy: 'Verify the ledger: it names the first bad place. Restore from a copy that verifies.',
   },
 };
 

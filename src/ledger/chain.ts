@@ -1,0 +1,20 @@
+/**
+ * The chain of a session: every entry's hash covers the one before, its place and its text, so that nothing can be
+ * changed, taken out or moved without every later hash being another one. Positions of a store are not in it.
+ */
+import { hash } from 'node:crypto';
+
+/** Where the chain of a session stands: its last entry. */
+export type Head = { readonly sessionId: string; readonly sequence: number; readonly hash: string };
+
+/** What the first entry of a session follows. */
+export const genesisHash = (sessionId: string): string =>
+  // Quoted, because UTF-8 would make one session of all that differ only in a lone surrogate.
+  hash('sha256', `quittance v1 session ${JSON.stringify(sessionId)}`, 'hex');
+
+/**
+ * The hash of an entry. A hash has 64 hex digits, a sequence ends at its line, and the text is all the rest: no two
+ * entries are written the same.
+ */
+export const chainHash = (previous: string, sequence: number, text: string): string =>
+  hash('sha256', `${previous}\n${sequence}\n${text}`, 'hex');

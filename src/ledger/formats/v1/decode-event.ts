@@ -1,0 +1,58 @@
+import type { JsonObject, JsonValue } from '../../../base/json.ts';
+import { QuittanceError } from '../../../base/error.ts';
+import { isJsonObject } from '../../../base/json.ts';
+import type { ReadEvent } from '../../unknown-event.ts';
+import type { Holder } from './encode-event.ts';
+import { decodeFields } from './decode-fields.ts';
+import { envelopeNames, fieldsOf } from './event-table.ts';
+import { ERASED } from './field.ts';
+
+/** The event that stands in an entry as these two parts. */
+export function decodeEvent(text: JsonValue, body: JsonValue, holder: Holder, erased: boolean): ReadEvent {
+  if (!isJsonObject(text)) throw damaged('an event is not an object');
+  if (!isJsonObject(body) && body !== null)
+    throw damaged('the body of an event is neither an object nor null');
+  const { id, type, session = holder.sessionId, turn, at, cause } = text;
+  const call = text['call'] === undefined ? holder.callId : (text['call'] ?? undefined);
+  if (typeof id !== 'string' || typeof type !== 'string' || typeof session !== 'string')
+    throw damaged('an event has no id, no type or no session');
+  if (typeof turn !== 'string' || typeof at !== 'number') throw damaged(`event ${id} has no turn or no time`);
+  if (typeof call !== 'string' && call !== undefined) throw damaged(`the call of event ${id} is not a text`);
+  if (typeof cause !== 'string' && cause !== undefined)
+    throw damaged(`the cause of event ${id} is not a text`);
+  const envelope = { id, type, sessionId: session, turnId: turn };
+  const fields = fieldsOf(type);
+  if (fields === undefined) {
+    const unknown = decodeFields({}, text, body ?? undefined, erased, envelopeNames).unknown;
+    return { ...envelope, callId: call, at, cause, unknownFields: unknown ?? { text: {}, body: {} } };
+  }
+  const source = type === 'tool.responded' ? withCallId(text, call) : text;
+  const decoded = decodeFields(fields, source, body ?? undefined, erased, envelopeNames);
+  if (type === 'tool.responded' && decoded.fields['content'] === undefined)
+    decoded.fields['content'] = contentOf(decoded.fields['outcome']);
+  // The table has every field of the type; that the values are of their types was so when they were written.
+  return {
+    ...envelope,
+    ...(call !== undefined && { callId: call }),
+    at,
+    cause,
+    ...decoded.fields,
+    ...(decoded.unknown !== undefined && { unknownFields: decoded.unknown }),
+  } as ReadEvent;
+}
+
+/** The id of the call is written in the outcome only where it is another one. */
+function withCallId(text: JsonObject, callId: string | undefined): JsonObject {
+  const outcome = text['outcome'];
+  if (!isJsonObject(outcome)) throw damaged('an outcome is not an object');
+  return callId === undefined ? text : { ...text, outcome: { call_id: callId, ...outcome } };
+}
+
+/** What the model was told of a result is its output, written as JSON: the same bytes, whoever writes them. */
+function contentOf(outcome: unknown): string {
+  const { output } = outcome as { output?: JsonValue };
+  return output === undefined ? ERASED : JSON.stringify(output);
+}
+
+const damaged = (problem: string): QuittanceError =>
+  new QuittanceError('ledger.damaged', `An entry of the ledger is not one that was written: ${problem}.`);

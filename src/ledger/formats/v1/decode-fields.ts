@@ -1,0 +1,141 @@
+/** What `encodeFields` took apart, put together again. */
+import type { JsonObject, JsonValue } from '../../../base/json.ts';
+import { QuittanceError } from '../../../base/error.ts';
+import { isJsonObject } from '../../../base/json.ts';
+import type { UnknownFields } from '../../unknown-event.ts';
+import type { Field, Fields } from './field.ts';
+import { rename } from './encode-fields.ts';
+
+export type Decoded = {
+  readonly fields: { [name: string]: unknown };
+  /** What the table does not name, or undefined if there is nothing. */
+  readonly unknown: UnknownFields | undefined;
+};
+
+/**
+ * `body` is undefined where there is none; `erased` says that there was one. `others` are the names in the text that
+ * are no fields.
+ */
+export function decodeFields(
+  table: Fields,
+  text: JsonObject,
+  body: JsonObject | undefined,
+  erased: boolean,
+  others: readonly string[] = [],
+): Decoded {
+  const fields: { [name: string]: unknown } = {};
+  const inner: [string, UnknownFields][] = [];
+  let known = 0;
+  for (const name in table) {
+    const field = table[name] as Field;
+    const part = own(field.where === 'text' ? text : body, field.name);
+    if (part !== undefined) known++;
+    let value: unknown;
+    if (part === undefined) value = missing(field, text, erased);
+    else if (field.fields === undefined && field.items === undefined)
+      value = field.inside === undefined ? part : rename(part, inverse(field.inside));
+    else {
+      const inBody = own(body, field.name);
+      if (inBody !== undefined) known++;
+      const decoded =
+        field.fields === undefined
+          ? decodeItems(field.items as Fields, list(part), inBody, erased)
+          : decodeFields(
+              field.fields,
+              object(part),
+              inBody === undefined ? undefined : object(inBody),
+              erased,
+            );
+      value = decoded.fields;
+      if (decoded.unknown !== undefined) inner.push([field.name, decoded.unknown]);
+    }
+    if (value !== undefined || field.optional !== true) fields[name] = value;
+  }
+  for (const name of others) if (Object.hasOwn(text, name)) known++;
+  const all = Object.keys(text).length + (body === undefined ? 0 : Object.keys(body).length);
+  const unknown =
+    all === known && inner.length === 0 ? undefined : findUnknown(table, text, body, others, inner);
+  return { fields, unknown };
+}
+
+function decodeItems(
+  table: Fields,
+  items: readonly JsonValue[],
+  inBody: JsonValue | undefined,
+  erased: boolean,
+): { readonly fields: unknown; readonly unknown: UnknownFields | undefined } {
+  const bodies = inBody === undefined ? [] : list(inBody);
+  const decoded = items.map((item, index) => {
+    const body = bodies[index];
+    return decodeFields(table, object(item), body === undefined ? undefined : object(body), erased);
+  });
+  const unknown = decoded.some((item) => item.unknown !== undefined)
+    ? {
+        text: decoded.map((item) => item.unknown?.text ?? {}),
+        body: decoded.map((item) => item.unknown?.body ?? {}),
+      }
+    : undefined;
+  // A list of objects stands where an object does: `encodeEvent` puts both back in the same way.
+  return { fields: decoded.map((item) => item.fields), unknown: unknown as UnknownFields | undefined };
+}
+
+/** What is left when everything the table names is taken. */
+function findUnknown(
+  table: Fields,
+  text: JsonObject,
+  body: JsonObject | undefined,
+  others: readonly string[],
+  inner: readonly [string, UnknownFields][],
+): UnknownFields {
+  const all = Object.values(table);
+  const inText = new Set(all.filter(({ where }) => where === 'text').map(({ name }) => name)).union(
+    new Set(others),
+  );
+  const inBody = new Set(
+    all.filter(({ where, fields, items }) => where === 'body' || fields || items).map(({ name }) => name),
+  );
+  const rest = (holder: JsonObject, known: ReadonlySet<string>): [string, JsonValue][] =>
+    Object.entries(holder).filter(([name]) => !known.has(name));
+  const found = (part: keyof UnknownFields): [string, JsonValue][] =>
+    inner.flatMap(([name, unknown]) => (isEmpty(unknown[part]) ? [] : [[name, unknown[part]]]));
+  return {
+    text: Object.fromEntries([...rest(text, inText), ...found('text')]),
+    body: Object.fromEntries([...rest(body ?? {}, inBody), ...found('body')]),
+  };
+}
+
+function missing(
+  { where, absent, erased }: Field,
+  holder: JsonObject,
+  isErased: boolean,
+): JsonValue | undefined {
+  if (!isErased || where === 'text' || erased === undefined) return absent;
+  return erased.of === undefined || erased.of === holder['type'] ? erased.value : absent;
+}
+
+const isEmpty = (value: JsonValue): boolean =>
+  Array.isArray(value)
+    ? (value as readonly JsonValue[]).every(isEmpty)
+    : isJsonObject(value) && Object.keys(value).length === 0;
+
+const own = (holder: JsonObject | undefined, name: string): JsonValue | undefined =>
+  holder !== undefined && Object.hasOwn(holder, name) ? holder[name] : undefined;
+
+const inverse = (names: { readonly [name: string]: string }): { readonly [name: string]: string } =>
+  Object.fromEntries(Object.entries(names).map(([name, onDisk]) => [onDisk, name]));
+
+function object(value: JsonValue): JsonObject {
+  if (isJsonObject(value)) return value;
+  throw new QuittanceError(
+    'ledger.damaged',
+    'An entry of the ledger holds something else where an object belongs.',
+  );
+}
+
+function list(value: JsonValue): readonly JsonValue[] {
+  if (Array.isArray(value)) return value as readonly JsonValue[];
+  throw new QuittanceError(
+    'ledger.damaged',
+    'An entry of the ledger holds something else where a list belongs.',
+  );
+}

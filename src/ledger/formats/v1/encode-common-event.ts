@@ -1,0 +1,102 @@
+/**
+ * The events every call has, written out, because every call waits for them. Each must come out exactly as
+ * `encodeEvent` writes it by the table; a test holds the two together.
+ */
+import type { JsonObject, JsonValue } from '../../../base/json.ts';
+import type {
+  CallEvent,
+  ToolDecided,
+  ToolRequested,
+  ToolResponded,
+  ToolStarted,
+} from '../../../call/event.ts';
+import type { ToolExecutionResult } from '../../../call/outcome.ts';
+import type { ReadEvent } from '../../unknown-event.ts';
+import type { EncodedEvent, Holder } from './encode-event.ts';
+import { encodeEvent } from './encode-event.ts';
+import { rename } from './encode-fields.ts';
+import { eventTable, outcomeFields } from './event-table.ts';
+import { quoteText } from './quote-text.ts';
+
+/** What `encodeEvent` gives, sooner. */
+export function encodeCommonEvent(event: ReadEvent, holder: Holder): EncodedEvent {
+  if ('unknownFields' in event || event.sessionId !== holder.sessionId) return encodeEvent(event, holder);
+  if (!('callId' in event) || event.callId !== holder.callId) return encodeEvent(event, holder);
+  if (event.type === 'tool.requested') return encodeRequested(event);
+  if (event.type === 'tool.decided') return encodeDecided(event);
+  if (event.type === 'tool.started') return encodeStarted(event);
+  if (event.type === 'tool.responded' && event.outcome.type === 'ToolExecutionResult')
+    if (event.outcome.callId === event.callId) return encodeResult(event, event.outcome);
+  return encodeEvent(event, holder);
+}
+
+function encodeRequested(event: ToolRequested): EncodedEvent {
+  let text =
+    `${head(event)},"tool_name":${quoteText(event.toolName)},"display_name":${quoteText(event.displayName)}` +
+    `,"mode":${quoteText(event.mode)},"mode_origin":${quoteText(event.modeOrigin)}`;
+  if (event.hidden.length > 0) text += `,"hidden":${write(event.hidden)}`;
+  text += `,"request_digest":${quoteText(event.requestDigest)}`;
+  if (event.provenance !== undefined) text += `,"provenance":${write(event.provenance as JsonObject)}`;
+  if (event.submitted) text += ',"submitted":true';
+  let body = `{"requested_input":${write(event.requestedInput)}`;
+  if (event.principal !== undefined)
+    body += `,"principal":${write(rename(event.principal as JsonObject, principalNames))}`;
+  if (event.attrs !== undefined) body += `,"attrs":${write(event.attrs)}`;
+  return { text: `${text}}`, body: `${body}}` };
+}
+
+function encodeDecided(event: ToolDecided): EncodedEvent {
+  let text = `${head(event)},"decision":${quoteText(event.decision)}`;
+  if (event.gates.length > 0) text += `,"gates":${write(rename(event.gates, gateNames))}`;
+  if (event.decidedBy !== undefined) text += `,"decided_by":${write(event.decidedBy)}`;
+  if (event.policyVersion !== undefined) text += `,"policy_version":${quoteText(event.policyVersion)}`;
+  if (event.inputDigest !== undefined) text += `,"input_digest":${quoteText(event.inputDigest)}`;
+  if (event.changes.length > 0) text += `,"changes":${write(event.changes)}`;
+  const body =
+    event.effectiveInput === undefined ? 'null' : `{"effective_input":${write(event.effectiveInput)}}`;
+  return { text: `${text}}`, body };
+}
+
+function encodeStarted(event: ToolStarted): EncodedEvent {
+  let text = `${head(event)},"attempt":${event.attempt}`;
+  if (event.idempotencyKey !== undefined) text += `,"idempotency_key":${quoteText(event.idempotencyKey)}`;
+  return {
+    text: `${text},"deadline_ms":${write(event.deadlineMs)},"may_rerun":${event.mayRerun}}`,
+    body: 'null',
+  };
+}
+
+/** The output is most of what is kept of a call: it is written once, and is the content. */
+function encodeResult(event: ToolResponded, outcome: ToolExecutionResult): EncodedEvent {
+  let text =
+    `${head(event)},"attempt":${event.attempt},"final":${event.final},"outcome":{"type":"ToolExecutionResult"` +
+    `,"tool_name":${quoteText(outcome.toolName)},"elapsed_ms":${write(outcome.elapsedMs)}` +
+    `,"was_coerced":${outcome.wasCoerced}}`;
+  if (event.toolSuccess !== undefined) text += `,"tool_success":${event.toolSuccess}`;
+  if (event.error !== undefined) text += `,"error":${write({ reason: event.error.reason })}`;
+  if (event.costMicros !== 0) text += `,"cost_micros":${write(event.costMicros)}`;
+  if (event.unsettledEffect) text += ',"unsettled_effect":true';
+  const output = write(outcome.output);
+  let body = `{"outcome":{"output":${output}`;
+  if (outcome.files !== undefined) body += `,"files":${write(rename(outcome.files, fileNames))}`;
+  if (outcome.toolResult !== undefined) body += `,"tool_result":${write(outcome.toolResult as JsonObject)}`;
+  if (outcome.modelNote !== undefined) body += `,"model_note":${write(outcome.modelNote)}`;
+  body += '}';
+  if (event.content !== output) body += `,"content":${write(event.content)}`;
+  if (event.error !== undefined) body += `,"error":${write({ message: event.error.message })}`;
+  if (event.payloadExtras !== undefined) body += `,"payload_extras":${write(event.payloadExtras)}`;
+  if (event.reached.length > 0) body += `,"reached":${write(event.reached)}`;
+  if (event.log.length > 0) body += `,"log":${write(event.log as readonly JsonObject[])}`;
+  return { text: `${text}}`, body: `${body}}` };
+}
+
+/** The envelope of an event that is about the session and the call of its entry. */
+const head = ({ id, type, turnId, at, cause }: CallEvent): string =>
+  `{"id":${quoteText(id)},"type":"${type}","turn":${quoteText(turnId)},"at":${at}` +
+  (cause === undefined ? '' : `,"cause":${quoteText(cause)}`);
+
+const write = (value: JsonValue): string => JSON.stringify(value);
+
+const principalNames = eventTable['tool.requested'].principal.inside;
+const gateNames = eventTable['tool.decided'].gates.inside;
+const fileNames = outcomeFields.files.inside;

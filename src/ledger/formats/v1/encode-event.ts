@@ -1,0 +1,69 @@
+/** One event as it stands in the text and in the bodies of an entry, by the table. */
+import type { JsonObject, JsonValue } from '../../../base/json.ts';
+import { isJsonObject } from '../../../base/json.ts';
+import type { ToolResponded } from '../../../call/event.ts';
+import type { ReadEvent } from '../../unknown-event.ts';
+import type { Fields } from './field.ts';
+import { encodeFields } from './encode-fields.ts';
+import { fieldsOf } from './event-table.ts';
+
+/** Whose entry the event stands in: what the event shares with it is not written again. */
+export type Holder = { readonly sessionId: string; readonly callId: string | undefined };
+
+/** Both parts as JSON. The body is `null` where there is none. */
+export type EncodedEvent = { readonly text: string; readonly body: string };
+
+export function encodeEvent(event: ReadEvent, holder: Holder): EncodedEvent {
+  const { text, body } = encodeFields(fieldsOf(event.type) ?? noFields, event);
+  if (event.type === 'tool.responded') shorten(event as ToolResponded, text, body);
+  const unknown = 'unknownFields' in event ? event.unknownFields : undefined;
+  const whole: JsonObject = { ...toEnvelope(event, holder), ...text };
+  const wholeBody = unknown === undefined ? body : merge(body ?? {}, unknown.body);
+  return {
+    text: JSON.stringify(unknown === undefined ? whole : merge(whole, unknown.text)),
+    body: wholeBody === undefined || Object.keys(wholeBody).length === 0 ? 'null' : JSON.stringify(wholeBody),
+  };
+}
+
+const noFields: Fields = {};
+
+function toEnvelope(event: ReadEvent, holder: Holder): JsonObject {
+  const { id, type, sessionId, turnId, at, cause } = event;
+  const callId = 'callId' in event ? event.callId : undefined;
+  return {
+    id,
+    type,
+    ...(sessionId !== holder.sessionId && { session: sessionId }),
+    turn: turnId,
+    ...(callId !== holder.callId && { call: callId ?? null }),
+    at,
+    ...(cause !== undefined && { cause }),
+  };
+}
+
+/** Leaves out what can be told from the rest: the id of the call, and a content that is the output. */
+function shorten(
+  event: ToolResponded,
+  text: { [name: string]: JsonValue } | undefined,
+  body: { [name: string]: JsonValue } | undefined,
+): void {
+  const { outcome, callId, content } = event;
+  if (outcome.callId === callId) delete (text?.['outcome'] as { call_id?: string }).call_id;
+  if (outcome.type === 'ToolExecutionResult' && JSON.stringify(outcome.output) === content)
+    delete body?.['content'];
+}
+
+/** Puts unknown fields back where they stood. */
+function merge(known: JsonObject, unknown: JsonObject): JsonObject {
+  const merged = new Map(Object.entries(known));
+  for (const [name, value] of Object.entries(unknown)) merged.set(name, mergeValue(merged.get(name), value));
+  return Object.fromEntries(merged);
+}
+
+function mergeValue(known: JsonValue | undefined, unknown: JsonValue): JsonValue {
+  if (Array.isArray(known) && Array.isArray(unknown))
+    return (known as readonly JsonValue[]).map((item, index) =>
+      mergeValue(item, (unknown as readonly JsonValue[])[index] ?? {}),
+    );
+  return isJsonObject(known) && isJsonObject(unknown) ? merge(known, unknown) : unknown;
+}

@@ -1,0 +1,43 @@
+/** Fields as the table says: the part for the chained text and the part for the body. */
+import type { JsonObject, JsonValue } from '../../../base/json.ts';
+import { isJsonObject } from '../../../base/json.ts';
+import type { Field, Fields } from './field.ts';
+
+type Draft = { [name: string]: JsonValue };
+
+/** The two parts of an object. A part without anything in it is undefined. */
+export type Parts = { readonly text: Draft | undefined; readonly body: Draft | undefined };
+
+export function encodeFields(fields: Fields, source: { readonly [name: string]: unknown }): Parts {
+  const parts: { text: Draft | undefined; body: Draft | undefined } = { text: undefined, body: undefined };
+  for (const [name, field] of Object.entries(fields)) {
+    // Events hold JSON and undefined, nothing else.
+    const value = source[name] as JsonValue | undefined;
+    if (value === undefined || isAbsent(value, field)) continue;
+    if (field.fields !== undefined) {
+      const inner = encodeFields(field.fields, value as JsonObject);
+      (parts.text ??= {})[field.name] = inner.text ?? {};
+      if (inner.body !== undefined) (parts.body ??= {})[field.name] = inner.body;
+    } else if (field.items !== undefined) {
+      const items = (value as readonly JsonObject[]).map((item) => encodeFields(field.items as Fields, item));
+      (parts.text ??= {})[field.name] = items.map((item) => item.text ?? {});
+      if (items.some((item) => item.body !== undefined))
+        (parts.body ??= {})[field.name] = items.map((item) => item.body ?? {});
+    } else (parts[field.where] ??= {})[field.name] = rename(value, field.inside);
+  }
+  return parts;
+}
+
+/** Gives the names inside an object, or inside each object of a list, their spelling on disk. */
+export function rename(value: JsonValue, names: Field['inside']): JsonValue {
+  if (names === undefined) return value;
+  if (Array.isArray(value)) return (value as readonly JsonValue[]).map((item) => rename(item, names));
+  if (!isJsonObject(value)) return value;
+  // fromEntries and not assignment: a key may be __proto__.
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [Object.hasOwn(names, name) ? names[name] : name, inner]),
+  );
+}
+
+const isAbsent = (value: JsonValue, { absent }: Field): boolean =>
+  Array.isArray(absent) ? Array.isArray(value) && value.length === 0 : value === absent;

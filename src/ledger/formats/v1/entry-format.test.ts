@@ -1,0 +1,398 @@
+import { randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { anyEntry, anyEvent } from '../../../../test/arbitrary-event.ts';
+import type { JsonObject, JsonValue } from '../../../base/json.ts';
+import type { QuittanceEvent, ToolRequested, ToolResponded } from '../../../call/event.ts';
+import type { Entry } from '../../ledger.ts';
+import type { ReadEvent } from '../../unknown-event.ts';
+import { isQuittanceError } from '../../../base/error.ts';
+import { bodiesDigest } from './bodies-digest.ts';
+import { encodeCommonEvent } from './encode-common-event.ts';
+import { encodeEvent } from './encode-event.ts';
+import { isKnownEvent } from './event-table.ts';
+import { readEntry } from './read-entry.ts';
+import { writeEntry } from './write-entry.ts';
+
+const random = (): string => randomBytes(16).toString('base64url');
+
+const requested: ToolRequested = {
+  id: 'e1',
+  type: 'tool.requested',
+  sessionId: 's',
+  turnId: 't',
+  callId: 'c',
+  at: 1,
+  cause: undefined,
+  toolName: 'lookup',
+  displayName: 'lookup',
+  mode: 'read',
+  modeOrigin: 'declared',
+  requestedInput: { name: 'Ada' },
+  hidden: [],
+  requestDigest: 'sha256:1',
+  principal: { userId: 'u_ada' },
+  provenance: undefined,
+  attrs: undefined,
+  submitted: false,
+};
+
+const responded = (output: JsonValue): ToolResponded => ({
+  id: 'e2',
+  type: 'tool.responded',
+  sessionId: 's',
+  turnId: 't',
+  callId: 'c',
+  at: 2,
+  cause: 'e1',
+  attempt: 1,
+  final: true,
+  outcome: {
+    type: 'ToolExecutionResult',
+    callId: 'c',
+    toolName: 'lookup',
+    output,
+    elapsedMs: 3,
+    wasCoerced: false,
+  },
+  content: JSON.stringify(output),
+  toolSuccess: true,
+  error: undefined,
+  payloadExtras: undefined,
+  costMicros: 0,
+  reached: [],
+  log: [],
+  unsettledEffect: false,
+});
+
+const entryOf = (
+  ...events: readonly ReadEvent[]
+): Omit<Entry, 'events'> & { events: readonly ReadEvent[] } => ({
+  entryId: 'n1',
+  sessionId: 's',
+  callId: 'c',
+  expectedVersion: 0,
+  events,
+});
+
+/** The same data with the prototypes of literals: fast-check makes some records without any. */
+const ordinary = (value: unknown): unknown =>
+  Array.isArray(value)
+    ? value.map(ordinary)
+    : typeof value === 'object' && value !== null
+      ? Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, ordinary(inner)]))
+      : value;
+
+function nest(depth: number): JsonValue {
+  let value: JsonValue = 'core';
+  for (let level = 0; level < depth; level++) value = level % 2 === 0 ? [value] : { in: value };
+  return value;
+}
+
+describe('an entry that was written', () => {
+  test('is read back as it was, whatever is in it', () => {
+    fc.assert(
+      fc.property(anyEntry, (entry) => {
+        const written = writeEntry(entry, 'owner', random);
+        const { events, erased, bodiesDigest: digest, format, ownerId, ...rest } = readEntry(written);
+        expect(isDeepStrictEqual(events, ordinary(entry.events))).toBe(true);
+        expect(rest).toEqual({ claim: undefined, ...entry, events: undefined });
+        expect({ erased, format, ownerId }).toEqual({ erased: false, format: 1, ownerId: 'owner' });
+        expect(digest).toBe(written.salt && bodiesDigest(written.salt, written.bodies as string));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('is well-formed text, so that no store can change it', () => {
+    fc.assert(
+      fc.property(anyEntry, (entry) => {
+        const { text, bodies = '' } = writeEntry(entry, 'owner', random);
+        expect(text.isWellFormed() && bodies.isWellFormed()).toBe(true);
+        expect(`${text}${bodies}`).not.toMatch(/[\n\u0000]/u);
+      }),
+    );
+  });
+
+  test.each<[string, JsonValue]>([
+    ['a lone surrogate', '\ud800 \udfff'],
+    ['__proto__ as data', JSON.parse('{"__proto__":{"a":1},"constructor":2}') as JsonValue],
+    ['large and small numbers', [1e21, 1e-7, 5e-324, Number.MAX_VALUE, 123456789012345680000]],
+    ['NUL and friends', '\u0000\u2028\u2029"\\\u007f'],
+    ['nesting 500 deep', nest(500)],
+    ['a big text', 'é😀'.repeat(1_000_000)],
+    ['keys that look like numbers', { b: 1, 2: 2, 1: 3, '-1': 4, '4294967295': 5, '': 6 }],
+    ['null', null],
+    ['nothing much', {}],
+  ])('keeps what the model was told byte for byte: %s', (_, output) => {
+    const event = responded(output);
+    const written = writeEntry(entryOf(event), 'owner', random);
+    expect(readEntry(written).events).toStrictEqual([event]);
+    expect((readEntry(written).events[0] as ToolResponded).content).toBe(event.content);
+    expect(written.bodies).toBe(`[{"outcome":{"output":${event.content}}}]`);
+  });
+
+  test('keeps a content that is not its output beside it', () => {
+    const event = { ...responded({ a: 1 }), content: '{"a": 1}' };
+    expect(readEntry(writeEntry(entryOf(event), 'owner', random)).events).toStrictEqual([event]);
+  });
+
+  test('has the same bytes whether an event is written out or by the table', () => {
+    fc.assert(
+      fc.property(
+        anyEvent,
+        fc.constantFrom('c', 'd', undefined),
+        fc.constantFrom('s', 'x'),
+        (event, callId, sessionId) => {
+          const holder = { sessionId, callId };
+          const [common, byTable] = [encodeCommonEvent(event, holder), encodeEvent(event, holder)];
+          expect(common.text).toBe(byTable.text);
+          expect(common.body).toBe(byTable.body);
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+describe('the chained text', () => {
+  test('says nothing that a person may have erased', () => {
+    const secret = 'PERSONAL';
+    const mark = (value: unknown, path: string): unknown => {
+      if (typeof value === 'string') return plainFields.has(path) ? value : secret;
+      if (typeof value !== 'object' || value === null) return value;
+      if (Array.isArray(value)) return value.map((item) => mark(item, path));
+      return Object.fromEntries(
+        Object.entries(value).map(([key, item]) => [
+          key,
+          key === 'type' ? item : mark(item, path === '' ? key : `${path}.${key}`),
+        ]),
+      );
+    };
+    fc.assert(
+      fc.property(anyEvent, (event) => {
+        const marked = mark(event, '') as QuittanceEvent;
+        const entry = { ...entryOf(marked), sessionId: 's' };
+        expect(writeEntry(entry, 'owner', random).text).not.toContain(secret);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('holds a digest of the bodies that nobody can guess them from', () => {
+    const [one, two] = [1, 2].map(() => writeEntry(entryOf(requested), 'owner', random));
+    expect(one?.bodies).toBe(two?.bodies);
+    expect(readEntry(one as never).bodiesDigest).not.toBe(readEntry(two as never).bodiesDigest);
+  });
+
+  test('has neither bodies nor salt where no event has any', () => {
+    const ended: QuittanceEvent = {
+      id: 'e',
+      type: 'turn.ended',
+      sessionId: 's',
+      turnId: 't',
+      at: 1,
+      cause: undefined,
+      why: 'asked',
+    };
+    const written = writeEntry({ ...entryOf(ended), callId: undefined }, 'owner', random);
+    expect(written).toMatchObject({ bodies: undefined, salt: undefined });
+    expect(readEntry(written)).toMatchObject({ bodiesDigest: undefined, erased: false });
+  });
+});
+
+describe('erased bodies', () => {
+  test('leave texts that say so and payloads that are null', () => {
+    const { text } = writeEntry(entryOf(requested, responded({ name: 'Ada' })), 'owner', random);
+    const { events, erased } = readEntry({ text, bodies: undefined });
+    expect(erased).toBe(true);
+    expect(events).toStrictEqual([
+      { ...requested, requestedInput: null, principal: undefined },
+      {
+        ...responded(null),
+        content: '[ERASED]',
+      },
+    ]);
+  });
+
+  test('never make an entry unreadable, nor change what the text says', () => {
+    fc.assert(
+      fc.property(anyEntry, (entry) => {
+        const { text, bodies } = writeEntry(entry, 'owner', random);
+        const read = readEntry({ text, bodies: undefined });
+        expect(read.erased).toBe(bodies !== undefined);
+        expect(read.events.map(({ id, type, at }) => [id, type, at])).toEqual(
+          entry.events.map(({ id, type, at }) => [id, type, at]),
+        );
+      }),
+    );
+  });
+});
+
+describe('what a newer version wrote', () => {
+  const newer = {
+    text: JSON.stringify({
+      v: 1,
+      entry: 'n',
+      session: 's',
+      call: 'c',
+      version: 1,
+      owner: 'o',
+      bodies: 'sha256:0',
+      lane: 7,
+      events: [
+        { id: 'a', type: 'tool.previewed', turn: 't', at: 1, revision: 2 },
+        {
+          id: 'b',
+          type: 'tool.responded',
+          turn: 't',
+          at: 2,
+          attempt: 1,
+          final: true,
+          outcome: {
+            type: 'ToolFailure',
+            tool_name: 'x',
+            code: 'tool.new',
+            retryable: false,
+            elapsed_ms: 1,
+            hue: 1,
+          },
+          colour: 'red',
+        },
+        {
+          id: 'd',
+          type: 'tool.held',
+          turn: 't',
+          at: 3,
+          confirmation_id: 'k',
+          asks: [{ by: { type: 'gate', name: 'g' }, rank: 1 }],
+          input_digest: 'i',
+        },
+      ],
+    }),
+    bodies: JSON.stringify([
+      { snapshot: { a: 1 } },
+      { outcome: { error: 'no', trace: 'long' }, content: '{}', mood: 'sad' },
+      { description: 'd', asks: [{ description: 'e', note: 'n' }] },
+    ]),
+    salt: 'x',
+  };
+
+  test('is carried, known types and unknown ones', () => {
+    const { events, unknownFields } = readEntry(newer);
+    expect(unknownFields).toEqual({ lane: 7 });
+    expect(events.map(isKnownEvent)).toEqual([false, true, true]);
+    expect(events[0]).toEqual({
+      id: 'a',
+      type: 'tool.previewed',
+      sessionId: 's',
+      turnId: 't',
+      callId: 'c',
+      at: 1,
+      cause: undefined,
+      unknownFields: { text: { revision: 2 }, body: { snapshot: { a: 1 } } },
+    });
+    expect(events[1]?.unknownFields).toEqual({
+      text: { colour: 'red', outcome: { hue: 1 } },
+      body: { mood: 'sad', outcome: { trace: 'long' } },
+    });
+    expect(events[2]?.unknownFields).toEqual({
+      text: { asks: [{ rank: 1 }] },
+      body: { asks: [{ note: 'n' }] },
+    });
+  });
+
+  test('is written again as it was', () => {
+    const read = readEntry(newer);
+    const again = writeEntry(read, read.ownerId, () => 'x');
+    expect((JSON.parse(again.text) as JsonObject)['events']).toEqual(
+      (JSON.parse(newer.text) as JsonObject)['events'],
+    );
+    expect(JSON.parse(again.bodies as string)).toEqual(JSON.parse(newer.bodies));
+  });
+
+  test('in a newer format is refused, with what to do', () => {
+    const text = newer.text.replace('"v":1', '"v":2');
+    const run = (): unknown => readEntry({ text, bodies: undefined });
+    expect(run).toThrow(/written by a newer version.*format 2.*Update the package/);
+    expect(run).toThrow(expect.toSatisfy((error) => isQuittanceError(error, 'ledger.newer')) as Error);
+  });
+});
+
+test('a text that is no entry is refused as damaged, whatever it is, and is not quoted', () => {
+  const isDamaged = (text: string, bodies?: string): void => {
+    try {
+      readEntry({ text, bodies });
+    } catch (error) {
+      expect(isQuittanceError(error, 'ledger.damaged')).toBe(true);
+      expect((error as Error).message).not.toContain('hunter2');
+    }
+  };
+  for (const text of [
+    '',
+    '{',
+    'null',
+    '[]',
+    '"hunter2"',
+    '{"v":0}',
+    '{"v":1,"entry":"hunter2"}',
+    'hunter2',
+  ]) {
+    expect(() => readEntry({ text, bodies: undefined })).toThrow();
+    isDamaged(text);
+  }
+  fc.assert(
+    fc.property(anyEntry, fc.nat(), fc.string(), (entry, at, put) => {
+      const { text, bodies } = writeEntry(entry, 'owner', random);
+      const place = at % text.length;
+      isDamaged(text.slice(0, place) + put + text.slice(place + 1), bodies);
+      isDamaged(text, bodies && bodies.slice(0, at % bodies.length) + put);
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+/** What may be read for ever: identifiers, digests, names of tools and rules, words of closed sets. */
+const plainFields: ReadonlySet<string> = new Set([
+  ...['id', 'type', 'sessionId', 'turnId', 'callId', 'cause'],
+  ...[
+    'toolName',
+    'displayName',
+    'mode',
+    'modeOrigin',
+    'hidden',
+    'requestDigest',
+    'provenance.provider',
+    'provenance.model',
+  ],
+  ...[
+    'how',
+    'fromCallId',
+    'decision',
+    'gates.gate',
+    'decidedBy.name',
+    'policyVersion',
+    'inputDigest',
+    'changes.path',
+  ],
+  ...[
+    'changes.rule',
+    'confirmationId',
+    'asks.by.name',
+    'asks.code',
+    'by',
+    'by.name',
+    'idempotencyKey',
+    'resolution',
+  ],
+  ...[
+    'outcome.callId',
+    'outcome.toolName',
+    'outcome.code',
+    'outcome.reason',
+    'outcome.artifactId',
+    'error.reason',
+  ],
+  ...['boundary', 'keptIn', 'scope', 'metric', 'why', 'parentSessionId', 'entryIds'],
+]);

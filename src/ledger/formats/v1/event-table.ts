@@ -1,0 +1,178 @@
+/**
+ * Every event type of format 1: which field has which name on disk, and whether it stands in the chained text or in
+ * the body beside it. The text holds what is needed to check the order, to fold the status and to search; the body
+ * holds whatever a person may have a right to have erased.
+ *
+ * Names are for ever. A field may be added, as an optional one; none may be renamed, moved or dropped.
+ */
+import type { EventType, QuittanceEvent } from '../../../call/event.ts';
+import type { ToolOutcome } from '../../../call/outcome.ts';
+import type { ReadEvent } from '../../unknown-event.ts';
+import type { Field, Fields } from './field.ts';
+import { body, ERASED, text } from './field.ts';
+
+type Envelope = 'id' | 'type' | 'sessionId' | 'turnId' | 'callId' | 'at' | 'cause';
+type KeyOf<Union> = Union extends unknown ? keyof Union : never;
+type FieldsOf<Type extends EventType> = {
+  readonly [Name in Exclude<keyof Extract<QuittanceEvent, { type: Type }>, Envelope>]: Field;
+};
+
+const optional = true;
+const none = [] as const;
+const erasedText = { erased: { value: ERASED } } as const;
+const erasedPayload = { erased: { value: null } } as const;
+
+const principal = {
+  inside: { userId: 'user_id', serviceId: 'service_id', orgId: 'org_id', ticketRef: 'ticket_ref' },
+} as const;
+
+const file = { artifactId: 'artifact_id', mimeType: 'mime_type', sizeBytes: 'size_bytes' } as const;
+
+/** The fields of the five outcomes. `call_id` is written only where it is not that of the event. */
+export const outcomeFields: { readonly [Name in KeyOf<ToolOutcome>]: Field } = {
+  type: text('type'),
+  callId: text('call_id'),
+  toolName: text('tool_name'),
+  code: text('code', { optional }),
+  reason: text('reason', { optional }),
+  retryable: text('retryable', { optional }),
+  elapsedMs: text('elapsed_ms', { optional }),
+  wasCoerced: text('was_coerced', { optional }),
+  deadlineMs: text('deadline_ms', { optional }),
+  artifactId: text('artifact_id', { optional }),
+  sizeBytes: text('size_bytes', { optional }),
+  output: body('output', { optional, erased: { value: null, of: 'ToolExecutionResult' } }),
+  error: body('error', { optional, erased: { value: ERASED, of: 'ToolFailure' } }),
+  details: body('details', { optional, erased: { value: ERASED, of: 'ToolDenied' } }),
+  summary: body('summary', { optional, erased: { value: ERASED, of: 'ToolArtifactReference' } }),
+  payloadExtras: body('payload_extras', { optional }),
+  files: body('files', { optional, inside: file }),
+  toolResult: body('tool_result', { optional }),
+  modelNote: body('model_note', { optional }),
+};
+
+export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
+  'turn.opened': {
+    deadlineMs: text('deadline_ms'),
+    parentSessionId: text('parent_session_id'),
+    principal: body('principal', principal),
+  },
+  'turn.ended': { why: text('why') },
+  'tool.requested': {
+    toolName: text('tool_name'),
+    displayName: text('display_name'),
+    mode: text('mode'),
+    modeOrigin: text('mode_origin'),
+    requestedInput: body('requested_input', erasedPayload),
+    hidden: text('hidden', { absent: none }),
+    requestDigest: text('request_digest'),
+    principal: body('principal', principal),
+    provenance: text('provenance'),
+    attrs: body('attrs'),
+    submitted: text('submitted', { absent: false }),
+  },
+  'tool.recalled': {
+    how: text('how'),
+    fromCallId: text('from_call_id'),
+    details: body('details', erasedText),
+  },
+  'tool.decided': {
+    decision: text('decision'),
+    gates: text('gates', { absent: none, inside: { elapsedUs: 'elapsed_us' } }),
+    decidedBy: text('decided_by'),
+    policyVersion: text('policy_version'),
+    effectiveInput: body('effective_input'),
+    inputDigest: text('input_digest'),
+    changes: text('changes', { absent: none }),
+  },
+  'tool.held': {
+    confirmationId: text('confirmation_id'),
+    description: body('description', erasedText),
+    asks: text('asks', {
+      items: {
+        by: text('by'),
+        description: body('description', erasedText),
+        code: text('code', { optional }),
+      },
+    }),
+    inputDigest: text('input_digest'),
+  },
+  'confirmation.decided': {
+    confirmationId: text('confirmation_id'),
+    decision: text('decision'),
+    by: text('by'),
+    reason: body('reason'),
+    inputDigest: text('input_digest'),
+  },
+  'confirmation.withdrawn': {
+    confirmationId: text('confirmation_id'),
+    reason: body('reason', erasedText),
+  },
+  'tool.started': {
+    attempt: text('attempt'),
+    idempotencyKey: text('idempotency_key'),
+    deadlineMs: text('deadline_ms'),
+    mayRerun: text('may_rerun'),
+  },
+  'tool.responded': {
+    attempt: text('attempt'),
+    final: text('final'),
+    outcome: text('outcome', { fields: outcomeFields }),
+    /** Absent where it is the output, as JSON. */
+    content: body('content', erasedText),
+    toolSuccess: text('tool_success'),
+    error: text('error', { fields: { reason: text('reason'), message: body('message', erasedText) } }),
+    payloadExtras: body('payload_extras'),
+    costMicros: text('cost_micros', { absent: 0 }),
+    reached: body('reached', { absent: none }),
+    log: body('log', { absent: none }),
+    unsettledEffect: text('unsettled_effect', { absent: false }),
+  },
+  'tool.late': {
+    attempt: text('attempt'),
+    elapsedMs: text('elapsed_ms'),
+    result: text('result', {
+      fields: {
+        type: text('type'),
+        output: body('output', { optional, erased: { value: null, of: 'returned' } }),
+        cutFromChars: text('cut_from_chars', { optional }),
+        error: body('error', { optional, erased: { value: ERASED, of: 'threw' } }),
+      },
+    }),
+  },
+  'tool.resolved': {
+    resolution: text('resolution'),
+    by: text('by'),
+    reason: body('reason'),
+    result: body('result'),
+  },
+  'persistence.failed': {
+    boundary: text('boundary'),
+    error: body('error', erasedText),
+    keptIn: text('kept_in'),
+  },
+  'runtime.budget_exhausted': {
+    scope: text('scope'),
+    metric: text('metric'),
+    limit: text('limit'),
+    used: text('used'),
+  },
+  'body.erased': {
+    entryIds: text('entry_ids'),
+    by: text('by'),
+    reason: body('reason', erasedText),
+  },
+};
+
+/** The names of the envelope on disk. */
+export const envelopeNames: readonly string[] = ['id', 'type', 'session', 'turn', 'call', 'at', 'cause'];
+
+/** The fields of one event type, or undefined for a type this version does not know. */
+export const fieldsOf = (type: string): Fields | undefined =>
+  isEventType(type) ? (eventTable[type] as Fields) : undefined;
+
+/** Narrows a word to a type this version knows. */
+export const isEventType = (type: string): type is EventType => Object.hasOwn(eventTable, type);
+
+/** Narrows what was read to the events this version knows. */
+export const isKnownEvent = (event: ReadEvent): event is QuittanceEvent => isEventType(event.type);

@@ -1,0 +1,37 @@
+/** How one field of an event stands on disk. */
+import type { JsonValue } from '../../../base/json.ts';
+
+export type Field = {
+  /** Its name on disk, for ever. */
+  readonly name: string;
+  /** In the chained text, or in the body beside it, which may be erased. */
+  readonly where: 'text' | 'body';
+  /** Left out of what is read where it is not there; otherwise it is undefined. */
+  readonly optional?: true;
+  /** What its absence means. Such a value is not written. */
+  readonly absent?: JsonValue;
+  /** What is read in its place once the body is erased; `of` the variants of its holder that have it. */
+  readonly erased?: { readonly value: JsonValue; readonly of?: string };
+  /** The names inside an object, or in each object of a list, where they differ. All of it stands where the field does. */
+  readonly inside?: { readonly [name: string]: string };
+  /** The fields of an object some of which may be erased and some not. The rest of this field is about the text. */
+  readonly fields?: Fields;
+  /** The same for each object of a list. */
+  readonly items?: Fields;
+};
+
+export type Fields = { readonly [name: string]: Field };
+
+/** What is read instead of a text that was erased. */
+export const ERASED = '[ERASED]';
+
+export const text = (name: string, rest?: Omit<Field, 'name' | 'where'>): Field => ({
+  name,
+  where: 'text',
+  ...rest,
+});
+export const body = (name: string, rest?: Omit<Field, 'name' | 'where'>): Field => ({
+  name,
+  where: 'body',
+  ...rest,
+});

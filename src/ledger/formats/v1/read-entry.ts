@@ -1,0 +1,116 @@
+/** Reads what `writeEntry` wrote, in this version or in any that knew more. */
+import type { JsonObject, JsonValue } from '../../../base/json.ts';
+import { QuittanceError } from '../../../base/error.ts';
+import { isJsonObject } from '../../../base/json.ts';
+import type { Claim, Reservation, Settlement } from '../../ledger.ts';
+import type { ReadEvent } from '../../unknown-event.ts';
+import type { WrittenEntry } from './write-entry.ts';
+import { decodeEvent } from './decode-event.ts';
+
+export type ReadEntry = {
+  readonly format: 1;
+  readonly entryId: string;
+  readonly sessionId: string;
+  readonly callId: string | undefined;
+  readonly expectedVersion: number | 'any';
+  readonly ownerId: string;
+  readonly claim: Claim | undefined;
+  readonly releaseClaim: string | undefined;
+  readonly reserve: readonly Reservation[] | undefined;
+  readonly settle: readonly Settlement[] | undefined;
+  /** Those of a type this version does not know are there too: see `isKnownEvent`. */
+  readonly events: readonly ReadEvent[];
+  /** What the bodies must come to with their salt, or undefined where there never were any. */
+  readonly bodiesDigest: string | undefined;
+  /** The bodies are gone: texts are `[ERASED]` and payloads null. */
+  readonly erased: boolean;
+  /** Members of the entry this version does not know, as they came. */
+  readonly unknownFields?: JsonObject;
+};
+
+const names: ReadonlySet<string> = new Set([
+  'v',
+  'entry',
+  'session',
+  'call',
+  'version',
+  'owner',
+  'claim',
+  'release',
+  'reserve',
+  'settle',
+  'bodies',
+  'events',
+]);
+
+/** Throws `ledger.newer` or `ledger.damaged`. Whether the bodies are those that were written is not looked at. */
+export function readEntry(written: Pick<WrittenEntry, 'text' | 'bodies'>): ReadEntry {
+  const entry = parse(written.text);
+  if (!isJsonObject(entry)) throw damaged('it is not an object');
+  const { v, entry: entryId, session, call, version, owner, events, bodies: digest } = entry;
+  if (typeof v === 'number' && v > 1)
+    throw new QuittanceError(
+      'ledger.newer',
+      `This ledger was written by a newer version: an entry has format ${v}, and this version reads 1. Update the package.`,
+    );
+  if (v !== 1) throw damaged('"v" is not 1');
+  if (typeof entryId !== 'string') throw damaged('"entry" is not a text');
+  if (typeof session !== 'string') throw damaged('"session" is not a text');
+  if (typeof call !== 'string' && call !== null) throw damaged('"call" is neither a text nor null');
+  if (typeof version !== 'number' && version !== 'any')
+    throw damaged('"version" is neither a number nor "any"');
+  if (typeof owner !== 'string') throw damaged('"owner" is not a text');
+  if (typeof digest !== 'string' && digest !== null) throw damaged('"bodies" is neither a text nor null');
+  if (!Array.isArray(events)) throw damaged('"events" is not a list');
+  const erased = digest !== null && written.bodies === undefined;
+  const bodies = digest === null || written.bodies === undefined ? [] : parse(written.bodies);
+  if (!Array.isArray(bodies)) throw damaged('the bodies are not a list');
+  const holder = { sessionId: session, callId: call ?? undefined };
+  const unknown = Object.entries(entry).filter(([name]) => !names.has(name));
+  return {
+    format: 1,
+    entryId,
+    ...holder,
+    expectedVersion: version,
+    ownerId: owner,
+    claim: toClaim(entry['claim']),
+    releaseClaim: entry['release'] as string | undefined,
+    reserve: entry['reserve'] as readonly Reservation[] | undefined,
+    settle: entry['settle'] as readonly Settlement[] | undefined,
+    events: (events as readonly JsonValue[]).map((event, index) =>
+      decodeEvent(event, (bodies as readonly JsonValue[])[index] ?? null, holder, erased),
+    ),
+    bodiesDigest: digest ?? undefined,
+    erased,
+    ...(unknown.length > 0 && { unknownFields: Object.fromEntries(unknown) }),
+  };
+}
+
+/** Not `parseJson`: that refuses numbers which a program may well compute and we may have written. */
+function parse(text: string): JsonValue {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch (cause) {
+    throw damaged('it is not JSON', cause);
+  }
+}
+
+function toClaim(claim: JsonValue | undefined): Claim | undefined {
+  if (claim === undefined) return undefined;
+  if (!isJsonObject(claim)) throw damaged('"claim" is not an object');
+  const { key, input_digest: inputDigest, supersedes } = claim as { [name: string]: string };
+  const other = supersedes as unknown as { session: string; call: string } | undefined;
+  return {
+    key: key as string,
+    inputDigest: inputDigest as string,
+    ...(other && { supersedes: { sessionId: other.session, callId: other.call } }),
+  };
+}
+
+const damaged = (problem: string, cause?: unknown): QuittanceError =>
+  new QuittanceError(
+    'ledger.damaged',
+    `An entry of the ledger is not one that was written: ${problem}.`,
+    {},
+    cause,
+  );

@@ -1,0 +1,59 @@
+/**
+ * An entry as it is written for ever: one text that is hashed into the chain of its session, and beside it the
+ * bodies, which may be erased without breaking the chain. Nothing sealed is in either.
+ */
+import type { Entry } from '../../ledger.ts';
+import type { ReadEvent } from '../../unknown-event.ts';
+import { bodiesDigest } from './bodies-digest.ts';
+import { encodeCommonEvent } from './encode-common-event.ts';
+import { quoteText } from './quote-text.ts';
+
+/** An entry to write. Its events may have been read from a newer ledger. */
+export type WritableEntry = Omit<Entry, 'events'> & { readonly events: readonly ReadEvent[] };
+
+export type WrittenEntry = {
+  /** Hashed into the chain. JSON without anything a person may have a right to have erased. */
+  readonly text: string;
+  /** A JSON array with the body of each event, or undefined where no event has one. */
+  readonly bodies: string | undefined;
+  /** Hides the bodies in the digest that the text holds of them. Erased with them. */
+  readonly salt: string | undefined;
+};
+
+/** `random` gives a fresh text of at least 16 random bytes, as base64url. */
+export function writeEntry(entry: WritableEntry, ownerId: string, random: () => string): WrittenEntry {
+  let events = '';
+  let bodies = '';
+  let hasBodies = false;
+  for (const event of entry.events) {
+    const encoded = encodeCommonEvent(event, entry);
+    const comma = events === '' ? '' : ',';
+    events += comma + encoded.text;
+    bodies += comma + encoded.body;
+    hasBodies ||= encoded.body !== 'null';
+  }
+  bodies = `[${bodies}]`;
+  const salt = hasBodies ? random() : undefined;
+  const digest = salt === undefined ? 'null' : `"${bodiesDigest(salt, bodies)}"`;
+  const text = `${head(entry, ownerId)},"bodies":${digest},"events":[${events}]}`;
+  return { text, bodies: salt === undefined ? undefined : bodies, salt };
+}
+
+function head(entry: WritableEntry, ownerId: string): string {
+  const { entryId, sessionId, callId, expectedVersion, claim, releaseClaim, reserve, settle } = entry;
+  let text =
+    `{"v":1,"entry":${quoteText(entryId)},"session":${quoteText(sessionId)}` +
+    `,"call":${callId === undefined ? 'null' : quoteText(callId)}` +
+    `,"version":${expectedVersion === 'any' ? '"any"' : expectedVersion},"owner":${quoteText(ownerId)}`;
+  if (claim !== undefined) text += `,"claim":${JSON.stringify(toClaim(claim))}`;
+  if (releaseClaim !== undefined) text += `,"release":${quoteText(releaseClaim)}`;
+  if (reserve !== undefined) text += `,"reserve":${JSON.stringify(reserve)}`;
+  if (settle !== undefined) text += `,"settle":${JSON.stringify(settle)}`;
+  return text;
+}
+
+const toClaim = ({ key, inputDigest, supersedes }: NonNullable<Entry['claim']>): object => ({
+  key,
+  input_digest: inputDigest,
+  supersedes: supersedes && { session: supersedes.sessionId, call: supersedes.callId },
+});

@@ -1,0 +1,192 @@
+/** Any event and any entry there can be, for property tests of what is kept. */
+import fc from 'fast-check';
+import type { CallEvent, QuittanceEvent } from '../src/call/event.ts';
+import type { Entry } from '../src/ledger/ledger.ts';
+import { outcomeToModelContent } from '../src/call/model-content.ts';
+import { reasonCodes } from '../src/call/reason.ts';
+import { anyJson, anyJsonObject, anyOutcome, anyText } from './arbitrary-outcome.ts';
+
+const maybe = <Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Value | undefined> =>
+  fc.option(value, { nil: undefined });
+const word = fc.oneof(fc.string({ minLength: 1, maxLength: 12 }), anyText);
+const count = fc.nat();
+const instant = fc.integer({ min: 0, max: 253_402_300_799_999 });
+const code = fc.constantFrom(...reasonCodes);
+const principal = fc.record(
+  { userId: word, serviceId: word, orgId: word, role: word, ticketRef: word, claims: anyJsonObject },
+  { requiredKeys: [] },
+);
+const decidedBy = fc.record({ type: fc.constantFrom('gate', 'hook', 'rule', 'person'), name: word });
+
+const envelope = <Type extends QuittanceEvent['type']>(
+  type: Type,
+): {
+  type: fc.Arbitrary<Type>;
+  id: fc.Arbitrary<string>;
+  sessionId: fc.Arbitrary<string>;
+  turnId: fc.Arbitrary<string>;
+  at: fc.Arbitrary<number>;
+  cause: fc.Arbitrary<string | undefined>;
+} => ({
+  type: fc.constant(type),
+  id: word,
+  sessionId: fc.constant('s'),
+  turnId: word,
+  at: instant,
+  cause: maybe(word),
+});
+const ofCall = <Type extends CallEvent['type']>(
+  type: Type,
+): ReturnType<typeof envelope<Type>> & { callId: fc.Arbitrary<string> } => ({
+  ...envelope(type),
+  callId: fc.constant('c'),
+});
+
+const responded = fc
+  .record({
+    ...ofCall('tool.responded'),
+    attempt: count,
+    final: fc.boolean(),
+    outcome: anyOutcome,
+    sameCall: fc.boolean(),
+    told: fc.oneof(fc.constant(undefined), anyText),
+    toolSuccess: maybe(fc.boolean()),
+    error: maybe(fc.record({ reason: code, message: anyText })),
+    payloadExtras: maybe(anyJsonObject),
+    costMicros: fc.oneof(fc.constant(0), count),
+    reached: fc.array(anyText, { maxLength: 2 }),
+    log: fc.array(
+      fc.record(
+        { at: instant, message: anyText, fields: anyJsonObject },
+        { requiredKeys: ['at', 'message'] },
+      ),
+      { maxLength: 2 },
+    ),
+    unsettledEffect: fc.boolean(),
+  })
+  .map(({ told, sameCall, ...event }) => {
+    const outcome = sameCall ? { ...event.outcome, callId: event.callId } : event.outcome;
+    return { ...event, outcome, content: told ?? outcomeToModelContent(outcome) };
+  });
+
+const ask = fc.record({ by: decidedBy, description: anyText, code }, { requiredKeys: ['by', 'description'] });
+
+export const anyEvent: fc.Arbitrary<QuittanceEvent> = fc.oneof(
+  { weight: 4, arbitrary: responded },
+  fc.record({
+    ...ofCall('tool.requested'),
+    toolName: word,
+    displayName: anyText,
+    mode: fc.constantFrom('read', 'safe_write', 'destructive', 'local', 'external'),
+    modeOrigin: fc.constantFrom('declared', 'inferred', 'default'),
+    requestedInput: anyJson,
+    hidden: fc.array(anyText, { maxLength: 2 }),
+    requestDigest: word,
+    principal: maybe(principal),
+    provenance: maybe(fc.record({ provider: word, model: word }, { requiredKeys: [] })),
+    attrs: maybe(anyJsonObject),
+    submitted: fc.boolean(),
+  }),
+  fc.record({
+    ...ofCall('tool.recalled'),
+    how: fc.constantFrom('cached', 'replayed', 'conflict'),
+    fromCallId: word,
+    details: anyText,
+  }),
+  fc.record({
+    ...ofCall('tool.decided'),
+    decision: fc.constantFrom('allow', 'deny', 'ask'),
+    gates: fc.array(fc.record({ gate: word, elapsedUs: count }), { maxLength: 2 }),
+    decidedBy: maybe(decidedBy),
+    policyVersion: maybe(word),
+    effectiveInput: maybe(anyJsonObject),
+    inputDigest: maybe(word),
+    changes: fc.array(fc.record({ path: anyText, rule: word }), { maxLength: 2 }),
+  }),
+  fc.record({
+    ...ofCall('tool.held'),
+    confirmationId: word,
+    description: anyText,
+    asks: fc.array(ask, { maxLength: 2 }),
+    inputDigest: word,
+  }),
+  fc.record({
+    ...ofCall('confirmation.decided'),
+    confirmationId: word,
+    decision: fc.constantFrom('approve', 'deny'),
+    by: word,
+    reason: maybe(anyText),
+    inputDigest: word,
+  }),
+  fc.record({ ...ofCall('confirmation.withdrawn'), confirmationId: word, reason: anyText }),
+  fc.record({
+    ...ofCall('tool.started'),
+    attempt: count,
+    idempotencyKey: maybe(word),
+    deadlineMs: instant,
+    mayRerun: fc.boolean(),
+  }),
+  fc.record({
+    ...ofCall('tool.late'),
+    attempt: count,
+    elapsedMs: count,
+    result: fc.oneof(
+      fc.record(
+        { type: fc.constant('returned' as const), output: anyJson, cutFromChars: count },
+        { requiredKeys: ['type', 'output'] },
+      ),
+      fc.record({ type: fc.constant('threw' as const), error: anyText }),
+    ),
+  }),
+  fc.record({
+    ...ofCall('tool.resolved'),
+    resolution: fc.constantFrom('succeeded', 'failed', 'safe_to_retry'),
+    by: decidedBy,
+    reason: maybe(anyText),
+    result: maybe(anyJson),
+  }),
+  fc.record({
+    ...ofCall('persistence.failed'),
+    boundary: fc.constantFrom('intent', 'settle'),
+    error: anyText,
+    keptIn: fc.constantFrom('spill', 'nowhere'),
+  }),
+  fc.record({
+    ...ofCall('runtime.budget_exhausted'),
+    scope: word,
+    metric: fc.constantFrom('tool_calls', 'cost_micros'),
+    limit: count,
+    used: count,
+  }),
+  fc.record({
+    ...envelope('turn.opened'),
+    deadlineMs: maybe(instant),
+    parentSessionId: maybe(word),
+    principal: maybe(principal),
+  }),
+  fc.record({ ...envelope('turn.ended'), why: fc.constantFrom('asked', 'terminal_result') }),
+  fc.record({
+    ...envelope('body.erased'),
+    entryIds: fc.array(word, { maxLength: 3 }),
+    by: word,
+    reason: anyText,
+  }),
+);
+
+export const anyEntry: fc.Arbitrary<Entry> = fc.record(
+  {
+    entryId: word,
+    sessionId: fc.oneof(fc.constant('s'), word),
+    callId: fc.oneof(fc.constant('c'), fc.constant(undefined), word),
+    expectedVersion: fc.oneof(count, fc.constant('any' as const)),
+    events: fc.array(anyEvent, { maxLength: 4 }),
+    claim: fc.record(
+      { key: word, inputDigest: word, supersedes: fc.record({ sessionId: word, callId: word }) },
+      { requiredKeys: ['key', 'inputDigest'] },
+    ),
+    releaseClaim: word,
+    reserve: fc.array(fc.record({ counter: word, amount: count, limit: count }), { maxLength: 2 }),
+    settle: fc.array(fc.record({ counter: word, reserved: count, used: count }), { maxLength: 2 }),
+  },
+  { requiredKeys: ['entryId', 'sessionId', 'callId', 'expectedVersion', 'events'] },
+);
