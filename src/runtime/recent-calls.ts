@@ -33,7 +33,7 @@ export function createRecentCalls(): RecentCalls {
   let tick = 0;
   let lastWrite = 0;
   let lastUnboundWrite = 0;
-  let run = { toolName: '', inputDigest: '', type: '', content: '', count: 0 };
+  let run = { toolName: '', inputDigest: '', end: '', count: 0 };
 
   const writtenSince = ({ tick: since, resourceKeys }: Success): boolean => {
     if (resourceKeys === undefined) return lastWrite > since;
@@ -47,14 +47,11 @@ export function createRecentCalls(): RecentCalls {
       else for (const key of resourceKeys) writes.set(key, tick);
     },
     noteSettled({ callId, toolName, inputDigest, outcome, content, idempotent, resourceKeys }) {
-      const alike =
-        run.toolName === toolName &&
-        run.inputDigest === inputDigest &&
-        run.type === outcome.type &&
-        run.content === content;
-      run = alike
-        ? { ...run, count: run.count + 1 }
-        : { toolName, inputDigest, type: outcome.type, content, count: 1 };
+      // What a guard denies is no new end: the loop it cut goes on with the next such call.
+      if (outcome.type === 'ToolDenied' && outcome.reason === 'duplicate') return;
+      const end = likeness(outcome, content);
+      const alike = run.toolName === toolName && run.inputDigest === inputDigest && run.end === end;
+      run = alike ? { ...run, count: run.count + 1 } : { toolName, inputDigest, end, count: 1 };
       if (idempotent && (outcome.type === 'ToolExecutionResult' || outcome.type === 'ToolArtifactReference'))
         successes.set(identity(toolName, inputDigest), { callId, tick: ++tick, resourceKeys });
     },
@@ -65,6 +62,20 @@ export function createRecentCalls(): RecentCalls {
     countRepeats: (toolName, inputDigest) =>
       run.toolName === toolName && run.inputDigest === inputDigest ? run.count : 0,
   };
+}
+
+/** Equal for ends that say the same; times and the names of artifacts differ each time. */
+function likeness(outcome: ToolOutcome, content: string): string {
+  switch (outcome.type) {
+    case 'ToolTimeout':
+      return outcome.type;
+    case 'ToolArtifactReference':
+      return `${outcome.type} ${outcome.sizeBytes} ${outcome.summary}`;
+    case 'ToolExecutionResult':
+    case 'ToolFailure':
+    case 'ToolDenied':
+      return `${outcome.type} ${content}`;
+  }
 }
 
 const identity = (toolName: string, inputDigest: string): string => `${inputDigest}\n${toolName}`;
