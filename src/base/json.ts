@@ -7,12 +7,14 @@
  * 3. Neither throws, whatever it is given.
  */
 import { findExotic, unbox } from './json-exotic.ts';
+import { readByHand, readJsonText } from './json-text.ts';
+import type { JsonObject, JsonValue } from './json-value.ts';
+import { defineMember } from './json-value.ts';
 import { findNesting, findSyntaxError } from './json-syntax.ts';
 
-/** A value JSON can hold. Read-only: payloads are facts once they are here. */
-export type JsonValue = JsonPrimitive | readonly JsonValue[] | JsonObject;
-export type JsonPrimitive = string | number | boolean | null;
-export type JsonObject = { readonly [key: string]: JsonValue };
+export type { JsonObject, JsonPrimitive, JsonValue } from './json-value.ts';
+export { defineMember } from './json-value.ts';
+export { readJsonText } from './json-text.ts';
 
 /** True for an object that is neither null nor an array. Says nothing about what is inside it. */
 export const isJsonObject = (value: unknown): value is JsonObject =>
@@ -63,15 +65,14 @@ export function toJson(value: unknown, options?: ToJsonOptions): JsonReading {
 /**
  * Reads JSON text that comes from outside. Beyond the grammar it refuses what would not come out as written:
  * integers that do not survive parsing, and numbers too large to be one. (Text of our own may hold such an
- * integer, rounded by whoever computed it: that is read by `JSON.parse`.)
+ * integer, rounded by whoever computed it: that is read by `readJsonText`.)
  */
 export function parseJson(text: string): JsonReading {
   const tooDeepAt = findNesting(text, deepest);
   if (tooDeepAt !== undefined) return refusal(`nested more than ${deepest} deep at position ${tooDeepAt}`);
   try {
     // Only where a number may come out changed is every literal looked at: that costs ten times the parse.
-    if (!/\d{16}|\d[eE][+-]?\d{3}|(?:^|[\s:,[])-0/.test(text))
-      return { ok: true, value: JSON.parse(text) as JsonValue };
+    if (!/\d{16}|\d[eE][+-]?\d{3}|(?:^|[\s:,[])-0/.test(text)) return { ok: true, value: readJsonText(text) };
     return parseExactly(text);
   } catch {
     return refusal(findSyntaxError(text));
@@ -100,25 +101,12 @@ export function freezeJson<Value extends JsonValue>(value: Value): Value {
 const refusal = (problem: string, path: JsonPath = []): JsonReading => ({ ok: false, path, problem });
 
 function parseExactly(text: string): JsonReading {
-  const lost: { holder: unknown; key: string; source: string }[] = [];
-  const check = function (
-    this: unknown,
-    key: string,
-    value: unknown,
-    context?: { source?: string },
-  ): unknown {
-    if (typeof value !== 'number') return value;
-    const source = context?.source ?? '';
-    if (!isExact(value, source)) lost.push({ holder: this, key, source });
-    return value + 0; // -0 would be written, and read again, as 0
-  };
-  const value = JSON.parse(text, check) as JsonValue;
-  const [first] = lost;
-  if (first === undefined) return { ok: true, value };
-  return refusal(
-    `${shorten(first.source)} does not survive as a number: pass it as a string`,
-    pathTo(first.holder, first.key, value),
-  );
+  let lost: { readonly source: string; readonly path: JsonPath } | undefined;
+  const value = readByHand(text, (number, source, path) => {
+    if (!isExact(number, source)) lost ??= { source, path: [...path] };
+  });
+  if (lost === undefined) return { ok: true, value };
+  return refusal(`${shorten(lost.source)} does not survive as a number: pass it as a string`, lost.path);
 }
 
 const isExact = (value: number, source: string): boolean =>
@@ -126,17 +114,6 @@ const isExact = (value: number, source: string): boolean =>
   (Number.isSafeInteger(value) || !/^-?\d+$/.test(source) || BigInt(source) === BigInt(value));
 
 const shorten = (text: string): string => (text.length <= 40 ? text : `${text.slice(0, 30)}…`);
-
-/** Where in `root` the member `key` of `holder` is; the holder of the root itself is in no tree. */
-function pathTo(holder: unknown, key: string, root: JsonValue): JsonPath {
-  if (typeof root !== 'object' || root === null) return [];
-  if (root === holder) return [Array.isArray(root) ? Number(key) : key];
-  for (const [step, inner] of Object.entries(root)) {
-    const below = pathTo(holder, key, inner as JsonValue);
-    if (below.length > 0) return [Array.isArray(root) ? Number(step) : step, ...below];
-  }
-  return [];
-}
 
 /**
  * One run of `toJson`. A value without JSON form comes back as undefined: left out if there is no problem,
@@ -283,9 +260,4 @@ const isUnsafeInteger = (value: number): boolean =>
 function isPlain(source: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(source);
   return prototype === Object.prototype || prototype === null || Array.isArray(source);
-}
-
-/** Sets a member whose key may be `__proto__` without touching any prototype. */
-export function defineMember(holder: { [key: string]: JsonValue }, key: string, value: JsonValue): void {
-  Object.defineProperty(holder, key, { value, writable: true, enumerable: true, configurable: true });
 }

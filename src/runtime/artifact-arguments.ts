@@ -3,7 +3,7 @@
  * the schema, the policy and the body; what is kept and digested is the name, since an artifact never changes.
  */
 import type { Awaitable, JsonObject, JsonPath, JsonValue } from '../base/json.ts';
-import { isJsonObject } from '../base/json.ts';
+import { isJsonObject, readJsonText } from '../base/json.ts';
 import type { StoredArtifact } from '../ledger/ledger.ts';
 
 export type FilledArguments =
@@ -84,7 +84,7 @@ async function contentOf(
     return { ok: true, value: artifact.content };
   // An output of ours, or a file a tool calls JSON: our own text is read as it was written.
   try {
-    return { ok: true, value: JSON.parse(artifact.content) as JsonValue };
+    return { ok: true, value: readJsonText(artifact.content) };
   } catch {
     return { ok: true, value: artifact.content };
   }

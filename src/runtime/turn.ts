@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
+import { readJsonText } from '../base/json.ts';
 import { outcomeToModelContent } from '../call/model-content.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { unwrap } from '../call/outcome.ts';
@@ -109,7 +110,7 @@ export function createTurn<Tools extends readonly AnyTool[]>(
     const outcome = await call({ id: callId, name, arguments: args }, rest);
     if (outcome.type !== 'ToolArtifactReference') return thaw(unwrap(outcome));
     const artifact = await engine.ledger.readArtifact(state.sessionId, outcome.artifactId);
-    return typeof artifact?.content === 'string' ? JSON.parse(artifact.content) : unwrap(outcome);
+    return typeof artifact?.content === 'string' ? readJsonText(artifact.content) : unwrap(outcome);
   };
 
   const writeEnd = async (why: TurnEndReason): Promise<void> => {

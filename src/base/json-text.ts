@@ -1,0 +1,156 @@
+/**
+ * Reads JSON text as it is written. Some engines do not: V8 may give a key that is written with an escape the name of
+ * another key it has seen before (nodejs/node#63785, in Node 22 to 26 at least). What was said would not be what is
+ * kept, so text with such keys is read by hand.
+ */
+import type { JsonValue } from './json-value.ts';
+import { defineMember } from './json-value.ts';
+
+/** Told of every number with the text it was written as, and where it stands. */
+export type OnNumber = (value: number, source: string, path: readonly (string | number)[]) => void;
+
+/** What the text says. Throws a SyntaxError where it is no JSON; recurses as deep as the text does. */
+export function readJsonText(text: string): JsonValue {
+  return text.includes('\\') && hasEscapedKey(text) ? readByHand(text) : (JSON.parse(text) as JsonValue);
+}
+
+/** The same, looking at every number. */
+export const readByHand = (text: string, onNumber?: OnNumber): JsonValue => new Reader(text, onNumber).read();
+
+/** Whether a string with an escape in it is followed by a colon. One pass: the text may be long and hostile. */
+function hasEscapedKey(text: string): boolean {
+  let inString = false;
+  let escaped = false;
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at];
+    if (!inString) {
+      if (char === '"') inString = true;
+      else if (char === ':' && escaped) return true;
+      else if (char === ',' || char === '}' || char === ']') escaped = false;
+      if (inString) escaped = false;
+    } else if (char === '\\') {
+      escaped = true;
+      at++;
+    } else if (char === '"') inString = false;
+  }
+  return false;
+}
+
+const space = /[ \t\n\r]*/y;
+const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const words: readonly (readonly [string, JsonValue])[] = [
+  ['true', true],
+  ['false', false],
+  ['null', null],
+];
+
+class Reader {
+  readonly #text: string;
+  readonly #onNumber: OnNumber | undefined;
+  readonly #path: (string | number)[] = [];
+  #at = 0;
+
+  constructor(text: string, onNumber: OnNumber | undefined) {
+    this.#text = text;
+    this.#onNumber = onNumber;
+  }
+
+  read(): JsonValue {
+    const value = this.#value();
+    if (this.#next() !== undefined) this.#refuse();
+    return value;
+  }
+
+  /** The next character that is not white space, not taken yet. */
+  #next(): string | undefined {
+    this.#take(space);
+    return this.#text[this.#at];
+  }
+
+  #take(pattern: RegExp): string {
+    pattern.lastIndex = this.#at;
+    const [found = ''] = pattern.exec(this.#text) ?? [];
+    this.#at += found.length;
+    return found;
+  }
+
+  #expect(char: string): void {
+    if (this.#next() !== char) this.#refuse();
+    this.#at++;
+  }
+
+  #value(): JsonValue {
+    switch (this.#next()) {
+      case '{':
+        return this.#object();
+      case '[':
+        return this.#array();
+      case '"':
+        return this.#string();
+      default:
+        return this.#scalar();
+    }
+  }
+
+  #object(): JsonValue {
+    const members: { [key: string]: JsonValue } = {};
+    this.#at++;
+    if (this.#next() === '}') this.#at++;
+    else
+      for (let more = true; more; more = this.#more('}')) {
+        if (this.#next() !== '"') this.#refuse();
+        const key = this.#string();
+        this.#expect(':');
+        this.#path.push(key);
+        defineMember(members, key, this.#value());
+        this.#path.pop();
+      }
+    return members;
+  }
+
+  #array(): JsonValue {
+    const items: JsonValue[] = [];
+    this.#at++;
+    if (this.#next() === ']') this.#at++;
+    else
+      for (let more = true; more; more = this.#more(']')) {
+        this.#path.push(items.length);
+        items.push(this.#value());
+        this.#path.pop();
+      }
+    return items;
+  }
+
+  #more(closer: string): boolean {
+    const char = this.#next();
+    if (char !== ',' && char !== closer) this.#refuse();
+    this.#at++;
+    return char === ',';
+  }
+
+  /** A string alone has no keys: the platform reads it right, and refuses what is none. */
+  #string(): string {
+    const start = this.#at;
+    let end = start + 1;
+    while (end < this.#text.length && this.#text[end] !== '"') end += this.#text[end] === '\\' ? 2 : 1;
+    this.#at = end + 1;
+    return JSON.parse(this.#text.slice(start, this.#at)) as string;
+  }
+
+  #scalar(): JsonValue {
+    for (const [word, value] of words)
+      if (this.#text.startsWith(word, this.#at)) {
+        this.#at += word.length;
+        return value;
+      }
+    const source = this.#take(number);
+    if (source === '') this.#refuse();
+    const value = Number(source);
+    this.#onNumber?.(value, source, this.#path);
+    return value + 0; // -0 would be written, and read again, as 0
+  }
+
+  #refuse(): never {
+    throw new SyntaxError(`not JSON at position ${this.#at}`);
+  }
+}
