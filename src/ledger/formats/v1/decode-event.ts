@@ -2,17 +2,24 @@ import type { JsonObject, JsonValue } from '../../../base/json.ts';
 import { QuittanceError } from '../../../base/error.ts';
 import { isJsonObject } from '../../../base/json.ts';
 import type { ReadEvent } from '../../unknown-event.ts';
-import type { Holder } from './encode-event.ts';
+import type { Holder, Previous } from './encode-event.ts';
 import { decodeFields } from './decode-fields.ts';
 import { envelopeNames, fieldsOf } from './event-table.ts';
 import { ERASED } from './field.ts';
 
 /** The event that stands in an entry as these two parts. */
-export function decodeEvent(text: JsonValue, body: JsonValue, holder: Holder, erased: boolean): ReadEvent {
+export function decodeEvent(
+  text: JsonValue,
+  body: JsonValue,
+  holder: Holder,
+  erased: boolean,
+  previous?: Previous,
+): ReadEvent {
   if (!isJsonObject(text)) throw damaged('an event is not an object');
   if (!isJsonObject(body) && body !== null)
     throw damaged('the body of an event is neither an object nor null');
-  const { id, type, session = holder.sessionId, turn, at, cause } = text;
+  const { id, type, session = holder.sessionId, turn = previous?.turnId, at = previous?.at } = text;
+  const cause = text['cause'] === undefined ? previous?.id : (text['cause'] ?? undefined);
   const call = text['call'] === undefined ? holder.callId : (text['call'] ?? undefined);
   if (typeof id !== 'string' || typeof type !== 'string' || typeof session !== 'string')
     throw damaged('an event has no id, no type or no session');
@@ -30,6 +37,7 @@ export function decodeEvent(text: JsonValue, body: JsonValue, holder: Holder, er
   const decoded = decodeFields(fields, source, body ?? undefined, erased, envelopeNames);
   if (type === 'tool.responded' && decoded.fields['content'] === undefined)
     decoded.fields['content'] = contentOf(decoded.fields['outcome']);
+  if (type === 'tool.requested') decoded.fields['displayName'] ??= decoded.fields['toolName'];
   // The table has every field of the type; that the values are of their types was so when they were written.
   return {
     ...envelope,

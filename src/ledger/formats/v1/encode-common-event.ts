@@ -12,27 +12,29 @@ import type {
 } from '../../../call/event.ts';
 import type { ToolExecutionResult } from '../../../call/outcome.ts';
 import type { ReadEvent } from '../../unknown-event.ts';
-import type { EncodedEvent, Holder } from './encode-event.ts';
+import type { EncodedEvent, Holder, Previous } from './encode-event.ts';
 import { encodeEvent } from './encode-event.ts';
 import { rename } from './encode-fields.ts';
 import { eventTable, outcomeFields } from './event-table.ts';
 import { quoteText } from './quote-text.ts';
 
 /** What `encodeEvent` gives, sooner. */
-export function encodeCommonEvent(event: ReadEvent, holder: Holder): EncodedEvent {
-  if ('unknownFields' in event || event.sessionId !== holder.sessionId) return encodeEvent(event, holder);
-  if (!('callId' in event) || event.callId !== holder.callId) return encodeEvent(event, holder);
-  if (event.type === 'tool.requested') return encodeRequested(event);
-  if (event.type === 'tool.decided') return encodeDecided(event);
-  if (event.type === 'tool.started') return encodeStarted(event);
+export function encodeCommonEvent(event: ReadEvent, holder: Holder, previous?: Previous): EncodedEvent {
+  if ('unknownFields' in event || event.sessionId !== holder.sessionId)
+    return encodeEvent(event, holder, previous);
+  if (!('callId' in event) || event.callId !== holder.callId) return encodeEvent(event, holder, previous);
+  if (event.type === 'tool.requested') return encodeRequested(event, previous);
+  if (event.type === 'tool.decided') return encodeDecided(event, previous);
+  if (event.type === 'tool.started') return encodeStarted(event, previous);
   if (event.type === 'tool.responded' && event.outcome.type === 'ToolExecutionResult')
-    if (event.outcome.callId === event.callId) return encodeResult(event, event.outcome);
-  return encodeEvent(event, holder);
+    if (event.outcome.callId === event.callId) return encodeResult(event, event.outcome, previous);
+  return encodeEvent(event, holder, previous);
 }
 
-function encodeRequested(event: ToolRequested): EncodedEvent {
+function encodeRequested(event: ToolRequested, previous: Previous | undefined): EncodedEvent {
   let text =
-    `${head(event)},"tool_name":${quoteText(event.toolName)},"display_name":${quoteText(event.displayName)}` +
+    `${head(event, previous)},"tool_name":${quoteText(event.toolName)}` +
+    (event.displayName === event.toolName ? '' : `,"display_name":${quoteText(event.displayName)}`) +
     `,"mode":${quoteText(event.mode)},"mode_origin":${quoteText(event.modeOrigin)}`;
   if (event.hidden.length > 0) text += `,"hidden":${write(event.hidden)}`;
   text += `,"request_digest":${quoteText(event.requestDigest)}`;
@@ -45,8 +47,8 @@ function encodeRequested(event: ToolRequested): EncodedEvent {
   return { text: `${text}}`, body: `${body}}` };
 }
 
-function encodeDecided(event: ToolDecided): EncodedEvent {
-  let text = `${head(event)},"decision":${quoteText(event.decision)}`;
+function encodeDecided(event: ToolDecided, previous: Previous | undefined): EncodedEvent {
+  let text = `${head(event, previous)},"decision":${quoteText(event.decision)}`;
   if (event.gates.length > 0) text += `,"gates":${write(rename(event.gates, gateNames))}`;
   if (event.decidedBy !== undefined) text += `,"decided_by":${write(event.decidedBy)}`;
   if (event.policyVersion !== undefined) text += `,"policy_version":${quoteText(event.policyVersion)}`;
@@ -57,8 +59,8 @@ function encodeDecided(event: ToolDecided): EncodedEvent {
   return { text: `${text}}`, body };
 }
 
-function encodeStarted(event: ToolStarted): EncodedEvent {
-  let text = `${head(event)},"attempt":${event.attempt}`;
+function encodeStarted(event: ToolStarted, previous: Previous | undefined): EncodedEvent {
+  let text = `${head(event, previous)},"attempt":${event.attempt}`;
   if (event.idempotencyKey !== undefined) text += `,"idempotency_key":${quoteText(event.idempotencyKey)}`;
   return {
     text: `${text},"deadline_ms":${write(event.deadlineMs)},"may_rerun":${event.mayRerun}}`,
@@ -67,9 +69,13 @@ function encodeStarted(event: ToolStarted): EncodedEvent {
 }
 
 /** The output is most of what is kept of a call: it is written once, and is the content. */
-function encodeResult(event: ToolResponded, outcome: ToolExecutionResult): EncodedEvent {
+function encodeResult(
+  event: ToolResponded,
+  outcome: ToolExecutionResult,
+  previous: Previous | undefined,
+): EncodedEvent {
   let text =
-    `${head(event)},"attempt":${event.attempt},"final":${event.final},"outcome":{"type":"ToolExecutionResult"` +
+    `${head(event, previous)},"attempt":${event.attempt},"final":${event.final},"outcome":{"type":"ToolExecutionResult"` +
     `,"tool_name":${quoteText(outcome.toolName)},"elapsed_ms":${write(outcome.elapsedMs)}` +
     `,"was_coerced":${outcome.wasCoerced}}`;
   if (event.toolSuccess !== undefined) text += `,"tool_success":${event.toolSuccess}`;
@@ -91,9 +97,13 @@ function encodeResult(event: ToolResponded, outcome: ToolExecutionResult): Encod
 }
 
 /** The envelope of an event that is about the session and the call of its entry. */
-const head = ({ id, type, turnId, at, cause }: CallEvent): string =>
-  `{"id":${quoteText(id)},"type":"${type}","turn":${quoteText(turnId)},"at":${at}` +
-  (cause === undefined ? '' : `,"cause":${quoteText(cause)}`);
+function head({ id, type, turnId, at, cause }: CallEvent, previous: Previous | undefined): string {
+  let text = `{"id":${quoteText(id)},"type":"${type}"`;
+  if (turnId !== previous?.turnId) text += `,"turn":${quoteText(turnId)}`;
+  if (at !== previous?.at) text += `,"at":${write(at)}`;
+  if (cause !== previous?.id) text += `,"cause":${cause === undefined ? 'null' : quoteText(cause)}`;
+  return text;
+}
 
 const write = (value: JsonValue): string => JSON.stringify(value);
 

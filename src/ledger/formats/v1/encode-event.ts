@@ -1,7 +1,7 @@
 /** One event as it stands in the text and in the bodies of an entry, by the table. */
 import type { JsonObject, JsonValue } from '../../../base/json.ts';
 import { isJsonObject } from '../../../base/json.ts';
-import type { ToolResponded } from '../../../call/event.ts';
+import type { ToolRequested, ToolResponded } from '../../../call/event.ts';
 import type { ReadEvent } from '../../unknown-event.ts';
 import type { Fields } from './field.ts';
 import { encodeFields } from './encode-fields.ts';
@@ -10,14 +10,21 @@ import { fieldsOf } from './event-table.ts';
 /** Whose entry the event stands in: what the event shares with it is not written again. */
 export type Holder = { readonly sessionId: string; readonly callId: string | undefined };
 
+/**
+ * The event before it in the entry. Turn and time are written where they are others than its; the cause where it is
+ * not that event, null where there is none.
+ */
+export type Previous = { readonly id: string; readonly turnId: string; readonly at: number };
+
 /** Both parts as JSON. The body is `null` where there is none. */
 export type EncodedEvent = { readonly text: string; readonly body: string };
 
-export function encodeEvent(event: ReadEvent, holder: Holder): EncodedEvent {
+export function encodeEvent(event: ReadEvent, holder: Holder, previous?: Previous): EncodedEvent {
   const { text, body } = encodeFields(fieldsOf(event.type) ?? noFields, event);
-  if (event.type === 'tool.responded') shorten(event as ToolResponded, text, body);
+  if (event.type === 'tool.responded') shortenResponse(event as ToolResponded, text, body);
+  if (event.type === 'tool.requested') shortenRequest(event as ToolRequested, text);
   const unknown = 'unknownFields' in event ? event.unknownFields : undefined;
-  const whole: JsonObject = { ...toEnvelope(event, holder), ...text };
+  const whole: JsonObject = { ...toEnvelope(event, holder, previous), ...text };
   const wholeBody = unknown === undefined ? body : merge(body ?? {}, unknown.body);
   return {
     text: JSON.stringify(unknown === undefined ? whole : merge(whole, unknown.text)),
@@ -27,28 +34,31 @@ export function encodeEvent(event: ReadEvent, holder: Holder): EncodedEvent {
 
 const noFields: Fields = {};
 
-function toEnvelope(event: ReadEvent, holder: Holder): JsonObject {
+function toEnvelope(event: ReadEvent, holder: Holder, previous?: Previous): JsonObject {
   const { id, type, sessionId, turnId, at, cause } = event;
   const callId = 'callId' in event ? event.callId : undefined;
   return {
     id,
     type,
     ...(sessionId !== holder.sessionId && { session: sessionId }),
-    turn: turnId,
+    ...(turnId !== previous?.turnId && { turn: turnId }),
     ...(callId !== holder.callId && { call: callId ?? null }),
-    at,
-    ...(cause !== undefined && { cause }),
+    ...(at !== previous?.at && { at }),
+    ...(cause !== previous?.id && { cause: cause ?? null }),
   };
 }
 
+type Draft = { [name: string]: JsonValue } | undefined;
+
+/** Leaves out a display name that is the name. */
+function shortenRequest({ toolName, displayName }: ToolRequested, text: Draft): void {
+  if (toolName === displayName) delete text?.['display_name'];
+}
+
 /** Leaves out what can be told from the rest: the id of the call, and a content that is the output. */
-function shorten(
-  event: ToolResponded,
-  text: { [name: string]: JsonValue } | undefined,
-  body: { [name: string]: JsonValue } | undefined,
-): void {
-  const { outcome, callId, content } = event;
-  if (outcome.callId === callId) delete (text?.['outcome'] as { call_id?: string }).call_id;
+function shortenResponse({ outcome, callId, content }: ToolResponded, text: Draft, body: Draft): void {
+  const written = text?.['outcome'] as { call_id?: string } | undefined;
+  if (written !== undefined && outcome.callId === callId) delete written.call_id;
   if (outcome.type === 'ToolExecutionResult' && JSON.stringify(outcome.output) === content)
     delete body?.['content'];
 }

@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { thrownBy } from '../../../../test/thrown-by.ts';
 import { anyEntry, anyEvent } from '../../../../test/arbitrary-event.ts';
-import type { JsonObject, JsonValue } from '../../../base/json.ts';
+import type { JsonValue } from '../../../base/json.ts';
 import type { QuittanceEvent, ToolRequested, ToolResponded } from '../../../call/event.ts';
 import type { Entry } from '../../ledger.ts';
 import type { ReadEvent } from '../../unknown-event.ts';
@@ -110,7 +111,7 @@ describe('an entry that was written', () => {
       fc.property(anyEntry, (entry) => {
         const { text, bodies = '' } = writeEntry(entry, 'owner', random);
         expect(text.isWellFormed() && bodies.isWellFormed()).toBe(true);
-        expect(`${text}${bodies}`).not.toMatch(/[\n\u0000]/u);
+        expect(`${text}${bodies}`).not.toMatch(/\n/);
       }),
     );
   });
@@ -142,11 +143,20 @@ describe('an entry that was written', () => {
     fc.assert(
       fc.property(
         anyEvent,
-        fc.constantFrom('c', 'd', undefined),
-        fc.constantFrom('s', 'x'),
-        (event, callId, sessionId) => {
-          const holder = { sessionId, callId };
-          const [common, byTable] = [encodeCommonEvent(event, holder), encodeEvent(event, holder)];
+        fc.constantFrom(
+          { sessionId: 's', callId: 'c' },
+          { sessionId: 's', callId: 'd' },
+          { sessionId: 'x', callId: undefined },
+        ),
+        fc.tuple(fc.boolean(), fc.boolean(), fc.boolean()),
+        (event, holder, [sameTurn, sameTime, isCause]) => {
+          const previous = {
+            id: (isCause && event.cause) || 'id',
+            turnId: sameTurn ? event.turnId : 'turn',
+            at: sameTime ? event.at : 1,
+          };
+          const common = encodeCommonEvent(event, holder, previous);
+          const byTable = encodeEvent(event, holder, previous);
           expect(common.text).toBe(byTable.text);
           expect(common.body).toBe(byTable.body);
         },
@@ -306,9 +316,7 @@ describe('what a newer version wrote', () => {
   test('is written again as it was', () => {
     const read = readEntry(newer);
     const again = writeEntry(read, read.ownerId, () => 'x');
-    expect((JSON.parse(again.text) as JsonObject)['events']).toEqual(
-      (JSON.parse(newer.text) as JsonObject)['events'],
-    );
+    expect(readEntry(again).events).toEqual(read.events);
     expect(JSON.parse(again.bodies as string)).toEqual(JSON.parse(newer.bodies));
   });
 
@@ -321,78 +329,31 @@ describe('what a newer version wrote', () => {
 });
 
 test('a text that is no entry is refused as damaged, whatever it is, and is not quoted', () => {
-  const isDamaged = (text: string, bodies?: string): void => {
-    try {
-      readEntry({ text, bodies });
-    } catch (error) {
-      expect(isQuittanceError(error, 'ledger.damaged')).toBe(true);
-      expect((error as Error).message).not.toContain('hunter2');
-    }
-  };
-  for (const text of [
-    '',
-    '{',
-    'null',
-    '[]',
-    '"hunter2"',
-    '{"v":0}',
-    '{"v":1,"entry":"hunter2"}',
-    'hunter2',
-  ]) {
-    expect(() => readEntry({ text, bodies: undefined })).toThrow();
-    isDamaged(text);
-  }
+  const read = (text: string, bodies?: string): unknown => thrownBy(() => readEntry({ text, bodies }));
+  const isRefusal = (thrown: unknown): boolean =>
+    isQuittanceError(thrown, 'ledger.damaged') && !thrown.message.includes('hunter2');
+  for (const text of ['', '{', 'null', '[]', '"hunter2"', '{"v":0}', '{"v":1,"entry":"hunter2"}', 'hunter2'])
+    expect(isRefusal(read(text))).toBe(true);
   fc.assert(
     fc.property(anyEntry, fc.nat(), fc.string(), (entry, at, put) => {
       const { text, bodies } = writeEntry(entry, 'owner', random);
       const place = at % text.length;
-      isDamaged(text.slice(0, place) + put + text.slice(place + 1), bodies);
-      isDamaged(text, bodies && bodies.slice(0, at % bodies.length) + put);
+      for (const thrown of [
+        read(text.slice(0, place) + put + text.slice(place + 1), bodies),
+        read(text, bodies && bodies.slice(0, at % bodies.length) + put),
+      ])
+        // Most changes leave something that is no entry; a few leave another entry.
+        expect(thrown === undefined || isQuittanceError(thrown)).toBe(true);
     }),
     { numRuns: 1_000 },
   );
 });
 
 /** What may be read for ever: identifiers, digests, names of tools and rules, words of closed sets. */
-const plainFields: ReadonlySet<string> = new Set([
-  ...['id', 'type', 'sessionId', 'turnId', 'callId', 'cause'],
-  ...[
-    'toolName',
-    'displayName',
-    'mode',
-    'modeOrigin',
-    'hidden',
-    'requestDigest',
-    'provenance.provider',
-    'provenance.model',
-  ],
-  ...[
-    'how',
-    'fromCallId',
-    'decision',
-    'gates.gate',
-    'decidedBy.name',
-    'policyVersion',
-    'inputDigest',
-    'changes.path',
-  ],
-  ...[
-    'changes.rule',
-    'confirmationId',
-    'asks.by.name',
-    'asks.code',
-    'by',
-    'by.name',
-    'idempotencyKey',
-    'resolution',
-  ],
-  ...[
-    'outcome.callId',
-    'outcome.toolName',
-    'outcome.code',
-    'outcome.reason',
-    'outcome.artifactId',
-    'error.reason',
-  ],
-  ...['boundary', 'keptIn', 'scope', 'metric', 'why', 'parentSessionId', 'entryIds'],
-]);
+const plainFields: ReadonlySet<string> = new Set(
+  `id type sessionId turnId callId cause toolName displayName mode modeOrigin hidden requestDigest provenance.provider
+  provenance.model how fromCallId decision gates.gate decidedBy.name policyVersion inputDigest changes.path changes.rule
+  confirmationId asks.by.name asks.code by by.name idempotencyKey resolution outcome.callId outcome.toolName
+  outcome.code outcome.reason outcome.artifactId error.reason boundary keptIn scope metric why parentSessionId
+  entryIds`.split(/\s+/),
+);

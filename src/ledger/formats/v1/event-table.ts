@@ -60,6 +60,7 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
   'turn.ended': { why: text('why') },
   'tool.requested': {
     toolName: text('tool_name'),
+    /** Absent where it is the name. */
     displayName: text('display_name'),
     mode: text('mode'),
     modeOrigin: text('mode_origin'),

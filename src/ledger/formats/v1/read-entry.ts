@@ -5,6 +5,7 @@ import { isJsonObject } from '../../../base/json.ts';
 import type { Claim, Reservation, Settlement } from '../../ledger.ts';
 import type { ReadEvent } from '../../unknown-event.ts';
 import type { WrittenEntry } from './write-entry.ts';
+import type { Holder } from './encode-event.ts';
 import { decodeEvent } from './decode-event.ts';
 
 export type ReadEntry = {
@@ -77,13 +78,24 @@ export function readEntry(written: Pick<WrittenEntry, 'text' | 'bodies'>): ReadE
     releaseClaim: entry['release'] as string | undefined,
     reserve: entry['reserve'] as readonly Reservation[] | undefined,
     settle: entry['settle'] as readonly Settlement[] | undefined,
-    events: (events as readonly JsonValue[]).map((event, index) =>
-      decodeEvent(event, (bodies as readonly JsonValue[])[index] ?? null, holder, erased),
-    ),
+    events: decodeEvents(events, bodies, holder, erased),
     bodiesDigest: digest ?? undefined,
     erased,
     ...(unknown.length > 0 && { unknownFields: Object.fromEntries(unknown) }),
   };
+}
+
+function decodeEvents(
+  events: readonly JsonValue[],
+  bodies: readonly JsonValue[],
+  holder: Holder,
+  erased: boolean,
+): readonly ReadEvent[] {
+  let previous: ReadEvent | undefined;
+  return events.map((event, index) => {
+    previous = decodeEvent(event, bodies[index] ?? null, holder, erased, previous);
+    return previous;
+  });
 }
 
 /** Not `parseJson`: that refuses numbers which a program may well compute and we may have written. */

@@ -25,11 +25,13 @@ export function writeEntry(entry: WritableEntry, ownerId: string, random: () => 
   let events = '';
   let bodies = '';
   let hasBodies = false;
+  let previous: ReadEvent | undefined;
   for (const event of entry.events) {
-    const encoded = encodeCommonEvent(event, entry);
+    const encoded = encodeCommonEvent(event, entry, previous);
     const comma = events === '' ? '' : ',';
     events += comma + encoded.text;
     bodies += comma + encoded.body;
+    previous = event;
     hasBodies ||= encoded.body !== 'null';
   }
   bodies = `[${bodies}]`;
