@@ -119,7 +119,9 @@ function firstAnswer(
     };
     hand.withdraw = (reason) => settleWith({ type: 'withdrawn', reason });
     hand.onCancel = () => settleWith({ type: 'cancelled', reason: hand.cancelled ?? 'cancelled' });
-    if (hand.cancelled !== undefined) hand.onCancel();
+    // What was decided while the hold was being kept counts before anybody is asked.
+    if (hand.cancelled !== undefined) return hand.onCancel();
+    if (hand.turn.withdrawn !== undefined) return hand.withdraw(hand.turn.withdrawn);
     void askPerson(onConfirm, toRequest(hand, held)).then((answer) =>
       settleWith({ type: 'answered', answer }),
     );

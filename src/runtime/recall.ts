@@ -2,12 +2,29 @@
 import type { Call } from '../call/call.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import type { StoredCall } from '../ledger/ledger.ts';
-import type { CallInHand } from './call-in-hand.ts';
+import type { CallInHand, Told } from './call-in-hand.ts';
 import { foldStored } from './fold-stored.ts';
+import { notAccepted } from './unavailable.ts';
 
-/** The recorded outcome of a settled call; waits for one that somebody else is making. */
-export async function recall(hand: CallInHand, known: StoredCall): Promise<ToolOutcome> {
-  const { engine, turn, request } = hand;
+/** The recorded outcome of a settled call; a call that waits for a person; the end of one somebody else is making. */
+export async function recall(hand: CallInHand, known: StoredCall): Promise<Told> {
+  const found = await settledOrHeld(hand, known);
+  if (found.type !== 'held') return found;
+  const rest = follow(hand, found.stored).catch((error: unknown) => notAccepted(hand, error));
+  return { type: 'held', confirmationId: found.confirmationId, rest };
+}
+
+/** The outcome of a call that somebody else is making. */
+export async function follow(hand: CallInHand, known: StoredCall): Promise<ToolOutcome> {
+  let found = await settledOrHeld(hand, known);
+  while (found.type === 'held') found = await settledOrHeld(hand, await whenChanged(hand, found.stored));
+  return found;
+}
+
+type Held = { readonly type: 'held'; readonly confirmationId: string; readonly stored: StoredCall };
+
+async function settledOrHeld(hand: CallInHand, known: StoredCall): Promise<ToolOutcome | Held> {
+  const { request } = hand;
   let stored = known;
   for (;;) {
     const call = foldStored(stored);
@@ -18,9 +35,15 @@ export async function recall(hand: CallInHand, known: StoredCall): Promise<ToolO
       await note(hand, call, 'cached', 'The recorded outcome was served again.');
       return call.settled.outcome;
     }
-    await engine.ledger.whenChanged(turn.sessionId, request.id, stored.version);
-    stored = (await engine.ledger.readCall(turn.sessionId, request.id)) ?? stored;
+    if (call.confirmation?.status === 'pending')
+      return { type: 'held', confirmationId: call.confirmation.confirmationId, stored };
+    stored = await whenChanged(hand, stored);
   }
+}
+
+async function whenChanged({ engine, turn, request }: CallInHand, stored: StoredCall): Promise<StoredCall> {
+  await engine.ledger.whenChanged(turn.sessionId, request.id, stored.version);
+  return (await engine.ledger.readCall(turn.sessionId, request.id)) ?? stored;
 }
 
 /** Answers a request whose id belongs to another one. Never that call's outcome. */

@@ -11,7 +11,7 @@ import type { CallInHand } from './call-in-hand.ts';
 import type { Stop } from './gates/gate.ts';
 import type { Judgement } from './judgement.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
-import { recall } from './recall.ts';
+import { follow } from './recall.ts';
 import { unkept } from './unavailable.ts';
 
 type Attempt = Pick<DataOf<'tool.responded'>, 'costMicros' | 'reached' | 'log' | 'payloadExtras'>;
@@ -112,7 +112,7 @@ export async function overtaken(hand: CallInHand): Promise<ToolOutcome> {
   const stored = await hand.engine.ledger.readCall(hand.turn.sessionId, hand.request.id);
   if (stored === undefined)
     throw new TypeError(`Call ${hand.request.id} changed under our hands and is gone.`);
-  return recall(hand, stored);
+  return follow(hand, stored);
 }
 
 /** What the rest of the turn must know. */

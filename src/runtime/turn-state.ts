@@ -19,6 +19,8 @@ export class TurnState {
   /** How often a failing path of a tool's input was sent to repair. */
   readonly repairs: Map<string, number> = new Map();
   ended: TurnEndReason | undefined;
+  /** Why its questions to people are taken back, once they are: those still to be asked too. */
+  withdrawn: string | undefined;
   opened = false;
   onEnd: ((why: TurnEndReason) => void) | undefined;
   private opening: TurnOpened | undefined;

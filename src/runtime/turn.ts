@@ -134,6 +134,7 @@ export function createTurn<Tools extends readonly AnyTool[]>(
   };
 
   const withdrawAll = async (reason: string): Promise<void> => {
+    state.withdrawn = reason;
     const held = inHand().filter((hand) => hand.withdraw !== undefined);
     for (const hand of held) hand.withdraw?.(reason);
     await Promise.allSettled(
