@@ -114,7 +114,7 @@ export const anyEvent: fc.Arbitrary<QuittanceEvent> = fc.oneof(
     ...ofCall('confirmation.decided'),
     confirmationId: word,
     decision: fc.constantFrom('approve', 'deny'),
-    by: word,
+    by: decidedBy,
     reason: maybe(anyText),
     inputDigest: word,
   }),

@@ -45,8 +45,16 @@ export interface Redactor {
 
 const nothing: readonly string[] = Object.freeze([]);
 
+const optionNames: ReadonlySet<string> = new Set(['keyNames', 'patterns', 'keepKeys', 'defaults']);
+
 /** Builds a redactor. Throws `config.invalid` when an option cannot work. */
 export function createRedactor(options: RedactionOptions = {}): Redactor {
+  for (const key of Object.keys(options))
+    if (!optionNames.has(key))
+      throw new QuittanceError(
+        'config.invalid',
+        `No option of redaction named ${JSON.stringify(key)}. Known options: ${[...optionNames].join(', ')}.`,
+      );
   const { keyNames = [], patterns = [], keepKeys = [], defaults = true } = options;
   for (const keyName of keyNames) checkKeyName(keyName);
   for (const pattern of patterns) checkPattern(pattern);

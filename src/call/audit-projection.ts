@@ -5,13 +5,17 @@ import type { ToolOutcome } from './outcome.ts';
 import { outcomeToToolResult } from './derived-result.ts';
 import { evolve } from './evolve.ts';
 
-/** The audit records of one call: each is a reading of the event that brought it about. */
+/**
+ * The audit records of calls, in the order of their events: each is a reading of the event that brought it about. The
+ * events of several calls may be mixed; all of a call must be there.
+ */
 export function projectAudit(events: Iterable<CallEvent>): ToolAuditRecord[] {
   const records: ToolAuditRecord[] = [];
-  let call: Call | undefined;
+  const calls = new Map<string, Call>();
   for (const event of events) {
-    const before = call;
-    call = evolve(call, event);
+    const before = calls.get(event.callId);
+    const call = evolve(before, event);
+    calls.set(event.callId, call);
     const outcome = auditOutcomeOf(before, event);
     if (outcome !== undefined) records.push(toRecord(call, event, outcome));
   }

@@ -53,7 +53,7 @@ export type Confirmation = {
   readonly inputDigest: string;
   readonly askedAt: number;
   readonly status: 'pending' | 'approved' | 'denied' | 'withdrawn';
-  readonly by: string | undefined;
+  readonly by: DecidedBy | undefined;
   readonly reason: string | undefined;
 };
 

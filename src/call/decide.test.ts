@@ -5,7 +5,7 @@ import { projectAudit } from './audit-projection.ts';
 import type { Call } from './call.ts';
 import type { Command } from './command.ts';
 import { decide } from './decide.ts';
-import type { CallEvent } from './event.ts';
+import type { CallEvent, DecidedBy } from './event.ts';
 import { evolve, foldCall } from './evolve.ts';
 import { outcomeToModelContent } from './model-content.ts';
 import type { ToolOutcome } from './outcome.ts';
@@ -84,7 +84,11 @@ const command: fc.Arbitrary<Command> = fc.oneof(
     .record({
       confirmationId: fc.constantFrom('q1', 'q2'),
       decision: fc.constantFrom('approve' as const, 'deny' as const),
-      by: fc.constantFrom('ann', ''),
+      by: fc.constantFrom<DecidedBy>(
+        { type: 'person', name: 'ann' },
+        { type: 'person', name: '' },
+        { type: 'hook', name: 'h' },
+      ),
       inputDigest: fc.constantFrom('sha256:0', 'sha256:1'),
     })
     .map((answer): Command => ({ type: 'answer', reason: undefined, ...answer })),
@@ -217,13 +221,15 @@ describe('decide and evolve', () => {
       type: 'answer',
       confirmationId: 'q1',
       decision: 'approve',
-      by: 'ann',
+      by: { type: 'person', name: 'ann' },
       reason: undefined,
       inputDigest: 'sha256:0',
     } as const;
     expect(decide(held, answer, subject).ok).toBe(true);
     expect(decide(held, { ...answer, inputDigest: 'sha256:1' }, subject)).toMatchObject({ ok: false });
-    expect(decide(held, { ...answer, by: '' }, subject)).toMatchObject({ ok: false });
+    expect(decide(held, { ...answer, by: { type: 'person', name: '' } }, subject)).toMatchObject({
+      ok: false,
+    });
     expect(decide(held, { ...answer, confirmationId: 'q2' }, subject)).toMatchObject({ ok: false });
   });
 

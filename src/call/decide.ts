@@ -104,10 +104,11 @@ function refuseAnswer(call: Call, command: Command & { type: 'answer' }): string
   if (asked === undefined || asked.confirmationId !== command.confirmationId)
     return 'This call does not ask that.';
   if (asked.status !== 'pending' || call.status !== 'held')
-    return `This was ${asked.status} already${asked.by ? ` by ${asked.by}` : ''}.`;
+    return `This was ${asked.status} already${asked.by ? ` by ${asked.by.name}` : ''}.`;
   if (asked.inputDigest !== command.inputDigest)
     return 'The decision is about another input than the one that is held.';
-  if (command.by === '') return 'A decision needs the name of the person who took it.';
+  if (command.by.name === '') return 'A decision needs the name of whoever took it.';
+  if (command.decision === 'approve' && command.by.type !== 'person') return 'Only a person can approve.';
   return undefined;
 }
 

@@ -116,7 +116,8 @@ export type ConfirmationDecided = CallEventOf<
   {
     confirmationId: string;
     decision: 'approve' | 'deny';
-    by: string;
+    /** The person who decided; the hook, where none could be asked. */
+    by: DecidedBy;
     reason: string | undefined;
     inputDigest: string;
   }

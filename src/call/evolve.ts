@@ -50,7 +50,7 @@ export function advance(call: CallDraft, event: CallEvent): CallDraft {
     case 'confirmation.decided': {
       const approved = event.decision === 'approve';
       if (approved) call.status = 'approved';
-      call.decidedBy = { type: 'person', name: event.by };
+      call.decidedBy = event.by;
       call.confirmation &&= {
         ...call.confirmation,
         status: approved ? 'approved' : 'denied',

@@ -4,6 +4,7 @@
  */
 import { QuittanceError } from '../base/error.ts';
 import type { BudgetMetric } from '../call/event.ts';
+import { checkKeys } from './check-keys.ts';
 import type { Reservation, Settlement } from '../ledger/ledger.ts';
 
 /** How much may be used under one name. Exactly N allows N. */
@@ -18,6 +19,8 @@ export type BudgetRule = {
 
 /** A rule bound to its counter's name. */
 export type Budget = {
+  readonly scope: string;
+  /** As a denial names it. */
   readonly label: string;
   readonly counter: string;
   readonly perDay: boolean;
@@ -30,7 +33,7 @@ const metrics = [
   ['costMicros', 'cost_micros'],
 ] as const;
 
-const knownKeys: ReadonlySet<string> = new Set(['scope', 'per', 'toolCalls', 'costMicros']);
+const knownKeys = ['scope', 'per', 'toolCalls', 'costMicros'] as const;
 
 export function bindBudgets(
   rules: readonly BudgetRule[],
@@ -38,7 +41,6 @@ export function bindBudgets(
   turnId: string,
 ): readonly Budget[] {
   return rules.flatMap((rule) => {
-    checkRule(rule);
     const name = counterName(rule.scope, sessionId, turnId);
     return metrics.flatMap(([field, metric]) => {
       const limit = rule[field];
@@ -47,7 +49,8 @@ export function bindBudgets(
         ? []
         : [
             {
-              label: perDay ? `${rule.scope} per day` : rule.scope,
+              scope: rule.scope,
+              label: labelOf(rule),
               counter: `${name}/${metric}`,
               perDay,
               metric,
@@ -69,6 +72,11 @@ export function strictest(budgets: readonly Budget[]): readonly Budget[] {
   return [...byCounter.values()];
 }
 
+const labelOf = ({ scope, per }: BudgetRule): string => {
+  const whose = scope === 'turn' || scope === 'session' ? `of this ${scope}` : JSON.stringify(scope);
+  return per === 'day' ? `${whose}, per day,` : whose;
+};
+
 function counterName(scope: string, sessionId: string, turnId: string): string {
   switch (scope) {
     case 'turn':
@@ -80,20 +88,25 @@ function counterName(scope: string, sessionId: string, turnId: string): string {
   }
 }
 
-/** Refuses a rule that cannot mean anything. */
-export function checkRule(rule: BudgetRule): void {
+/** Refuses rules that cannot mean anything. */
+export function checkBudgets(rules: readonly BudgetRule[] | undefined): void {
+  if (rules === undefined) return;
+  if (!Array.isArray(rules))
+    throw new QuittanceError(
+      'config.invalid',
+      'budgets must be an array, e.g. [{ scope: "turn", toolCalls: 10 }].',
+    );
+  for (const rule of rules) checkRule(rule);
+}
+
+function checkRule(rule: BudgetRule): void {
   const where = `Budget for scope ${JSON.stringify(rule.scope)}`;
   if (typeof rule.scope !== 'string' || rule.scope === '')
     throw new QuittanceError(
       'config.invalid',
       'A budget needs a scope: "turn", "session" or a name such as "user:42".',
     );
-  for (const key of Object.keys(rule))
-    if (!knownKeys.has(key))
-      throw new QuittanceError(
-        'config.invalid',
-        `${where} has an unknown field "${key}". Known fields: ${[...knownKeys].join(', ')}.`,
-      );
+  checkKeys('field of a budget', rule, knownKeys);
   if (rule.per !== undefined && rule.per !== 'day')
     throw new QuittanceError(
       'config.invalid',
@@ -115,7 +128,7 @@ export function checkRule(rule: BudgetRule): void {
 }
 
 /** What one attempt takes from one budget. */
-export type BudgetShare = Reservation & { readonly metric: BudgetMetric; readonly label: string };
+export type BudgetShare = Reservation & Pick<Budget, 'metric' | 'scope' | 'label'>;
 
 /** What one attempt takes from every budget. A second attempt of a call costs money but is no second call. */
 export function sharesOf(
@@ -126,10 +139,11 @@ export function sharesOf(
 ): readonly BudgetShare[] {
   if (budgets.length === 0) return noShares;
   const shares: BudgetShare[] = [];
-  for (const { metric, label, limit, perDay, counter } of budgets) {
+  for (const { metric, scope, label, limit, perDay, counter } of budgets) {
     if (metric === 'tool_calls' && !firstAttempt) continue;
     shares.push({
       metric,
+      scope,
       label,
       limit,
       counter: perDay ? `${counter}/${new Date(nowMs).toISOString().slice(0, 10)}` : counter,

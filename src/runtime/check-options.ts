@@ -1,7 +1,8 @@
 import { QuittanceError } from '../base/error.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
-import { isToolMode } from '../tool/mode.ts';
-import { nearestNames } from '../tool/nearest.ts';
+import { isToolMode, toolModeTreatments } from '../tool/mode.ts';
+import { checkBudgets } from './budget.ts';
+import { checkKeys } from './check-keys.ts';
 import type { RuntimeOptions } from './runtime-options.ts';
 
 const wholeNumbers = { defaultTimeoutMs: 1, inlineLimit: 1, cancelGraceMs: 0, concurrency: 1 } as const;
@@ -26,11 +27,11 @@ const known: Readonly<Record<keyof RuntimeOptions<readonly AnyTool[]>, true>> = 
 
 /** Configuration mistakes are found here, not at the first call that meets them. */
 export function checkOptions(options: RuntimeOptions<readonly AnyTool[]>): void {
-  for (const key of Object.keys(options))
-    if (!Object.hasOwn(known, key))
-      refuse(
-        `createRuntime has no option "${key}". Did you mean ${nearestNames(key, Object.keys(known))[0] ?? 'another'}?`,
-      );
+  if (typeof options !== 'object' || options === null)
+    refuse('createRuntime takes an object, e.g. createRuntime({ tools: [myTool] }).');
+  checkKeys('option of createRuntime', options, Object.keys(known));
+  if (typeof options.ledger?.append !== 'function')
+    refuse('ledger must be an open ledger: what createMemoryLedger() gives.');
   if (!Array.isArray(options.tools))
     refuse('createRuntime needs tools: an array of what defineTool or govern give.');
   for (const [index, tool] of options.tools.entries())
@@ -52,7 +53,10 @@ export function checkOptions(options: RuntimeOptions<readonly AnyTool[]>): void 
   checkRepair(options.repair);
   for (const [mode, treatment] of Object.entries(options.treatments ?? {}))
     if (!isToolMode(mode) || (treatment !== 'run' && treatment !== 'ask'))
-      refuse(`treatments: "${mode}": ${JSON.stringify(treatment)} is not a mode with "run" or "ask".`);
+      refuse(
+        `treatments: ${mode}: ${JSON.stringify(treatment)} means nothing. Expected a mode (${Object.keys(toolModeTreatments).join(', ')}) with "run" or "ask".`,
+      );
+  checkBudgets(options.budgets);
 }
 
 function checkRepair(repair: RuntimeOptions<readonly AnyTool[]>['repair']): void {

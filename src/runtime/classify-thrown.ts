@@ -57,6 +57,9 @@ function messageOf(thrown: unknown): string {
   if (thrown === undefined || thrown === null) return `The tool threw ${String(thrown)} instead of an error.`;
   try {
     const message: unknown = thrown instanceof Error ? thrown.message || thrown.name : thrown;
+    // Clients say little themselves ("fetch failed"); what happened is in the cause.
+    const cause = thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause.message : '';
+    if (cause !== '' && !String(message).includes(cause)) return `${String(message)}: ${cause}`;
     if (String(message) !== '') return String(message);
   } catch {
     // Then its type has to do.

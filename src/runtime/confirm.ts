@@ -1,5 +1,5 @@
 import type { Awaitable, JsonObject } from '../base/json.ts';
-import type { Ask } from '../call/event.ts';
+import type { Ask, DecidedBy } from '../call/event.ts';
 import type { ToolMode } from '../tool/mode.ts';
 import type { Principal } from '../tool/tool-context.ts';
 
@@ -29,24 +29,45 @@ export type ConfirmationAnswer = {
 /** Asks a person. Whatever is not a well-formed approval is a denial. */
 export type OnConfirm = (request: ConfirmationRequest) => Awaitable<ConfirmationAnswer>;
 
+/** A decision as it is kept. */
+export type ReadAnswer = {
+  readonly decision: 'approve' | 'deny';
+  readonly by: DecidedBy;
+  readonly reason: string | undefined;
+};
+
 /** Reads what `onConfirm` returned; anything but an approval by a named person denies. */
-export function readConfirmationAnswer(answer: unknown): ConfirmationAnswer {
+export function readConfirmationAnswer(answer: unknown): ReadAnswer {
   const { decision, by, reason } = (answer ?? {}) as Partial<Record<string, unknown>>;
-  const named = typeof by === 'string' && by.trim() !== '';
-  const because = typeof reason === 'string' && reason !== '' ? { reason } : {};
-  if (decision === 'approve' && named) return { decision, by, ...because };
-  if (decision === 'deny') return { decision, by: named ? by : 'onConfirm', ...because };
-  return {
-    decision: 'deny',
-    by: 'onConfirm',
-    reason:
-      decision === 'approve'
-        ? 'The approval names nobody. Return {decision: "approve", by: "<who>"} from onConfirm.'
-        : 'onConfirm must return {decision: "approve" | "deny", by: "<who>"}.',
-  };
+  const person: DecidedBy | undefined =
+    typeof by === 'string' && by.trim() !== '' ? { type: 'person', name: by } : undefined;
+  const because = typeof reason === 'string' && reason !== '' ? reason : undefined;
+  if (decision === 'approve' && person !== undefined) return { decision, by: person, reason: because };
+  if (decision === 'deny') return { decision, by: person ?? hook, reason: because };
+  return denyFor(
+    decision === 'approve'
+      ? 'the approval names nobody; return {decision: "approve", by: "<who>"} from onConfirm.'
+      : 'onConfirm must return {decision: "approve" | "deny", by: "<who>"}.',
+  );
 }
 
+const hook: DecidedBy = { type: 'hook', name: 'onConfirm' };
+
+/** Where nobody could be asked. */
+export const denyFor = (reason: string): ReadAnswer => ({ decision: 'deny', by: hook, reason });
+
+/** What the model and the record are told about a no. */
+export const describeDenial = ({ by, reason }: ReadAnswer): string => {
+  const because = reason === undefined ? '.' : `: ${reason}`;
+  return by.type === 'person' ? `${by.name} said no${because}` : `Nobody agreed to it${because}`;
+};
+
 /** Said when a call needs a person and the runtime has nobody to ask. */
-export const nobodyToAsk = (toolName: string, description: string): string =>
-  `${description} Nobody can be asked: add \`onConfirm: async (request) => ({ decision: 'approve', by: 'your name' })\` ` +
-  `to createRuntime, or let the tool "${toolName}" run unasked with \`treatments\`.`;
+export function nobodyToAsk(asks: readonly Ask[], mode: ToolMode): string {
+  const why = asks.map(({ description }) => description).join(' ');
+  const ask =
+    "Nobody can be asked: give createRuntime `onConfirm: async (request) => ({ decision, by: 'who decided' })`";
+  // Only where nothing but the mode asks does letting the mode run help.
+  const onlyMode = asks.every(({ by }) => by.type === 'gate' && by.name === 'mode');
+  return `${why} ${ask}${onlyMode ? `, or let all ${mode} tools run unasked with \`treatments: { ${mode}: 'run' }\`` : ''}.`;
+}

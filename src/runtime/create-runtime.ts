@@ -12,7 +12,6 @@ import { createSeal } from '../ledger/seal.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { ToolMode } from '../tool/mode.ts';
 import { defaultSuccessCheck } from '../tool/success-check.ts';
-import { checkRule } from './budget.ts';
 import { checkOptions } from './check-options.ts';
 import { createDeadlines } from './deadlines.ts';
 import type { Desk } from './desk.ts';
@@ -20,7 +19,7 @@ import type { Engine, Treatment } from './engine.ts';
 import { isCallEvent } from './fold-stored.ts';
 import { tellTrouble } from './ledger-trouble.ts';
 import { openTurn } from './open-turn.ts';
-import { createReadArtifact } from './read-artifact.ts';
+import { createReadArtifact, readArtifactName } from './read-artifact.ts';
 import type { RuntimeOptions } from './runtime-options.ts';
 import type { Turn } from './turn.ts';
 import type { TurnOptions } from './turn-options.ts';
@@ -76,8 +75,7 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
   return {
     turn: (turnOptions) => openTurn<Tools>(desk, turnOptions),
     calls: async (filter) => (await readCalls(filter)).flatMap((events) => foldCall(events) ?? []),
-    audit: async (filter) =>
-      (await readCalls(filter)).flatMap(projectAudit).sort((left, right) => left.at - right.at),
+    audit: async (filter) => projectAudit((await read(filter)).filter(isCallEvent)),
     events: read,
     async close() {
       desk.closed = true;
@@ -88,7 +86,6 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
 
 function createEngine<Tools extends readonly AnyTool[]>(options: RuntimeOptions<Tools>): Engine {
   checkOptions(options);
-  for (const rule of options.budgets ?? []) checkRule(rule);
   const { clock = systemClock, ids = createIds(), onPreToolUse = [] } = options;
   const ledger = tellTrouble(options.ledger);
   return {
@@ -120,7 +117,9 @@ function byName(tools: readonly AnyTool[]): ReadonlyMap<string, AnyTool> {
     if (named.has(tool.name))
       throw new QuittanceError(
         'config.invalid',
-        `Two tools are named "${tool.name}". Give one of them another name.`,
+        tool.name === readArtifactName
+          ? `Every runtime has a tool named "${readArtifactName}" of its own. Give yours another name.`
+          : `Two tools are named "${tool.name}". Give one of them another name.`,
       );
     named.set(tool.name, tool);
   }

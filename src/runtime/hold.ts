@@ -8,8 +8,8 @@ import type { Ask } from '../call/event.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { describeThrown } from '../tool/describe-thrown.ts';
 import type { CallInHand, HeldCall, Told } from './call-in-hand.ts';
-import type { ConfirmationAnswer, ConfirmationRequest, OnConfirm } from './confirm.ts';
-import { nobodyToAsk, readConfirmationAnswer } from './confirm.ts';
+import type { ConfirmationRequest, OnConfirm, ReadAnswer } from './confirm.ts';
+import { denyFor, describeDenial, nobodyToAsk, readConfirmationAnswer } from './confirm.ts';
 import { end, execute } from './execute.ts';
 import { gatesAfterApproval } from './gates/gates.ts';
 import { overtaken, settleStopped } from './settle.ts';
@@ -24,7 +24,7 @@ export async function hold(hand: CallInHand): Promise<Told> {
   const description = hand.asks.map(({ description: why }) => why).join(' ');
   if (engine.onConfirm === undefined) {
     const code = hand.asks.find((ask) => ask.code !== undefined)?.code ?? 'confirmation.rejected';
-    const details = nobodyToAsk(hand.request.name, description);
+    const details = nobodyToAsk(hand.asks, hand.knownTool.mode);
     rule(hand, { type: 'deny', reason: 'write_denied', code, details });
     return settleStopped(hand, { type: 'deny', reason: 'write_denied', code, details });
   }
@@ -41,7 +41,7 @@ export async function hold(hand: CallInHand): Promise<Told> {
 }
 
 type Answer =
-  | { readonly type: 'answered'; readonly answer: ConfirmationAnswer }
+  | { readonly type: 'answered'; readonly answer: ReadAnswer }
   | { readonly type: 'withdrawn' | 'cancelled'; readonly reason: string };
 
 async function resolveHold(
@@ -75,7 +75,7 @@ async function resolveHold(
     return overtaken(hand);
   }
   if (decision === 'deny') {
-    const details = `${by} said no${reason === undefined ? '.' : `: ${hand.clean(reason)}`}`;
+    const details = hand.clean(describeDenial(said.answer));
     return settleStopped(hand, {
       type: 'deny',
       reason: 'write_denied',
@@ -128,11 +128,11 @@ function firstAnswer(
   });
 }
 
-async function askPerson(onConfirm: OnConfirm, request: ConfirmationRequest): Promise<ConfirmationAnswer> {
+async function askPerson(onConfirm: OnConfirm, request: ConfirmationRequest): Promise<ReadAnswer> {
   try {
     return readConfirmationAnswer(await onConfirm(request));
   } catch (error) {
-    return { decision: 'deny', by: 'onConfirm', reason: `onConfirm threw: ${describeThrown(error)}` };
+    return denyFor(`onConfirm threw: ${describeThrown(error)}`);
   }
 }
 

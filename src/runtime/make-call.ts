@@ -13,6 +13,7 @@ import { classifyTool } from '../tool/mode.ts';
 import { isPromiseLike } from '../tool/when-ready.ts';
 import type { CallOptions, Told } from './call-in-hand.ts';
 import { CallInHand } from './call-in-hand.ts';
+import { checkKeys } from './check-keys.ts';
 import type { Desk } from './desk.ts';
 import { end, execute } from './execute.ts';
 import { gates } from './gates/gates.ts';
@@ -28,6 +29,10 @@ export type Manner = {
   readonly submitted: boolean;
   readonly takePlace: (() => Promise<() => void>) | undefined;
 };
+
+/** Said where nothing is: the same object every time. */
+export const noOptions: CallOptions = Object.freeze({});
+const callOptionNames = ['attrs', 'principal', 'provenance', 'signal', 'onProgress'] as const;
 
 export const waitedFor: Manner = { submitted: false, takePlace: undefined };
 
@@ -52,6 +57,7 @@ export function makeCall(
     engine.redactor,
     engine.seal,
   );
+  if (options !== noOptions) checkKeys('option of a call', options, callOptionNames);
   const key = `${turn.sessionId.length}:${turn.sessionId}${request.id}`;
   const known = desk.inHand.get(key);
   const hand = new CallInHand(engine, turn, request, requested, options, manner);

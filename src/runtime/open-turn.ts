@@ -1,6 +1,7 @@
 import { QuittanceError } from '../base/error.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
-import { bindBudgets, strictest } from './budget.ts';
+import { bindBudgets, checkBudgets, strictest } from './budget.ts';
+import { checkKeys } from './check-keys.ts';
 import { noFacts, readCallerFacts } from './caller-facts.ts';
 import type { Desk } from './desk.ts';
 import type { Engine } from './engine.ts';
@@ -59,7 +60,26 @@ function deadlineOf({ clock }: Engine, { deadlineMs, timeoutMs }: TurnOptions): 
   return Math.min(byDate, byLength);
 }
 
-function checkTurn({ sessionId, turnId, deadlineMs, timeoutMs }: TurnOptions): void {
+const turnKeys = [
+  'sessionId',
+  'turnId',
+  'deadlineMs',
+  'timeoutMs',
+  'budgets',
+  'principal',
+  'provenance',
+  'attrs',
+] as const;
+
+function checkTurn(options: TurnOptions): void {
+  if (typeof options !== 'object' || options === null)
+    throw new QuittanceError(
+      'config.invalid',
+      'runtime.turn takes an object, e.g. runtime.turn({ sessionId: "s1" }).',
+    );
+  checkKeys('option of a turn', options, turnKeys);
+  checkBudgets(options.budgets);
+  const { sessionId, turnId, deadlineMs, timeoutMs } = options;
   if (typeof sessionId !== 'string' || sessionId === '')
     throw new QuittanceError(
       'config.invalid',

@@ -12,7 +12,7 @@ import { awaitTold, orPending } from './await-told.ts';
 import { callBatch } from './call-batch.ts';
 import type { CallInHand, CallOptions } from './call-in-hand.ts';
 import type { Desk } from './desk.ts';
-import { makeCall, waitedFor } from './make-call.ts';
+import { makeCall, noOptions, waitedFor } from './make-call.ts';
 import type { TurnOptions } from './turn-options.ts';
 import type { TurnState } from './turn-state.ts';
 
@@ -98,7 +98,7 @@ export function createTurn<Tools extends readonly AnyTool[]>(
   const make = (envelope: unknown, options: CallOptions): CallInHand =>
     makeCall(desk, state, parseToolCall(envelope), options, waitedFor);
 
-  const call = async (envelope: unknown, options: CallOptions = {}): Promise<ToolOutcome> =>
+  const call = async (envelope: unknown, options: CallOptions = noOptions): Promise<ToolOutcome> =>
     orPending(await awaitTold(make(envelope, options), state));
 
   const runTool = async (

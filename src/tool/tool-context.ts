@@ -23,17 +23,17 @@ export type ToolContext = {
   /** The same for every attempt of this call. Hand it to a service that can tell a repeat from a new request. */
   readonly idempotencyKey: string;
   readonly principal: Principal | undefined;
-  log(message: string, fields?: JsonObject): void;
+  readonly log: (message: string, fields?: JsonObject) => void;
   /** Says the body is alive: a tool with an idle timeout gets that long again. */
-  progress(update?: { readonly message?: string; readonly fraction?: number }): void;
+  readonly progress: (update?: { readonly message?: string; readonly fraction?: number }) => void;
   /** Keeps what is known so far, so that a failure or a timeout still tells how far the body came. */
-  record(partial: JsonObject): void;
+  readonly record: (partial: JsonObject) => void;
   /** Says which place outside was reached, for the audit record. */
-  reached(target: string): void;
+  readonly reached: (target: string) => void;
   /** Says what this attempt cost, in millionths of a unit; replaces what the tool declares. */
-  charge(micros: number): void;
+  readonly charge: (micros: number) => void;
   /** Keeps an image or a file beside the output. Put the name it gives into the output where the file belongs. */
-  attach(attachment: Attachment): AttachmentName;
+  readonly attach: (attachment: Attachment) => AttachmentName;
 };
 
 /** A file a tool gives beside its output. */

@@ -32,14 +32,14 @@ async function look(hand: CallInHand): Promise<Stop | undefined> {
 }
 
 /** The denial of a call for which a budget has too little left. */
-export function outOfBudget({ label, metric, limit, amount }: BudgetShare, used: number): Stop {
+export function outOfBudget({ scope, label, metric, limit, amount }: BudgetShare, used: number): Stop {
   const unit = metric === 'tool_calls' ? 'tool calls' : 'micro-units of cost';
   const wants = metric === 'tool_calls' ? '' : ` and this call needs ${amount}`;
   return {
     type: 'deny',
     reason: 'budget',
     code: metric === 'tool_calls' ? 'budget.tool_calls_exhausted' : 'budget.cost_exhausted',
-    details: `The budget of this ${label} allows ${limit} ${unit}; ${used} are used or reserved${wants}.`,
-    exhausted: { scope: label, metric, limit, used },
+    details: `The budget ${label} allows ${limit} ${unit}; ${used} are used or reserved${wants}.`,
+    exhausted: { scope, metric, limit, used },
   };
 }

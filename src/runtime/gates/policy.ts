@@ -1,5 +1,6 @@
 import { freezeJson } from '../../base/json.ts';
 import type { DecidedBy } from '../../call/event.ts';
+import { describeThrown } from '../../tool/describe-thrown.ts';
 import type { CallInHand } from '../call-in-hand.ts';
 import type { PreToolUse, ToolUse } from '../tool-decision.ts';
 import { readToolDecision, ToolDecision } from '../tool-decision.ts';
@@ -43,9 +44,7 @@ async function hear(hook: PreToolUse, use: ToolUse, name: string): Promise<ToolD
   try {
     return readToolDecision(await hook(use), name);
   } catch (error) {
-    return ToolDecision.block(
-      `${name} threw: ${error instanceof Error ? error.message : 'something that is no error'}.`,
-    );
+    return ToolDecision.block(`${name} threw: ${describeThrown(error)}`);
   }
 }
 

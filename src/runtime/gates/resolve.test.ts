@@ -11,7 +11,7 @@ describe('a call of a tool that is not there', () => {
       type: 'ToolFailure',
       code: 'tool.unknown',
       retryable: false,
-      error: 'No tool named "refnd". Known tools: refund, and 3 more.',
+      error: 'No tool named "refnd". Known tools: refund, lookup, list_orders, read_artifact.',
     });
     const [record] = await runtime.audit({ sessionId: 's', callId: 'c' });
     expect(record).toMatchObject({ attempt: 0, toolName: 'refnd', outcome: { kind: 'completed' } });

@@ -1,0 +1,9 @@
+import { QuittanceError } from '../base/error.ts';
+import { describeUnknownName } from '../tool/nearest.ts';
+
+/** A misspelt option would switch something off in silence. */
+export function checkKeys(what: string, given: object, known: readonly string[]): void {
+  for (const key of Object.keys(given))
+    if (!known.includes(key))
+      throw new QuittanceError('config.invalid', describeUnknownName(what, key, known));
+}
