@@ -17,6 +17,7 @@ export const layers: readonly (readonly string[])[] = [
   ['runtime'],
   ['replay'],
   ['store/memory', 'store/sqlite', 'store/postgres'],
+  ['store'],
   ['http', 'adapters', 'react', 'testing', 'mcp'],
   ['cli'],
 ];

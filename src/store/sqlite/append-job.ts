@@ -1,0 +1,146 @@
+/** One append: what it must refuse by, and what it writes. */
+import type { QuittanceEvent } from '../../call/event.ts';
+import { chainHash } from '../../ledger/chain.ts';
+import type { WrittenEntry } from '../../ledger/formats/v1/write-entry.ts';
+import type { AppendResult, Entry } from '../../ledger/ledger.ts';
+import type { Database, Statement } from './database.ts';
+import { prepareRow, prepareValue } from './database.ts';
+import type { Heads, SessionHead } from './heads.ts';
+import type { SideTables } from './side-tables.ts';
+import { toSqlText } from './sql-text.ts';
+import type { Watch } from './watch.ts';
+import type { Job } from './writer.ts';
+
+/** What appends of one handle share. */
+export class Appender {
+  readonly heads: Heads;
+  readonly side: SideTables;
+  readonly #insert: Statement<never>;
+  readonly #hashAt: Statement<string>;
+
+  constructor(database: Database, heads: Heads, side: SideTables) {
+    this.heads = heads;
+    this.side = side;
+    this.#insert = prepareRow(database, 'INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)');
+    this.#hashAt = prepareValue(database, 'SELECT hash FROM entries WHERE position = ?');
+  }
+
+  /** Puts an entry at the end of its session's chain. */
+  insert(
+    head: SessionHead,
+    callId: string | undefined,
+    version: number | undefined,
+    written: WrittenEntry,
+  ): void {
+    const position = ++this.heads.position;
+    const sequence = head.sequence + 1;
+    const hash = chainHash(head.hash, sequence, written.text);
+    this.#insert.run(
+      position,
+      head.session,
+      sequence,
+      callId === undefined ? null : toSqlText(callId),
+      version ?? null,
+      written.text,
+      written.bodies ?? null,
+      written.salt ?? null,
+      hash,
+    );
+    head.sequence = sequence;
+    head.hash = hash;
+  }
+
+  hashAt(position: number): string | undefined {
+    return this.#hashAt.get(position);
+  }
+}
+
+export class AppendJob implements Job {
+  readonly entry: Entry;
+  readonly #appender: Appender;
+  readonly #watch: Watch;
+  readonly #written: WrittenEntry;
+  readonly #resolve: (result: AppendResult) => void;
+  readonly #reject: (error: unknown) => void;
+  result: AppendResult | undefined;
+  #position = 0;
+  #hash = '';
+
+  constructor(
+    appender: Appender,
+    watch: Watch,
+    entry: Entry,
+    written: WrittenEntry,
+    resolve: (result: AppendResult) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.#appender = appender;
+    this.#watch = watch;
+    this.entry = entry;
+    this.#written = written;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  perform(): void {
+    this.result = this.#append();
+  }
+
+  isKept(): boolean {
+    return this.#position > 0 && this.#appender.hashAt(this.#position) === this.#hash;
+  }
+
+  resolve(): void {
+    const result = this.result as AppendResult;
+    const { callId, sessionId } = this.entry;
+    if (callId !== undefined && result.status === 'appended')
+      this.#watch.callChanged(sessionId, callId, result.version);
+    this.#resolve(result);
+  }
+
+  reject(error: unknown): void {
+    this.#reject(error);
+  }
+
+  #append(): AppendResult {
+    const { heads, side } = this.#appender;
+    const { entry } = this;
+    const { callId, claim } = entry;
+    const known = heads.find(entry.sessionId);
+    let version = 0;
+    if (callId !== undefined) {
+      version = known === undefined ? 0 : heads.versionOf(known, callId);
+      const isRefused = entry.expectedVersion === 'any' ? version === 0 : version !== entry.expectedVersion;
+      if (isRefused) return { status: 'conflict', version };
+    }
+    if (claim !== undefined) {
+      const holder = side.readClaim(claim.key);
+      if (
+        holder !== undefined &&
+        !(holder.callId === claim.supersedes?.callId && holder.sessionId === claim.supersedes.sessionId)
+      )
+        return { status: 'claimed', holder };
+    }
+    const spent = entry.reserve && side.findSpent(entry.reserve);
+    if (spent !== undefined) return spent;
+
+    const head = known ?? heads.take(entry.sessionId);
+    const isRemark = entry.expectedVersion === 'any';
+    if (callId !== undefined && !isRemark) heads.setVersion(head, callId, ++version);
+    this.#appender.insert(
+      head,
+      callId,
+      callId === undefined || isRemark ? undefined : version,
+      this.#written,
+    );
+    this.#position = heads.position;
+    this.#hash = head.hash;
+    side.apply(entry, head);
+    if (callId !== undefined)
+      for (const event of entry.events) if (concernsEffects(event)) side.noteEffect(head, event, entry);
+    return { status: 'appended', version };
+  }
+}
+
+const concernsEffects = (event: QuittanceEvent): boolean =>
+  event.type === 'tool.resolved' || (event.type === 'tool.responded' && event.unsettledEffect);

@@ -1,0 +1,87 @@
+/**
+ * Artifacts on disk, named after the digest of what they hold: equal contents are one file, a file never changes,
+ * and no id from outside ever becomes a path. Which session may read which is a table of the ledger.
+ *
+ * A file is whole and on disk before any row names it. It is removed only inside a transaction that has seen that no
+ * row names it, and a row is added only inside one that has seen the file.
+ */
+import { randomBytes, hash as digest } from 'node:crypto';
+import { existsSync, rmSync } from 'node:fs';
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { NewArtifact } from '../../ledger/ledger.ts';
+
+/** Text that UTF-8 cannot hold is kept as UTF-16. */
+export type ArtifactEncoding = 'utf8' | 'utf16le' | 'bytes';
+
+export type KeptContent = {
+  readonly hash: string;
+  readonly encoding: ArtifactEncoding;
+  readonly bytes: number;
+};
+
+export class ArtifactFiles {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  async put(content: NewArtifact['content']): Promise<KeptContent> {
+    const encoding = encodingOf(content);
+    const bytes =
+      typeof content === 'string' ? Buffer.from(content, encoding as 'utf8' | 'utf16le') : content;
+    const hash = digest('sha256', bytes);
+    const path = this.#pathOf(hash);
+    if (!existsSync(path)) await writeWhole(path, bytes);
+    return { hash, encoding, bytes: bytes.byteLength };
+  }
+
+  async read(hash: string, encoding: ArtifactEncoding): Promise<NewArtifact['content']> {
+    const bytes = await readFile(this.#pathOf(hash));
+    return encoding === 'bytes' ? new Uint8Array(bytes) : bytes.toString(encoding);
+  }
+
+  has(hash: string): boolean {
+    return existsSync(this.#pathOf(hash));
+  }
+
+  remove(hash: string): void {
+    rmSync(this.#pathOf(hash), { force: true });
+  }
+
+  #pathOf(hash: string): string {
+    return join(this.#folder, hash.slice(0, 2), hash);
+  }
+}
+
+function encodingOf(content: NewArtifact['content']): ArtifactEncoding {
+  if (typeof content !== 'string') return 'bytes';
+  return content.isWellFormed() ? 'utf8' : 'utf16le';
+}
+
+async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
+  const folder = dirname(path);
+  await mkdir(folder, { recursive: true });
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  try {
+    const file = await open(draft, 'wx', 0o600);
+    try {
+      await file.writeFile(bytes);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(draft, path);
+  } finally {
+    await rm(draft, { force: true });
+  }
+  await syncFolder(folder);
+}
+
+/** So that the name outlives a power cut too. Where a folder cannot be opened, the system sees to that itself. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r').catch(() => undefined);
+  await handle?.sync().catch(() => undefined);
+  await handle?.close();
+}

@@ -1,0 +1,74 @@
+/** Which session may read which artifact. The contents are files. */
+import type { NewArtifact, StoredArtifact } from '../../ledger/ledger.ts';
+import type { ArtifactEncoding, KeptContent } from './artifact-files.ts';
+import { ArtifactFiles } from './artifact-files.ts';
+import type { Database, Statement } from './database.ts';
+import { prepareRow, prepareValue } from './database.ts';
+import type { Heads, SessionHead } from './heads.ts';
+import { fromSqlText, toSqlText } from './sql-text.ts';
+import type { Writer } from './writer.ts';
+
+export class ArtifactTable {
+  readonly #files: ArtifactFiles;
+  readonly #heads: Heads;
+  readonly #writer: Writer;
+  readonly #put: Statement<never>;
+  readonly #read: Statement<{ mime: string; encoding: ArtifactEncoding; hash: string }>;
+  readonly #dropSession: Statement<string>;
+  readonly #isNamed: Statement<number>;
+
+  constructor(database: Database, folder: string, heads: Heads, writer: Writer) {
+    this.#files = new ArtifactFiles(folder);
+    this.#heads = heads;
+    this.#writer = writer;
+    this.#put = prepareRow(database, 'INSERT OR REPLACE INTO artifacts VALUES (?, ?, ?, ?, ?, ?, ?)');
+    this.#read = prepareRow(
+      database,
+      'SELECT mime, encoding, hash FROM artifacts WHERE session = ? AND artifact = ?',
+    );
+    this.#dropSession = prepareValue(database, 'DELETE FROM artifacts WHERE session = ? RETURNING hash');
+    this.#isNamed = prepareValue(database, 'SELECT EXISTS (SELECT 1 FROM artifacts WHERE hash = ?)');
+  }
+
+  async put(artifact: NewArtifact): Promise<void> {
+    for (;;) {
+      const kept = await this.#files.put(artifact.content);
+      if (await this.#writer.run(() => this.#name(artifact, kept))) return;
+      // Whoever else named this content dropped it between the two: write it again.
+    }
+  }
+
+  async read(head: SessionHead | undefined, artifactId: string): Promise<StoredArtifact | undefined> {
+    const row = head && this.#read.get(head.session, toSqlText(artifactId));
+    if (row === undefined) return undefined;
+    const content = await this.#files.read(row.hash, row.encoding);
+    return { artifactId, mimeType: fromSqlText(row.mime), content };
+  }
+
+  /** Inside a transaction. Gives the contents that may have lost their last name, for `sweep`. */
+  dropSession(session: number): readonly string[] {
+    return this.#dropSession.all(session);
+  }
+
+  /** Removes contents that no session names any more. */
+  async sweep(hashes: readonly string[]): Promise<void> {
+    for (const hash of new Set(hashes))
+      await this.#writer.run(() => {
+        if (this.#isNamed.get(hash) === 0) this.#files.remove(hash);
+      });
+  }
+
+  #name({ sessionId, artifactId, callId, mimeType }: NewArtifact, kept: KeptContent): boolean {
+    if (!this.#files.has(kept.hash)) return false;
+    this.#put.run(
+      this.#heads.take(sessionId).session,
+      toSqlText(artifactId),
+      toSqlText(callId),
+      toSqlText(mimeType),
+      kept.encoding,
+      kept.bytes,
+      kept.hash,
+    );
+    return true;
+  }
+}

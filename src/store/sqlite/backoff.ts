@@ -1,0 +1,16 @@
+import { isBusy } from './database.ts';
+
+/** Tries again, without holding up the process, for as long as somebody else holds the lock. */
+export async function whenFree<Result>(attempt: () => Result, patienceMs = 10_000): Promise<Result> {
+  const untilMs = performance.now() + patienceMs;
+  for (let tries = 0; ; tries++)
+    try {
+      return attempt();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > untilMs) throw error;
+      await new Promise((resolve) => setTimeout(resolve, backoffMs(tries)));
+    }
+}
+
+/** Short, growing to a few milliseconds, and never the same for two who wait. */
+export const backoffMs = (tries: number): number => Math.random() * Math.min(1 + tries, 8);

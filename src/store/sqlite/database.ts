@@ -1,0 +1,35 @@
+/** The one file that knows better-sqlite3. */
+import BetterSqlite3 from 'better-sqlite3';
+
+export type Database = BetterSqlite3.Database;
+export type Statement<Row> = BetterSqlite3.Statement<SqlValue[], Row>;
+export type SqlValue = string | number | Uint8Array | null;
+
+export type DatabaseOptions = {
+  readonly readOnly?: boolean;
+  readonly mustExist?: boolean;
+};
+
+/** Opens a file and never waits for it: whoever meets a lock is told at once and tries again later. */
+export const openDatabase = (path: string, options: DatabaseOptions = {}): Database =>
+  new BetterSqlite3(path, {
+    timeout: 0,
+    readonly: options.readOnly ?? false,
+    fileMustExist: options.mustExist ?? false,
+  });
+
+/** Prepares a statement that answers with rows of one column each, as bare values. */
+export const prepareValue = <Value>(database: Database, sql: string): Statement<Value> =>
+  database.prepare<SqlValue[], Value>(sql).pluck();
+
+export const prepareRow = <Row>(database: Database, sql: string): Statement<Row> =>
+  database.prepare<SqlValue[], Row>(sql);
+
+/** Somebody else holds the lock: nothing was done, and the same may be asked again. */
+export const isBusy = (error: unknown): boolean => codeOf(error)?.startsWith('SQLITE_BUSY') === true;
+
+export const isNoDatabase = (error: unknown): boolean => codeOf(error) === 'SQLITE_NOTADB';
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof BetterSqlite3.SqliteError ? error.code : undefined;
+}

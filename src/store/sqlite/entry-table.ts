@@ -1,0 +1,87 @@
+/** Entries as they are read back. */
+import type { QuittanceEvent } from '../../call/event.ts';
+import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
+import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
+import type { StoredCall } from '../../ledger/ledger.ts';
+import type { EntryQuery, StoredEntry } from '../../ledger/open-ledger.ts';
+import type { Database, Statement } from './database.ts';
+import { prepareRow } from './database.ts';
+import type { SessionHead } from './heads.ts';
+import { fromSqlText, toSqlText } from './sql-text.ts';
+
+type WrittenRow = { readonly text: string; readonly bodies: string | null };
+type EntryRow = WrittenRow & {
+  readonly position: number;
+  readonly name: string;
+  readonly sequence: number;
+  readonly salt: string | null;
+  readonly hash: string;
+};
+
+const columns =
+  'SELECT position, name, sequence, text, bodies, salt, hash FROM entries JOIN sessions USING (session)';
+
+export class EntryTable {
+  readonly #ofCall: Statement<WrittenRow & { readonly version: number | null }>;
+  readonly #ofSession: Statement<WrittenRow>;
+  readonly #after: Statement<EntryRow>;
+  readonly #afterInSession: Statement<EntryRow>;
+
+  constructor(database: Database) {
+    this.#ofCall = prepareRow(
+      database,
+      'SELECT version, text, bodies FROM entries WHERE session = ? AND call = ? ORDER BY position',
+    );
+    this.#ofSession = prepareRow(
+      database,
+      'SELECT text, bodies FROM entries WHERE session = ? ORDER BY sequence',
+    );
+    this.#after = prepareRow(database, `${columns} WHERE position > ? ORDER BY position LIMIT ?`);
+    // Within a session, sequences stand in the order of positions.
+    this.#afterInSession = prepareRow(
+      database,
+      `${columns} WHERE session = ? AND sequence > coalesce(
+         (SELECT max(sequence) FROM entries WHERE session = ?1 AND position <= ?), 0)
+       ORDER BY sequence LIMIT ?`,
+    );
+  }
+
+  readCall(head: SessionHead, callId: string): StoredCall | undefined {
+    const rows = this.#ofCall.all(head.session, toSqlText(callId));
+    if (rows.length === 0) return undefined;
+    let version = 0;
+    const events: QuittanceEvent[] = [];
+    for (const row of rows) {
+      version = row.version ?? version;
+      for (const event of eventsOf(row)) if ('callId' in event && event.callId === callId) events.push(event);
+    }
+    return { version, events };
+  }
+
+  readSession(head: SessionHead): QuittanceEvent[] {
+    const events: QuittanceEvent[] = [];
+    for (const row of this.#ofSession.iterate(head.session))
+      for (const event of eventsOf(row)) events.push(event);
+    return events;
+  }
+
+  read({ after = 0, limit }: EntryQuery, head: SessionHead | undefined): StoredEntry[] {
+    const rows =
+      head === undefined
+        ? this.#after.all(after, limit)
+        : this.#afterInSession.all(head.session, after, limit);
+    return rows.map(({ name, bodies, salt, ...row }) => ({
+      ...row,
+      sessionId: fromSqlText(name),
+      bodies: bodies ?? undefined,
+      salt: salt ?? undefined,
+    }));
+  }
+}
+
+export const decode = ({ text, bodies }: WrittenRow): ReadEntry =>
+  readEntry({ text, bodies: bodies ?? undefined });
+
+/** Events of types this version does not know come as they are: whoever folds them passes them over. */
+export const eventsOf = (row: WrittenRow): readonly QuittanceEvent[] =>
+  decode(row).events as readonly QuittanceEvent[];

@@ -1,0 +1,133 @@
+/**
+ * The tables of a ledger file, and how an older file becomes one of today.
+ *
+ * 1. `entries` is the truth, and rows are only ever added to it; the one exception is erasure, which empties `bodies`
+ *    and `salt`, and the removal of a whole session.
+ * 2. The small tables beside it (claims, counters, sealed, unsettled) hold what an append must be able to refuse by,
+ *    and change only in the commit of the entry that changes them.
+ * 3. A program never opens a file that a newer one has changed: it could not know what it breaks.
+ */
+import { randomUUID } from 'node:crypto';
+import { QuittanceError } from '../../base/error.ts';
+import type { Database } from './database.ts';
+import { isNoDatabase, prepareValue } from './database.ts';
+
+/** "QUIT", so that `file` and we can tell a ledger from other databases. */
+export const applicationId = 0x51554954;
+
+/** Measured: rows are about a kilobyte, and pages of this size hold enough of them. */
+const pageBytes = 8_192;
+
+/** What each version adds to the one before; the first makes the tables. Never edited once released. */
+const migrations: readonly string[] = [
+  `
+  CREATE TABLE ledger (ledger_id TEXT NOT NULL);
+  CREATE TABLE sessions (session INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE);
+  CREATE TABLE entries (
+    position INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL,
+    sequence INTEGER NOT NULL,
+    call TEXT,
+    version INTEGER,
+    text TEXT NOT NULL,
+    bodies TEXT,
+    salt TEXT,
+    hash TEXT NOT NULL
+  );
+  CREATE UNIQUE INDEX entries_by_session ON entries (session, sequence);
+  CREATE UNIQUE INDEX entries_by_call ON entries (session, call, version) WHERE call IS NOT NULL;
+  CREATE TABLE claims (
+    key TEXT PRIMARY KEY, session TEXT NOT NULL, call TEXT NOT NULL, digest TEXT NOT NULL
+  ) WITHOUT ROWID;
+  CREATE INDEX claims_by_session ON claims (session);
+  CREATE TABLE counters (
+    name TEXT PRIMARY KEY, used INTEGER NOT NULL, reserved INTEGER NOT NULL
+  ) WITHOUT ROWID;
+  CREATE TABLE sealed (
+    session INTEGER NOT NULL, call TEXT NOT NULL, text TEXT NOT NULL, PRIMARY KEY (session, call)
+  ) WITHOUT ROWID;
+  CREATE TABLE unsettled (
+    position INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL, tool TEXT NOT NULL, digest TEXT NOT NULL, call TEXT NOT NULL
+  );
+  CREATE INDEX unsettled_by_input ON unsettled (session, tool, digest);
+  CREATE TABLE artifacts (
+    session INTEGER NOT NULL, artifact TEXT NOT NULL, call TEXT NOT NULL,
+    mime TEXT NOT NULL, encoding TEXT NOT NULL, bytes INTEGER NOT NULL, hash TEXT NOT NULL,
+    PRIMARY KEY (session, artifact)
+  ) WITHOUT ROWID;
+  CREATE INDEX artifacts_by_hash ON artifacts (hash);
+  `,
+];
+
+/** Makes a new file a ledger, brings an old one up to date, and refuses everything else. Throws while it is locked. */
+export function prepareSchema(database: Database, path: string): void {
+  const found = identify(database, path);
+  if (found === migrations.length) return;
+  if (database.readonly) throw notReady(path, found);
+  if (found === 0) {
+    database.pragma(`page_size = ${pageBytes}`);
+    database.pragma('journal_mode = WAL');
+  }
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    // Another process may have been faster.
+    const version = identify(database, path);
+    for (const sql of migrations.slice(version)) database.exec(sql);
+    if (version === 0) {
+      database.prepare('INSERT INTO ledger VALUES (?)').run(randomUUID());
+      database.pragma(`application_id = ${applicationId}`);
+    }
+    database.pragma(`user_version = ${migrations.length}`);
+    database.exec('COMMIT');
+  } catch (error) {
+    if (database.inTransaction) database.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+/** The version of a ledger; 0 for a file with nothing in it. */
+function identify(database: Database, path: string): number {
+  const id = readNumber(database, 'application_id', path);
+  const version = readNumber(database, 'user_version', path);
+  if (id === applicationId) {
+    if (version <= migrations.length) return version;
+    throw new QuittanceError(
+      'ledger.newer',
+      `The ledger ${path} was written by a newer version of this package: it has format ${version}, and this ` +
+        `program knows formats up to ${migrations.length}. Update the package to open it.`,
+      { path, found: String(version), known: String(migrations.length) },
+    );
+  }
+  const tables = prepareValue<number>(database, 'SELECT count(*) FROM sqlite_schema').get();
+  if (id === 0 && version === 0 && tables === 0) return 0;
+  throw new QuittanceError(
+    'config.invalid',
+    `${path} is an SQLite database, but no Quittance ledger. Name another file: a ledger needs one of its own.`,
+    { path },
+  );
+}
+
+function readNumber(database: Database, pragma: string, path: string): number {
+  try {
+    return database.pragma(pragma, { simple: true }) as number;
+  } catch (error) {
+    if (!isNoDatabase(error)) throw error;
+    throw new QuittanceError(
+      'config.invalid',
+      `${path} is no SQLite database, so it is no Quittance ledger.`,
+      { path },
+      error,
+    );
+  }
+}
+
+const notReady = (path: string, version: number): QuittanceError =>
+  new QuittanceError(
+    'config.invalid',
+    version === 0
+      ? `${path} holds no ledger, and it is opened for reading only.`
+      : `The ledger ${path} has format ${version} and must be brought to format ${migrations.length}, but it is ` +
+          'opened for reading only. Open it once for writing.',
+    { path },
+  );

@@ -1,0 +1,45 @@
+/** The key of what is sealed, in a file of its own beside the ledger that only its user may read. */
+import { randomBytes } from 'node:crypto';
+import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { QuittanceError } from '../../base/error.ts';
+
+const keyBytes = 32;
+
+/** Reads the key, or makes it on first use. Of two who make it at once, both get the one that was first. */
+export function readSealKey(path: string): Uint8Array {
+  return readKey(path) ?? makeKey(path);
+}
+
+function readKey(path: string): Uint8Array | undefined {
+  let key: Buffer;
+  try {
+    key = readFileSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+  if (key.length === keyBytes) return new Uint8Array(key);
+  throw new QuittanceError(
+    'config.invalid',
+    `The seal key file ${path} must hold exactly ${keyBytes} bytes; found ${key.length}. What it sealed opens with ` +
+      'no other key: restore the file, or pass the key as the option sealKey.',
+    { path },
+  );
+}
+
+function makeKey(path: string): Uint8Array {
+  // Written aside and linked, so that nobody ever reads half a key.
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  const file = openSync(draft, 'wx', 0o600);
+  try {
+    writeSync(file, randomBytes(keyBytes));
+    fsyncSync(file);
+    closeSync(file);
+    linkSync(draft, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  return readKey(path) as Uint8Array;
+}

@@ -1,0 +1,139 @@
+/**
+ * What an append is refused by, or must leave behind: claims, counters, sealed inputs, effects in doubt. Read and
+ * changed inside the transaction of the entry that changes them.
+ */
+import type { QuittanceEvent } from '../../call/event.ts';
+import type { AppendResult, ClaimHolder, Counter, Entry, Reservation } from '../../ledger/ledger.ts';
+import type { Database, Statement } from './database.ts';
+import { prepareRow, prepareValue } from './database.ts';
+import type { Heads, SessionHead } from './heads.ts';
+import { fromSqlText, toSqlText } from './sql-text.ts';
+
+const nothing: Counter = { used: 0, reserved: 0 };
+
+export class SideTables {
+  readonly #heads: Heads;
+  readonly #digestOf: (sessionId: string, callId: string) => string | undefined;
+  readonly #claim: Statement<{ session: string; call: string; digest: string }>;
+  readonly #putClaim: Statement<never>;
+  readonly #dropClaim: Statement<never>;
+  readonly #counter: Statement<Counter>;
+  readonly #count: Statement<never>;
+  readonly #sealed: Statement<string>;
+  readonly #putSealed: Statement<never>;
+  readonly #dropSealed: Statement<never>;
+  readonly #unsettled: Statement<string>;
+  readonly #putUnsettled: Statement<never>;
+  readonly #dropUnsettled: Statement<never>;
+
+  /** `digestOf`: the input digest of a call that is in the ledger. */
+  constructor(
+    database: Database,
+    heads: Heads,
+    digestOf: (sessionId: string, callId: string) => string | undefined,
+  ) {
+    this.#heads = heads;
+    this.#digestOf = digestOf;
+    this.#claim = prepareRow(database, 'SELECT session, call, digest FROM claims WHERE key = ?');
+    this.#putClaim = prepareRow(database, 'INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?)');
+    this.#dropClaim = prepareRow(database, 'DELETE FROM claims WHERE key = ?');
+    this.#counter = prepareRow(database, 'SELECT used, reserved FROM counters WHERE name = ?');
+    this.#count = prepareRow(
+      database,
+      'INSERT INTO counters VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE ' +
+        'SET used = used + excluded.used, reserved = reserved + excluded.reserved',
+    );
+    this.#sealed = prepareValue(database, 'SELECT text FROM sealed WHERE session = ? AND call = ?');
+    this.#putSealed = prepareRow(database, 'INSERT OR REPLACE INTO sealed VALUES (?, ?, ?)');
+    this.#dropSealed = prepareRow(database, 'DELETE FROM sealed WHERE session = ? AND call = ?');
+    this.#unsettled = prepareValue(
+      database,
+      'SELECT call FROM unsettled WHERE session = ? AND tool = ? AND digest = ? ORDER BY position',
+    );
+    this.#putUnsettled = prepareRow(database, 'INSERT OR REPLACE INTO unsettled VALUES (?, ?, ?, ?, ?)');
+    this.#dropUnsettled = prepareRow(database, 'DELETE FROM unsettled WHERE session = ? AND call = ?');
+  }
+
+  readClaim(key: string): ClaimHolder | undefined {
+    const holder = this.#claim.get(toSqlText(key));
+    return (
+      holder && {
+        sessionId: fromSqlText(holder.session),
+        callId: fromSqlText(holder.call),
+        inputDigest: fromSqlText(holder.digest),
+      }
+    );
+  }
+
+  readCounter(name: string): Counter {
+    return this.#counter.get(toSqlText(name)) ?? nothing;
+  }
+
+  readSealed(head: SessionHead, callId: string): string | undefined {
+    const sealed = this.#sealed.get(head.session, toSqlText(callId));
+    return sealed === undefined ? undefined : fromSqlText(sealed);
+  }
+
+  findUnsettled(head: SessionHead, toolName: string, inputDigest: string): readonly string[] {
+    return this.#unsettled.all(head.session, toSqlText(toolName), toSqlText(inputDigest)).map(fromSqlText);
+  }
+
+  /** The first reservation that asks for more than is left. */
+  findSpent(reserve: readonly Reservation[]): AppendResult | undefined {
+    for (const [index, { counter, amount, limit }] of reserve.entries()) {
+      const { used, reserved } = this.readCounter(counter);
+      let taken = used + reserved;
+      for (const earlier of reserve.slice(0, index)) if (earlier.counter === counter) taken += earlier.amount;
+      if (taken + amount > limit) return { status: 'exhausted', counter, used: taken };
+    }
+    return undefined;
+  }
+
+  /** Leaves behind what an entry that was accepted says beside its events. */
+  apply(entry: Entry, head: SessionHead): void {
+    const { callId, claim, releaseClaim, sealed } = entry;
+    if (entry.reserve !== undefined)
+      for (const { counter, amount } of entry.reserve) this.#count.run(toSqlText(counter), 0, amount);
+    if (entry.settle !== undefined)
+      for (const { counter, reserved, used } of entry.settle)
+        this.#count.run(toSqlText(counter), used, -reserved);
+    if (releaseClaim !== undefined) this.#dropClaim.run(toSqlText(releaseClaim));
+    if (callId === undefined) return;
+    if (claim !== undefined)
+      this.#putClaim.run(
+        toSqlText(claim.key),
+        toSqlText(entry.sessionId),
+        toSqlText(callId),
+        toSqlText(claim.inputDigest),
+      );
+    if (sealed !== undefined) this.#putSealed.run(head.session, toSqlText(callId), toSqlText(sealed));
+    if (entry.dropSealed === true) this.#dropSealed.run(head.session, toSqlText(callId));
+  }
+
+  /** Called for what puts an effect in doubt, and for what clears it up. */
+  noteEffect(head: SessionHead, event: QuittanceEvent, entry: Entry): void {
+    if (event.type === 'tool.resolved') {
+      // An effect that did happen must still not happen twice: only the two others let a twin through.
+      if (event.resolution !== 'succeeded') this.#dropUnsettled.run(head.session, toSqlText(event.callId));
+      return;
+    }
+    if (event.type !== 'tool.responded') return;
+    const digest = digestIn(entry, event.callId) ?? this.#digestOf(entry.sessionId, event.callId);
+    if (digest === undefined) return;
+    this.#heads.hasUnsettled = true;
+    this.#putUnsettled.run(
+      this.#heads.position,
+      head.session,
+      toSqlText(event.outcome.toolName),
+      toSqlText(digest),
+      toSqlText(event.callId),
+    );
+  }
+}
+
+function digestIn(entry: Entry, callId: string): string | undefined {
+  for (const event of entry.events.toReversed())
+    if (event.type === 'tool.decided' && event.callId === callId && event.inputDigest !== undefined)
+      return event.inputDigest;
+  return undefined;
+}

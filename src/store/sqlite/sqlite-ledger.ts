@@ -1,0 +1,218 @@
+/**
+ * A ledger in one SQLite file, for any number of processes of one machine. Everything is read and written by
+ * synchronous calls of a few microseconds; only the flush to disk takes longer, and all who write share it.
+ */
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Clock } from '../../base/clock.ts';
+import { systemClock } from '../../base/clock.ts';
+import type { QuittanceEvent } from '../../call/event.ts';
+import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
+import type {
+  AppendResult,
+  ClaimHolder,
+  Counter,
+  Entry,
+  Ledger,
+  NewArtifact,
+  StoredArtifact,
+  StoredCall,
+} from '../../ledger/ledger.ts';
+import type { EntryQuery, Spilled, StoredEntry } from '../../ledger/open-ledger.ts';
+import { AppendJob, Appender } from './append-job.ts';
+import { ArtifactTable } from './artifact-table.ts';
+import { whenFree } from './backoff.ts';
+import type { Database } from './database.ts';
+import { openDatabase, prepareValue } from './database.ts';
+import { EntryTable } from './entry-table.ts';
+import { Heads } from './heads.ts';
+import { OwnerLock } from './owner-lock.ts';
+import { createSalts } from './salts.ts';
+import { prepareSchema } from './schema.ts';
+import { readSealKey } from './seal-key-file.ts';
+import { SideTables } from './side-tables.ts';
+import { SpillFile } from './spill-file.ts';
+import { Watch } from './watch.ts';
+import { Writer } from './writer.ts';
+
+export type SqliteLedgerOptions = {
+  readonly clock?: Clock | undefined;
+  /** 32 bytes. Without it the key is read from a file beside the ledger, which is made on first use. */
+  readonly sealKey?: Uint8Array | undefined;
+  /**
+   * `full`, the default: what was told is on disk even if the power goes. `normal`: even if the process or the
+   * system's programs go, but a power cut may take the last commits.
+   */
+  readonly synchronous?: 'full' | 'normal' | undefined;
+  /** Room taken beforehand for what a full disk would not take. 1 MiB by default. */
+  readonly spillBytes?: number | undefined;
+};
+
+/** Opens a ledger file, or makes one. */
+export async function openSqliteLedger(
+  path: string,
+  options: SqliteLedgerOptions = {},
+): Promise<SqliteLedger> {
+  mkdirSync(dirname(path), { recursive: true });
+  const database = openDatabase(path);
+  try {
+    await whenFree(() => prepareSchema(database, path));
+    database.pragma(`synchronous = ${options.synchronous === 'normal' ? 'NORMAL' : 'FULL'}`);
+    return new SqliteLedger(database, path, options);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+export class SqliteLedger implements Ledger {
+  readonly sealKey: Uint8Array;
+  readonly ownerId: string;
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #owner: OwnerLock;
+  readonly #spill: SpillFile;
+  readonly #heads: Heads;
+  readonly #entries: EntryTable;
+  readonly #side: SideTables;
+  readonly #artifacts: ArtifactTable;
+  readonly #appender: Appender;
+  readonly #writer: Writer;
+  readonly #watch: Watch;
+  readonly #salt = createSalts();
+
+  constructor(database: Database, path: string, options: SqliteLedgerOptions) {
+    this.#database = database;
+    this.#clock = options.clock ?? systemClock;
+    this.sealKey = options.sealKey ?? readSealKey(`${path}.key`);
+    this.#owner = new OwnerLock(`${path}.owners`);
+    this.ownerId = this.#owner.ownerId;
+    this.#spill = new SpillFile(`${path}.spill`, this.ownerId, options.spillBytes ?? 1_048_576);
+    this.#heads = new Heads(database);
+    this.#entries = new EntryTable(database);
+    this.#side = new SideTables(database, this.#heads, (sessionId, callId) =>
+      this.#digestOf(sessionId, callId),
+    );
+    this.#appender = new Appender(database, this.#heads, this.#side);
+    this.#writer = new Writer(database, {
+      began: () => this.#heads.refresh(),
+      committed: () => this.#watch.endChanged(this.#heads.position),
+      rolledBack: () => this.#heads.forget(),
+    });
+    this.#artifacts = new ArtifactTable(database, `${path}.artifacts`, this.#heads, this.#writer);
+    const dataVersion = prepareValue<number>(database, 'PRAGMA data_version');
+    this.#watch = new Watch({
+      dataVersion: () => dataVersion.get() as number,
+      position: () => this.#fresh().position,
+      versionOf: (sessionId, callId) => {
+        const head = this.#fresh().find(sessionId);
+        return head === undefined ? 0 : this.#heads.versionOf(head, callId);
+      },
+    });
+  }
+
+  append(entry: Entry): Promise<AppendResult> {
+    return new Promise((resolve, reject) => {
+      const written = writeEntry(entry, this.ownerId, this.#salt);
+      this.#writer.add(new AppendJob(this.#appender, this.#watch, entry, written, resolve, reject));
+    });
+  }
+
+  readCall(sessionId: string, callId: string): StoredCall | undefined {
+    const head = this.#fresh().find(sessionId);
+    return head && this.#entries.readCall(head, callId);
+  }
+
+  readSession(sessionId: string): readonly QuittanceEvent[] {
+    const head = this.#fresh().find(sessionId);
+    return head === undefined ? [] : this.#entries.readSession(head);
+  }
+
+  readClaim(claimKey: string): ClaimHolder | undefined {
+    return this.#side.readClaim(claimKey);
+  }
+
+  readCounters(names: readonly string[]): readonly Counter[] {
+    return names.map((name) => this.#side.readCounter(name));
+  }
+
+  findUnsettledEffects(sessionId: string, toolName: string, inputDigest: string): readonly string[] {
+    const heads = this.#fresh();
+    const head = heads.hasUnsettled ? heads.find(sessionId) : undefined;
+    return head === undefined ? [] : this.#side.findUnsettled(head, toolName, inputDigest);
+  }
+
+  whenChanged(sessionId: string, callId: string, version: number): Promise<void> {
+    return this.#watch.call(sessionId, callId, version);
+  }
+
+  whenAppended(after: number): Promise<void> {
+    return this.#watch.end(after);
+  }
+
+  readSealed(sessionId: string, callId: string): string | undefined {
+    const head = this.#fresh().find(sessionId);
+    return head && this.#side.readSealed(head, callId);
+  }
+
+  putArtifact(artifact: NewArtifact): Promise<void> {
+    return this.#artifacts.put(artifact);
+  }
+
+  readArtifact(sessionId: string, artifactId: string): Promise<StoredArtifact | undefined> {
+    return this.#artifacts.read(this.#fresh().find(sessionId), artifactId);
+  }
+
+  readEntries(query: EntryQuery): readonly StoredEntry[] {
+    if (query.sessionId === undefined) return this.#entries.read(query, undefined);
+    const head = this.#fresh().find(query.sessionId);
+    return head === undefined ? [] : this.#entries.read(query, head);
+  }
+
+  isAlive(ownerId: string): boolean {
+    return this.#owner.isAlive(ownerId);
+  }
+
+  spill(entry: Entry): boolean {
+    return this.#spill.add(entry);
+  }
+
+  canSpill(): boolean {
+    return this.#spill.isReady;
+  }
+
+  readSpills(): readonly Spilled[] {
+    return this.#spill.read((ownerId) => !this.#owner.isAlive(ownerId));
+  }
+
+  dropSpill(ownerId: string): void {
+    this.#spill.drop(ownerId);
+  }
+
+  now(): number {
+    return this.#clock.now();
+  }
+
+  /** Writes what was handed over, then lets go of the file and of the owner's life. */
+  async close(): Promise<void> {
+    await this.#writer.close();
+    this.#watch.close();
+    this.#spill.close();
+    this.#database.close();
+    this.#owner.close();
+  }
+
+  /** What is remembered, after making sure that it still holds. */
+  #fresh(): Heads {
+    this.#heads.refresh();
+    return this.#heads;
+  }
+
+  #digestOf(sessionId: string, callId: string): string | undefined {
+    const head = this.#heads.find(sessionId);
+    const events = head === undefined ? [] : (this.#entries.readCall(head, callId)?.events ?? []);
+    for (const event of events.toReversed())
+      if (event.type === 'tool.decided' && event.inputDigest !== undefined) return event.inputDigest;
+    return undefined;
+  }
+}

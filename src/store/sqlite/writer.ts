@@ -1,0 +1,193 @@
+/**
+ * Group commit. What is to be written queues up; once per turn of the event loop all of it is written in one
+ * transaction with one flush to disk, and only then does anybody hear of it.
+ *
+ * 1. A lone append waits for nobody: there is no timer, only the end of the turn.
+ * 2. The lock is held for a bounded time, and never waited for: who meets it comes back later.
+ * 3. A job that fails takes no other with it: its batch is rolled back and written again one by one.
+ */
+import { QuittanceError } from '../../base/error.ts';
+import { backoffMs } from './backoff.ts';
+import type { Database, Statement } from './database.ts';
+import { isBusy, prepareRow } from './database.ts';
+
+/** One thing to do inside a transaction. */
+export interface Job {
+  /** Reads and writes. Whatever is written here is kept or rolled back as a whole. */
+  perform(): void;
+  /** After an error: whether it was kept all the same, because only the answer to the commit was lost. */
+  isKept(): boolean;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+/** What the writer tells of itself. */
+export interface WriterEvents {
+  /** At the start of a transaction. */
+  began(): void;
+  committed(): void;
+  rolledBack(): void;
+}
+
+/** Measured: at this size the flush to disk is a small part of a batch, and others wait for milliseconds. */
+const mostJobs = 1_024;
+const mostMs = 10;
+/** A lock held longer than this is held by somebody who is stuck. */
+const patienceMs = 10_000;
+
+export class Writer {
+  readonly #database: Database;
+  readonly #events: WriterEvents;
+  readonly #begin: Statement<never>;
+  readonly #commit: Statement<never>;
+  #queue: Job[] = [];
+  #scheduled = false;
+  /** How many jobs at the head of the queue go alone, after they failed together. */
+  #alone = 0;
+  #tries = 0;
+  #waitingSinceMs = 0;
+  #drained: (() => void)[] = [];
+  #closed = false;
+
+  constructor(database: Database, events: WriterEvents) {
+    this.#database = database;
+    this.#events = events;
+    this.#begin = prepareRow(database, 'BEGIN IMMEDIATE');
+    this.#commit = prepareRow(database, 'COMMIT');
+  }
+
+  get isIdle(): boolean {
+    return this.#queue.length === 0;
+  }
+
+  add(job: Job): void {
+    if (this.#closed) {
+      job.reject(new QuittanceError('runtime.closed', 'The ledger was closed and takes no more entries.'));
+      return;
+    }
+    this.#queue.push(job);
+    if (!this.#scheduled) this.#schedule();
+  }
+
+  /** Does something in a transaction of the queue and gives what it gave. */
+  run<Result>(work: () => Result): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      let result: Result;
+      this.add({
+        perform: () => {
+          result = work();
+        },
+        isKept: () => false,
+        resolve: () => resolve(result),
+        reject,
+      });
+    });
+  }
+
+  /** Takes no more and resolves when all that was taken is written or refused. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    if (this.#queue.length > 0) await new Promise<void>((resolve) => this.#drained.push(resolve));
+  }
+
+  #schedule(): void {
+    this.#scheduled = true;
+    setImmediate(this.#flush);
+  }
+
+  readonly #flush = (): void => {
+    this.#scheduled = false;
+    if (!this.#enter()) return;
+    const batch = this.#write();
+    if (batch !== undefined) {
+      this.#events.committed();
+      for (const job of batch) job.resolve();
+    }
+    if (this.#queue.length > 0) {
+      if (!this.#scheduled) this.#schedule();
+    } else this.#tellDrained();
+  };
+
+  /** Takes the lock, or arranges to try again. */
+  #enter(): boolean {
+    try {
+      this.#begin.run();
+      this.#tries = 0;
+      return true;
+    } catch (error) {
+      if (isBusy(error)) this.#comeBack(error);
+      else {
+        const batch = this.#queue;
+        this.#queue = [];
+        for (const job of batch) job.reject(error);
+        this.#tellDrained();
+      }
+      return false;
+    }
+  }
+
+  #comeBack(error: unknown): void {
+    const nowMs = performance.now();
+    if (this.#tries === 0) this.#waitingSinceMs = nowMs;
+    if (nowMs - this.#waitingSinceMs > patienceMs) {
+      const batch = this.#queue;
+      this.#queue = [];
+      this.#tries = 0;
+      for (const job of batch) job.reject(error);
+      this.#tellDrained();
+      return;
+    }
+    this.#scheduled = true;
+    setTimeout(this.#flush, backoffMs(this.#tries++));
+  }
+
+  /** The jobs that are kept now; undefined where the batch was rolled back. */
+  #write(): Job[] | undefined {
+    const queue = this.#queue;
+    const most = this.#alone > 0 ? 1 : Math.min(queue.length, mostJobs);
+    const untilMs = performance.now() + mostMs;
+    let taken = 0;
+    try {
+      this.#events.began();
+      do queue[taken++]?.perform();
+      while (taken < most && (taken % 32 !== 0 || performance.now() < untilMs));
+      this.#commit.run();
+    } catch (error) {
+      this.#rollBack();
+      const [first] = queue;
+      if (first !== undefined && isKept(first)) return this.#take(taken);
+      if (taken > 1) this.#alone = taken;
+      else for (const job of this.#take(1)) job.reject(error);
+      return undefined;
+    }
+    return this.#take(taken);
+  }
+
+  #take(count: number): Job[] {
+    const queue = this.#queue;
+    this.#alone = Math.max(0, this.#alone - count);
+    if (count < queue.length) return queue.splice(0, count);
+    this.#queue = [];
+    return queue;
+  }
+
+  #rollBack(): void {
+    // Some errors have SQLite roll back on its own.
+    if (this.#database.inTransaction) this.#database.exec('ROLLBACK');
+    this.#events.rolledBack();
+  }
+
+  #tellDrained(): void {
+    const drained = this.#drained;
+    this.#drained = [];
+    for (const tell of drained) tell();
+  }
+}
+
+function isKept(job: Job): boolean {
+  try {
+    return job.isKept();
+  } catch {
+    return false; // the error of the commit says more than that of looking
+  }
+}
