@@ -68,7 +68,7 @@ const tools = [
     }),
     run,
   }),
-  defineTool({ name: 'keyed', idempotencyKey: (args) => String(args['key'] ?? 'same'), run }),
+  defineTool({ name: 'keyed', idempotencyKey: (args) => JSON.stringify(args['key'] ?? 'same'), run }),
   defineTool({ name: 'delete_it', run }),
 ];
 

@@ -131,6 +131,7 @@ export function createNasty(seed: number): Nasty {
     id,
     value,
     thenable: () => ({
+      // oxlint-disable-next-line unicorn/no-thenable -- that is what it is for
       then(resolve: (value: unknown) => void, reject: (error: unknown) => void) {
         for (const act of pick([[resolve], [reject], [resolve, reject, resolve], [reject, resolve]]))
           act(value());

@@ -80,16 +80,10 @@ class Reader {
   }
 
   #value(): JsonValue {
-    switch (this.#next()) {
-      case '{':
-        return this.#object();
-      case '[':
-        return this.#array();
-      case '"':
-        return this.#string();
-      default:
-        return this.#scalar();
-    }
+    const char = this.#next();
+    if (char === '{') return this.#object();
+    if (char === '[') return this.#array();
+    return char === '"' ? this.#string() : this.#scalar();
   }
 
   #object(): JsonValue {
