@@ -3,6 +3,9 @@
  * changed, taken out or moved without every later hash being another one. Positions of a store are not in it.
  */
 import { hash } from 'node:crypto';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { QuittanceError } from '../base/error.ts';
+import { isJsonObject } from '../base/json.ts';
 
 /** Where the chain of a session stands: its last entry. */
 export type Head = { readonly sessionId: string; readonly sequence: number; readonly hash: string };
@@ -18,3 +21,18 @@ export const genesisHash = (sessionId: string): string =>
  */
 export const chainHash = (previous: string, sequence: number, text: string): string =>
   hash('sha256', `${previous}\n${sequence}\n${text}`, 'hex');
+
+/** A head in the spelling of files. */
+export const headToWire = ({ sessionId, sequence, hash: last }: Head): JsonObject => ({
+  session: sessionId,
+  sequence,
+  hash: last,
+});
+
+/** Reads a head back; throws `ledger.damaged` where it is none. */
+export function headFromWire(value: JsonValue): Head {
+  const { session, sequence, hash: last } = isJsonObject(value) ? value : {};
+  if (typeof session === 'string' && typeof sequence === 'number' && typeof last === 'string')
+    return { sessionId: session, sequence, hash: last };
+  throw new QuittanceError('ledger.damaged', 'The head of a chain must be {session, sequence, hash}.');
+}
