@@ -50,6 +50,15 @@ export function runBody(
   return { type: 'timed_out', idle: false };
 }
 
+/** Reading somebody else's promise runs somebody else's code, which may throw. */
+function promiseOf(returned: PromiseLike<unknown>): Promise<unknown> {
+  try {
+    return Promise.resolve(returned);
+  } catch (error) {
+    return Promise.reject(error as Error);
+  }
+}
+
 class Race {
   readonly #hand: CallInHand;
   readonly #context: BodyContext;
@@ -77,17 +86,19 @@ class Race {
   }
 
   run(returned: PromiseLike<unknown>): Promise<AttemptEnd> {
-    const { deadlines } = this.#hand.engine;
+    const { deadlines, clock } = this.#hand.engine;
     const { budgetMs, idleMs } = this.#bounds;
     return new Promise((resolve) => {
       this.#tell = resolve;
-      this.#deadline = deadlines.watch(budgetMs, () => this.#timeOut(false));
+      // A body may have worked for a while before its first wait.
+      const leftMs = Math.max(0, this.#startedAtMs + budgetMs - clock.monotonicMs());
+      this.#deadline = deadlines.watch(leftMs, () => this.#timeOut(false));
       if (idleMs !== undefined) {
         this.#idle = deadlines.watch(idleMs, () => this.#timeOut(true));
         this.#context.onProgress = () => this.#idle?.move(idleMs);
       }
       this.#hand.onCancel = () => this.#cancel();
-      this.#body = Promise.resolve(returned).then(
+      this.#body = promiseOf(returned).then(
         (value) => this.#end({ type: 'returned', value }),
         (error: unknown) => this.#end({ type: 'threw', error }),
       );

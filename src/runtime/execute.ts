@@ -142,7 +142,12 @@ async function attempt(hand: CallInHand, budgetMs: number, deadlineMs: number): 
   const bodyEnd = ended instanceof Promise ? await ended : ended;
   context.over = true;
   const elapsedMs = Math.round(engine.clock.monotonicMs() - startedAtMs);
-  const facts: AttemptFacts = { context, elapsedMs, deadlineMs };
+  const wasIdle = bodyEnd.type === 'timed_out' && bodyEnd.idle;
+  const facts: AttemptFacts = {
+    context,
+    elapsedMs,
+    deadlineMs: wasIdle ? engine.clock.now() : deadlineMs,
+  };
   const judged = judgeEnd(hand, bodyEnd, facts);
   const judgement = judged instanceof Promise ? await keptOrDoubtful(hand, judged, facts) : judged;
   const outcome = await settle(hand, judgement, {
@@ -156,17 +161,31 @@ async function attempt(hand: CallInHand, budgetMs: number, deadlineMs: number): 
   return outcome;
 }
 
-/** An output that could not be kept aside: the effect happened and its result is gone. */
+/**
+ * An output that could not be judged or kept aside: the effect happened and its result is gone. A check that never
+ * answers holds nobody up longer than a body may.
+ */
 async function keptOrDoubtful(
   hand: CallInHand,
   judged: Promise<Judgement>,
   facts: AttemptFacts,
 ): Promise<Judgement> {
+  const { deadlines, defaultTimeoutMs } = hand.engine;
+  const tooLong = Promise.withResolvers<undefined>();
+  const watch = deadlines.watch(defaultTimeoutMs, () => tooLong.resolve(undefined));
+  let problem = 'but nobody said in time whether it succeeded.';
   try {
-    return await judged;
+    const judgement = await Promise.race([judged, tooLong.promise]);
+    if (judgement !== undefined) return judgement;
   } catch (error) {
     if (!(error instanceof LedgerTrouble)) throw error;
-    const problem = `The tool ran, but its output could not be kept: ${cutText(error.message, 500)}`;
-    return fail(hand, { code: 'tool.indeterminate', error: problem, retryable: false }, facts);
+    problem = `but its output could not be kept: ${cutText(error.message, 500)}`;
+  } finally {
+    watch.stop();
   }
+  return fail(
+    hand,
+    { code: 'tool.indeterminate', error: `The tool ran, ${problem}`, retryable: false },
+    facts,
+  );
 }

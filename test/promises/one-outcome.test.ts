@@ -78,6 +78,8 @@ const endings: Readonly<Record<string, () => unknown>> = {
       resolve(1);
       trap();
     }),
+  'returns a promise that throws when it is looked at': () =>
+    Object.defineProperty(Promise.resolve(1), 'constructor', { get: trap }),
   'returns JSON nested 10,000 deep': () => {
     let deep: unknown = 1;
     for (let level = 0; level < 10_000; level++) deep = [deep];
