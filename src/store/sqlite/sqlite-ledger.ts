@@ -7,18 +7,18 @@ import { dirname } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { systemClock } from '../../base/clock.ts';
 import type { QuittanceEvent } from '../../call/event.ts';
+import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
 import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
 import type {
   AppendResult,
   ClaimHolder,
   Counter,
   Entry,
-  Ledger,
   NewArtifact,
   StoredArtifact,
   StoredCall,
 } from '../../ledger/ledger.ts';
-import type { EntryQuery, Spilled, StoredEntry } from '../../ledger/open-ledger.ts';
+import type { EntryQuery, OpenCall, OpenLedger, Spilled, StoredEntry } from '../../ledger/open-ledger.ts';
 import { AppendJob, Appender } from './append-job.ts';
 import { ArtifactTable } from './artifact-table.ts';
 import { whenFree } from './backoff.ts';
@@ -27,6 +27,7 @@ import { openDatabase, prepareValue } from './database.ts';
 import { EntryTable } from './entry-table.ts';
 import { Heads } from './heads.ts';
 import { OwnerLock } from './owner-lock.ts';
+import { ReadTables } from './read-tables.ts';
 import { createSalts } from './salts.ts';
 import { prepareSchema } from './schema.ts';
 import { readSealKey } from './seal-key-file.ts';
@@ -65,7 +66,7 @@ export async function openSqliteLedger(
   }
 }
 
-export class SqliteLedger implements Ledger {
+export class SqliteLedger implements OpenLedger {
   readonly sealKey: Uint8Array;
   readonly ownerId: string;
   readonly #database: Database;
@@ -79,6 +80,7 @@ export class SqliteLedger implements Ledger {
   readonly #appender: Appender;
   readonly #writer: Writer;
   readonly #watch: Watch;
+  readonly #tables: ReadTables;
   readonly #salt = createSalts();
 
   constructor(database: Database, path: string, options: SqliteLedgerOptions) {
@@ -96,10 +98,14 @@ export class SqliteLedger implements Ledger {
     this.#appender = new Appender(database, this.#heads, this.#side);
     this.#writer = new Writer(database, {
       began: () => this.#heads.refresh(),
-      committed: () => this.#watch.endChanged(this.#heads.position),
+      committed: () => {
+        this.#watch.endChanged(this.#heads.position);
+        this.#tables.noteAppend();
+      },
       rolledBack: () => this.#heads.forget(),
     });
     this.#artifacts = new ArtifactTable(database, `${path}.artifacts`, this.#heads, this.#writer);
+    this.#tables = new ReadTables(database, `${path}.read`);
     const dataVersion = prepareValue<number>(database, 'PRAGMA data_version');
     this.#watch = new Watch({
       dataVersion: () => dataVersion.get() as number,
@@ -169,6 +175,22 @@ export class SqliteLedger implements Ledger {
     return head === undefined ? [] : this.#entries.read(query, head);
   }
 
+  queryCalls(query: CallQuery): Promise<Page<CallSummary>> {
+    return this.#tables.queryCalls(query);
+  }
+
+  querySessions(query: SessionQuery): Promise<Page<SessionSummary>> {
+    return this.#tables.querySessions(query);
+  }
+
+  findOpenCalls(): Promise<readonly OpenCall[]> {
+    return this.#tables.findOpenCalls();
+  }
+
+  rebuild(): Promise<void> {
+    return this.#tables.rebuild();
+  }
+
   isAlive(ownerId: string): boolean {
     return this.#owner.isAlive(ownerId);
   }
@@ -197,6 +219,7 @@ export class SqliteLedger implements Ledger {
   async close(): Promise<void> {
     await this.#writer.close();
     this.#watch.close();
+    await this.#tables.close();
     this.#spill.close();
     this.#database.close();
     this.#owner.close();

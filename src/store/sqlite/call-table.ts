@@ -1,0 +1,232 @@
+/** Questions to the read tables, a page at a time. A long search lets others have their turn. */
+import { QuittanceError } from '../../base/error.ts';
+import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
+import type { OpenCall } from '../../ledger/open-ledger.ts';
+import type { Database, SqlValue, Statement } from './database.ts';
+import { prepareRow } from './database.ts';
+import { fromSqlText, toSqlText } from './sql-text.ts';
+
+type CallRow = {
+  readonly position: number;
+  readonly session_id: string;
+  readonly call_id: string;
+  readonly turn_id: string;
+  readonly tool_name: string;
+  readonly mode: CallSummary['mode'];
+  readonly mode_origin: CallSummary['modeOrigin'];
+  readonly status: CallSummary['status'];
+  readonly outcome: CallSummary['outcome'] | null;
+  readonly reason: CallSummary['reason'] | null;
+  readonly code: string | null;
+  readonly message: string | null;
+  readonly input_digest: string | null;
+  readonly attempts: number;
+  readonly unresolved: number;
+  readonly requested_at: number;
+  readonly settled_at: number | null;
+  readonly elapsed_ms: number | null;
+  readonly cost_micros: number;
+  readonly user_id: string | null;
+};
+type SessionRow = {
+  readonly session: number;
+  readonly session_id: string;
+  readonly calls: number;
+  readonly open_calls: number;
+  readonly failures: number;
+  readonly denials: number;
+  readonly unresolved: number;
+  readonly first_at: number;
+  readonly last_at: number;
+};
+type Place = readonly [at: number, id: number];
+type Condition = readonly [sql: string, ...values: SqlValue[]];
+
+/** How many rows are looked at before others have their turn. */
+const window = 20_000;
+const defaultLimit = 50;
+const mostRows = 1_000;
+
+export class CallTable {
+  readonly #database: Database;
+  readonly #statements = new Map<string, Statement<unknown>>();
+  readonly #open: Statement<{ session_id: string; call_id: string; owner_id: string }>;
+
+  constructor(database: Database) {
+    this.#database = database;
+    this.#open = prepareRow(
+      database,
+      `SELECT session_id, call_id, owner_id FROM calls JOIN sessions USING (session)
+       WHERE status <> 'settled' ORDER BY calls.position`,
+    );
+  }
+
+  findOpen(): OpenCall[] {
+    return this.#open.all().map((row) => ({
+      sessionId: fromSqlText(row.session_id),
+      callId: fromSqlText(row.call_id),
+      ownerId: row.owner_id,
+    }));
+  }
+
+  async queryCalls(query: CallQuery): Promise<Page<CallSummary>> {
+    const { rows, next } = await this.#search<CallRow>(
+      { table: 'calls', at: 'requested_at', id: 'position' },
+      indexedOf(query),
+      restOf(query),
+      query,
+    );
+    return { rows: rows.map(toSummary), next };
+  }
+
+  async querySessions(query: SessionQuery): Promise<Page<SessionSummary>> {
+    const rest: Condition[] = [];
+    if (query.since !== undefined) rest.push(['last_at >= ?', query.since]);
+    if (query.text !== undefined) rest.push([contains('session_id'), toSqlText(query.text)]);
+    const { rows, next } = await this.#search<SessionRow>(
+      { table: 'sessions', at: 'first_at', id: 'session' },
+      query.until === undefined ? [] : [['first_at < ?', query.until]],
+      rest,
+      query,
+    );
+    return { rows: rows.map(toSessionSummary), next };
+  }
+
+  /**
+   * Newest first from the cursor on. `indexed` narrows down what is looked at, `rest` what of it is wanted: the first
+   * is cheap however much there is, so it is the second that is done in windows.
+   */
+  async #search<Row>(
+    { table, at, id }: { readonly table: string; readonly at: string; readonly id: string },
+    indexed: readonly Condition[],
+    rest: readonly Condition[],
+    query: Pick<CallQuery, 'limit' | 'cursor'>,
+  ): Promise<Page<Row>> {
+    const limit = limitOf(query.limit);
+    const found: Row[] = [];
+    let place = query.cursor === undefined ? undefined : parseCursor(query.cursor);
+    for (;;) {
+      const from: Condition[] = place === undefined ? [] : [[`(${at}, ${id}) < (?, ?)`, ...place]];
+      const inside = `SELECT * FROM ${table}${where([...indexed, ...from])} ORDER BY ${at} DESC, ${id} DESC`;
+      const values = valuesOf([...indexed, ...from]);
+      const names =
+        table === 'sessions' ? '' : ' JOIN (SELECT session, session_id FROM sessions) USING (session)';
+      const some = this.#prepare<Row>(
+        `SELECT * FROM (${inside} LIMIT ${window})${names}${where(rest)} ORDER BY ${at} DESC, ${id} DESC LIMIT ?`,
+      ).all(...values, ...valuesOf(rest), limit + 1 - found.length);
+      found.push(...some);
+      if (found.length > limit) break;
+      const end =
+        rest.length === 0
+          ? undefined
+          : this.#prepare<Row>(`${inside} LIMIT 1 OFFSET ${window - 1}`).get(...values);
+      if (end === undefined) return { rows: found, next: undefined };
+      place = placeOf(end, at, id);
+      await new Promise(setImmediate);
+    }
+    const rows = found.slice(0, limit);
+    return { rows, next: toCursor(placeOf(rows.at(-1) as Row, at, id)) };
+  }
+
+  #prepare<Row>(sql: string): Statement<Row> {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = prepareRow(this.#database, sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement as Statement<Row>;
+  }
+}
+
+/** Each has an index that leads with it. */
+function indexedOf(query: CallQuery): Condition[] {
+  const found: Condition[] = [];
+  if (query.sessionId !== undefined)
+    found.push(['session = (SELECT session FROM sessions WHERE session_id = ?)', toSqlText(query.sessionId)]);
+  if (query.toolName !== undefined) found.push(['tool_name = ?', toSqlText(query.toolName)]);
+  if (query.outcome !== undefined) found.push(['outcome = ?', query.outcome]);
+  if (query.code !== undefined) found.push(['code = ?', toSqlText(query.code)]);
+  // Spelt out as in the index, which is used for nothing else.
+  if (query.status !== undefined && query.status !== 'settled') found.push([`status <> 'settled'`]);
+  if (query.unresolved === true) found.push(['unresolved = 1']);
+  if (query.since !== undefined) found.push(['requested_at >= ?', query.since]);
+  if (query.until !== undefined) found.push(['requested_at < ?', query.until]);
+  return found;
+}
+
+function restOf(query: CallQuery): Condition[] {
+  const found: Condition[] = [];
+  if (query.status !== undefined) found.push(['status = ?', query.status]);
+  if (query.unresolved === false) found.push(['unresolved = 0']);
+  if (query.mode !== undefined) found.push(['mode = ?', query.mode]);
+  if (query.text !== undefined) {
+    const text = toSqlText(query.text);
+    const places = ['call_id', 'tool_name', 'code', 'message'];
+    found.push([`(${places.map(contains).join(' OR ')})`, ...places.map(() => text)]);
+  }
+  return found;
+}
+
+/** Without regard to the case of the letters A to Z. */
+const contains = (column: string): string => `instr(lower(${column}), lower(?)) > 0`;
+
+const where = (conditions: readonly Condition[]): string =>
+  conditions.length === 0 ? '' : ` WHERE ${conditions.map(([sql]) => sql).join(' AND ')}`;
+
+const valuesOf = (conditions: readonly Condition[]): SqlValue[] =>
+  conditions.flatMap(([, ...values]) => values);
+
+const limitOf = (limit = defaultLimit): number => Math.max(1, Math.min(mostRows, Math.floor(limit)));
+
+const placeOf = (row: unknown, at: string, id: string): Place => {
+  const { [at]: time, [id]: number } = row as { [column: string]: number };
+  return [time as number, number as number];
+};
+
+const toCursor = (place: Place): string => place.map((part) => part.toString(36)).join('.');
+
+function parseCursor(cursor: string): Place {
+  const [at, id] = cursor.split('.').map((part) => Number.parseInt(part, 36));
+  if (at !== undefined && id !== undefined && Number.isSafeInteger(at) && Number.isSafeInteger(id))
+    return [at, id];
+  throw new QuittanceError(
+    'config.invalid',
+    `A cursor is the "next" of the page before; found ${JSON.stringify(cursor)}.`,
+  );
+}
+
+const orUndefined = (text: string | null): string | undefined =>
+  text === null ? undefined : fromSqlText(text);
+
+const toSummary = (row: CallRow): CallSummary => ({
+  sessionId: fromSqlText(row.session_id),
+  callId: fromSqlText(row.call_id),
+  turnId: fromSqlText(row.turn_id),
+  toolName: fromSqlText(row.tool_name),
+  mode: row.mode,
+  modeOrigin: row.mode_origin,
+  status: row.status,
+  outcome: row.outcome ?? undefined,
+  reason: row.reason ?? undefined,
+  code: orUndefined(row.code),
+  message: row.message ?? undefined,
+  inputDigest: orUndefined(row.input_digest),
+  attempts: row.attempts,
+  unresolved: row.unresolved === 1,
+  requestedAt: row.requested_at,
+  settledAt: row.settled_at ?? undefined,
+  elapsedMs: row.elapsed_ms ?? undefined,
+  costMicros: row.cost_micros,
+  userId: orUndefined(row.user_id),
+});
+
+const toSessionSummary = (row: SessionRow): SessionSummary => ({
+  sessionId: fromSqlText(row.session_id),
+  calls: row.calls,
+  openCalls: row.open_calls,
+  failures: row.failures,
+  denials: row.denials,
+  unresolved: row.unresolved,
+  firstAt: row.first_at,
+  lastAt: row.last_at,
+});

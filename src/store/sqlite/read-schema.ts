@@ -1,0 +1,86 @@
+/**
+ * The read tables: a file of their own beside the ledger. They hold nothing that is not in the ledger's entries, so
+ * they are never flushed to disk for anybody's sake, and whoever fills them keeps nobody from appending.
+ */
+import type { Database } from './database.ts';
+import { openDatabase, prepareRow } from './database.ts';
+
+/** Another number for other tables: those of another version are dropped and filled anew. */
+const version = 1;
+
+const tables = `
+  CREATE TABLE progress (ledger_id TEXT NOT NULL, position INTEGER NOT NULL, hash TEXT NOT NULL);
+  CREATE TABLE calls (
+    position INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL, call_id TEXT NOT NULL, turn_id TEXT NOT NULL, tool_name TEXT NOT NULL,
+    mode TEXT NOT NULL, mode_origin TEXT NOT NULL, status TEXT NOT NULL, outcome TEXT, reason TEXT, code TEXT,
+    message TEXT, input_digest TEXT, attempts INTEGER NOT NULL, unresolved INTEGER NOT NULL,
+    requested_at INTEGER NOT NULL, settled_at INTEGER, elapsed_ms INTEGER, cost_micros INTEGER NOT NULL,
+    user_id TEXT, owner_id TEXT NOT NULL
+  );
+  CREATE UNIQUE INDEX calls_by_id ON calls (session, call_id);
+  CREATE INDEX calls_by_time ON calls (requested_at);
+  CREATE INDEX calls_by_session ON calls (session, requested_at);
+  CREATE INDEX calls_by_tool ON calls (tool_name, requested_at);
+  CREATE INDEX calls_by_outcome ON calls (outcome, requested_at);
+  CREATE INDEX calls_by_code ON calls (code, requested_at) WHERE code IS NOT NULL;
+  CREATE INDEX calls_open ON calls (requested_at) WHERE status <> 'settled';
+  CREATE INDEX calls_unresolved ON calls (requested_at) WHERE unresolved = 1;
+  CREATE TABLE audit (
+    position INTEGER NOT NULL, record_id TEXT NOT NULL,
+    session INTEGER NOT NULL, call_id TEXT NOT NULL, turn_id TEXT NOT NULL, attempt INTEGER NOT NULL,
+    tool_name TEXT NOT NULL, mode TEXT NOT NULL, kind TEXT NOT NULL, tool_success INTEGER,
+    decided_by TEXT, policy_version TEXT, user_id TEXT, at INTEGER NOT NULL,
+    PRIMARY KEY (session, position, record_id)
+  ) WITHOUT ROWID;
+  CREATE INDEX audit_by_kind ON audit (kind, at);
+  CREATE TABLE sessions (
+    session INTEGER PRIMARY KEY, session_id TEXT NOT NULL,
+    calls INTEGER NOT NULL, open_calls INTEGER NOT NULL, failures INTEGER NOT NULL, denials INTEGER NOT NULL,
+    unresolved INTEGER NOT NULL, first_at INTEGER NOT NULL, last_at INTEGER NOT NULL
+  );
+  CREATE INDEX sessions_by_name ON sessions (session_id);
+  CREATE INDEX sessions_by_time ON sessions (first_at);
+`;
+
+/** Opens the read tables of a ledger, empty if they are not its own or not of this version. Throws while locked. */
+export function openReadTables(path: string, ledgerId: string): Database {
+  const database = openDatabase(path);
+  try {
+    database.pragma('journal_mode = WAL');
+    database.pragma('synchronous = NORMAL');
+    if (!isUsable(database, ledgerId)) makeTables(database, ledgerId);
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+function isUsable(database: Database, ledgerId: string): boolean {
+  if (database.pragma('user_version', { simple: true }) !== version) return false;
+  return (
+    prepareRow<{ ledger_id: string }>(database, 'SELECT ledger_id FROM progress').get()?.ledger_id ===
+    ledgerId
+  );
+}
+
+function makeTables(database: Database, ledgerId: string): void {
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    if (!isUsable(database, ledgerId)) {
+      const names = prepareRow<{ name: string }>(
+        database,
+        `SELECT name FROM sqlite_schema WHERE type = 'table'`,
+      );
+      for (const { name } of names.all()) database.exec(`DROP TABLE "${name}"`);
+      database.exec(tables);
+      database.prepare(`INSERT INTO progress VALUES (?, 0, '')`).run(ledgerId);
+      database.pragma(`user_version = ${version}`);
+    }
+    database.exec('COMMIT');
+  } catch (error) {
+    if (database.inTransaction) database.exec('ROLLBACK');
+    throw error;
+  }
+}
