@@ -87,6 +87,7 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
 function createEngine<Tools extends readonly AnyTool[]>(options: RuntimeOptions<Tools>): Engine {
   checkOptions(options);
   const { clock = systemClock, ids = createIds(), onPreToolUse = [] } = options;
+  const { inlineLimit = TOOL_MESSAGE_MAX_CHARS } = options;
   const ledger = tellTrouble(options.ledger);
   return {
     clock,
@@ -96,7 +97,7 @@ function createEngine<Tools extends readonly AnyTool[]>(options: RuntimeOptions<
     seal: createSeal(ledger.sealKey),
     redactor: createRedactor(options.redaction),
     deadlines: createDeadlines(clock),
-    tools: byName([...options.tools, createReadArtifact(ledger)]),
+    tools: byName([...options.tools, createReadArtifact(ledger, inlineLimit)]),
     hooks: typeof onPreToolUse === 'function' ? [onPreToolUse] : [...onPreToolUse],
     onConfirm: options.onConfirm,
     repair: typeof options.repair === 'function' ? { repair: options.repair, attempts: 2 } : options.repair,
@@ -104,7 +105,7 @@ function createEngine<Tools extends readonly AnyTool[]>(options: RuntimeOptions<
     treatments: { ...treatmentsByDefault, ...options.treatments },
     budgets: options.budgets ?? [],
     defaultTimeoutMs: options.defaultTimeoutMs ?? 300_000,
-    inlineLimit: options.inlineLimit ?? TOOL_MESSAGE_MAX_CHARS,
+    inlineLimit,
     cancelGraceMs: options.cancelGraceMs ?? 5_000,
     concurrency: options.concurrency ?? 8,
     stragglers: new Set(),

@@ -12,14 +12,25 @@ const mostChars = 8_000;
 const mostMatches = 20;
 const aroundMatch = 120;
 
-/** The tool by which a model reads, in pieces, an output that was too large to be shown whole. */
-export function createReadArtifact(ledger: Ledger): AnyTool {
+/** What a piece needs around it: the id, the offsets. */
+const frame = 200;
+
+/**
+ * The tool by which a model reads, in pieces, an output that was too large to be shown whole. Its pieces fit inline
+ * however much of them has to be escaped, so that none is kept aside again.
+ */
+export function createReadArtifact(ledger: Ledger, inlineLimit: number): AnyTool {
+  const room = Math.max(frame, inlineLimit - frame);
   return defineTool({
     name: readArtifactName,
     displayName: 'Read artifact',
     description:
       'Reads a piece of a stored output. Give offset and limit in characters, or search for a text to find where it stands.',
     mode: 'read',
+    // A piece always fits its room, however small the host made that.
+    inlineLimit: Number.MAX_SAFE_INTEGER,
+    // A check the host made for its own tools knows nothing of this one.
+    successCheck: () => true,
     input: jsonSchema<ReadArtifactInput>({
       type: 'object',
       properties: {
@@ -55,8 +66,8 @@ export function createReadArtifact(ledger: Ledger): AnyTool {
           `The artifact is a ${mimeType} file of ${content.byteLength} bytes; it cannot be read as text.`,
         );
       if (search !== undefined)
-        return { artifactId, totalChars: content.length, ...findText(content, search, offset) };
-      const piece = content.slice(offset, offset + limit);
+        return { artifactId, totalChars: content.length, ...findText(content, search, offset, room) };
+      const piece = fitting(content.slice(offset, offset + limit), room);
       const nextOffset = offset + piece.length;
       return {
         artifactId,
@@ -69,18 +80,30 @@ export function createReadArtifact(ledger: Ledger): AnyTool {
   });
 }
 
+/** As much of the beginning of a text as fits once it is written as JSON; never nothing of something. */
+function fitting(text: string, room: number): string {
+  let piece = text;
+  for (let length = quotedLength(piece); length > room && piece.length > 1; length = quotedLength(piece))
+    piece = piece.slice(0, Math.max(1, Math.floor((piece.length * room) / length)));
+  return piece;
+}
+
+const quotedLength = (text: string): number => JSON.stringify(text).length;
+
 function findText(
   content: string,
   search: string,
   from: number,
+  room: number,
 ): { matches: { offset: number; text: string }[]; nextOffset?: number } {
   const matches: { offset: number; text: string }[] = [];
   let at = content.indexOf(search, from);
+  let left = room;
   while (at >= 0 && matches.length < mostMatches) {
-    matches.push({
-      offset: at,
-      text: content.slice(Math.max(0, at - aroundMatch), at + search.length + aroundMatch),
-    });
+    const text = content.slice(Math.max(0, at - aroundMatch), at + search.length + aroundMatch);
+    left -= quotedLength(text) + frame / 4;
+    if (left < 0 && matches.length > 0) break;
+    matches.push({ offset: at, text });
     at = content.indexOf(search, at + search.length);
   }
   return at >= 0 ? { matches, nextOffset: at } : { matches };
