@@ -7,6 +7,7 @@ import { hash, sign, verify } from 'node:crypto';
 import type { JsonValue } from '../base/json.ts';
 import { QuittanceError } from '../base/error.ts';
 import { isJsonObject } from '../base/json.ts';
+import { readJsonText } from '../base/json-text.ts';
 import type { Head } from './chain.ts';
 import { headFromWire, headToWire } from './chain.ts';
 
@@ -93,7 +94,7 @@ function edwards(key: KeyObject, type: 'private' | 'public'): KeyObject {
 
 function parse(text: string): JsonValue {
   try {
-    return JSON.parse(text) as JsonValue;
+    return readJsonText(text);
   } catch (cause) {
     throw damaged('it is not JSON', cause);
   }

@@ -2,6 +2,7 @@
 import type { JsonObject, JsonValue } from '../../../base/json.ts';
 import { QuittanceError } from '../../../base/error.ts';
 import { isJsonObject } from '../../../base/json.ts';
+import { readJsonText } from '../../../base/json-text.ts';
 import type { Claim, Reservation, Settlement } from '../../ledger.ts';
 import type { ReadEvent } from '../../unknown-event.ts';
 import type { WrittenEntry } from './write-entry.ts';
@@ -101,7 +102,7 @@ function decodeEvents(
 /** Not `parseJson`: that refuses numbers which a program may well compute and we may have written. */
 function parse(text: string): JsonValue {
   try {
-    return JSON.parse(text) as JsonValue;
+    return readJsonText(text);
   } catch (cause) {
     throw damaged('it is not JSON', cause);
   }

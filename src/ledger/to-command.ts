@@ -1,0 +1,33 @@
+import type { Command } from '../call/command.ts';
+import type { CallEvent } from '../call/event.ts';
+
+/** The command that brings an event about: what was decided once can be judged again. */
+export function toCommand(event: CallEvent): Command {
+  switch (event.type) {
+    case 'tool.requested':
+      return { ...event, type: 'request' };
+    case 'tool.decided':
+      return { ...event, type: 'rule' };
+    case 'tool.held':
+      return { ...event, type: 'hold' };
+    case 'confirmation.decided':
+      return { ...event, type: 'answer' };
+    case 'confirmation.withdrawn':
+      return { ...event, type: 'withdraw' };
+    case 'runtime.budget_exhausted':
+      return { ...event, type: 'exhaust' };
+    case 'tool.started':
+      return { ...event, type: 'start' };
+    case 'tool.responded':
+      // What the tool said about running again is not kept; no rule about the order asks for it.
+      return { ...event, type: 'respond', mayRerun: false, authorSaysRetry: false };
+    case 'tool.late':
+      return { ...event, type: 'add_late' };
+    case 'tool.resolved':
+      return { ...event, type: 'resolve' };
+    case 'persistence.failed':
+      return { ...event, type: 'fail_to_persist' };
+    case 'tool.recalled':
+      return { ...event, type: 'recall' };
+  }
+}

@@ -1,0 +1,226 @@
+import { describe, expect, test } from 'vitest';
+import { makeEntries, rechain, stories, storeEntries } from '../../test/make-ledger.ts';
+import type { Plan, Story } from '../../test/make-ledger.ts';
+import type { QuittanceEvent } from '../call/event.ts';
+import type { Entry } from './ledger.ts';
+import type { StoredEntry } from './open-ledger.ts';
+import type { VerifierOptions, VerifyTotals } from './verify.ts';
+import type { VerifyProblem } from './verify-problem.ts';
+import { createAnchor } from './anchor.ts';
+import { createVerifier } from './verify.ts';
+
+const plans = (session: string): Plan[] =>
+  (Object.keys(stories) as Story[]).map((story) => ({ session, call: `${story}-${session}`, story }));
+
+function verify(
+  entries: readonly StoredEntry[],
+  options?: VerifierOptions,
+): { problems: VerifyProblem[]; totals: VerifyTotals } {
+  const verifier = createVerifier(options);
+  const problems = entries.flatMap((entry) => verifier.add(entry));
+  return { problems: [...problems, ...verifier.end()], totals: verifier.totals };
+}
+
+const headsOf = (entries: readonly StoredEntry[]): StoredEntry[] => [
+  ...new Map(entries.map((entry) => [entry.sessionId, entry])).values(),
+];
+
+const sound = storeEntries(makeEntries([...plans('a'), ...plans('b')]));
+const bySession = sound.toSorted((one, other) =>
+  one.sessionId < other.sessionId ? -1 : one.sessionId > other.sessionId ? 1 : one.sequence - other.sequence,
+);
+const anchor = createAnchor(headsOf(sound), 1_790_000_900_000);
+
+const kinds = (entries: readonly StoredEntry[], options?: VerifierOptions): string[] =>
+  verify(entries, options).problems.map(({ kind }) => kind);
+
+const edit = (at: number, change: Partial<StoredEntry>): StoredEntry[] =>
+  sound.with(at, { ...(sound[at] as StoredEntry), ...change });
+const bodiless = sound.findIndex(({ bodies }) => bodies === undefined);
+const placeOf = (callId: string): number =>
+  sound.findIndex(({ text }) => text.includes(`"call":"${callId}"`));
+
+describe('a ledger that is sound', () => {
+  test('has no problems, in the order of the store and session by session', () => {
+    const { problems, totals } = verify(sound);
+    expect(problems).toEqual([]);
+    expect(totals).toEqual({
+      sessions: 2,
+      entries: sound.length,
+      calls: 32,
+      openCalls: 2,
+      erased: 0,
+      unknownEvents: 0,
+      problems: 0,
+    });
+    expect(verify(bySession, { bySession: true })).toEqual({ problems, totals });
+  });
+
+  test('has none with its anchor, its heads, and an anchor from before it grew', () => {
+    expect(kinds(sound, { anchor, heads: headsOf(sound) })).toEqual([]);
+    const earlier = createAnchor(headsOf(sound.slice(0, 40)), 1_790_000_000_400);
+    expect(kinds(sound, { anchor: earlier })).toEqual([]);
+  });
+
+  test('has none when bodies were erased and an entry says so', () => {
+    const [first] = sound as [StoredEntry];
+    const erasure: QuittanceEvent = {
+      id: 'x',
+      type: 'body.erased',
+      sessionId: 'a',
+      turnId: 't',
+      at: 1_790_000_000_900,
+      cause: undefined,
+      entryIds: ['n0'],
+      by: 'Ada',
+      reason: 'She asked.',
+    };
+    const entry: Entry = {
+      entryId: 'nx',
+      sessionId: 'a',
+      callId: undefined,
+      expectedVersion: 0,
+      events: [erasure],
+    };
+    const erased = storeEntries([...makeEntries([...plans('a'), ...plans('b')]), entry]).with(0, {
+      ...first,
+      bodies: undefined,
+      salt: undefined,
+    });
+    expect(verify(erased)).toMatchObject({ problems: [], totals: { erased: 1 } });
+    expect(kinds(erased.with(0, { ...first, bodies: undefined }))).toEqual(['bodies']);
+  });
+});
+
+describe('what was changed is found where it is', () => {
+  test.each<[string, StoredEntry[], string]>([
+    ['a text', edit(3, { text: (sound[3] as StoredEntry).text.replace('send_mail', 'send_male') }), 'chain'],
+    ['a hash', edit(sound.length - 1, { hash: '00'.repeat(32) }), 'chain'],
+    [
+      'a body',
+      edit(3, { bodies: (sound[3] as StoredEntry).bodies?.replace('Requested', 'Demanded') }),
+      'bodies',
+    ],
+    ['a salt', edit(3, { salt: 'pepper' }), 'bodies'],
+    ['bodies taken away', edit(3, { bodies: undefined, salt: undefined }), 'bodies'],
+    ['bodies put in', edit(bodiless, { bodies: '[{}]', salt: 'x' }), 'bodies'],
+  ])('%s', (_, entries, kind) => {
+    const { problems } = verify(entries);
+    expect(problems.map((problem) => problem.kind)).toEqual([kind]);
+    const at = entries.findIndex((entry, index) => entry !== sound[index]);
+    expect(problems[0]).toMatchObject({
+      position: at + 1,
+      sequence: sound[at]?.sequence,
+      sessionId: sound[at]?.sessionId,
+    });
+  });
+
+  test('entries taken out, repeated, swapped or moved to another session', () => {
+    expect(verify(sound.toSpliced(3, 1)).problems[0]).toMatchObject({
+      kind: 'sequence',
+      sequence: 5,
+      sessionId: 'a',
+      message: 'Entry 4 is due and 5 is found: 1 missing.',
+    });
+    expect(kinds(sound.toSpliced(3, 0, sound[3] as StoredEntry))).toContain('sequence');
+    expect(kinds(sound.with(3, sound[4] as StoredEntry).with(4, sound[3] as StoredEntry))).toContain(
+      'sequence',
+    );
+    expect(kinds(edit(0, { sessionId: 'b' }))).toContain('session');
+  });
+
+  test('a text that is none, a newer one, and one that only a lone surrogate changed', () => {
+    expect(kinds(edit(3, { text: 'nonsense' }))).toEqual(['chain', 'text']);
+    const newer = edit(3, { text: (sound[3] as StoredEntry).text.replace('"v":1', '"v":9') });
+    expect(kinds(rechain(newer))).toEqual(['newer']);
+    const marked = rechain(edit(3, { text: (sound[3] as StoredEntry).text.replace('send_mail', '\ufffd') }));
+    expect(kinds(marked)).toEqual([]);
+    expect(
+      kinds(
+        marked.with(3, {
+          ...(marked[3] as StoredEntry),
+          text: (marked[3] as StoredEntry).text.replace('\ufffd', '\ud800'),
+        }),
+      ),
+    ).toEqual(['chain']);
+  });
+});
+
+describe('somebody who chains anew', () => {
+  const forge = (callId: string, from: string, to: string): StoredEntry[] => {
+    const at = placeOf(callId);
+    const { text, bodies } = sound[at] as StoredEntry;
+    expect(text + bodies).toContain(from);
+    return rechain(edit(at, { text: text.replace(from, to), bodies }));
+  };
+
+  test.each<[string, StoredEntry[], string]>([
+    ['an attempt nobody started', forge('read-a', '"attempt":1,"final"', '"attempt":2,"final"'), 'order'],
+    ['a call that skips a version', forge('write-a', '"version":0', '"version":1'), 'version'],
+    ['a start that was not allowed', forge('write-a', '"decision":"allow"', '"decision":"deny"'), 'order'],
+    [
+      'an outcome that says another thing than the model was told',
+      forge('unknown-a', '"retryable":false', '"retryable":true'),
+      'told',
+    ],
+    [
+      'an event of another session',
+      forge('read-a', '"type":"tool.decided"', '"type":"tool.decided","session":"z"'),
+      'session',
+    ],
+    [
+      'an event of another call',
+      forge('read-a', '"type":"tool.decided"', '"type":"tool.decided","call":"z"'),
+      'session',
+    ],
+  ])('must still tell what could have happened: %s', (_, entries, kind) => {
+    expect(kinds(entries)[0] ?? '').toBe(kind);
+  });
+
+  test('cannot end a call twice, nor before it began', () => {
+    const entries = makeEntries([{ session: 's', call: 'c', story: 'write' }]);
+    const [intent, settle] = entries as [Entry, Entry];
+    const again = { ...settle, entryId: 'n9', expectedVersion: 2 };
+    expect(kinds(storeEntries([...entries, again]))).toEqual(['order']);
+    expect(kinds(storeEntries([{ ...settle, expectedVersion: 0 }]))).toEqual(['order', 'order']);
+    expect(kinds(storeEntries([intent, { ...settle, expectedVersion: 'any' }]))).toEqual([]);
+    expect(kinds(storeEntries([{ ...intent, expectedVersion: 'any' }]))).toEqual(['version']);
+  });
+
+  test('is found by an anchor, and so are a cut tail, a dropped session and one that was put in', () => {
+    const [first] = sound as [StoredEntry];
+    const forged = rechain(edit(0, { text: first.text.replace('send_mail', 'send_male') }));
+    expect(kinds(forged)).toEqual([]);
+    expect(verify(forged, { anchor }).problems).toMatchObject([
+      { kind: 'anchor', sessionId: 'a', message: expect.stringContaining('computed anew') as string },
+    ]);
+    const cut = sound.slice(0, -1);
+    expect(kinds(cut)).toEqual([]);
+    expect(verify(cut, { anchor }).problems).toMatchObject([
+      { kind: 'anchor', sessionId: 'b', message: expect.stringContaining('was cut') as string },
+    ]);
+    const dropped = sound.filter(({ sessionId }) => sessionId === 'a');
+    expect(kinds(dropped)).toEqual([]);
+    expect(verify(dropped, { anchor }).problems).toMatchObject([
+      { kind: 'anchor', sessionId: 'b', message: expect.stringContaining('is gone') as string },
+    ]);
+    const smaller = createAnchor(headsOf(dropped), anchor.at);
+    expect(verify(sound, { anchor: smaller }).problems).toMatchObject([
+      { kind: 'anchor', sessionId: 'b', message: expect.stringContaining('does not know it') as string },
+    ]);
+  });
+
+  test('is found by the heads where only the tail was cut', () => {
+    expect(kinds(sound.slice(0, -1), { heads: headsOf(sound) })).toEqual(['head']);
+    expect(kinds(sound, { heads: headsOf(sound).slice(1) })).toEqual(['head']);
+  });
+});
+
+test('events and outcomes of a newer version are not judged, and are counted', () => {
+  const at = placeOf('read-a');
+  const { text } = sound[at] as StoredEntry;
+  const carried = rechain(edit(at, { text: text.replace('"tool.started"', '"tool.warmed"') }));
+  expect(verify(carried)).toMatchObject({ problems: [], totals: { unknownEvents: 1 } });
+  const outcome = rechain(edit(at, { text: text.replace('"ToolExecutionResult"', '"ToolDream"') }));
+  expect(kinds(outcome)).toEqual([]);
+});

@@ -1,0 +1,258 @@
+/**
+ * Checks a ledger as it is read, entry by entry: that nothing was changed, taken out, put in or moved, that what its
+ * events tell could have happened, and that what a model was told is what was kept.
+ *
+ * 1. Problems are data. After one, checking goes on from what stands there, so that one change is one problem.
+ * 2. What is kept meanwhile is a hash per session, a number per settled call, and the events of open calls.
+ */
+import { isQuittanceError } from '../base/error.ts';
+import type { Anchor } from './anchor.ts';
+import type { Head } from './chain.ts';
+import { chainHash, genesisHash } from './chain.ts';
+import { bodiesDigest } from './formats/v1/bodies-digest.ts';
+import { isKnownEvent } from './formats/v1/event-table.ts';
+import type { ReadEntry } from './formats/v1/read-entry.ts';
+import { readEntry } from './formats/v1/read-entry.ts';
+import type { StoredEntry } from './open-ledger.ts';
+import type { CallTrack } from './verify-call.ts';
+import { checkPlace, endTrack, isOpen, newTrack, trackEntry } from './verify-call.ts';
+import type { VerifyProblem, VerifyProblemKind } from './verify-problem.ts';
+
+export type VerifierOptions = {
+  /** Where the chains stood at some time before. */
+  readonly anchor?: Anchor | undefined;
+  /** Where the ledger or the export says that each chain ends: all of its sessions. */
+  readonly heads?: Iterable<Head> | undefined;
+  /** Entries come session by session, so that a session can be forgotten when the next one begins. */
+  readonly bySession?: boolean | undefined;
+};
+
+export type Verifier = {
+  /** The next entry: of its session in the order of sequences, beside other sessions in any order. */
+  add(entry: StoredEntry): readonly VerifyProblem[];
+  /** What can be said only when everything was read. */
+  end(): readonly VerifyProblem[];
+  readonly totals: VerifyTotals;
+};
+
+export type VerifyTotals = {
+  readonly sessions: number;
+  readonly entries: number;
+  readonly calls: number;
+  readonly openCalls: number;
+  /** Entries whose bodies were erased. */
+  readonly erased: number;
+  /** Events of types this version does not know: carried and chained, but not judged. */
+  readonly unknownEvents: number;
+  readonly problems: number;
+};
+
+type SessionTrack = {
+  head: Head;
+  /** Undefined once the session was left for another one. */
+  calls: Map<string, CallTrack> | undefined;
+  /** Entries without bodies that no event has named yet. */
+  readonly missing: Map<string, Place>;
+  readonly erasures: Set<string>;
+  firstAt: number | undefined;
+};
+type Place = { readonly sequence: number; readonly position: number };
+
+export function createVerifier(options: VerifierOptions = {}): Verifier {
+  const sessions = new Map<string, SessionTrack>();
+  const anchored = new Map(options.anchor?.heads.map((head) => [head.sessionId, head]));
+  const heads = options.heads && new Map([...options.heads].map((head) => [head.sessionId, head]));
+  const totals = {
+    sessions: 0,
+    entries: 0,
+    calls: 0,
+    openCalls: 0,
+    erased: 0,
+    unknownEvents: 0,
+    problems: 0,
+  };
+  let current: string | undefined;
+  let found: VerifyProblem[] = [];
+
+  const say = (
+    sessionId: string,
+    place: Place | undefined,
+    kind: VerifyProblemKind,
+    message: string,
+  ): void => {
+    totals.problems++;
+    found.push({ sessionId, sequence: place?.sequence, position: place?.position, kind, message });
+  };
+  const taken = (): readonly VerifyProblem[] => {
+    const problems = found;
+    found = [];
+    return problems;
+  };
+
+  const open = (sessionId: string): SessionTrack => {
+    const known = sessions.get(sessionId);
+    if (known !== undefined) return known;
+    const head = { sessionId, sequence: 0, hash: genesisHash(sessionId) };
+    const session = {
+      head,
+      calls: new Map(),
+      missing: new Map(),
+      erasures: new Set<string>(),
+      firstAt: undefined,
+    };
+    sessions.set(sessionId, session);
+    totals.sessions++;
+    return session;
+  };
+
+  /** Forgets the calls of a session that is over, after a last look at those that are open. */
+  const close = (session: SessionTrack): void => {
+    const { head, calls, missing } = session;
+    for (const track of calls?.values() ?? []) {
+      totals.calls++;
+      if (isOpen(track)) totals.openCalls++;
+      endTrack(track, (kind, message) => say(head.sessionId, undefined, kind, message));
+    }
+    for (const place of missing.values())
+      say(
+        head.sessionId,
+        place,
+        'bodies',
+        'The bodies are gone, and no later entry says that they were erased.',
+      );
+    missing.clear();
+    session.calls = undefined;
+  };
+
+  const link = (session: SessionTrack, entry: StoredEntry): void => {
+    const { sessionId, sequence, text, hash } = entry;
+    const due = session.head.sequence + 1;
+    if (sequence !== due)
+      say(
+        sessionId,
+        entry,
+        'sequence',
+        sequence > due
+          ? `Entry ${due} is due and ${sequence} is found: ${sequence - due} missing.`
+          : `Entry ${due} is due and ${sequence} is found, which stood before.`,
+      );
+    // Only well-formed text has bytes of its own: others are hashed as what a lone surrogate is replaced with.
+    else if (!text.isWellFormed() || chainHash(session.head.hash, sequence, text) !== hash)
+      say(sessionId, entry, 'chain', 'The hash is not that of this text after the entry before.');
+    const anchor = anchored.get(sessionId);
+    if (anchor?.sequence === sequence && anchor.hash !== hash)
+      say(
+        sessionId,
+        entry,
+        'anchor',
+        'The hash is another one than that of the anchor: the chain was computed anew.',
+      );
+    session.head = { sessionId, sequence, hash };
+  };
+
+  const checkBodies = (session: SessionTrack, stored: StoredEntry, entry: ReadEntry): void => {
+    const { bodies, salt, sessionId } = stored;
+    if (entry.erased) {
+      totals.erased++;
+      if (!session.erasures.has(entry.entryId)) session.missing.set(entry.entryId, stored);
+      if (salt !== undefined) say(sessionId, stored, 'bodies', 'The bodies are gone and their salt is not.');
+    } else if (bodies === undefined || salt === undefined) {
+      if (bodies !== salt || entry.bodiesDigest !== undefined)
+        say(sessionId, stored, 'bodies', 'There are bodies without a salt, or a salt without bodies.');
+    } else if (!isDigestOf(entry.bodiesDigest, salt, bodies))
+      say(sessionId, stored, 'bodies', 'The bodies are not those that were written.');
+  };
+
+  const judge = (session: SessionTrack, stored: StoredEntry, entry: ReadEntry): void => {
+    const report = (kind: VerifyProblemKind, message: string): void =>
+      say(stored.sessionId, stored, kind, message);
+    if (entry.sessionId !== stored.sessionId)
+      report('session', `The entry says that it belongs to session ${JSON.stringify(entry.sessionId)}.`);
+    for (const event of entry.events) {
+      checkPlace(event, entry, report);
+      if (!isKnownEvent(event)) totals.unknownEvents++;
+      else if (event.type === 'body.erased')
+        for (const entryId of event.entryIds) {
+          session.erasures.add(entryId);
+          session.missing.delete(entryId);
+        }
+    }
+    session.firstAt ??= entry.events.at(-1)?.at;
+    const { callId } = entry;
+    if (callId === undefined || session.calls === undefined) return;
+    session.calls.set(callId, trackEntry(session.calls.get(callId) ?? newTrack(), entry, report));
+  };
+
+  const add = (stored: StoredEntry): readonly VerifyProblem[] => {
+    totals.entries++;
+    const { sessionId } = stored;
+    if (options.bySession === true && current !== undefined && current !== sessionId) close(open(current));
+    current = sessionId;
+    const session = open(sessionId);
+    link(session, stored);
+    try {
+      const entry = readEntry(stored);
+      checkBodies(session, stored, entry);
+      judge(session, stored, entry);
+    } catch (error) {
+      // Whatever is wrong with what stands there is a finding; that nothing can be read of it is one too.
+      const kind = isQuittanceError(error, 'ledger.newer') ? 'newer' : 'text';
+      say(sessionId, stored, kind, error instanceof Error ? error.message : 'It cannot be read.');
+    }
+    return taken();
+  };
+
+  const compare = (): void => {
+    for (const [sessionId, head] of anchored) {
+      const sequence = sessions.get(sessionId)?.head.sequence;
+      if (sequence === undefined)
+        say(sessionId, undefined, 'anchor', `The session is gone: it had ${head.sequence} entries.`);
+      else if (sequence < head.sequence)
+        say(
+          sessionId,
+          undefined,
+          'anchor',
+          `The chain was cut: it ends at ${sequence}, and had ${head.sequence} entries.`,
+        );
+    }
+    for (const [sessionId, session] of sessions) {
+      const { anchor } = options;
+      if (anchor && !anchored.has(sessionId) && (session.firstAt ?? anchor.at) < anchor.at - slowestCommitMs)
+        say(
+          sessionId,
+          undefined,
+          'anchor',
+          'The session says that it began before the anchor, which does not know it.',
+        );
+      if (heads && !heads.has(sessionId))
+        say(sessionId, undefined, 'head', 'There are entries of a session that is not listed.');
+    }
+    for (const [sessionId, head] of heads ?? []) {
+      const last = sessions.get(sessionId)?.head;
+      if (last?.sequence !== head.sequence || last.hash !== head.hash)
+        say(
+          sessionId,
+          undefined,
+          'head',
+          `The chain ends at ${last?.sequence ?? 0}, and its head is at ${head.sequence}.`,
+        );
+    }
+  };
+
+  return {
+    add,
+    end() {
+      for (const session of sessions.values()) close(session);
+      compare();
+      return taken();
+    },
+    totals,
+  };
+}
+
+/** How long before its commit an event may have been made: what an anchor did not see is not a forgery for that. */
+const slowestCommitMs = 60_000;
+
+/** Only a salt of salt's own characters: another could have taken in the beginning of the bodies. */
+const isDigestOf = (digest: string | undefined, salt: string, bodies: string): boolean =>
+  /^[\w-]+$/.test(salt) && bodies.isWellFormed() && digest === bodiesDigest(salt, bodies);
