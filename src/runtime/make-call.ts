@@ -18,6 +18,7 @@ import type { Desk } from './desk.ts';
 import { end, execute } from './execute.ts';
 import { gates } from './gates/gates.ts';
 import { hold } from './hold.ts';
+import type { KeptInput } from './kept-input.ts';
 import { keepInput } from './kept-input.ts';
 import { recall } from './recall.ts';
 import { overtaken } from './settle.ts';
@@ -60,27 +61,31 @@ export function makeCall(
   if (options !== noOptions) checkKeys('option of a call', options, callOptionNames);
   const key = `${turn.sessionId.length}:${turn.sessionId}${request.id}`;
   const known = desk.inHand.get(key);
+  if (known?.told !== undefined && isSame(known, request, requested)) return known;
   const hand = new CallInHand(engine, turn, request, requested, options, manner);
   if (known !== undefined) {
-    hand.told = join(known, hand).catch((error: unknown) => notAccepted(hand, error));
+    hand.told = tellApart(known, hand).catch((error: unknown) => notAccepted(hand, error));
     return hand;
   }
   desk.inHand.set(key, hand);
-  options.signal?.addEventListener('abort', () => hand.cancel('the caller gave up'), { once: true });
-  if (options.signal?.aborted === true) hand.cancel('the caller gave up');
-  hand.told = live(hand, () => desk.inHand.delete(key));
+  const { signal } = options;
+  const giveUp = (): void => hand.cancel('the caller gave up');
+  signal?.addEventListener('abort', giveUp, { once: true });
+  if (signal?.aborted === true) giveUp();
+  hand.told = live(hand, () => {
+    desk.inHand.delete(key);
+    // One signal may serve a thousand calls.
+    signal?.removeEventListener('abort', giveUp);
+  });
   return hand;
 }
 
-/** A second request for a call in hand: the same one waits for it, another one is told so. */
-async function join(known: CallInHand, hand: CallInHand): Promise<Told> {
-  const { request, requested, engine, turn } = hand;
-  if (
-    known.request.name === request.name &&
-    known.requested.digest === requested.digest &&
-    known.told !== undefined
-  )
-    return known.told;
+const isSame = (known: CallInHand, { name }: ParsedToolCall, { digest }: KeptInput): boolean =>
+  known.request.name === name && known.requested.digest === digest;
+
+/** Another request under the id of a call in hand. It is told so once the ledger knows that call. */
+async function tellApart(known: CallInHand, hand: CallInHand): Promise<Told> {
+  const { request, engine, turn } = hand;
   await Promise.race([known.whenKept(), known.told]);
   const stored = await engine.ledger.readCall(turn.sessionId, request.id);
   return stored === undefined
@@ -96,7 +101,7 @@ async function live(hand: CallInHand, done: () => void): Promise<Told> {
   } catch (error) {
     return notAccepted(hand, error);
   } finally {
-    if (told?.type === 'held') void told.rest.finally(done);
+    if (told?.type === 'held') void told.rest.catch(() => undefined).finally(done);
     else done();
   }
 }

@@ -1,3 +1,4 @@
+import { QuittanceError } from '../base/error.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { readJsonText } from '../base/json.ts';
 import { outcomeToModelContent } from '../call/model-content.ts';
@@ -162,6 +163,11 @@ export function createTurn<Tools extends readonly AnyTool[]>(
     turnId: state.turnId,
     call,
     async callAll(calls, { concurrency = engine.concurrency, ...options } = {}) {
+      if (!Number.isSafeInteger(concurrency) || concurrency < 1)
+        throw new QuittanceError(
+          'config.invalid',
+          `concurrency must be a whole number of at least 1, found ${String(concurrency)}.`,
+        );
       return callBatch(desk, state, calls.map(parseToolCall), options, concurrency);
     },
     submit(envelope, options = {}) {
