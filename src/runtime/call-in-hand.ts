@@ -8,6 +8,7 @@ import type { Command } from '../call/command.ts';
 import { decide } from '../call/decide.ts';
 import type { Subject } from '../call/decide.ts';
 import type { Ask, CallEvent, GatePassage, InputChange, Provenance, QuittanceEvent } from '../call/event.ts';
+import type { DataOf } from '../call/event-data.ts';
 import type { CallDraft } from '../call/evolve.ts';
 import { advance, begin, foldCall } from '../call/evolve.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
@@ -58,6 +59,11 @@ export type PreparedInput = {
   readonly changes: readonly InputChange[];
 };
 
+export type Unkept = {
+  readonly outcome: ToolOutcome;
+  readonly attempt: Pick<DataOf<'tool.responded'>, 'costMicros' | 'reached' | 'log' | 'payloadExtras'>;
+};
+
 const none: readonly never[] = Object.freeze([]);
 const nothingMore = Object.freeze({});
 
@@ -105,6 +111,10 @@ export class CallInHand implements Subject {
   /** Takes the question back, while one is open. */
   withdraw: ((reason: string) => void) | undefined;
   told: Promise<Told> | undefined;
+  /** What was told where the ledger could not take the end of a body that ran. */
+  unkept: Unkept | undefined;
+  /** Whether this process makes the call, and nobody else. */
+  owned = false;
   private onKept: (() => void) | undefined;
 
   constructor(
@@ -169,6 +179,7 @@ export class CallInHand implements Subject {
     const { event } = decision;
     this.draft = this.draft === undefined ? begin(event) : advance(this.draft, event);
     this.made.push(event);
+    if (command.type === 'request') this.owned = true;
     return event;
   }
 
@@ -188,6 +199,31 @@ export class CallInHand implements Subject {
     this.made = [];
     this.kept = 0;
     this.draft = { ...call };
+    this.owned = false;
+  }
+
+  /** Goes on with a call of ours that stopped because the ledger did, from what the ledger has of it. */
+  takeOver(left: CallInHand, call: Call, version: number): void {
+    this.rebase(call);
+    this.version = version;
+    this.owned = true;
+    this.sealed = left.sealed;
+    if (call.status === 'requested') return;
+    this.prepared = left.prepared;
+    this.notes = left.notes;
+    this.costMicros = left.costMicros;
+    this.shares = left.shares;
+    this.toolKey = left.toolKey;
+    this.claimKey = left.claimKey;
+    this.twins = left.twins;
+    this.supersedes = left.supersedes;
+  }
+
+  /** Whether the ledger has the call without its end, and nobody works on it any more once we stop. */
+  isLeftOpen(): boolean {
+    if (!this.owned || this.version === 0) return false;
+    if (this.kept < this.made.length) this.rewind(this.kept);
+    return this.draft?.status !== 'settled';
   }
 
   /** How many events were made; to `rewind` to, should an append be refused. */

@@ -57,7 +57,7 @@ const hook: DecidedBy = { type: 'hook', name: 'onConfirm' };
 export const denyFor = (reason: string): ReadAnswer => ({ decision: 'deny', by: hook, reason });
 
 /** What the model and the record are told about a no. */
-export const describeDenial = ({ by, reason }: ReadAnswer): string => {
+export const describeDenial = ({ by, reason }: Pick<ReadAnswer, 'by' | 'reason'>): string => {
   const because = reason === undefined ? '.' : `: ${reason}`;
   return by.type === 'person' ? `${by.name} said no${because}` : `Nobody agreed to it${because}`;
 };

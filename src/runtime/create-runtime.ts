@@ -12,6 +12,7 @@ import { createSeal } from '../ledger/seal.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { ToolMode } from '../tool/mode.ts';
 import { defaultSuccessCheck } from '../tool/success-check.ts';
+import type { CallInHand } from './call-in-hand.ts';
 import { checkOptions } from './check-options.ts';
 import { createDeadlines } from './deadlines.ts';
 import type { Desk } from './desk.ts';
@@ -21,6 +22,7 @@ import { tellTrouble } from './ledger-trouble.ts';
 import { openTurn } from './open-turn.ts';
 import { createReadArtifact, readArtifactName } from './read-artifact.ts';
 import type { RuntimeOptions } from './runtime-options.ts';
+import { settleStranded } from './stranded.ts';
 import type { Turn } from './turn.ts';
 import type { TurnOptions } from './turn-options.ts';
 
@@ -51,7 +53,7 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
   options: RuntimeOptions<Tools>,
 ): Runtime<Tools> {
   const engine = createEngine(options);
-  const desk: Desk = { engine, inHand: new Map(), closed: false };
+  const desk: Desk = { engine, inHand: new Map(), stranded: new Map(), settling: undefined, closed: false };
 
   const read = async ({ sessionId, callId }: CallFilter): Promise<readonly QuittanceEvent[]> => {
     const events =
@@ -79,9 +81,16 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
     events: read,
     async close() {
       desk.closed = true;
-      await Promise.allSettled([...desk.inHand.values()].map(async ({ told }) => told));
+      await Promise.allSettled([...desk.inHand.values()].map(untilHeldOrTold));
+      if (desk.stranded.size > 0) await settleStranded(desk);
     },
   };
+}
+
+/** A call nobody answered for stays held; one that was approved is being made. */
+async function untilHeldOrTold(hand: CallInHand): Promise<unknown> {
+  const told = await hand.told;
+  return told?.type === 'held' && hand.withdraw === undefined ? told.rest : told;
 }
 
 function createEngine<Tools extends readonly AnyTool[]>(options: RuntimeOptions<Tools>): Engine {

@@ -6,5 +6,8 @@ export type Desk = {
   readonly engine: Engine;
   /** By session and call id. */
   readonly inHand: Map<string, CallInHand>;
+  /** Calls the ledger knows of and could not take the end of. By session and call id. */
+  readonly stranded: Map<string, CallInHand>;
+  settling: Promise<void> | undefined;
   closed: boolean;
 };

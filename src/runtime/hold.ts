@@ -4,6 +4,7 @@
  */
 import type { JsonObject } from '../base/json.ts';
 import { freezeJson } from '../base/json.ts';
+import type { Confirmation } from '../call/call.ts';
 import type { Ask } from '../call/event.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { describeThrown } from '../tool/describe-thrown.ts';
@@ -34,10 +35,28 @@ export async function hold(hand: CallInHand): Promise<Told> {
   hand.apply({ type: 'hold', confirmationId, description, asks: hand.asks, inputDigest });
   const result = await hand.flush(sealInput(hand));
   if (result.status !== 'appended') return overtaken(hand);
-  const rest = resolveHold(hand, engine.onConfirm, confirmationId, description).catch((error: unknown) =>
+  return askAndGoOn(hand, engine.onConfirm, confirmationId, description);
+}
+
+/** Asks again about a call that is held already, because its answer could not be kept. */
+export function holdOn(hand: CallInHand, { confirmationId, description, asks }: Confirmation): Told {
+  const { onConfirm } = hand.engine;
+  if (onConfirm === undefined)
+    throw new TypeError(`Call ${hand.request.id} is held and nobody can be asked.`);
+  hand.asks = asks;
+  return askAndGoOn(hand, onConfirm, confirmationId, description);
+}
+
+function askAndGoOn(
+  hand: CallInHand,
+  onConfirm: OnConfirm,
+  confirmationId: string,
+  description: string,
+): HeldCall {
+  const rest = resolveHold(hand, onConfirm, confirmationId, description).catch((error: unknown) =>
     notAccepted(hand, error),
   );
-  return { type: 'held', confirmationId, rest } satisfies HeldCall;
+  return { type: 'held', confirmationId, rest };
 }
 
 type Answer =
@@ -74,20 +93,23 @@ async function resolveHold(
     hand.rewind(mark);
     return overtaken(hand);
   }
-  if (decision === 'deny') {
-    const details = hand.clean(describeDenial(said.answer));
-    return settleStopped(hand, {
-      type: 'deny',
-      reason: 'write_denied',
-      code: 'confirmation.rejected',
-      details,
-    });
-  }
-  return goOn(hand, approvedAsks);
+  return decision === 'deny' ? settleDenied(hand, said.answer) : goOn(hand, approvedAsks);
 }
 
+/** Ends a call a person said no to. */
+export const settleDenied = (
+  hand: CallInHand,
+  answer: Pick<ReadAnswer, 'by' | 'reason'>,
+): Promise<ToolOutcome> =>
+  settleStopped(hand, {
+    type: 'deny',
+    reason: 'write_denied',
+    code: 'confirmation.rejected',
+    details: hand.clean(describeDenial(answer)),
+  });
+
 /** After an approval: every check once more; another wish for a person than the ones approved asks again. */
-async function goOn(hand: CallInHand, approved: readonly Ask[]): Promise<ToolOutcome> {
+export async function goOn(hand: CallInHand, approved: readonly Ask[]): Promise<ToolOutcome> {
   hand.asks = [];
   const stop = await walk(hand, gatesAfterApproval, true);
   if (stop !== undefined) {

@@ -8,7 +8,9 @@
 import { QuittanceError } from '../base/error.ts';
 import { freezeJson } from '../base/json.ts';
 import type { Command } from '../call/command.ts';
+import type { DecidedBy } from '../call/event.ts';
 import type { ParsedToolCall } from '../call/tool-call.ts';
+import type { StoredCall } from '../ledger/ledger.ts';
 import { classifyTool } from '../tool/mode.ts';
 import { isPromiseLike } from '../tool/when-ready.ts';
 import type { CallOptions, Told } from './call-in-hand.ts';
@@ -17,11 +19,13 @@ import { checkKeys } from './check-keys.ts';
 import type { Desk } from './desk.ts';
 import { end, execute } from './execute.ts';
 import { gates } from './gates/gates.ts';
-import { hold } from './hold.ts';
+import { foldStored } from './fold-stored.ts';
+import { goOn, hold, holdOn, settleDenied } from './hold.ts';
 import type { KeptInput } from './kept-input.ts';
 import { keepInput } from './kept-input.ts';
 import { recall } from './recall.ts';
 import { overtaken } from './settle.ts';
+import { settleStranded } from './stranded.ts';
 import type { TurnState } from './turn-state.ts';
 import { notAccepted, unavailable } from './unavailable.ts';
 import { rule, walk } from './walk.ts';
@@ -72,8 +76,10 @@ export function makeCall(
   const giveUp = (): void => hand.cancel('the caller gave up');
   signal?.addEventListener('abort', giveUp, { once: true });
   if (signal?.aborted === true) giveUp();
-  hand.told = live(hand, () => {
+  hand.told = live(desk, key, hand, () => {
     desk.inHand.delete(key);
+    if (hand.isLeftOpen()) desk.stranded.set(key, hand);
+    else if (hand.owned) desk.stranded.delete(key);
     // One signal may serve a thousand calls.
     signal?.removeEventListener('abort', giveUp);
   });
@@ -93,10 +99,10 @@ async function tellApart(known: CallInHand, hand: CallInHand): Promise<Told> {
     : recall(hand, stored);
 }
 
-async function live(hand: CallInHand, done: () => void): Promise<Told> {
+async function live(desk: Desk, key: string, hand: CallInHand, done: () => void): Promise<Told> {
   let told: Told | undefined;
   try {
-    told = await proceed(hand);
+    told = await proceed(desk, key, hand);
     return told;
   } catch (error) {
     return notAccepted(hand, error);
@@ -106,13 +112,45 @@ async function live(hand: CallInHand, done: () => void): Promise<Told> {
   }
 }
 
-async function proceed(hand: CallInHand): Promise<Told> {
+async function proceed(desk: Desk, key: string, hand: CallInHand): Promise<Told> {
   const { engine, turn, request } = hand;
+  if (desk.stranded.size > 0) await settleStranded(desk);
   const stored = engine.ledger.readCall(turn.sessionId, request.id);
   const known = isPromiseLike(stored) ? await stored : stored;
-  if (known !== undefined) return recall(hand, known);
+  if (known !== undefined) {
+    const left = desk.stranded.get(key);
+    return left?.version === known.version && isSame(left, request, hand.requested)
+      ? resume(hand, left, known)
+      : recall(hand, known);
+  }
   hand.apply(toRequestCommand(hand));
   if (hand.submitted && (await hand.flush()).status !== 'appended') return overtaken(hand);
+  return judge(hand);
+}
+
+/** Goes on with a call of ours that stopped because the ledger did. */
+async function resume(hand: CallInHand, left: CallInHand, known: StoredCall): Promise<Told> {
+  if (left.unkept !== undefined) return left.unkept.outcome;
+  const call = foldStored(known);
+  if (call === undefined) return recall(hand, known);
+  hand.takeOver(left, call, known.version);
+  const { confirmation } = call;
+  if (confirmation === undefined) return judge(hand);
+  switch (confirmation.status) {
+    case 'pending':
+      return holdOn(hand, confirmation);
+    case 'approved':
+      return goOn(hand, confirmation.asks);
+    case 'denied':
+    case 'withdrawn':
+      return settleDenied(hand, { by: confirmation.by ?? nobody, reason: confirmation.reason });
+  }
+}
+
+const nobody: DecidedBy = { type: 'gate', name: 'confirm' };
+
+/** The gates, then a person where one is wanted, then the body. */
+async function judge(hand: CallInHand): Promise<Told> {
   const stop = await walk(hand, gates);
   if (stop !== undefined) {
     rule(hand, stop);

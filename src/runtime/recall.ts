@@ -4,6 +4,7 @@ import type { ToolOutcome } from '../call/outcome.ts';
 import type { StoredCall } from '../ledger/ledger.ts';
 import type { CallInHand, Told } from './call-in-hand.ts';
 import { foldStored } from './fold-stored.ts';
+import { LedgerTrouble } from './ledger-trouble.ts';
 import { notAccepted } from './unavailable.ts';
 
 /** The recorded outcome of a settled call; a call that waits for a person; the end of one somebody else is making. */
@@ -71,5 +72,10 @@ async function note(
   details: string,
 ): Promise<void> {
   hand.rebase(call);
-  await hand.remark({ type: 'recall', how, fromCallId: call.callId, details });
+  try {
+    await hand.remark({ type: 'recall', how, fromCallId: call.callId, details });
+  } catch (error) {
+    // What is recorded is still the answer; "nothing ran" would be a lie, and a reason to run it again.
+    if (!(error instanceof LedgerTrouble)) throw error;
+  }
 }

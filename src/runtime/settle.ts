@@ -7,14 +7,14 @@ import { outcomeBlocksTool } from '../call/outcome.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { isTerminalResult } from '../call/tool-result.ts';
 import { settlementsFor } from './budget.ts';
-import type { CallInHand } from './call-in-hand.ts';
+import type { CallInHand, Unkept } from './call-in-hand.ts';
 import type { Stop } from './gates/gate.ts';
 import type { Judgement } from './judgement.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
 import { follow } from './recall.ts';
 import { unkept } from './unavailable.ts';
 
-type Attempt = Pick<DataOf<'tool.responded'>, 'costMicros' | 'reached' | 'log' | 'payloadExtras'>;
+type Attempt = Unkept['attempt'];
 
 const noAttempt: Attempt = { costMicros: 0, reached: [], log: [], payloadExtras: undefined };
 
@@ -83,7 +83,9 @@ export async function settle(hand: CallInHand, judgement: Judgement, attempt: At
   } catch (error) {
     if (!(error instanceof LedgerTrouble) || !ran) throw error;
     hand.rewind(mark);
-    return unkept(hand, error.message, 'elapsedMs' in outcome ? outcome.elapsedMs : 0);
+    const elapsedMs = 'elapsedMs' in outcome ? outcome.elapsedMs : 0;
+    hand.unkept ??= { outcome: unkept(hand, error.message, elapsedMs), attempt };
+    return hand.unkept.outcome;
   }
   if (result.status !== 'appended') {
     hand.rewind(mark);

@@ -213,11 +213,13 @@ export function createTurn<Tools extends readonly AnyTool[]>(
       })),
     child: (options = {}) => openChild(options),
     async end({ withdraw = false } = {}) {
-      if (state.ended === undefined) {
-        state.endBy('asked');
-        await writeEnd('asked');
+      const isFirst = state.ended === undefined;
+      state.endBy('asked');
+      try {
+        if (isFirst) await writeEnd('asked');
+      } finally {
+        if (withdraw) await withdrawAll('The turn was ended and its questions withdrawn.');
       }
-      if (withdraw) await withdrawAll('The turn was ended and its questions withdrawn.');
     },
   };
 }

@@ -1,0 +1,226 @@
+import type { Entry, Ledger, ToolOutcome } from 'quittance';
+import { createMemoryLedger, defineTool } from 'quittance';
+import { createManualClock } from 'quittance/testing';
+import { describe, expect, it } from 'vitest';
+import {
+  auditKinds,
+  deferred,
+  envelope,
+  eventTypes,
+  expectSettledOnce,
+  quiet,
+  setStage,
+} from '../../test/stage.ts';
+
+/** A memory ledger that can be told what to refuse, at once or later. */
+function brittle(slow = false) {
+  const clock = createManualClock();
+  const inner = createMemoryLedger({ clock });
+  const broken = new Set<string>();
+  const check = (what: string): void => {
+    if (broken.has(what)) throw new Error(`disk full (${what})`);
+  };
+  const guard = <Answer>(what: string, act: () => Answer): Answer => {
+    if (!slow) {
+      check(what);
+      return act();
+    }
+    return Promise.resolve().then(() => {
+      check(what);
+      return act();
+    }) as Answer;
+  };
+  /** What an append is about, by the last thing it says. */
+  const boundary = ({ events }: Entry): string => events.at(-1)?.type ?? 'nothing';
+  const ledger: Ledger = {
+    ...inner,
+    append: (entry) => guard(boundary(entry), () => inner.append(entry)),
+    readCall: (sessionId, callId) => guard('readCall', () => inner.readCall(sessionId, callId)),
+    readClaim: (key) => guard('readClaim', () => inner.readClaim(key)),
+    readCounters: (names) => guard('readCounters', () => inner.readCounters(names)),
+    findUnsettledEffects: (sessionId, tool, digest) =>
+      guard('findUnsettledEffects', () => inner.findUnsettledEffects(sessionId, tool, digest)),
+    putArtifact: (artifact) => guard('putArtifact', () => inner.putArtifact(artifact)),
+    readArtifact: (sessionId, id) => guard('readArtifact', () => inner.readArtifact(sessionId, id)),
+  };
+  return { clock, ledger, broken };
+}
+
+function onBrittle(slow = false) {
+  const { clock, ledger, broken } = brittle(slow);
+  let runs = 0;
+  const stage = setStage({
+    clock,
+    ledger,
+    tools: [
+      defineTool({ name: 'pay', run: () => `paid ${++runs}` }),
+      defineTool({ name: 'get_it', run: () => `got ${++runs}` }),
+      defineTool({ name: 'get_much', run: () => `${++runs}`.padEnd(20_000, 'x') }),
+      defineTool({ name: 'keyed', idempotencyKey: () => 'k', run: () => `paid ${++runs}` }),
+      defineTool({ name: 'delete_it', run: () => `gone ${++runs}` }),
+    ],
+    budgets: [{ scope: 'session', toolCalls: 100 }],
+    onConfirm: () => ({ decision: 'approve', by: 'ada' }),
+  });
+  return { ...stage, broken, runs: () => runs };
+}
+
+const unavailable = { type: 'ToolFailure', code: 'ledger.unavailable', retryable: true };
+const doubtful = { type: 'ToolFailure', code: 'tool.indeterminate', retryable: false };
+
+describe.each([
+  ['answers at once', false],
+  ['answers later', true],
+])('a ledger that fails and %s', (_, slow) => {
+  it.each([
+    ['reading the call', 'readCall', 'pay'],
+    ['looking for twins', 'findUnsettledEffects', 'pay'],
+    ['looking at the budgets', 'readCounters', 'get_it'],
+    ['looking at a key', 'readClaim', 'keyed'],
+    ['keeping the intent', 'tool.started', 'pay'],
+    ['keeping the intent of a read under a limit', 'tool.started', 'get_it'],
+    ['keeping the hold', 'tool.held', 'delete_it'],
+    ['keeping a denial', 'tool.responded', 'nope'],
+  ])(
+    'at %s: nothing ran, the call was not accepted, and the same id may ask again',
+    async (__, what, name) => {
+      const { broken, runtime, turn, runs } = onBrittle(slow);
+      broken.add(what);
+      const outcome = await turn.call(envelope('c', name));
+      expect(outcome).toMatchObject(unavailable);
+      expect('error' in outcome && outcome.error).toContain('disk full');
+      expect(runs()).toBe(0);
+      broken.clear();
+      expect(await runtime.events({ sessionId: 's' })).toEqual([]);
+      const again = await turn.call(envelope('c', name));
+      expect(again).not.toMatchObject(unavailable);
+      expect(runs()).toBe(name === 'nope' ? 0 : 1);
+      await expectSettledOnce(runtime);
+    },
+  );
+
+  it('at keeping the outcome: it ran, nobody can say how it ended, and asked again it says the same', async () => {
+    const { broken, runtime, turn, runs } = onBrittle(slow);
+    broken.add('tool.responded');
+    const outcome = await turn.call(envelope('c', 'pay'));
+    expect(outcome).toMatchObject(doubtful);
+    expect(runs()).toBe(1);
+    const stillBroken = await turn.call(envelope('c', 'pay'));
+    expect(stillBroken).toEqual(outcome);
+    broken.clear();
+    const again = await turn.call(envelope('c', 'pay'));
+    expect(again).toEqual(outcome);
+    expect(runs()).toBe(1);
+    expect(await auditKinds(runtime, 'c')).toContain('completed');
+    await expectSettledOnce(runtime);
+  });
+
+  it('at keeping the outcome leaves a twin behind: the same under a new id asks a person', async () => {
+    const { broken, runtime, turn } = onBrittle(slow);
+    broken.add('tool.responded');
+    await turn.call(envelope('c', 'pay'));
+    broken.clear();
+    await turn.call(envelope('c', 'pay'));
+    await turn.call(envelope('d', 'pay'));
+    expect(await auditKinds(runtime, 'd')).toEqual(['requires_confirmation', 'completed']);
+  });
+
+  it('at keeping an output aside: it ran, and what it gave is gone', async () => {
+    const { broken, runtime, turn, runs } = onBrittle(slow);
+    broken.add('putArtifact');
+    expect(await turn.call(envelope('c', 'get_much'))).toMatchObject(doubtful);
+    expect(runs()).toBe(1);
+    await expectSettledOnce(runtime);
+  });
+
+  it('at keeping a person’s answer: nothing runs on an approval that is not kept, and asking again asks again', async () => {
+    const { broken, runtime, turn, runs } = onBrittle(slow);
+    broken.add('confirmation.decided');
+    expect(await turn.call(envelope('c', 'delete_it'))).toMatchObject(unavailable);
+    expect(runs()).toBe(0);
+    broken.clear();
+    expect(await turn.call(envelope('c', 'delete_it'))).toMatchObject({ output: 'gone 1' });
+    expect(await auditKinds(runtime, 'c')).toEqual(['requires_confirmation', 'completed']);
+    await expectSettledOnce(runtime);
+  });
+
+  it('at the intent after an approval: nothing ran, and asking again runs it once', async () => {
+    const { broken, runtime, turn, runs } = onBrittle(slow);
+    broken.add('tool.started');
+    expect(await turn.call(envelope('c', 'delete_it'))).toMatchObject(unavailable);
+    expect(runs()).toBe(0);
+    broken.clear();
+    expect(await turn.call(envelope('c', 'delete_it'))).toMatchObject({ output: 'gone 1' });
+    await expectSettledOnce(runtime);
+  });
+
+  it('at the intent of a submitted call: nothing ran, and asking again runs it once', async () => {
+    const { broken, runtime, turn, runs } = onBrittle(slow);
+    broken.add('tool.started');
+    const submitted = turn.submit(envelope('c', 'pay'));
+    expect(await submitted.outcome()).toMatchObject(unavailable);
+    broken.clear();
+    expect(await turn.call(envelope('c', 'pay'))).toMatchObject({ output: 'paid 1' });
+    expect(runs()).toBe(1);
+    await expectSettledOnce(runtime);
+  });
+
+  it('at noting a recall: the recorded outcome is served all the same, never "nothing ran"', async () => {
+    const { broken, turn } = onBrittle(slow);
+    const outcome = await turn.call(envelope('c', 'pay'));
+    broken.add('tool.recalled');
+    expect(await turn.call(envelope('c', 'pay'))).toEqual(outcome);
+    expect(await turn.call(envelope('c', 'pay', { other: 1 }))).toMatchObject({ reason: 'conflict' });
+  });
+
+  it('at keeping a late result: nobody hears of it and nothing breaks', async () => {
+    const { clock, ledger, broken } = brittle(slow);
+    const body = deferred<string>();
+    const { runtime, turn } = setStage({
+      clock,
+      ledger,
+      tools: [defineTool({ name: 'pay', timeoutMs: 10, run: () => body.promise })],
+    });
+    const asked = turn.call(envelope('c', 'pay'));
+    await quiet();
+    clock.advance(10);
+    expect(await asked).toMatchObject({ type: 'ToolTimeout' });
+    broken.add('tool.late');
+    body.resolve('late');
+    await quiet();
+    expect(await eventTypes(runtime, 'c')).not.toContain('tool.late');
+    await expectSettledOnce(runtime);
+  });
+
+  it('at the end of a turn: the turn is over all the same, and its questions are withdrawn', async () => {
+    const { clock, ledger, broken } = brittle(slow);
+    const { runtime, turn } = setStage({
+      clock,
+      ledger,
+      tools: [defineTool({ name: 'delete_it', run: () => 1 }), defineTool({ name: 'get_it', run: () => 1 })],
+      onConfirm: () => new Promise(() => undefined),
+    });
+    const asked = turn.call(envelope('c', 'delete_it'));
+    await quiet();
+    broken.add('turn.ended');
+    await turn.end({ withdraw: true }).catch(() => undefined);
+    expect(await asked).toMatchObject({ reason: 'ended' });
+    expect(await turn.call(envelope('d', 'get_it'))).toMatchObject({ reason: 'ended' });
+    await expectSettledOnce(runtime);
+  });
+
+  it('for one call does not trouble another', async () => {
+    const { broken, runtime, turn } = onBrittle(slow);
+    broken.add('tool.started');
+    const failed = turn.call(envelope('a', 'pay'));
+    expect(await failed).toMatchObject(unavailable);
+    broken.clear();
+    const outcomes = (await turn.callAll(
+      ['b', 'c', 'd'].map((id) => envelope(id, 'get_it', { id })),
+    )) as ToolOutcome[];
+    expect(outcomes.every(({ type }) => type === 'ToolExecutionResult')).toBe(true);
+    const opened = (await runtime.events({ sessionId: 's' })).filter(({ type }) => type === 'turn.opened');
+    expect(opened).toHaveLength(1);
+    await expectSettledOnce(runtime);
+  });
+});
