@@ -171,6 +171,22 @@ export const anyEvent: fc.Arbitrary<QuittanceEvent> = fc.oneof(
     by: word,
     reason: anyText,
   }),
+  fc.record({
+    ...envelope('session.dropped'),
+    droppedSessionId: word,
+    sequence: count,
+    hash: word,
+    by: word,
+    reason: anyText,
+  }),
+  fc.record({
+    ...envelope('session.dropped'),
+    droppedSessionId: word,
+    sequence: count,
+    hash: word,
+    by: word,
+    reason: anyText,
+  }),
 );
 
 export const anyEntry: fc.Arbitrary<Entry> = fc.record(

@@ -11,7 +11,9 @@ export type ErrorCode =
   | 'runtime.closed'
   | 'seal.broken'
   | 'ledger.newer'
-  | 'ledger.damaged';
+  | 'ledger.damaged'
+  | 'ledger.in_use'
+  | 'ledger.closed';
 
 /** Every code an error of ours may carry, with what it means and what to do. */
 export const errorTable: {
@@ -45,6 +47,14 @@ export const errorTable: {
   'ledger.damaged': {
     means: 'What stands in a ledger, an export or an anchor is not what was written there.',
     remedy: 'Verify the ledger: it names the first bad place. Restore from a copy that verifies.',
+  },
+  'ledger.in_use': {
+    means: 'What was to be erased or removed belongs to a call that has no outcome yet.',
+    remedy: 'Let the call end, or cancel or withdraw it, and ask again.',
+  },
+  'ledger.closed': {
+    means: 'The ledger was closed and is of no more use.',
+    remedy: 'Open it again, and close it only after the runtimes that use it.',
   },
 };
 

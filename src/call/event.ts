@@ -25,8 +25,8 @@ export type CallEvent =
 
 export type TurnEvent = TurnOpened | TurnEnded;
 
-/** About the ledger itself, inside a session's chain. */
-export type LedgerEvent = BodyErased;
+/** About the ledger itself: the first inside a session's chain, the second in the ledger's own. */
+export type LedgerEvent = BodyErased | SessionDropped;
 
 /** Everything this version appends. Readers keep types they do not know. */
 export type QuittanceEvent = CallEvent | TurnEvent | LedgerEvent;
@@ -207,3 +207,9 @@ export type PersistenceFailed = CallEventOf<
 
 /** Inputs, outputs and texts of some entries are gone for good; what they were worth is still in the chain. */
 export type BodyErased = EventOf<'body.erased', { entryIds: readonly string[]; by: string; reason: string }>;
+
+/** A session was removed with all its entries. Where its chain stood is kept, so that an anchor still says so. */
+export type SessionDropped = EventOf<
+  'session.dropped',
+  { droppedSessionId: string; sequence: number; hash: string; by: string; reason: string }
+>;

@@ -1,5 +1,6 @@
 /**
- * The ledger: where events are appended. What the runtime needs from a store, and no more.
+ * The ledger: where events are appended. What the runtime, and those who read, recover and verify, need from a
+ * store, and no more.
  *
  * 1. An append is all or nothing: its events, its claim, its reservations, its seals.
  * 2. Whatever may legally go wrong with an append is a status, never an exception; an exception means
@@ -8,6 +9,9 @@
  */
 import type { Awaitable } from '../base/json.ts';
 import type { QuittanceEvent } from '../call/event.ts';
+import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from './call-query.ts';
+import type { Head } from './chain.ts';
+import type { EntryQuery, StoredEntry } from './stored-entry.ts';
 
 export interface Ledger {
   append(entry: Entry): Awaitable<AppendResult>;
@@ -18,22 +22,68 @@ export interface Ledger {
   readClaim(claimKey: string): Awaitable<ClaimHolder | undefined>;
   /** What is used and reserved under each name, in the order asked. */
   readCounters(names: readonly string[]): Awaitable<readonly Counter[]>;
-  /** Calls of the session with this tool and input whose effect may have happened unseen. */
+  /**
+   * Calls of the session with this tool and input whose effect may have happened unseen, oldest first. A resolution
+   * takes a call off the list unless it says that the effect did happen.
+   */
   findUnsettledEffects(
     sessionId: string,
     toolName: string,
     inputDigest: string,
   ): Awaitable<readonly string[]>;
-  /** Resolves when the call has another version than this one. */
+  /** Resolves when the call has another version than this one; at once for a call that is not there. */
   whenChanged(sessionId: string, callId: string, version: number): Promise<void>;
   readSealed(sessionId: string, callId: string): Awaitable<string | undefined>;
   putArtifact(artifact: NewArtifact): Awaitable<void>;
   readArtifact(sessionId: string, artifactId: string): Awaitable<StoredArtifact | undefined>;
+  /** Calls without an outcome, oldest first. */
+  findOpenCalls(): Awaitable<readonly OpenCall[]>;
+  /** Calls, newest first, a page at a time. Whoever was told of an outcome finds it here. */
+  queryCalls(query: CallQuery): Awaitable<Page<CallSummary>>;
+  /** Sessions, newest first: those in which something happened in the time asked for. */
+  querySessions(query: SessionQuery): Awaitable<Page<SessionSummary>>;
+  /** Entries as they are written, in the order of their positions. */
+  readEntries(query: EntryQuery): Awaitable<readonly StoredEntry[]>;
+  /** Where the chain of every session stands. */
+  readHeads(): Awaitable<readonly Head[]>;
+  /** Resolves when there is an entry after this position. */
+  whenAppended(after: number): Promise<void>;
+  /**
+   * Empties the bodies of entries for good, and the artifacts and sealed inputs of their calls with them; appends
+   * `body.erased` to say so. Gives how many entries that was. Refuses while a call concerned has no outcome.
+   */
+  erase(erasure: Erasure): Awaitable<number>;
+  /**
+   * Removes a session with everything that belongs to it, and keeps in the ledger's own chain that it was there and
+   * how it ended. Refuses while a call of it has no outcome. False where there is no such session.
+   */
+  dropSession(removal: Removal): Awaitable<boolean>;
+  /** Empties the read tables and fills them from the entries again. */
+  rebuild(): Awaitable<void>;
+  /** Who writes through this handle. Its life can be proven for as long as the handle is open. */
+  readonly ownerId: string;
+  /** Whether the owner still lives. True for one that is slow or stopped, false for one that is gone. */
+  isAlive(ownerId: string): Awaitable<boolean>;
+  /**
+   * Keeps an entry that `append` could not take, in a place of its owner's that was made ready before. False where
+   * that is not possible either. Whoever cannot spill may not promise anything: `canSpill` says so beforehand.
+   */
+  spill(entry: Entry): Awaitable<boolean>;
+  canSpill(): Awaitable<boolean>;
+  /** What owners that are gone, and this one, have spilled. */
+  readSpills(): Awaitable<readonly Spilled[]>;
+  /** Forgets what was spilled, once it is appended. */
+  dropSpill(ownerId: string): Awaitable<void>;
   /** Milliseconds since 1970 by the clock that expiry and days go by. */
   now(): number;
   /** 32 bytes, the same for everybody who may open what is sealed in this ledger. */
   readonly sealKey: Uint8Array;
+  /** Keeps what was handed over, then ends the owner. Nothing may be asked afterwards. */
+  close(): Promise<void>;
 }
+
+/** The session in whose chain the ledger writes about itself. Nobody else may append to it. */
+export const ledgerSessionId = 'quittance.ledger';
 
 export type Entry = {
   readonly entryId: string;
@@ -91,3 +141,22 @@ export type NewArtifact = {
   readonly content: string | Uint8Array;
 };
 export type StoredArtifact = Pick<NewArtifact, 'artifactId' | 'mimeType' | 'content'>;
+
+/** A call nobody has ended yet, and who was at it last. */
+export type OpenCall = {
+  readonly sessionId: string;
+  readonly callId: string;
+  readonly ownerId: string;
+};
+
+export type Spilled = { readonly ownerId: string; readonly entries: readonly Entry[] };
+
+/** What to erase: some entries of a session, or all of them. */
+export type Erasure = {
+  readonly sessionId: string;
+  readonly entryIds?: readonly string[];
+  readonly by: string;
+  readonly reason: string;
+};
+
+export type Removal = { readonly sessionId: string; readonly by: string; readonly reason: string };

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { systemClock } from '../../base/clock.ts';
+import { createIds } from '../../base/ids.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { freezeJson } from '../../base/json.ts';
 import type { QuittanceEvent } from '../../call/event.ts';
@@ -14,6 +15,13 @@ import type {
   NewArtifact,
   Reservation,
 } from '../../ledger/ledger.ts';
+import { ledgerSessionId } from '../../ledger/ledger.ts';
+import { erasureEntry, removalEntry } from '../../ledger/own-entry.ts';
+import { closedError, inUseError, refuseOwnSession } from '../../ledger/refuse-entry.ts';
+import { sessionCounterPrefixes } from '../../ledger/session-counters.ts';
+import type { StoredEntry } from '../../ledger/stored-entry.ts';
+import { queryCalls, querySessions } from './memory-queries.ts';
+import { MemorySession } from './memory-session.ts';
 
 export type MemoryLedgerOptions = {
   readonly clock?: Clock;
@@ -21,43 +29,38 @@ export type MemoryLedgerOptions = {
   readonly sealKey?: Uint8Array;
 };
 
-type MemoryCall = {
-  version: number;
-  readonly events: QuittanceEvent[];
-  sealed: string | undefined;
-  waiters: (() => void)[] | undefined;
-};
-type MemorySession = {
-  readonly events: QuittanceEvent[];
-  readonly calls: Map<string, MemoryCall>;
-  readonly unsettled: Map<string, string[]>;
-};
-
 const nothing: Counter = { used: 0, reserved: 0 };
+const salt = (): string => randomBytes(18).toString('base64url');
 
 /** A ledger that lives as long as the process: for tests, scripts and calls nobody must explain tomorrow. */
 export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
   const clock = options.clock ?? systemClock;
   const sealKey = options.sealKey ?? randomBytes(32);
+  const ids = createIds();
+  const ownerId = ids.secret('own');
   const sessions = new Map<string, MemorySession>();
   const claims = new Map<string, ClaimHolder>();
   const counters = new Map<string, { used: number; reserved: number }>();
-  const artifacts = new Map<string, NewArtifact>();
+  const artifacts = new Map<string, Map<string, NewArtifact>>();
+  let position = 0;
+  let endWaiters: { readonly after: number; readonly wake: () => void }[] = [];
+  let closed = false;
 
   const sessionOf = (sessionId: string): MemorySession => {
     let session = sessions.get(sessionId);
     if (session === undefined) {
-      session = { events: [], calls: new Map(), unsettled: new Map() };
+      session = new MemorySession(sessionId);
       sessions.set(sessionId, session);
     }
     return session;
   };
 
   const spent = (reserve: readonly Reservation[]): AppendResult | undefined => {
-    for (const reservation of reserve) {
-      const { used, reserved } = counters.get(reservation.counter) ?? nothing;
-      if (used + reserved + reservation.amount > reservation.limit)
-        return { status: 'exhausted', counter: reservation.counter, used: used + reserved };
+    for (const [index, { counter, amount, limit }] of reserve.entries()) {
+      const { used, reserved } = counters.get(counter) ?? nothing;
+      let taken = used + reserved;
+      for (const earlier of reserve.slice(0, index)) if (earlier.counter === counter) taken += earlier.amount;
+      if (taken + amount > limit) return { status: 'exhausted', counter, used: taken };
     }
     return undefined;
   };
@@ -71,9 +74,21 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     }
   };
 
+  const keep = (entry: Entry): number => {
+    const version = sessionOf(entry.sessionId).add(++position, entry);
+    if (endWaiters.length > 0) {
+      const due = endWaiters.filter(({ after }) => position > after);
+      endWaiters = endWaiters.filter(({ after }) => position <= after);
+      for (const { wake } of due) wake();
+    }
+    return version;
+  };
+
   const append = (entry: Entry): AppendResult => {
-    const session = sessionOf(entry.sessionId);
-    const call = entry.callId === undefined ? undefined : session.calls.get(entry.callId);
+    if (closed) throw closedError();
+    refuseOwnSession(entry);
+    const call =
+      entry.callId === undefined ? undefined : sessions.get(entry.sessionId)?.calls.get(entry.callId);
     const version = call?.version ?? 0;
     const expected = entry.expectedVersion === 'any' ? call?.version : entry.expectedVersion;
     if (entry.callId !== undefined && version !== expected) return { status: 'conflict', version };
@@ -88,15 +103,17 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     for (const { counter, amount } of entry.reserve ?? []) count(counter, 0, amount);
     for (const { counter, reserved, used } of entry.settle ?? []) count(counter, used, -reserved);
     if (entry.releaseClaim !== undefined) claims.delete(entry.releaseClaim);
-    for (const event of entry.events) session.events.push(event);
-    if (entry.callId === undefined) return { status: 'appended', version: 0 };
-    if (entry.claim !== undefined) {
+    if (entry.claim !== undefined && entry.callId !== undefined) {
       const { key, inputDigest } = entry.claim;
       claims.set(key, { sessionId: entry.sessionId, callId: entry.callId, inputDigest });
     }
-    const next = keep(session, entry.callId, call, entry);
-    for (const event of entry.events) indexUnsettled(session, event);
-    return { status: 'appended', version: next };
+    return { status: 'appended', version: keep(entry) };
+  };
+
+  const refuseOpen = (session: MemorySession, callIds: Iterable<string | undefined>): void => {
+    for (const callId of callIds)
+      if (callId !== undefined && session.calls.get(callId)?.settled === false)
+        throw inUseError(session.sessionId, callId);
   };
 
   return {
@@ -109,7 +126,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     readClaim: (claimKey) => claims.get(claimKey),
     readCounters: (names) => names.map((name) => ({ ...(counters.get(name) ?? nothing) })),
     findUnsettledEffects: (sessionId, toolName, inputDigest) =>
-      sessions.get(sessionId)?.unsettled.get(unsettledKey(toolName, inputDigest)) ?? [],
+      sessions.get(sessionId)?.inDoubt(toolName, inputDigest) ?? [],
     whenChanged(sessionId, callId, version) {
       const call = sessions.get(sessionId)?.calls.get(callId);
       if (call === undefined || call.version !== version) return Promise.resolve();
@@ -120,11 +137,87 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     },
     readSealed: (sessionId, callId) => sessions.get(sessionId)?.calls.get(callId)?.sealed,
     putArtifact(artifact) {
-      artifacts.set(artifactKey(artifact.sessionId, artifact.artifactId), artifact);
+      const kept = artifacts.get(artifact.sessionId);
+      if (kept === undefined) artifacts.set(artifact.sessionId, new Map([[artifact.artifactId, artifact]]));
+      else kept.set(artifact.artifactId, artifact);
     },
-    readArtifact: (sessionId, artifactId) => artifacts.get(artifactKey(sessionId, artifactId)),
+    readArtifact: (sessionId, artifactId) => artifacts.get(sessionId)?.get(artifactId),
+    findOpenCalls: () =>
+      [...sessions.values()]
+        .flatMap(({ sessionId, calls }) =>
+          [...calls]
+            .filter(([, call]) => !call.settled)
+            .map(([callId, call]) => ({ sessionId, callId, call })),
+        )
+        .sort((left, right) => left.call.position - right.call.position)
+        .map(({ sessionId, callId }) => ({ sessionId, callId, ownerId })),
+    queryCalls: (query) => queryCalls(sessions.values(), query),
+    querySessions: (query) => querySessions(sessions.values(), query),
+    readEntries({ after = 0, sessionId, limit }) {
+      const asked = sessionId === undefined ? [...sessions.values()] : [sessions.get(sessionId)];
+      return asked
+        .flatMap((session): readonly StoredEntry[] => {
+          const from = session?.entries.findIndex((item) => item.position > after) ?? -1;
+          return from < 0 ? [] : (session?.read(from, ownerId, salt) ?? []);
+        })
+        .sort((left, right) => left.position - right.position)
+        .slice(0, limit);
+    },
+    readHeads: () =>
+      [...sessions.values()]
+        .filter(({ entries }) => entries.length > 0)
+        .map((session) => session.head(ownerId, salt)),
+    whenAppended: (after) =>
+      position > after
+        ? Promise.resolve()
+        : new Promise((wake) => {
+            endWaiters.push({ after, wake });
+          }),
+    erase(erasure) {
+      const session = sessions.get(erasure.sessionId);
+      if (session === undefined) return 0;
+      const asked = erasure.entryIds && new Set(erasure.entryIds);
+      const items = session.entries.filter(({ entry }) => asked?.has(entry.entryId) ?? true);
+      refuseOpen(
+        session,
+        items.map(({ entry }) => entry.callId),
+      );
+      const erased = items.filter((item) => session.erase(item, ownerId, salt));
+      const callIds = new Set(erased.map(({ entry }) => entry.callId));
+      for (const [artifactId, { callId }] of artifacts.get(erasure.sessionId) ?? [])
+        if (callIds.has(callId)) artifacts.get(erasure.sessionId)?.delete(artifactId);
+      const entryIds = erased.map(({ entry }) => entry.entryId);
+      if (erased.length > 0) keep(erasureEntry(erasure, entryIds, clock.now(), ids));
+      return erased.length;
+    },
+    dropSession(removal) {
+      const { sessionId } = removal;
+      const session = sessions.get(sessionId);
+      if (session === undefined || sessionId === ledgerSessionId) return false;
+      refuseOpen(session, session.calls.keys());
+      const head = session.head(ownerId, salt);
+      sessions.delete(sessionId);
+      artifacts.delete(sessionId);
+      for (const [key, holder] of claims) if (holder.sessionId === sessionId) claims.delete(key);
+      const prefixes = sessionCounterPrefixes(sessionId);
+      for (const name of counters.keys())
+        if (prefixes.some((prefix) => name.startsWith(prefix))) counters.delete(name);
+      keep(removalEntry(removal, head, clock.now(), ids));
+      return true;
+    },
+    rebuild: () => undefined, // nothing is kept but entries
+    ownerId,
+    isAlive: (other) => other === ownerId && !closed,
+    spill: () => false,
+    canSpill: () => false,
+    readSpills: () => [],
+    dropSpill: () => undefined,
     now: () => clock.now(),
     sealKey,
+    close() {
+      closed = true;
+      return Promise.resolve();
+    },
   };
 }
 
@@ -134,46 +227,5 @@ function frozen(events: readonly QuittanceEvent[]): readonly QuittanceEvent[] {
   return events.slice();
 }
 
-function keep(session: MemorySession, callId: string, known: MemoryCall | undefined, entry: Entry): number {
-  let call = known;
-  if (call === undefined) {
-    call = { version: 0, events: [], sealed: undefined, waiters: undefined };
-    session.calls.set(callId, call);
-  }
-  if (entry.expectedVersion !== 'any') call.version++;
-  for (const event of entry.events) if ('callId' in event && event.callId === callId) call.events.push(event);
-  if (entry.sealed !== undefined) call.sealed = entry.sealed;
-  if (entry.dropSealed === true) call.sealed = undefined;
-  if (entry.expectedVersion === 'any') return call.version;
-  const waiters = call.waiters;
-  call.waiters = undefined;
-  if (waiters !== undefined) for (const wake of waiters) wake();
-  return call.version;
-}
-
 const isSameCall = (holder: ClaimHolder, other: Claim['supersedes']): boolean =>
   holder.callId === other?.callId && holder.sessionId === other.sessionId;
-
-const artifactKey = (sessionId: string, artifactId: string): string =>
-  JSON.stringify([sessionId, artifactId]);
-
-const unsettledKey = (toolName: string, inputDigest: string): string => `${inputDigest}\n${toolName}`;
-
-function indexUnsettled(session: MemorySession, event: QuittanceEvent): void {
-  if (event.type !== 'tool.responded' || !event.unsettledEffect) return;
-  const digest = inputDigestOf(session, event.callId);
-  if (digest === undefined) return;
-  const key = unsettledKey(event.outcome.toolName, digest);
-  const calls = session.unsettled.get(key);
-  if (calls === undefined) session.unsettled.set(key, [event.callId]);
-  else calls.push(event.callId);
-}
-
-function inputDigestOf(session: MemorySession, callId: string): string | undefined {
-  const events = session.calls.get(callId)?.events ?? [];
-  for (let index = events.length - 1; index >= 0; index--) {
-    const event = events[index];
-    if (event?.type === 'tool.decided' && event.inputDigest !== undefined) return event.inputDigest;
-  }
-  return undefined;
-}

@@ -1,8 +1,8 @@
 /** One append: what it must refuse by, and what it writes. */
-import type { QuittanceEvent } from '../../call/event.ts';
 import { chainHash } from '../../ledger/chain.ts';
 import type { WrittenEntry } from '../../ledger/formats/v1/write-entry.ts';
 import type { AppendResult, Entry } from '../../ledger/ledger.ts';
+import { clearsDoubt, leavesDoubt } from '../../ledger/unsettled-effect.ts';
 import type { Database, Statement } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
 import type { Heads, SessionHead } from './heads.ts';
@@ -137,10 +137,8 @@ export class AppendJob implements Job {
     this.#hash = head.hash;
     side.apply(entry, head);
     if (callId !== undefined)
-      for (const event of entry.events) if (concernsEffects(event)) side.noteEffect(head, event, entry);
+      for (const event of entry.events)
+        if (leavesDoubt(event) || clearsDoubt(event)) side.noteEffect(head, event, entry);
     return { status: 'appended', version };
   }
 }
-
-const concernsEffects = (event: QuittanceEvent): boolean =>
-  event.type === 'tool.resolved' || (event.type === 'tool.responded' && event.unsettledEffect);

@@ -15,6 +15,7 @@ export class ArtifactTable {
   readonly #put: Statement<never>;
   readonly #read: Statement<{ mime: string; encoding: ArtifactEncoding; hash: string }>;
   readonly #dropSession: Statement<string>;
+  readonly #dropCall: Statement<string>;
   readonly #isNamed: Statement<number>;
 
   constructor(database: Database, folder: string, heads: Heads, writer: Writer) {
@@ -27,6 +28,10 @@ export class ArtifactTable {
       'SELECT mime, encoding, hash FROM artifacts WHERE session = ? AND artifact = ?',
     );
     this.#dropSession = prepareValue(database, 'DELETE FROM artifacts WHERE session = ? RETURNING hash');
+    this.#dropCall = prepareValue(
+      database,
+      'DELETE FROM artifacts WHERE session = ? AND call = ? RETURNING hash',
+    );
     this.#isNamed = prepareValue(database, 'SELECT EXISTS (SELECT 1 FROM artifacts WHERE hash = ?)');
   }
 
@@ -48,6 +53,10 @@ export class ArtifactTable {
   /** Inside a transaction. Gives the contents that may have lost their last name, for `sweep`. */
   dropSession(session: number): readonly string[] {
     return this.#dropSession.all(session);
+  }
+
+  dropCall(session: number, callId: string): readonly string[] {
+    return this.#dropCall.all(session, toSqlText(callId));
   }
 
   /** Removes contents that no session names any more. */

@@ -1,7 +1,8 @@
 /** Questions to the read tables, a page at a time. A long search lets others have their turn. */
-import { QuittanceError } from '../../base/error.ts';
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
-import type { OpenCall } from '../../ledger/open-ledger.ts';
+import type { OpenCall } from '../../ledger/ledger.ts';
+import type { Place } from '../../ledger/paging.ts';
+import { limitOf, parseCursor, toCursor } from '../../ledger/paging.ts';
 import type { Database, SqlValue, Statement } from './database.ts';
 import { prepareRow } from './database.ts';
 import { fromSqlText, toSqlText } from './sql-text.ts';
@@ -39,13 +40,10 @@ type SessionRow = {
   readonly first_at: number;
   readonly last_at: number;
 };
-type Place = readonly [at: number, id: number];
 type Condition = readonly [sql: string, ...values: SqlValue[]];
 
 /** How many rows are looked at before others have their turn. */
 const window = 20_000;
-const defaultLimit = 50;
-const mostRows = 1_000;
 
 export class CallTable {
   readonly #database: Database;
@@ -176,24 +174,10 @@ const where = (conditions: readonly Condition[]): string =>
 const valuesOf = (conditions: readonly Condition[]): SqlValue[] =>
   conditions.flatMap(([, ...values]) => values);
 
-const limitOf = (limit = defaultLimit): number => Math.max(1, Math.min(mostRows, Math.floor(limit)));
-
 const placeOf = (row: unknown, at: string, id: string): Place => {
   const { [at]: time, [id]: number } = row as { [column: string]: number };
   return [time as number, number as number];
 };
-
-const toCursor = (place: Place): string => place.map((part) => part.toString(36)).join('.');
-
-function parseCursor(cursor: string): Place {
-  const [at, id] = cursor.split('.').map((part) => Number.parseInt(part, 36));
-  if (at !== undefined && id !== undefined && Number.isSafeInteger(at) && Number.isSafeInteger(id))
-    return [at, id];
-  throw new QuittanceError(
-    'config.invalid',
-    `A cursor is the "next" of the page before; found ${JSON.stringify(cursor)}.`,
-  );
-}
 
 const orUndefined = (text: string | null): string | undefined =>
   text === null ? undefined : fromSqlText(text);

@@ -1,9 +1,10 @@
 /** Entries as they are read back. */
 import type { QuittanceEvent } from '../../call/event.ts';
+import type { Head } from '../../ledger/chain.ts';
 import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { StoredCall } from '../../ledger/ledger.ts';
-import type { EntryQuery, StoredEntry } from '../../ledger/open-ledger.ts';
+import type { EntryQuery, StoredEntry } from '../../ledger/stored-entry.ts';
 import type { Database, Statement } from './database.ts';
 import { prepareRow } from './database.ts';
 import type { SessionHead } from './heads.ts';
@@ -25,6 +26,7 @@ export class EntryTable {
   readonly #ofCall: Statement<WrittenRow & { readonly version: number | null }>;
   readonly #ofSession: Statement<WrittenRow>;
   readonly #after: Statement<EntryRow>;
+  readonly #heads: Statement<{ name: string; sequence: number; hash: string }>;
   readonly #afterInSession: Statement<EntryRow>;
 
   constructor(database: Database) {
@@ -37,6 +39,11 @@ export class EntryTable {
       'SELECT text, bodies FROM entries WHERE session = ? ORDER BY sequence',
     );
     this.#after = prepareRow(database, `${columns} WHERE position > ? ORDER BY position LIMIT ?`);
+    this.#heads = prepareRow(
+      database,
+      `SELECT name, sequence, hash FROM sessions JOIN entries USING (session)
+       WHERE sequence = (SELECT max(sequence) FROM entries AS other WHERE other.session = sessions.session)`,
+    );
     // Within a session, sequences stand in the order of positions.
     this.#afterInSession = prepareRow(
       database,
@@ -63,6 +70,10 @@ export class EntryTable {
     for (const row of this.#ofSession.iterate(head.session))
       for (const event of eventsOf(row)) events.push(event);
     return events;
+  }
+
+  readHeads(): Head[] {
+    return this.#heads.all().map(({ name, ...head }) => ({ ...head, sessionId: fromSqlText(name) }));
   }
 
   read({ after = 0, limit }: EntryQuery, head: SessionHead | undefined): StoredEntry[] {

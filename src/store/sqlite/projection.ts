@@ -11,6 +11,8 @@ import type { CallEvent, QuittanceEvent } from '../../call/event.ts';
 import { foldCall } from '../../call/evolve.ts';
 import type { CallSummary } from '../../ledger/call-query.ts';
 import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
+import type { SessionTally } from '../../ledger/summarise-session.ts';
+import { countCall, countEvent, newSessionTally } from '../../ledger/summarise-session.ts';
 import { toCallSummary } from '../../ledger/summarise-call.ts';
 import type { Database, SqlValue, Statement } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
@@ -34,18 +36,7 @@ type Tally = {
   readonly outcome: CallSummary['outcome'] | null;
   readonly unresolved: number;
 };
-/** How a step changes what is said of a session. */
-type SessionChange = {
-  readonly sessionId: string;
-  calls: number;
-  openCalls: number;
-  failures: number;
-  denials: number;
-  unresolved: number;
-  firstAt: number;
-  lastAt: number;
-};
-
+const readTables = ['calls', 'audit', 'sessions'] as const;
 const entriesPerStep = 128;
 const columns = 'position, session, call, version, text, bodies, hash';
 
@@ -63,8 +54,11 @@ export class Projection {
   readonly #putAudit: Statement<never>;
   readonly #dropAudit: Statement<never>;
   readonly #putSession: Statement<never>;
+  readonly #sessionByName: Statement<number>;
+  readonly #sessionsByName: Statement<number>;
+  readonly #dropSession: readonly Statement<never>[];
   readonly #dropRows: readonly Statement<never>[];
-  #changes = new Map<number, SessionChange>();
+  #changes = new Map<number, SessionTally>();
 
   constructor(ledger: Database, tables: Database) {
     this.#tables = tables;
@@ -99,9 +93,12 @@ export class Projection {
          unresolved = unresolved + excluded.unresolved,
          first_at = min(first_at, excluded.first_at), last_at = max(last_at, excluded.last_at)`,
     );
-    this.#dropRows = ['calls', 'audit', 'sessions'].map((table) =>
-      prepareRow(tables, `DELETE FROM ${table}`),
+    this.#sessionByName = prepareValue(ledger, 'SELECT session FROM sessions WHERE name = ?');
+    this.#sessionsByName = prepareValue(tables, 'SELECT session FROM sessions WHERE session_id = ?');
+    this.#dropSession = readTables.map((table) =>
+      prepareRow(tables, `DELETE FROM ${table} WHERE session = ?`),
     );
+    this.#dropRows = readTables.map((table) => prepareRow(tables, `DELETE FROM ${table}`));
   }
 
   /** The position of the last entry there is. */
@@ -168,16 +165,14 @@ export class Projection {
     for (const entries of calls.values()) this.#projectCall(entries);
     for (const row of rows) this.#followErasure(row, last.position);
     this.#putSessions();
+    for (const row of rows) this.#followRemoval(row);
     this.#setProgress.run(last.position, last.hash);
   }
 
   /** When anything happened in the session. */
   #countEvents({ row, entry }: Decoded): void {
     const change = this.#changeOf(row.session, entry.sessionId);
-    for (const { at } of entry.events) {
-      if (at < change.firstAt) change.firstAt = at;
-      if (at > change.lastAt) change.lastAt = at;
-    }
+    for (const { at } of entry.events) countEvent(change, at);
   }
 
   #projectCall(fresh: readonly Decoded[]): void {
@@ -218,23 +213,19 @@ export class Projection {
       if (recordAt >= auditFrom) this.#putAudit.run(...toAuditRow(recordAt, session, record));
     }
     const change = this.#changeOf(session, sessionId);
-    if (before !== undefined) count(change, -1, before.status, before.outcome, before.unresolved === 1);
-    count(change, 1, summary.status, summary.outcome, summary.unresolved);
+    if (before !== undefined)
+      countCall(
+        change,
+        { status: before.status, outcome: before.outcome ?? undefined, unresolved: before.unresolved === 1 },
+        -1,
+      );
+    countCall(change, summary);
   }
 
-  #changeOf(session: number, sessionId: string): SessionChange {
+  #changeOf(session: number, sessionId: string): SessionTally {
     let change = this.#changes.get(session);
     if (change === undefined) {
-      change = {
-        sessionId,
-        calls: 0,
-        openCalls: 0,
-        failures: 0,
-        denials: 0,
-        unresolved: 0,
-        firstAt: Number.MAX_SAFE_INTEGER,
-        lastAt: 0,
-      };
+      change = newSessionTally(sessionId);
       this.#changes.set(session, change);
     }
     return change;
@@ -272,20 +263,18 @@ export class Projection {
         this.#putCallRows(entries, 0);
       }
   }
-}
 
-function count(
-  change: SessionChange,
-  by: number,
-  status: CallSummary['status'],
-  outcome: CallSummary['outcome'] | null,
-  unresolved: boolean,
-): void {
-  change.calls += by;
-  if (status !== 'settled') change.openCalls += by;
-  if (outcome === 'ToolFailure' || outcome === 'ToolTimeout') change.failures += by;
-  if (outcome === 'ToolDenied') change.denials += by;
-  if (unresolved) change.unresolved += by;
+  /** Sessions that were removed: their rows go, unless the name was taken again by another. */
+  #followRemoval(row: EntryRow): void {
+    if (row.call !== null || !row.text.includes('"session.dropped"')) return;
+    for (const event of decode(row).events as readonly QuittanceEvent[]) {
+      if (event.type !== 'session.dropped') continue;
+      const name = toSqlText(event.droppedSessionId);
+      const current = this.#sessionByName.get(name) ?? 0;
+      for (const session of this.#sessionsByName.all(name))
+        if (session !== current) for (const drop of this.#dropSession) drop.run(session);
+    }
+  }
 }
 
 const marks = (count: number): string => Array.from({ length: count }, () => '?').join(', ');

@@ -3,7 +3,7 @@
  * in quiet moments, so that little is left to fill.
  */
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
-import type { OpenCall } from '../../ledger/open-ledger.ts';
+import type { OpenCall } from '../../ledger/ledger.ts';
 import { backoffMs, whenFree } from './backoff.ts';
 import { CallTable } from './call-table.ts';
 import type { Database } from './database.ts';

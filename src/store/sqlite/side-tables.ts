@@ -2,8 +2,10 @@
  * What an append is refused by, or must leave behind: claims, counters, sealed inputs, effects in doubt. Read and
  * changed inside the transaction of the entry that changes them.
  */
-import type { QuittanceEvent } from '../../call/event.ts';
+import type { ToolResolved, ToolResponded } from '../../call/event.ts';
 import type { AppendResult, ClaimHolder, Counter, Entry, Reservation } from '../../ledger/ledger.ts';
+import { sessionCounterPrefixes } from '../../ledger/session-counters.ts';
+import { lastInputDigest } from '../../ledger/unsettled-effect.ts';
 import type { Database, Statement } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
 import type { Heads, SessionHead } from './heads.ts';
@@ -25,6 +27,10 @@ export class SideTables {
   readonly #unsettled: Statement<string>;
   readonly #putUnsettled: Statement<never>;
   readonly #dropUnsettled: Statement<never>;
+  readonly #dropClaimsOf: Statement<never>;
+  readonly #dropCounters: Statement<never>;
+  readonly #dropSealedOf: Statement<never>;
+  readonly #dropUnsettledOf: Statement<never>;
 
   /** `digestOf`: the input digest of a call that is in the ledger. */
   constructor(
@@ -52,6 +58,10 @@ export class SideTables {
     );
     this.#putUnsettled = prepareRow(database, 'INSERT OR REPLACE INTO unsettled VALUES (?, ?, ?, ?, ?)');
     this.#dropUnsettled = prepareRow(database, 'DELETE FROM unsettled WHERE session = ? AND call = ?');
+    this.#dropClaimsOf = prepareRow(database, 'DELETE FROM claims WHERE session = ?');
+    this.#dropCounters = prepareRow(database, 'DELETE FROM counters WHERE name >= ? AND name < ?');
+    this.#dropSealedOf = prepareRow(database, 'DELETE FROM sealed WHERE session = ?');
+    this.#dropUnsettledOf = prepareRow(database, 'DELETE FROM unsettled WHERE session = ?');
   }
 
   readClaim(key: string): ClaimHolder | undefined {
@@ -111,14 +121,13 @@ export class SideTables {
   }
 
   /** Called for what puts an effect in doubt, and for what clears it up. */
-  noteEffect(head: SessionHead, event: QuittanceEvent, entry: Entry): void {
+  noteEffect(head: SessionHead, event: ToolResponded | ToolResolved, entry: Entry): void {
+    const { callId } = event;
     if (event.type === 'tool.resolved') {
-      // An effect that did happen must still not happen twice: only the two others let a twin through.
-      if (event.resolution !== 'succeeded') this.#dropUnsettled.run(head.session, toSqlText(event.callId));
+      this.#dropUnsettled.run(head.session, toSqlText(callId));
       return;
     }
-    if (event.type !== 'tool.responded') return;
-    const digest = digestIn(entry, event.callId) ?? this.#digestOf(entry.sessionId, event.callId);
+    const digest = lastInputDigest(entry.events, callId) ?? this.#digestOf(entry.sessionId, callId);
     if (digest === undefined) return;
     this.#heads.hasUnsettled = true;
     this.#putUnsettled.run(
@@ -126,14 +135,20 @@ export class SideTables {
       head.session,
       toSqlText(event.outcome.toolName),
       toSqlText(digest),
-      toSqlText(event.callId),
+      toSqlText(callId),
     );
   }
-}
 
-function digestIn(entry: Entry, callId: string): string | undefined {
-  for (const event of entry.events.toReversed())
-    if (event.type === 'tool.decided' && event.callId === callId && event.inputDigest !== undefined)
-      return event.inputDigest;
-  return undefined;
+  /** Everything a session left here. Named counters are everybody's and stay. */
+  dropSession(session: number, sessionId: string): void {
+    this.#dropClaimsOf.run(toSqlText(sessionId));
+    for (const prefix of sessionCounterPrefixes(sessionId))
+      this.#dropCounters.run(prefix, `${prefix}\u{10FFFF}`);
+    this.#dropSealedOf.run(session);
+    this.#dropUnsettledOf.run(session);
+  }
+
+  dropSealed(session: number, callId: string): void {
+    this.#dropSealed.run(session, toSqlText(callId));
+  }
 }

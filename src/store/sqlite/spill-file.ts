@@ -15,8 +15,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import type { Entry } from '../../ledger/ledger.ts';
-import type { Spilled } from '../../ledger/open-ledger.ts';
+import type { Entry, Spilled } from '../../ledger/ledger.ts';
 import { ownerPattern } from './owner-lock.ts';
 
 export class SpillFile {

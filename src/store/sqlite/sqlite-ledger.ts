@@ -6,19 +6,28 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { systemClock } from '../../base/clock.ts';
+import { createIds } from '../../base/ids.ts';
 import type { QuittanceEvent } from '../../call/event.ts';
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
+import type { Head } from '../../ledger/chain.ts';
 import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
 import type {
   AppendResult,
   ClaimHolder,
   Counter,
   Entry,
+  Erasure,
+  Ledger,
   NewArtifact,
+  OpenCall,
+  Removal,
+  Spilled,
   StoredArtifact,
   StoredCall,
 } from '../../ledger/ledger.ts';
-import type { EntryQuery, OpenCall, OpenLedger, Spilled, StoredEntry } from '../../ledger/open-ledger.ts';
+import { refuseOwnSession } from '../../ledger/refuse-entry.ts';
+import type { EntryQuery, StoredEntry } from '../../ledger/stored-entry.ts';
+import { lastInputDigest } from '../../ledger/unsettled-effect.ts';
 import { AppendJob, Appender } from './append-job.ts';
 import { ArtifactTable } from './artifact-table.ts';
 import { whenFree } from './backoff.ts';
@@ -28,6 +37,7 @@ import { EntryTable } from './entry-table.ts';
 import { Heads } from './heads.ts';
 import { OwnerLock } from './owner-lock.ts';
 import { ReadTables } from './read-tables.ts';
+import { Retention } from './retention.ts';
 import { createSalts } from './salts.ts';
 import { prepareSchema } from './schema.ts';
 import { readSealKey } from './seal-key-file.ts';
@@ -66,7 +76,7 @@ export async function openSqliteLedger(
   }
 }
 
-export class SqliteLedger implements OpenLedger {
+export class SqliteLedger implements Ledger {
   readonly sealKey: Uint8Array;
   readonly ownerId: string;
   readonly #database: Database;
@@ -81,6 +91,7 @@ export class SqliteLedger implements OpenLedger {
   readonly #writer: Writer;
   readonly #watch: Watch;
   readonly #tables: ReadTables;
+  readonly #retention: Retention;
   readonly #salt = createSalts();
 
   constructor(database: Database, path: string, options: SqliteLedgerOptions) {
@@ -106,6 +117,17 @@ export class SqliteLedger implements OpenLedger {
     });
     this.#artifacts = new ArtifactTable(database, `${path}.artifacts`, this.#heads, this.#writer);
     this.#tables = new ReadTables(database, `${path}.read`);
+    this.#retention = new Retention(database, {
+      heads: this.#heads,
+      side: this.#side,
+      appender: this.#appender,
+      artifacts: this.#artifacts,
+      writer: this.#writer,
+      ownerId: this.ownerId,
+      ids: createIds(),
+      salt: this.#salt,
+      now: () => this.#clock.now(),
+    });
     const dataVersion = prepareValue<number>(database, 'PRAGMA data_version');
     this.#watch = new Watch({
       dataVersion: () => dataVersion.get() as number,
@@ -119,6 +141,7 @@ export class SqliteLedger implements OpenLedger {
 
   append(entry: Entry): Promise<AppendResult> {
     return new Promise((resolve, reject) => {
+      refuseOwnSession(entry);
       const written = writeEntry(entry, this.ownerId, this.#salt);
       this.#writer.add(new AppendJob(this.#appender, this.#watch, entry, written, resolve, reject));
     });
@@ -187,6 +210,18 @@ export class SqliteLedger implements OpenLedger {
     return this.#tables.findOpenCalls();
   }
 
+  readHeads(): readonly Head[] {
+    return this.#entries.readHeads();
+  }
+
+  erase(erasure: Erasure): Promise<number> {
+    return this.#retention.erase(erasure);
+  }
+
+  dropSession(removal: Removal): Promise<boolean> {
+    return this.#retention.dropSession(removal);
+  }
+
   rebuild(): Promise<void> {
     return this.#tables.rebuild();
   }
@@ -233,9 +268,6 @@ export class SqliteLedger implements OpenLedger {
 
   #digestOf(sessionId: string, callId: string): string | undefined {
     const head = this.#heads.find(sessionId);
-    const events = head === undefined ? [] : (this.#entries.readCall(head, callId)?.events ?? []);
-    for (const event of events.toReversed())
-      if (event.type === 'tool.decided' && event.inputDigest !== undefined) return event.inputDigest;
-    return undefined;
+    return head && lastInputDigest(this.#entries.readCall(head, callId)?.events ?? [], callId);
   }
 }

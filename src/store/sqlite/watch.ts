@@ -2,7 +2,7 @@
  * Tells those who wait that something was appended: at once where this handle wrote it, and soon where another
  * process did. Only while somebody waits is the file looked at, and that never keeps the process alive.
  */
-import { QuittanceError } from '../../base/error.ts';
+import { closedError } from '../../ledger/refuse-entry.ts';
 
 type Waiter = { readonly resolve: () => void; readonly reject: (error: unknown) => void };
 type CallWaiter = Waiter & { readonly sessionId: string; readonly callId: string; readonly version: number };
@@ -70,9 +70,7 @@ export class Watch {
 
   close(): void {
     clearTimeout(this.#timer);
-    this.#rejectAll(
-      new QuittanceError('runtime.closed', 'The ledger was closed while somebody waited for it.'),
-    );
+    this.#rejectAll(closedError());
   }
 
   #rejectAll(error: unknown): void {

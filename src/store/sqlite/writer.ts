@@ -6,7 +6,7 @@
  * 2. The lock is held for a bounded time, and never waited for: who meets it comes back later.
  * 3. A job that fails takes no other with it: its batch is rolled back and written again one by one.
  */
-import { QuittanceError } from '../../base/error.ts';
+import { closedError } from '../../ledger/refuse-entry.ts';
 import { backoffMs } from './backoff.ts';
 import type { Database, Statement } from './database.ts';
 import { isBusy, prepareRow } from './database.ts';
@@ -62,7 +62,7 @@ export class Writer {
 
   add(job: Job): void {
     if (this.#closed) {
-      job.reject(new QuittanceError('runtime.closed', 'The ledger was closed and takes no more entries.'));
+      job.reject(closedError());
       return;
     }
     this.#queue.push(job);

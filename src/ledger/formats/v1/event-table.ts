@@ -163,6 +163,13 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     by: text('by'),
     reason: body('reason', erasedText),
   },
+  'session.dropped': {
+    droppedSessionId: text('dropped_session'),
+    sequence: text('sequence'),
+    hash: text('hash'),
+    by: text('by'),
+    reason: body('reason', erasedText),
+  },
 };
 
 /** The names of the envelope on disk. */

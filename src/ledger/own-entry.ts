@@ -1,0 +1,41 @@
+/** What the ledger itself appends: that bodies were erased, that a session was removed. */
+import type { Ids } from '../base/ids.ts';
+import type { QuittanceEvent } from '../call/event.ts';
+import type { Head } from './chain.ts';
+import type { Entry, Erasure, Removal } from './ledger.ts';
+import { ledgerSessionId } from './ledger.ts';
+
+export const erasureEntry = (
+  { sessionId, by, reason }: Erasure,
+  entryIds: readonly string[],
+  at: number,
+  ids: Ids,
+): Entry =>
+  toEntry(sessionId, ids, { ...envelope(sessionId, at, ids), type: 'body.erased', entryIds, by, reason });
+
+export const removalEntry = (
+  { sessionId, by, reason }: Removal,
+  { sequence, hash }: Head,
+  at: number,
+  ids: Ids,
+): Entry =>
+  toEntry(ledgerSessionId, ids, {
+    ...envelope(ledgerSessionId, at, ids),
+    type: 'session.dropped',
+    droppedSessionId: sessionId,
+    sequence,
+    hash,
+    by,
+    reason,
+  });
+
+const envelope = (sessionId: string, at: number, ids: Ids) =>
+  ({ id: ids.next('evt'), sessionId, turnId: '', at, cause: undefined }) as const;
+
+const toEntry = (sessionId: string, ids: Ids, event: QuittanceEvent): Entry => ({
+  entryId: ids.next('ent'),
+  sessionId,
+  callId: undefined,
+  expectedVersion: 0,
+  events: [event],
+});

@@ -1,0 +1,23 @@
+/** What every store refuses before it looks at anything. */
+import { QuittanceError } from '../base/error.ts';
+import type { Entry } from './ledger.ts';
+import { ledgerSessionId } from './ledger.ts';
+
+/** Throws where an entry may not be appended by anybody but the ledger. */
+export function refuseOwnSession({ sessionId }: Pick<Entry, 'sessionId'>): void {
+  if (sessionId === ledgerSessionId)
+    throw new QuittanceError(
+      'config.invalid',
+      `The session "${ledgerSessionId}" is the ledger's own. Give yours another id.`,
+    );
+}
+
+export const closedError = (): QuittanceError =>
+  new QuittanceError('ledger.closed', 'The ledger was closed and is of no more use.');
+
+export const inUseError = (sessionId: string, callId: string): QuittanceError =>
+  new QuittanceError(
+    'ledger.in_use',
+    `Call ${callId} of session ${sessionId} has no outcome yet, so nothing of it can be erased or removed.`,
+    { sessionId, callId },
+  );

@@ -1,0 +1,87 @@
+/** Questions about calls and sessions, answered by going through all of them. */
+import type { CallEvent } from '../../call/event.ts';
+import { foldCall } from '../../call/evolve.ts';
+import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
+import type { Place } from '../../ledger/paging.ts';
+import { limitOf, parseCursor, toCursor } from '../../ledger/paging.ts';
+import { toCallSummary } from '../../ledger/summarise-call.ts';
+import { countCall, countEvent, newSessionTally } from '../../ledger/summarise-session.ts';
+import type { MemoryCall, MemorySession } from './memory-session.ts';
+
+export function queryCalls(sessions: Iterable<MemorySession>, query: CallQuery): Page<CallSummary> {
+  const found: [CallSummary, Place][] = [];
+  for (const { sessionId, calls } of sessions) {
+    if (query.sessionId !== undefined && query.sessionId !== sessionId) continue;
+    for (const call of calls.values()) {
+      const summary = summarise(call);
+      if (summary !== undefined && matchesCall(summary, query))
+        found.push([summary, [summary.requestedAt, call.position]]);
+    }
+  }
+  return toPage(found, query);
+}
+
+export function querySessions(sessions: Iterable<MemorySession>, query: SessionQuery): Page<SessionSummary> {
+  const found: [SessionSummary, Place][] = [];
+  for (const { sessionId, entries, calls } of sessions) {
+    const [first] = entries;
+    if (first === undefined) continue;
+    const tally = newSessionTally(sessionId);
+    for (const { events } of entries) for (const { at } of events) countEvent(tally, at);
+    for (const call of calls.values()) {
+      const summary = summarise(call);
+      if (summary !== undefined) countCall(tally, summary);
+    }
+    if (
+      (query.since === undefined || tally.lastAt >= query.since) &&
+      (query.until === undefined || tally.firstAt < query.until) &&
+      isFound(query.text, [sessionId])
+    )
+      found.push([tally, [tally.firstAt, first.position]]);
+  }
+  return toPage(found, query);
+}
+
+const summarise = ({ events }: MemoryCall): CallSummary | undefined => {
+  const call = foldCall(events as readonly CallEvent[]); // kept for the call, so about one
+  return call && toCallSummary(call);
+};
+
+const matchesCall = (call: CallSummary, query: CallQuery): boolean =>
+  isAsked(query.toolName, call.toolName) &&
+  isAsked(query.mode, call.mode) &&
+  isAsked(query.status, call.status) &&
+  isAsked(query.outcome, call.outcome) &&
+  isAsked(query.code, call.code) &&
+  isAsked(query.unresolved, call.unresolved) &&
+  (query.since === undefined || call.requestedAt >= query.since) &&
+  (query.until === undefined || call.requestedAt < query.until) &&
+  isFound(query.text, [call.callId, call.toolName, call.code, call.message]);
+
+const isAsked = <Value>(asked: Value | undefined, found: Value | undefined): boolean =>
+  asked === undefined || asked === found;
+
+/** Without regard to the case of the letters A to Z. */
+const isFound = (text: string | undefined, places: readonly (string | undefined)[]): boolean =>
+  text === undefined || places.some((place) => place !== undefined && lower(place).includes(lower(text)));
+
+const lower = (text: string): string => text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
+
+function toPage<Row>(
+  found: [Row, Place][],
+  { limit, cursor }: Pick<CallQuery, 'limit' | 'cursor'>,
+): Page<Row> {
+  const from = cursor === undefined ? undefined : parseCursor(cursor);
+  const rows = found
+    .sort(([, left], [, right]) => compare(right, left))
+    .filter(([, place]) => from === undefined || compare(place, from) < 0)
+    .slice(0, limitOf(limit) + 1);
+  const page = rows.slice(0, limitOf(limit));
+  const last = page.at(-1);
+  return {
+    rows: page.map(([row]) => row),
+    next: rows.length > page.length && last !== undefined ? toCursor(last[1]) : undefined,
+  };
+}
+
+const compare = (left: Place, right: Place): number => left[0] - right[0] || left[1] - right[1];

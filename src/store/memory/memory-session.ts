@@ -1,0 +1,142 @@
+/** One session of a memory ledger: its entries, and what is read of them. */
+import type { QuittanceEvent } from '../../call/event.ts';
+import type { Head } from '../../ledger/chain.ts';
+import { chainHash, genesisHash } from '../../ledger/chain.ts';
+import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
+import type { WrittenEntry } from '../../ledger/formats/v1/write-entry.ts';
+import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
+import type { Entry } from '../../ledger/ledger.ts';
+import type { StoredEntry } from '../../ledger/stored-entry.ts';
+import { clearsDoubt, lastInputDigest, leavesDoubt } from '../../ledger/unsettled-effect.ts';
+
+export type MemoryCall = {
+  /** Where its first entry stands. */
+  readonly position: number;
+  version: number;
+  events: QuittanceEvent[];
+  settled: boolean;
+  sealed: string | undefined;
+  waiters: (() => void)[] | undefined;
+};
+
+/** An entry, written out only when somebody wants to read it so. */
+export type MemoryEntry = {
+  readonly position: number;
+  readonly entry: Entry;
+  events: readonly QuittanceEvent[];
+  written: (WrittenEntry & { readonly hash: string }) | undefined;
+};
+
+export class MemorySession {
+  readonly sessionId: string;
+  readonly entries: MemoryEntry[] = [];
+  readonly calls: Map<string, MemoryCall> = new Map();
+  readonly #inDoubt = new Map<string, string[]>();
+  #written = 0;
+
+  constructor(sessionId: string) {
+    this.sessionId = sessionId;
+  }
+
+  get events(): QuittanceEvent[] {
+    return this.entries.flatMap(({ events }) => events);
+  }
+
+  /** Adds an entry that was accepted. Gives the version its call has now, 0 where it is about none. */
+  add(position: number, entry: Entry): number {
+    this.entries.push({ position, entry, events: entry.events, written: undefined });
+    const { callId } = entry;
+    if (callId === undefined) return 0;
+    let call = this.calls.get(callId);
+    if (call === undefined) {
+      call = { position, version: 0, events: [], settled: false, sealed: undefined, waiters: undefined };
+      this.calls.set(callId, call);
+    }
+    for (const event of entry.events)
+      if ('callId' in event && event.callId === callId) {
+        call.events.push(event);
+        this.#note(call, event, callId);
+      }
+    if (entry.sealed !== undefined) call.sealed = entry.sealed;
+    if (entry.dropSealed === true) call.sealed = undefined;
+    if (entry.expectedVersion === 'any') return call.version;
+    call.version++;
+    const { waiters } = call;
+    call.waiters = undefined;
+    if (waiters !== undefined) for (const wake of waiters) wake();
+    return call.version;
+  }
+
+  inDoubt(toolName: string, inputDigest: string): readonly string[] {
+    return this.#inDoubt.get(doubtKey(toolName, inputDigest))?.slice() ?? [];
+  }
+
+  /** Entries as they are written, from one of this session on. */
+  read(from: number, ownerId: string, random: () => string): StoredEntry[] {
+    this.#write(ownerId, random);
+    return this.entries.slice(from).map(({ position, written }, index) => ({
+      position,
+      sessionId: this.sessionId,
+      sequence: from + index + 1,
+      ...(written as NonNullable<MemoryEntry['written']>),
+    }));
+  }
+
+  head(ownerId: string, random: () => string): Head {
+    const { sessionId } = this;
+    this.#write(ownerId, random);
+    return { sessionId, sequence: this.entries.length, hash: this.#lastHash() };
+  }
+
+  /** Empties the bodies of an entry. False where there are none. */
+  erase(item: MemoryEntry, ownerId: string, random: () => string): boolean {
+    this.#write(ownerId, random);
+    if (item.written?.bodies === undefined) return false;
+    item.written = { ...item.written, bodies: undefined, salt: undefined };
+    item.events = readEntry(item.written).events as readonly QuittanceEvent[];
+    const { callId } = item.entry;
+    const call = callId === undefined ? undefined : this.calls.get(callId);
+    if (call === undefined) return true;
+    call.sealed = undefined;
+    call.events = this.entries
+      .filter(({ entry }) => entry.callId === callId)
+      .flatMap(({ events }) => events.filter((event) => 'callId' in event && event.callId === callId));
+    return true;
+  }
+
+  #write(ownerId: string, random: () => string): void {
+    for (; this.#written < this.entries.length; this.#written++) {
+      const item = this.entries[this.#written] as MemoryEntry;
+      const previous = this.#written === 0 ? genesisHash(this.sessionId) : this.#hashAt(this.#written - 1);
+      const written = writeEntry(item.entry, ownerId, random);
+      item.written = { ...written, hash: chainHash(previous, this.#written + 1, written.text) };
+    }
+  }
+
+  #lastHash(): string {
+    return this.entries.length === 0 ? genesisHash(this.sessionId) : this.#hashAt(this.entries.length - 1);
+  }
+
+  #hashAt(index: number): string {
+    return (this.entries[index]?.written as NonNullable<MemoryEntry['written']>).hash;
+  }
+
+  #note(call: MemoryCall, event: QuittanceEvent, callId: string): void {
+    if (event.type === 'tool.responded' && event.final) call.settled = true;
+    if (leavesDoubt(event)) {
+      const digest = lastInputDigest(call.events, callId);
+      if (digest === undefined) return;
+      const key = doubtKey(event.outcome.toolName, digest);
+      const calls = this.#inDoubt.get(key);
+      if (calls === undefined) this.#inDoubt.set(key, [callId]);
+      else calls.push(callId);
+    } else if (clearsDoubt(event))
+      for (const [key, calls] of this.#inDoubt)
+        this.#inDoubt.set(
+          key,
+          calls.filter((other) => other !== callId),
+        );
+  }
+}
+
+const doubtKey = (toolName: string, inputDigest: string): string => `${inputDigest}\n${toolName}`;

@@ -1,0 +1,170 @@
+/** What may leave a ledger: bodies, for good and with a mark, and whole sessions, with a line in the ledger's own chain. */
+import type { Ids } from '../../base/ids.ts';
+import type { Head } from '../../ledger/chain.ts';
+import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
+import type { Entry, Erasure, Removal } from '../../ledger/ledger.ts';
+import { ledgerSessionId } from '../../ledger/ledger.ts';
+import { erasureEntry, removalEntry } from '../../ledger/own-entry.ts';
+import { inUseError } from '../../ledger/refuse-entry.ts';
+import type { Appender } from './append-job.ts';
+import type { ArtifactTable } from './artifact-table.ts';
+import type { Database, Statement } from './database.ts';
+import { prepareRow } from './database.ts';
+import { decode } from './entry-table.ts';
+import type { Heads, SessionHead } from './heads.ts';
+import type { SideTables } from './side-tables.ts';
+import { fromSqlText } from './sql-text.ts';
+import type { Writer } from './writer.ts';
+
+type EntryRow = {
+  readonly position: number;
+  readonly sequence: number;
+  readonly call: string | null;
+  readonly text: string;
+  readonly bodies: string | null;
+};
+type Found = { readonly position: number; readonly entryId: string; readonly callId: string | undefined };
+
+/** So many at a time, so that nobody waits long for the lock. */
+const entriesPerCommit = 500;
+
+export class Retention {
+  readonly #parts: RetentionParts;
+  readonly #some: Statement<EntryRow>;
+  readonly #empty: Statement<never>;
+  readonly #dropEntries: Statement<never>;
+  readonly #dropName: Statement<never>;
+
+  constructor(database: Database, parts: RetentionParts) {
+    this.#parts = parts;
+    this.#some = prepareRow(
+      database,
+      `SELECT position, sequence, call, text, bodies FROM entries
+       WHERE session = ? AND sequence > ? ORDER BY sequence LIMIT ${entriesPerCommit}`,
+    );
+    this.#empty = prepareRow(database, 'UPDATE entries SET bodies = NULL, salt = NULL WHERE position = ?');
+    this.#dropEntries = prepareRow(database, 'DELETE FROM entries WHERE session = ?');
+    this.#dropName = prepareRow(database, 'DELETE FROM sessions WHERE session = ?');
+  }
+
+  async erase(erasure: Erasure): Promise<number> {
+    const { heads, writer, artifacts } = this.#parts;
+    heads.refresh();
+    const head = heads.find(erasure.sessionId);
+    if (head === undefined) return 0;
+    const found = await this.#find(head, erasure);
+    for (let from = 0; from < found.length; from += entriesPerCommit) {
+      const some = found.slice(from, from + entriesPerCommit);
+      await artifacts.sweep(await writer.run(() => this.#eraseSome(erasure, some)));
+    }
+    return found.length;
+  }
+
+  async dropSession(removal: Removal): Promise<boolean> {
+    const { sessionId } = removal;
+    const { heads, writer, artifacts } = this.#parts;
+    if (sessionId === ledgerSessionId) return false;
+    for (;;) {
+      heads.refresh();
+      const head = heads.find(sessionId);
+      if (head === undefined) return false;
+      const { session, sequence } = head;
+      await this.#refuseOpen(head, sessionId);
+      const hashes = await writer.run(() => {
+        const now = heads.find(sessionId);
+        // Whatever was appended since has not been looked at.
+        if (now?.session !== session || now.sequence !== sequence) return undefined;
+        return this.#drop(removal, now);
+      });
+      if (hashes === undefined) continue;
+      await artifacts.sweep(hashes);
+      return true;
+    }
+  }
+
+  /** Entries to erase. Throws where one belongs to a call that is open. */
+  async #find(head: SessionHead, { sessionId, entryIds }: Erasure): Promise<Found[]> {
+    const asked = entryIds && new Set(entryIds);
+    const found: Found[] = [];
+    const settled = new Set<string>();
+    for await (const row of this.#entriesOf(head)) {
+      const { entryId, callId, events } = decode(row);
+      if (callId !== undefined && events.some(isFinal)) settled.add(callId);
+      if (row.bodies !== null && (asked?.has(entryId) ?? true))
+        found.push({ position: row.position, entryId, callId });
+    }
+    for (const { callId } of found)
+      if (callId !== undefined && !settled.has(callId)) throw inUseError(sessionId, callId);
+    return found;
+  }
+
+  async #refuseOpen(head: SessionHead, sessionId: string): Promise<void> {
+    const calls = new Map<string, boolean>();
+    for await (const row of this.#entriesOf(head))
+      if (row.call !== null && calls.get(row.call) !== true)
+        calls.set(row.call, decode(row).events.some(isFinal));
+    for (const [call, isSettled] of calls) if (!isSettled) throw inUseError(sessionId, fromSqlText(call));
+  }
+
+  async *#entriesOf({ session }: SessionHead): AsyncGenerator<EntryRow, void> {
+    for (let after = 0; ;) {
+      const rows = this.#some.all(session, after);
+      yield* rows;
+      if (rows.length < entriesPerCommit) return;
+      after = rows.at(-1)?.sequence ?? after;
+      await new Promise(setImmediate);
+    }
+  }
+
+  #eraseSome(erasure: Erasure, found: readonly Found[]): readonly string[] {
+    const { heads, side, artifacts, ids, now } = this.#parts;
+    const head = heads.take(erasure.sessionId);
+    for (const { position } of found) this.#empty.run(position);
+    const callIds = new Set(found.flatMap(({ callId }) => callId ?? []));
+    const hashes: string[] = [];
+    for (const callId of callIds) {
+      side.dropSealed(head.session, callId);
+      hashes.push(...artifacts.dropCall(head.session, callId));
+    }
+    const entryIds = found.map(({ entryId }) => entryId);
+    this.#append(head, erasureEntry(erasure, entryIds, now(), ids));
+    return hashes;
+  }
+
+  #drop(removal: Removal, { session, sequence, hash }: SessionHead): readonly string[] {
+    const { heads, side, artifacts, ids, now } = this.#parts;
+    const { sessionId } = removal;
+    const last: Head = { sessionId, sequence, hash };
+    // Positions are given once: the end stays where it is although the last entry may go.
+    const { position } = heads;
+    this.#dropEntries.run(session);
+    side.dropSession(session, sessionId);
+    const hashes = artifacts.dropSession(session);
+    this.#dropName.run(session);
+    heads.forget();
+    heads.position = position;
+    this.#append(heads.take(ledgerSessionId), removalEntry(removal, last, now(), ids));
+    return hashes;
+  }
+
+  #append(head: SessionHead, entry: Entry): void {
+    const { appender, ownerId, salt } = this.#parts;
+    appender.insert(head, undefined, undefined, writeEntry(entry, ownerId, salt));
+  }
+}
+
+/** What retention works with. */
+export type RetentionParts = {
+  readonly heads: Heads;
+  readonly side: SideTables;
+  readonly appender: Appender;
+  readonly artifacts: ArtifactTable;
+  readonly writer: Writer;
+  readonly ownerId: string;
+  readonly ids: Ids;
+  readonly salt: () => string;
+  readonly now: () => number;
+};
+
+const isFinal = (event: { readonly type: string; readonly final?: unknown }): boolean =>
+  event.type === 'tool.responded' && event.final === true;
