@@ -4,7 +4,7 @@ import type { Command } from '../src/call/command.ts';
 import type { CallEvent, QuittanceEvent } from '../src/call/event.ts';
 import type { ToolOutcome } from '../src/call/outcome.ts';
 import type { Entry } from '../src/ledger/ledger.ts';
-import type { StoredEntry } from '../src/ledger/open-ledger.ts';
+import type { StoredEntry } from '../src/ledger/stored-entry.ts';
 import { decide } from '../src/call/decide.ts';
 import { evolve } from '../src/call/evolve.ts';
 import { outcomeToModelContent } from '../src/call/model-content.ts';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { anyEntry } from '../../test/arbitrary-event.ts';
 import { makeEntries, storeEntries } from '../../test/make-ledger.ts';
 import type { ExportManifest } from './export-format.ts';
-import type { StoredEntry } from './open-ledger.ts';
+import type { StoredEntry } from './stored-entry.ts';
 import { readExport, writeExport } from './export-format.ts';
 
 async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {

@@ -10,7 +10,7 @@ import { isJsonObject } from '../base/json.ts';
 import { readJsonText } from '../base/json-text.ts';
 import type { Head } from './chain.ts';
 import { headFromWire, headToWire } from './chain.ts';
-import type { StoredEntry } from './open-ledger.ts';
+import type { StoredEntry } from './stored-entry.ts';
 
 /** The first line. */
 export type ExportManifest = {

@@ -3,7 +3,8 @@ import { makeEntries, rechain, stories, storeEntries } from '../../test/make-led
 import type { Plan, Story } from '../../test/make-ledger.ts';
 import type { QuittanceEvent } from '../call/event.ts';
 import type { Entry } from './ledger.ts';
-import type { StoredEntry } from './open-ledger.ts';
+import { ledgerSessionId } from './ledger.ts';
+import type { StoredEntry } from './stored-entry.ts';
 import type { VerifierOptions, VerifyTotals } from './verify.ts';
 import type { VerifyProblem } from './verify-problem.ts';
 import { createAnchor } from './anchor.ts';
@@ -208,6 +209,42 @@ describe('somebody who chains anew', () => {
     expect(verify(sound, { anchor: smaller }).problems).toMatchObject([
       { kind: 'anchor', sessionId: 'b', message: expect.stringContaining('does not know it') as string },
     ]);
+  });
+
+  test('is not suspected where the ledger says that a session was removed', () => {
+    const [, head] = headsOf(sound) as [StoredEntry, StoredEntry];
+    const removal = (sequence: number, hash: string): StoredEntry[] => [
+      ...sound.filter(({ sessionId }) => sessionId === 'a'),
+      ...storeEntries([
+        {
+          entryId: 'nx',
+          sessionId: ledgerSessionId,
+          callId: undefined,
+          expectedVersion: 0,
+          events: [
+            {
+              id: 'x',
+              type: 'session.dropped',
+              sessionId: ledgerSessionId,
+              turnId: '',
+              at: 1_790_000_950_000,
+              cause: undefined,
+              droppedSessionId: 'b',
+              sequence,
+              hash,
+              by: 'Ada',
+              reason: 'Old.',
+            },
+          ],
+        },
+      ]),
+    ];
+    expect(kinds(removal(head.sequence, head.hash), { anchor })).toEqual([]);
+    expect(kinds(removal(head.sequence + 1, 'later'), { anchor })).toEqual([]);
+    expect(kinds(removal(head.sequence, 'other'), { anchor })).toEqual(['anchor']);
+    expect(kinds(removal(head.sequence - 1, head.hash), { anchor })).toEqual(['anchor']);
+    const anew = storeEntries(makeEntries([{ session: 'b', call: 'c', story: 'read' }]));
+    expect(kinds([...removal(head.sequence, head.hash), ...anew], { anchor })).toEqual([]);
   });
 
   test('is found by the heads where only the tail was cut', () => {

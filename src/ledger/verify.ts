@@ -13,9 +13,12 @@ import { bodiesDigest } from './formats/v1/bodies-digest.ts';
 import { isKnownEvent } from './formats/v1/event-table.ts';
 import type { ReadEntry } from './formats/v1/read-entry.ts';
 import { readEntry } from './formats/v1/read-entry.ts';
-import type { StoredEntry } from './open-ledger.ts';
+import { ledgerSessionId } from './ledger.ts';
+import type { StoredEntry } from './stored-entry.ts';
 import type { CallTrack } from './verify-call.ts';
 import { checkPlace, endTrack, isOpen, newTrack, trackEntry } from './verify-call.ts';
+import type { Place } from './verify-ends.ts';
+import { compareWithAnchor, compareWithHeads } from './verify-ends.ts';
 import type { VerifyProblem, VerifyProblemKind } from './verify-problem.ts';
 
 export type VerifierOptions = {
@@ -55,8 +58,8 @@ type SessionTrack = {
   readonly missing: Map<string, Place>;
   readonly erasures: Set<string>;
   firstAt: number | undefined;
+  besideAnchor: Place | undefined;
 };
-type Place = { readonly sequence: number; readonly position: number };
 
 export function createVerifier(options: VerifierOptions = {}): Verifier {
   const sessions = new Map<string, SessionTrack>();
@@ -71,6 +74,7 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
     unknownEvents: 0,
     problems: 0,
   };
+  const dropped = new Map<string, Head>();
   let current: string | undefined;
   let found: VerifyProblem[] = [];
 
@@ -93,12 +97,13 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
     const known = sessions.get(sessionId);
     if (known !== undefined) return known;
     const head = { sessionId, sequence: 0, hash: genesisHash(sessionId) };
-    const session = {
+    const session: SessionTrack = {
       head,
       calls: new Map(),
       missing: new Map(),
       erasures: new Set<string>(),
       firstAt: undefined,
+      besideAnchor: undefined,
     };
     sessions.set(sessionId, session);
     totals.sessions++;
@@ -140,13 +145,7 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
     else if (!text.isWellFormed() || chainHash(session.head.hash, sequence, text) !== hash)
       say(sessionId, entry, 'chain', 'The hash is not that of this text after the entry before.');
     const anchor = anchored.get(sessionId);
-    if (anchor?.sequence === sequence && anchor.hash !== hash)
-      say(
-        sessionId,
-        entry,
-        'anchor',
-        'The hash is another one than that of the anchor: the chain was computed anew.',
-      );
+    if (anchor?.sequence === sequence && anchor.hash !== hash) session.besideAnchor = entry;
     session.head = { sessionId, sequence, hash };
   };
 
@@ -176,6 +175,8 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
           session.erasures.add(entryId);
           session.missing.delete(entryId);
         }
+      else if (event.type === 'session.dropped' && entry.sessionId === ledgerSessionId)
+        dropped.set(event.droppedSessionId, { ...event, sessionId: event.droppedSessionId });
     }
     session.firstAt ??= entry.events.at(-1)?.at;
     const { callId } = entry;
@@ -202,56 +203,18 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
     return taken();
   };
 
-  const compare = (): void => {
-    for (const [sessionId, head] of anchored) {
-      const sequence = sessions.get(sessionId)?.head.sequence;
-      if (sequence === undefined)
-        say(sessionId, undefined, 'anchor', `The session is gone: it had ${head.sequence} entries.`);
-      else if (sequence < head.sequence)
-        say(
-          sessionId,
-          undefined,
-          'anchor',
-          `The chain was cut: it ends at ${sequence}, and had ${head.sequence} entries.`,
-        );
-    }
-    for (const [sessionId, session] of sessions) {
-      const { anchor } = options;
-      if (anchor && !anchored.has(sessionId) && (session.firstAt ?? anchor.at) < anchor.at - slowestCommitMs)
-        say(
-          sessionId,
-          undefined,
-          'anchor',
-          'The session says that it began before the anchor, which does not know it.',
-        );
-      if (heads && !heads.has(sessionId))
-        say(sessionId, undefined, 'head', 'There are entries of a session that is not listed.');
-    }
-    for (const [sessionId, head] of heads ?? []) {
-      const last = sessions.get(sessionId)?.head;
-      if (last?.sequence !== head.sequence || last.hash !== head.hash)
-        say(
-          sessionId,
-          undefined,
-          'head',
-          `The chain ends at ${last?.sequence ?? 0}, and its head is at ${head.sequence}.`,
-        );
-    }
-  };
-
   return {
     add,
     end() {
       for (const session of sessions.values()) close(session);
-      compare();
+      const ends = { sessions, dropped, say };
+      if (options.anchor) compareWithAnchor(options.anchor, ends);
+      if (heads) compareWithHeads(heads, ends);
       return taken();
     },
     totals,
   };
 }
-
-/** How long before its commit an event may have been made: what an anchor did not see is not a forgery for that. */
-const slowestCommitMs = 60_000;
 
 /** Only a salt of salt's own characters: another could have taken in the beginning of the bodies. */
 const isDigestOf = (digest: string | undefined, salt: string, bodies: string): boolean =>
