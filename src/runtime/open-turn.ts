@@ -85,6 +85,9 @@ function checkTurn(options: TurnOptions): void {
       'config.invalid',
       'A turn needs a sessionId: the conversation or job it belongs to, as a non-empty text.',
     );
+  // Two sessions that differ only in half a character are one session to every store.
+  if (!sessionId.isWellFormed())
+    throw new QuittanceError('config.invalid', 'sessionId holds half a character (a lone surrogate).');
   if (turnId !== undefined && (typeof turnId !== 'string' || turnId === ''))
     throw new QuittanceError('config.invalid', 'turnId must be a non-empty text.');
   for (const [name, value] of Object.entries({ deadlineMs, timeoutMs }))
