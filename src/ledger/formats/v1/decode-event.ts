@@ -27,26 +27,23 @@ export function decodeEvent(
   if (typeof call !== 'string' && call !== undefined) throw damaged(`the call of event ${id} is not a text`);
   if (typeof cause !== 'string' && cause !== undefined)
     throw damaged(`the cause of event ${id} is not a text`);
-  const envelope = { id, type, sessionId: session, turnId: turn };
   const fields = fieldsOf(type);
   if (fields === undefined) {
     const unknown = decodeFields({}, text, body ?? undefined, erased, envelopeNames).unknown;
-    return { ...envelope, callId: call, at, cause, unknownFields: unknown ?? { text: {}, body: {} } };
+    const unknownFields = unknown ?? { text: {}, body: {} };
+    return { id, type, sessionId: session, turnId: turn, callId: call, at, cause, unknownFields };
   }
+  const envelope: { [name: string]: unknown } =
+    call === undefined
+      ? { id, type, sessionId: session, turnId: turn, at, cause }
+      : { id, type, sessionId: session, turnId: turn, callId: call, at, cause };
   const source = type === 'tool.responded' ? withCallId(text, call) : text;
-  const decoded = decodeFields(fields, source, body ?? undefined, erased, envelopeNames);
-  if (type === 'tool.responded' && decoded.fields['content'] === undefined)
-    decoded.fields['content'] = contentOf(decoded.fields['outcome']);
+  const decoded = decodeFields(fields, source, body ?? undefined, erased, envelopeNames, envelope);
+  if (type === 'tool.responded') decoded.fields['content'] ??= contentOf(decoded.fields['outcome']);
   if (type === 'tool.requested') decoded.fields['displayName'] ??= decoded.fields['toolName'];
+  if (decoded.unknown !== undefined) decoded.fields['unknownFields'] = decoded.unknown;
   // The table has every field of the type; that the values are of their types was so when they were written.
-  return {
-    ...envelope,
-    ...(call !== undefined && { callId: call }),
-    at,
-    cause,
-    ...decoded.fields,
-    ...(decoded.unknown !== undefined && { unknownFields: decoded.unknown }),
-  } as ReadEvent;
+  return decoded.fields as ReadEvent;
 }
 
 /** The id of the call is written in the outcome only where it is another one. */

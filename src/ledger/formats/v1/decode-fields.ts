@@ -14,7 +14,7 @@ export type Decoded = {
 
 /**
  * `body` is undefined where there is none; `erased` says that there was one. `others` are the names in the text that
- * are no fields.
+ * are no fields; `fields` is what the decoded ones are put into.
  */
 export function decodeFields(
   table: Fields,
@@ -22,8 +22,8 @@ export function decodeFields(
   body: JsonObject | undefined,
   erased: boolean,
   others: readonly string[] = [],
+  fields: Decoded['fields'] = {},
 ): Decoded {
-  const fields: { [name: string]: unknown } = {};
   const inner: [string, UnknownFields][] = [];
   let known = 0;
   for (const name in table) {
@@ -32,8 +32,7 @@ export function decodeFields(
     if (part !== undefined) known++;
     let value: unknown;
     if (part === undefined) value = missing(field, text, erased);
-    else if (field.fields === undefined && field.items === undefined)
-      value = field.inside === undefined ? part : rename(part, inverse(field.inside));
+    else if (field.fields === undefined && field.items === undefined) value = rename(part, field.outside);
     else {
       const inBody = own(body, field.name);
       if (inBody !== undefined) known++;
@@ -120,9 +119,6 @@ const isEmpty = (value: JsonValue): boolean =>
 
 const own = (holder: JsonObject | undefined, name: string): JsonValue | undefined =>
   holder !== undefined && Object.hasOwn(holder, name) ? holder[name] : undefined;
-
-const inverse = (names: { readonly [name: string]: string }): { readonly [name: string]: string } =>
-  Object.fromEntries(Object.entries(names).map(([name, onDisk]) => [onDisk, name]));
 
 function object(value: JsonValue): JsonObject {
   if (isJsonObject(value)) return value;

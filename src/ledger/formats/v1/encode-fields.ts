@@ -1,7 +1,7 @@
 /** Fields as the table says: the part for the chained text and the part for the body. */
 import type { JsonObject, JsonValue } from '../../../base/json.ts';
 import { isJsonObject } from '../../../base/json.ts';
-import type { Field, Fields } from './field.ts';
+import type { Field, Fields, Names } from './field.ts';
 
 type Draft = { [name: string]: JsonValue };
 
@@ -28,8 +28,8 @@ export function encodeFields(fields: Fields, source: { readonly [name: string]: 
   return parts;
 }
 
-/** Gives the names inside an object, or inside each object of a list, their spelling on disk. */
-export function rename(value: JsonValue, names: Field['inside']): JsonValue {
+/** Gives the names inside an object, or inside each object of a list, their other spelling. */
+export function rename(value: JsonValue, names: Names | undefined): JsonValue {
   if (names === undefined) return value;
   if (Array.isArray(value)) return (value as readonly JsonValue[]).map((item) => rename(item, names));
   if (!isJsonObject(value)) return value;

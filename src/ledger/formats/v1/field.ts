@@ -13,25 +13,32 @@ export type Field = {
   /** What is read in its place once the body is erased; `of` the variants of its holder that have it. */
   readonly erased?: { readonly value: JsonValue; readonly of?: string };
   /** The names inside an object, or in each object of a list, where they differ. All of it stands where the field does. */
-  readonly inside?: { readonly [name: string]: string };
+  readonly inside?: Names;
+  /** The same, from the names on disk. */
+  readonly outside?: Names;
   /** The fields of an object some of which may be erased and some not. The rest of this field is about the text. */
   readonly fields?: Fields;
   /** The same for each object of a list. */
   readonly items?: Fields;
 };
 
+export type Names = { readonly [name: string]: string };
 export type Fields = { readonly [name: string]: Field };
 
 /** What is read instead of a text that was erased. */
 export const ERASED = '[ERASED]';
 
-export const text = (name: string, rest?: Omit<Field, 'name' | 'where'>): Field => ({
+type Rest = Omit<Field, 'name' | 'where' | 'outside'>;
+
+export const text = (name: string, rest?: Rest): Field => toField(name, 'text', rest);
+export const body = (name: string, rest?: Rest): Field => toField(name, 'body', rest);
+
+const toField = (name: string, where: Field['where'], rest: Rest = {}): Field => ({
   name,
-  where: 'text',
+  where,
   ...rest,
+  ...(rest.inside && { outside: invert(rest.inside) }),
 });
-export const body = (name: string, rest?: Omit<Field, 'name' | 'where'>): Field => ({
-  name,
-  where: 'body',
-  ...rest,
-});
+
+const invert = (names: Names): Names =>
+  Object.fromEntries(Object.entries(names).map(([name, onDisk]) => [onDisk, name]));
