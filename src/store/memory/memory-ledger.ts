@@ -120,7 +120,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     append,
     readCall(sessionId, callId) {
       const call = sessions.get(sessionId)?.calls.get(callId);
-      return call && { version: call.version, events: frozen(call.events) };
+      return call && { version: call.version, events: frozen(call.events), ownerId };
     },
     readSession: (sessionId) => frozen(sessions.get(sessionId)?.events ?? []),
     readClaim: (claimKey) => claims.get(claimKey),
@@ -207,6 +207,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     },
     rebuild: () => undefined, // nothing is kept but entries
     ownerId,
+    inHand: new Map(),
     isAlive: (other) => other === ownerId && !closed,
     spill: () => false,
     canSpill: () => false,

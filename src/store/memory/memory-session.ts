@@ -118,7 +118,8 @@ export class MemorySession {
   }
 
   #hashAt(index: number): string {
-    return (this.entries[index]?.written as NonNullable<MemoryEntry['written']>).hash;
+    const { written } = this.entries[index] as MemoryEntry;
+    return (written as NonNullable<typeof written>).hash;
   }
 
   #note(call: MemoryCall, event: QuittanceEvent, callId: string): void {

@@ -48,7 +48,7 @@ export class EntryTable {
     this.#afterInSession = prepareRow(
       database,
       `${columns} WHERE session = ? AND sequence > coalesce(
-         (SELECT max(sequence) FROM entries WHERE session = ?1 AND position <= ?), 0)
+         (SELECT max(sequence) FROM entries WHERE session = ? AND position <= ?), 0)
        ORDER BY sequence LIMIT ?`,
     );
   }
@@ -57,12 +57,19 @@ export class EntryTable {
     const rows = this.#ofCall.all(head.session, toSqlText(callId));
     if (rows.length === 0) return undefined;
     let version = 0;
+    let ownerId = '';
     const events: QuittanceEvent[] = [];
     for (const row of rows) {
-      version = row.version ?? version;
-      for (const event of eventsOf(row)) if ('callId' in event && event.callId === callId) events.push(event);
+      const entry = decode(row);
+      // Remarks move nothing: whoever makes one is not at the call.
+      if (row.version !== null) {
+        version = row.version;
+        ownerId = entry.ownerId;
+      }
+      for (const event of entry.events as readonly QuittanceEvent[])
+        if ('callId' in event && event.callId === callId) events.push(event);
     }
-    return { version, events };
+    return { version, events, ownerId };
   }
 
   readSession(head: SessionHead): QuittanceEvent[] {
@@ -80,7 +87,7 @@ export class EntryTable {
     const rows =
       head === undefined
         ? this.#after.all(after, limit)
-        : this.#afterInSession.all(head.session, after, limit);
+        : this.#afterInSession.all(head.session, head.session, after, limit);
     return rows.map(({ name, bodies, salt, ...row }) => ({
       ...row,
       sessionId: fromSqlText(name),

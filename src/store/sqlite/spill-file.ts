@@ -15,6 +15,8 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
+import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
 import type { Entry, Spilled } from '../../ledger/ledger.ts';
 import { ownerPattern } from './owner-lock.ts';
 
@@ -22,11 +24,13 @@ export class SpillFile {
   readonly #folder: string;
   readonly #ownerId: string;
   readonly #bytes: number;
+  readonly #salt: () => string;
   #file: number | undefined;
   #used = 0;
 
   /** `bytes`: how much room to take beforehand. */
-  constructor(folder: string, ownerId: string, bytes: number) {
+  constructor(folder: string, ownerId: string, bytes: number, salt: () => string) {
+    this.#salt = salt;
     this.#folder = folder;
     this.#ownerId = ownerId;
     this.#bytes = bytes;
@@ -41,7 +45,7 @@ export class SpillFile {
 
   add(entry: Entry): boolean {
     if (this.#file === undefined) return false;
-    const text = JSON.stringify(entry);
+    const text = JSON.stringify(toSpilled(entry, this.#ownerId, this.#salt));
     const line = Buffer.from(`${hash('sha256', text)} ${text}\n`);
     if (this.#used + line.length > this.#bytes) return false;
     try {
@@ -114,7 +118,38 @@ function readLines(path: string): Entry[] {
   for (const line of readFileSync(path, 'utf8').split('\n')) {
     const text = line.slice(65);
     if (line[64] !== ' ' || line.slice(0, 64) !== hash('sha256', text)) break;
-    entries.push(JSON.parse(text) as Entry);
+    entries.push(fromSpilled(JSON.parse(text) as SpilledText));
   }
   return entries;
+}
+
+/** As the ledger would have written it, and beside it what the ledger keeps in no entry. */
+type SpilledText = {
+  readonly text: string;
+  readonly bodies?: string | undefined;
+  readonly sealed?: string | undefined;
+  readonly dropSealed?: boolean | undefined;
+};
+
+function toSpilled(entry: Entry, ownerId: string, salt: () => string): SpilledText {
+  const { text, bodies } = writeEntry(entry, ownerId, salt);
+  return { text, bodies, sealed: entry.sealed, dropSealed: entry.dropSealed };
+}
+
+function fromSpilled({ text, bodies, sealed, dropSealed }: SpilledText): Entry {
+  const { entryId, sessionId, callId, expectedVersion, events, ...beside } = readEntry({ text, bodies });
+  const { claim, releaseClaim, reserve, settle } = beside;
+  return {
+    entryId,
+    sessionId,
+    callId,
+    expectedVersion,
+    events: events as Entry['events'], // our own: of types we know
+    ...(claim !== undefined && { claim }),
+    ...(releaseClaim !== undefined && { releaseClaim }),
+    ...(reserve !== undefined && { reserve }),
+    ...(settle !== undefined && { settle }),
+    ...(sealed !== undefined && { sealed }),
+    ...(dropSealed !== undefined && { dropSealed }),
+  };
 }

@@ -79,6 +79,7 @@ export async function openSqliteLedger(
 export class SqliteLedger implements Ledger {
   readonly sealKey: Uint8Array;
   readonly ownerId: string;
+  readonly inHand: Map<string, number> = new Map();
   readonly #database: Database;
   readonly #clock: Clock;
   readonly #owner: OwnerLock;
@@ -100,7 +101,7 @@ export class SqliteLedger implements Ledger {
     this.sealKey = options.sealKey ?? readSealKey(`${path}.key`);
     this.#owner = new OwnerLock(`${path}.owners`);
     this.ownerId = this.#owner.ownerId;
-    this.#spill = new SpillFile(`${path}.spill`, this.ownerId, options.spillBytes ?? 1_048_576);
+    this.#spill = new SpillFile(`${path}.spill`, this.ownerId, options.spillBytes ?? 1_048_576, this.#salt);
     this.#heads = new Heads(database);
     this.#entries = new EntryTable(database);
     this.#side = new SideTables(database, this.#heads, (sessionId, callId) =>

@@ -29,11 +29,12 @@ export class Watch {
     this.#watched = watched;
   }
 
-  /** Resolves when the call has another version. */
+  /** Resolves when the call has another version; at once for one that is not there. */
   call(sessionId: string, callId: string, version: number): Promise<void> {
     // Read before the question is asked, so that nothing can be committed in between unseen.
     const seen = this.#watched.dataVersion();
-    if (this.#watched.versionOf(sessionId, callId) !== version) return Promise.resolve();
+    const found = this.#watched.versionOf(sessionId, callId);
+    if (found === 0 || found !== version) return Promise.resolve();
     return new Promise((resolve, reject) => {
       const key = keyOf(sessionId, callId);
       const waiter: CallWaiter = { sessionId, callId, version, resolve, reject };

@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import type { Entry } from '../../ledger/ledger.ts';
+import { SampleCall } from '../sample-call.ts';
+import type { Check } from './check.ts';
+
+export const appendChecks: readonly Check[] = [
+  [
+    'an append gives the call its next version, and the call is read back as it was written',
+    async ({ ledger }) => {
+      const call = new SampleCall('c');
+      const [begin, end] = [call.begin(), call.end()];
+      assert.deepEqual(await ledger.append(begin), { status: 'appended', version: 1 });
+      assert.deepEqual(await ledger.append(end), { status: 'appended', version: 2 });
+      assert.deepEqual(await ledger.readCall('session', 'c'), {
+        version: 2,
+        events: [...begin.events, ...end.events],
+      });
+      assert.deepEqual(await ledger.readSession('session'), [...begin.events, ...end.events]);
+    },
+  ],
+  [
+    'a call, a session, a claim and a sealed input that are not there are undefined or empty',
+    async ({ ledger }) => {
+      assert.equal(await ledger.readCall('session', 'c'), undefined);
+      assert.deepEqual(await ledger.readSession('session'), []);
+      assert.equal(await ledger.readClaim('key'), undefined);
+      assert.equal(await ledger.readSealed('session', 'c'), undefined);
+      assert.equal(await ledger.readArtifact('session', 'a'), undefined);
+      assert.deepEqual(await ledger.readCounters(['n']), [{ used: 0, reserved: 0 }]);
+      assert.deepEqual(await ledger.findUnsettledEffects('session', 't', 'd'), []);
+      assert.deepEqual(await ledger.findOpenCalls(), []);
+      assert.deepEqual(await ledger.readEntries({ limit: 10 }), []);
+      assert.deepEqual(await ledger.readHeads(), []);
+    },
+  ],
+  [
+    'who names an old version, or one that is not there yet, is told the version and nothing is kept',
+    async ({ ledger }) => {
+      const call = new SampleCall('c');
+      await ledger.append(call.begin());
+      for (const expectedVersion of [0, 2, 7]) {
+        const refused = { ...new SampleCall('c').begin(), entryId: `x${expectedVersion}`, expectedVersion };
+        assert.deepEqual(await ledger.append(refused), { status: 'conflict', version: 1 });
+      }
+      const missing = { ...new SampleCall('other').begin(), expectedVersion: 1 };
+      assert.deepEqual(await ledger.append(missing), { status: 'conflict', version: 0 });
+      assert.equal((await ledger.readCall('session', 'c'))?.events.length, 3);
+      assert.equal(await ledger.readCall('session', 'other'), undefined);
+      assert.equal((await ledger.readEntries({ limit: 10 })).length, 1);
+    },
+  ],
+  [
+    'a remark keeps the version of its call, and there is none about a call that does not exist',
+    async ({ ledger }) => {
+      const call = new SampleCall('c');
+      await ledger.append(call.begin());
+      await ledger.append(call.end());
+      const remark = call.recall();
+      assert.deepEqual(await ledger.append(remark), { status: 'appended', version: 2 });
+      assert.deepEqual(await ledger.append({ ...call.recall(), entryId: 'again' }), {
+        status: 'appended',
+        version: 2,
+      });
+      const stored = await ledger.readCall('session', 'c');
+      assert.equal(stored?.version, 2);
+      assert.deepEqual(stored.events[4], remark.events[0]);
+      const lost: Entry = { ...remark, sessionId: 'elsewhere' };
+      assert.deepEqual(await ledger.append(lost), { status: 'conflict', version: 0 });
+      assert.deepEqual(await ledger.readSession('elsewhere'), []);
+    },
+  ],
+  [
+    'an entry about no call has version 0 and is read with its session only',
+    async ({ ledger }) => {
+      const ended: Entry = {
+        entryId: 'e',
+        sessionId: 'session',
+        callId: undefined,
+        expectedVersion: 0,
+        events: [
+          {
+            id: 'x',
+            type: 'turn.ended',
+            sessionId: 'session',
+            turnId: 't',
+            at: 5,
+            cause: undefined,
+            why: 'asked',
+          },
+        ],
+      };
+      assert.deepEqual(await ledger.append(ended), { status: 'appended', version: 0 });
+      assert.deepEqual(await ledger.append({ ...ended, entryId: 'f' }), { status: 'appended', version: 0 });
+      assert.equal((await ledger.readSession('session')).length, 2);
+    },
+  ],
+  [
+    'of many who append to one call at once, one is first and the others are told so',
+    async ({ ledger }) => {
+      const results = await Promise.all(
+        Array.from({ length: 50 }, async () => ledger.append(new SampleCall('c').begin())),
+      );
+      assert.equal(results.filter(({ status }) => status === 'appended').length, 1);
+      for (const result of results.filter(({ status }) => status !== 'appended'))
+        assert.deepEqual(result, { status: 'conflict', version: 1 });
+      assert.equal((await ledger.readSession('session')).length, 3);
+    },
+  ],
+  [
+    'what is handed over in order is kept in order, also without waiting',
+    async ({ ledger }) => {
+      const call = new SampleCall('c');
+      const entries = [call.begin(), call.end(), call.recall(), call.recall()];
+      await Promise.all(entries.map(async (entry) => ledger.append(entry)));
+      assert.deepEqual(
+        await ledger.readSession('session'),
+        entries.flatMap(({ events }) => events),
+      );
+    },
+  ],
+  [
+    '5,000 appends at once are all kept, each once, in chains without a gap',
+    async ({ ledger }) => {
+      const calls = Array.from(
+        { length: 2_500 },
+        (_, n) => new SampleCall(`c${n}`, { sessionId: `s${n % 50}` }),
+      );
+      const answers = await Promise.all(
+        calls.flatMap((call) => [call.begin(), call.end()]).map(async (entry) => ledger.append(entry)),
+      );
+      assert.ok(answers.every(({ status }) => status === 'appended'));
+      const heads = await ledger.readHeads();
+      assert.equal(heads.length, 50);
+      assert.ok(heads.every(({ sequence }) => sequence === 100));
+      assert.equal((await ledger.readCall('s7', 'c1207'))?.version, 2);
+      const sessions = new Map<string, number>();
+      for (const { sessionId, sequence } of await ledger.readEntries({ limit: 10_000 })) {
+        assert.equal(sequence, (sessions.get(sessionId) ?? 0) + 1);
+        sessions.set(sessionId, sequence);
+      }
+    },
+  ],
+  [
+    'what was read cannot change what is kept',
+    async ({ ledger }) => {
+      await ledger.append(new SampleCall('c').begin());
+      const before = structuredClone(await ledger.readCall('session', 'c'));
+      const events = (await ledger.readCall('session', 'c'))?.events as unknown as { toolName: string }[];
+      try {
+        (events[0] as { toolName: string }).toolName = 'other';
+        events.length = 0;
+      } catch {
+        // Refusing to be changed is as good.
+      }
+      assert.deepEqual(await ledger.readCall('session', 'c'), before);
+    },
+  ],
+  [
+    "nobody appends to the ledger's own session",
+    async ({ ledger }) => {
+      const entry = new SampleCall('c', { sessionId: 'quittance.ledger' }).begin();
+      await assert.rejects(async () => ledger.append(entry), { code: 'config.invalid' });
+    },
+  ],
+  [
+    'a closed ledger refuses',
+    async ({ ledger }) => {
+      await ledger.close();
+      await assert.rejects(async () => ledger.append(new SampleCall('c').begin()), { code: 'ledger.closed' });
+    },
+  ],
+];

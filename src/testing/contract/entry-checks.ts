@@ -1,0 +1,127 @@
+/** Entries as they are written, their chain, and waiting for more. */
+import assert from 'node:assert/strict';
+import { chainHash, genesisHash } from '../../ledger/chain.ts';
+import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { StoredEntry } from '../../ledger/stored-entry.ts';
+import { SampleCall } from '../sample-call.ts';
+import type { Check } from './check.ts';
+
+/** Every chain from its beginning, each entry after the one before. */
+export function assertChained(entries: readonly StoredEntry[]): void {
+  const heads = new Map<string, { sequence: number; hash: string }>();
+  let position = 0;
+  for (const entry of entries) {
+    assert.ok(entry.position > position, 'positions rise');
+    position = entry.position;
+    const head = heads.get(entry.sessionId) ?? { sequence: 0, hash: genesisHash(entry.sessionId) };
+    assert.equal(entry.sequence, head.sequence + 1);
+    assert.equal(entry.hash, chainHash(head.hash, entry.sequence, entry.text));
+    heads.set(entry.sessionId, entry);
+  }
+}
+
+async function tail(ledger: Ledger, limit: number): Promise<StoredEntry[]> {
+  const entries: StoredEntry[] = [];
+  for (;;) {
+    const more = await ledger.readEntries({ after: entries.at(-1)?.position ?? 0, limit });
+    if (more.length === 0) return entries;
+    entries.push(...more);
+  }
+}
+
+const isPending = async (promise: Promise<void>): Promise<boolean> =>
+  Promise.race([
+    promise.then(() => false),
+    new Promise<boolean>((resolve) => {
+      setTimeout(resolve, 5, true);
+    }),
+  ]);
+
+export const entryChecks: readonly Check[] = [
+  [
+    'entries are read as they were written, chained session by session',
+    async ({ ledger }) => {
+      const calls = ['a', 'b', 'c', 'd'].map((id, n) => new SampleCall(id, { sessionId: `s${n % 2}` }));
+      const written = [...calls.map((call) => call.begin()), ...calls.map((call) => call.end())];
+      for (const entry of written) await ledger.append(entry);
+      const entries = await ledger.readEntries({ limit: 100 });
+      assertChained(entries);
+      assert.deepEqual(
+        entries.map((entry) => readEntry(entry).events),
+        written.map(({ events }) => events),
+      );
+      const [first] = entries;
+      const read = readEntry(first as StoredEntry);
+      assert.deepEqual([read.entryId, read.ownerId, read.callId], [written[0]?.entryId, ledger.ownerId, 'a']);
+      assert.equal(read.erased, false);
+    },
+  ],
+  [
+    'the heads are where the chains end',
+    async ({ ledger }) => {
+      for (const [sessionId, id] of [
+        ['s', 'a'],
+        ['t', 'b'],
+        ['s', 'c'],
+      ] as const)
+        await ledger.append(new SampleCall(id, { sessionId }).begin());
+      const entries = await ledger.readEntries({ limit: 100 });
+      const last = new Map(
+        entries.map(({ sessionId, sequence, hash }) => [sessionId, { sessionId, sequence, hash }]),
+      );
+      const heads = [...(await ledger.readHeads())].sort((a, b) => (a.sessionId < b.sessionId ? -1 : 1));
+      assert.deepEqual(heads, [last.get('s'), last.get('t')]);
+    },
+  ],
+  [
+    'reading on from a position gives every entry once, whatever the size of the pages',
+    async ({ ledger }) => {
+      for (let n = 0; n < 25; n++)
+        await ledger.append(new SampleCall(`c${n}`, { sessionId: `s${n % 3}` }).begin());
+      const all = await ledger.readEntries({ limit: 100 });
+      assert.equal(all.length, 25);
+      for (const limit of [1, 4, 25, 26]) assert.deepEqual(await tail(ledger, limit), all);
+      const ofOne = all.filter(({ sessionId }) => sessionId === 's1');
+      assert.deepEqual(await ledger.readEntries({ sessionId: 's1', limit: 100 }), ofOne);
+      const after = ofOne[2]?.position as number;
+      assert.deepEqual(await ledger.readEntries({ sessionId: 's1', after, limit: 3 }), ofOne.slice(3, 6));
+      assert.deepEqual(await ledger.readEntries({ sessionId: 's1', after: after + 1, limit: 1 }), [ofOne[3]]);
+      assert.deepEqual(await ledger.readEntries({ sessionId: 'nowhere', limit: 3 }), []);
+    },
+  ],
+  [
+    'who waits for more is woken when there is more, and not before',
+    async ({ ledger }) => {
+      const first = ledger.whenAppended(0);
+      assert.equal(await isPending(first), true);
+      await ledger.append(new SampleCall('a').begin());
+      await first;
+      await ledger.whenAppended(0);
+      const [entry] = await ledger.readEntries({ limit: 1 });
+      const next = ledger.whenAppended(entry?.position as number);
+      assert.equal(await isPending(next), true);
+      await ledger.append(new SampleCall('b').begin());
+      await next;
+    },
+  ],
+  [
+    'who waits for a call is woken by its next version, and by nothing else',
+    async ({ ledger }) => {
+      const call = new SampleCall('c');
+      await ledger.append(call.begin());
+      await ledger.whenChanged('session', 'c', 0);
+      await ledger.whenChanged('session', 'nobody', 0);
+      await ledger.whenChanged('nowhere', 'c', 3);
+      const waiting = [ledger.whenChanged('session', 'c', 1), ledger.whenChanged('session', 'c', 1)];
+      await ledger.append(new SampleCall('other').begin());
+      await ledger.append({ ...new SampleCall('c').begin(), entryId: 'refused' });
+      for (const one of waiting) assert.equal(await isPending(one), true);
+      await ledger.append(call.end());
+      await Promise.all(waiting);
+      const settled = ledger.whenChanged('session', 'c', 2);
+      await ledger.append(call.recall());
+      assert.equal(await isPending(settled), true);
+    },
+  ],
+];

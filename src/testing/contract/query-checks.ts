@@ -1,0 +1,220 @@
+/** Calls and sessions as lists, and open calls. */
+import assert from 'node:assert/strict';
+import type { CallQuery } from '../../ledger/call-query.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import { SampleCall } from '../sample-call.ts';
+import type { Check } from './check.ts';
+
+const start = 1_700_000_000_000;
+
+async function idsOf(ledger: Ledger, query: CallQuery): Promise<string[]> {
+  return (await ledger.queryCalls(query)).rows.map(({ callId }) => callId);
+}
+
+/** Five calls, each of its own kind, a second apart. */
+async function appendMix(ledger: Ledger): Promise<void> {
+  const read = new SampleCall('read', {
+    sessionId: 'one',
+    toolName: 'look',
+    mode: 'read',
+    at: start,
+    userId: 'ada',
+  });
+  const failed = new SampleCall('failed', { sessionId: 'one', at: start + 1_000 });
+  const denied = new SampleCall('Denied', { sessionId: 'two', at: start + 2_000 });
+  const open = new SampleCall('open', { sessionId: 'two', at: start + 3_000 });
+  const held = new SampleCall('held', { sessionId: 'two', mode: 'local', at: start + 4_000 });
+  for (const entry of [
+    read.whole(),
+    failed.begin(),
+    failed.end('failure'),
+    denied.deny(),
+    open.begin(),
+    held.hold(),
+  ])
+    await ledger.append(entry);
+}
+
+async function readAll<Row>(
+  read: (cursor: string | undefined) => PromiseLike<{ rows: readonly Row[]; next: string | undefined }>,
+): Promise<Row[]> {
+  const rows: Row[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await read(cursor);
+    rows.push(...page.rows);
+    cursor = page.next;
+  } while (cursor !== undefined);
+  return rows;
+}
+
+export const queryChecks: readonly Check[] = [
+  [
+    'whoever was told of an outcome finds it in the list of calls',
+    async ({ ledger }) => {
+      for (let n = 0; n < 20; n++) {
+        const call = new SampleCall(`c${n}`);
+        await ledger.append(call.begin());
+        assert.equal((await ledger.queryCalls({ limit: 1 })).rows[0]?.status, 'running');
+        await ledger.append(call.end());
+        const [row] = (await ledger.queryCalls({ limit: 1 })).rows;
+        assert.deepEqual(
+          [row?.callId, row?.status, row?.outcome],
+          [`c${n}`, 'settled', 'ToolExecutionResult'],
+        );
+      }
+    },
+  ],
+  [
+    'a line about a call says what its events say',
+    async ({ ledger }) => {
+      await appendMix(ledger);
+      const [failed] = (await ledger.queryCalls({ code: 'tool.network_error' })).rows;
+      assert.deepEqual(failed, {
+        sessionId: 'one',
+        callId: 'failed',
+        turnId: 'turn',
+        toolName: 'send_mail',
+        mode: 'external',
+        modeOrigin: 'declared',
+        status: 'settled',
+        outcome: 'ToolFailure',
+        reason: undefined,
+        code: 'tool.network_error',
+        message: 'The line was cut.',
+        inputDigest: `sha256:${'0'.repeat(64)}`,
+        attempts: 1,
+        unresolved: true,
+        requestedAt: start + 1_000,
+        settledAt: start + 1_000,
+        elapsedMs: 3,
+        costMicros: 7,
+        userId: undefined,
+      });
+    },
+  ],
+  [
+    'calls are listed newest first and by everything that is asked for',
+    async ({ ledger }) => {
+      await appendMix(ledger);
+      const answers: readonly [CallQuery, readonly string[]][] = [
+        [{}, ['held', 'open', 'Denied', 'failed', 'read']],
+        [{ sessionId: 'two' }, ['held', 'open', 'Denied']],
+        [{ sessionId: 'nowhere' }, []],
+        [{ toolName: 'look' }, ['read']],
+        [{ mode: 'local' }, ['held']],
+        [{ status: 'settled' }, ['Denied', 'failed', 'read']],
+        [{ status: 'held' }, ['held']],
+        [{ status: 'running' }, ['open']],
+        [{ outcome: 'ToolDenied' }, ['Denied']],
+        [{ code: 'policy.hook' }, ['Denied']],
+        [{ unresolved: true }, ['failed']],
+        [{ unresolved: false, status: 'settled' }, ['Denied', 'read']],
+        [{ since: start + 2_000, until: start + 4_000 }, ['open', 'Denied']],
+        [{ text: 'DENI' }, ['Denied']],
+        [{ text: 'line was' }, ['failed']],
+        [{ text: 'network_' }, ['failed']],
+        [{ text: 'look' }, ['read']],
+        [{ text: '%' }, []],
+        [{ text: 'e', sessionId: 'one', limit: 1 }, ['failed']],
+        [{ sessionId: 'one', outcome: 'ToolDenied' }, []],
+      ];
+      for (const [query, ids] of answers)
+        assert.deepEqual(await idsOf(ledger, query), ids, JSON.stringify(query));
+    },
+  ],
+  [
+    'pages have no gaps and no repeats, also among calls of one moment and while others are made',
+    async ({ ledger }) => {
+      const calls = Array.from(
+        { length: 57 },
+        (_, n) => new SampleCall(`c${n}`, { at: start + Math.floor(n / 20) }),
+      );
+      for (const call of calls) await ledger.append(call.begin());
+      let extra = 0;
+      const rows = await readAll(async (cursor) => {
+        const later = new SampleCall(`later${extra++}`, { at: start + 1_000 });
+        await ledger.append(later.begin());
+        await ledger.append((calls[extra] as SampleCall).end());
+        return ledger.queryCalls({ limit: 10, cursor, until: start + 1_000 });
+      });
+      assert.deepEqual(
+        rows.map(({ callId }) => callId),
+        calls.map(({ callId }) => callId).toReversed(),
+      );
+    },
+  ],
+  [
+    'the last page says that it is the last',
+    async ({ ledger }) => {
+      for (let n = 0; n < 4; n++) await ledger.append(new SampleCall(`c${n}`).begin());
+      assert.equal((await ledger.queryCalls({ limit: 4 })).next, undefined);
+      assert.notEqual((await ledger.queryCalls({ limit: 3 })).next, undefined);
+    },
+  ],
+  [
+    'a cursor that is none is refused',
+    async ({ ledger }) => {
+      for (const cursor of ['', 'x', '1.2.3', "1.2' OR 1", '-'])
+        await assert.rejects(async () => ledger.queryCalls({ cursor }), { code: 'config.invalid' });
+    },
+  ],
+  [
+    'open calls are listed oldest first with their owner, until they have an outcome',
+    async ({ ledger }) => {
+      await appendMix(ledger);
+      const { ownerId } = ledger;
+      assert.deepEqual(await ledger.findOpenCalls(), [
+        { sessionId: 'two', callId: 'open', ownerId },
+        { sessionId: 'two', callId: 'held', ownerId },
+      ]);
+    },
+  ],
+  [
+    'sessions are listed newest first with what is in them',
+    async ({ ledger }) => {
+      await appendMix(ledger);
+      const two = {
+        sessionId: 'two',
+        calls: 3,
+        openCalls: 2,
+        failures: 0,
+        denials: 1,
+        unresolved: 0,
+        firstAt: start + 2_000,
+        lastAt: start + 4_000,
+      };
+      const one = {
+        sessionId: 'one',
+        calls: 2,
+        openCalls: 0,
+        failures: 1,
+        denials: 0,
+        unresolved: 1,
+        firstAt: start,
+        lastAt: start + 1_000,
+      };
+      assert.deepEqual((await ledger.querySessions({})).rows, [two, one]);
+      assert.deepEqual((await ledger.querySessions({ since: start + 1_000 })).rows, [two, one]);
+      assert.deepEqual((await ledger.querySessions({ since: start + 1_001 })).rows, [two]);
+      assert.deepEqual((await ledger.querySessions({ until: start + 2_000 })).rows, [one]);
+      assert.deepEqual((await ledger.querySessions({ text: 'TW' })).rows, [two]);
+      const paged = await readAll(async (cursor) => ledger.querySessions({ limit: 1, cursor }));
+      assert.deepEqual(paged, [two, one]);
+    },
+  ],
+  [
+    'what is read from the tables is the same after they were filled anew',
+    async ({ ledger }) => {
+      await appendMix(ledger);
+      const read = async (): Promise<unknown> => [
+        await ledger.queryCalls({}),
+        await ledger.querySessions({}),
+        await ledger.findOpenCalls(),
+      ];
+      const before = await read();
+      await ledger.rebuild();
+      assert.deepEqual(await read(), before);
+    },
+  ],
+];

@@ -1,0 +1,151 @@
+/** Claims, counters and sealed inputs: what an append is refused by, and that nothing of a refused one is kept. */
+import assert from 'node:assert/strict';
+import type { Entry, Ledger } from '../../ledger/ledger.ts';
+import { SampleCall } from '../sample-call.ts';
+import type { Check } from './check.ts';
+
+const claim = { key: 'tool/key', inputDigest: 'sha256:1' };
+
+/** Everything the entry could have left behind, but nothing did. */
+async function assertNothingOf(ledger: Ledger, entry: Entry): Promise<void> {
+  const { sessionId, callId = '' } = entry;
+  assert.equal(await ledger.readCall(sessionId, callId), undefined);
+  assert.deepEqual(await ledger.readSession(sessionId), []);
+  assert.equal(await ledger.readSealed(sessionId, callId), undefined);
+  const names = [...(entry.reserve ?? []), ...(entry.settle ?? [])].map(({ counter }) => counter);
+  if (entry.claim !== undefined) assert.notEqual((await ledger.readClaim(entry.claim.key))?.callId, callId);
+  for (const { used, reserved } of await ledger.readCounters(names))
+    assert.deepEqual([used, reserved], [0, 0]);
+}
+
+export const refusalChecks: readonly Check[] = [
+  [
+    'a key is claimed by the first who asks, until it is given up',
+    async ({ ledger }) => {
+      const [first, second] = [new SampleCall('first'), new SampleCall('second', { sessionId: 'other' })];
+      await ledger.append(first.begin({ claim }));
+      const holder = { sessionId: 'session', callId: 'first', inputDigest: 'sha256:1' };
+      assert.deepEqual(await ledger.readClaim('tool/key'), holder);
+      assert.deepEqual(await ledger.append(second.begin({ claim: { ...claim, inputDigest: 'sha256:2' } })), {
+        status: 'claimed',
+        holder,
+      });
+      await ledger.append(first.end('failure', { releaseClaim: 'tool/key' }));
+      assert.equal(await ledger.readClaim('tool/key'), undefined);
+      const third = new SampleCall('third');
+      assert.equal((await ledger.append(third.begin({ claim }))).status, 'appended');
+    },
+  ],
+  [
+    'a claim passes on only from the call that is named',
+    async ({ ledger }) => {
+      await ledger.append(new SampleCall('first').begin({ claim }));
+      const from = (sessionId: string, callId: string) => ({ ...claim, supersedes: { sessionId, callId } });
+      for (const supersedes of [from('session', 'nobody'), from('elsewhere', 'first')]) {
+        const call = new SampleCall('second');
+        assert.equal((await ledger.append(call.begin({ claim: supersedes }))).status, 'claimed');
+      }
+      const call = new SampleCall('second');
+      assert.equal((await ledger.append(call.begin({ claim: from('session', 'first') }))).status, 'appended');
+      assert.equal((await ledger.readClaim('tool/key'))?.callId, 'second');
+    },
+  ],
+  [
+    'of many who claim one key at once, one gets it',
+    async ({ ledger }) => {
+      const calls = Array.from({ length: 40 }, (_, n) => new SampleCall(`c${n}`));
+      const results = await Promise.all(calls.map(async (call) => ledger.append(call.begin({ claim }))));
+      assert.equal(results.filter(({ status }) => status === 'appended').length, 1);
+      assert.equal(results.filter(({ status }) => status === 'claimed').length, 39);
+    },
+  ],
+  [
+    'a reservation takes what is left and no more; exactly N allows N',
+    async ({ ledger }) => {
+      const reserve = [{ counter: 'n', amount: 3, limit: 7 }];
+      const calls = Array.from({ length: 3 }, (_, n) => new SampleCall(`c${n}`));
+      const results = [];
+      for (const call of calls) results.push(await ledger.append(call.begin({ reserve })));
+      assert.deepEqual(results[2], { status: 'exhausted', counter: 'n', used: 6 });
+      assert.deepEqual(await ledger.readCounters(['n', 'other']), [
+        { used: 0, reserved: 6 },
+        { used: 0, reserved: 0 },
+      ]);
+      const last = new SampleCall('last');
+      assert.equal(
+        (await ledger.append(last.begin({ reserve: [{ counter: 'n', amount: 1, limit: 7 }] }))).status,
+        'appended',
+      );
+      const settle = [{ counter: 'n', reserved: 3, used: 1 }];
+      await ledger.append((calls[0] as SampleCall).end('result', { settle }));
+      assert.deepEqual(await ledger.readCounters(['n']), [{ used: 1, reserved: 4 }]);
+    },
+  ],
+  [
+    'an entry that reserves under one name twice takes both amounts or none',
+    async ({ ledger }) => {
+      const twice = (limit: number) => [
+        { counter: 'n', amount: 2, limit: 10 },
+        { counter: 'n', amount: 2, limit },
+      ];
+      const refused = await ledger.append(new SampleCall('a').begin({ reserve: twice(3) }));
+      assert.deepEqual(refused, { status: 'exhausted', counter: 'n', used: 2 });
+      assert.equal(
+        (await ledger.append(new SampleCall('b').begin({ reserve: twice(4) }))).status,
+        'appended',
+      );
+      assert.deepEqual(await ledger.readCounters(['n']), [{ used: 0, reserved: 4 }]);
+    },
+  ],
+  [
+    'of 100 who reserve at once under a limit of 10, ten get it',
+    async ({ ledger }) => {
+      const reserve = [{ counter: 'n', amount: 1, limit: 10 }];
+      const calls = Array.from(
+        { length: 100 },
+        (_, n) => new SampleCall(`c${n}`, { sessionId: `s${n % 7}` }),
+      );
+      const results = await Promise.all(calls.map(async (call) => ledger.append(call.begin({ reserve }))));
+      assert.equal(results.filter(({ status }) => status === 'appended').length, 10);
+      assert.deepEqual(await ledger.readCounters(['n']), [{ used: 0, reserved: 10 }]);
+    },
+  ],
+  [
+    'an append is all or nothing: of one that is refused for any reason nothing is kept',
+    async ({ ledger }) => {
+      await ledger.append(new SampleCall('holder', { sessionId: 'else' }).begin({ claim }));
+      const everything = {
+        reserve: [{ counter: 'fresh', amount: 1, limit: 5 }],
+        settle: [{ counter: 'fresh2', used: 1, reserved: 0 }],
+        sealed: 'sealed',
+      };
+      const free = { key: 'free', inputDigest: 'sha256:1' };
+      const spent = [...everything.reserve, { counter: 'none', amount: 1, limit: 0 }];
+      const refused: readonly [Entry, string][] = [
+        [{ ...new SampleCall('a').begin({ ...everything, claim: free }), expectedVersion: 1 }, 'conflict'],
+        [
+          { ...new SampleCall('a').begin({ ...everything, claim: free }), expectedVersion: 'any' },
+          'conflict',
+        ],
+        [new SampleCall('a').begin({ ...everything, claim }), 'claimed'],
+        [new SampleCall('a').begin({ ...everything, claim: free, reserve: spent }), 'exhausted'],
+      ];
+      for (const [entry, status] of refused) {
+        assert.equal((await ledger.append(entry)).status, status);
+        await assertNothingOf(ledger, entry);
+      }
+      assert.equal((await ledger.readEntries({ limit: 10 })).length, 1);
+    },
+  ],
+  [
+    'a sealed input is kept until it is dropped',
+    async ({ ledger }) => {
+      const call = new SampleCall('c');
+      await ledger.append(call.begin({ sealed: 'v1.abc' }));
+      assert.equal(await ledger.readSealed('session', 'c'), 'v1.abc');
+      assert.equal(await ledger.readSealed('other', 'c'), undefined);
+      await ledger.append(call.end('result', { dropSealed: true }));
+      assert.equal(await ledger.readSealed('session', 'c'), undefined);
+    },
+  ],
+];

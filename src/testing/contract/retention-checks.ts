@@ -1,0 +1,168 @@
+/** Erasing bodies and removing sessions, with chains that still hold. */
+import assert from 'node:assert/strict';
+import type { Ledger } from '../../ledger/ledger.ts';
+import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
+import { ledgerSessionId } from '../../ledger/ledger.ts';
+import { SampleCall } from '../sample-call.ts';
+import type { Check } from './check.ts';
+import { assertChained } from './entry-checks.ts';
+
+const by = 'ada';
+const reason = 'asked to';
+
+/** Everything a reader can get at, as one text. */
+async function everything(ledger: Ledger): Promise<string> {
+  const sessions = (await ledger.querySessions({})).rows;
+  return JSON.stringify([
+    await ledger.readEntries({ limit: 1_000 }),
+    await ledger.queryCalls({}),
+    sessions,
+    await Promise.all(sessions.map(async ({ sessionId }) => ledger.readSession(sessionId))),
+  ]);
+}
+
+export const retentionChecks: readonly Check[] = [
+  [
+    'erased bodies are gone from everything that is read, and the chain holds',
+    async ({ ledger }) => {
+      const [call, other] = [new SampleCall('c'), new SampleCall('o')];
+      const [begin, end] = [call.begin({ sealed: 'sealed' }), call.end('failure')];
+      for (const entry of [begin, other.begin(), end, other.end('failure')]) await ledger.append(entry);
+      const artifact = {
+        sessionId: 'session',
+        artifactId: 'a',
+        callId: 'c',
+        mimeType: 'text/plain',
+        content: 'x',
+      };
+      await ledger.putArtifact(artifact);
+      await ledger.putArtifact({ ...artifact, artifactId: 'b', callId: 'o' });
+      await ledger.queryCalls({});
+      const entryIds = [begin.entryId, end.entryId];
+      assert.equal(await ledger.erase({ sessionId: 'session', entryIds, by, reason }), 2);
+      const left = await everything(ledger);
+      assert.equal(left.includes('somebody about c'), false);
+      assert.equal(left.includes('somebody about o'), true);
+      const entries = await ledger.readEntries({ limit: 10 });
+      assertChained(entries);
+      assert.deepEqual(
+        entries.map(({ bodies, salt }) => [bodies === undefined, salt === undefined]),
+        [begin, other, end, other, 'tombstone']
+          .map((entry) => [begin, end].includes(entry as never))
+          .map((gone) => [gone, gone]),
+      );
+      const tombstone = readEntry(entries[4] as (typeof entries)[0]).events[0];
+      assert.equal(tombstone?.type, 'body.erased');
+      assert.deepEqual((tombstone as { entryIds?: unknown }).entryIds, entryIds);
+      assert.equal(await ledger.readSealed('session', 'c'), undefined);
+      assert.equal(await ledger.readArtifact('session', 'a'), undefined);
+      assert.equal((await ledger.readArtifact('session', 'b'))?.content, 'x');
+      const rows = (await ledger.queryCalls({ outcome: 'ToolFailure' })).rows;
+      assert.deepEqual(
+        rows.map(({ callId, message }) => [callId, message]),
+        [
+          ['o', 'The line was cut.'],
+          ['c', '[ERASED]'],
+        ],
+      );
+      await ledger.rebuild();
+      assert.equal(await everything(ledger), left);
+      assert.equal(await ledger.erase({ sessionId: 'session', entryIds, by, reason }), 0);
+    },
+  ],
+  [
+    'a whole session is erased at once, and goes on being a session',
+    async ({ ledger }) => {
+      for (const id of ['a', 'b']) await ledger.append(new SampleCall(id).whole());
+      await ledger.append(new SampleCall('a', { sessionId: 'other' }).whole());
+      assert.equal(await ledger.erase({ sessionId: 'session', by, reason }), 2);
+      assert.equal(await ledger.erase({ sessionId: 'nowhere', by, reason }), 0);
+      await ledger.append(new SampleCall('c').whole());
+      assertChained(await ledger.readEntries({ limit: 10 }));
+      const text = await everything(ledger);
+      assert.equal(text.split('somebody about').length > 1, true);
+      assert.equal(JSON.stringify(await ledger.readCall('session', 'a')).includes('somebody'), false);
+      assert.equal(JSON.stringify(await ledger.readCall('other', 'a')).includes('somebody'), true);
+      assert.equal((await ledger.readCall('session', 'a'))?.version, 1);
+    },
+  ],
+  [
+    'nothing of an open call is erased or removed',
+    async ({ ledger }) => {
+      const call = new SampleCall('c');
+      await ledger.append(call.begin());
+      await ledger.append(new SampleCall('d').whole());
+      const before = await everything(ledger);
+      await assert.rejects(async () => ledger.erase({ sessionId: 'session', by, reason }), {
+        code: 'ledger.in_use',
+      });
+      await assert.rejects(async () => ledger.dropSession({ sessionId: 'session', by, reason }), {
+        code: 'ledger.in_use',
+      });
+      assert.equal(await everything(ledger), before);
+      await ledger.append(call.end());
+      assert.equal(await ledger.dropSession({ sessionId: 'session', by, reason }), true);
+    },
+  ],
+  [
+    'a removed session leaves nothing but a line in the chain of the ledger',
+    async ({ ledger }) => {
+      const claim = { key: 'key', inputDigest: 'd' };
+      const counters = [
+        'session/"gone"/tool_calls',
+        'turn/["gone","t"]/tool_calls',
+        'named/"all"/tool_calls',
+        'session/"gone2"/n',
+      ];
+      const reserve = counters.map((counter) => ({ counter, amount: 1, limit: 9 }));
+      const call = new SampleCall('c', { sessionId: 'gone' });
+      await ledger.append(call.begin({ claim, reserve, sealed: 'sealed' }));
+      await ledger.append(call.end('timeout'));
+      const artifact = { artifactId: 'a', callId: 'c', mimeType: 'text/plain', content: 'x' };
+      for (const sessionId of ['gone', 'stays']) await ledger.putArtifact({ ...artifact, sessionId });
+      await ledger.append(new SampleCall('c', { sessionId: 'stays' }).whole());
+      const head = (await ledger.readHeads()).find(({ sessionId }) => sessionId === 'gone');
+      await ledger.queryCalls({});
+
+      assert.equal(await ledger.dropSession({ sessionId: 'nowhere', by, reason }), false);
+      assert.equal(await ledger.dropSession({ sessionId: ledgerSessionId, by, reason }), false);
+      assert.equal(await ledger.dropSession({ sessionId: 'gone', by, reason }), true);
+
+      assert.equal(await ledger.readCall('gone', 'c'), undefined);
+      assert.deepEqual(await ledger.readSession('gone'), []);
+      assert.equal(await ledger.readClaim('key'), undefined);
+      assert.equal(await ledger.readSealed('gone', 'c'), undefined);
+      assert.equal(await ledger.readArtifact('gone', 'a'), undefined);
+      assert.equal((await ledger.readArtifact('stays', 'a'))?.content, 'x');
+      assert.deepEqual(
+        await ledger.findUnsettledEffects('gone', 'send_mail', `sha256:${'0'.repeat(64)}`),
+        [],
+      );
+      assert.deepEqual(
+        (await ledger.readCounters(counters)).map(({ reserved }) => reserved),
+        [0, 0, 1, 1],
+      );
+      assert.deepEqual(
+        (await ledger.queryCalls({})).rows.map(({ sessionId }) => sessionId),
+        ['stays'],
+      );
+      assert.equal((await ledger.querySessions({ text: 'gone' })).rows.length, 0);
+      const entries = await ledger.readEntries({ limit: 10 });
+      assertChained(entries);
+      const [event] = await ledger.readSession(ledgerSessionId);
+      assert.equal(event?.type, 'session.dropped');
+      const { droppedSessionId, sequence, hash } = event as unknown as Record<string, unknown>;
+      assert.deepEqual({ sessionId: droppedSessionId, sequence, hash }, head);
+
+      const again = new SampleCall('c', { sessionId: 'gone' });
+      assert.deepEqual(await ledger.append(again.whole()), { status: 'appended', version: 1 });
+      const [first] = await ledger.readEntries({ sessionId: 'gone', limit: 1 });
+      assert.equal(first?.sequence, 1);
+      assert.ok((first?.position ?? 0) > (entries.at(-1)?.position ?? 0), 'positions are given once');
+      assert.equal((await ledger.queryCalls({ sessionId: 'gone' })).rows.length, 1);
+      const before = await everything(ledger);
+      await ledger.rebuild();
+      assert.equal(await everything(ledger), before);
+    },
+  ],
+];

@@ -1,0 +1,139 @@
+/** Two handles on one store, as two processes have. */
+import assert from 'node:assert/strict';
+import { SampleCall } from '../sample-call.ts';
+import type { Check } from './check.ts';
+import { assertChained } from './entry-checks.ts';
+
+export const sharedChecks: readonly Check[] = [
+  [
+    'what one handle was told is there for the other',
+    async ({ ledger, another }) => {
+      const other = await another();
+      const call = new SampleCall('c');
+      await ledger.append(call.begin({ sealed: 'sealed', claim: { key: 'k', inputDigest: 'd' } }));
+      assert.equal((await other.readCall('session', 'c'))?.version, 1);
+      assert.equal((await other.queryCalls({})).rows[0]?.status, 'running');
+      assert.deepEqual(await other.findOpenCalls(), [
+        { sessionId: 'session', callId: 'c', ownerId: ledger.ownerId },
+      ]);
+      assert.deepEqual(await other.append(call.end('timeout')), { status: 'appended', version: 2 });
+      assert.equal((await ledger.readCall('session', 'c'))?.version, 2);
+      assert.equal((await ledger.queryCalls({})).rows[0]?.status, 'settled');
+      assert.deepEqual(await ledger.findUnsettledEffects('session', 'send_mail', call.inputDigest), ['c']);
+      assert.equal(await other.readSealed('session', 'c'), 'sealed');
+      assert.deepEqual(Buffer.from(other.sealKey), Buffer.from(ledger.sealKey));
+      await other.putArtifact({ sessionId: 's', artifactId: 'a', callId: 'c', mimeType: 'm', content: 'x' });
+      assert.equal((await ledger.readArtifact('s', 'a'))?.content, 'x');
+    },
+  ],
+  [
+    'versions, claims and limits hold across handles that append at once',
+    async ({ ledger, another }) => {
+      const handles = [ledger, await another(), await another()];
+      const claim = { key: 'k', inputDigest: 'd' };
+      const reserve = [{ counter: 'n', amount: 1, limit: 20 }];
+      const all = async <Result>(count: number, one: (n: number) => PromiseLike<Result>): Promise<Result[]> =>
+        Promise.all(Array.from({ length: count }, async (_, n) => one(n)));
+      const handle = (n: number) => handles[n % 3] as typeof ledger;
+      const same = await all(30, async (n) => handle(n).append(new SampleCall('same').begin()));
+      const claims = await all(30, async (n) => handle(n).append(new SampleCall(`k${n}`).begin({ claim })));
+      const limited = await all(60, async (n) =>
+        handle(n).append(new SampleCall(`n${n}`).begin({ reserve })),
+      );
+      for (const [results, kept] of [
+        [same, 1],
+        [claims, 1],
+        [limited, 20],
+      ] as const)
+        assert.equal(results.filter(({ status }) => status === 'appended').length, kept);
+      const entries = await ledger.readEntries({ limit: 1_000 });
+      assert.equal(entries.length, 22);
+      assertChained(entries);
+    },
+  ],
+  [
+    'many appends through several handles are all kept, in chains without a gap',
+    async ({ ledger, another }) => {
+      const handles = [ledger, await another(), await another()];
+      const calls = Array.from(
+        { length: 600 },
+        (_, n) => new SampleCall(`c${n}`, { sessionId: `s${n % 5}` }),
+      );
+      await Promise.all(
+        calls.map(async (call, n) => {
+          const handle = handles[n % 3] as typeof ledger;
+          await handle.append(call.begin());
+          await (handles[(n + 1) % 3] as typeof ledger).append(call.end());
+        }),
+      );
+      const entries = await ledger.readEntries({ limit: 10_000 });
+      assert.equal(entries.length, 1_200);
+      assertChained(entries);
+      for (const handle of handles) {
+        assert.deepEqual(await handle.findOpenCalls(), []);
+        assert.equal((await handle.querySessions({})).rows.length, 5);
+      }
+    },
+  ],
+  [
+    'who waits for a call or for more is woken by another handle too',
+    async ({ ledger, another }) => {
+      const other = await another();
+      const call = new SampleCall('c');
+      await ledger.append(call.begin());
+      const [entry] = await ledger.readEntries({ limit: 1 });
+      const waiting = Promise.all([
+        ledger.whenChanged('session', 'c', 1),
+        ledger.whenAppended(entry?.position as number),
+      ]);
+      const alive = setInterval(() => undefined, 1_000); // a waiter keeps no process alive
+      await other.append(call.end());
+      await waiting;
+      clearInterval(alive);
+    },
+  ],
+  [
+    'each handle knows whether the owner of another lives',
+    async ({ ledger, another }) => {
+      const other = await another();
+      assert.notEqual(other.ownerId, ledger.ownerId);
+      for (const handle of [ledger, other])
+        for (const { ownerId } of [ledger, other]) {
+          assert.equal(await handle.isAlive(ownerId), true);
+          assert.equal(await handle.isAlive(ownerId), true);
+        }
+      const { ownerId } = other;
+      await other.close();
+      assert.equal(await ledger.isAlive(ownerId), false);
+      assert.equal(await ledger.isAlive(ledger.ownerId), true);
+    },
+  ],
+  [
+    'what an owner spilled is left alone while it lives and read when it is gone',
+    async ({ ledger, another }) => {
+      const other = await another();
+      if (!(await other.canSpill())) return;
+      const entry = new SampleCall('c').begin();
+      assert.equal(await other.spill(entry), true);
+      assert.deepEqual(await ledger.readSpills(), []);
+      const { ownerId } = other;
+      await other.close();
+      assert.deepEqual(await ledger.readSpills(), [{ ownerId, entries: [entry] }]);
+      await ledger.dropSpill(ownerId);
+      assert.deepEqual(await ledger.readSpills(), []);
+    },
+  ],
+  [
+    'a session that one handle removes and another takes up again is a new one for both',
+    async ({ ledger, another }) => {
+      const other = await another();
+      await ledger.append(new SampleCall('c').whole());
+      assert.equal((await other.readCall('session', 'c'))?.version, 1);
+      await ledger.dropSession({ sessionId: 'session', by: 'ada', reason: 'asked to' });
+      assert.equal(await other.readCall('session', 'c'), undefined);
+      assert.deepEqual(await other.append(new SampleCall('c').whole()), { status: 'appended', version: 1 });
+      assert.equal((await ledger.readCall('session', 'c'))?.version, 1);
+      assertChained(await ledger.readEntries({ limit: 10 }));
+    },
+  ],
+];

@@ -1,0 +1,221 @@
+/** Calls as the runtime would write them, made of the rules alone: entries to try a store with. */
+import type { Call } from '../call/call.ts';
+import type { Command } from '../call/command.ts';
+import { decide } from '../call/decide.ts';
+import type { CallEvent, Resolution } from '../call/event.ts';
+import { evolve } from '../call/evolve.ts';
+import { outcomeToModelContent } from '../call/model-content.ts';
+import type { ToolOutcome } from '../call/outcome.ts';
+import type { Entry } from '../ledger/ledger.ts';
+import type { ToolMode } from '../tool/mode.ts';
+
+export type SampleOptions = {
+  readonly sessionId?: string;
+  readonly toolName?: string;
+  readonly mode?: ToolMode;
+  readonly inputDigest?: string;
+  readonly userId?: string;
+  /** When its events happen, in milliseconds since 1970. */
+  readonly at?: number;
+};
+
+/** What an entry does beside saying something. */
+export type Beside = Pick<Entry, 'claim' | 'releaseClaim' | 'reserve' | 'settle' | 'sealed' | 'dropSealed'>;
+
+export type SampleEnd = 'result' | 'failure' | 'timeout';
+
+/** One call and its entries, each made in the belief that the one before was appended. */
+export class SampleCall {
+  readonly callId: string;
+  readonly sessionId: string;
+  readonly inputDigest: string;
+  /** The version the next entry expects. */
+  version = 0;
+  readonly #options: SampleOptions;
+  #state: Call | undefined;
+  #count = 0;
+
+  constructor(callId: string, options: SampleOptions = {}) {
+    this.callId = callId;
+    this.sessionId = options.sessionId ?? 'session';
+    this.inputDigest = options.inputDigest ?? `sha256:${'0'.repeat(64)}`;
+    this.#options = options;
+  }
+
+  /** Requested and let through; its body runs from here on. */
+  begin(beside: Beside = {}): Entry {
+    return this.entry([this.#request(), this.#rule('allow'), start], beside);
+  }
+
+  /** Requested and held for a person. */
+  hold(): Entry {
+    const { inputDigest } = this;
+    const confirmationId = `conf-${this.callId}`;
+    const by = { type: 'gate', name: 'mode' } as const;
+    const asks = [{ by, description: 'It writes.' }];
+    return this.entry([
+      this.#request(),
+      this.#rule('ask'),
+      { type: 'hold', confirmationId, description: 'May it?', asks, inputDigest },
+    ]);
+  }
+
+  /** Requested and refused at once. */
+  deny(): Entry {
+    return this.entry([
+      this.#request(),
+      this.#rule('deny'),
+      this.#respond({
+        ...this.#named,
+        type: 'ToolDenied',
+        code: 'policy.hook',
+        reason: 'pre_hook',
+        details: 'Not today.',
+      }),
+    ]);
+  }
+
+  /** The outcome. Without a result nobody can say whether the effect happened. */
+  end(end: SampleEnd = 'result', beside: Beside = {}): Entry {
+    return this.entry([this.#respond(this.#outcome(end))], beside);
+  }
+
+  /** Begun and ended in one entry, as a read is. */
+  whole(beside: Beside = {}): Entry {
+    return this.entry(
+      [this.#request(), this.#rule('allow'), start, this.#respond(this.#outcome('result'))],
+      beside,
+    );
+  }
+
+  resolve(resolution: Resolution): Entry {
+    const by = { type: 'person', name: 'ada' } as const;
+    return this.entry([{ type: 'resolve', resolution, by, reason: undefined, result: undefined }]);
+  }
+
+  /** A remark: the outcome was served again. */
+  recall(): Entry {
+    return this.entry(
+      [{ type: 'recall', how: 'cached', fromCallId: this.callId, details: 'Served again.' }],
+      {},
+      'any',
+    );
+  }
+
+  entry(commands: readonly Command[], beside: Beside = {}, expectedVersion?: 'any'): Entry {
+    const expected = expectedVersion ?? this.version;
+    if (expected !== 'any') this.version++;
+    return {
+      entryId: `ent-${this.sessionId}-${this.callId}-${this.#count++}`,
+      sessionId: this.sessionId,
+      callId: this.callId,
+      expectedVersion: expected,
+      events: commands.map((command) => this.#apply(command)),
+      ...beside,
+    };
+  }
+
+  get #named(): { readonly callId: string; readonly toolName: string } {
+    return { callId: this.callId, toolName: this.#options.toolName ?? 'send_mail' };
+  }
+
+  #apply(command: Command): CallEvent {
+    const decision = decide(this.#state, command, {
+      sessionId: this.sessionId,
+      turnId: 'turn',
+      callId: this.callId,
+      at: this.#options.at ?? 1_700_000_000_000,
+      nextId: () => `evt-${this.sessionId}-${this.callId}-${this.#count++}`,
+    });
+    if (!decision.ok)
+      throw new TypeError(`${command.type} of the sample ${this.callId}: ${decision.refusal}`);
+    this.#state = evolve(this.#state, decision.event);
+    return decision.event;
+  }
+
+  #request(): Command {
+    const { mode = 'external', userId } = this.#options;
+    return {
+      type: 'request',
+      toolName: this.#named.toolName,
+      displayName: 'Send mail',
+      mode,
+      modeOrigin: 'declared',
+      requestedInput: { to: `somebody about ${this.callId}` },
+      hidden: [],
+      requestDigest: this.inputDigest,
+      principal: userId === undefined ? undefined : { userId },
+      provenance: undefined,
+      attrs: undefined,
+      submitted: false,
+    };
+  }
+
+  #rule(decision: 'allow' | 'deny' | 'ask'): Command {
+    return {
+      type: 'rule',
+      decision,
+      gates: [],
+      decidedBy: { type: 'gate', name: 'policy' },
+      policyVersion: undefined,
+      effectiveInput: undefined,
+      inputDigest: this.inputDigest,
+      changes: [],
+    };
+  }
+
+  #outcome(end: SampleEnd): ToolOutcome {
+    switch (end) {
+      case 'result':
+        return {
+          ...this.#named,
+          type: 'ToolExecutionResult',
+          output: { sent: this.callId },
+          elapsedMs: 3,
+          wasCoerced: false,
+        };
+      case 'failure':
+        return {
+          ...this.#named,
+          type: 'ToolFailure',
+          code: 'tool.network_error',
+          error: 'The line was cut.',
+          retryable: true,
+          elapsedMs: 3,
+        };
+      case 'timeout':
+        return {
+          ...this.#named,
+          type: 'ToolTimeout',
+          code: 'tool.timeout',
+          deadlineMs: 1_700_000_005_000,
+          elapsedMs: 5_000,
+          retryable: true,
+        };
+    }
+  }
+
+  #respond(outcome: ToolOutcome): Command {
+    return {
+      type: 'respond',
+      final: true,
+      outcome,
+      content: outcomeToModelContent(outcome),
+      toolSuccess: outcome.type === 'ToolExecutionResult',
+      error: undefined,
+      payloadExtras: undefined,
+      costMicros: 7,
+      reached: [],
+      log: [],
+      mayRerun: false,
+      authorSaysRetry: false,
+    };
+  }
+}
+
+const start: Command = {
+  type: 'start',
+  idempotencyKey: undefined,
+  deadlineMs: 1_700_000_005_000,
+  mayRerun: false,
+};
