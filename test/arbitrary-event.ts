@@ -125,6 +125,14 @@ export const anyEvent: fc.Arbitrary<QuittanceEvent> = fc.oneof(
     idempotencyKey: maybe(word),
     deadlineMs: instant,
     mayRerun: fc.boolean(),
+    reserved: fc.array(
+      fc.record({
+        counter: word,
+        amount: count,
+        metric: fc.constantFrom('tool_calls' as const, 'cost_micros' as const),
+      }),
+      { maxLength: 2 },
+    ),
   }),
   fc.record({
     ...ofCall('tool.late'),

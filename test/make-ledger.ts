@@ -204,7 +204,13 @@ function commandOf(step: Step, { call: callId, state }: { call: string; state: C
     case 'exhaust':
       return { type: 'exhaust', scope: 'session', metric: 'tool_calls', limit: 1, used: 1 };
     case 'start':
-      return { type: 'start', idempotencyKey: undefined, deadlineMs: 1_790_000_300_000, mayRerun: false };
+      return {
+        type: 'start',
+        idempotencyKey: undefined,
+        deadlineMs: 1_790_000_300_000,
+        mayRerun: false,
+        reserved: [],
+      };
     case 'result':
       return settle({
         type: 'ToolExecutionResult',

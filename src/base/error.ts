@@ -8,6 +8,8 @@ export type ErrorCode =
   | 'config.invalid'
   | 'call.malformed'
   | 'call.pending'
+  | 'call.unknown'
+  | 'call.resolved'
   | 'runtime.closed'
   | 'seal.broken'
   | 'ledger.newer'
@@ -31,6 +33,14 @@ export const errorTable: {
   'call.pending': {
     means: 'The call is held for a person and the turn is over. This is not an outcome: the hold stays.',
     remedy: 'Ask again with the same call id, in any turn of the session, to rejoin the call.',
+  },
+  'call.unknown': {
+    means: 'There is no such call in this ledger.',
+    remedy: 'Check the session and the call id; `runtime.calls({sessionId})` lists the calls of a session.',
+  },
+  'call.resolved': {
+    means: 'The call cannot be resolved: how it ended is known, or somebody has resolved it before.',
+    remedy: 'Read the message: it says what is on record and by whom.',
   },
   'runtime.closed': {
     means: 'The runtime was closed and takes no more calls.',

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { ToolMode, ToolModeOrigin } from '../tool/mode.ts';
 import type { Principal } from '../tool/tool-context.ts';
-import type { Ask, DecidedBy, Provenance, ToolLate, ToolResolved } from './event.ts';
+import type { Ask, DecidedBy, Provenance, ToolLate, ToolResolved, ToolStarted } from './event.ts';
 import type { ToolOutcome } from './outcome.ts';
 
 /** One request to run a tool and everything that happened to it: what its events fold to. */
@@ -14,6 +14,8 @@ export type Call = {
   readonly mode: ToolMode;
   readonly modeOrigin: ToolModeOrigin;
   readonly requestedInput: JsonValue;
+  /** Paths the redactor hid in the requested input. */
+  readonly hidden: readonly string[];
   readonly requestDigest: string;
   readonly effectiveInput: JsonObject | undefined;
   readonly inputDigest: string | undefined;
@@ -32,6 +34,8 @@ export type Call = {
   readonly requestedAt: number;
   readonly status: CallStatus;
   readonly attempt: number;
+  /** The intent of the last attempt. */
+  readonly started: ToolStarted | undefined;
   readonly confirmation: Confirmation | undefined;
   readonly settled: Settled | undefined;
   readonly late: readonly ToolLate[];

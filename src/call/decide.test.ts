@@ -96,7 +96,13 @@ const command: fc.Arbitrary<Command> = fc.oneof(
     .constantFrom('q1', 'q2')
     .map((confirmationId): Command => ({ type: 'withdraw', confirmationId, reason: 'over' })),
   fc.constant<Command>({ type: 'exhaust', scope: 'turn', metric: 'tool_calls', limit: 1, used: 1 }),
-  fc.constant<Command>({ type: 'start', idempotencyKey: undefined, deadlineMs: 1, mayRerun: false }),
+  fc.constant<Command>({
+    type: 'start',
+    idempotencyKey: undefined,
+    deadlineMs: 1,
+    mayRerun: false,
+    reserved: [],
+  }),
   fc.tuple(fc.constantFrom(...outcomes), fc.boolean()).map(([outcome, final]) => respond(outcome, final)),
   fc.constant<Command>({
     type: 'add_late',
@@ -239,7 +245,9 @@ describe('decide and evolve', () => {
       const list: Command[] = [
         request,
         rule('allow'),
-        ...(started ? [{ type: 'start', idempotencyKey: undefined, deadlineMs: 1, mayRerun } as const] : []),
+        ...(started
+          ? [{ type: 'start', idempotencyKey: undefined, deadlineMs: 1, mayRerun, reserved: [] } as const]
+          : []),
       ];
       const last = { ...respond(outcome), mayRerun } as Command;
       return play([...list, last]).call?.settled?.unsettledEffect ?? false;

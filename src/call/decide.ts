@@ -197,6 +197,7 @@ function toEvent(call: Call | undefined, command: Command, subject: Subject): Ca
         idempotencyKey: command.idempotencyKey,
         deadlineMs: command.deadlineMs,
         mayRerun: command.mayRerun,
+        reserved: command.reserved,
       };
     case 'respond':
       return {

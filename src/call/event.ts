@@ -136,6 +136,8 @@ export type ToolStarted = CallEventOf<
     idempotencyKey: string | undefined;
     deadlineMs: number;
     mayRerun: boolean;
+    /** What the attempt took from budgets, to be given back or charged with its end. */
+    reserved: readonly ReservedShare[];
   }
 >;
 
@@ -177,6 +179,12 @@ export type BudgetExhausted = CallEventOf<
   'runtime.budget_exhausted',
   { scope: string; metric: BudgetMetric; limit: number; used: number }
 >;
+/** What an attempt took from one budget. */
+export type ReservedShare = {
+  readonly counter: string;
+  readonly amount: number;
+  readonly metric: BudgetMetric;
+};
 export type BudgetMetric = 'tool_calls' | 'cost_micros';
 
 /** What was found out later about a call whose end was not known. Beside the outcome, never instead of it. */

@@ -65,6 +65,7 @@ export function advance(call: CallDraft, event: CallEvent): CallDraft {
     case 'tool.started':
       call.status = 'running';
       call.attempt = event.attempt;
+      call.started = event;
       return call;
     case 'tool.responded':
       if (!event.final) return call;
@@ -113,6 +114,7 @@ const beginWith = (event: ToolRequested): CallDraft => ({
   mode: event.mode,
   modeOrigin: event.modeOrigin,
   requestedInput: event.requestedInput,
+  hidden: event.hidden,
   requestDigest: event.requestDigest,
   effectiveInput: undefined,
   inputDigest: undefined,
@@ -128,6 +130,7 @@ const beginWith = (event: ToolRequested): CallDraft => ({
   requestedAt: event.at,
   status: 'requested',
   attempt: 0,
+  started: undefined,
   confirmation: undefined,
   settled: undefined,
   late: none,

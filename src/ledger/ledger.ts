@@ -62,6 +62,8 @@ export interface Ledger {
   rebuild(): Awaitable<void>;
   /** Who writes through this handle. Its life can be proven for as long as the handle is open. */
   readonly ownerId: string;
+  /** Calls being made through this handle, and by how many runtimes: their owner is at them. Kept by the runtimes. */
+  readonly inHand: Map<string, number>;
   /** Whether the owner still lives. True for one that is slow or stopped, false for one that is gone. */
   isAlive(ownerId: string): Awaitable<boolean>;
   /**
@@ -131,7 +133,12 @@ export type Reservation = { readonly counter: string; readonly amount: number; r
 export type Settlement = { readonly counter: string; readonly reserved: number; readonly used: number };
 export type Counter = { readonly used: number; readonly reserved: number };
 
-export type StoredCall = { readonly version: number; readonly events: readonly QuittanceEvent[] };
+export type StoredCall = {
+  readonly version: number;
+  readonly events: readonly QuittanceEvent[];
+  /** Who moved the call last, and so is at it while it has no outcome. */
+  readonly ownerId: string;
+};
 
 export type NewArtifact = {
   readonly artifactId: string;

@@ -3,7 +3,7 @@
  * intent, so that N parallel calls under a limit of K start at most K times, and settles with its outcome.
  */
 import { QuittanceError } from '../base/error.ts';
-import type { BudgetMetric } from '../call/event.ts';
+import type { BudgetMetric, ReservedShare } from '../call/event.ts';
 import { checkKeys } from './check-keys.ts';
 import type { Reservation, Settlement } from '../ledger/ledger.ts';
 
@@ -156,7 +156,7 @@ export function sharesOf(
 export const noShares: readonly BudgetShare[] = [];
 
 /** Gives the reservations back and charges what the attempt really cost. */
-export const settlementsFor = (shares: readonly BudgetShare[], costMicros: number): Settlement[] =>
+export const settlementsFor = (shares: readonly ReservedShare[], costMicros: number): Settlement[] =>
   shares.map(({ counter, amount, metric }) => ({
     counter,
     reserved: amount,

@@ -7,7 +7,15 @@ import type { Call } from '../call/call.ts';
 import type { Command } from '../call/command.ts';
 import { decide } from '../call/decide.ts';
 import type { Subject } from '../call/decide.ts';
-import type { Ask, CallEvent, GatePassage, InputChange, Provenance, QuittanceEvent } from '../call/event.ts';
+import type {
+  Ask,
+  CallEvent,
+  GatePassage,
+  InputChange,
+  Provenance,
+  QuittanceEvent,
+  TurnOpened,
+} from '../call/event.ts';
 import type { DataOf } from '../call/event-data.ts';
 import type { CallDraft } from '../call/evolve.ts';
 import { advance, begin, foldCall } from '../call/evolve.ts';
@@ -65,7 +73,12 @@ export type Unkept = {
 };
 
 const none: readonly never[] = Object.freeze([]);
-const nothingMore = Object.freeze({});
+/** What goes into an append beside events. */
+export type EntryExtra = Pick<
+  Entry,
+  'claim' | 'releaseClaim' | 'reserve' | 'settle' | 'sealed' | 'dropSealed'
+>;
+const nothingMore: EntryExtra = Object.freeze({});
 
 export class CallInHand implements Subject {
   readonly engine: Engine;
@@ -93,6 +106,8 @@ export class CallInHand implements Subject {
   passages: readonly GatePassage[] = none;
   lastGate = 'recall';
   costMicros = 0;
+  /** What an attempt cost whose end nobody saw. */
+  lostCostMicros = 0;
   shares: readonly BudgetShare[] = noShares;
   /** The key a tool made of its arguments, and the claim on it. */
   toolKey: string | undefined;
@@ -193,13 +208,20 @@ export class CallInHand implements Subject {
     this.notes = [...this.notes, text];
   }
 
-  /** Goes on from what the ledger has, with remarks only. */
-  rebase(call: Call): void {
+  /** Goes on from what the ledger has. Without its version only remarks may follow. */
+  rebase(call: Call, version = this.version): void {
     this.base = call;
     this.made = [];
     this.kept = 0;
     this.draft = { ...call };
+    this.version = version;
     this.owned = false;
+  }
+
+  /** Goes on with a call whose owner is gone, from what the ledger has of it: it is ours from the next append on. */
+  inherit(call: Call, version: number): void {
+    this.rebase(call, version);
+    this.owned = true;
   }
 
   /** Goes on with a call of ours that stopped because the ledger did, from what the ledger has of it. */
@@ -247,41 +269,57 @@ export class CallInHand implements Subject {
 
   /** Appends what was made since the last time. After any other answer than `appended` nothing of it is kept. */
   async flush(
-    extra: Pick<
-      Entry,
-      'claim' | 'releaseClaim' | 'reserve' | 'settle' | 'sealed' | 'dropSealed'
-    > = nothingMore,
+    extra: EntryExtra = nothingMore,
     expectedVersion: number | 'any' = this.version,
   ): Promise<AppendResult> {
     const { turn, engine } = this;
     const upTo = this.made.length;
-    const events: QuittanceEvent[] = this.kept === 0 ? this.made.slice() : this.made.slice(this.kept);
     const opening = turn.takeOpening();
-    if (opening !== undefined) events.unshift(opening);
     let result: AppendResult | undefined;
     try {
-      const answer = engine.ledger.append({
-        entryId: engine.ids.next('ent'),
-        sessionId: turn.sessionId,
-        callId: this.request.id,
-        expectedVersion,
-        events,
-        claim: extra.claim,
-        releaseClaim: extra.releaseClaim,
-        reserve: extra.reserve,
-        settle: extra.settle,
-        sealed: extra.sealed,
-        dropSealed: extra.dropSealed,
-      });
+      const answer = engine.ledger.append(this.toEntry(extra, expectedVersion, opening));
       result = isPromiseLike(answer) ? await answer : answer;
       return result;
     } finally {
-      if (result?.status === 'appended') {
-        this.version = result.version;
-        this.kept = upTo;
-        this.onKept?.();
-      } else if (opening !== undefined) turn.returnOpening(opening);
+      if (result?.status === 'appended') this.noteKept(upTo, result.version);
+      else if (opening !== undefined) turn.returnOpening(opening);
     }
+  }
+
+  /** Puts what was made since the last time where it waits for a ledger that can take it. False where it cannot. */
+  async spill(extra: EntryExtra): Promise<boolean> {
+    const upTo = this.made.length;
+    const kept = await this.engine.ledger.spill(this.toEntry(extra, this.version, undefined));
+    if (kept) this.noteKept(upTo, this.version + 1);
+    return kept;
+  }
+
+  private toEntry(
+    extra: EntryExtra,
+    expectedVersion: number | 'any',
+    opening: TurnOpened | undefined,
+  ): Entry {
+    const events: QuittanceEvent[] = this.made.slice(this.kept);
+    if (opening !== undefined) events.unshift(opening);
+    return {
+      entryId: this.engine.ids.next('ent'),
+      sessionId: this.turn.sessionId,
+      callId: this.request.id,
+      expectedVersion,
+      events,
+      claim: extra.claim,
+      releaseClaim: extra.releaseClaim,
+      reserve: extra.reserve,
+      settle: extra.settle,
+      sealed: extra.sealed,
+      dropSealed: extra.dropSealed,
+    };
+  }
+
+  private noteKept(upTo: number, version: number): void {
+    this.version = version;
+    this.kept = upTo;
+    this.onKept?.();
   }
 
   /** Text that is about to be kept or told, without what the redactor hides, wherever it was echoed. */

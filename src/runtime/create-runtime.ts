@@ -14,12 +14,18 @@ import type { ToolMode } from '../tool/mode.ts';
 import { defaultSuccessCheck } from '../tool/success-check.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import { checkOptions } from './check-options.ts';
+import type { CallRef } from './gates/gate.ts';
 import { createDeadlines } from './deadlines.ts';
 import type { Desk } from './desk.ts';
+import { createInHand } from './desk.ts';
 import type { Engine, Treatment } from './engine.ts';
 import { isCallEvent } from './fold-stored.ts';
 import { tellTrouble } from './ledger-trouble.ts';
 import { openTurn } from './open-turn.ts';
+import type { FoundOut } from './reconcile.ts';
+import { reconcile } from './reconcile.ts';
+import type { RecoveredCall } from './recover.ts';
+import { endOrphan, recover } from './recover.ts';
 import { createReadArtifact, readArtifactName } from './read-artifact.ts';
 import type { RuntimeOptions } from './runtime-options.ts';
 import { settleStranded } from './stranded.ts';
@@ -36,6 +42,13 @@ export interface Runtime<Tools extends readonly AnyTool[] = readonly AnyTool[]> 
   /** Audit records in the order they were kept. */
   audit(filter: CallFilter): Promise<readonly ToolAuditRecord[]>;
   events(filter: CallFilter): Promise<readonly QuittanceEvent[]>;
+  /**
+   * Ends the calls of processes that are gone: what never ran is cancelled, what may run again is, what cannot be known
+   * is said to be so. Done when a process starts, and safe to do at any time.
+   */
+  recover(): Promise<readonly RecoveredCall[]>;
+  /** Records what was found out about a call whose end was not known. Its outcome stays what it is. */
+  reconcile(call: CallRef, found: FoundOut): Promise<Call>;
   /** Takes no more calls and waits for those that are being made; held ones stay held. */
   close(): Promise<void>;
 }
@@ -52,8 +65,16 @@ const treatmentsByDefault: Readonly<Record<ToolMode, Treatment>> = {
 export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
   options: RuntimeOptions<Tools>,
 ): Runtime<Tools> {
-  const engine = createEngine(options);
-  const desk: Desk = { engine, inHand: new Map(), stranded: new Map(), settling: undefined, closed: false };
+  const engine = createEngine(options, (stored, call, asker) =>
+    endOrphan(desk, stored, call, asker === 'of the call' ? 1 : 0),
+  );
+  const desk: Desk = {
+    engine,
+    inHand: createInHand(engine.ledger.inHand),
+    stranded: new Map(),
+    settling: undefined,
+    closed: false,
+  };
 
   const read = async ({ sessionId, callId }: CallFilter): Promise<readonly QuittanceEvent[]> => {
     const events =
@@ -79,6 +100,8 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
     calls: async (filter) => (await readCalls(filter)).flatMap((events) => foldCall(events) ?? []),
     audit: async (filter) => projectAudit((await read(filter)).filter(isCallEvent)),
     events: read,
+    recover: () => recover(desk),
+    reconcile: (call, resolution) => reconcile(engine, call, resolution),
     async close() {
       desk.closed = true;
       await Promise.allSettled([...desk.inHand.values()].map(untilHeldOrTold));
@@ -93,7 +116,10 @@ async function untilHeldOrTold(hand: CallInHand): Promise<unknown> {
   return told?.type === 'held' && hand.withdraw === undefined ? told.rest : told;
 }
 
-function createEngine<Tools extends readonly AnyTool[]>(options: RuntimeOptions<Tools>): Engine {
+function createEngine<Tools extends readonly AnyTool[]>(
+  options: RuntimeOptions<Tools>,
+  endOrphanOf: Engine['endOrphan'],
+): Engine {
   checkOptions(options);
   const { clock = systemClock, ids = createIds(), onPreToolUse = [] } = options;
   const { inlineLimit = TOOL_MESSAGE_MAX_CHARS } = options;
@@ -117,6 +143,8 @@ function createEngine<Tools extends readonly AnyTool[]>(options: RuntimeOptions<
     inlineLimit,
     cancelGraceMs: options.cancelGraceMs ?? 5_000,
     concurrency: options.concurrency ?? 8,
+    endOrphan: endOrphanOf,
+    spill: { waiting: false },
     stragglers: new Set(),
   };
 }

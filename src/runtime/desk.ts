@@ -5,9 +5,41 @@ import type { Engine } from './engine.ts';
 export type Desk = {
   readonly engine: Engine;
   /** By session and call id. */
-  readonly inHand: Map<string, CallInHand>;
+  readonly inHand: InHand;
   /** Calls the ledger knows of and could not take the end of. By session and call id. */
   readonly stranded: Map<string, CallInHand>;
   settling: Promise<void> | undefined;
   closed: boolean;
 };
+
+/** The calls a runtime is making, counted with those of other runtimes on the same ledger. */
+export interface InHand {
+  get(key: string): CallInHand | undefined;
+  has(key: string): boolean;
+  set(key: string, hand: CallInHand): void;
+  delete(key: string): void;
+  values(): IterableIterator<CallInHand>;
+}
+
+export function createInHand(counted: Map<string, number>): InHand {
+  const mine = new Map<string, CallInHand>();
+  return {
+    get: (key) => mine.get(key),
+    has: (key) => mine.has(key),
+    set(key, hand) {
+      mine.set(key, hand);
+      counted.set(key, (counted.get(key) ?? 0) + 1);
+    },
+    delete(key) {
+      if (!mine.delete(key)) return;
+      const others = (counted.get(key) ?? 1) - 1;
+      if (others === 0) counted.delete(key);
+      else counted.set(key, others);
+    },
+    values: () => mine.values(),
+  };
+}
+
+/** Under which a call stands in `inHand`. No two calls share it, whatever their ids are made of. */
+export const keyOf = (call: { readonly sessionId: string; readonly callId: string }): string =>
+  `${call.sessionId.length}:${call.sessionId}${call.callId}`;

@@ -2,6 +2,8 @@ import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Awaitable, JsonObject, JsonValue } from '../base/json.ts';
 import type { Redactor } from '../base/redaction.ts';
+import type { Call } from '../call/call.ts';
+import type { StoredCall } from '../ledger/ledger.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Seal } from '../ledger/seal.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
@@ -19,6 +21,8 @@ export type Engine = {
   readonly ids: Ids;
   readonly nextEventId: () => string;
   readonly ledger: Ledger;
+  /** Set while what was spilled waits to be appended. */
+  readonly spill: { waiting: boolean };
   readonly seal: Seal;
   readonly redactor: Redactor;
   readonly deadlines: Deadlines;
@@ -33,6 +37,15 @@ export type Engine = {
   readonly inlineLimit: number;
   readonly cancelGraceMs: number;
   readonly concurrency: number;
+  /**
+   * Ends a call whose owner is gone. False where somebody is still at it, or nobody here can end it. `asker`: whether
+   * this runtime has the call in hand only because it asks.
+   */
+  readonly endOrphan: (
+    stored: StoredCall,
+    call: Call,
+    asker: 'of the call' | 'of another',
+  ) => Promise<boolean>;
   /** Bodies that outlived their calls, until they end. */
   readonly stragglers: Set<Promise<unknown>>;
 };

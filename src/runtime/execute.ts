@@ -6,6 +6,7 @@ import { runBody } from './attempt.ts';
 import { BodyContext } from './body-context.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import { copyOutcome } from './copy-outcome.ts';
+import { costOf } from './cost.ts';
 import { turnIsOver } from './gates/deadline.ts';
 import type { Stop } from './gates/gate.ts';
 import { meetHolder } from './gates/key.ts';
@@ -15,6 +16,7 @@ import type { AttemptFacts, Judgement } from './judgement.ts';
 import { fail } from './judgement.ts';
 import { appendLate } from './late.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
+import { beforeIntent } from './spill.ts';
 import { resourceKeysOf } from './resource-keys.ts';
 import { overtaken, settle, settleStopped } from './settle.ts';
 import { sealInput } from './seal-input.ts';
@@ -55,6 +57,7 @@ async function start(hand: CallInHand, heldBefore: boolean): Promise<ToolOutcome
     idempotencyKey: hand.toolKey === undefined ? undefined : hand.clean(hand.toolKey),
     deadlineMs,
     mayRerun: tool.mayRerun,
+    reserved: hand.shares.map(({ counter, amount, metric }) => ({ counter, amount, metric })),
   });
   if (needsIntent(hand)) {
     const refused = await appendIntent(hand);
@@ -83,6 +86,7 @@ const needsIntent = ({ knownTool: tool, shares, claimKey }: CallInHand): boolean
 
 /** Undefined where the intent is kept and the body may run. */
 async function appendIntent(hand: CallInHand): Promise<Stop | 'overtaken' | undefined> {
+  await beforeIntent(hand.engine);
   const { claimKey, shares, input, supersedes } = hand;
   const result = await hand.flush({
     ...(shares.length > 0 && { reserve: shares }),
@@ -121,6 +125,29 @@ async function appendIntent(hand: CallInHand): Promise<Stop | 'overtaken' | unde
   }
 }
 
+/**
+ * Runs the body of a call once more after an attempt whose end nobody saw. Undefined where somebody else was first.
+ * What the lost attempt had reserved stays reserved and is charged with this one.
+ */
+export async function attemptAgain(hand: CallInHand): Promise<ToolOutcome | undefined> {
+  const { engine, knownTool: tool, call } = hand;
+  const budgetMs = tool.timeoutMs ?? engine.defaultTimeoutMs;
+  const deadlineMs = engine.clock.now() + budgetMs;
+  const reserved = call?.started?.reserved ?? [];
+  const cost = costOf(tool, hand.input.executed);
+  hand.costMicros = typeof cost === 'number' ? cost : 0;
+  hand.lostCostMicros = reserved.find(({ metric }) => metric === 'cost_micros')?.amount ?? 0;
+  hand.apply({
+    type: 'start',
+    idempotencyKey: hand.toolKey === undefined ? undefined : hand.clean(hand.toolKey),
+    deadlineMs,
+    mayRerun: tool.mayRerun,
+    reserved,
+  });
+  const result = await hand.flush();
+  return result.status === 'appended' ? attempt(hand, budgetMs, deadlineMs) : undefined;
+}
+
 async function attempt(hand: CallInHand, budgetMs: number, deadlineMs: number): Promise<ToolOutcome> {
   const { engine, knownTool: tool, turn } = hand;
   hand.resourceKeys = resourceKeysOf(tool, hand.input.executed);
@@ -151,7 +178,7 @@ async function attempt(hand: CallInHand, budgetMs: number, deadlineMs: number): 
   const judged = judgeEnd(hand, bodyEnd, facts);
   const judgement = judged instanceof Promise ? await keptOrDoubtful(hand, judged, facts) : judged;
   const outcome = await settle(hand, judgement, {
-    costMicros: context.chargedMicros ?? hand.costMicros,
+    costMicros: (context.chargedMicros ?? hand.costMicros) + hand.lostCostMicros,
     reached: context.targets,
     log: context.lines,
     payloadExtras: context.partial && { partial: context.partial },

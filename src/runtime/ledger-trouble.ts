@@ -51,6 +51,7 @@ export function tellTrouble(ledger: Ledger): Ledger {
     readSpills: told(() => ledger.readSpills()),
     dropSpill: told((ownerId) => ledger.dropSpill(ownerId)),
     now: () => ledger.now(),
+    inHand: ledger.inHand,
     sealKey: ledger.sealKey,
     close: () => ledger.close(),
   };

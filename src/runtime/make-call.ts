@@ -7,6 +7,7 @@
  */
 import { QuittanceError } from '../base/error.ts';
 import { freezeJson } from '../base/json.ts';
+import type { Call } from '../call/call.ts';
 import type { Command } from '../call/command.ts';
 import type { DecidedBy } from '../call/event.ts';
 import type { ParsedToolCall } from '../call/tool-call.ts';
@@ -17,6 +18,7 @@ import type { CallOptions, Told } from './call-in-hand.ts';
 import { CallInHand } from './call-in-hand.ts';
 import { checkKeys } from './check-keys.ts';
 import type { Desk } from './desk.ts';
+import { keyOf } from './desk.ts';
 import { end, execute } from './execute.ts';
 import { gates } from './gates/gates.ts';
 import { foldStored } from './fold-stored.ts';
@@ -63,12 +65,16 @@ export function makeCall(
     engine.seal,
   );
   if (options !== noOptions) checkKeys('option of a call', options, callOptionNames);
-  const key = `${turn.sessionId.length}:${turn.sessionId}${request.id}`;
+  const key = keyOf({ sessionId: turn.sessionId, callId: request.id });
   const known = desk.inHand.get(key);
   if (known?.told !== undefined && isSame(known, request, requested)) return known;
   const hand = new CallInHand(engine, turn, request, requested, options, manner);
   if (known !== undefined) {
-    hand.told = tellApart(known, hand).catch((error: unknown) => notAccepted(hand, error));
+    hand.told = tellApart(known, hand, () => {
+      const again = makeCall(desk, turn, request, options, manner);
+      hand.onCancel = () => again.cancel(hand.cancelled ?? 'cancelled');
+      return again.told;
+    }).catch((error: unknown) => notAccepted(hand, error));
     return hand;
   }
   desk.inHand.set(key, hand);
@@ -89,14 +95,23 @@ export function makeCall(
 const isSame = (known: CallInHand, { name }: ParsedToolCall, { digest }: KeptInput): boolean =>
   known.request.name === name && known.requested.digest === digest;
 
-/** Another request under the id of a call in hand. It is told so once the ledger knows that call. */
-async function tellApart(known: CallInHand, hand: CallInHand): Promise<Told> {
-  const { request, engine, turn } = hand;
+/**
+ * Another request under the id of a call in hand. It is told so once the ledger knows that call; where the ledger
+ * knows this one instead, or neither, it is made as if it came now.
+ */
+async function tellApart(
+  known: CallInHand,
+  hand: CallInHand,
+  makeAgain: () => Promise<Told> | undefined,
+): Promise<Told> {
+  const { request, requested, engine, turn } = hand;
   await Promise.race([known.whenKept(), known.told]);
   const stored = await engine.ledger.readCall(turn.sessionId, request.id);
-  return stored === undefined
-    ? unavailable(hand, 'another call with this id was not accepted either')
-    : recall(hand, stored);
+  const call = stored && foldStored(stored);
+  const isOther = call?.toolName !== request.name || call.requestDigest !== requested.digest;
+  if (stored !== undefined && isOther) return recall(hand, stored);
+  await known.told;
+  return makeAgain() ?? unavailable(hand, 'another call with this id was not accepted either');
 }
 
 async function live(desk: Desk, key: string, hand: CallInHand, done: () => void): Promise<Told> {
@@ -125,7 +140,7 @@ async function proceed(desk: Desk, key: string, hand: CallInHand): Promise<Told>
   }
   hand.apply(toRequestCommand(hand));
   if (hand.submitted && (await hand.flush()).status !== 'appended') return overtaken(hand);
-  return judge(hand);
+  return goThroughGates(hand);
 }
 
 /** Goes on with a call of ours that stopped because the ledger did. */
@@ -134,8 +149,12 @@ async function resume(hand: CallInHand, left: CallInHand, known: StoredCall): Pr
   const call = foldStored(known);
   if (call === undefined) return recall(hand, known);
   hand.takeOver(left, call, known.version);
-  const { confirmation } = call;
-  if (confirmation === undefined) return judge(hand);
+  return goOnFrom(hand, call);
+}
+
+/** Goes on with a call whose body never began, from where its record stops. */
+export async function goOnFrom(hand: CallInHand, { confirmation }: Call): Promise<Told> {
+  if (confirmation === undefined) return goThroughGates(hand);
   switch (confirmation.status) {
     case 'pending':
       return holdOn(hand, confirmation);
@@ -150,7 +169,7 @@ async function resume(hand: CallInHand, left: CallInHand, known: StoredCall): Pr
 const nobody: DecidedBy = { type: 'gate', name: 'confirm' };
 
 /** The gates, then a person where one is wanted, then the body. */
-async function judge(hand: CallInHand): Promise<Told> {
+export async function goThroughGates(hand: CallInHand): Promise<Told> {
   const stop = await walk(hand, gates);
   if (stop !== undefined) {
     rule(hand, stop);

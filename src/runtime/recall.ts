@@ -34,12 +34,29 @@ async function settledOrHeld(hand: CallInHand, known: StoredCall): Promise<ToolO
       return conflict(hand, call);
     if (call.settled !== undefined) {
       await note(hand, call, 'cached', 'The recorded outcome was served again.');
-      return call.settled.outcome;
+      return withResolution(call, call.settled.outcome);
+    }
+    if (await hand.engine.endOrphan(stored, call, 'of the call')) {
+      stored = (await hand.engine.ledger.readCall(call.sessionId, call.callId)) ?? stored;
+      continue;
     }
     if (call.confirmation?.status === 'pending')
       return { type: 'held', confirmationId: call.confirmation.confirmationId, stored };
     stored = await whenChanged(hand, stored);
   }
+}
+
+/** The same bytes, and beside them what was found out since. */
+function withResolution({ resolution }: Call, outcome: ToolOutcome): ToolOutcome {
+  if (resolution === undefined) return outcome;
+  const found = {
+    succeeded: 'it took effect',
+    failed: 'it did not take effect',
+    safe_to_retry: 'it may be asked for again',
+  }[resolution.resolution];
+  const result = resolution.result === undefined ? '' : ` Result: ${JSON.stringify(resolution.result)}`;
+  const modelNote = `${outcome.modelNote === undefined ? '' : `${outcome.modelNote} `}Found out since: ${found}.${result}`;
+  return Object.freeze({ ...outcome, modelNote });
 }
 
 async function whenChanged({ engine, turn, request }: CallInHand, stored: StoredCall): Promise<StoredCall> {

@@ -6,10 +6,13 @@ import { outcomeToModelContent } from '../call/model-content.ts';
 import { outcomeBlocksTool } from '../call/outcome.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { isTerminalResult } from '../call/tool-result.ts';
+import type { AppendResult } from '../ledger/ledger.ts';
+import { cutText } from '../tool/cut-text.ts';
 import { settlementsFor } from './budget.ts';
-import type { CallInHand, Unkept } from './call-in-hand.ts';
+import type { CallInHand, EntryExtra, Unkept } from './call-in-hand.ts';
 import type { Stop } from './gates/gate.ts';
 import type { Judgement } from './judgement.ts';
+import { appendLate } from './late.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
 import { follow } from './recall.ts';
 import { unkept } from './unavailable.ts';
@@ -53,9 +56,29 @@ export async function settleStopped(
 }
 
 export async function settle(hand: CallInHand, judgement: Judgement, attempt: Attempt): Promise<ToolOutcome> {
-  const { outcome, content, toolSuccess, authorSaysRetry } = judgement;
-  const mayRerun = hand.tool?.mayRerun ?? true;
   const mark = hand.mark();
+  const extra = respond(hand, judgement, attempt);
+  const ran = hand.call !== undefined && hand.call.attempt > 0;
+  let result: AppendResult;
+  try {
+    result = await hand.flush(extra);
+  } catch (error) {
+    if (!(error instanceof LedgerTrouble) || !ran) throw error;
+    hand.rewind(mark);
+    return spilled(hand, judgement, attempt, error.message);
+  }
+  if (result.status !== 'appended') {
+    hand.rewind(mark);
+    if (ran) keepAsLate(hand, judgement.outcome);
+    return overtaken(hand);
+  }
+  remember(hand, judgement.outcome, judgement.content, ran);
+  return judgement.outcome;
+}
+
+/** Makes the final event, and says what goes with it into one append. */
+function respond(hand: CallInHand, judgement: Judgement, attempt: Attempt): EntryExtra {
+  const { outcome, content, toolSuccess, authorSaysRetry } = judgement;
   const event = hand.apply({
     type: 'respond',
     final: true,
@@ -67,32 +90,71 @@ export async function settle(hand: CallInHand, judgement: Judgement, attempt: At
     costMicros: attempt.costMicros,
     reached: attempt.reached,
     log: attempt.log,
-    mayRerun,
+    mayRerun: hand.tool?.mayRerun ?? hand.call?.started?.mayRerun ?? true,
     authorSaysRetry,
   });
   const inDoubt = event.type === 'tool.responded' && event.unsettledEffect;
   const succeeded = outcome.type === 'ToolExecutionResult' || outcome.type === 'ToolArtifactReference';
-  const ran = hand.call !== undefined && hand.call.attempt > 0;
-  let result;
-  try {
-    result = await hand.flush({
-      ...(ran && hand.shares.length > 0 && { settle: settlementsFor(hand.shares, attempt.costMicros) }),
-      ...(hand.claimKey !== undefined && !succeeded && !inDoubt && { releaseClaim: hand.claimKey }),
-      ...(hand.sealed && { dropSealed: true }),
-    });
-  } catch (error) {
-    if (!(error instanceof LedgerTrouble) || !ran) throw error;
+  const reserved = hand.call?.started?.reserved ?? [];
+  return {
+    settle: reserved.length === 0 ? undefined : settlementsFor(reserved, attempt.costMicros),
+    releaseClaim: succeeded || inDoubt ? undefined : hand.claimKey,
+    dropSealed: hand.sealed || undefined,
+  };
+}
+
+/**
+ * The body ran and the ledger cannot take its end. Kept in the spill it counts as kept, and the answer says so; where
+ * that fails too nobody will be able to say how the call ended.
+ */
+async function spilled(
+  hand: CallInHand,
+  judgement: Judgement,
+  attempt: Attempt,
+  why: string,
+): Promise<ToolOutcome> {
+  const { engine } = hand;
+  const mark = hand.mark();
+  const { outcome } = judgement;
+  hand.note(
+    'The ledger could not be written; this result is kept beside it and will be written when it works again.',
+  );
+  const noted = Object.freeze({ ...outcome, ...hand.modelNote() });
+  hand.apply({
+    type: 'fail_to_persist',
+    boundary: 'settle',
+    error: cutText(hand.clean(why), 500),
+    keptIn: 'spill',
+  });
+  const kept = await hand.spill(respond(hand, { ...judgement, outcome: noted }, attempt)).catch(() => false);
+  if (!kept) {
     hand.rewind(mark);
-    const elapsedMs = 'elapsedMs' in outcome ? outcome.elapsedMs : 0;
-    hand.unkept ??= { outcome: unkept(hand, error.message, elapsedMs), attempt };
+    hand.unkept ??= { outcome: unkept(hand, why, 'elapsedMs' in outcome ? outcome.elapsedMs : 0), attempt };
     return hand.unkept.outcome;
   }
-  if (result.status !== 'appended') {
-    hand.rewind(mark);
-    return overtaken(hand);
+  engine.spill.waiting = true;
+  remember(hand, noted, judgement.content, true);
+  return noted;
+}
+
+/** An owner that was slow, not dead, finds its call ended by somebody else: what its body gave is kept as late. */
+function keepAsLate(hand: CallInHand, outcome: ToolOutcome): void {
+  const elapsedMs = 'elapsedMs' in outcome ? outcome.elapsedMs : 0;
+  switch (outcome.type) {
+    case 'ToolExecutionResult':
+      return appendLate(hand, { type: 'returned', value: outcome.output }, elapsedMs);
+    case 'ToolArtifactReference':
+      return appendLate(
+        hand,
+        { type: 'returned', value: { artifactId: outcome.artifactId, summary: outcome.summary } },
+        elapsedMs,
+      );
+    case 'ToolFailure':
+      return appendLate(hand, { type: 'threw', error: new Error(outcome.error) }, elapsedMs);
+    case 'ToolTimeout':
+    case 'ToolDenied':
+      return undefined;
   }
-  remember(hand, outcome, content, ran);
-  return outcome;
 }
 
 const errorOf = (outcome: ToolOutcome): DataOf<'tool.responded'>['error'] => {

@@ -41,7 +41,7 @@ export function unlessOver<Value>(
   });
 }
 
-export const cancelStop = (reason: string): Stop => ({
+export const cancelStop = (reason: string): Stop & { type: 'fail' } => ({
   type: 'fail',
   code: 'tool.cancelled',
   error: `The call was cancelled before it ran: ${reason}.`,

@@ -12,9 +12,24 @@ import { ownValue } from './own-value.ts';
 import type { SuccessCheck } from './success-check.ts';
 import type { ToolContext } from './tool-context.ts';
 import { checkToolFields, knownFields, refuseField, toolFields } from './tool-fields.ts';
-import type { IdempotencyScope, RerunPolicy, ToolRedaction, ToolSpec, UntypedSpec } from './tool-spec.ts';
+import type {
+  IdempotencyScope,
+  Reconciliation,
+  RerunPolicy,
+  ToolRedaction,
+  ToolSpec,
+  UnseenAttempt,
+  UntypedSpec,
+} from './tool-spec.ts';
 
-export type { IdempotencyScope, RerunPolicy, ToolRedaction, ToolSpec } from './tool-spec.ts';
+export type {
+  IdempotencyScope,
+  Reconciliation,
+  RerunPolicy,
+  ToolRedaction,
+  ToolSpec,
+  UnseenAttempt,
+} from './tool-spec.ts';
 
 declare const carried: unique symbol;
 
@@ -42,6 +57,7 @@ export type Tool<Name extends string = string, Input = unknown, Output = unknown
   readonly idempotencyKey: ((args: unknown) => string) | undefined;
   readonly idempotencyScope: IdempotencyScope;
   readonly resourceKeys: ((args: unknown) => readonly string[]) | undefined;
+  readonly reconcile: ((attempt: UnseenAttempt<unknown>) => Awaitable<Reconciliation>) | undefined;
   readonly redact: ToolRedaction | undefined;
   readonly input: CompiledSchema;
   readonly output: CompiledSchema | undefined;
@@ -119,6 +135,7 @@ export function buildTool(spec: UntypedSpec): AnyTool {
     idempotencyKey: spec.idempotencyKey?.bind(spec),
     idempotencyScope: spec.idempotencyScope ?? 'session',
     resourceKeys: spec.resourceKeys?.bind(spec),
+    reconcile: spec.reconcile?.bind(spec),
     redact: readRedaction(name, spec.redact),
     input,
     output,

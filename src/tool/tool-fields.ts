@@ -70,6 +70,7 @@ export const toolFields: Readonly<Record<ToolField, FieldRule>> = {
       !Array.isArray(value) &&
       Object.entries(value).every(([key, paths]) => ['input', 'output'].includes(key) && isPathList(paths)),
   },
+  reconcile: code,
   run: code,
 };
 

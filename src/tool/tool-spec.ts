@@ -44,7 +44,27 @@ export type ToolTraits<Args> = {
   /** What the call touches: calls that share no key may run side by side. */
   readonly resourceKeys?: ((args: Args) => readonly string[]) | undefined;
   readonly redact?: ToolRedaction | undefined;
+  /** Finds out how an attempt ended whose end nobody saw. Asked after a crash; it must change nothing itself. */
+  readonly reconcile?: ((attempt: UnseenAttempt<Args>) => Awaitable<Reconciliation>) | undefined;
 };
+
+/** An attempt that began and whose end nobody saw. */
+export type UnseenAttempt<Args> = {
+  readonly args: Args;
+  readonly sessionId: string;
+  readonly callId: string;
+  readonly attempt: number;
+  /** The key the body was given. */
+  readonly idempotencyKey: string;
+  /** In milliseconds since 1970. */
+  readonly startedAt: number;
+};
+
+/** It happened, and gave this; it did not happen; or nobody can tell. */
+export type Reconciliation =
+  | { readonly status: 'succeeded'; readonly output: unknown }
+  | { readonly status: 'failed'; readonly reason?: string }
+  | { readonly status: 'unknown' };
 
 /** A tool as its author writes it. */
 export type ToolSpec<

@@ -13,24 +13,27 @@ import type { Gate, Stop } from './gate.ts';
 export const keyGate: Gate = {
   name: 'key',
   check(hand) {
-    const { knownTool: tool } = hand;
-    if (tool.idempotencyKey === undefined) return undefined;
-    const key = makeKey(tool, hand.input.executed);
-    if (key.problem !== undefined)
-      return {
-        type: 'deny',
-        reason: 'validation',
-        code: 'tool.invalid_input',
-        details: hand.clean(key.problem),
-      };
-    hand.toolKey = key.key;
-    const scope = tool.idempotencyScope === 'ledger' ? ['ledger'] : ['session', hand.turn.sessionId];
-    // A key is made of arguments and may hold what is hidden in them: the ledger gets a digest of it.
-    const digest = keyedDigestJson(hand.engine.seal.digestKey, key.key);
-    hand.claimKey = JSON.stringify([...scope, tool.name, digest]);
-    return lookUp(hand, hand.claimKey);
+    if (hand.knownTool.idempotencyKey === undefined) return undefined;
+    const problem = bindKey(hand);
+    if (problem !== undefined)
+      return { type: 'deny', reason: 'validation', code: 'tool.invalid_input', details: hand.clean(problem) };
+    return hand.claimKey === undefined ? undefined : lookUp(hand, hand.claimKey);
   },
 };
+
+/** Has the tool make its key. Gives what is wrong with it, if anything is. */
+export function bindKey(hand: CallInHand): string | undefined {
+  const { knownTool: tool } = hand;
+  if (tool.idempotencyKey === undefined) return undefined;
+  const key = makeKey(tool, hand.input.executed);
+  if (key.problem !== undefined) return key.problem;
+  hand.toolKey = key.key;
+  const scope = tool.idempotencyScope === 'ledger' ? ['ledger'] : ['session', hand.turn.sessionId];
+  // A key is made of arguments and may hold what is hidden in them: the ledger gets a digest of it.
+  const digest = keyedDigestJson(hand.engine.seal.digestKey, key.key);
+  hand.claimKey = JSON.stringify([...scope, tool.name, digest]);
+  return undefined;
+}
 
 async function lookUp(hand: CallInHand, claimKey: string): Promise<Stop | undefined> {
   const holder = await hand.engine.ledger.readClaim(claimKey);
@@ -55,6 +58,7 @@ export async function meetHolder(
   const call = stored && foldStored(stored);
   if (stored === undefined || call === undefined) return undefined;
   if (call.settled === undefined) {
+    if (await engine.endOrphan(stored, call, 'of another')) return lookUp(hand, claimKey);
     await engine.ledger.whenChanged(holder.sessionId, holder.callId, stored.version);
     return lookUp(hand, claimKey);
   }

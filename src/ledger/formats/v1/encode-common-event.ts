@@ -62,10 +62,9 @@ function encodeDecided(event: ToolDecided, previous: Previous | undefined): Enco
 function encodeStarted(event: ToolStarted, previous: Previous | undefined): EncodedEvent {
   let text = `${head(event, previous)},"attempt":${event.attempt}`;
   if (event.idempotencyKey !== undefined) text += `,"idempotency_key":${quoteText(event.idempotencyKey)}`;
-  return {
-    text: `${text},"deadline_ms":${write(event.deadlineMs)},"may_rerun":${event.mayRerun}}`,
-    body: 'null',
-  };
+  text += `,"deadline_ms":${write(event.deadlineMs)},"may_rerun":${event.mayRerun}`;
+  if (event.reserved.length > 0) text += `,"reserved":${write(event.reserved)}`;
+  return { text: `${text}}`, body: 'null' };
 }
 
 /** The output is most of what is kept of a call: it is written once, and is the content. */

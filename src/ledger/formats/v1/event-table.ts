@@ -114,6 +114,7 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     idempotencyKey: text('idempotency_key'),
     deadlineMs: text('deadline_ms'),
     mayRerun: text('may_rerun'),
+    reserved: text('reserved', { absent: none }),
   },
   'tool.responded': {
     attempt: text('attempt'),

@@ -1,0 +1,139 @@
+/**
+ * Kills real processes at every named point of a call's life, starts another on the same ledger, and counts what
+ * happened in the world outside. Ours must show no effect twice and no call lost, at any point, with any kind of tool;
+ * beside it the naive wrapper must show duplicates, or this proves nothing.
+ *
+ *   npm run crash -- [--rounds 3] [--seed 1]
+ */
+import { fork } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createProgress } from '../progress.ts';
+import { printTable } from '../table.ts';
+import type { CrashPoint, Errand, ToolKind } from './points.ts';
+import { pointNames, toolKinds } from './points.ts';
+import type { World } from './world.ts';
+import { openWorld } from './world.ts';
+
+const option = (name: string, otherwise: number): number => {
+  const at = process.argv.indexOf(`--${name}`);
+  const value = at < 0 ? otherwise : Number(process.argv[at + 1]);
+  if (Number.isSafeInteger(value) && value > 0) return value;
+  process.stderr.write(`--${name} takes a whole number above 0, e.g. --${name} ${otherwise}.\n`);
+  process.exit(2);
+};
+const rounds = option('rounds', 3);
+const inFlight = [1, 32] as const;
+
+type Tally = { rounds: number; calls: number; once: number; duplicated: number; lost: number; indeterminate: number; cancelled: number };
+type Answers = Readonly<Record<string, { readonly type: string; readonly code?: string }>>;
+
+const emptyTally = (): Tally => ({ rounds: 0, calls: 0, once: 0, duplicated: 0, lost: 0, indeterminate: 0, cancelled: 0 });
+
+/** Runs a process to its end, natural or not. */
+function runChild(errand: Errand): Promise<Answers | undefined> {
+  return new Promise((resolve, reject) => {
+    const child = fork(join(import.meta.dirname, 'child.ts'), [JSON.stringify(errand)], {
+      execArgv: ['--conditions=quittance-source', '--disable-warning=ExperimentalWarning'],
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    let answers: Answers | undefined;
+    child.on('message', (message: unknown) => {
+      // Somewhere within the next two milliseconds: before, in and after the flush.
+      if (message === 'committing') setTimeout(() => child.kill('SIGKILL'), Math.random() * 2);
+      else answers = (message as { outcomes: Answers }).outcomes;
+    });
+    child.on('exit', (code, signal) => {
+      if (signal === 'SIGKILL') resolve(errand.point === undefined ? undefined : answers);
+      else if (code === 0) resolve(answers);
+      else reject(new Error(`The child ended with code ${code}: ${JSON.stringify(errand)}`));
+    });
+  });
+}
+
+async function playRound(world: World, folder: string, errand: Omit<Errand, 'ledger' | 'service' | 'nth' | 'sessionId'>, into: Tally, serial: number): Promise<void> {
+  const sessionId = `s${serial}`;
+  const common = {
+    ...errand,
+    service: world.url,
+    sessionId,
+    ledger: join(folder, errand.naive ? `naive-${serial}.txt` : `ledger-${serial}.db`),
+    nth: Math.floor(Math.random() * errand.calls),
+  };
+  const heard = await runChild(common);
+  const answers = await runChild({ ...common, point: undefined });
+  into.rounds++;
+  for (let index = 0; index < errand.calls; index++) {
+    const callId = `c${index}`;
+    count(into, world.count(`${sessionId}/${callId}`), answers?.[callId] ?? heard?.[callId], errand.tool);
+  }
+}
+
+function count(into: Tally, effects: number, answer: Answers[string] | undefined, tool: ToolKind): void {
+  into.calls++;
+  const succeeded = answer?.type === 'ToolExecutionResult';
+  if (effects > 1) into.duplicated++;
+  else if (answer === undefined || (succeeded && effects === 0 && tool !== 'read')) into.lost++;
+  else if (succeeded) into.once++;
+  else if (answer.code === 'tool.indeterminate') into.indeterminate++;
+  else if (answer.code === 'tool.cancelled' || answer.code === 'tool.execution_error') effects === 0 ? into.cancelled++ : into.lost++;
+  else into.lost++;
+}
+
+const world = await openWorld();
+const folder = mkdtempSync(join(tmpdir(), 'quittance-crash-'));
+let stopped = false;
+process.once('SIGINT', () => (stopped = true));
+
+const combinations = pointNames.flatMap((point) =>
+  inFlight.flatMap((calls) => [
+    ...toolKinds.map((tool) => ({ point, calls, tool, naive: false })),
+    { point, calls, tool: 'non-idempotent' as const, naive: true },
+  ]),
+);
+const ours = new Map<CrashPoint, Tally>(pointNames.map((point) => [point, emptyTally()]));
+const control = new Map<CrashPoint, Tally>(pointNames.map((point) => [point, emptyTally()]));
+const byTool = new Map<ToolKind, Tally>(toolKinds.map((tool) => [tool, emptyTally()]));
+const progress = createProgress('crash matrix', combinations.length * rounds);
+let serial = 0;
+try {
+  for (let round = 0; round < rounds && !stopped; round++)
+    for (const errand of combinations) {
+      if (stopped) break;
+      const before = emptyTally();
+      await playRound(world, folder, errand, before, serial++);
+      for (const tally of errand.naive ? [control.get(errand.point)] : [ours.get(errand.point), byTool.get(errand.tool)])
+        for (const [key, value] of Object.entries(before)) if (tally !== undefined) tally[key as keyof Tally] += value;
+      progress.step();
+    }
+} finally {
+  progress.done();
+  world.close();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+const columns = ['rounds', 'calls', 'once', 'duplicated', 'lost', 'indeterminate', 'cancelled'] as const;
+const rowsOf = (tallies: ReadonlyMap<string, Tally>): string[][] => [...tallies].map(([name, tally]) => [name, ...columns.map((column) => String(tally[column]))]);
+const heading = ['rounds', 'calls', 'exactly once', 'duplicated', 'lost', 'indeterminate', 'did not run'];
+printTable(['quittance, killed', ...heading], rowsOf(ours));
+printTable(['by kind of tool', ...heading], rowsOf(byTool));
+printTable(['naive wrapper, killed', ...heading], rowsOf(control));
+
+const sum = (tallies: ReadonlyMap<string, Tally>, column: (typeof columns)[number]): number => [...tallies.values()].reduce((total, tally) => total + tally[column], 0);
+const figures = {
+  crash: 'core',
+  rounds,
+  calls: sum(ours, 'calls'),
+  duplicated: sum(ours, 'duplicated'),
+  lost: sum(ours, 'lost'),
+  indeterminate: sum(ours, 'indeterminate'),
+  control_duplicated_after_effect: control.get('after the effect')?.duplicated ?? 0,
+};
+process.stdout.write(`${JSON.stringify(figures)}\n`);
+if (stopped) process.exitCode = 130;
+else if (figures.duplicated > 0 || figures.lost > 0) process.exitCode = 1;
+else if (figures.control_duplicated_after_effect === 0) {
+  process.stderr.write('The naive wrapper shows no duplicates after the effect: this run proves nothing.\n');
+  process.exitCode = 1;
+}

@@ -1,0 +1,227 @@
+/**
+ * Recovery: calls whose owner is gone are ended, and never by running an effect twice.
+ *
+ * 1. What a dead owner spilled is appended before its calls are judged: it may hold their outcomes.
+ * 2. A call without an intent never ran: it is cancelled, unless it was handed in or held, then it goes on.
+ * 3. An attempt without an end is run again only where the tool says that is safe; else the tool is asked what
+ *    happened; else nobody knows, and the call says so.
+ * 4. Every step is a compare-and-set on the call: of two that recover it one does, and an owner that was only slow
+ *    finds itself overtaken.
+ */
+import type { Call } from '../call/call.ts';
+import type { ToolOutcome } from '../call/outcome.ts';
+import { outcomeToModelContent } from '../call/model-content.ts';
+import type { StoredCall } from '../ledger/ledger.ts';
+import type { OpenCall, Ledger } from '../ledger/ledger.ts';
+import { describeThrown } from '../tool/describe-thrown.ts';
+import type { Reconciliation } from '../tool/tool-spec.ts';
+import { BodyContext } from './body-context.ts';
+import type { CallInHand, Told } from './call-in-hand.ts';
+import type { Desk } from './desk.ts';
+import { keyOf } from './desk.ts';
+import { attemptAgain } from './execute.ts';
+import { foldStored } from './fold-stored.ts';
+import { judgeEnd } from './judge.ts';
+import type { AttemptFacts } from './judgement.ts';
+import { fail } from './judgement.ts';
+import { goOnFrom } from './make-call.ts';
+import { prepareInput, takeOver } from './take-over.ts';
+import { overtaken, settle, settleStopped } from './settle.ts';
+import { importSpills } from './spill.ts';
+import { cancelStop } from './unless-over.ts';
+
+/** What became of a call whose owner was gone. */
+export type RecoveredCall = {
+  readonly sessionId: string;
+  readonly callId: string;
+  readonly toolName: string;
+  readonly how: 'cancelled' | 'resumed' | 'rerun' | 'reconciled' | 'indeterminate' | 'left';
+};
+
+/** Ends, or goes on with, every call whose owner is gone. */
+export async function recover(desk: Desk): Promise<readonly RecoveredCall[]> {
+  const { ledger } = desk.engine;
+  await importSpills(desk.engine);
+  const recovered: Promise<RecoveredCall | undefined>[] = [];
+  for (const open of await ledger.findOpenCalls()) {
+    if (await isAtIt(ledger, open, 0)) continue;
+    const stored = await ledger.readCall(open.sessionId, open.callId);
+    const call = stored && foldStored(stored);
+    if (stored !== undefined && call !== undefined) recovered.push(report(desk, stored, call));
+  }
+  return (await Promise.all(recovered)).filter((call) => call !== undefined);
+}
+
+/**
+ * Whether somebody may still end the call: another owner that lives, or more runtimes on this very handle than `askers`
+ * that only ask about it.
+ */
+const isAtIt = async (ledger: Ledger, { ownerId, ...call }: OpenCall, askers: number): Promise<boolean> =>
+  ownerId === ledger.ownerId ? (ledger.inHand.get(keyOf(call)) ?? 0) > askers : await ledger.isAlive(ownerId);
+
+/** Ends a call somebody asked for, if nobody else is at it. */
+export async function endOrphan(
+  desk: Desk,
+  stored: StoredCall,
+  call: Call,
+  askers: number,
+): Promise<boolean> {
+  const { ledger } = desk.engine;
+  const { sessionId, callId } = call;
+  if (await isAtIt(ledger, { sessionId, callId, ownerId: stored.ownerId }, askers)) return false;
+  if ((await importSpills(desk.engine)) > 0) return true;
+  const { how } = await recoverCall(desk, stored, call);
+  return how !== 'left';
+}
+
+async function report(desk: Desk, stored: StoredCall, call: Call): Promise<RecoveredCall | undefined> {
+  const { sessionId, callId, toolName } = call;
+  const { how } = await recoverCall(desk, stored, call);
+  return how === 'overtaken' ? undefined : { sessionId, callId, toolName, how };
+}
+
+type Recovery = { readonly how: RecoveredCall['how'] | 'overtaken'; readonly told: Told | undefined };
+
+/** Takes one call over. The same call asked for meanwhile joins it. */
+export async function recoverCall(desk: Desk, stored: StoredCall, call: Call): Promise<Recovery> {
+  const { engine } = desk;
+  const hand = await takeOver(engine, stored, call);
+  const key = keyOf(call);
+  const mine = !desk.inHand.has(key);
+  const recovery = endByStatus(hand, call);
+  hand.told = recovery.then(({ told }) => told ?? overtaken(hand));
+  if (mine) desk.inHand.set(key, hand);
+  hand.told.catch(() => undefined);
+  try {
+    const { how, told } = await recovery;
+    if (told?.type === 'held') void told.rest.finally(() => mine && desk.inHand.delete(key));
+    else if (mine) desk.inHand.delete(key);
+    return { how, told };
+  } catch (error) {
+    if (mine) desk.inHand.delete(key);
+    throw error;
+  }
+}
+
+async function endByStatus(hand: CallInHand, call: Call): Promise<Recovery> {
+  switch (call.status) {
+    case 'requested':
+      if (call.submitted && hand.request.input.ok && hand.tool !== undefined)
+        return { how: 'resumed', told: await goOnFrom(hand, call) };
+      return {
+        how: 'cancelled',
+        told: await settleStopped(hand, cancelStop('whoever asked for it is gone')),
+      };
+    case 'held':
+    case 'approved':
+      // Whoever has the tool, the key and somebody to ask goes on with it.
+      if (!(await prepareInput(hand)) || (isPending(call) && hand.engine.onConfirm === undefined))
+        return { how: 'left', told: undefined };
+      return { how: 'resumed', told: await goOnFrom(hand, call) };
+    case 'running':
+      return endAttempt(hand, call);
+    case 'settled':
+      return { how: 'overtaken', told: undefined };
+  }
+}
+
+const isPending = ({ confirmation }: Call): boolean => confirmation?.status === 'pending';
+
+/** An attempt without an end. */
+async function endAttempt(hand: CallInHand, call: Call): Promise<Recovery> {
+  const { tool } = hand;
+  const declaredSafe = call.started?.mayRerun === true;
+  // Another process may have the tool and so know more; what was never safe to run again is not decided by it.
+  if (tool === undefined && declaredSafe) return { how: 'left', told: undefined };
+  const ready = tool !== undefined && (await prepareInput(hand));
+  if (ready && declaredSafe && tool.mayRerun) {
+    const told = await attemptAgain(hand);
+    return told === undefined ? { how: 'overtaken', told } : { how: 'rerun', told };
+  }
+  const found = ready ? await askTool(hand, call) : { status: 'unknown' as const };
+  return found.status === 'unknown'
+    ? { how: 'indeterminate', told: await settleUnknown(hand) }
+    : { how: 'reconciled', told: await settleFound(hand, found) };
+}
+
+/** What the tool itself finds out. Whatever is no clear answer is none. */
+async function askTool(hand: CallInHand, call: Call): Promise<Reconciliation> {
+  const { knownTool: tool, input } = hand;
+  if (tool.reconcile === undefined) return { status: 'unknown' };
+  try {
+    const found: unknown = await tool.reconcile({
+      args: input.executed,
+      sessionId: call.sessionId,
+      callId: call.callId,
+      attempt: call.attempt,
+      idempotencyKey: new BodyContext(hand, call.attempt, hand.toolKey).idempotencyKey,
+      startedAt: call.started?.at ?? call.requestedAt,
+    });
+    return readReconciliation(found);
+  } catch (error) {
+    hand.note(`The tool's reconcile threw: ${hand.clean(describeThrown(error))}`);
+    return { status: 'unknown' };
+  }
+}
+
+function readReconciliation(found: unknown): Reconciliation {
+  const { status, output, reason } = (found ?? {}) as Partial<Record<string, unknown>>;
+  if (status === 'succeeded') return { status, output };
+  if (status === 'failed') return { status, ...(typeof reason === 'string' && { reason }) };
+  return { status: 'unknown' };
+}
+
+const factsOf = (hand: CallInHand): AttemptFacts => ({
+  context: new BodyContext(hand, hand.call?.attempt ?? 1, hand.toolKey),
+  elapsedMs: 0,
+  deadlineMs: hand.call?.started?.deadlineMs ?? 0,
+});
+
+async function settleFound(
+  hand: CallInHand,
+  found: Exclude<Reconciliation, { status: 'unknown' }>,
+): Promise<ToolOutcome> {
+  const facts = factsOf(hand);
+  const judgement =
+    found.status === 'succeeded'
+      ? await judgeEnd(hand, { type: 'returned', value: found.output }, facts)
+      : await fail(
+          hand,
+          {
+            code: 'tool.execution_error',
+            error: `The process ended while the tool ran; the tool says it did not take effect${found.reason === undefined ? '.' : `: ${found.reason}`}`,
+            retryable: true,
+            // The tool knows that nothing happened: asking again is safe.
+            authorSaysRetry: true,
+          },
+          facts,
+        );
+  return settle(hand, judgement, lostAttempt(hand));
+}
+
+async function settleUnknown(hand: CallInHand): Promise<ToolOutcome> {
+  const outcome: ToolOutcome = Object.freeze({
+    type: 'ToolFailure',
+    callId: hand.request.id,
+    toolName: hand.request.name,
+    code: 'tool.indeterminate',
+    error: 'The process ended while the tool ran; nobody knows whether it took effect.',
+    retryable: false,
+    elapsedMs: 0,
+    ...hand.modelNote(),
+  });
+  const content = outcomeToModelContent(outcome);
+  return settle(
+    hand,
+    { outcome, content, toolSuccess: undefined, authorSaysRetry: false },
+    lostAttempt(hand),
+  );
+}
+
+/** What an attempt cost whose end nobody saw: what it had reserved. */
+const lostAttempt = (hand: CallInHand): Parameters<typeof settle>[2] => ({
+  costMicros: hand.call?.started?.reserved.find(({ metric }) => metric === 'cost_micros')?.amount ?? 0,
+  reached: [],
+  log: [],
+  payloadExtras: undefined,
+});

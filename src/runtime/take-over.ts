@@ -1,0 +1,85 @@
+/**
+ * A call somebody else began, taken in hand: what is on record about it, and the input it really had, unsealed where
+ * something of it is hidden.
+ */
+import { isJsonObject, readJsonText } from '../base/json.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import type { Call } from '../call/call.ts';
+import type { StoredCall } from '../ledger/ledger.ts';
+import { noFacts, readCallerFacts } from './caller-facts.ts';
+import { CallInHand } from './call-in-hand.ts';
+import type { Engine } from './engine.ts';
+import { bindKey } from './gates/key.ts';
+import { validateGate } from './gates/validate.ts';
+import { createRecentCalls } from './recent-calls.ts';
+import { sealContext } from './seal-input.ts';
+import { TurnState } from './turn-state.ts';
+
+/** The call in this process's hands. Its input is not looked at yet: see `prepareInput`. */
+export async function takeOver(engine: Engine, stored: StoredCall, call: Call): Promise<CallInHand> {
+  const executed = await readExecuted(engine, call);
+  const hand = new CallInHand(
+    engine,
+    turnOf(engine, call),
+    { id: call.callId, name: call.toolName, input: executed },
+    { kept: call.requestedInput, hidden: [], digest: call.requestDigest },
+    {},
+    { submitted: call.submitted, takePlace: undefined },
+  );
+  hand.inherit(call, stored.version);
+  hand.sealed = call.hidden.length > 0;
+  return hand;
+}
+
+/** Makes the input ready for the body, as it was approved. False where it does not fit its schema any more. */
+export async function prepareInput(hand: CallInHand): Promise<boolean> {
+  const { call, tool } = hand;
+  if (call?.inputDigest === undefined || tool === undefined || !hand.request.input.ok) return false;
+  if ((await validateGate.check(hand)) !== undefined || hand.input.changes.length > 0) return false;
+  const kept = call.effectiveInput ?? call.requestedInput;
+  hand.prepared = { ...hand.input, effective: { kept, hidden: call.hidden, digest: call.inputDigest } };
+  return bindKey(hand) === undefined;
+}
+
+type Executed =
+  | { readonly ok: true; readonly arguments: JsonObject }
+  | { readonly ok: false; readonly problem: string; readonly raw: JsonValue };
+
+async function readExecuted(engine: Engine, call: Call): Promise<Executed> {
+  const kept = call.effectiveInput ?? call.requestedInput;
+  const refuse = (problem: string): Executed => ({ ok: false, problem, raw: kept });
+  if (call.hidden.length === 0)
+    return isJsonObject(kept) ? { ok: true, arguments: kept } : refuse('the arguments are no object');
+  const sealed = await engine.ledger.readSealed(call.sessionId, call.callId);
+  if (sealed === undefined) return refuse('what was hidden of the input is not kept any more');
+  try {
+    const input = readJsonText(engine.seal.open(sealed, sealContext(call.sessionId, call.callId)));
+    return isJsonObject(input) ? { ok: true, arguments: input } : refuse('what was sealed is no object');
+  } catch {
+    return refuse('what was hidden of the input cannot be opened with this key');
+  }
+}
+
+/** The turn is over; what remains of it is what the call needs to be finished. */
+function turnOf(engine: Engine, call: Call): TurnState {
+  const { sessionId, turnId, principal, provenance, attrs } = call;
+  const state = new TurnState({
+    opening: {
+      id: '',
+      type: 'turn.opened',
+      sessionId,
+      turnId,
+      at: call.requestedAt,
+      cause: undefined,
+      deadlineMs: undefined,
+      parentSessionId: undefined,
+      principal,
+    },
+    facts: readCallerFacts({ principal, provenance, attrs }, noFacts, engine.redactor),
+    budgets: [],
+    recent: createRecentCalls(),
+    deadlineAtMs: Number.POSITIVE_INFINITY,
+  });
+  state.takeOpening();
+  return state;
+}
