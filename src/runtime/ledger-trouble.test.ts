@@ -165,6 +165,21 @@ describe.each([
     await expectSettledOnce(runtime);
   });
 
+  it('at the intent of a submitted call: a request that only bears its id does not stand in its way', async () => {
+    const { broken, runtime, turn, runs } = onBrittle(slow);
+    broken.add('tool.started');
+    await turn.submit(envelope('c', 'pay', { n: 1 })).outcome();
+    broken.clear();
+    const asked = [2, 1, 3].map((n) => turn.call(envelope('c', 'pay', { n })));
+    expect(await Promise.all(asked)).toMatchObject([
+      { reason: 'conflict' },
+      { output: 'paid 1' },
+      { reason: 'conflict' },
+    ]);
+    expect(runs()).toBe(1);
+    await expectSettledOnce(runtime);
+  });
+
   it('at noting a recall: the recorded outcome is served all the same, never "nothing ran"', async () => {
     const { broken, turn } = onBrittle(slow);
     const outcome = await turn.call(envelope('c', 'pay'));
