@@ -5,14 +5,18 @@ import manifest from './package.json' with { type: 'json' };
 const doors = Object.values(manifest.exports).filter((door) => typeof door === 'object');
 
 export default defineConfig({
-  entry: Object.fromEntries(
-    doors.map((door) => [door.default.replace(/^\.\/dist\/|\.js$/g, ''), door['quittance-source']]),
-  ),
+  entry: {
+    ...Object.fromEntries(
+      doors.map((door) => [door.default.replace(/^\.\/dist\/|\.js$/g, ''), door['quittance-source']]),
+    ),
+    // What package.json "bin" names. It checks the version of Node before it loads the rest.
+    cli: 'src/cli/main.ts',
+  },
   format: 'esm',
   platform: 'node',
   target: 'node22',
   fixedExtension: false,
   sourcemap: true,
   tsconfig: 'tsconfig.src.json',
-  dts: { sourcemap: true },
+  dts: { sourcemap: true, entry: doors.map((door) => door['quittance-source'].replace('./', '')) },
 });

@@ -1,0 +1,84 @@
+/** The options that choose calls, and the question they make. */
+import type { CallStatus } from '../call/call.ts';
+import type { CallQuery, CallSummary } from '../ledger/call-query.ts';
+import { isToolMode, toolModeTreatments } from '../tool/mode.ts';
+import type { Given, Options } from './command.ts';
+import { outcomeChoices, toOutcomeType } from './outcome-word.ts';
+import { parseMoment } from './time-text.ts';
+
+const statuses = {
+  requested: true,
+  held: true,
+  approved: true,
+  running: true,
+  settled: true,
+} as const satisfies { readonly [Status in CallStatus]: true };
+
+const isStatus = (word: string | undefined): word is CallStatus =>
+  word !== undefined && Object.hasOwn(statuses, word);
+
+export const filterOptions: Options = {
+  session: { value: 'ID', help: 'Only calls of this session' },
+  tool: { value: 'NAME', help: 'Only calls of this tool' },
+  status: { value: 'WORD', help: 'Only calls that stand so', choices: Object.keys(statuses) },
+  outcome: { value: 'WORD', help: 'Only calls that ended so', choices: outcomeChoices },
+  code: { value: 'CODE', help: 'Only calls with this reason code, e.g. tool.timeout' },
+  mode: { value: 'WORD', help: 'Only calls of tools of this mode', choices: Object.keys(toolModeTreatments) },
+  since: { value: 'TIME', help: 'Only calls requested since then: 15m, 7d, 2026-10-12, 2026-10-12T14:00' },
+  until: { value: 'TIME', help: 'Only calls requested before then' },
+  text: { value: 'TEXT', help: 'Only calls with this in their id, tool, code or message' },
+  unresolved: { help: 'Only calls whose effect is in doubt and that nobody has resolved' },
+};
+
+/** Options of lists, which come a page at a time. */
+export const pagingOptions: Options = {
+  limit: { value: 'N', help: 'How many at most; 50 unless told' },
+  all: { help: 'However many there are' },
+  cursor: { value: 'PLACE', help: 'Go on from where a list before ended' },
+};
+
+export function toCallQuery(given: Given, now: number): CallQuery {
+  const [status, mode, outcome] = [given.text('status'), given.text('mode'), given.text('outcome')];
+  return {
+    sessionId: given.text('session'),
+    toolName: given.text('tool'),
+    status: isStatus(status) ? status : undefined,
+    mode: isToolMode(mode) ? mode : undefined,
+    outcome: outcome === undefined ? undefined : toOutcomeType(outcome),
+    code: given.text('code'),
+    text: given.text('text'),
+    unresolved: given.has('unresolved') ? true : undefined,
+    ...timesOf(given, now),
+  };
+}
+
+/** When, as it was typed. */
+export function timesOf(given: Given, now: number): Pick<CallQuery, 'since' | 'until'> {
+  const at = (name: string): number | undefined => {
+    const text = given.text(name);
+    return text === undefined ? undefined : parseMoment(text, name, now);
+  };
+  return { since: at('since'), until: at('until') };
+}
+
+/** Whether a call that was just appended is one of those asked for: what a store answers for those it has. */
+export function matches(call: CallSummary, query: CallQuery): boolean {
+  const same = <Value>(asked: Value | undefined, found: Value | undefined): boolean =>
+    asked === undefined || asked === found;
+  const text = query.text?.toLowerCase();
+  return (
+    same(query.sessionId, call.sessionId) &&
+    same(query.toolName, call.toolName) &&
+    same(query.mode, call.mode) &&
+    same(query.status, call.status) &&
+    same(query.outcome, call.outcome) &&
+    same(query.code, call.code) &&
+    same(query.unresolved, call.unresolved) &&
+    (query.since === undefined || call.requestedAt >= query.since) &&
+    (query.until === undefined || call.requestedAt < query.until) &&
+    (text === undefined ||
+      [call.callId, call.toolName, call.code, call.message].some((each) =>
+        each?.toLowerCase().includes(text),
+      ))
+  );
+}

@@ -1,0 +1,252 @@
+/** Everything about one call, as a page to read. */
+import type { JsonValue } from '../base/json.ts';
+import { projectAudit } from '../call/audit-projection.ts';
+import { ToolAuditOutcome } from '../call/audit.ts';
+import type { Call } from '../call/call.ts';
+import type { CallEvent } from '../call/event.ts';
+import { reasonOf } from '../call/reason.ts';
+import type { CallSummary } from '../ledger/call-query.ts';
+import type { Span } from './call-timeline.ts';
+import { timelineOf } from './call-timeline.ts';
+import { shellWord } from './find-call.ts';
+import { colourOf, standing } from './outcome-word.ts';
+import { safeLines, safeText } from './safe-text.ts';
+import type { Terminal } from './terminal.ts';
+import { fit, textWidth, trim, wrap } from './text-layout.ts';
+import { age, duration, localTime } from './time-text.ts';
+
+type Page = Pick<Terminal, 'paint' | 'textWidth'>;
+
+export type CallFacts = {
+  readonly summary: CallSummary;
+  readonly call: Call;
+  readonly events: readonly CallEvent[];
+  readonly now: number;
+};
+
+const indent = '  ';
+const mostLines = 60;
+
+export function callPage(facts: CallFacts, page: Page): string[] {
+  return [
+    ...head(facts, page),
+    ...section('Timeline', timeline(facts.events, page), page),
+    ...section('Input', input(facts, page), page),
+    ...section('Confirmation', confirmation(facts.call, page), page),
+    ...section('Told to the model', told(facts.call, page), page),
+    ...section('Late results', late(facts.call, page), page),
+    ...section('Records', records(facts.events, page), page),
+    ...section('Resolution', resolution(facts, page), page),
+  ];
+}
+
+const section = (title: string, lines: readonly string[], { paint }: Page): string[] =>
+  lines.length === 0 ? [] : ['', paint('bold', title), ...lines.map((line) => `${indent}${line}`.trimEnd())];
+
+function head({ summary, call, now }: CallFacts, page: Page): string[] {
+  const word = standing(summary);
+  const why = [summary.reason, summary.code].filter(Boolean).join(' ');
+  const { principal, provenance } = call;
+  const facts: readonly (readonly [string, string | undefined])[] = [
+    ['session', call.sessionId],
+    ['turn', call.turnId],
+    ['tool', call.displayName === call.toolName ? call.toolName : `${call.toolName} (${call.displayName})`],
+    ['mode', `${call.mode}, ${call.modeOrigin}`],
+    [
+      'asked',
+      `${localTime(call.requestedAt)}, ${age(call.requestedAt, now)} ago`.replace('now ago', 'just now'),
+    ],
+    ['by', principal && [principal.userId, principal.orgId].filter(Boolean).join(' of ')],
+    ['model', provenance && [provenance.provider, provenance.model].filter(Boolean).join(' ')],
+    ['policy', call.policyVersion],
+    ['attempts', call.attempt === 0 ? 'not executed' : String(call.attempt)],
+    [
+      'cost',
+      summary.costMicros === 0
+        ? undefined
+        : `${summary.costMicros / 1_000_000} (${summary.costMicros} micros)`,
+    ],
+    ['copied from', call.copiedFrom],
+    ['asked again', call.recalls === 0 ? undefined : `${call.recalls} times`],
+  ];
+  const shown = facts.filter((fact): fact is [string, string] => !!fact[1]);
+  return [
+    `${page.paint('bold', safeText(call.callId))}  ${page.paint(colourOf(word), word)}${why === '' ? '' : `  ${safeText(why)}`}`,
+    ...(summary.message === undefined ? [] : paragraph(summary.message, page)),
+    '',
+    ...shown.flatMap(([name, value]) => labelled(name, value, page)),
+  ];
+}
+
+const labelWidth = 13;
+
+function labelled(name: string, value: string, page: Page): string[] {
+  const [first = '', ...rest] = wrap(safeText(value), page.textWidth - labelWidth - indent.length);
+  return [
+    `${indent}${page.paint('dim', fit(name, labelWidth))}${first}`,
+    ...rest.map((line) => `${indent}${' '.repeat(labelWidth)}${line}`),
+  ];
+}
+
+const paragraph = (text: string, page: Page): string[] =>
+  wrap(safeText(text), page.textWidth - indent.length);
+
+/** Bars to scale: when each part began and how long it took. */
+function timeline(events: readonly CallEvent[], page: Page): string[] {
+  const spans = timelineOf(events);
+  const end = Math.max(0.1, ...spans.map(({ from, ms }) => from + (ms ?? 0)));
+  const nameWidth = Math.max(0, ...spans.map(({ name, nested }) => textWidth(name) + (nested ? 2 : 0)));
+  const barWidth = Math.max(10, Math.min(32, Math.floor((page.textWidth - nameWidth) / 3)));
+  const noteWidth = page.textWidth - indent.length - nameWidth - 2 - 9 - 2 - barWidth - 2;
+  return spans.map((span) => {
+    const note = trim(safeText(span.note), noteWidth);
+    const took =
+      span.ms === undefined
+        ? '…'
+        : span.ms === 0 && span.nested
+          ? ''
+          : span.ms === 0
+            ? `+${duration(span.from)}`
+            : duration(span.ms);
+    return [
+      fit(`${span.nested ? '  ' : ''}${safeText(span.name)}`, nameWidth),
+      fit(took, 9, 'right'),
+      page.paint('cyan', bar(span, end, barWidth)),
+      page.paint('dim', note),
+    ].join('  ');
+  });
+}
+
+function bar({ from, ms, nested }: Span, end: number, width: number): string {
+  if (nested && ms === 0) return ' '.repeat(width);
+  const start = Math.min(width - 1, Math.floor((from / end) * width));
+  const length = ms === undefined ? width - start : Math.max(1, Math.round((ms / end) * width));
+  const mark = ms === 0 ? '◆' : (ms === undefined ? '░' : '█').repeat(Math.min(length, width - start));
+  return fit(' '.repeat(start) + mark, width);
+}
+
+function input({ call, events }: CallFacts, page: Page): string[] {
+  const requested = events.find((event) => event.type === 'tool.requested');
+  const changes = events.flatMap((event) => (event.type === 'tool.decided' ? event.changes : []));
+  const hidden = requested?.hidden ?? [];
+  const isSame = call.effectiveInput === undefined;
+  return [
+    page.paint(
+      'dim',
+      isSame && call.inputDigest !== undefined ? 'requested, and given to the tool as it is' : 'requested',
+    ),
+    ...json(call.requestedInput, page),
+    ...(isSame
+      ? []
+      : [
+          page.paint('dim', 'effective: what the tool was given'),
+          ...json(call.effectiveInput ?? null, page),
+        ]),
+    ...changes.flatMap(({ path, rule }) => labelled('changed', `${path}: ${rule}`, page)),
+    ...hidden.flatMap((path) => labelled('hidden', path, page)),
+    ...labelled('asked digest', call.requestDigest, page),
+    ...(call.inputDigest === undefined ? [] : labelled('input digest', call.inputDigest, page)),
+  ];
+}
+
+function confirmation({ confirmation: asked }: Call, page: Page): string[] {
+  if (asked === undefined) return [];
+  const by = asked.by === undefined ? '' : ` by ${asked.by.name}`;
+  return [
+    ...paragraph(asked.description, page),
+    ...asked.asks.flatMap(({ by: asker, description, code }) =>
+      labelled(
+        'asked by',
+        `${asker.type} ${asker.name}${code === undefined ? '' : ` (${code})`}: ${description}`,
+        page,
+      ),
+    ),
+    ...labelled(
+      'answer',
+      `${asked.status}${by}${asked.reason === undefined ? '' : `: ${asked.reason}`}`,
+      page,
+    ),
+    ...labelled('for input', asked.inputDigest, page),
+    ...labelled('question', asked.confirmationId, page),
+  ];
+}
+
+function told({ settled }: Call, page: Page): string[] {
+  if (settled === undefined) return [page.paint('dim', 'nothing yet')];
+  const { outcome, content } = settled;
+  const files = 'files' in outcome ? (outcome.files ?? []) : [];
+  return [
+    ...block(content, page),
+    ...(outcome.modelNote === undefined ? [] : labelled('note', outcome.modelNote, page)),
+    ...files.flatMap((file) =>
+      labelled('file', `${file.name ?? file.artifactId}, ${file.mimeType}, ${file.sizeBytes} bytes`, page),
+    ),
+    ...(outcome.type === 'ToolArtifactReference'
+      ? labelled('artifact', `${outcome.artifactId}, ${outcome.sizeBytes} bytes`, page)
+      : []),
+  ];
+}
+
+const late = ({ late: results }: Call, page: Page): string[] =>
+  results.flatMap(({ attempt, elapsedMs, result }) => [
+    `attempt ${attempt} ${result.type} after ${duration(elapsedMs)}`,
+    ...(result.type === 'returned' ? json(result.output, page) : block(result.error, page)),
+  ]);
+
+const records = (events: readonly CallEvent[], page: Page): string[] =>
+  projectAudit(events).flatMap(({ at, outcome, decidedBy }) => {
+    const what =
+      'reason' in outcome
+        ? outcome.reason
+        : 'description' in outcome
+          ? outcome.description
+          : 'boundary' in outcome
+            ? `${outcome.boundary}: ${outcome.error}`
+            : ToolAuditOutcome.result(outcome)?.success === false
+              ? 'not a success'
+              : '';
+    const by = decidedBy === undefined ? '' : `by ${decidedBy.type} ${decidedBy.name}`;
+    const text = [what, by].filter(Boolean).join(' · ');
+    const start = `${localTime(at).slice(11)}  ${fit(outcome.kind, 21)}  `;
+    return [
+      `${start}${page.paint('dim', trim(safeText(text), page.textWidth - indent.length - start.length))}`,
+    ];
+  });
+
+function resolution({ call, summary }: CallFacts, page: Page): string[] {
+  const found = call.resolution;
+  if (found !== undefined)
+    return [
+      ...labelled(
+        'found',
+        `${found.resolution}, by ${found.by.type} ${found.by.name}, ${localTime(found.at)}`,
+        page,
+      ),
+      ...(found.reason === undefined ? [] : labelled('reason', found.reason, page)),
+      ...(found.result === undefined ? [] : json(found.result, page)),
+    ];
+  if (!summary.unresolved) return [];
+  return [
+    page.paint('yellow', 'Nobody can say whether its effect happened.'),
+    ...paragraph(reasonOf('tool.indeterminate').whatToDo, page),
+    `quittance reconcile ${shellWord(safeText(call.callId))} --session ${shellWord(safeText(call.sessionId))} --as succeeded --by NAME --reason WHY`,
+  ];
+}
+
+const json = (value: JsonValue, page: Page): string[] => block(JSON.stringify(value, null, 2), page);
+
+/** Text somebody else wrote, in lines; the end of what is very long is left out, and that is said. */
+function block(text: string, page: Page): string[] {
+  const width = page.textWidth - indent.length * 2;
+  const lines = safeLines(text.slice(0, 40_000)).flatMap((line) => {
+    const lead = /^ */.exec(line)?.[0] ?? '';
+    const [first = '', ...rest] =
+      textWidth(line) <= width ? [line] : wrap(line.slice(lead.length), width - lead.length - 2);
+    return textWidth(line) <= width ? [line] : [`${lead}${first}`, ...rest.map((each) => `${lead}  ${each}`)];
+  });
+  const cut = lines.length > mostLines || text.length > 40_000;
+  return [
+    ...lines.slice(0, mostLines).map((line) => `${indent}${line}`),
+    ...(cut ? [page.paint('dim', `${indent}… cut: ${text.length} characters in all; see --json`)] : []),
+  ];
+}

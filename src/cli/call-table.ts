@@ -1,0 +1,127 @@
+/** Calls as rows of a table, and as JSON. */
+import type { JsonObject } from '../base/json.ts';
+import type { CallSummary, SessionSummary } from '../ledger/call-query.ts';
+import { colourOf, standing } from './outcome-word.ts';
+import { safeText } from './safe-text.ts';
+import type { Column, Row } from './table.ts';
+import { age, duration, localTime, utcTime } from './time-text.ts';
+
+export const callColumns: readonly Column[] = [
+  { title: 'AGE' },
+  { title: 'CALL', min: 14 },
+  { title: 'TOOL', min: 12 },
+  { title: 'ENDED' },
+  { title: 'TOOK', align: 'right' },
+  { title: 'WHY', min: 14, optional: 1 },
+  { title: 'SESSION', min: 12, optional: 2 },
+  { title: 'MODE', optional: 4 },
+  { title: 'MESSAGE', min: 20, optional: 3 },
+];
+
+export function callRow(call: CallSummary, now: number): Row {
+  const word = standing(call);
+  return [
+    age(call.requestedAt, now),
+    safeText(call.callId),
+    safeText(call.toolName),
+    { text: call.unresolved ? `${word} ?` : word, style: colourOf(word) },
+    call.elapsedMs === undefined ? '' : duration(call.elapsedMs),
+    safeText(call.code ?? ''),
+    safeText(call.sessionId),
+    call.mode,
+    { text: safeText(call.message ?? ''), style: 'dim' },
+  ];
+}
+
+/** The same with the time of day, for a list that grows while it is looked at. */
+export const followColumns: readonly Column[] = callColumns.map((column) =>
+  column.title === 'AGE' ? { title: 'TIME' } : column,
+);
+
+export function followRow(call: CallSummary, now: number): Row {
+  const [, ...cells] = callRow(call, now);
+  return [localTime(call.settledAt ?? call.requestedAt).slice(11), ...cells];
+}
+
+/** Rows as wide as most, to lay a table out by before there are any. */
+export const usualRow: Row = [
+  '00:00:00',
+  'toolu_01A09q90qw90lq917835',
+  'a_tool_of_twenty_ltr',
+  'approved',
+  '999 ms',
+  'confirmation.rejected',
+  'a session of twenty.',
+  'safe_write',
+  'A sentence of about forty letters or so.',
+];
+
+/** In the spelling of files and wires. What is not known is not there. */
+export const callToJson = (call: CallSummary): JsonObject =>
+  withoutUndefined({
+    session_id: call.sessionId,
+    call_id: call.callId,
+    turn_id: call.turnId,
+    tool_name: call.toolName,
+    mode: call.mode,
+    mode_origin: call.modeOrigin,
+    status: call.status,
+    outcome: call.outcome,
+    reason: call.reason,
+    code: call.code,
+    message: call.message,
+    input_digest: call.inputDigest,
+    attempts: call.attempts,
+    unresolved: call.unresolved,
+    requested_at: utcTime(call.requestedAt),
+    settled_at: call.settledAt === undefined ? undefined : utcTime(call.settledAt),
+    elapsed_ms: call.elapsedMs,
+    cost_micros: call.costMicros,
+    user_id: call.userId,
+  });
+
+export const sessionColumns: readonly Column[] = [
+  { title: 'AGE' },
+  { title: 'SESSION', min: 20 },
+  { title: 'CALLS', align: 'right' },
+  { title: 'OPEN', align: 'right' },
+  { title: 'FAILED', align: 'right' },
+  { title: 'DENIED', align: 'right' },
+  { title: 'IN DOUBT', align: 'right' },
+  { title: 'FIRST', optional: 2 },
+  { title: 'LAST', optional: 1 },
+];
+
+export function sessionRow(session: SessionSummary, now: number): Row {
+  const count = (value: number, style: 'red' | 'yellow' | 'magenta' | 'blue'): Row[number] =>
+    value === 0 ? '·' : { text: String(value), style };
+  return [
+    age(session.lastAt, now),
+    safeText(session.sessionId),
+    String(session.calls),
+    count(session.openCalls, 'blue'),
+    count(session.failures, 'red'),
+    count(session.denials, 'magenta'),
+    count(session.unresolved, 'yellow'),
+    localTime(session.firstAt),
+    localTime(session.lastAt),
+  ];
+}
+
+export const sessionToJson = (session: SessionSummary): JsonObject => ({
+  session_id: session.sessionId,
+  calls: session.calls,
+  open_calls: session.openCalls,
+  failures: session.failures,
+  denials: session.denials,
+  unresolved: session.unresolved,
+  first_at: utcTime(session.firstAt),
+  last_at: utcTime(session.lastAt),
+});
+
+export const withoutUndefined = (fields: {
+  readonly [name: string]: JsonObject[string] | undefined;
+}): JsonObject =>
+  Object.fromEntries(
+    Object.entries(fields).filter((field): field is [string, JsonObject[string]] => field[1] !== undefined),
+  );

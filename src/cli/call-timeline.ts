@@ -1,0 +1,166 @@
+/** The life of a call as spans of time: what it waited for, and how long. */
+import type { CallEvent } from '../call/event.ts';
+import { outcomeWords } from './outcome-word.ts';
+import { gates, gatesAfterApproval } from '../runtime/gates/gates.ts';
+
+export type Span = {
+  readonly name: string;
+  /** Milliseconds after the request. */
+  readonly from: number;
+  /** Undefined while it lasts. */
+  readonly ms: number | undefined;
+  readonly note: string;
+  /** Inside the span before it. */
+  readonly nested?: boolean;
+};
+
+/** The spans of a call, from the request to its end and to what came after. */
+export function timelineOf(events: readonly CallEvent[]): Span[] {
+  const startedAt = events[0]?.at ?? 0;
+  const spans: Span[] = [];
+  let since = startedAt;
+  let heldAt: number | undefined;
+  let intentAt: number | undefined;
+  let approved = false;
+  for (const event of events) {
+    const at = event.at - startedAt;
+    switch (event.type) {
+      case 'tool.decided': {
+        const waited = event.gates.reduce((sum, { elapsedUs }) => sum + elapsedUs, 0) / 1_000;
+        const by =
+          event.decidedBy === undefined ? '' : `, by ${event.decidedBy.type} ${event.decidedBy.name}`;
+        const ms = Math.max(event.at - since, waited);
+        spans.push({
+          name: approved ? 'gates again' : 'gates',
+          from: since - startedAt,
+          ms,
+          note: `${event.decision}${by}`,
+        });
+        spans.push(...gateSpans(event, approved, since - startedAt));
+        break;
+      }
+      case 'tool.held':
+        heldAt = event.at;
+        break;
+      case 'confirmation.decided':
+        approved = event.decision === 'approve';
+        spans.push(
+          endOf(
+            'held',
+            heldAt,
+            event.at,
+            startedAt,
+            `${event.decision === 'approve' ? 'approved' : 'denied'} by ${event.by.name}`,
+          ),
+        );
+        heldAt = undefined;
+        since = event.at;
+        break;
+      case 'confirmation.withdrawn':
+        spans.push(endOf('held', heldAt, event.at, startedAt, `withdrawn: ${event.reason}`));
+        heldAt = undefined;
+        break;
+      case 'tool.started':
+        intentAt = event.at;
+        break;
+      case 'tool.responded':
+        if (event.attempt > 0 && intentAt !== undefined) {
+          const elapsed = 'elapsedMs' in event.outcome ? event.outcome.elapsedMs : 0;
+          const ms = Math.max(event.at - intentAt, elapsed);
+          spans.push({
+            name: `attempt ${event.attempt}`,
+            from: intentAt - startedAt,
+            ms,
+            note: outcomeWords[event.outcome.type] ?? '',
+          });
+          intentAt = undefined;
+        }
+        since = event.at;
+        break;
+      case 'tool.late':
+        spans.push({
+          name: 'late',
+          from: at,
+          ms: 0,
+          note: `attempt ${event.attempt} ${event.result.type} after its end`,
+        });
+        break;
+      case 'tool.recalled':
+        spans.push({
+          name: event.how,
+          from: at,
+          ms: 0,
+          note: event.how === 'conflict' ? event.details : `from ${event.fromCallId}`,
+        });
+        break;
+      case 'tool.resolved':
+        spans.push({ name: 'resolved', from: at, ms: 0, note: `${event.resolution}, by ${event.by.name}` });
+        break;
+      case 'persistence.failed':
+        spans.push({ name: 'not kept', from: at, ms: 0, note: `${event.boundary}: ${event.error}` });
+        break;
+      case 'runtime.budget_exhausted':
+        spans.push({
+          name: 'budget',
+          from: at,
+          ms: 0,
+          note: `${event.scope}: ${event.used} of ${event.limit} ${event.metric} used`,
+        });
+        break;
+      case 'tool.requested':
+        break;
+      default:
+        event satisfies never;
+    }
+  }
+  if (heldAt !== undefined)
+    spans.push({ name: 'held', from: heldAt - startedAt, ms: undefined, note: 'waits for a person' });
+  if (intentAt !== undefined)
+    spans.push({ name: 'attempt', from: intentAt - startedAt, ms: undefined, note: 'no end on record' });
+  return spans;
+}
+
+const endOf = (
+  name: string,
+  from: number | undefined,
+  to: number,
+  startedAt: number,
+  note: string,
+): Span => ({
+  name,
+  from: (from ?? to) - startedAt,
+  ms: to - (from ?? to),
+  note,
+});
+
+/** Every gate the call came to: how long it waited there, and where it was stopped. */
+function gateSpans(event: CallEvent & { type: 'tool.decided' }, approved: boolean, from: number): Span[] {
+  const waits = new Map(event.gates.map(({ gate, elapsedUs }) => [gate, elapsedUs / 1_000]));
+  const names = [
+    ...new Set([...(approved ? gatesAfterApproval : gates).map(({ name }) => name), ...waits.keys()]),
+  ];
+  const stop = event.decision === 'deny' ? stoppedAt(event, names) : undefined;
+  const reached = stop === undefined ? names : names.slice(0, names.indexOf(stop) + 1);
+  let at = from;
+  return reached.map((name) => {
+    const ms = waits.get(name) ?? 0;
+    const span = {
+      name,
+      from: at,
+      ms,
+      note: name === stop ? 'stopped here' : ms === 0 ? 'at once' : '',
+      nested: true,
+    };
+    at += ms;
+    return span;
+  });
+}
+
+/** Hooks and rules speak at the policy gate. */
+function stoppedAt(
+  { decidedBy }: CallEvent & { type: 'tool.decided' },
+  names: readonly string[],
+): string | undefined {
+  const name = decidedBy?.type === 'hook' || decidedBy?.type === 'rule' ? 'policy' : decidedBy?.name;
+  return name !== undefined && names.includes(name) ? name : undefined;
+}

@@ -1,0 +1,17 @@
+/** Every command, in the order of the help. */
+import type { Command } from './command.ts';
+import { callsCommand } from './commands/calls.ts';
+import { exportCommand } from './commands/export.ts';
+import { rebuildCommand } from './commands/rebuild.ts';
+import { sessionsCommand } from './commands/sessions.ts';
+import { showCommand } from './commands/show.ts';
+import { verifyCommand } from './commands/verify.ts';
+
+export const commands: readonly Command[] = [
+  callsCommand,
+  showCommand,
+  sessionsCommand,
+  verifyCommand,
+  exportCommand,
+  rebuildCommand,
+];

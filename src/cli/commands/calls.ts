@@ -1,0 +1,137 @@
+import { toCallSummary } from '../../ledger/summarise-call.ts';
+import type { CallQuery, CallSummary } from '../../ledger/call-query.ts';
+import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import { foldStored } from '../../runtime/fold-stored.ts';
+import { filterOptions, matches, pagingOptions, toCallQuery } from '../call-filter.ts';
+import { callColumns, callRow, callToJson, followColumns, followRow, usualRow } from '../call-table.ts';
+import type { Command, Context, Given } from '../command.ts';
+import { jsonOption } from '../command.ts';
+import type { ExitCode } from '../exit-code.ts';
+import { exitCodes } from '../exit-code.ts';
+import { printList } from '../print-list.ts';
+import { safeJson } from '../safe-text.ts';
+import { layOutTable } from '../table.ts';
+import { UsageError } from '../usage-error.ts';
+
+export const callsCommand: Command = {
+  name: 'calls',
+  summary: 'List calls, newest first',
+  about: [
+    'All filters that are given must hold. ENDED says how a call ended, or how it stands if it has not; a "?" behind it means that its effect is in doubt (see: quittance reconcile).',
+    'With --follow the list goes on with what is called from now on, by any process, until Ctrl-C.',
+  ],
+  options: {
+    ...filterOptions,
+    ...pagingOptions,
+    follow: { help: 'Go on with what is called from now on' },
+    json: jsonOption,
+  },
+  examples: [
+    ['quittance calls --since 1h --outcome failure', 'what failed in the last hour'],
+    ['quittance calls --session ticket-42 --tool refund', 'the refunds of one session'],
+    ['quittance calls --follow', 'what is being called, as it happens'],
+    ['quittance calls --all --json | jq -r .tool_name | sort | uniq -c', 'how often each tool was called'],
+  ],
+  run: (given, context) =>
+    context.withLedger(given, (ledger) =>
+      given.has('follow') ? follow(ledger, given, context) : list(ledger, given, context),
+    ),
+};
+
+const list = (ledger: Ledger, given: Given, context: Context): Promise<ExitCode> => {
+  const now = context.now();
+  return printList<CallSummary, CallQuery>(
+    {
+      ask: (query) => ledger.queryCalls(query),
+      query: toCallQuery(given, now),
+      columns: callColumns,
+      toRow: (call) => callRow(call, now),
+      toJson: callToJson,
+      none: 'No such calls.',
+    },
+    given,
+    context,
+  );
+};
+
+async function follow(ledger: Ledger, given: Given, context: Context): Promise<ExitCode> {
+  const { out, err, signal } = context;
+  if (given.has('cursor') || given.has('until') || given.has('all'))
+    throw new UsageError('--follow goes on for ever: --cursor, --until and --all do not go with it.', [
+      'quittance calls --follow --limit 20',
+    ]);
+  const query = toCallQuery(given, context.now());
+  let position = await findEnd(ledger);
+  const { rows } = await ledger.queryCalls({ ...query, limit: given.count('limit') ?? 10 });
+  const before = rows.toReversed();
+  const asJson = given.has('json');
+  const table = layOutTable(
+    followColumns,
+    [usualRow, ...before.map((call) => followRow(call, context.now()))],
+    out.width,
+    out.paint,
+  );
+  const show = (call: CallSummary): Promise<void> =>
+    out.print(asJson ? safeJson(callToJson(call)) : table.line(followRow(call, context.now())));
+  if (!asJson) await out.print(table.heading());
+  for (const call of before) await show(call);
+  if (!asJson) await err.print(err.paint('dim', 'Following. Ctrl-C ends it.'));
+
+  // What waits for the ledger does not keep the process alive.
+  const alive = setInterval(() => undefined, 60_000);
+  const stopped = new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  const shown = new Map(before.map((call) => [keyOf(call), stateOf(call)]));
+  try {
+    while (!signal.aborted) {
+      await Promise.race([ledger.whenAppended(position), stopped]);
+      if (signal.aborted) break;
+      const entries = await ledger.readEntries({ after: position, limit: 500 });
+      const touched = new Map<string, { sessionId: string; callId: string }>();
+      for (const entry of entries) {
+        position = entry.position;
+        const { sessionId, callId } = readEntry(entry);
+        if (callId !== undefined) touched.set(keyOf({ sessionId, callId }), { sessionId, callId });
+      }
+      for (const [key, { sessionId, callId }] of touched) {
+        const stored = await ledger.readCall(sessionId, callId);
+        const call = stored && foldStored(stored);
+        const summary = call && toCallSummary(call);
+        if (summary === undefined || !matches(summary, query) || shown.get(key) === stateOf(summary))
+          continue;
+        if (shown.size > mostRemembered) shown.clear();
+        shown.set(key, stateOf(summary));
+        await show(summary);
+      }
+    }
+  } finally {
+    clearInterval(alive);
+  }
+  return exitCodes.good;
+}
+
+const mostRemembered = 100_000;
+
+const keyOf = ({ sessionId, callId }: Pick<CallSummary, 'sessionId' | 'callId'>): string =>
+  JSON.stringify([sessionId, callId]);
+
+/** A call is shown again when this changes. */
+const stateOf = ({ status, outcome, unresolved }: CallSummary): string =>
+  `${status} ${outcome} ${unresolved}`;
+
+/** The position of the last entry. There is no question for it; that of an entry after a place is cheap. */
+async function findEnd(ledger: Ledger): Promise<number> {
+  const isAfter = async (position: number): Promise<boolean> =>
+    (await ledger.readEntries({ after: position, limit: 1 })).length > 0;
+  let [low, high] = [0, 1];
+  while (await isAfter(high)) [low, high] = [high, high * 2];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (await isAfter(middle)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

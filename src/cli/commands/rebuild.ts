@@ -1,0 +1,20 @@
+import type { Command } from '../command.ts';
+import { exitCodes } from '../exit-code.ts';
+import { duration } from '../time-text.ts';
+
+export const rebuildCommand: Command = {
+  name: 'rebuild',
+  summary: 'Make the read tables again from the entries',
+  about: [
+    'What lists and filters calls is kept in tables beside the ledger, which hold nothing that is not in its entries. This empties them and fills them again. It changes nothing in the ledger, and may be stopped at any time: what is missing is filled in when it is next asked for.',
+  ],
+  options: {},
+  examples: [['quittance rebuild', 'after `quittance verify` found the read tables to be wrong']],
+  run: (given, { withLedger, out }) =>
+    withLedger(given, async (ledger) => {
+      const startedAt = performance.now();
+      await ledger.rebuild();
+      await out.print(`The read tables are made anew, in ${duration(performance.now() - startedAt)}.`);
+      return exitCodes.good;
+    }),
+};

@@ -1,0 +1,54 @@
+import { toCallSummary } from '../../ledger/summarise-call.ts';
+import { foldStored, isCallEvent } from '../../runtime/fold-stored.ts';
+import type { CallFacts } from '../call-page.ts';
+import { callFactsToJson } from '../call-json.ts';
+import { callPage } from '../call-page.ts';
+import type { Command } from '../command.ts';
+import { jsonOption } from '../command.ts';
+import { exitCodes } from '../exit-code.ts';
+import { findCall } from '../find-call.ts';
+import { safeJson } from '../safe-text.ts';
+import { UsageError } from '../usage-error.ts';
+
+export const showCommand: Command = {
+  name: 'show',
+  summary: 'Show everything about one call',
+  takes: '<call>',
+  most: 1,
+  about: [
+    'The gates it came to and how long each took, its input as it was asked for and as the tool got it, who was asked, every attempt, what the model was told, the audit records, and what was found out later. The beginning of a call id is enough where only one call has it.',
+  ],
+  options: {
+    session: { value: 'ID', help: 'The session of the call, where several have a call of this id' },
+    json: jsonOption,
+  },
+  examples: [
+    ['quittance show call_7', 'one call'],
+    ['quittance show call_7 --session ticket-42', 'the one of that session'],
+    ['quittance show call_7 --json | jq .told', 'what the model was told, for a program'],
+  ],
+  run: (given, context) =>
+    context.withLedger(given, async (ledger) => {
+      const [typed] = given.args;
+      if (typed === undefined)
+        throw new UsageError('Which call?', ['quittance show <call>', 'quittance calls']);
+      const { sessionId, callId } = await findCall(ledger, typed, given.text('session'), 'show');
+      const stored = await ledger.readCall(sessionId, callId);
+      const call = stored && foldStored(stored);
+      if (stored === undefined || call === undefined)
+        throw new UsageError(
+          `The read tables list call ${JSON.stringify(callId)}, and the entries have none.`,
+          ['quittance verify', 'quittance rebuild'],
+          exitCodes.bad,
+        );
+      const facts: CallFacts = {
+        summary: toCallSummary(call),
+        call,
+        events: stored.events.filter(isCallEvent),
+        now: context.now(),
+      };
+      if (given.has('json')) await context.out.print(safeJson(callFactsToJson(facts)));
+      else for (const line of callPage(facts, context.out)) await context.out.print(line);
+      return exitCodes.good;
+    }),
+};

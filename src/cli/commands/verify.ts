@@ -1,0 +1,217 @@
+import type { KeyObject } from 'node:crypto';
+import { createPrivateKey, createPublicKey } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import type { Anchor } from '../../ledger/anchor.ts';
+import { anchorToText, createAnchor, parseAnchor, signAnchor, verifyAnchor } from '../../ledger/anchor.ts';
+import { verifyProblemKinds } from '../../ledger/verify-problem.ts';
+import type { Command, Context, Given } from '../command.ts';
+import type { ExitCode } from '../exit-code.ts';
+import { exitCodes } from '../exit-code.ts';
+import { safeJson, safeText } from '../safe-text.ts';
+import { localTime } from '../time-text.ts';
+import { UsageError } from '../usage-error.ts';
+import type { Finding, Verdict } from '../verify-run.ts';
+import { verifyExport, verifyLedger } from '../verify-run.ts';
+import { wrap } from '../text-layout.ts';
+
+export const verifyCommand: Command = {
+  name: 'verify',
+  summary: 'Check that nothing in the ledger was changed, taken out, put in or moved',
+  about: [
+    'Checks the hash chain of every session, the bodies beside it, that the events of every call could have happened in this order, that what the model was told is what was kept, and that the read tables say the same. The first bad place is named. Exit code 1 if there is one.',
+    'Somebody who can write the ledger could compute all of it anew. An anchor, kept where they cannot write, finds that too: also a cut tail and a session that is gone.',
+  ],
+  options: {
+    anchor: { value: 'FILE', help: 'Hold the ledger against where its chains stood then', file: true },
+    trust: {
+      value: 'FILE',
+      help: 'Take the anchor only if it was signed with the other half of this public key',
+      file: true,
+    },
+    'write-anchor': {
+      value: 'FILE',
+      help: 'If all is well, write an anchor of where the chains stand',
+      file: true,
+    },
+    sign: { value: 'FILE', help: 'Sign that anchor with this private key: Ed25519, PEM', file: true },
+    export: { value: 'FILE', help: 'Check an export instead, from its file alone', file: true },
+    json: { help: 'JSON instead of text: a line for each problem, then one with the totals' },
+  },
+  examples: [
+    ['quittance verify', 'the whole ledger'],
+    ['quittance verify --write-anchor monday.anchor --sign key.pem', 'and keep where it stands'],
+    [
+      'quittance verify --anchor monday.anchor --trust public.pem',
+      'that nothing before monday was rewritten',
+    ],
+    ['quittance verify --export ledger.jsonl', 'a file somebody sent, without the ledger'],
+  ],
+  run: async (given, context) => {
+    const file = given.text('export');
+    const target = given.text('write-anchor');
+    if (given.has('sign') && target === undefined)
+      throw new UsageError('--sign signs the anchor that --write-anchor writes.', [
+        'quittance verify --write-anchor ledger.anchor --sign key.pem',
+      ]);
+    if (given.has('trust') && !given.has('anchor'))
+      throw new UsageError('--trust is about the signature of --anchor.', [
+        'quittance verify --anchor ledger.anchor --trust public.pem',
+      ]);
+    if (file !== undefined && (target !== undefined || given.has('ledger')))
+      throw new UsageError('--export is checked alone: no ledger is read and no anchor written.', [
+        'quittance verify --export ledger.jsonl',
+      ]);
+    const key = given.text('sign') === undefined ? undefined : readKey(given.text('sign') ?? '', 'sign');
+    const anchor = readAnchor(given);
+    const told = createReport(given, context);
+    if (file !== undefined) {
+      if (!existsSync(file))
+        throw new UsageError(`There is no export at ${file}.`, ['quittance export --out ledger.jsonl']);
+      return conclude(await verifyExport(file, anchor, context, told), 'export', anchor, given, context);
+    }
+    return context.withLedger(given, async (ledger) => {
+      const verdict = await verifyLedger(ledger, anchor, context, told);
+      const code = await conclude(verdict, 'ledger', anchor, given, context);
+      if (target !== undefined && verdict.finished) await writeAnchor(target, verdict, key, context);
+      return code;
+    });
+  },
+};
+
+function readAnchor(given: Given): Anchor | undefined {
+  const path = given.text('anchor');
+  if (path === undefined) return undefined;
+  if (!existsSync(path))
+    throw new UsageError(`There is no anchor at ${path}.`, [`quittance verify --write-anchor ${path}`]);
+  const anchor = parseAnchor(readFileSync(path, 'utf8'));
+  const trusted = given.text('trust');
+  if (trusted !== undefined && !verifyAnchor(anchor, readKey(trusted, 'trust')))
+    throw new UsageError(
+      anchor.signature === undefined
+        ? `The anchor ${path} is not signed.`
+        : `The anchor ${path} was not signed with the other half of ${trusted}, or was changed since.`,
+      [],
+      exitCodes.bad,
+    );
+  return anchor;
+}
+
+function readKey(path: string, option: 'sign' | 'trust'): KeyObject {
+  const how = [
+    'openssl genpkey -algorithm ed25519 -out key.pem',
+    'openssl pkey -in key.pem -pubout -out public.pem',
+  ];
+  if (!existsSync(path)) throw new UsageError(`There is no key at ${path}.`, how);
+  try {
+    const pem = readFileSync(path);
+    return option === 'sign' ? createPrivateKey(pem) : createPublicKey(pem);
+  } catch {
+    const kind = option === 'sign' ? 'private' : 'public';
+    throw new UsageError(`${path} is no ${kind} key in PEM.`, how);
+  }
+}
+
+/** Says each problem as it is found; after some, only counts. */
+function createReport(given: Given, { out }: Context): (finding: Finding) => Promise<void> {
+  const mostShown = 20;
+  let found = 0;
+  return async (finding) => {
+    found++;
+    if (given.has('json')) return out.print(safeJson(findingToJson(finding)));
+    if (found > mostShown) return;
+    const place = placeOf(finding);
+    if (found === 1) await out.print(out.paint(['bold', 'red'], `First bad place: ${place}`));
+    else await out.print(out.paint('red', place));
+    for (const line of wrap(`${finding.kind}: ${safeText(finding.message)}`, out.textWidth - 2))
+      await out.print(`  ${line}`);
+    if (found === 1 && finding.kind in verifyProblemKinds)
+      for (const line of wrap(
+        verifyProblemKinds[finding.kind as keyof typeof verifyProblemKinds],
+        out.textWidth - 2,
+      ))
+        await out.print(out.paint('dim', `  ${line}`));
+  };
+}
+
+const placeOf = ({ sessionId, callId, sequence, position, line }: Finding): string =>
+  [
+    line === undefined ? undefined : `line ${line}`,
+    sessionId === undefined ? undefined : `session ${safeText(JSON.stringify(sessionId))}`,
+    callId === undefined ? undefined : `call ${safeText(JSON.stringify(callId))}`,
+    sequence === undefined ? undefined : `entry ${sequence}`,
+    position === undefined ? undefined : `position ${position}`,
+  ]
+    .filter(Boolean)
+    .join(', ') || 'the file';
+
+const findingToJson = (finding: Finding): object => ({
+  type: 'problem',
+  kind: finding.kind,
+  message: finding.message,
+  session_id: finding.sessionId,
+  call_id: finding.callId,
+  sequence: finding.sequence,
+  position: finding.position,
+  line: finding.line,
+});
+
+async function conclude(
+  { totals, due, problems, finished }: Verdict,
+  what: 'ledger' | 'export',
+  anchor: Anchor | undefined,
+  given: Given,
+  { out, err }: Context,
+): Promise<ExitCode> {
+  const code = problems > 0 ? exitCodes.bad : exitCodes.good;
+  if (given.has('json')) {
+    const { unknownEvents, openCalls, ...counts } = totals;
+    await out.print(
+      safeJson({
+        type: 'totals',
+        ...counts,
+        problems,
+        open_calls: openCalls,
+        unknown_events: unknownEvents,
+        entries_due: due,
+        finished,
+        good: finished && problems === 0,
+      }),
+    );
+    return code;
+  }
+  const counts =
+    `${count(totals.sessions, 'session')}, ${count(totals.entries, 'entry', 'entries')}, ` +
+    `${count(totals.calls, 'call')} (${totals.openCalls} without an outcome)`;
+  if (!finished)
+    await err.print(
+      `Stopped after ${totals.entries} of ${due} entries: ${problems === 0 ? 'nothing wrong so far, which proves nothing about the rest' : count(problems, 'problem')}.`,
+    );
+  else if (problems > 0)
+    await out.print(out.paint(['bold', 'red'], `${count(problems, 'problem')} in ${counts}.`));
+  else {
+    const held = anchor === undefined ? '' : `, and passes through the anchor of ${localTime(anchor.at)}`;
+    await out.print(`${out.paint(['bold', 'green'], `The ${what} is whole${held}.`)} ${counts}.`);
+    if (totals.erased > 0)
+      await out.print(`${count(totals.erased, 'entry', 'entries')} had their bodies erased, and say so.`);
+    if (totals.unknownEvents > 0)
+      await out.print(`${count(totals.unknownEvents, 'event')} of a newer version could not be judged.`);
+  }
+  return code;
+}
+
+const count = (number: number, one: string, many = `${one}s`): string =>
+  `${number} ${number === 1 ? one : many}`;
+
+async function writeAnchor(
+  path: string,
+  { problems, heads, at }: Verdict,
+  key: KeyObject | undefined,
+  { err }: Context,
+): Promise<void> {
+  if (problems > 0) return err.print(`No anchor was written: it would vouch for a ledger that is not whole.`);
+  const anchor = createAnchor(heads, at);
+  writeFileSync(path, anchorToText(key === undefined ? anchor : signAnchor(anchor, key)));
+  await err.print(
+    `The anchor is in ${path}. Keep it where whoever can write the ledger cannot. ${anchor.digest}`,
+  );
+}

@@ -1,0 +1,41 @@
+/** Which call is meant: its id, or as much of it as no other call has. */
+import type { CallSummary } from '../ledger/call-query.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { exitCodes } from './exit-code.ts';
+import { age } from './time-text.ts';
+import { UsageError } from './usage-error.ts';
+
+export async function findCall(
+  ledger: Ledger,
+  typed: string,
+  sessionId: string | undefined,
+  command: string,
+): Promise<CallSummary> {
+  // A table cuts long ids with an ellipsis, and people copy what they see.
+  const wanted = typed.replace(/…$/, '');
+  const { rows } = await ledger.queryCalls({ text: wanted, sessionId, limit: 1_000 });
+  const exact = rows.filter(({ callId }) => callId === wanted);
+  const found = exact.length > 0 ? exact : rows.filter(({ callId }) => callId.startsWith(wanted));
+  const [first, ...others] = found;
+  if (first === undefined)
+    throw new UsageError(
+      `There is no call ${JSON.stringify(wanted)}${sessionId === undefined ? '' : ` in session ${JSON.stringify(sessionId)}`}.`,
+      [`quittance calls --text ${shellWord(wanted)}`, 'quittance calls'],
+      exitCodes.bad,
+    );
+  if (others.length === 0) return first;
+  const now = ledger.now();
+  throw new UsageError(
+    `${found.length} calls ${exact.length > 0 ? 'have the id' : 'begin with'} ${JSON.stringify(wanted)}. Say which one.`,
+    found
+      .slice(0, 8)
+      .map(
+        (call) =>
+          `quittance ${command} ${shellWord(call.callId)} --session ${shellWord(call.sessionId)}   (${call.toolName}, ${age(call.requestedAt, now)} ago)`,
+      ),
+  );
+}
+
+/** Quoted where a shell would read it as something else. */
+export const shellWord = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;

@@ -1,0 +1,78 @@
+/** Help, made from the same tables that are used for parsing. */
+import type { Command, Options } from './command.ts';
+import { commonOptions } from './command.ts';
+import { exitCodes } from './exit-code.ts';
+import type { Terminal } from './terminal.ts';
+import { wrap } from './text-layout.ts';
+
+type Page = Pick<Terminal, 'paint' | 'textWidth'>;
+
+export function programHelp(commands: readonly Command[], page: Page): string[] {
+  const title = (text: string): string => page.paint('bold', text);
+  return [
+    ...wrap(
+      'quittance: look at a ledger of tool calls, prove that it is whole, and settle what is in doubt.',
+      page.textWidth,
+    ),
+    '',
+    title('Usage'),
+    '  quittance <command> [options]',
+    '',
+    title('Commands'),
+    ...commands.flatMap(({ name, takes, summary }) =>
+      entry(takes === undefined ? name : `${name} ${takes}`, summary, page),
+    ),
+    '',
+    title('Options'),
+    ...optionLines({ ...commonOptions, version: { help: 'Say which version this is' } }, page),
+    '',
+    title('Examples'),
+    ...entry('quittance calls --since 1h', 'what was called in the last hour', page, 34),
+    ...entry('quittance show call_7', 'everything about one call', page, 34),
+    ...entry('quittance verify', 'whether anything was changed', page, 34),
+    '',
+    ...wrap(
+      `Exit codes: ${exitCodes.good} good, ${exitCodes.bad} the answer is no, ${exitCodes.usage} not understood, ` +
+        `${exitCodes.broken} something broke, ${exitCodes.interrupted} stopped by Ctrl-C.`,
+      page.textWidth,
+    ),
+  ];
+}
+
+export function commandHelp(command: Command, page: Page): string[] {
+  const title = (text: string): string => page.paint('bold', text);
+  const { name, takes, summary, about = [], options, examples } = command;
+  return [
+    ...wrap(summary, page.textWidth),
+    '',
+    title('Usage'),
+    `  quittance ${name}${takes === undefined ? '' : ` ${takes}`} [options]`,
+    ...about.flatMap((paragraph) => ['', ...wrap(paragraph, page.textWidth)]),
+    '',
+    title('Options'),
+    ...optionLines({ ...options, ...commonOptions }, page),
+    '',
+    title('Examples'),
+    ...examples.flatMap(([line, what]) => [`  ${line}`, ...indented(what, 6, page)]),
+  ];
+}
+
+const optionLines = (options: Options, page: Page): string[] =>
+  Object.entries(options).flatMap(([name, { value, help, choices }]) =>
+    entry(
+      `--${name}${value === undefined ? '' : ` ${value}`}`,
+      choices === undefined ? help : `${help}: ${choices.join(', ')}`,
+      page,
+    ),
+  );
+
+/** A term and what it means, beside it or below where it is too long. */
+function entry(term: string, meaning: string, page: Page, column = 26): string[] {
+  const lines = wrap(meaning, page.textWidth - column - 2).map((line) => `${' '.repeat(column)}${line}`);
+  const start = `  ${term}`;
+  const [first = '', ...rest] = lines;
+  return start.length < column ? [start.padEnd(column) + first.slice(column), ...rest] : [start, ...lines];
+}
+
+const indented = (text: string, columns: number, page: Page): string[] =>
+  wrap(text, page.textWidth - columns).map((line) => `${' '.repeat(columns)}${page.paint('dim', line)}`);

@@ -1,0 +1,135 @@
+/** The program: the process around a command, from what was typed to what the shell is told. */
+import { isQuittanceError } from '../base/error.ts';
+import { openLedger } from '../store/open-ledger.ts';
+import type { Context } from './command.ts';
+import { findCommand, parseCommandLine, unknownOption } from './command-line.ts';
+import { commonOptions } from './command.ts';
+import { commands } from './commands.ts';
+import type { ExitCode } from './exit-code.ts';
+import { exitCodes } from './exit-code.ts';
+import { findLedger } from './find-ledger.ts';
+import { commandHelp, programHelp } from './help-text.ts';
+import { createProgress } from './progress.ts';
+import { safeText } from './safe-text.ts';
+import type { Terminal } from './terminal.ts';
+import { createTerminal } from './terminal.ts';
+import { UsageError } from './usage-error.ts';
+import { readVersion } from './version.ts';
+
+export async function run(): Promise<void> {
+  const stop = new AbortController();
+  const stoppedBy = listenForStop(stop);
+  const out = createTerminal(process.stdout, process.env, stop.signal);
+  const err = createTerminal(process.stderr, process.env, stop.signal);
+  const context: Context = {
+    out,
+    err,
+    signal: stop.signal,
+    version: readVersion(),
+    now: () => Date.now(),
+    startProgress: (label, total) => createProgress(label, total, process.stderr),
+    async withLedger(given, work) {
+      const ledger = await openLedger(findLedger(given.text('ledger'), process.env['QUITTANCE_LEDGER']));
+      try {
+        return await work(ledger);
+      } finally {
+        await ledger.close();
+      }
+    },
+  };
+  let code: ExitCode;
+  try {
+    code = await runCommand(process.argv.slice(2), context);
+  } catch (error) {
+    code = await explain(error, err);
+  }
+  process.exitCode = stoppedBy() ?? code;
+}
+
+async function runCommand(args: readonly string[], context: Context): Promise<ExitCode> {
+  const { out } = context;
+  const { name, rest } = splitArguments(args);
+  if (name === '--version') {
+    await out.print(`quittance ${context.version}`);
+    return exitCodes.good;
+  }
+  if (name === undefined) {
+    for (const line of programHelp(commands, out)) await out.print(line);
+    // Asked for nothing is not asked for help: a script that forgot the command should notice.
+    return args.length === 0 ? exitCodes.usage : exitCodes.good;
+  }
+  const command = findCommand(name, commands);
+  const given = parseCommandLine(command, rest);
+  if (!given.has('help')) return command.run(given, context);
+  for (const line of commandHelp(command, out)) await out.print(line);
+  return exitCodes.good;
+}
+
+/** The name of the command, and everything else that was typed: options may stand before the name too. */
+function splitArguments(args: readonly string[]): {
+  readonly name: string | undefined;
+  readonly rest: readonly string[];
+} {
+  const before: string[] = [];
+  for (let index = 0; index < args.length; index++) {
+    const arg = args[index] as string;
+    if (arg === '--version' || arg === '-V') return { name: '--version', rest: [] };
+    if (arg === '--help' || arg === '-h') return { name: undefined, rest: [] };
+    if (arg === '--ledger') before.push(arg, ...args.slice(++index, index + 1));
+    else if (arg.startsWith('--ledger=')) before.push(arg);
+    else if (arg.startsWith('-'))
+      throw unknownOption(arg, { ...commonOptions, version: { help: '' } }, 'quittance help');
+    else return { name: arg, rest: [...before, ...args.slice(index + 1)] };
+  }
+  return { name: undefined, rest: before };
+}
+
+/** Says what went wrong and what to type next. */
+async function explain(error: unknown, err: Terminal): Promise<ExitCode> {
+  const say = (line: string): Promise<void> => err.print(line);
+  if (error instanceof UsageError) {
+    await say(`${err.paint('red', 'quittance:')} ${safeText(error.message)}`);
+    for (const line of error.tryThis) await say(`  ${err.paint('dim', 'try:')} ${safeText(line)}`);
+    return error.exitCode;
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  await say(`${err.paint('red', 'quittance:')} ${safeText(message)}`);
+  if (isQuittanceError(error, 'config.invalid')) return exitCodes.usage;
+  if (isQuittanceError(error, 'ledger.damaged')) {
+    await say(`  ${err.paint('dim', 'try:')} quittance verify`);
+    return exitCodes.bad;
+  }
+  if (
+    !isQuittanceError(error) &&
+    !hasSystemCode(error) &&
+    error instanceof Error &&
+    error.stack !== undefined
+  )
+    for (const line of error.stack.split('\n').slice(1)) await say(safeText(line));
+  return exitCodes.broken;
+}
+
+/** Trouble with a file or the disk explains itself; where in our code it came up helps nobody. */
+const hasSystemCode = (error: unknown): boolean =>
+  error instanceof Error && typeof (error as NodeJS.ErrnoException).code === 'string';
+
+/** Stops once for whoever asks first; a second Ctrl-C does not wait. Gives the exit code of having been stopped. */
+function listenForStop(stop: AbortController): () => ExitCode | undefined {
+  let code: ExitCode | undefined;
+  const listen = (signal: 'SIGINT' | 'SIGTERM', stopped: ExitCode): void => {
+    process.on(signal, () => {
+      if (code !== undefined) process.exit(stopped);
+      code = stopped;
+      stop.abort();
+    });
+  };
+  listen('SIGINT', exitCodes.interrupted);
+  listen('SIGTERM', exitCodes.terminated);
+  // Whoever read us, as in `| head`, has seen enough: not an error of theirs, nor of ours.
+  for (const stream of [process.stdout, process.stderr])
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+      stop.abort();
+    });
+  return () => code;
+}

@@ -1,0 +1,80 @@
+/**
+ * Tables that fit: columns give way to a narrow page by being cut, and where that is not enough the least needed ones
+ * are left out. The layout is made from the first rows and kept for those that follow.
+ */
+import type { Style } from './terminal.ts';
+import { fit, textWidth } from './text-layout.ts';
+
+export type Column = {
+  readonly title: string;
+  readonly align?: 'left' | 'right';
+  /** May be cut to so many columns; never cut without it. */
+  readonly min?: number;
+  /** May be left out; of several, the one with the highest number first. */
+  readonly optional?: number;
+};
+
+export type Cell = string | { readonly text: string; readonly style: Style };
+/** As many cells as the table has columns. */
+export type Row = readonly Cell[];
+
+export type Table = { readonly heading: () => string; readonly line: (row: Row) => string };
+type Paint = (style: Style, text: string) => string;
+
+const gap = '  ';
+const textOf = (cell: Cell): string => (typeof cell === 'string' ? cell : cell.text);
+
+export function layOutTable(
+  columns: readonly Column[],
+  rows: readonly Row[],
+  width: number,
+  paint: Paint,
+): Table {
+  const natural = columns.map(({ title }, index) =>
+    Math.max(textWidth(title), ...rows.map((row) => textWidth(textOf(row[index] ?? '')))),
+  );
+  const kept = new Set(columns.keys());
+  let widths = shrink(columns, natural, kept, width);
+  while (widths === undefined) {
+    const least = [...kept].reduce((one, other) =>
+      (columns[other]?.optional ?? 0) >= (columns[one]?.optional ?? 0) ? other : one,
+    );
+    if (columns[least]?.optional === undefined) break;
+    kept.delete(least);
+    widths = shrink(columns, natural, kept, width);
+  }
+  const final = widths ?? columns.map(({ min }, index) => min ?? natural[index] ?? 0);
+  const draw = (cells: Row): string =>
+    [...kept]
+      .map((index) => {
+        const cell = cells[index] ?? '';
+        const text = fit(textOf(cell), final[index] ?? 0, columns[index]?.align);
+        return typeof cell === 'string' ? text : paint(cell.style, text);
+      })
+      .join(gap)
+      .trimEnd();
+  return {
+    heading: () => paint('dim', draw(columns.map(({ title }) => title))),
+    line: draw,
+  };
+}
+
+/** Widths that fit, or undefined where even the smallest do not. The widest give way first. */
+function shrink(
+  columns: readonly Column[],
+  natural: readonly number[],
+  kept: ReadonlySet<number>,
+  width: number,
+): number[] | undefined {
+  const widths = [...natural];
+  const total = (): number =>
+    [...kept].reduce((sum, index) => sum + (widths[index] ?? 0) + gap.length, -gap.length);
+  while (total() > width) {
+    const widest = [...kept]
+      .filter((index) => (widths[index] ?? 0) > (columns[index]?.min ?? Number.POSITIVE_INFINITY))
+      .reduce((one, other) => ((widths[other] ?? 0) > (widths[one] ?? -1) ? other : one), -1);
+    if (widest === -1) return undefined;
+    widths[widest] = (widths[widest] ?? 0) - 1;
+  }
+  return widths;
+}

@@ -1,0 +1,42 @@
+/** Where a command writes: how wide it is, whether it has colours, and whether anybody still reads. */
+import { once } from 'node:events';
+import { styleText } from 'node:util';
+
+export type Style = Parameters<typeof styleText>[0];
+
+/** As much of a stream as a terminal is. */
+type Stream = NodeJS.WriteStream;
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface Terminal {
+  readonly isTerminal: boolean;
+  /** For tables, which are cut to it: the width of the terminal. Elsewhere nothing is cut, unless COLUMNS says so. */
+  readonly width: number;
+  /** For sentences, which are broken at it. */
+  readonly textWidth: number;
+  readonly paint: (style: Style, text: string) => string;
+  /** Writes a line. Wait for it where there are many: it resolves when there is room for more. */
+  readonly print: (line: string) => Promise<void>;
+  /** Writes text as it is. */
+  readonly write: (text: string) => Promise<void>;
+}
+
+export function createTerminal(stream: Stream, environment: Environment, signal: AbortSignal): Terminal {
+  const isTerminal = stream.isTTY === true;
+  const hasColours = isTerminal && !environment['NO_COLOR'] && environment['TERM'] !== 'dumb';
+  const asked = Number(environment['COLUMNS']);
+  const found = isTerminal ? stream.columns || 80 : asked > 0 ? asked : undefined;
+  const write = async (text: string): Promise<void> => {
+    // Whoever read us, as in `quittance calls | head`, may have seen enough.
+    if (stream.destroyed || stream.write(text) || signal.aborted) return;
+    await once(stream, 'drain', { signal }).catch(() => undefined);
+  };
+  return {
+    isTerminal,
+    width: found === undefined ? Number.POSITIVE_INFINITY : Math.max(found, 40),
+    textWidth: Math.min(Math.max(found ?? 100, 40), 110),
+    paint: (style, text) => (hasColours ? styleText(style, text, { validateStream: false }) : text),
+    write,
+    print: (line) => write(`${line}\n`),
+  };
+}

@@ -1,0 +1,99 @@
+/**
+ * Whether the read tables say what the entries say. They are no part of the chain, so somebody who changes them changes
+ * what is listed and nothing that is kept: found here, and mended by `quittance rebuild`.
+ */
+import type { CallQuery, CallSummary, SessionQuery, SessionSummary } from '../ledger/call-query.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { toCallSummary } from '../ledger/summarise-call.ts';
+import { countCall, newSessionTally } from '../ledger/summarise-session.ts';
+import type { SessionTally } from '../ledger/summarise-session.ts';
+import { foldStored } from '../runtime/fold-stored.ts';
+import { readPages } from './pages.ts';
+
+export type TableProblem = {
+  readonly sessionId: string;
+  readonly callId: string | undefined;
+  readonly message: string;
+};
+
+/** Problems as they are found. `each` is told of every call that was looked at. */
+export async function* checkReadTables(
+  ledger: Ledger,
+  signal: AbortSignal,
+  each: () => void,
+): AsyncGenerator<TableProblem, void, undefined> {
+  const counted = new Map<string, SessionTally>();
+  const everything = Number.POSITIVE_INFINITY;
+  for await (const page of readPages((query) => ledger.queryCalls(query), {}, everything, signal)) {
+    for (const row of page.rows) {
+      each();
+      const { sessionId, callId } = row;
+      const tally = counted.get(sessionId) ?? newSessionTally(sessionId);
+      counted.set(sessionId, tally);
+      countCall(tally, row);
+      const wrong = await compareCall(ledger, row);
+      if (wrong !== undefined) yield { sessionId, callId, message: wrong };
+    }
+    await new Promise(setImmediate);
+  }
+  for await (const page of readPages((query) => ledger.querySessions(query), {}, everything, signal))
+    for (const session of page.rows) {
+      const tally = counted.get(session.sessionId) ?? newSessionTally(session.sessionId);
+      if (isSameCount(session, tally) || (await recount(ledger, session.sessionId, signal))) continue;
+      const message = 'The read table of sessions counts other calls than there are.';
+      yield { sessionId: session.sessionId, callId: undefined, message };
+    }
+}
+
+/** What is wrong with a row, if anything. Somebody may be writing meanwhile: what differs is looked at again. */
+async function compareCall(ledger: Ledger, row: CallSummary): Promise<string | undefined> {
+  let found: CallSummary | undefined = row;
+  for (let look = 0; look < 3; look++) {
+    const stored = await ledger.readCall(row.sessionId, row.callId);
+    const call = stored && foldStored(stored);
+    if (call === undefined) return 'The read table of calls lists a call that no entry tells of.';
+    if (found !== undefined && isSame(found, toCallSummary(call))) return undefined;
+    const { rows } = await ledger.queryCalls({ sessionId: row.sessionId, text: row.callId, limit: 1_000 });
+    found = rows.find(({ callId }) => callId === row.callId);
+  }
+  return 'The read table of calls says something else about the call than its entries.';
+}
+
+/** Both are written by one function; text that is no text for a database is kept as near to it as can be. */
+const isSame = (one: CallSummary, other: CallSummary): boolean =>
+  (Object.keys(other) as (keyof CallSummary)[]).every((key) => same(one[key], other[key]));
+
+const same = (one: unknown, other: unknown): boolean =>
+  typeof one === 'string' && typeof other === 'string'
+    ? one.toWellFormed() === other.toWellFormed()
+    : one === other;
+
+const isSameCount = (one: SessionSummary, other: SessionSummary): boolean =>
+  one.calls === other.calls &&
+  one.openCalls === other.openCalls &&
+  one.failures === other.failures &&
+  one.denials === other.denials &&
+  one.unresolved === other.unresolved;
+
+/** Counts the calls of one session again, in case it changed while all were counted. */
+async function recount(ledger: Ledger, sessionId: string, signal: AbortSignal): Promise<boolean> {
+  const tally = newSessionTally(sessionId);
+  const calls = readPages<CallSummary, CallQuery>(
+    (query) => ledger.queryCalls(query),
+    { sessionId },
+    Number.POSITIVE_INFINITY,
+    signal,
+  );
+  for await (const { rows } of calls) for (const row of rows) countCall(tally, row);
+  const sessions = readPages<SessionSummary, SessionQuery>(
+    (query) => ledger.querySessions(query),
+    { text: sessionId },
+    Number.POSITIVE_INFINITY,
+    signal,
+  );
+  for await (const { rows } of sessions) {
+    const found = rows.find((row) => row.sessionId === sessionId);
+    if (found !== undefined) return isSameCount(found, tally);
+  }
+  return false;
+}
