@@ -139,7 +139,7 @@ class Life {
       },
       onConfirm: () => new Promise((resolve) => this.questions.push(resolve)),
     });
-    this.#turn = this.#runtime.turn({ sessionId: 's' }) as unknown as Turn;
+    this.#turn = this.#runtime.turn({ sessionId: 's' });
   }
 
   get runtime() {
@@ -183,7 +183,7 @@ class Life {
         await quiet();
         return this.questions.shift()?.({ decision: next.decision, by: 'ada' });
       case 'turn':
-        this.#turn = this.#runtime.turn({ sessionId: 's', timeoutMs: next.timeoutMs }) as unknown as Turn;
+        this.#turn = this.#runtime.turn({ sessionId: 's', timeoutMs: next.timeoutMs });
         return;
       case 'end':
         return this.#turn.end({ withdraw: next.withdraw }).catch(() => undefined);
@@ -208,7 +208,7 @@ class Life {
     await settle();
     await quiet();
     // What the ledger could not take is asked for once more.
-    this.#turn = this.#runtime.turn({ sessionId: 's' }) as unknown as Turn;
+    this.#turn = this.#runtime.turn({ sessionId: 's' });
     for (const given of ids) this.#watch(this.#turn.call(envelopeOf(given)));
     await settle();
     await this.#runtime.close();
