@@ -93,6 +93,15 @@ export class SampleCall {
     return this.entry([{ type: 'resolve', resolution, by, reason: undefined, result: undefined }]);
   }
 
+  /** A remark: another request came under this id. */
+  conflict(): Entry {
+    return this.entry(
+      [{ type: 'recall', how: 'conflict', fromCallId: this.callId, details: 'Another one.' }],
+      {},
+      'any',
+    );
+  }
+
   /** A remark: the outcome was served again. */
   recall(): Entry {
     return this.entry(
@@ -218,4 +227,5 @@ const start: Command = {
   idempotencyKey: undefined,
   deadlineMs: 1_700_000_005_000,
   mayRerun: false,
+  reserved: [],
 };

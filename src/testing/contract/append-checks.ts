@@ -14,6 +14,7 @@ export const appendChecks: readonly Check[] = [
       assert.deepEqual(await ledger.readCall('session', 'c'), {
         version: 2,
         events: [...begin.events, ...end.events],
+        ownerId: ledger.ownerId,
       });
       assert.deepEqual(await ledger.readSession('session'), [...begin.events, ...end.events]);
     },

@@ -13,11 +13,15 @@ export const sharedChecks: readonly Check[] = [
       await ledger.append(call.begin({ sealed: 'sealed', claim: { key: 'k', inputDigest: 'd' } }));
       assert.equal((await other.readCall('session', 'c'))?.version, 1);
       assert.equal((await other.queryCalls({})).rows[0]?.status, 'running');
+      await other.append(call.conflict());
       assert.deepEqual(await other.findOpenCalls(), [
         { sessionId: 'session', callId: 'c', ownerId: ledger.ownerId },
       ]);
       assert.deepEqual(await other.append(call.end('timeout')), { status: 'appended', version: 2 });
-      assert.equal((await ledger.readCall('session', 'c'))?.version, 2);
+      const { version, ownerId } = (await ledger.readCall('session', 'c')) ?? {};
+      assert.deepEqual([version, ownerId], [2, other.ownerId], 'who moved it last is at it');
+      await ledger.append(call.recall());
+      assert.equal((await ledger.readCall('session', 'c'))?.ownerId, other.ownerId, 'a remark moves nothing');
       assert.equal((await ledger.queryCalls({})).rows[0]?.status, 'settled');
       assert.deepEqual(await ledger.findUnsettledEffects('session', 'send_mail', call.inputDigest), ['c']);
       assert.equal(await other.readSealed('session', 'c'), 'sealed');
