@@ -191,8 +191,7 @@ export class Projection {
   /** Writes what the entries of one call say; its audit records from the given position on. */
   #putCallRows(entries: readonly Decoded[], auditFrom: number): void {
     const [first] = entries;
-    const last = entries.at(-1);
-    if (first === undefined || last === undefined) return;
+    if (first === undefined) return;
     const { callId, sessionId } = first.entry;
     const { session, position } = first.row;
     const events: CallEvent[] = [];
@@ -207,7 +206,7 @@ export class Projection {
     if (call === undefined || callId === undefined) return;
     const summary = toCallSummary(call);
     const before = this.#tally.get(session, toSqlText(callId));
-    this.#putCall.run(...toCallRow(position, session, summary, last.entry.ownerId));
+    this.#putCall.run(...toCallRow(position, session, summary, ownerOf(entries)));
     for (const record of projectAudit(events)) {
       const recordAt = positions.get(record.recordId) ?? position;
       if (recordAt >= auditFrom) this.#putAudit.run(...toAuditRow(recordAt, session, record));
@@ -276,6 +275,10 @@ export class Projection {
     }
   }
 }
+
+/** Remarks move nothing: whoever makes one is not at the call. */
+const ownerOf = (entries: readonly Decoded[]): string =>
+  entries.findLast(({ row }) => row.version !== null)?.entry.ownerId ?? '';
 
 const marks = (count: number): string => Array.from({ length: count }, () => '?').join(', ');
 
