@@ -31,7 +31,8 @@ export const errorTable: {
       'Pass id and name as non-empty strings and nothing else but arguments; per-call metadata goes in the options of turn.call.',
   },
   'call.pending': {
-    means: 'The call is held for a person and the turn is over. This is not an outcome: the hold stays.',
+    means:
+      'The call is held for a person, or somebody else is making it, and the turn is over. This is not an outcome.',
     remedy: 'Ask again with the same call id, in any turn of the session, to rejoin the call.',
   },
   'call.unknown': {

@@ -61,6 +61,10 @@ function denialContent({ reason, details }: ToolDenied): JsonObject {
     case 'conflict':
     case 'ended':
       return { error: `Blocked: ${details || denialReasons[reason].sentence}`, blocked: true };
+    default:
+      // A reason of a newer version, or of code without types: the table's last row is for every other one.
+      reason satisfies never;
+      return { error: `Blocked: ${details || String(reason)}`, blocked: true };
   }
 }
 

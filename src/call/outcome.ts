@@ -157,7 +157,7 @@ export const denialReasons: { readonly [Reason in DenialReason]: Denial } = free
   write_denied: {
     producedBy: 'The person asked to confirm, who denied the call or answered in its place',
     sentence: 'The person asked did not allow the call.',
-    codes: ['confirmation.rejected', 'confirmation.answered'],
+    codes: ['confirmation.rejected', 'confirmation.answered', 'call.twin'],
   },
   contract: {
     producedBy: 'A rule or a limit of a contract',

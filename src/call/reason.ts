@@ -98,8 +98,7 @@ export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson
     title: 'A service could not be reached',
     whatHappened: 'The body could not reach the system it depends on, or lost the connection to it.',
     whyItMatters: 'Such trouble passes by itself more often than not. No change of the arguments helps.',
-    whatToDo:
-      'Try again after a pause, or register a retry behaviour for this code. If it stays, look at the service.',
+    whatToDo: 'Try again after a pause. If it stays, look at the service.',
   },
   'tool.execution_error': {
     whoseMove: "the tool's author",

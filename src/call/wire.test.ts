@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { readJsonText } from '../base/json.ts';
 import { describe, expect, test } from 'vitest';
 import { anyAuditRecord, anyJson, anyOutcome } from '../../test/arbitrary-outcome.ts';
 import { thrownBy } from '../../test/thrown-by.ts';
@@ -7,7 +8,7 @@ import type { ToolAuditRecord } from './audit.ts';
 import { modelContentTable } from './model-content.ts';
 import { auditRecordFromWire, auditRecordToWire, outcomeFromWire, outcomeToWire } from './wire.ts';
 
-const throughText = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+const throughText = (value: unknown): unknown => readJsonText(JSON.stringify(value));
 
 describe('an outcome on the wire', () => {
   test('comes back as it was, also through JSON text', () => {

@@ -1,33 +1,51 @@
 import { QuittanceError } from '../base/error.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
-import type { CallInHand, HeldCall } from './call-in-hand.ts';
+import type { CallInHand, HeldCall, Told } from './call-in-hand.ts';
 import type { TurnState } from './turn-state.ts';
 
-/** In the place of an outcome: the call still waits for a person. */
+/** In the place of an outcome: the call still waits for a person, or is still being made by somebody else. */
 export type PendingCall = {
   readonly type: 'pending';
   readonly callId: string;
-  readonly confirmationId: string;
+  /** What the person is asked; undefined where nobody is. */
+  readonly confirmationId: string | undefined;
 };
 
-/** The outcome, or word that the call is still held when the turn's time is up. The hold itself stays. */
+/**
+ * The outcome, or word that there is none yet when the turn's time is up. The turn's deadline bounds this wait; it ends
+ * neither a hold nor a call that somebody else is making.
+ */
 export async function awaitTold(hand: CallInHand, turn: TurnState): Promise<ToolOutcome | PendingCall> {
+  if (hand.told === undefined) throw new TypeError(`Call ${hand.request.id} is not being made.`);
+  const leftMs = turn.deadlineAtMs - hand.engine.clock.monotonicMs();
+  const bounded = leftMs !== Number.POSITIVE_INFINITY;
+  // A turn that joined the call of another is not bounded by the attempt: that has the other's time.
+  if (bounded && hand.turn !== turn) return untilDeadline(hand, hand.told, leftMs);
   const told = await hand.told;
-  if (told === undefined) throw new TypeError(`Call ${hand.request.id} is not being made.`);
-  return told.type === 'held' ? awaitHeld(hand, told, turn) : told;
+  if (told.type !== 'held') return told;
+  return bounded ? untilDeadline(hand, told, leftMs) : told.rest;
 }
 
-function awaitHeld(
+async function untilDeadline(
   hand: CallInHand,
-  { confirmationId, rest }: HeldCall,
-  turn: TurnState,
+  telling: HeldCall | Promise<Told>,
+  leftMs: number,
 ): Promise<ToolOutcome | PendingCall> {
-  const leftMs = turn.deadlineAtMs - hand.engine.clock.monotonicMs();
-  if (leftMs === Number.POSITIVE_INFINITY) return rest;
+  const { engine, request } = hand;
+  let asked: string | undefined;
+  const outcome = async (): Promise<ToolOutcome> => {
+    const told = await telling;
+    if (told.type !== 'held') return told;
+    asked = told.confirmationId;
+    return told.rest;
+  };
   return new Promise((resolve, reject) => {
-    const pending: PendingCall = { type: 'pending', callId: hand.request.id, confirmationId };
-    const watch = hand.engine.deadlines.watch(Math.max(0, leftMs), () => resolve(pending));
-    rest.then(resolve, reject).finally(() => watch.stop());
+    const watch = engine.deadlines.watch(Math.max(0, leftMs), () =>
+      resolve({ type: 'pending', callId: request.id, confirmationId: asked }),
+    );
+    void outcome()
+      .then(resolve, reject)
+      .finally(() => watch.stop());
   });
 }
 
@@ -37,7 +55,7 @@ export function orPending(answer: ToolOutcome | PendingCall): ToolOutcome {
   const { callId, confirmationId } = answer;
   throw new QuittanceError(
     'call.pending',
-    `Call ${callId} still waits for a person (confirmation ${confirmationId}) and the turn is over. Ask again with the same id to rejoin it.`,
-    { callId, confirmationId },
+    `Call ${callId} ${confirmationId === undefined ? 'is still being made' : `still waits for a person (confirmation ${confirmationId})`} and the turn is over. Ask again with the same id to rejoin it.`,
+    { callId, ...(confirmationId !== undefined && { confirmationId }) },
   );
 }

@@ -106,7 +106,7 @@ function checkRule(rule: BudgetRule): void {
       'config.invalid',
       'A budget needs a scope: "turn", "session" or a name such as "user:42".',
     );
-  checkKeys('field of a budget', rule, knownKeys);
+  checkKeys('A budget', rule, knownKeys);
   if (rule.per !== undefined && rule.per !== 'day')
     throw new QuittanceError(
       'config.invalid',

@@ -30,6 +30,7 @@ import { noShares } from './budget.ts';
 import type { CallerFacts } from './caller-facts.ts';
 import { readCallerFacts } from './caller-facts.ts';
 import type { Engine } from './engine.ts';
+import { cleanBytes } from './clean-bytes.ts';
 import { collectHidden, longestFirst, scrubJson, scrubText } from './hidden-values.ts';
 import type { KeptInput } from './kept-input.ts';
 import type { TurnState } from './turn-state.ts';
@@ -46,10 +47,11 @@ export type CallOptions = {
 };
 export type Progress = { readonly callId: string; readonly message?: string; readonly fraction?: number };
 
-/** A call that waits for a person. `rest` is its way to the outcome. */
+/** A call that waits for a person, or that somebody else is making. `rest` is its way to the outcome. */
 export type HeldCall = {
   readonly type: 'held';
-  readonly confirmationId: string;
+  /** What the person is asked; undefined where nobody is. */
+  readonly confirmationId: string | undefined;
   readonly rest: Promise<ToolOutcome>;
 };
 export type Told = ToolOutcome | HeldCall;
@@ -105,6 +107,8 @@ export class CallInHand implements Subject {
   asks: readonly Ask[] = none;
   passages: readonly GatePassage[] = none;
   lastGate = 'recall';
+  /** How often the arguments were sent to repair. */
+  repairs = 0;
   costMicros = 0;
   /** What an attempt cost whose end nobody saw. */
   lostCostMicros = 0;
@@ -330,6 +334,11 @@ export class CallInHand implements Subject {
   cleanObject(value: JsonObject): JsonObject {
     const { value: kept } = this.engine.redactor.input(value);
     return scrubJson(kept, this.hiddenValues()) as JsonObject; // neither makes an object anything else
+  }
+
+  /** Bytes that are text are cleaned as text; in others, what is hidden in the input is blotted out. */
+  cleanBytes(bytes: Uint8Array): Uint8Array {
+    return cleanBytes(bytes, (text) => this.clean(text), this.hiddenValues());
   }
 
   cleanOutput(output: JsonValue): JsonValue {

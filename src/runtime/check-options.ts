@@ -29,7 +29,7 @@ const known: Readonly<Record<keyof RuntimeOptions<readonly AnyTool[]>, true>> = 
 export function checkOptions(options: RuntimeOptions<readonly AnyTool[]>): void {
   if (typeof options !== 'object' || options === null)
     refuse('createRuntime takes an object, e.g. createRuntime({ tools: [myTool] }).');
-  checkKeys('option of createRuntime', options, Object.keys(known));
+  checkKeys('createRuntime', options, Object.keys(known));
   if (typeof options.ledger?.append !== 'function')
     refuse('ledger must be an open ledger: what createMemoryLedger() gives.');
   if (!Array.isArray(options.tools))

@@ -41,7 +41,8 @@ function readToolError(thrown: unknown): ThrownFailure | undefined {
     return {
       code,
       message: String(message) || reasonOf(code).title,
-      retryable: retryable === true,
+      // A code that is not for a body to say says nothing about retrying either.
+      retryable: code === reason ? retryable === true : markedRetryable === true || reasonOf(code).retryable,
       extras:
         extras.ok && isJsonObject(extras.value)
           ? extras.value

@@ -114,7 +114,7 @@ async function keepText(hand: CallInHand, content: string): Promise<string> {
 async function keepFiles(hand: CallInHand, { attachments }: BodyContext): Promise<readonly OutputFile[]> {
   const files: OutputFile[] = [];
   for (const { artifactId, mimeType, content, name } of attachments) {
-    const kept = typeof content === 'string' ? hand.clean(content) : content;
+    const kept = typeof content === 'string' ? hand.clean(content) : hand.cleanBytes(content);
     await hand.engine.ledger.putArtifact({
       artifactId,
       sessionId: hand.turn.sessionId,
@@ -149,10 +149,14 @@ export async function fail(
   const output = failed.output === undefined ? undefined : hand.cleanOutput(failed.output);
   const content = output === undefined ? '' : JSON.stringify(output);
   const large = content.length > engine.inlineLimit;
+  const given = failed.extras === undefined ? {} : hand.cleanObject(failed.extras);
+  // What the author gave keeps its key; what the runtime adds steps aside.
+  const free = (key: string): string => (Object.hasOwn(given, key) ? `recorded_${key}` : key);
   const extras: JsonObject = {
-    ...(failed.extras === undefined ? {} : hand.cleanObject(failed.extras)),
-    ...(context.partial !== undefined && { partial: context.partial }),
-    ...(output !== undefined && (large ? { output_artifact: await keepText(hand, content) } : { output })),
+    ...given,
+    ...(context.partial !== undefined && { [free('partial')]: context.partial }),
+    ...(output !== undefined &&
+      (large ? { [free('output_artifact')]: await keepText(hand, content) } : { [free('output')]: output })),
   };
   if (!tool.mayRerun && failed.code !== 'tool.reported_error' && failed.authorSaysRetry !== true)
     hand.note(

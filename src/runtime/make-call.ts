@@ -64,7 +64,7 @@ export function makeCall(
     engine.redactor,
     engine.seal,
   );
-  if (options !== noOptions) checkKeys('option of a call', options, callOptionNames);
+  if (options !== noOptions) checkKeys('turn.call', options, callOptionNames);
   const key = keyOf({ sessionId: turn.sessionId, callId: request.id });
   const known = desk.inHand.get(key);
   if (known?.told !== undefined && isSame(known, request, requested)) return known;

@@ -77,7 +77,7 @@ function checkTurn(options: TurnOptions): void {
       'config.invalid',
       'runtime.turn takes an object, e.g. runtime.turn({ sessionId: "s1" }).',
     );
-  checkKeys('option of a turn', options, turnKeys);
+  checkKeys('runtime.turn', options, turnKeys);
   checkBudgets(options.budgets);
   const { sessionId, turnId, deadlineMs, timeoutMs } = options;
   if (typeof sessionId !== 'string' || sessionId === '')

@@ -9,7 +9,7 @@ import { notAccepted } from './unavailable.ts';
 
 /** The recorded outcome of a settled call; a call that waits for a person; the end of one somebody else is making. */
 export async function recall(hand: CallInHand, known: StoredCall): Promise<Told> {
-  const found = await settledOrHeld(hand, known);
+  const found = await settledOrOpen(hand, known);
   if (found.type !== 'held') return found;
   const rest = follow(hand, found.stored).catch((error: unknown) => notAccepted(hand, error));
   return { type: 'held', confirmationId: found.confirmationId, rest };
@@ -17,14 +17,18 @@ export async function recall(hand: CallInHand, known: StoredCall): Promise<Told>
 
 /** The outcome of a call that somebody else is making. */
 export async function follow(hand: CallInHand, known: StoredCall): Promise<ToolOutcome> {
-  let found = await settledOrHeld(hand, known);
-  while (found.type === 'held') found = await settledOrHeld(hand, await whenChanged(hand, found.stored));
+  let found = await settledOrOpen(hand, known);
+  while (found.type === 'held') found = await settledOrOpen(hand, await whenChanged(hand, found.stored));
   return found;
 }
 
-type Held = { readonly type: 'held'; readonly confirmationId: string; readonly stored: StoredCall };
+type Open = {
+  readonly type: 'held';
+  readonly confirmationId: string | undefined;
+  readonly stored: StoredCall;
+};
 
-async function settledOrHeld(hand: CallInHand, known: StoredCall): Promise<ToolOutcome | Held> {
+async function settledOrOpen(hand: CallInHand, known: StoredCall): Promise<ToolOutcome | Open> {
   const { request } = hand;
   let stored = known;
   for (;;) {
@@ -40,9 +44,8 @@ async function settledOrHeld(hand: CallInHand, known: StoredCall): Promise<ToolO
       stored = (await hand.engine.ledger.readCall(call.sessionId, call.callId)) ?? stored;
       continue;
     }
-    if (call.confirmation?.status === 'pending')
-      return { type: 'held', confirmationId: call.confirmation.confirmationId, stored };
-    stored = await whenChanged(hand, stored);
+    const pending = call.confirmation?.status === 'pending' ? call.confirmation.confirmationId : undefined;
+    return { type: 'held', confirmationId: pending, stored };
   }
 }
 

@@ -15,7 +15,9 @@ export async function repairInput(
   if (engine.repair === undefined) return undefined;
   const keys = failed.issues.map(({ path }) => `${knownTool.name}\n${formatPath(path)}`);
   const tries = Math.max(0, ...keys.map((key) => turn.repairs.get(key) ?? 0));
-  if (tries >= engine.repair.attempts) return undefined;
+  // A repair that breaks another path each time gets no fresh tries by it either.
+  if (tries >= engine.repair.attempts || hand.repairs >= engine.repair.attempts) return undefined;
+  hand.repairs++;
   for (const key of keys) turn.repairs.set(key, tries + 1);
   let answer: unknown;
   try {
