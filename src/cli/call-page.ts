@@ -28,15 +28,17 @@ const indent = '  ';
 const mostLines = 60;
 
 export function callPage(facts: CallFacts, page: Page): string[] {
+  const inside = { ...page, textWidth: page.textWidth - indent.length };
+  const { call, events } = facts;
   return [
     ...head(facts, page),
-    ...section('Timeline', timeline(facts.events, page), page),
-    ...section('Input', input(facts, page), page),
-    ...section('Confirmation', confirmation(facts.call, page), page),
-    ...section('Told to the model', told(facts.call, page), page),
-    ...section('Late results', late(facts.call, page), page),
-    ...section('Records', records(facts.events, page), page),
-    ...section('Resolution', resolution(facts, page), page),
+    ...section('Timeline', timeline(events, inside), page),
+    ...section('Input', input(facts, inside), page),
+    ...section('Confirmation', confirmation(call, inside), page),
+    ...section('Told to the model', told(call, inside), page),
+    ...section('Late results', late(call, inside), page),
+    ...section('Records', records(events, inside), page),
+    ...section('Resolution', resolution(facts, inside), page),
   ];
 }
 
@@ -88,8 +90,7 @@ function labelled(name: string, value: string, page: Page): string[] {
   ];
 }
 
-const paragraph = (text: string, page: Page): string[] =>
-  wrap(safeText(text), page.textWidth - indent.length);
+const paragraph = (text: string, page: Page): string[] => wrap(safeText(text), page.textWidth);
 
 /** Bars to scale: when each part began and how long it took. */
 function timeline(events: readonly CallEvent[], page: Page): string[] {
@@ -97,7 +98,7 @@ function timeline(events: readonly CallEvent[], page: Page): string[] {
   const end = Math.max(0.1, ...spans.map(({ from, ms }) => from + (ms ?? 0)));
   const nameWidth = Math.max(0, ...spans.map(({ name, nested }) => textWidth(name) + (nested ? 2 : 0)));
   const barWidth = Math.max(10, Math.min(32, Math.floor((page.textWidth - nameWidth) / 3)));
-  const noteWidth = page.textWidth - indent.length - nameWidth - 2 - 9 - 2 - barWidth - 2;
+  const noteWidth = page.textWidth - nameWidth - 2 - 9 - 2 - barWidth - 2;
   return spans.map((span) => {
     const note = trim(safeText(span.note), noteWidth);
     const took =
@@ -208,9 +209,7 @@ const records = (events: readonly CallEvent[], page: Page): string[] =>
     const by = decidedBy === undefined ? '' : `by ${decidedBy.type} ${decidedBy.name}`;
     const text = [what, by].filter(Boolean).join(' · ');
     const start = `${localTime(at).slice(11)}  ${fit(outcome.kind, 21)}  `;
-    return [
-      `${start}${page.paint('dim', trim(safeText(text), page.textWidth - indent.length - start.length))}`,
-    ];
+    return [`${start}${page.paint('dim', trim(safeText(text), page.textWidth - start.length))}`];
   });
 
 function resolution({ call, summary }: CallFacts, page: Page): string[] {
@@ -229,7 +228,7 @@ function resolution({ call, summary }: CallFacts, page: Page): string[] {
   return [
     page.paint('yellow', 'Nobody can say whether its effect happened.'),
     ...paragraph(reasonOf('tool.indeterminate').whatToDo, page),
-    `quittance reconcile ${shellWord(safeText(call.callId))} --session ${shellWord(safeText(call.sessionId))} --as succeeded --by NAME --reason WHY`,
+    `quittance reconcile ${shellWord(safeText(call.callId))} --as succeeded --by NAME --reason WHY`,
   ];
 }
 
@@ -237,7 +236,7 @@ const json = (value: JsonValue, page: Page): string[] => block(JSON.stringify(va
 
 /** Text somebody else wrote, in lines; the end of what is very long is left out, and that is said. */
 function block(text: string, page: Page): string[] {
-  const width = page.textWidth - indent.length * 2;
+  const width = page.textWidth - indent.length;
   const lines = safeLines(text.slice(0, 40_000)).flatMap((line) => {
     const lead = /^ */.exec(line)?.[0] ?? '';
     const [first = '', ...rest] =

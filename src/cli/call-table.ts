@@ -11,11 +11,11 @@ export const callColumns: readonly Column[] = [
   { title: 'CALL', min: 14 },
   { title: 'TOOL', min: 12 },
   { title: 'ENDED' },
-  { title: 'TOOK', align: 'right' },
-  { title: 'WHY', min: 14, optional: 1 },
-  { title: 'SESSION', min: 12, optional: 2 },
-  { title: 'MODE', optional: 4 },
-  { title: 'MESSAGE', min: 20, optional: 3 },
+  { title: 'TOOK', align: 'right', optional: 1 },
+  { title: 'WHY', min: 14, optional: 2 },
+  { title: 'SESSION', min: 12, optional: 3 },
+  { title: 'MODE', optional: 5 },
+  { title: 'MESSAGE', min: 20, optional: 4 },
 ];
 
 export function callRow(call: CallSummary, now: number): Row {

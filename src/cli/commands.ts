@@ -1,8 +1,11 @@
 /** Every command, in the order of the help. */
 import type { Command } from './command.ts';
 import { callsCommand } from './commands/calls.ts';
+import { createCompletionCommand } from './commands/completion.ts';
 import { exportCommand } from './commands/export.ts';
+import { createHelpCommand } from './commands/help.ts';
 import { rebuildCommand } from './commands/rebuild.ts';
+import { reconcileCommand } from './commands/reconcile.ts';
 import { sessionsCommand } from './commands/sessions.ts';
 import { showCommand } from './commands/show.ts';
 import { verifyCommand } from './commands/verify.ts';
@@ -11,7 +14,10 @@ export const commands: readonly Command[] = [
   callsCommand,
   showCommand,
   sessionsCommand,
+  reconcileCommand,
   verifyCommand,
   exportCommand,
   rebuildCommand,
+  createCompletionCommand(() => commands),
+  createHelpCommand(() => commands),
 ];

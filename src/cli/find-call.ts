@@ -2,6 +2,7 @@
 import type { CallSummary } from '../ledger/call-query.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { exitCodes } from './exit-code.ts';
+import { fromSafeText } from './safe-text.ts';
 import { age } from './time-text.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -12,10 +13,13 @@ export async function findCall(
   command: string,
 ): Promise<CallSummary> {
   // A table cuts long ids with an ellipsis, and people copy what they see.
-  const wanted = typed.replace(/…$/, '');
-  const { rows } = await ledger.queryCalls({ text: wanted, sessionId, limit: 1_000 });
-  const exact = rows.filter(({ callId }) => callId === wanted);
-  const found = exact.length > 0 ? exact : rows.filter(({ callId }) => callId.startsWith(wanted));
+  const shown = typed.replace(/…$/, '');
+  let wanted = shown;
+  let found = await search(ledger, wanted, sessionId);
+  if (found.length === 0 && fromSafeText(shown) !== shown) {
+    wanted = fromSafeText(shown);
+    found = await search(ledger, wanted, sessionId);
+  }
   const [first, ...others] = found;
   if (first === undefined)
     throw new UsageError(
@@ -26,7 +30,7 @@ export async function findCall(
   if (others.length === 0) return first;
   const now = ledger.now();
   throw new UsageError(
-    `${found.length} calls ${exact.length > 0 ? 'have the id' : 'begin with'} ${JSON.stringify(wanted)}. Say which one.`,
+    `${found.length} calls ${first.callId === wanted ? 'have the id' : 'begin with'} ${JSON.stringify(wanted)}. Say which one.`,
     found
       .slice(0, 8)
       .map(
@@ -34,6 +38,16 @@ export async function findCall(
           `quittance ${command} ${shellWord(call.callId)} --session ${shellWord(call.sessionId)}   (${call.toolName}, ${age(call.requestedAt, now)} ago)`,
       ),
   );
+}
+
+async function search(
+  ledger: Ledger,
+  wanted: string,
+  sessionId: string | undefined,
+): Promise<readonly CallSummary[]> {
+  const { rows } = await ledger.queryCalls({ text: wanted, sessionId, limit: 1_000 });
+  const exact = rows.filter(({ callId }) => callId === wanted);
+  return exact.length > 0 ? exact : rows.filter(({ callId }) => callId.startsWith(wanted));
 }
 
 /** Quoted where a shell would read it as something else. */

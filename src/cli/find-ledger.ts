@@ -17,7 +17,10 @@ export function findLedger(typed: string | undefined, fromEnvironment: string | 
   const path = url.replace(/^sqlite:(?:\/\/(?=\/))?/i, '');
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined)
-    throw new UsageError(`There is no ledger at ${path}${sayWhy(typed, fromEnvironment)}.`, name);
+    throw new UsageError(
+      `There is no ledger at ${path}${sayWhy(typed, fromEnvironment)}. A program makes one with openLedger.`,
+      name,
+    );
   if (found.isDirectory())
     throw new UsageError(`${path} is a folder; a ledger is a file.`, [
       `--ledger ${path.replace(/\/+$/, '')}/ledger.db`,
@@ -33,8 +36,4 @@ const sayWhy = (typed: string | undefined, fromEnvironment: string | undefined):
       ? ' (from QUITTANCE_LEDGER)'
       : ' (where one is looked for by default)';
 
-const name = [
-  '--ledger path/to/ledger.db',
-  'export QUITTANCE_LEDGER=path/to/ledger.db',
-  `A program makes one: await openLedger('${defaultLedger}')`,
-];
+const name = ['quittance calls --ledger path/to/ledger.db', 'export QUITTANCE_LEDGER=path/to/ledger.db'];

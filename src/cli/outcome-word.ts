@@ -6,13 +6,13 @@ import type { Style } from './terminal.ts';
 
 type OutcomeType = ToolOutcome['type'];
 
-export const outcomeWords = {
+export const outcomeWords: { readonly [Type in OutcomeType]: string } = {
   ToolExecutionResult: 'result',
   ToolArtifactReference: 'artifact',
   ToolTimeout: 'timeout',
   ToolFailure: 'failure',
   ToolDenied: 'denied',
-} as const satisfies { readonly [Type in OutcomeType]: string };
+};
 
 const typesByWord = new Map<string, OutcomeType>(
   (Object.keys(outcomeWords) as OutcomeType[]).map((type) => [outcomeWords[type], type]),

@@ -5,6 +5,7 @@ import type { Context } from './command.ts';
 import { findCommand, parseCommandLine, unknownOption } from './command-line.ts';
 import { commonOptions } from './command.ts';
 import { commands } from './commands.ts';
+import { isDamage } from './damage.ts';
 import type { ExitCode } from './exit-code.ts';
 import { exitCodes } from './exit-code.ts';
 import { findLedger } from './find-ledger.ts';
@@ -95,7 +96,7 @@ async function explain(error: unknown, err: Terminal): Promise<ExitCode> {
   const message = error instanceof Error ? error.message : String(error);
   await say(`${err.paint('red', 'quittance:')} ${safeText(message)}`);
   if (isQuittanceError(error, 'config.invalid')) return exitCodes.usage;
-  if (isQuittanceError(error, 'ledger.damaged')) {
+  if (isDamage(error)) {
     await say(`  ${err.paint('dim', 'try:')} quittance verify`);
     return exitCodes.bad;
   }

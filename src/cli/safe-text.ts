@@ -16,6 +16,18 @@ const short: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t'
 export const safeText = (text: string): string =>
   text.replace(unseen, (found) => short[found] ?? escape(found));
 
+/** What `safeText` showed, read back: people copy what they see. */
+export const fromSafeText = (text: string): string =>
+  text.replace(
+    /\\(?:([nrt])|u([\da-f]{4})|u\{([\da-f]{1,6})\})/g,
+    (written, letter: string, unit: string, point: string) =>
+      letter
+        ? (long[letter] ?? written)
+        : String.fromCodePoint(Math.min(Number.parseInt(unit ?? point, 16), 0x10ffff)),
+  );
+
+const long: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' };
+
 /** The same for text whose lines and indents should be seen as such. */
 export const safeLines = (text: string): string[] =>
   text.split(/\r?\n/).map((line) => safeText(line.replaceAll('\t', '  ')));

@@ -9,6 +9,7 @@ import type { VerifyTotals } from '../ledger/verify.ts';
 import { createVerifier } from '../ledger/verify.ts';
 import type { VerifyProblem } from '../ledger/verify-problem.ts';
 import type { Context } from './command.ts';
+import { isDamage } from './damage.ts';
 import { readAllEntries } from './read-all-entries.ts';
 import { checkReadTables } from './verify-tables.ts';
 
@@ -158,9 +159,3 @@ async function* readLines(path: string): AsyncGenerator<string, void, undefined>
   rest += decoder.decode();
   if (rest !== '') yield rest;
 }
-
-/** What was read is not what was written: a finding, where anything else is trouble with reading. */
-const isDamage = (error: unknown): error is Error =>
-  isQuittanceError(error, 'ledger.damaged') ||
-  (error instanceof Error &&
-    /^(SQLITE_CORRUPT|SQLITE_NOTADB|ERR_ENCODING_INVALID)/.test((error as NodeJS.ErrnoException).code ?? ''));

@@ -1,0 +1,94 @@
+import { expect, test } from 'vitest';
+import type { CallSummary } from '../ledger/call-query.ts';
+import { callColumns, callRow } from './call-table.ts';
+import { layOutTable } from './table.ts';
+import { textWidth } from './text-layout.ts';
+
+const now = 1_790_000_000_000;
+const summary = (call: Partial<CallSummary>): CallSummary => ({
+  sessionId: 'ticket-42',
+  callId: 'toolu_01A09q90qw90lq917835lq9',
+  turnId: 'turn_1',
+  toolName: 'refund',
+  mode: 'external',
+  modeOrigin: 'declared',
+  status: 'settled',
+  outcome: 'ToolExecutionResult',
+  reason: undefined,
+  code: undefined,
+  message: undefined,
+  inputDigest: undefined,
+  attempts: 1,
+  unresolved: false,
+  requestedAt: now - 180_000,
+  settledAt: now - 179_000,
+  elapsedMs: 12.4,
+  costMicros: 0,
+  userId: undefined,
+  ...call,
+});
+const calls: readonly CallSummary[] = [
+  summary({
+    requestedAt: now - 400,
+    status: 'running',
+    outcome: undefined,
+    elapsedMs: undefined,
+    sessionId: '退款-7',
+  }),
+  summary({
+    callId: 'call_7\u001b[2J',
+    toolName: 'delete_everything_there_is',
+    outcome: 'ToolDenied',
+    code: 'confirmation.rejected',
+    message: 'Ada said no: not on a Sunday.',
+    mode: 'destructive',
+  }),
+  summary({
+    requestedAt: now - 90_000_000,
+    outcome: 'ToolTimeout',
+    code: 'tool.timeout',
+    unresolved: true,
+    elapsedMs: 300_000,
+    message: 'Tool "refund" did not finish before its deadline; it was stopped after 300000 ms.',
+  }),
+];
+
+const draw = (width: number): string => {
+  const rows = calls.map((call) => callRow(call, now));
+  const table = layOutTable(callColumns, rows, width, (_, text) => text);
+  const lines = [table.heading(), ...rows.map(table.line)];
+  for (const line of lines) expect(textWidth(line)).toBeLessThanOrEqual(width);
+  return `\n${lines.join('\n')}\n`;
+};
+
+test('a table of calls in 80, 100 and 140 columns', () => {
+  expect(draw(80)).toMatchInlineSnapshot(`
+    "
+    AGE    CALL             TOOL              ENDED           TOOK  WHY
+    now    toolu_01A09q90…  refund            running
+    3 min  call_7\\u001b[2J  delete_everythi…  denied         12 ms  confirmation.re…
+    25 h   toolu_01A09q90…  refund            timeout ?  5 min 0 s  tool.timeout
+    "
+  `);
+  expect(draw(100)).toMatchInlineSnapshot(`
+    "
+    AGE    CALL                TOOL                 ENDED           TOOK  WHY                  SESSION
+    now    toolu_01A09q90qw9…  refund               running                                    退款-7
+    3 min  call_7\\u001b[2J     delete_everything_…  denied         12 ms  confirmation.rejec…  ticket-42
+    25 h   toolu_01A09q90qw9…  refund               timeout ?  5 min 0 s  tool.timeout         ticket-42
+    "
+  `);
+  expect(draw(140)).toMatchInlineSnapshot(`
+    "
+    AGE    CALL                  TOOL                  ENDED           TOOK  WHY                   SESSION    MODE         MESSAGE
+    now    toolu_01A09q90qw90l…  refund                running                                     退款-7     external
+    3 min  call_7\\u001b[2J       delete_everything_t…  denied         12 ms  confirmation.reject…  ticket-42  destructive  Ada said no: not on …
+    25 h   toolu_01A09q90qw90l…  refund                timeout ?  5 min 0 s  tool.timeout          ticket-42  external     Tool "refund" did no…
+    "
+  `);
+});
+
+test('is whole where nothing limits it, and still there where everything does', () => {
+  expect(draw(Number.POSITIVE_INFINITY)).toContain('it was stopped after 300000 ms.');
+  expect(draw(52)).toContain('denied');
+});

@@ -1,0 +1,32 @@
+import { completionScript, shells } from '../completion-script.ts';
+import type { Command } from '../command.ts';
+import { exitCodes } from '../exit-code.ts';
+import { UsageError } from '../usage-error.ts';
+
+/** Completes the commands it is given, itself among them. */
+export const createCompletionCommand = (all: () => readonly Command[]): Command => ({
+  name: 'completion',
+  summary: 'Print a script that teaches a shell to complete these commands',
+  takes: '<shell>',
+  most: 1,
+  about: ['The shells are bash, zsh and fish.'],
+  options: {},
+  examples: [
+    ['eval "$(quittance completion bash)"', 'in ~/.bashrc'],
+    ['eval "$(quittance completion zsh)"', 'in ~/.zshrc, after compinit'],
+    ['quittance completion fish > ~/.config/fish/completions/quittance.fish', 'once'],
+  ],
+  run: async (given, { out }) => {
+    const [wanted] = given.args;
+    const shell = shells.find((each) => each === wanted);
+    if (shell === undefined)
+      throw new UsageError(
+        wanted === undefined
+          ? 'For which shell?'
+          : `Shells are ${shells.join(', ')}; found ${JSON.stringify(wanted)}.`,
+        shells.map((each) => `quittance completion ${each}`),
+      );
+    await out.write(completionScript(shell, all()));
+    return exitCodes.good;
+  },
+});

@@ -1,0 +1,151 @@
+import { isQuittanceError } from '../../base/error.ts';
+import type { JsonValue } from '../../base/json.ts';
+import { parseJson } from '../../base/json.ts';
+import type { Resolution } from '../../call/event.ts';
+import type { CallQuery, CallSummary } from '../../ledger/call-query.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import { toCallSummary } from '../../ledger/summarise-call.ts';
+import { createRuntime } from '../../store/memory/create-runtime.ts';
+import { pagingOptions } from '../call-filter.ts';
+import { callColumns, callRow, callToJson } from '../call-table.ts';
+import type { Command, Context, Given } from '../command.ts';
+import { jsonOption } from '../command.ts';
+import type { ExitCode } from '../exit-code.ts';
+import { exitCodes } from '../exit-code.ts';
+import { findCall, shellWord } from '../find-call.ts';
+import { printList } from '../print-list.ts';
+import { safeJson, safeText } from '../safe-text.ts';
+import { UsageError } from '../usage-error.ts';
+
+const resolutions: Readonly<Record<string, Resolution>> = {
+  succeeded: 'succeeded',
+  failed: 'failed',
+  'safe-to-retry': 'safe_to_retry',
+};
+
+export const reconcileCommand: Command = {
+  name: 'reconcile',
+  summary: 'List calls whose effect is in doubt, or say what became of one',
+  takes: '[<call>]',
+  most: 1,
+  about: [
+    'A call that was begun and whose end nobody saw is not run again: somebody has to look in the system the tool talks to. Say what you found, with your name. The outcome stays as it was told; what was found out is kept beside it, once.',
+    'succeeded: it did happen. failed: it did not. safe-to-retry: whatever happened, doing it again does no harm.',
+  ],
+  options: {
+    as: { value: 'WORD', help: 'What was found', choices: Object.keys(resolutions) },
+    by: { value: 'NAME', help: 'Who found out' },
+    reason: { value: 'TEXT', help: 'How that is known' },
+    result: { value: 'JSON', help: 'What the effect gave, where that is known' },
+    session: { value: 'ID', help: 'The session of the call; or list only those of this session' },
+    ...pagingOptions,
+    json: jsonOption,
+  },
+  examples: [
+    ['quittance reconcile', 'what is in doubt'],
+    [
+      'quittance reconcile call_7 --as succeeded --by "Ada" --reason "The refund is in the bank statement."',
+      'it did happen',
+    ],
+    [
+      'quittance reconcile call_7 --as safe-to-retry --by "Ada" --reason "The mail never left."',
+      'it may be tried again',
+    ],
+  ],
+  run: (given, context) =>
+    context.withLedger(given, (ledger) => {
+      const [typed] = given.args;
+      if (typed !== undefined) return resolve(ledger, typed, given, context);
+      const stray = ['as', 'by', 'reason', 'result'].find((option) => given.has(option));
+      if (stray !== undefined)
+        throw new UsageError(`--${stray} is about one call. Which one?`, [
+          'quittance reconcile <call> --as succeeded --by NAME --reason WHY',
+          'quittance reconcile',
+        ]);
+      return list(ledger, given, context);
+    }),
+};
+
+async function list(ledger: Ledger, given: Given, context: Context): Promise<ExitCode> {
+  const now = context.now();
+  const query: CallQuery = { unresolved: true, sessionId: given.text('session') };
+  const code = await printList<CallSummary, CallQuery>(
+    {
+      ask: (asked) => ledger.queryCalls(asked),
+      query,
+      columns: callColumns,
+      toRow: (call) => callRow(call, now),
+      toJson: callToJson,
+      none: 'No call is in doubt.',
+    },
+    given,
+    context,
+  );
+  const abandoned = await countAbandoned(ledger);
+  if (abandoned > 0)
+    await context.err.print(
+      `${abandoned} more ${abandoned === 1 ? 'call has' : 'calls have'} no outcome, and the process that made ${abandoned === 1 ? 'it is' : 'them is'} gone. A runtime with their tools settles them: runtime.recover()`,
+    );
+  return code;
+}
+
+/** Calls without an outcome whose owner is gone: only whoever has their tools can say what becomes of them. */
+async function countAbandoned(ledger: Ledger): Promise<number> {
+  const alive = new Map<string, boolean>();
+  let count = 0;
+  for (const { ownerId } of await ledger.findOpenCalls()) {
+    if (!alive.has(ownerId)) alive.set(ownerId, await ledger.isAlive(ownerId));
+    if (alive.get(ownerId) === false) count++;
+  }
+  return count;
+}
+
+async function resolve(ledger: Ledger, typed: string, given: Given, context: Context): Promise<ExitCode> {
+  const [as, by, reason] = [given.text('as'), given.text('by'), given.text('reason')];
+  const { sessionId, callId } = await findCall(ledger, typed, given.text('session'), 'reconcile');
+  const line = `quittance reconcile ${shellWord(callId)} --session ${shellWord(sessionId)}`;
+  const missing =
+    as === undefined ? '--as' : by === undefined ? '--by' : reason === undefined ? '--reason' : undefined;
+  const resolution = resolutions[as ?? ''];
+  if (missing !== undefined || resolution === undefined || by === undefined || reason === undefined)
+    throw new UsageError(
+      `What was found about a call, by whom and how, is kept for good: ${missing} is missing.`,
+      [
+        `${line} --as ${as ?? 'succeeded'} --by ${shellWord(by ?? 'NAME')} --reason ${shellWord(reason ?? 'WHY')}`,
+        `quittance show ${shellWord(callId)} --session ${shellWord(sessionId)}`,
+      ],
+    );
+  const result = readResult(given.text('result'));
+  const runtime = createRuntime({ tools: [], ledger });
+  try {
+    const call = await runtime.reconcile(
+      { sessionId, callId },
+      { resolution, by, reason, ...(result !== undefined && { result }) },
+    );
+    if (given.has('json')) await context.out.print(safeJson(callToJson(toCallSummary(call))));
+    else
+      await context.out.print(
+        `Call ${safeText(callId)}: ${as}, by ${safeText(by)}. Its outcome stays as it was told.`,
+      );
+    return exitCodes.good;
+  } catch (error) {
+    if (!isQuittanceError(error, 'call.resolved')) throw error;
+    throw new UsageError(
+      error.message,
+      [`quittance show ${shellWord(callId)} --session ${shellWord(sessionId)}`],
+      exitCodes.bad,
+    );
+  } finally {
+    await runtime.close();
+  }
+}
+
+function readResult(text: string | undefined): JsonValue | undefined {
+  if (text === undefined) return undefined;
+  const read = parseJson(text);
+  if (read.ok) return read.value;
+  throw new UsageError(`--result is JSON; found ${JSON.stringify(text)}: ${read.problem}.`, [
+    `--result '{"id":7}'`,
+    `--result '"a text"'`,
+  ]);
+}

@@ -1,0 +1,117 @@
+/** Scripts that teach a shell to complete our command lines, made from the same tables that are used for parsing. */
+import type { Command, Options } from './command.ts';
+import { commonOptions } from './command.ts';
+
+export const shells = ['bash', 'zsh', 'fish'] as const;
+export type Shell = (typeof shells)[number];
+
+export function completionScript(shell: Shell, commands: readonly Command[]): string {
+  switch (shell) {
+    case 'bash':
+      return bash(commands);
+    case 'zsh':
+      return zsh(commands);
+    case 'fish':
+      return fish(commands);
+  }
+}
+
+const optionsOf = (command: Command): Options => ({ ...command.options, ...commonOptions });
+const names = (commands: readonly Command[]): string => commands.map(({ name }) => name).join(' ');
+/** What a command's first argument may be, where that is known. */
+const wordsOf = (command: Command, commands: readonly Command[]): string =>
+  command.name === 'completion' ? shells.join(' ') : command.name === 'help' ? names(commands) : '';
+
+function bash(commands: readonly Command[]): string {
+  const flags = commands.map((command) => {
+    const options = Object.keys(optionsOf(command)).map((name) => `--${name}`);
+    return `    ${command.name}) words="${[...options, wordsOf(command, commands)].join(' ').trim()}" ;;`;
+  });
+  const values = commands.flatMap((command) =>
+    Object.entries(optionsOf(command)).flatMap(([name, { value, choices, file }]) => {
+      if (value === undefined) return [];
+      const reply = file === true ? 'compgen -f' : `compgen -W "${(choices ?? []).join(' ')}"`;
+      return [`    ${command.name}:--${name}) COMPREPLY=($(${reply} -- "$current")); return ;;`];
+    }),
+  );
+  return `# Completion of quittance for bash. In ~/.bashrc:  eval "$(quittance completion bash)"
+_quittance() {
+  local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]} command=\${COMP_WORDS[1]} words=
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    COMPREPLY=($(compgen -W "${names(commands)} --help --version --ledger" -- "$current"))
+    return
+  fi
+  case "$command:$previous" in
+${values.join('\n')}
+  esac
+  case "$command" in
+${flags.join('\n')}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}
+complete -o default -F _quittance quittance
+`;
+}
+
+function zsh(commands: readonly Command[]): string {
+  const listed = commands.map(({ name, summary }) => `    ${quote(`${name}:${summary}`)}`);
+  const cases = commands.map((command) => {
+    const specs = Object.entries(optionsOf(command)).map(
+      ([name, { value, help, choices, file, multiple }]) => {
+        const action = file === true ? '_files' : choices === undefined ? '' : `(${choices.join(' ')})`;
+        const text = help.replaceAll(/[[\]:]/g, ' ');
+        return quote(
+          `${multiple === true ? '*' : ''}--${name}[${text}]${value === undefined ? '' : `:${value}:${action}`}`,
+        );
+      },
+    );
+    const words = wordsOf(command, commands);
+    if (words !== '') specs.push(quote(`1:what:(${words})`));
+    return `    ${command.name}) _arguments ${specs.join(' ')} ;;`;
+  });
+  return `#compdef quittance
+# Completion of quittance for zsh. In ~/.zshrc, after compinit:  eval "$(quittance completion zsh)"
+_quittance() {
+  local -a commands=(
+${listed.join('\n')}
+  )
+  if (( CURRENT == 2 )); then
+    _describe command commands
+    return
+  fi
+  local command=$words[2]
+  shift words
+  (( CURRENT-- ))
+  case $command in
+${cases.join('\n')}
+  esac
+}
+compdef _quittance quittance
+`;
+}
+
+function fish(commands: readonly Command[]): string {
+  const lines = commands.flatMap((command) => {
+    const inside = `-n '__fish_seen_subcommand_from ${command.name}'`;
+    const words = wordsOf(command, commands);
+    return [
+      `complete -c quittance -f -n __fish_use_subcommand -a ${command.name} -d ${quote(command.summary)}`,
+      ...(words === '' ? [] : [`complete -c quittance -f ${inside} -a ${quote(words)}`]),
+      ...Object.entries(optionsOf(command)).map(([name, { value, help, choices, file }]) => {
+        const takes =
+          value === undefined
+            ? ''
+            : file === true
+              ? ' -r'
+              : ` -x${choices === undefined ? '' : ` -a ${quote(choices.join(' '))}`}`;
+        return `complete -c quittance ${inside} -l ${name}${takes} -d ${quote(help)}`;
+      }),
+    ];
+  });
+  return `# Completion of quittance for fish:  quittance completion fish > ~/.config/fish/completions/quittance.fish
+complete -c quittance -f
+${lines.join('\n')}
+`;
+}
+
+const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;

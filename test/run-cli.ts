@@ -1,0 +1,36 @@
+/** Runs the command line as anybody would: in a process of its own, from the source. */
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { root } from './sources.ts';
+
+export type Ran = { readonly code: number | null; readonly out: string; readonly err: string };
+export type Surroundings = {
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly input?: string;
+};
+
+export function startCli(
+  args: readonly string[],
+  { cwd, env }: Surroundings = {},
+): ChildProcessWithoutNullStreams {
+  const { COLUMNS: _, QUITTANCE_LEDGER: __, ...inherited } = process.env;
+  return spawn(process.execPath, ['--conditions=quittance-source', join(root, 'src/cli/main.ts'), ...args], {
+    cwd: cwd ?? root,
+    env: { ...inherited, NODE_NO_WARNINGS: '1', TZ: 'UTC', ...env },
+  });
+}
+
+export async function runCli(args: readonly string[], surroundings: Surroundings = {}): Promise<Ran> {
+  const child = startCli(args, surroundings);
+  child.stdin.end();
+  const [out, err, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close') as Promise<[number | null]>,
+  ]);
+  return { code, out, err };
+}
