@@ -282,6 +282,26 @@ describe('after an approval', () => {
     expect(await turn.call(envelope('c', 'delete_it', { n: 1 }))).toMatchObject({ reason: 'validation' });
   });
 
+  it('the body gets what the schema makes of the input then, not what it made of it before', async () => {
+    let reading = 'before';
+    const ran: unknown[] = [];
+    const { turn } = setStage({
+      tools: [
+        defineTool({
+          name: 'delete_it',
+          input: z.object({ n: z.number().transform((n) => `${n} ${reading}`) }),
+          run: (args) => ran.push(args),
+        }),
+      ],
+      onConfirm: () => {
+        reading = 'after';
+        return yes;
+      },
+    });
+    await turn.call(envelope('c', 'delete_it', { n: 1 }));
+    expect(ran).toEqual([{ n: '1 after' }]);
+  });
+
   it('a new reason to ask asks again; the one that was answered does not', async () => {
     let reasons = ['first'];
     const asked: string[] = [];

@@ -130,7 +130,7 @@ describe('[limits-hold] N parallel calls under a limit of K run at most K times'
   it('[limits-hold] a limit per day starts anew at midnight UTC, by the clock of the ledger', async () => {
     const { tool, ran } = counting('pay');
     const clock = createManualClock(Date.parse('2026-03-01T23:59:58.000Z'));
-    const { turn } = setStage({
+    const { runtime, turn } = setStage({
       clock,
       tools: [tool],
       budgets: [{ scope: 'team', per: 'day', toolCalls: 2 }],
@@ -142,6 +142,9 @@ describe('[limits-hold] N parallel calls under a limit of K run at most K times'
     clock.advance(1_999);
     await ask('last millisecond');
     expect(ran).toHaveLength(2);
+    expect((await eventsOf(runtime, 'tool.responded')).at(-1)?.outcome).toMatchObject({
+      details: expect.stringContaining('per day') as string,
+    });
     clock.advance(1);
     await ask('midnight');
     expect(ran).toHaveLength(4);

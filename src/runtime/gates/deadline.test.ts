@@ -44,6 +44,7 @@ describe('a turn that is over', () => {
     const { runtime, turn } = setStage({ tools: [defineTool({ name: 'pay', run: () => 1 })] });
     await turn.call(envelope('a', 'pay'));
     await turn.end();
+    expect((await runtime.events({ sessionId: 's' })).at(-1)?.type).toBe('turn.ended');
     await turn.end();
     expect(await turn.call(envelope('b', 'pay'))).toMatchObject({ reason: 'ended', code: 'turn.ended' });
     const types = (await runtime.events({ sessionId: 's' })).map(({ type }) => type);

@@ -2,7 +2,7 @@ import type { PreToolUse, ToolUse } from 'quittance';
 import { defineTool, ToolDecision } from 'quittance';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { deferred, envelope, expectSettledOnce, quiet, setStage } from '../../../test/stage.ts';
+import { deferred, envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../../../test/stage.ts';
 
 const allow: PreToolUse = () => ToolDecision.allow;
 const ask: PreToolUse = () => ToolDecision.requiresConfirmation('are you sure?');
@@ -179,6 +179,21 @@ describe('hooks', () => {
     await turn.end();
     await turn.call(envelope('c', 'pay', { cents: 5 }));
     expect(heard).toBe(0);
+  });
+
+  it('that took their time leave on the record how long', async () => {
+    const answer = deferred<ToolDecision>();
+    const { clock, runtime, turn } = hooked(() => answer.promise);
+    const asked = turn.call(envelope('c', 'pay', { cents: 5 }));
+    await quiet();
+    clock.advance(30);
+    answer.resolve(ToolDecision.allow);
+    await asked;
+    const [decided] = await eventsOf(runtime, 'tool.decided');
+    expect(decided?.gates.find(({ gate }) => gate === 'policy')).toEqual({
+      gate: 'policy',
+      elapsedUs: 30_000,
+    });
   });
 
   it('may take their time, and the call can be cancelled meanwhile', async () => {
