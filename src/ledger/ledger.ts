@@ -66,6 +66,10 @@ export interface Ledger {
   readonly inHand: Map<string, number>;
   /** Whether the owner still lives. True for one that is slow or stopped, false for one that is gone. */
   isAlive(ownerId: string): Awaitable<boolean>;
+  /** Owners that ended without closing their handle and are not forgotten yet. Cheap: asked with every turn. */
+  findGoneOwners(): Awaitable<readonly string[]>;
+  /** Says that nothing of a gone owner needs to be seen to any more. */
+  forgetOwner(ownerId: string): Awaitable<void>;
   /**
    * Keeps an entry that `append` could not take, in a place of its owner's that was made ready before. False where
    * that is not possible either. Whoever cannot spill may not promise anything: `canSpill` says so beforehand.

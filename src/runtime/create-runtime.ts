@@ -25,7 +25,7 @@ import { openTurn } from './open-turn.ts';
 import type { FoundOut } from './reconcile.ts';
 import { reconcile } from './reconcile.ts';
 import type { RecoveredCall } from './recover.ts';
-import { endOrphan, recover } from './recover.ts';
+import { endOrphan, recover, sweep } from './recover.ts';
 import { createReadArtifact, readArtifactName } from './read-artifact.ts';
 import type { RuntimeOptions } from './runtime-options.ts';
 import { settleStranded } from './stranded.ts';
@@ -65,14 +65,18 @@ const treatmentsByDefault: Readonly<Record<ToolMode, Treatment>> = {
 export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
   options: RuntimeOptions<Tools>,
 ): Runtime<Tools> {
-  const engine = createEngine(options, (stored, call, asker) =>
-    endOrphan(desk, stored, call, asker === 'of the call' ? 1 : 0),
+  const engine = createEngine(
+    options,
+    () => sweep(desk),
+    (stored, call, asker) => endOrphan(desk, stored, call, asker === 'of the call' ? 1 : 0),
   );
   const desk: Desk = {
     engine,
     inHand: createInHand(engine.ledger.inHand),
     stranded: new Map(),
     settling: undefined,
+    swept: false,
+    sweeping: undefined,
     closed: false,
   };
 
@@ -96,7 +100,11 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
   };
 
   return {
-    turn: (turnOptions) => openTurn<Tools>(desk, turnOptions),
+    turn(turnOptions) {
+      // Recovery begins with the first turn and holds up only what could repeat an effect in doubt.
+      if (!desk.swept) void sweep(desk).catch(() => undefined);
+      return openTurn<Tools>(desk, turnOptions);
+    },
     calls: async (filter) => (await readCalls(filter)).flatMap((events) => foldCall(events) ?? []),
     audit: async (filter) => projectAudit((await read(filter)).filter(isCallEvent)),
     events: read,
@@ -118,6 +126,7 @@ async function untilHeldOrTold(hand: CallInHand): Promise<unknown> {
 
 function createEngine<Tools extends readonly AnyTool[]>(
   options: RuntimeOptions<Tools>,
+  sweepAll: Engine['sweep'],
   endOrphanOf: Engine['endOrphan'],
 ): Engine {
   checkOptions(options);
@@ -143,6 +152,7 @@ function createEngine<Tools extends readonly AnyTool[]>(
     inlineLimit,
     cancelGraceMs: options.cancelGraceMs ?? 5_000,
     concurrency: options.concurrency ?? 8,
+    sweep: sweepAll,
     endOrphan: endOrphanOf,
     spill: { waiting: false },
     stragglers: new Set(),

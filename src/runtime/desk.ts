@@ -9,6 +9,9 @@ export type Desk = {
   /** Calls the ledger knows of and could not take the end of. By session and call id. */
   readonly stranded: Map<string, CallInHand>;
   settling: Promise<void> | undefined;
+  /** Set once open calls were looked through, and while they are. */
+  swept: boolean;
+  sweeping: Promise<void> | undefined;
   closed: boolean;
 };
 

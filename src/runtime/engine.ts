@@ -37,6 +37,8 @@ export type Engine = {
   readonly inlineLimit: number;
   readonly cancelGraceMs: number;
   readonly concurrency: number;
+  /** Settles what owners that are gone have left in doubt. */
+  readonly sweep: () => Promise<void>;
   /**
    * Ends a call whose owner is gone. False where somebody is still at it, or nobody here can end it. `asker`: whether
    * this runtime has the call in hand only because it asks.

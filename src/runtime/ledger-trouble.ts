@@ -45,6 +45,8 @@ export function tellTrouble(ledger: Ledger): Ledger {
     dropSession: told((removal) => ledger.dropSession(removal)),
     rebuild: told(() => ledger.rebuild()),
     ownerId: ledger.ownerId,
+    findGoneOwners: told(() => ledger.findGoneOwners()),
+    forgetOwner: told((ownerId) => ledger.forgetOwner(ownerId)),
     isAlive: told((ownerId) => ledger.isAlive(ownerId)),
     spill: told((entry) => ledger.spill(entry)),
     canSpill: told(() => ledger.canSpill()),

@@ -38,19 +38,59 @@ export type RecoveredCall = {
   readonly how: 'cancelled' | 'resumed' | 'rerun' | 'reconciled' | 'indeterminate' | 'left';
 };
 
-/** Ends, or goes on with, every call whose owner is gone. */
+/** Ends, or goes on with, every call whose owner is gone, and waits for those that are run again. */
 export async function recover(desk: Desk): Promise<readonly RecoveredCall[]> {
+  const recovered = await Promise.all(await takeOrphans(desk));
+  return recovered.filter((call) => call !== undefined);
+}
+
+/**
+ * Sees to it that no call in doubt goes unnoticed: the first time by looking at every open call, later only where an
+ * owner has gone. What is run again goes on by itself. One sweep at a time; whoever comes meanwhile waits for it.
+ */
+export function sweep(desk: Desk): Promise<void> {
+  desk.sweeping ??= sweepOnce(desk).finally(() => {
+    desk.sweeping = undefined;
+  });
+  return desk.sweeping;
+}
+
+async function sweepOnce(desk: Desk): Promise<void> {
+  const { ledger, stragglers } = desk.engine;
+  if (desk.swept && (await ledger.findGoneOwners()).length === 0) return;
+  for (const recovering of await takeOrphans(desk)) {
+    // Whoever waits for the call hears what became of it; nobody else needs to.
+    const quiet = recovering.catch(() => undefined).finally(() => stragglers.delete(quiet));
+    stragglers.add(quiet);
+  }
+  desk.swept = true;
+}
+
+/**
+ * Takes every orphan over. What is in doubt is settled as such when this resolves; what can go on is under way. The
+ * owners nothing is left of are forgotten.
+ */
+async function takeOrphans(desk: Desk): Promise<Promise<RecoveredCall | undefined>[]> {
   const { ledger } = desk.engine;
+  const gone = new Set(await ledger.findGoneOwners());
   await importSpills(desk.engine);
-  const recovered: Promise<RecoveredCall | undefined>[] = [];
+  const underWay: Promise<RecoveredCall | undefined>[] = [];
   for (const open of await ledger.findOpenCalls()) {
     if (await isAtIt(ledger, open, 0)) continue;
     const stored = await ledger.readCall(open.sessionId, open.callId);
     const call = stored && foldStored(stored);
-    if (stored !== undefined && call !== undefined) recovered.push(report(desk, stored, call));
+    if (stored === undefined || call === undefined || call.settled !== undefined) continue;
+    const recovering = report(desk, stored, call);
+    underWay.push(recovering);
+    if (goesOn(call)) gone.delete(open.ownerId);
+    else if ((await recovering)?.how === 'left') gone.delete(open.ownerId);
   }
-  return (await Promise.all(recovered)).filter((call) => call !== undefined);
+  for (const ownerId of gone) await ledger.forgetOwner(ownerId);
+  return underWay;
 }
+
+/** Whether recovering the call may take as long as the call itself. */
+const goesOn = (call: Call): boolean => call.status !== 'running' || call.started?.mayRerun === true;
 
 /**
  * Whether somebody may still end the call: another owner that lives, or more runtimes on this very handle than `askers`

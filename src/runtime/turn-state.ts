@@ -22,6 +22,8 @@ export class TurnState {
   /** Why its questions to people are taken back, once they are: those still to be asked too. */
   withdrawn: string | undefined;
   opened = false;
+  /** Whether the calls of owners that are gone were seen to since it began. */
+  swept = false;
   onEnd: ((why: TurnEndReason) => void) | undefined;
   private opening: TurnOpened | undefined;
 

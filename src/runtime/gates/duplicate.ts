@@ -44,6 +44,11 @@ function findLoop({ knownTool: tool, turn, input }: CallInHand): Stop | undefine
 async function findTwin(hand: CallInHand): Promise<Stop | undefined> {
   const { knownTool: tool, turn, input, engine } = hand;
   if (tool.rerun === 'allow') return undefined;
+  // Somebody may have died over the same thing a moment ago: with every turn, that is found out first.
+  if (!turn.swept) {
+    await engine.sweep();
+    turn.swept = true;
+  }
   const twins = await engine.ledger.findUnsettledEffects(turn.sessionId, tool.name, input.effective.digest);
   if (twins.length === 0) return undefined;
   const description = `Call ${twins.at(-1)} did the same and nobody knows whether it took effect.`;

@@ -208,6 +208,8 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     rebuild: () => undefined, // nothing is kept but entries
     ownerId,
     inHand: new Map(),
+    findGoneOwners: () => [],
+    forgetOwner: () => undefined,
     isAlive: (other) => other === ownerId && !closed,
     spill: () => false,
     canSpill: () => false,

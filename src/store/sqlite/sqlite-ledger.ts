@@ -227,6 +227,14 @@ export class SqliteLedger implements Ledger {
     return this.#tables.rebuild();
   }
 
+  findGoneOwners(): readonly string[] {
+    return this.#owner.listOthers().filter((ownerId) => !this.#owner.isAlive(ownerId));
+  }
+
+  forgetOwner(ownerId: string): void {
+    this.#owner.forget(ownerId);
+  }
+
   isAlive(ownerId: string): boolean {
     return this.#owner.isAlive(ownerId);
   }
