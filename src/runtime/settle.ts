@@ -98,7 +98,8 @@ function respond(hand: CallInHand, judgement: Judgement, attempt: Attempt): Entr
   const reserved = hand.call?.started?.reserved ?? [];
   return {
     settle: reserved.length === 0 ? undefined : settlementsFor(reserved, attempt.costMicros),
-    releaseClaim: succeeded || inDoubt ? undefined : hand.claimKey,
+    // One that never began holds no claim: under its key stands the claim of another.
+    releaseClaim: succeeded || inDoubt || hand.call?.started === undefined ? undefined : hand.claimKey,
     dropSealed: hand.sealed || undefined,
   };
 }

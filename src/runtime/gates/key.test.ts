@@ -47,6 +47,18 @@ describe('a key the tool made', () => {
     expect([keys, own]).toEqual([['order:7'], ['s/b%2F%C3%BC']]);
   });
 
+  it('stays with the call that has it when others under it are denied', async () => {
+    const { tool, runs } = keyed((n) => ({ receipt: n }));
+    const { turn } = setStage({ tools: [tool] });
+    const first = await turn.call(envelope('a', 'pay', { order: '7' }));
+    for (const id of ['b', 'c'])
+      expect(await turn.call(envelope(id, 'pay', { order: '7', cents: 5 }))).toMatchObject({
+        code: 'call.conflict',
+      });
+    expect(await turn.call(envelope('d', 'pay', { order: '7' }))).toEqual({ ...first, callId: 'd' });
+    expect(runs()).toBe(1);
+  });
+
   it('answers a second call with a copy: its own id, every other byte the original', async () => {
     const { tool, runs } = keyed((n) => ({ receipt: n }));
     const { clock, runtime, turn } = setStage({ tools: [tool] });
