@@ -29,7 +29,8 @@ async function body(key: string): Promise<{ done: string }> {
   return { done: key };
 }
 
-const run = (_: unknown, { callId }: { readonly callId: string }): Promise<{ done: string }> => body(`${errand.sessionId}/${callId}`);
+const run = (_: unknown, { callId }: { readonly callId: string }): Promise<{ done: string }> =>
+  body(`${errand.sessionId}/${callId}`);
 
 const tool: AnyTool = {
   'non-idempotent': () => defineTool({ name: 'act', mode: 'external', run }),

@@ -26,10 +26,26 @@ const option = (name: string, otherwise: number): number => {
 const rounds = option('rounds', 3);
 const inFlight = [1, 32] as const;
 
-type Tally = { rounds: number; calls: number; once: number; duplicated: number; lost: number; indeterminate: number; cancelled: number };
+type Tally = {
+  rounds: number;
+  calls: number;
+  once: number;
+  duplicated: number;
+  lost: number;
+  indeterminate: number;
+  cancelled: number;
+};
 type Answers = Readonly<Record<string, { readonly type: string; readonly code?: string }>>;
 
-const emptyTally = (): Tally => ({ rounds: 0, calls: 0, once: 0, duplicated: 0, lost: 0, indeterminate: 0, cancelled: 0 });
+const emptyTally = (): Tally => ({
+  rounds: 0,
+  calls: 0,
+  once: 0,
+  duplicated: 0,
+  lost: 0,
+  indeterminate: 0,
+  cancelled: 0,
+});
 
 /** Runs a process to its end, natural or not. */
 function runChild(errand: Errand): Promise<Answers | undefined> {
@@ -52,7 +68,13 @@ function runChild(errand: Errand): Promise<Answers | undefined> {
   });
 }
 
-async function playRound(world: World, folder: string, errand: Omit<Errand, 'ledger' | 'service' | 'nth' | 'sessionId'>, into: Tally, serial: number): Promise<void> {
+async function playRound(
+  world: World,
+  folder: string,
+  errand: Omit<Errand, 'ledger' | 'service' | 'nth' | 'sessionId'>,
+  into: Tally,
+  serial: number,
+): Promise<void> {
   const sessionId = `s${serial}`;
   const common = {
     ...errand,
@@ -77,7 +99,8 @@ function count(into: Tally, effects: number, answer: Answers[string] | undefined
   else if (answer === undefined || (succeeded && effects === 0 && tool !== 'read')) into.lost++;
   else if (succeeded) into.once++;
   else if (answer.code === 'tool.indeterminate') into.indeterminate++;
-  else if (answer.code === 'tool.cancelled' || answer.code === 'tool.execution_error') effects === 0 ? into.cancelled++ : into.lost++;
+  else if (effects === 0 && (answer.code === 'tool.cancelled' || answer.code === 'tool.execution_error'))
+    into.cancelled++;
   else into.lost++;
 }
 
@@ -103,8 +126,11 @@ try {
       if (stopped) break;
       const before = emptyTally();
       await playRound(world, folder, errand, before, serial++);
-      for (const tally of errand.naive ? [control.get(errand.point)] : [ours.get(errand.point), byTool.get(errand.tool)])
-        for (const [key, value] of Object.entries(before)) if (tally !== undefined) tally[key as keyof Tally] += value;
+      for (const tally of errand.naive
+        ? [control.get(errand.point)]
+        : [ours.get(errand.point), byTool.get(errand.tool)])
+        for (const [key, value] of Object.entries(before))
+          if (tally !== undefined) tally[key as keyof Tally] += value;
       progress.step();
     }
 } finally {
@@ -114,13 +140,15 @@ try {
 }
 
 const columns = ['rounds', 'calls', 'once', 'duplicated', 'lost', 'indeterminate', 'cancelled'] as const;
-const rowsOf = (tallies: ReadonlyMap<string, Tally>): string[][] => [...tallies].map(([name, tally]) => [name, ...columns.map((column) => String(tally[column]))]);
+const rowsOf = (tallies: ReadonlyMap<string, Tally>): string[][] =>
+  [...tallies].map(([name, tally]) => [name, ...columns.map((column) => String(tally[column]))]);
 const heading = ['rounds', 'calls', 'exactly once', 'duplicated', 'lost', 'indeterminate', 'did not run'];
 printTable(['quittance, killed', ...heading], rowsOf(ours));
 printTable(['by kind of tool', ...heading], rowsOf(byTool));
 printTable(['naive wrapper, killed', ...heading], rowsOf(control));
 
-const sum = (tallies: ReadonlyMap<string, Tally>, column: (typeof columns)[number]): number => [...tallies.values()].reduce((total, tally) => total + tally[column], 0);
+const sum = (tallies: ReadonlyMap<string, Tally>, column: (typeof columns)[number]): number =>
+  [...tallies.values()].reduce((total, tally) => total + tally[column], 0);
 const figures = {
   crash: 'core',
   rounds,

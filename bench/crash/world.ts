@@ -16,7 +16,8 @@ export async function openWorld(): Promise<World> {
     const url = new URL(request.url ?? '/', 'http://world');
     const key = url.searchParams.get('key') ?? '';
     const happened = effects.get(key) ?? 0;
-    if (request.method === 'POST' && !(url.searchParams.has('once') && happened > 0)) effects.set(key, happened + 1);
+    if (request.method === 'POST' && !(url.searchParams.has('once') && happened > 0))
+      effects.set(key, happened + 1);
     response.end(String(effects.get(key) ?? 0));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -10,10 +10,22 @@ export type VerifyProblem = {
   readonly message: string;
 };
 
-export type VerifyProblemKind = keyof typeof verifyProblemKinds;
+export type VerifyProblemKind =
+  | 'sequence'
+  | 'chain'
+  | 'text'
+  | 'newer'
+  | 'session'
+  | 'bodies'
+  | 'version'
+  | 'order'
+  | 'audit'
+  | 'told'
+  | 'head'
+  | 'anchor';
 
 /** Every kind of problem, and what it means. */
-export const verifyProblemKinds = {
+export const verifyProblemKinds: { readonly [Kind in VerifyProblemKind]: string } = {
   sequence: 'An entry is missing, stands twice or stands in the wrong place.',
   chain: 'The hash of an entry is not that of its text after the entry before.',
   text: 'The text of an entry cannot be read.',
@@ -26,4 +38,4 @@ export const verifyProblemKinds = {
   told: 'What the model was told is not what the outcome says.',
   head: 'The chain of a session does not end where its ledger says.',
   anchor: 'The chain of a session does not pass through its anchor: it was computed anew, cut or dropped.',
-} as const satisfies { readonly [kind: string]: string };
+};

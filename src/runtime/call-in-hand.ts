@@ -213,7 +213,7 @@ export class CallInHand implements Subject {
   }
 
   /** Goes on from what the ledger has. Without its version only remarks may follow. */
-  rebase(call: Call, version = this.version): void {
+  rebase(call: Call, version: number = this.version): void {
     this.base = call;
     this.made = [];
     this.kept = 0;
