@@ -5,7 +5,8 @@ import { outcomeWords, toCode, toWord } from './ends.ts';
 import type { Report } from './stage.ts';
 import { sessionId } from './stage.ts';
 import { paintOutcome, print } from './table.ts';
-import { pageWidth, paint, trim, wrap } from './terminal.ts';
+import { trim, wrap } from '../src/cli/text-layout.ts';
+import { pageWidth, paint } from './terminal.ts';
 
 const outcomeMeanings: readonly (readonly [ToolOutcome['type'], string])[] = [
   ['ToolExecutionResult', 'it ran, and its output fits inline'],

@@ -83,11 +83,14 @@ function head({ summary, call, now }: CallFacts, page: Page): string[] {
 const labelWidth = 13;
 
 function labelled(name: string, value: string, page: Page): string[] {
-  const [first = '', ...rest] = wrap(safeText(value), page.textWidth - labelWidth - indent.length);
-  return [
-    `${indent}${page.paint('dim', fit(name, labelWidth))}${first}`,
-    ...rest.map((line) => `${indent}${' '.repeat(labelWidth)}${line}`),
-  ];
+  const text = safeText(value);
+  const beside = page.textWidth - labelWidth - indent.length;
+  const label = `${indent}${page.paint('dim', fit(name, labelWidth))}`;
+  // A digest is for copying: on a line of its own rather than in two.
+  if (!text.includes(' ') && textWidth(text) > beside && textWidth(text) <= page.textWidth - indent.length)
+    return [label, `${indent}${text}`];
+  const [first = '', ...rest] = wrap(text, beside);
+  return [`${label}${first}`, ...rest.map((line) => `${indent}${' '.repeat(labelWidth)}${line}`)];
 }
 
 const paragraph = (text: string, page: Page): string[] => wrap(safeText(text), page.textWidth);

@@ -7,11 +7,11 @@ import type { Column, Row } from './table.ts';
 import { age, duration, localTime, utcTime } from './time-text.ts';
 
 export const callColumns: readonly Column[] = [
-  { title: 'AGE' },
+  { title: 'AGE', usual: 6 },
   { title: 'CALL', min: 14 },
   { title: 'TOOL', min: 12 },
-  { title: 'ENDED' },
-  { title: 'TOOK', align: 'right', optional: 1 },
+  { title: 'ENDED', usual: 8 },
+  { title: 'TOOK', align: 'right', usual: 6, optional: 1 },
   { title: 'WHY', min: 14, optional: 2 },
   { title: 'SESSION', min: 12, optional: 3 },
   { title: 'MODE', optional: 5 },
@@ -81,9 +81,9 @@ export const callToJson = (call: CallSummary): JsonObject =>
   });
 
 export const sessionColumns: readonly Column[] = [
-  { title: 'AGE' },
+  { title: 'AGE', usual: 6 },
   { title: 'SESSION', min: 20 },
-  { title: 'CALLS', align: 'right' },
+  { title: 'CALLS', align: 'right', usual: 6 },
   { title: 'OPEN', align: 'right' },
   { title: 'FAILED', align: 'right' },
   { title: 'DENIED', align: 'right' },

@@ -89,12 +89,12 @@ function splitArguments(args: readonly string[]): {
 async function explain(error: unknown, err: Terminal): Promise<ExitCode> {
   const say = (line: string): Promise<void> => err.print(line);
   if (error instanceof UsageError) {
-    await say(`${err.paint('red', 'quittance:')} ${safeText(error.message)}`);
+    await err.say(`quittance: ${safeText(error.message)}`);
     for (const line of error.tryThis) await say(`  ${err.paint('dim', 'try:')} ${safeText(line)}`);
     return error.exitCode;
   }
   const message = error instanceof Error ? error.message : String(error);
-  await say(`${err.paint('red', 'quittance:')} ${safeText(message)}`);
+  await err.say(`quittance: ${safeText(message)}`);
   if (isQuittanceError(error, 'config.invalid')) return exitCodes.usage;
   if (isDamage(error)) {
     await say(`  ${err.paint('dim', 'try:')} quittance verify`);

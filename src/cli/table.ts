@@ -10,6 +10,8 @@ export type Column = {
   readonly align?: 'left' | 'right';
   /** May be cut to so many columns; never cut without it. */
   readonly min?: number;
+  /** At least so wide, since later rows may need it. */
+  readonly usual?: number;
   /** May be left out; of several, the one with the highest number first. */
   readonly optional?: number;
 };
@@ -30,8 +32,8 @@ export function layOutTable(
   width: number,
   paint: Paint,
 ): Table {
-  const natural = columns.map(({ title }, index) =>
-    Math.max(textWidth(title), ...rows.map((row) => textWidth(textOf(row[index] ?? '')))),
+  const natural = columns.map(({ title, usual = 0 }, index) =>
+    Math.max(usual, textWidth(title), ...rows.map((row) => textWidth(textOf(row[index] ?? '')))),
   );
   const kept = new Set(columns.keys());
   let widths = shrink(columns, natural, kept, width);

@@ -1,6 +1,7 @@
 /** Where a command writes: how wide it is, whether it has colours, and whether anybody still reads. */
 import { once } from 'node:events';
 import { styleText } from 'node:util';
+import { wrap } from './text-layout.ts';
 
 export type Style = Parameters<typeof styleText>[0];
 
@@ -17,6 +18,8 @@ export interface Terminal {
   readonly paint: (style: Style, text: string) => string;
   /** Writes a line. Wait for it where there are many: it resolves when there is room for more. */
   readonly print: (line: string) => Promise<void>;
+  /** Writes a sentence; on a terminal in lines of words, elsewhere in one. */
+  readonly say: (sentence: string) => Promise<void>;
   /** Writes text as it is. */
   readonly write: (text: string) => Promise<void>;
 }
@@ -31,12 +34,14 @@ export function createTerminal(stream: Stream, environment: Environment, signal:
     if (stream.destroyed || stream.write(text) || signal.aborted) return;
     await once(stream, 'drain', { signal }).catch(() => undefined);
   };
+  const textWidth = Math.min(Math.max(found ?? 100, 40), 110);
   return {
     isTerminal,
     width: found === undefined ? Number.POSITIVE_INFINITY : Math.max(found, 40),
-    textWidth: Math.min(Math.max(found ?? 100, 40), 110),
+    textWidth,
     paint: (style, text) => (hasColours ? styleText(style, text, { validateStream: false }) : text),
     write,
     print: (line) => write(`${line}\n`),
+    say: (sentence) => write(`${isTerminal ? wrap(sentence, textWidth).join('\n') : sentence}\n`),
   };
 }

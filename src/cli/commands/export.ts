@@ -95,7 +95,7 @@ async function exportTo(
   progress.done();
   if (signal.aborted) {
     await writing.abandon();
-    await err.print(
+    await err.say(
       `Stopped after ${count} of ${total} entries. ${target === '-' ? 'What was written is no whole export, and verify says so.' : `Nothing was left at ${target}.`}`,
     );
     return exitCodes.good;
@@ -103,7 +103,7 @@ async function exportTo(
   await writing.complete();
   const what = `${heads.length} ${heads.length === 1 ? 'session' : 'sessions'}, ${total} entries`;
   if (target !== '-')
-    await err.print(`${what} in ${target}. To check it: quittance verify --export ${shellWord(target)}`);
+    await err.say(`${what} in ${target}. To check it: quittance verify --export ${shellWord(target)}`);
   return exitCodes.good;
 }
 

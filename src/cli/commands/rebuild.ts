@@ -14,7 +14,7 @@ export const rebuildCommand: Command = {
     withLedger(given, async (ledger) => {
       const startedAt = performance.now();
       await ledger.rebuild();
-      await out.print(`The read tables are made anew, in ${duration(performance.now() - startedAt)}.`);
+      await out.say(`The read tables are made anew, in ${duration(performance.now() - startedAt)}.`);
       return exitCodes.good;
     }),
 };

@@ -83,7 +83,7 @@ async function list(ledger: Ledger, given: Given, context: Context): Promise<Exi
   );
   const abandoned = await countAbandoned(ledger);
   if (abandoned > 0)
-    await context.err.print(
+    await context.err.say(
       `${abandoned} more ${abandoned === 1 ? 'call has' : 'calls have'} no outcome, and the process that made ${abandoned === 1 ? 'it is' : 'them is'} gone. A runtime with their tools settles them: runtime.recover()`,
     );
   return code;

@@ -179,15 +179,15 @@ async function conclude(
     );
     return code;
   }
-  const counts =
-    `${count(totals.sessions, 'session')}, ${count(totals.entries, 'entry', 'entries')}, ` +
-    `${count(totals.calls, 'call')} (${totals.openCalls} without an outcome)`;
+  const read = `${count(totals.sessions, 'session')}, ${count(totals.entries, 'entry', 'entries')}`;
+  const counts = `${read}, ${count(totals.calls, 'call')} (${totals.openCalls} without an outcome)`;
   if (!finished)
-    await err.print(
-      `Stopped after ${totals.entries} of ${due} entries: ${problems === 0 ? 'nothing wrong so far, which proves nothing about the rest' : count(problems, 'problem')}.`,
+    await err.say(
+      `Stopped ${totals.entries < due ? `after ${totals.entries} of ${due} entries` : 'while the read tables were compared'}: ` +
+        `${problems === 0 ? 'nothing wrong so far, which says nothing about the rest' : count(problems, 'problem')}.`,
     );
   else if (problems > 0)
-    await out.print(out.paint(['bold', 'red'], `${count(problems, 'problem')} in ${counts}.`));
+    await out.print(out.paint(['bold', 'red'], `${count(problems, 'problem')} in ${read}.`));
   else {
     const held = anchor === undefined ? '' : `, and passes through the anchor of ${localTime(anchor.at)}`;
     await out.print(`${out.paint(['bold', 'green'], `The ${what} is whole${held}.`)} ${counts}.`);
@@ -208,10 +208,10 @@ async function writeAnchor(
   key: KeyObject | undefined,
   { err }: Context,
 ): Promise<void> {
-  if (problems > 0) return err.print(`No anchor was written: it would vouch for a ledger that is not whole.`);
+  if (problems > 0) return err.say(`No anchor was written: it would vouch for a ledger that is not whole.`);
   const anchor = createAnchor(heads, at);
   writeFileSync(path, anchorToText(key === undefined ? anchor : signAnchor(anchor, key)));
-  await err.print(
+  await err.say(
     `The anchor is in ${path}. Keep it where whoever can write the ledger cannot. ${anchor.digest}`,
   );
 }
