@@ -163,8 +163,8 @@ function timedOut(hand: CallInHand, { elapsedMs, deadlineMs }: AttemptFacts): Ju
     toolName: tool.name,
     code: 'tool.timeout',
     deadlineMs,
-    elapsedMs,
     retryable: tool.retryOnTimeout,
+    elapsedMs,
     ...hand.modelNote(),
   });
   return { outcome, content: outcomeToModelContent(outcome), toolSuccess: false, authorSaysRetry: false };

@@ -8,12 +8,17 @@ import { classifyThrown } from './classify-thrown.ts';
 const longest = 100_000;
 
 /** Keeps what a body gave after its call had ended. The outcome stays what it was. */
-export function appendLate(hand: CallInHand, end: BodyEnd, elapsedMs: number): void {
+export function appendLate(
+  hand: CallInHand,
+  end: BodyEnd,
+  elapsedMs: number,
+  attempt = hand.call?.attempt ?? 1,
+): void {
   const { stragglers } = hand.engine;
   const kept: Promise<unknown> = hand
     .remark({
       type: 'add_late',
-      attempt: hand.call?.attempt ?? 1,
+      attempt,
       elapsedMs: Math.round(elapsedMs),
       result: readLate(hand, end),
     })

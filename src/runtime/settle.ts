@@ -69,8 +69,10 @@ export async function settle(hand: CallInHand, judgement: Judgement, attempt: At
   }
   if (result.status !== 'appended') {
     hand.rewind(mark);
-    if (ran) keepAsLate(hand, judgement.outcome);
-    return overtaken(hand);
+    const attemptNumber = hand.call?.attempt ?? 1;
+    const outcome = await overtaken(hand);
+    if (ran) keepAsLate(hand, judgement.outcome, attemptNumber);
+    return outcome;
   }
   remember(hand, judgement.outcome, judgement.content, ran);
   return judgement.outcome;
@@ -139,19 +141,20 @@ async function spilled(
 }
 
 /** An owner that was slow, not dead, finds its call ended by somebody else: what its body gave is kept as late. */
-function keepAsLate(hand: CallInHand, outcome: ToolOutcome): void {
+function keepAsLate(hand: CallInHand, outcome: ToolOutcome, attempt: number): void {
   const elapsedMs = 'elapsedMs' in outcome ? outcome.elapsedMs : 0;
   switch (outcome.type) {
     case 'ToolExecutionResult':
-      return appendLate(hand, { type: 'returned', value: outcome.output }, elapsedMs);
+      return appendLate(hand, { type: 'returned', value: outcome.output }, elapsedMs, attempt);
     case 'ToolArtifactReference':
       return appendLate(
         hand,
         { type: 'returned', value: { artifactId: outcome.artifactId, summary: outcome.summary } },
         elapsedMs,
+        attempt,
       );
     case 'ToolFailure':
-      return appendLate(hand, { type: 'threw', error: new Error(outcome.error) }, elapsedMs);
+      return appendLate(hand, { type: 'threw', error: new Error(outcome.error) }, elapsedMs, attempt);
     case 'ToolTimeout':
     case 'ToolDenied':
       return undefined;

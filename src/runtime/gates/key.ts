@@ -64,6 +64,7 @@ export async function meetHolder(
   }
   if (!call.settled.unsettledEffect) return { type: 'copy', from: holder };
   hand.supersedes = { sessionId: holder.sessionId, callId: holder.callId };
+  if (call.resolution !== undefined && call.resolution.resolution !== 'succeeded') return undefined;
   if (hand.twins.includes(holder.callId) || tool.rerun === 'allow') return undefined;
   hand.twins = [...hand.twins, holder.callId];
   const description = `Call ${holder.callId} has the same idempotency key and nobody knows whether it took effect.`;

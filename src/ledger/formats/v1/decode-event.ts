@@ -4,6 +4,7 @@ import { isJsonObject } from '../../../base/json.ts';
 import type { ReadEvent } from '../../unknown-event.ts';
 import type { Holder, Previous } from './encode-event.ts';
 import { decodeFields } from './decode-fields.ts';
+import type { outcomeFields } from './event-table.ts';
 import { envelopeNames, fieldsOf } from './event-table.ts';
 import { ERASED } from './field.ts';
 
@@ -39,7 +40,11 @@ export function decodeEvent(
       : { id, type, sessionId: session, turnId: turn, callId: call, at, cause };
   const source = type === 'tool.responded' ? withCallId(text, call) : text;
   const decoded = decodeFields(fields, source, body ?? undefined, erased, envelopeNames, envelope);
-  if (type === 'tool.responded') decoded.fields['content'] ??= contentOf(decoded.fields['outcome']);
+  if (type === 'tool.responded') {
+    const outcome = inOrder(decoded.fields['outcome'] as { readonly [name: string]: unknown });
+    decoded.fields['outcome'] = outcome;
+    decoded.fields['content'] ??= contentOf(outcome);
+  }
   if (type === 'tool.requested') decoded.fields['displayName'] ??= decoded.fields['toolName'];
   if (decoded.unknown !== undefined) decoded.fields['unknownFields'] = decoded.unknown;
   // The table has every field of the type; that the values are of their types was so when they were written.
@@ -51,6 +56,35 @@ function withCallId(text: JsonObject, callId: string | undefined): JsonObject {
   const outcome = text['outcome'];
   if (!isJsonObject(outcome)) throw damaged('an outcome is not an object');
   return callId === undefined ? text : { ...text, outcome: { call_id: callId, ...outcome } };
+}
+
+/** The order in which outcomes are made: told again, they are the same bytes wherever they were kept meanwhile. */
+const outcomeOrder: { readonly [Name in keyof typeof outcomeFields]: true } = {
+  type: true,
+  callId: true,
+  toolName: true,
+  code: true,
+  reason: true,
+  details: true,
+  error: true,
+  output: true,
+  artifactId: true,
+  summary: true,
+  sizeBytes: true,
+  deadlineMs: true,
+  retryable: true,
+  elapsedMs: true,
+  wasCoerced: true,
+  payloadExtras: true,
+  toolResult: true,
+  files: true,
+  modelNote: true,
+};
+
+function inOrder(outcome: { readonly [name: string]: unknown }): { [name: string]: unknown } {
+  const ordered: { [name: string]: unknown } = {};
+  for (const name in outcomeOrder) if (Object.hasOwn(outcome, name)) ordered[name] = outcome[name];
+  return ordered;
 }
 
 /** What the model was told of a result is its output, written as JSON: the same bytes, whoever writes them. */

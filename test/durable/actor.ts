@@ -1,0 +1,88 @@
+/**
+ * A process on a ledger, told by the test what to do: it makes calls, recovers, dies. What its tools do is counted by
+ * the test's own process, and every tool can be made to hang once its effect has happened.
+ */
+import { createRuntime, defineTool } from 'quittance';
+import type { AnyTool, Runtime, ToolContext } from 'quittance';
+import { openLedgerFile } from './ledger-file.ts';
+import type { Answer, Errand, Order } from './play.ts';
+
+const errand = JSON.parse(process.argv[2] ?? '{}') as Errand; // written by the test that started this process
+const { ledger, fill, free } = openLedgerFile(errand.ledger, errand.spillBytes);
+
+async function effect(args: unknown, { callId, idempotencyKey }: ToolContext): Promise<unknown> {
+  const { key = callId } = args as { key?: string };
+  await fetch(`${errand.world}/?key=${encodeURIComponent(key)}`, { method: 'POST' });
+  if (errand.then === 'hang') await new Promise(() => process.send?.({ reached: callId }));
+  if (errand.then === 'wait')
+    await new Promise((resolve) =>
+      setTimeout(resolve, errand.waitMs ?? 500, process.send?.({ reached: callId })),
+    );
+  if (errand.then === 'fill') fill();
+  return { key, idempotencyKey, filler: 'x'.repeat(errand.then === 'fill' ? 10_000 : 0) };
+}
+
+const tools: readonly AnyTool[] = [
+  defineTool({ name: 'pay', mode: 'external', rerun: 'deny', loopLimit: 1_000_000, run: effect }),
+  defineTool({ name: 'put', mode: 'external', idempotent: true, run: effect }),
+  defineTool({ name: 'ask', mode: 'external', reconcile: () => ({ status: 'unknown' }), run: effect }),
+  defineTool({ name: 'get_it', mode: 'read', costMicros: 1, loopLimit: 1_000_000, run: effect }),
+  defineTool({
+    name: 'order',
+    mode: 'external',
+    loopLimit: 1_000_000,
+    idempotencyKey: (args) => (args as { key: string }).key,
+    idempotencyScope: 'ledger',
+    run: effect,
+  }),
+];
+
+const runtime: Runtime = createRuntime({
+  tools,
+  ledger,
+  budgets: errand.budget === undefined ? [] : [{ scope: 'everybody', toolCalls: errand.budget }],
+  ...(errand.concurrency !== undefined && { concurrency: errand.concurrency }),
+});
+
+const turns = new Map<string, ReturnType<Runtime['turn']>>();
+const turnOf = (sessionId: string): ReturnType<Runtime['turn']> => {
+  const turn = turns.get(sessionId) ?? runtime.turn({ sessionId });
+  turns.set(sessionId, turn);
+  return turn;
+};
+
+async function obey(order: Order): Promise<unknown> {
+  switch (order.type) {
+    case 'call':
+      return turnOf(order.sessionId).call({
+        id: order.callId,
+        name: order.tool,
+        arguments: order.args ?? {},
+      });
+    case 'calls':
+      return Promise.all(
+        order.calls.map(({ sessionId, callId, tool, args }) =>
+          turnOf(sessionId).call({ id: callId, name: tool, arguments: args ?? {} }),
+        ),
+      );
+    case 'recover':
+      return runtime.recover();
+    case 'fill':
+      return fill();
+    case 'free':
+      return free();
+    case 'close':
+      await runtime.close();
+      return ledger.close();
+  }
+}
+
+process.on('message', (message) => {
+  const { number, order } = message as { number: number; order: Order };
+  const tell = (answer: Answer): void => void process.send?.({ number, answer });
+  obey(order).then(
+    (value) => tell({ ok: true, value }),
+    (error: unknown) => tell({ ok: false, error: String(error) }),
+  );
+});
+process.send?.('ready');

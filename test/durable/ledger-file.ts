@@ -1,0 +1,31 @@
+/** A ledger in a file whose disk can be full: the limit is SQLite's own, set on the very handle that writes. */
+import type { Ledger } from 'quittance';
+import BetterSqlite3 from 'better-sqlite3';
+import { prepareSchema } from '../../src/store/sqlite/schema.ts';
+import { SqliteLedger } from '../../src/store/sqlite/sqlite-ledger.ts';
+
+export type LedgerFile = {
+  readonly ledger: Ledger;
+  /** From now on the file cannot grow. */
+  readonly fill: () => void;
+  readonly free: () => void;
+  /** From now on the file is as if it were opened for reading. */
+  readonly protect: () => void;
+  readonly release: () => void;
+};
+
+/** What `openLedger` does, with a hand on the connection. */
+export function openLedgerFile(path: string, spillBytes?: number): LedgerFile {
+  const database = new BetterSqlite3(path, { timeout: 5_000 });
+  prepareSchema(database, path);
+  database.pragma('busy_timeout = 0');
+  database.pragma('synchronous = FULL');
+  return {
+    ledger: new SqliteLedger(database, path, { spillBytes }),
+    fill: () =>
+      database.pragma(`max_page_count = ${String(database.pragma('page_count', { simple: true }))}`),
+    free: () => database.pragma('max_page_count = 1000000'),
+    protect: () => database.pragma('query_only = ON'),
+    release: () => database.pragma('query_only = OFF'),
+  };
+}

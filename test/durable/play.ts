@@ -1,0 +1,127 @@
+/** What tests with real processes have in common: a folder, a world that counts effects, and actors to start and kill. */
+import type { ChildProcess } from 'node:child_process';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ToolOutcome } from 'quittance';
+import type { World } from '../../bench/crash/world.ts';
+import { openWorld } from '../../bench/crash/world.ts';
+
+/** What an actor is. */
+export type Errand = {
+  readonly ledger: string;
+  readonly world: string;
+  /** What bodies do once their effect has happened. */
+  readonly then?: 'hang' | 'wait' | 'fill';
+  readonly waitMs?: number;
+  readonly spillBytes?: number;
+  /** How many calls all actors may make together. */
+  readonly budget?: number;
+  readonly concurrency?: number;
+};
+
+export type CallOrder = {
+  readonly sessionId: string;
+  readonly callId: string;
+  readonly tool: string;
+  readonly args?: Readonly<Record<string, unknown>>;
+};
+
+/** What an actor may be told to do. */
+export type Order =
+  | ({ readonly type: 'call' } & CallOrder)
+  | { readonly type: 'calls'; readonly calls: readonly CallOrder[] }
+  | { readonly type: 'recover' | 'fill' | 'free' | 'close' };
+
+export type Answer =
+  { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: string };
+
+export type Actor = {
+  /** Resolves once a body has had its effect and goes no further. */
+  readonly reached: Promise<string>;
+  tell(order: Order): Promise<unknown>;
+  call(callId: string, tool: string, args?: CallOrder['args'], sessionId?: string): Promise<ToolOutcome>;
+  kill(): Promise<void>;
+  stop(): void;
+  goOn(): void;
+};
+
+export type Play = {
+  readonly folder: string;
+  readonly ledger: string;
+  readonly world: World;
+  start(errand?: Omit<Errand, 'ledger' | 'world'>): Promise<Actor>;
+  /** Ends everybody who is still there. */
+  end(): void;
+};
+
+export async function openPlay(): Promise<Play> {
+  const folder = mkdtempSync(join(tmpdir(), 'quittance-durable-'));
+  const ledger = join(folder, 'ledger.db');
+  const world = await openWorld();
+  const children = new Set<ChildProcess>();
+  return {
+    folder,
+    ledger,
+    world,
+    async start(errand = {}) {
+      const told: Errand = { ledger, world: world.url, ...errand };
+      const child = fork(join(import.meta.dirname, 'actor.ts'), [JSON.stringify(told)], {
+        execArgv: ['--conditions=quittance-source', '--disable-warning=ExperimentalWarning'],
+        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      });
+      children.add(child);
+      return direct(child);
+    },
+    end() {
+      for (const child of children) child.kill('SIGKILL');
+      world.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function direct(child: ChildProcess): Promise<Actor> {
+  const reached = Promise.withResolvers<string>();
+  const ready = Promise.withResolvers<undefined>();
+  const answers = new Map<number, PromiseWithResolvers<unknown>>();
+  let number = 0;
+  child.on('message', (message: unknown) => {
+    if (message === 'ready') return ready.resolve(undefined);
+    const told = message as { reached: string } | { number: number; answer: Answer };
+    if ('reached' in told) return reached.resolve(told.reached);
+    const waiting = answers.get(told.number);
+    if (told.answer.ok) waiting?.resolve(told.answer.value);
+    else waiting?.reject(new Error(told.answer.error));
+  });
+  child.once('exit', (code, signal) => {
+    const gone = new Error(`The actor is gone: ${signal ?? code}`);
+    for (const { promise, reject } of [ready, reached, ...answers.values()]) {
+      promise.catch(() => undefined);
+      reject(gone);
+    }
+  });
+  const tell = (order: Order): Promise<unknown> => {
+    const waiting = Promise.withResolvers<unknown>();
+    waiting.promise.catch(() => undefined); // some orders are given to whoever dies of them
+    answers.set(++number, waiting);
+    child.send({ number, order });
+    return waiting.promise;
+  };
+  await ready.promise;
+  return {
+    reached: reached.promise,
+    tell,
+    call: async (callId, tool, args = {}, sessionId = 's') =>
+      (await tell({ type: 'call', sessionId, callId, tool, args })) as ToolOutcome,
+    async kill() {
+      const gone = once(child, 'exit');
+      child.kill('SIGKILL');
+      await gone;
+    },
+    stop: () => void child.kill('SIGSTOP'),
+    goOn: () => void child.kill('SIGCONT'),
+  };
+}
