@@ -32,22 +32,22 @@ export class Appender {
     version: number | undefined,
     written: WrittenEntry,
   ): void {
-    const position = ++this.heads.position;
+    const position = this.heads.position + 1;
     const sequence = head.sequence + 1;
     const hash = chainHash(head.hash, sequence, written.text);
+    const call = callId === undefined ? null : toSqlText(callId);
     this.#insert.run(
       position,
       head.session,
       sequence,
-      callId === undefined ? null : toSqlText(callId),
+      call,
       version ?? null,
       written.text,
       written.bodies ?? null,
       written.salt ?? null,
       hash,
     );
-    head.sequence = sequence;
-    head.hash = hash;
+    this.heads.note(head, { position, sequence, call, version: version ?? null, hash });
   }
 
   hashAt(position: number): string | undefined {
@@ -126,7 +126,7 @@ export class AppendJob implements Job {
 
     const head = known ?? heads.take(entry.sessionId);
     const isRemark = entry.expectedVersion === 'any';
-    if (callId !== undefined && !isRemark) heads.setVersion(head, callId, ++version);
+    if (callId !== undefined && !isRemark) version++;
     this.#appender.insert(
       head,
       callId,

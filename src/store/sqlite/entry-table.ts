@@ -1,60 +1,44 @@
 /** Entries as they are read back. */
 import type { QuittanceEvent } from '../../call/event.ts';
-import type { Head } from '../../ledger/chain.ts';
 import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { StoredCall } from '../../ledger/ledger.ts';
 import type { EntryQuery, StoredEntry } from '../../ledger/stored-entry.ts';
 import type { Database, Statement } from './database.ts';
-import { prepareRow } from './database.ts';
-import type { SessionHead } from './heads.ts';
-import { fromSqlText, toSqlText } from './sql-text.ts';
+import { prepareRow, prepareValue } from './database.ts';
+import type { Heads, SessionHead } from './heads.ts';
+import { fromSqlText } from './sql-text.ts';
 
 type WrittenRow = { readonly text: string; readonly bodies: string | null };
-type EntryRow = WrittenRow & {
+
+/** An entry as it stands in its table. */
+export type EntryRow = WrittenRow & {
   readonly position: number;
-  readonly name: string;
+  readonly session: number;
   readonly sequence: number;
+  readonly call: string | null;
+  readonly version: number | null;
   readonly salt: string | null;
   readonly hash: string;
 };
 
-const columns =
-  'SELECT position, name, sequence, text, bodies, salt, hash FROM entries JOIN sessions USING (session)';
+const columns = 'SELECT position, session, sequence, call, version, text, bodies, salt, hash FROM entries';
 
 export class EntryTable {
-  readonly #ofCall: Statement<WrittenRow & { readonly version: number | null }>;
-  readonly #ofSession: Statement<WrittenRow>;
+  readonly #heads: Heads;
+  readonly #at: Statement<EntryRow>;
   readonly #after: Statement<EntryRow>;
-  readonly #heads: Statement<{ name: string; sequence: number; hash: string }>;
-  readonly #afterInSession: Statement<EntryRow>;
+  readonly #nameOf: Statement<string>;
 
-  constructor(database: Database) {
-    this.#ofCall = prepareRow(
-      database,
-      'SELECT version, text, bodies FROM entries WHERE session = ? AND call = ? ORDER BY position',
-    );
-    this.#ofSession = prepareRow(
-      database,
-      'SELECT text, bodies FROM entries WHERE session = ? ORDER BY sequence',
-    );
+  constructor(database: Database, heads: Heads) {
+    this.#heads = heads;
+    this.#at = prepareRow(database, `${columns} WHERE position = ?`);
     this.#after = prepareRow(database, `${columns} WHERE position > ? ORDER BY position LIMIT ?`);
-    this.#heads = prepareRow(
-      database,
-      `SELECT name, sequence, hash FROM sessions JOIN entries USING (session)
-       WHERE sequence = (SELECT max(sequence) FROM entries AS other WHERE other.session = sessions.session)`,
-    );
-    // Within a session, sequences stand in the order of positions.
-    this.#afterInSession = prepareRow(
-      database,
-      `${columns} WHERE session = ? AND sequence > coalesce(
-         (SELECT max(sequence) FROM entries WHERE session = ? AND position <= ?), 0)
-       ORDER BY sequence LIMIT ?`,
-    );
+    this.#nameOf = prepareValue(database, 'SELECT name FROM sessions WHERE session = ?');
   }
 
   readCall(head: SessionHead, callId: string): StoredCall | undefined {
-    const rows = this.#ofCall.all(head.session, toSqlText(callId));
+    const rows = this.ofCall(head, callId);
     if (rows.length === 0) return undefined;
     let version = 0;
     let ownerId = '';
@@ -74,26 +58,49 @@ export class EntryTable {
 
   readSession(head: SessionHead): QuittanceEvent[] {
     const events: QuittanceEvent[] = [];
-    for (const row of this.#ofSession.iterate(head.session))
-      for (const event of eventsOf(row)) events.push(event);
+    for (const row of this.ofSession(head)) for (const event of eventsOf(row)) events.push(event);
     return events;
   }
 
-  readHeads(): Head[] {
-    return this.#heads.all().map(({ name, ...head }) => ({ ...head, sessionId: fromSqlText(name) }));
+  /** Entries as they are written: of one session, or of all. */
+  read({ after = 0, limit }: EntryQuery, head: SessionHead | undefined): StoredEntry[] {
+    const rows = head === undefined ? this.#after.all(after, limit) : [...this.ofSession(head, after, limit)];
+    const names = new Map<number, string>();
+    return rows.map(({ position, session, sequence, text, bodies, salt, hash }) => {
+      let sessionId = head?.sessionId ?? names.get(session);
+      if (sessionId === undefined) {
+        sessionId = fromSqlText(this.#nameOf.get(session) as string);
+        names.set(session, sessionId);
+      }
+      return {
+        position,
+        sessionId,
+        sequence,
+        text,
+        bodies: bodies ?? undefined,
+        salt: salt ?? undefined,
+        hash,
+      };
+    });
   }
 
-  read({ after = 0, limit }: EntryQuery, head: SessionHead | undefined): StoredEntry[] {
-    const rows =
-      head === undefined
-        ? this.#after.all(after, limit)
-        : this.#afterInSession.all(head.session, head.session, after, limit);
-    return rows.map(({ name, bodies, salt, ...row }) => ({
-      ...row,
-      sessionId: fromSqlText(name),
-      bodies: bodies ?? undefined,
-      salt: salt ?? undefined,
-    }));
+  ofCall(head: SessionHead, callId: string): EntryRow[] {
+    return this.#heads.positionsOf(head, callId).flatMap((position) => this.#at.get(position) ?? []);
+  }
+
+  *ofSession(
+    head: SessionHead,
+    after = 0,
+    limit: number = Number.MAX_SAFE_INTEGER,
+  ): Generator<EntryRow, void> {
+    for (const position of this.#heads.positionsIn(head, after, limit)) {
+      const row = this.#at.get(position);
+      if (row !== undefined) yield row;
+    }
+  }
+
+  after(position: number, limit: number): EntryRow[] {
+    return this.#after.all(position, limit);
   }
 }
 
@@ -101,5 +108,5 @@ export const decode = ({ text, bodies }: WrittenRow): ReadEntry =>
   readEntry({ text, bodies: bodies ?? undefined });
 
 /** Events of types this version does not know come as they are: whoever folds them passes them over. */
-export const eventsOf = (row: WrittenRow): readonly QuittanceEvent[] =>
+const eventsOf = (row: WrittenRow): readonly QuittanceEvent[] =>
   decode(row).events as readonly QuittanceEvent[];

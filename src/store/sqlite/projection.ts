@@ -16,18 +16,11 @@ import { countCall, countEvent, newSessionTally } from '../../ledger/summarise-s
 import { toCallSummary } from '../../ledger/summarise-call.ts';
 import type { Database, SqlValue, Statement } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
+import type { EntryRow, EntryTable } from './entry-table.ts';
 import { decode } from './entry-table.ts';
+import type { Heads } from './heads.ts';
 import { toSqlText } from './sql-text.ts';
 
-type EntryRow = {
-  readonly position: number;
-  readonly session: number;
-  readonly call: string | null;
-  readonly version: number | null;
-  readonly text: string;
-  readonly bodies: string | null;
-  readonly hash: string;
-};
 type Decoded = { readonly row: EntryRow; readonly entry: ReadEntry };
 type Progress = { readonly position: number; readonly hash: string };
 /** What a session counts of a call. */
@@ -38,13 +31,11 @@ type Tally = {
 };
 const readTables = ['calls', 'audit', 'sessions'] as const;
 const entriesPerStep = 128;
-const columns = 'position, session, call, version, text, bodies, hash';
 
 export class Projection {
+  readonly #entries: EntryTable;
+  readonly #heads: Heads;
   readonly #tables: Database;
-  readonly #next: Statement<EntryRow>;
-  readonly #ofCall: Statement<EntryRow>;
-  readonly #callsOfEntries: Statement<EntryRow>;
   readonly #hashAt: Statement<string>;
   readonly #end: Statement<number>;
   readonly #progress: Statement<Progress>;
@@ -60,20 +51,10 @@ export class Projection {
   readonly #dropRows: readonly Statement<never>[];
   #changes = new Map<number, SessionTally>();
 
-  constructor(ledger: Database, tables: Database) {
+  constructor(ledger: Database, entries: EntryTable, heads: Heads, tables: Database) {
+    this.#entries = entries;
+    this.#heads = heads;
     this.#tables = tables;
-    this.#next = prepareRow(
-      ledger,
-      `SELECT ${columns} FROM entries WHERE position > ? ORDER BY position LIMIT ${entriesPerStep}`,
-    );
-    this.#ofCall = prepareRow(
-      ledger,
-      `SELECT ${columns} FROM entries WHERE session = ? AND call = ? AND position <= ? ORDER BY position`,
-    );
-    this.#callsOfEntries = prepareRow(
-      ledger,
-      `SELECT ${columns} FROM entries WHERE session = ? AND call IS NOT NULL AND position <= ? ORDER BY sequence`,
-    );
     this.#hashAt = prepareValue(ledger, 'SELECT hash FROM entries WHERE position = ?');
     this.#end = prepareValue(ledger, 'SELECT coalesce(max(position), 0) FROM entries');
     this.#progress = prepareRow(tables, 'SELECT position, hash FROM progress');
@@ -111,6 +92,7 @@ export class Projection {
     if (this.#reaches(target)) return true;
     this.#tables.exec('BEGIN IMMEDIATE');
     try {
+      this.#heads.refresh();
       this.#take();
       this.#tables.exec('COMMIT');
       return this.#reaches(target);
@@ -148,7 +130,7 @@ export class Projection {
   #take(): void {
     const { position, hash } = this.#progress.get() as Progress;
     if (!this.#stands(position, hash)) this.#clear();
-    const rows = this.#next.all((this.#progress.get() as Progress).position);
+    const rows = this.#entries.after((this.#progress.get() as Progress).position, entriesPerStep);
     const last = rows.at(-1);
     if (last === undefined) return;
     this.#changes = new Map();
@@ -183,9 +165,15 @@ export class Projection {
     const entries =
       first.row.version === 1
         ? fresh
-        : this.#ofCall.all(session, call, last.row.position).map((row) => ({ row, entry: decode(row) }));
+        : this.#entriesOf(first.entry).filter(({ row }) => row.position <= last.row.position);
     const isNew = first.row.version === 1;
     this.#putCallRows(entries, isNew ? 0 : first.row.position);
+  }
+
+  #entriesOf({ sessionId, callId }: ReadEntry): Decoded[] {
+    const head = this.#heads.find(sessionId);
+    if (head === undefined || callId === undefined) return [];
+    return this.#entries.ofCall(head, callId).map((row) => ({ row, entry: decode(row) }));
   }
 
   /** Writes what the entries of one call say; its audit records from the given position on. */
@@ -249,9 +237,11 @@ export class Projection {
   #followErasure(row: EntryRow, until: number): void {
     if (row.call !== null || !row.text.includes('"body.erased"')) return;
     const byCall = new Map<string, Decoded[]>();
-    for (const other of this.#callsOfEntries.all(row.session, until)) {
+    const head = this.#heads.find(decode(row).sessionId);
+    for (const other of head === undefined ? [] : this.#entries.ofSession(head)) {
+      const { call } = other;
+      if (call === null || other.position > until) continue;
       const decoded: Decoded = { row: other, entry: decode(other) };
-      const call = other.call as string;
       const known = byCall.get(call);
       if (known === undefined) byCall.set(call, [decoded]);
       else known.push(decoded);

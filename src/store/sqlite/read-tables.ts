@@ -8,6 +8,8 @@ import { backoffMs, whenFree } from './backoff.ts';
 import { CallTable } from './call-table.ts';
 import type { Database } from './database.ts';
 import { isBusy, prepareValue } from './database.ts';
+import type { EntryTable } from './entry-table.ts';
+import type { Heads } from './heads.ts';
 import { Projection } from './projection.ts';
 import { openReadTables } from './read-schema.ts';
 
@@ -18,14 +20,18 @@ const quietMs = 50;
 
 export class ReadTables {
   readonly #ledger: Database;
+  readonly #entries: EntryTable;
+  readonly #heads: Heads;
   readonly #path: string;
   #opened: Promise<Opened> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #appendedAtMs = 0;
   #closed = false;
 
-  constructor(ledger: Database, path: string) {
+  constructor(ledger: Database, entries: EntryTable, heads: Heads, path: string) {
     this.#ledger = ledger;
+    this.#entries = entries;
+    this.#heads = heads;
     this.#path = path;
   }
 
@@ -81,7 +87,8 @@ export class ReadTables {
     this.#opened ??= whenFree(() => {
       const ledgerId = prepareValue<string>(this.#ledger, 'SELECT ledger_id FROM ledger').get() as string;
       const tables = openReadTables(this.#path, ledgerId);
-      return { tables, projection: new Projection(this.#ledger, tables), calls: new CallTable(tables) };
+      const projection = new Projection(this.#ledger, this.#entries, this.#heads, tables);
+      return { tables, projection, calls: new CallTable(tables) };
     });
     return this.#opened;
   }

@@ -10,19 +10,13 @@ import type { Appender } from './append-job.ts';
 import type { ArtifactTable } from './artifact-table.ts';
 import type { Database, Statement } from './database.ts';
 import { prepareRow } from './database.ts';
+import type { EntryRow, EntryTable } from './entry-table.ts';
 import { decode } from './entry-table.ts';
 import type { Heads, SessionHead } from './heads.ts';
 import type { SideTables } from './side-tables.ts';
 import { fromSqlText } from './sql-text.ts';
 import type { Writer } from './writer.ts';
 
-type EntryRow = {
-  readonly position: number;
-  readonly sequence: number;
-  readonly call: string | null;
-  readonly text: string;
-  readonly bodies: string | null;
-};
 type Found = { readonly position: number; readonly entryId: string; readonly callId: string | undefined };
 
 /** So many at a time, so that nobody waits long for the lock. */
@@ -30,20 +24,22 @@ const entriesPerCommit = 500;
 
 export class Retention {
   readonly #parts: RetentionParts;
-  readonly #some: Statement<EntryRow>;
   readonly #empty: Statement<never>;
   readonly #dropEntries: Statement<never>;
+  readonly #dropIndex: Statement<never>;
   readonly #dropName: Statement<never>;
+  readonly #countRemoval: Statement<never>;
 
   constructor(database: Database, parts: RetentionParts) {
     this.#parts = parts;
-    this.#some = prepareRow(
-      database,
-      `SELECT position, sequence, call, text, bodies FROM entries
-       WHERE session = ? AND sequence > ? ORDER BY sequence LIMIT ${entriesPerCommit}`,
-    );
     this.#empty = prepareRow(database, 'UPDATE entries SET bodies = NULL, salt = NULL WHERE position = ?');
-    this.#dropEntries = prepareRow(database, 'DELETE FROM entries WHERE session = ?');
+    this.#dropEntries = prepareRow(
+      database,
+      `DELETE FROM entries WHERE position IN (
+         SELECT value FROM entry_index, json_each('[' || positions || ']') WHERE session = ?)`,
+    );
+    this.#dropIndex = prepareRow(database, 'DELETE FROM entry_index WHERE session = ?');
+    this.#countRemoval = prepareRow(database, 'UPDATE ledger SET removals = removals + 1');
     this.#dropName = prepareRow(database, 'DELETE FROM sessions WHERE session = ?');
   }
 
@@ -106,12 +102,15 @@ export class Retention {
     for (const [call, isSettled] of calls) if (!isSettled) throw inUseError(sessionId, fromSqlText(call));
   }
 
-  async *#entriesOf({ session }: SessionHead): AsyncGenerator<EntryRow, void> {
+  async *#entriesOf({ sessionId }: SessionHead): AsyncGenerator<EntryRow, void> {
+    const { heads, entries } = this.#parts;
     for (let after = 0; ;) {
-      const rows = this.#some.all(session, after);
+      heads.refresh();
+      const head = heads.find(sessionId);
+      const rows = head === undefined ? [] : [...entries.ofSession(head, after, entriesPerCommit)];
       yield* rows;
       if (rows.length < entriesPerCommit) return;
-      after = rows.at(-1)?.sequence ?? after;
+      after = rows.at(-1)?.position ?? after;
       await new Promise(setImmediate);
     }
   }
@@ -135,14 +134,16 @@ export class Retention {
     const { heads, side, artifacts, ids, now } = this.#parts;
     const { sessionId } = removal;
     const last: Head = { sessionId, sequence, hash };
-    // Positions are given once: the end stays where it is although the last entry may go.
-    const { position } = heads;
+    // All of its entries, and the end of them all, must be in the index before they go.
+    heads.indexTail();
     this.#dropEntries.run(session);
+    this.#dropIndex.run(session);
     side.dropSession(session, sessionId);
     const hashes = artifacts.dropSession(session);
     this.#dropName.run(session);
+    this.#countRemoval.run();
     heads.forget();
-    heads.position = position;
+    heads.refreshNow();
     this.#append(heads.take(ledgerSessionId), removalEntry(removal, last, now(), ids));
     return hashes;
   }
@@ -156,6 +157,7 @@ export class Retention {
 /** What retention works with. */
 export type RetentionParts = {
   readonly heads: Heads;
+  readonly entries: EntryTable;
   readonly side: SideTables;
   readonly appender: Appender;
   readonly artifacts: ArtifactTable;

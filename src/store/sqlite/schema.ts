@@ -2,7 +2,8 @@
  * The tables of a ledger file, and how an older file becomes one of today.
  *
  * 1. `entries` is the truth, and rows are only ever added to it; the one exception is erasure, which empties `bodies`
- *    and `salt`, and the removal of a whole session.
+ *    and `salt`, and the removal of a whole session. `entry_index` and the heads in `sessions` are about the entries
+ *    up to `ledger.indexed`; those after it are few, and whoever opens the file reads them.
  * 2. The small tables beside it (claims, counters, sealed, unsettled) hold what an append must be able to refuse by,
  *    and change only in the commit of the entry that changes them.
  * 3. A program never opens a file that a newer one has changed: it could not know what it breaks.
@@ -21,8 +22,11 @@ const pageBytes = 8_192;
 /** What each version adds to the one before; the first makes the tables. Never edited once released. */
 const migrations: readonly string[] = [
   `
-  CREATE TABLE ledger (ledger_id TEXT NOT NULL);
-  CREATE TABLE sessions (session INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE);
+  CREATE TABLE ledger (ledger_id TEXT NOT NULL, indexed INTEGER NOT NULL, removals INTEGER NOT NULL);
+  CREATE TABLE sessions (
+    session INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE,
+    sequence INTEGER NOT NULL DEFAULT 0, hash TEXT
+  );
   CREATE TABLE entries (
     position INTEGER PRIMARY KEY,
     session INTEGER NOT NULL,
@@ -34,8 +38,11 @@ const migrations: readonly string[] = [
     salt TEXT,
     hash TEXT NOT NULL
   );
-  CREATE UNIQUE INDEX entries_by_session ON entries (session, sequence);
-  CREATE UNIQUE INDEX entries_by_call ON entries (session, call, version) WHERE call IS NOT NULL;
+  CREATE TABLE entry_index (
+    session INTEGER NOT NULL, call TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+    positions TEXT NOT NULL, version INTEGER,
+    PRIMARY KEY (session, call, first)
+  ) WITHOUT ROWID;
   CREATE TABLE claims (
     key TEXT PRIMARY KEY, session TEXT NOT NULL, call TEXT NOT NULL, digest TEXT NOT NULL
   ) WITHOUT ROWID;
@@ -75,7 +82,7 @@ export function prepareSchema(database: Database, path: string): void {
     const version = identify(database, path);
     for (const sql of migrations.slice(version)) database.exec(sql);
     if (version === 0) {
-      database.prepare('INSERT INTO ledger VALUES (?)').run(randomUUID());
+      database.prepare('INSERT INTO ledger VALUES (?, 0, 0)').run(randomUUID());
       database.pragma(`application_id = ${applicationId}`);
     }
     database.pragma(`user_version = ${migrations.length}`);

@@ -103,13 +103,16 @@ export class SqliteLedger implements Ledger {
     this.ownerId = this.#owner.ownerId;
     this.#spill = new SpillFile(`${path}.spill`, this.ownerId, options.spillBytes ?? 1_048_576, this.#salt);
     this.#heads = new Heads(database);
-    this.#entries = new EntryTable(database);
+    this.#entries = new EntryTable(database, this.#heads);
     this.#side = new SideTables(database, this.#heads, (sessionId, callId) =>
       this.#digestOf(sessionId, callId),
     );
     this.#appender = new Appender(database, this.#heads, this.#side);
     this.#writer = new Writer(database, {
-      began: () => this.#heads.refresh(),
+      began: () => this.#heads.refreshNow(),
+      ending: () => {
+        if (this.#heads.isTailLong) this.#heads.indexTail();
+      },
       committed: () => {
         this.#watch.endChanged(this.#heads.position);
         this.#tables.noteAppend();
@@ -117,8 +120,9 @@ export class SqliteLedger implements Ledger {
       rolledBack: () => this.#heads.forget(),
     });
     this.#artifacts = new ArtifactTable(database, `${path}.artifacts`, this.#heads, this.#writer);
-    this.#tables = new ReadTables(database, `${path}.read`);
+    this.#tables = new ReadTables(database, this.#entries, this.#heads, `${path}.read`);
     this.#retention = new Retention(database, {
+      entries: this.#entries,
       heads: this.#heads,
       side: this.#side,
       appender: this.#appender,
@@ -212,7 +216,9 @@ export class SqliteLedger implements Ledger {
   }
 
   readHeads(): readonly Head[] {
-    return this.#entries.readHeads();
+    return this.#fresh()
+      .all()
+      .map(({ sessionId, sequence, hash }) => ({ sessionId, sequence, hash }));
   }
 
   erase(erasure: Erasure): Promise<number> {

@@ -25,6 +25,8 @@ export interface Job {
 export interface WriterEvents {
   /** At the start of a transaction. */
   began(): void;
+  /** Before its commit. */
+  ending(): void;
   committed(): void;
   rolledBack(): void;
 }
@@ -151,6 +153,7 @@ export class Writer {
       this.#events.began();
       do queue[taken++]?.perform();
       while (taken < most && (taken % 32 !== 0 || performance.now() < untilMs));
+      this.#events.ending();
       this.#commit.run();
     } catch (error) {
       this.#rollBack();
