@@ -223,7 +223,11 @@ describe('a body', () => {
     });
     const failed = await turn.call(envelope('a', 'fail'));
     expect(failed).toMatchObject({
-      payloadExtras: { partial: { rows: 2, last: 'a' }, exception_type: 'Error' },
+      payloadExtras: {
+        partial: { rows: 2, last: 'a' },
+        exception_type: 'Error',
+        traceback: expect.stringContaining('Error: broken') as string,
+      },
     });
     const asked = turn.call(envelope('b', 'hang'));
     await quiet();

@@ -87,7 +87,10 @@ describe('[limits-hold] N parallel calls under a limit of K run at most K times'
     const { turn } = setStage({ tools: [tool], budgets: [{ scope: 'turn', costMicros: 100 }] });
     const outcomes = await Promise.all(ids(50).map((id) => turn.call(envelope(id, 'pay', { id }))));
     expect([ran.length, tally(outcomes)]).toEqual([3, { ToolExecutionResult: 3, budget: 47 }]);
-    expect(outcomes.at(-1)).toMatchObject({ code: 'budget.cost_exhausted' });
+    expect(outcomes.at(-1)).toMatchObject({
+      code: 'budget.cost_exhausted',
+      details: expect.stringMatching(/100 .*cost.* 90 .*30/) as string,
+    });
   });
 
   it('[limits-hold] two runtimes on one ledger share a limit, on two ledgers they do not', async () => {
@@ -214,6 +217,7 @@ describe('[limits-hold] what counts', () => {
       type: 'ToolDenied',
       reason: 'budget',
       code: 'budget.tool_calls_exhausted',
+      details: expect.stringMatching(/1 tool call.*1/) as string,
     });
     expect(await eventsOf(runtime, 'runtime.budget_exhausted')).toMatchObject([
       { callId: 'b', scope: 'turn', metric: 'tool_calls', limit: 1, used: 1 },

@@ -1,7 +1,7 @@
 import type { ToolOutcome, Turn } from 'quittance';
 import { defineTool, ToolDecision, ToolError } from 'quittance';
 import { describe, expect, it } from 'vitest';
-import { envelope, expectSettledOnce, quiet, setStage } from '../../../test/stage.ts';
+import { deferred, envelope, expectSettledOnce, quiet, setStage } from '../../../test/stage.ts';
 
 const codeOf = (outcome: ToolOutcome): string => ('code' in outcome ? outcome.code : 'ok');
 
@@ -96,6 +96,17 @@ describe('the duplicate guard', () => {
     ]);
     expect(await codes(turn, ['get_all'], ['put_row', { row: 9 }], ['get_all'])).toEqual(['ok', 'ok', 'ok']);
     expect(await codes(turn, ['get_all'])).toEqual(['call.duplicate']);
+  });
+
+  it('lets a call through again after a write that was still running when it succeeded', async () => {
+    const body = deferred();
+    const { turn } = setStage({ tools: [...tools, defineTool({ name: 'write', run: () => body.promise })] });
+    const writing = turn.call(envelope('w', 'write'));
+    await quiet();
+    expect(await codes(turn, ['get_all'], ['get_all'])).toEqual(['ok', 'call.duplicate']);
+    body.resolve();
+    await writing;
+    expect(await codes(turn, ['get_all'])).toEqual(['ok']);
   });
 
   it('is not put off by its own write, nor by a read', async () => {
