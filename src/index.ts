@@ -1,5 +1,13 @@
 export { defineTool } from './tool/define-tool.ts';
-export type { AnyTool, Tool, ToolInput, ToolOutput, ToolSpec } from './tool/define-tool.ts';
+export type {
+  AnyTool,
+  Reconciliation,
+  Tool,
+  ToolInput,
+  ToolOutput,
+  ToolSpec,
+  UnseenAttempt,
+} from './tool/define-tool.ts';
 export { govern } from './tool/govern.ts';
 export { jsonSchema } from './tool/schema.ts';
 export type { Jsonified } from './tool/jsonified.ts';
@@ -24,6 +32,8 @@ export type {
 } from './runtime/turn.ts';
 export type { CallOptions, Progress } from './runtime/call-in-hand.ts';
 export type { PendingCall } from './runtime/await-told.ts';
+export type { FoundOut } from './runtime/reconcile.ts';
+export type { RecoveredCall } from './runtime/recover.ts';
 export type { BudgetRule } from './runtime/budget.ts';
 export type { ConfirmationAnswer, ConfirmationRequest, OnConfirm } from './runtime/confirm.ts';
 export type { Repair, Repairer, RepairRequest, Treatment } from './runtime/engine.ts';
@@ -81,4 +91,4 @@ export { errorTable, isQuittanceError, QuittanceError } from './base/error.ts';
 export type { ErrorCode } from './base/error.ts';
 export type { Clock, Timer } from './base/clock.ts';
 export type { Ids } from './base/ids.ts';
-export type { JsonObject, JsonValue } from './base/json.ts';
+export type { JsonObject, JsonPrimitive, JsonValue } from './base/json.ts';

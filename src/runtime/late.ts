@@ -12,7 +12,7 @@ export function appendLate(
   hand: CallInHand,
   end: BodyEnd,
   elapsedMs: number,
-  attempt = hand.call?.attempt ?? 1,
+  attempt: number = hand.call?.attempt ?? 1,
 ): void {
   const { stragglers } = hand.engine;
   const kept: Promise<unknown> = hand
