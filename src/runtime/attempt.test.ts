@@ -1,5 +1,5 @@
 import type { ToolContext } from 'quittance';
-import { defineTool } from 'quittance';
+import { defineTool, ToolError } from 'quittance';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
 import { deferred, envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../../test/stage.ts';
@@ -238,6 +238,28 @@ describe('a body', () => {
       { rows: 2, last: 'a' },
       { rows: 3 },
     ]);
+  });
+
+  it('keeps the keys its author gave to extras: what the runtime adds steps aside', async () => {
+    const { turn } = setStage({
+      tools: [
+        defineTool({
+          name: 'fail',
+          run: (_, context) => {
+            context.record({ rows: 2 });
+            throw new ToolError('tool.network_error', 'x', {
+              extras: { partial: 'mine', output: 'mine too' },
+            });
+          },
+        }),
+      ],
+    });
+    const outcome = await turn.call(envelope('c', 'fail'));
+    expect('payloadExtras' in outcome && outcome.payloadExtras).toEqual({
+      partial: 'mine',
+      output: 'mine too',
+      recorded_partial: { rows: 2 },
+    });
   });
 
   it('cannot flood the record: lines, places and files are bounded', async () => {

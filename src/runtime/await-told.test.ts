@@ -163,6 +163,30 @@ describe('a call that is held when the turn’s time is up', () => {
   });
 });
 
+describe('a call that somebody else is making when the turn’s time is up', () => {
+  it('is pending without a question, in this runtime and in another; asked again it is answered', async () => {
+    const clock = createManualClock();
+    const ledger = createMemoryLedger({ clock });
+    const body = deferred<string>();
+    const tools = [defineTool({ name: 'pay', timeoutMs: 1_000, run: () => body.promise })];
+    const [one, two] = [1, 2].map(() => createRuntime({ clock, ledger, tools }));
+    const first = one?.turn({ sessionId: 's' }).call(envelope('c', 'pay'));
+    await quiet();
+    for (const runtime of [one, two]) {
+      const turn = runtime?.turn({ sessionId: 's', timeoutMs: 50 });
+      const asked = turn?.call(envelope('c', 'pay')) ?? Promise.reject(new Error('no turn'));
+      const batch = turn?.callAll([envelope('c', 'pay')]);
+      await quiet();
+      clock.advance(50);
+      expect(await pendingOf(asked)).toEqual({ callId: 'c' });
+      expect(await batch).toEqual([{ type: 'pending', callId: 'c', confirmationId: undefined }]);
+    }
+    body.resolve('paid');
+    expect(await two?.turn({ sessionId: 's' }).call(envelope('c', 'pay'))).toEqual(await first);
+    for (const runtime of [one, two]) if (runtime) await expectSettledOnce(runtime);
+  });
+});
+
 describe('the end of a turn', () => {
   it('keeps what is held, and the approval still runs it', async () => {
     const { answer, body, runtime, turn } = held();

@@ -66,6 +66,22 @@ const cases: Readonly<Record<string, Case>> = {
         name: `${String(password)}.txt`,
       }),
   },
+  'attached bytes that are text': {
+    run: ({ password, note }, context) =>
+      context.attach({
+        mimeType: 'text/csv',
+        content: new TextEncoder().encode(`${password as string},${note as string}`),
+      }),
+  },
+  'attached bytes that are no text': {
+    run: ({ password }, context) => {
+      const written = new TextEncoder().encode(password as string);
+      return context.attach({
+        mimeType: 'image/png',
+        content: Uint8Array.of(0xff, ...written, 0xfe, ...written),
+      });
+    },
+  },
   'a thrown error': {
     run: ({ password, note }) => Promise.reject(new Error(`bad ${String(password)} ${String(note)}`)),
   },
