@@ -75,11 +75,15 @@ export interface Ledger {
    * that is not possible either. Whoever cannot spill may not promise anything: `canSpill` says so beforehand.
    */
   spill(entry: Entry): Awaitable<boolean>;
-  canSpill(): Awaitable<boolean>;
+  /** Undefined for a ledger that lives and dies with its process: it has no such place, and needs none. */
+  canSpill(): Awaitable<boolean | undefined>;
   /** What owners that are gone, and this one, have spilled. */
   readSpills(): Awaitable<readonly Spilled[]>;
-  /** Forgets what was spilled, once it is appended. */
-  dropSpill(ownerId: string): Awaitable<void>;
+  /**
+   * Forgets what was spilled, once it is appended. False, and nothing is forgotten, where more was spilled after the
+   * entry that is named.
+   */
+  dropSpill(ownerId: string, lastEntryId?: string): Awaitable<boolean>;
   /** Milliseconds since 1970 by the clock that expiry and days go by. */
   now(): number;
   /** 32 bytes, the same for everybody who may open what is sealed in this ledger. */

@@ -51,7 +51,7 @@ export function tellTrouble(ledger: Ledger): Ledger {
     spill: told((entry) => ledger.spill(entry)),
     canSpill: told(() => ledger.canSpill()),
     readSpills: told(() => ledger.readSpills()),
-    dropSpill: told((ownerId) => ledger.dropSpill(ownerId)),
+    dropSpill: told((ownerId, lastEntryId) => ledger.dropSpill(ownerId, lastEntryId)),
     now: () => ledger.now(),
     inHand: ledger.inHand,
     sealKey: ledger.sealKey,

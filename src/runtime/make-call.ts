@@ -27,6 +27,7 @@ import type { KeptInput } from './kept-input.ts';
 import { keepInput } from './kept-input.ts';
 import { recall } from './recall.ts';
 import { overtaken } from './settle.ts';
+import { importSpills, readWaiting } from './spill.ts';
 import { settleStranded } from './stranded.ts';
 import type { TurnState } from './turn-state.ts';
 import { notAccepted, unavailable } from './unavailable.ts';
@@ -138,9 +139,22 @@ async function proceed(desk: Desk, key: string, hand: CallInHand): Promise<Told>
       ? resume(hand, left, known)
       : recall(hand, known);
   }
+  if (engine.spill.waiting) {
+    const told = await tellWaiting(hand);
+    if (told !== undefined) return told;
+  }
   hand.apply(toRequestCommand(hand));
   if (hand.submitted && (await hand.flush()).status !== 'appended') return overtaken(hand);
   return goThroughGates(hand);
+}
+
+/** A read needs no intent: if its end waits in the spill, the ledger does not know of it yet. */
+async function tellWaiting(hand: CallInHand): Promise<Told | undefined> {
+  const { engine, request, requested } = hand;
+  const waiting = await readWaiting(engine, hand, undefined);
+  if (waiting?.toolName !== request.name || waiting.requestDigest !== requested.digest) return undefined;
+  await importSpills(engine).catch(() => undefined);
+  return waiting.settled?.outcome;
 }
 
 /** Goes on with a call of ours that stopped because the ledger did. */

@@ -5,7 +5,8 @@ import type { StoredCall } from '../ledger/ledger.ts';
 import type { CallInHand, Told } from './call-in-hand.ts';
 import { foldStored } from './fold-stored.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
-import { notAccepted } from './unavailable.ts';
+import { readWaiting } from './spill.ts';
+import { notAccepted, unkept } from './unavailable.ts';
 
 /** The recorded outcome of a settled call; a call that waits for a person; the end of one somebody else is making. */
 export async function recall(hand: CallInHand, known: StoredCall): Promise<Told> {
@@ -40,12 +41,31 @@ async function settledOrOpen(hand: CallInHand, known: StoredCall): Promise<ToolO
       await note(hand, call, 'cached', 'The recorded outcome was served again.');
       return withResolution(call, call.settled.outcome);
     }
-    if (await hand.engine.endOrphan(stored, call, 'of the call')) {
+    const ended = await endOrphan(hand, stored, call);
+    if (typeof ended === 'object') return ended;
+    if (ended) {
       stored = (await hand.engine.ledger.readCall(call.sessionId, call.callId)) ?? stored;
       continue;
     }
     const pending = call.confirmation?.status === 'pending' ? call.confirmation.confirmationId : undefined;
     return { type: 'held', confirmationId: pending, stored };
+  }
+}
+
+/**
+ * True where the call was ended because whoever was at it is gone. Where the ledger cannot take that end, what is
+ * told is what it will say: "nothing ran" would be a lie, and a reason to run it again.
+ */
+async function endOrphan(hand: CallInHand, stored: StoredCall, call: Call): Promise<boolean | ToolOutcome> {
+  const { engine } = hand;
+  try {
+    return await engine.endOrphan(stored, call, 'of the call');
+  } catch (error) {
+    if (!(error instanceof LedgerTrouble)) throw error;
+    const waiting = await readWaiting(engine, call, stored);
+    if (waiting?.settled !== undefined) return waiting.settled.outcome;
+    if (call.started === undefined || call.started.mayRerun) throw error;
+    return unkept(hand, error.message, 0);
   }
 }
 

@@ -118,11 +118,14 @@ async function spilled(
 ): Promise<ToolOutcome> {
   const { engine } = hand;
   const mark = hand.mark();
+  const { notes } = hand;
   const { outcome } = judgement;
-  hand.note(
-    'The ledger could not be written; this result is kept beside it and will be written when it works again.',
-  );
-  const noted = Object.freeze({ ...outcome, ...hand.modelNote() });
+  if (hand.unkept === undefined)
+    hand.note(
+      'The ledger could not be written; this result is kept beside it and will be written when it works again.',
+    );
+  // What was told already stays as it was told.
+  const noted = hand.unkept === undefined ? Object.freeze({ ...outcome, ...hand.modelNote() }) : outcome;
   hand.apply({
     type: 'fail_to_persist',
     boundary: 'settle',
@@ -132,6 +135,7 @@ async function spilled(
   const kept = await hand.spill(respond(hand, { ...judgement, outcome: noted }, attempt)).catch(() => false);
   if (!kept) {
     hand.rewind(mark);
+    hand.notes = notes;
     hand.unkept ??= { outcome: unkept(hand, why, 'elapsedMs' in outcome ? outcome.elapsedMs : 0), attempt };
     return hand.unkept.outcome;
   }

@@ -2,29 +2,59 @@
  * When the ledger cannot take the end of a call, the end is spilled: kept by its owner beside the ledger until the
  * ledger works again. No intent is written while there is no room left to spill, since nothing could be promised.
  */
+import type { Call } from '../call/call.ts';
+import { foldCall } from '../call/evolve.ts';
+import type { StoredCall } from '../ledger/ledger.ts';
+import { isPromiseLike } from '../tool/when-ready.ts';
 import type { Engine } from './engine.ts';
+import { isCallEvent } from './fold-stored.ts';
+import type { CallRef } from './gates/gate.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
 
 /** Before a body may run: what waits is appended first, and there must be room for one more. */
 export async function beforeIntent(engine: Engine): Promise<void> {
-  if (!engine.spill.waiting) return;
-  await importSpills(engine);
-  if (!(await engine.ledger.canSpill()))
-    throw new LedgerTrouble('what could not be kept fills the spill; free the disk and call recover');
+  if (engine.spill.waiting) await importSpills(engine);
+  const ready = engine.ledger.canSpill();
+  if ((isPromiseLike(ready) ? await ready : ready) === false)
+    throw new LedgerTrouble(
+      'there is no room to keep a result if the ledger fails; free the disk and call recover',
+    );
 }
 
 /** Appends what dead owners, and this one, have spilled. Gives how many entries there were. */
-export async function importSpills(engine: Engine): Promise<number> {
-  const { ledger, spill } = engine;
+export async function importSpills({ ledger, spill }: Engine): Promise<number> {
   let imported = 0;
-  for (const { ownerId, entries } of await ledger.readSpills()) {
-    for (const entry of entries) {
-      // One that is there already, or was overtaken, answers `conflict`: then its call has an outcome.
-      await ledger.append(entry);
-      imported++;
-    }
-    await ledger.dropSpill(ownerId);
-  }
+  // First: whoever spills while this goes on says so again.
   spill.waiting = false;
+  try {
+    for (const { ownerId, entries } of await ledger.readSpills()) {
+      for (const entry of entries) {
+        // One that is there already, or was overtaken, answers `conflict`: then its call has an outcome.
+        await ledger.append(entry);
+        imported++;
+      }
+      if (!(await ledger.dropSpill(ownerId, entries.at(-1)?.entryId))) spill.waiting = true;
+    }
+  } catch (error) {
+    spill.waiting = true;
+    throw error;
+  }
   return imported;
+}
+
+/** A call as it will be once what waits for it is appended; undefined where nothing does. */
+export async function readWaiting(
+  { ledger }: Engine,
+  { sessionId, callId }: CallRef,
+  stored: StoredCall | undefined,
+): Promise<Call | undefined> {
+  for (const { entries } of await ledger.readSpills())
+    for (const entry of entries)
+      if (
+        entry.sessionId === sessionId &&
+        entry.callId === callId &&
+        entry.expectedVersion === (stored?.version ?? 0)
+      )
+        return foldCall([...(stored?.events ?? []), ...entry.events].filter(isCallEvent));
+  return undefined;
 }

@@ -13,13 +13,13 @@ const { ledger, fill, free } = openLedgerFile(errand.ledger, errand.spillBytes);
 async function effect(args: unknown, { callId, idempotencyKey }: ToolContext): Promise<unknown> {
   const { key = callId } = args as { key?: string };
   await fetch(`${errand.world}/?key=${encodeURIComponent(key)}`, { method: 'POST' });
-  if (errand.then === 'hang') await new Promise(() => process.send?.({ reached: callId }));
-  if (errand.then === 'wait')
+  if (errand.afterwards === 'hang') await new Promise(() => process.send?.({ reached: callId }));
+  if (errand.afterwards === 'wait')
     await new Promise((resolve) =>
       setTimeout(resolve, errand.waitMs ?? 500, process.send?.({ reached: callId })),
     );
-  if (errand.then === 'fill') fill();
-  return { key, idempotencyKey, filler: 'x'.repeat(errand.then === 'fill' ? 10_000 : 0) };
+  if (errand.afterwards === 'fill') fill();
+  return { key, idempotencyKey, filler: 'x'.repeat(errand.afterwards === 'fill' ? 10_000 : 0) };
 }
 
 const tools: readonly AnyTool[] = [

@@ -14,7 +14,7 @@ export type Errand = {
   readonly ledger: string;
   readonly world: string;
   /** What bodies do once their effect has happened. */
-  readonly then?: 'hang' | 'wait' | 'fill';
+  readonly afterwards?: 'hang' | 'wait' | 'fill';
   readonly waitMs?: number;
   readonly spillBytes?: number;
   /** How many calls all actors may make together. */

@@ -126,7 +126,7 @@ describe('[intent-first] across processes', () => {
   afterEach(() => play.end());
 
   it('[intent-first] a body that runs again after a crash has an intent for that, too', async () => {
-    const first = await play.start({ then: 'hang' });
+    const first = await play.start({ afterwards: 'hang' });
     void first.call('a', 'put').catch(() => undefined);
     await first.reached;
     expect(countIntents('a')).toBe(1);

@@ -45,7 +45,7 @@ async function comeAfter(
 
 /** A process that dies after the effect of its call, before anybody knows. */
 async function dieAfterEffect(tool: string, args: Record<string, unknown> = {}): Promise<void> {
-  const actor = await play.start({ then: 'hang', budget: 100 });
+  const actor = await play.start({ afterwards: 'hang', budget: 100 });
   void actor.call('a', tool, args).catch(() => undefined);
   await actor.reached;
   await actor.kill();
@@ -204,7 +204,7 @@ describe('[no-silent-rerun] a tool that can be asked what happened', () => {
 
 describe('[no-silent-rerun] a process that is slow is not dead', () => {
   it('[no-silent-rerun] nobody touches the call of one that is stopped, and it settles when it goes on', async () => {
-    const actor: Actor = await play.start({ then: 'wait', waitMs: 100 });
+    const actor: Actor = await play.start({ afterwards: 'wait', waitMs: 100 });
     const told = actor.call('a', 'put');
     await actor.reached;
     actor.stop();

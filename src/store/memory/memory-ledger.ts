@@ -212,9 +212,9 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     forgetOwner: () => undefined,
     isAlive: (other) => other === ownerId && !closed,
     spill: () => false,
-    canSpill: () => false,
+    canSpill: () => undefined,
     readSpills: () => [],
-    dropSpill: () => undefined,
+    dropSpill: () => true,
     now: () => clock.now(),
     sealKey,
     close() {

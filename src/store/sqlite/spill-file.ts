@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto';
 import {
   closeSync,
+  existsSync,
   fdatasyncSync,
   fsyncSync,
   mkdirSync,
@@ -27,6 +28,7 @@ export class SpillFile {
   readonly #salt: () => string;
   #file: number | undefined;
   #used = 0;
+  #lastEntryId: string | undefined;
 
   /** `bytes`: how much room to take beforehand. */
   constructor(folder: string, ownerId: string, bytes: number, salt: () => string) {
@@ -55,6 +57,7 @@ export class SpillFile {
       return false; // the caller says what that means
     }
     this.#used += line.length;
+    this.#lastEntryId = entry.entryId;
     return true;
   }
 
@@ -66,15 +69,25 @@ export class SpillFile {
       .filter(({ entries }) => entries.length > 0);
   }
 
-  drop(ownerId: string): void {
+  /** False where this owner has spilled more since that entry: then all of it stays. */
+  drop(ownerId: string, lastEntryId = this.#lastEntryId): boolean {
     if (ownerId !== this.#ownerId) {
       if (ownerPattern.test(ownerId)) rmSync(join(this.#folder, ownerId), { force: true });
-      return;
+      return true;
     }
-    if (this.#file === undefined) return;
+    if (this.#file === undefined) return true;
+    if (lastEntryId !== this.#lastEntryId) return this.#used === 0;
     writeAll(this.#file, Buffer.alloc(this.#used), 0);
     fdatasyncSync(this.#file);
     this.#used = 0;
+    return true;
+  }
+
+  /** Removes the file of an owner that is gone, if there is nothing in it. */
+  forget(ownerId: string): void {
+    const path = join(this.#folder, ownerId);
+    if (ownerId === this.#ownerId || !ownerPattern.test(ownerId) || !existsSync(path)) return;
+    if (readLines(path).length === 0) rmSync(path, { force: true });
   }
 
   /** Leaves the file where somebody must still read it. */
@@ -94,7 +107,8 @@ export class SpillFile {
       this.#file = file;
     } catch {
       // No room now: `isReady` says so, and tries again.
-      if (file !== undefined) closeSync(file);
+      if (file === undefined) return;
+      closeSync(file);
       rmSync(join(this.#folder, this.#ownerId), { force: true });
     }
   }

@@ -237,7 +237,10 @@ export class SqliteLedger implements Ledger {
     return this.#owner.listOthers().filter((ownerId) => !this.#owner.isAlive(ownerId));
   }
 
+  /** Its spill goes with it, unless something in it is still to be appended. */
   forgetOwner(ownerId: string): void {
+    if (this.#owner.isAlive(ownerId)) return;
+    this.#spill.forget(ownerId);
     this.#owner.forget(ownerId);
   }
 
@@ -257,8 +260,8 @@ export class SqliteLedger implements Ledger {
     return this.#spill.read((ownerId) => !this.#owner.isAlive(ownerId));
   }
 
-  dropSpill(ownerId: string): void {
-    this.#spill.drop(ownerId);
+  dropSpill(ownerId: string, lastEntryId?: string): boolean {
+    return this.#spill.drop(ownerId, lastEntryId);
   }
 
   now(): number {

@@ -162,11 +162,13 @@ export const keepingChecks: readonly Check[] = [
         call.begin(),
         call.end('result', { settle: [{ counter: 'n', reserved: 1, used: 1 }] }),
       ];
-      const canSpill = await ledger.canSpill();
+      const canSpill = (await ledger.canSpill()) === true;
       for (const entry of entries) assert.equal(await ledger.spill(entry), canSpill);
       const { ownerId } = ledger;
       assert.deepEqual(await ledger.readSpills(), canSpill ? [{ ownerId, entries }] : []);
-      await ledger.dropSpill(ownerId);
+      if (canSpill) assert.equal(await ledger.dropSpill(ownerId, entries[0]?.entryId), false);
+      assert.equal((await ledger.readSpills())[0]?.entries.length ?? 0, canSpill ? 2 : 0);
+      assert.equal(await ledger.dropSpill(ownerId, entries[1]?.entryId), true);
       assert.deepEqual(await ledger.readSpills(), []);
       assert.equal(await ledger.spill(entries[0] as (typeof entries)[0]), canSpill);
     },

@@ -1,0 +1,261 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { AnyTool, Runtime, ToolOutcome } from 'quittance';
+import { createRuntime, defineTool } from 'quittance';
+import { openLedger } from 'quittance/ledger';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { LedgerFile } from '../durable/ledger-file.ts';
+import { openLedgerFile } from '../durable/ledger-file.ts';
+import type { Play } from '../durable/play.ts';
+import { openPlay } from '../durable/play.ts';
+import { auditKinds, envelope, eventsOf, expectSettledOnce } from '../stage.ts';
+
+let folder: string;
+let path: string;
+const closing: (() => Promise<void>)[] = [];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'quittance-lost-'));
+  path = join(folder, 'ledger.db');
+});
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Longer than what is left of any page. */
+const long = 'x'.repeat(10_000);
+const keptBeside = expect.stringContaining('kept beside') as string;
+const codeOf = (outcome: ToolOutcome): string => ('code' in outcome ? outcome.code : outcome.type);
+
+type Trouble = 'a full disk' | 'a read-only ledger';
+const troubles: Readonly<Record<Trouble, readonly ['fill' | 'protect', 'free' | 'release']>> = {
+  'a full disk': ['fill', 'free'],
+  'a read-only ledger': ['protect', 'release'],
+};
+
+type Stage = { runtime: Runtime; file: LedgerFile; ran: string[]; trouble: () => void; end: () => void };
+
+/** A runtime whose ledger can take nothing any more once a body of `act` has run. */
+function setStage(kind: Trouble, spillBytes?: number): Stage {
+  const file = openLedgerFile(path, spillBytes);
+  const [begin, stop] = troubles[kind];
+  const ran: string[] = [];
+  const tool = (name: string, traits: object): AnyTool =>
+    defineTool({
+      name,
+      mode: 'external',
+      ...traits,
+      run: async (_, { callId }) => {
+        ran.push(callId);
+        await Promise.resolve();
+        if (name !== 'note') file[begin]();
+        return { did: callId, long: name === 'note' ? '' : long };
+      },
+    });
+  const tools = [tool('act', {}), tool('get', { mode: 'read' }), tool('note', {})];
+  const runtime = createRuntime({
+    ledger: file.ledger,
+    tools,
+    budgets: [{ scope: 'session', toolCalls: 100 }],
+  });
+  closing.push(async () => {
+    await runtime.close();
+    await file.ledger.close();
+  });
+  return { runtime, file, ran, trouble: () => file[begin](), end: () => file[stop]() };
+}
+
+/** The spill files that hold something. */
+const spills = (): string[] =>
+  readdirSync(`${path}.spill`).filter((name) =>
+    /\S/.test(readFileSync(join(`${path}.spill`, name), 'utf8').replaceAll('\0', '')),
+  );
+
+describe.each(Object.keys(troubles) as Trouble[])('[nothing-lost] %s', (kind) => {
+  it.each(['act', 'get'])(
+    '[nothing-lost] the true outcome of a body that ran is told, with a note, and written once it can be: %s',
+    async (name) => {
+      const { runtime, ran, end } = setStage(kind);
+      const turn = runtime.turn({ sessionId: 's' });
+      await turn.call(envelope('before', 'note'));
+      const told = await turn.call(envelope('a', name));
+      expect(told).toMatchObject({
+        type: 'ToolExecutionResult',
+        output: { did: 'a', long },
+        modelNote: keptBeside,
+      });
+      expect(await eventsOf(runtime, 'persistence.failed')).toEqual([]);
+      expect(spills()).toHaveLength(1);
+      end();
+      await turn.call(envelope('after', 'note'));
+      expect(await auditKinds(runtime, 'a')).toEqual(['persistence_failed', 'completed']);
+      expect(await eventsOf(runtime, 'persistence.failed')).toMatchObject([
+        { callId: 'a', boundary: 'settle', keptIn: 'spill' },
+      ]);
+      expect(JSON.stringify(await turn.call(envelope('a', name)))).toBe(JSON.stringify(told));
+      expect([ran, spills()]).toEqual([['before', 'a', 'after'], []]);
+      await expectSettledOnce(runtime);
+    },
+  );
+
+  it('[nothing-lost] asked again meanwhile, it is answered with the truth, and nothing else begins', async () => {
+    const { runtime, ran, end } = setStage(kind);
+    const turn = runtime.turn({ sessionId: 's' });
+    await turn.call(envelope('before', 'note'));
+    const told = await turn.call(envelope('a', 'act'));
+    expect(await turn.call(envelope('a', 'act'))).toEqual(told);
+    expect(codeOf(await turn.call(envelope('b', 'note')))).toBe('ledger.unavailable');
+    expect(ran).toEqual(['before', 'a']);
+    end();
+    expect(await turn.call(envelope('a', 'act'))).toEqual(told);
+    expect(codeOf(await turn.call(envelope('b', 'note')))).toBe('ToolExecutionResult');
+    await expectSettledOnce(runtime);
+  });
+
+  it('[nothing-lost] recover writes it down, too', async () => {
+    const { runtime, ran, end } = setStage(kind);
+    const told = await runtime.turn({ sessionId: 's' }).call(envelope('a', 'act'));
+    await expect(runtime.recover()).rejects.toThrow(/full|readonly/);
+    expect(spills()).toHaveLength(1);
+    end();
+    await runtime.recover();
+    expect(spills()).toEqual([]);
+    const [call] = await runtime.calls({ sessionId: 's' });
+    expect([call?.settled?.outcome, ran]).toEqual([told, ['a']]);
+  });
+
+  it('[nothing-lost] where the spill is full the answer is that nobody knows, and no more bodies run', async () => {
+    const { runtime, file, ran, end } = setStage(kind, 24_000);
+    const turn = runtime.turn({ sessionId: 's' });
+    const ids = ['a', 'b', 'c'];
+    const told = await Promise.all(ids.map((id) => turn.call(envelope(id, 'act', { id }))));
+    const kept = told.filter(({ type }) => type === 'ToolExecutionResult');
+    const lost = told.filter((outcome) => codeOf(outcome) === 'tool.indeterminate');
+    expect([ran, kept.length + lost.length]).toEqual([ids, 3]);
+    expect(kept.length).toBeGreaterThan(0);
+    expect(lost.length).toBeGreaterThan(0);
+    expect(codeOf(await turn.call(envelope('d', 'note')))).toBe('ledger.unavailable');
+    for (const outcome of told)
+      expect(await turn.call(envelope(outcome.callId, 'act', { id: outcome.callId }))).toEqual(outcome);
+    expect(ran).toEqual(ids);
+    end();
+    expect(codeOf(await turn.call(envelope('d', 'note')))).toBe('ToolExecutionResult');
+    for (const outcome of told)
+      expect(await turn.call(envelope(outcome.callId, 'act', { id: outcome.callId }))).toEqual(outcome);
+    const { rows } = await file.ledger.queryCalls({ unresolved: true });
+    expect(rows.map(({ callId }) => callId).toSorted()).toEqual(lost.map(({ callId }) => callId).toSorted());
+    expect(ran).toEqual([...ids, 'd']);
+    await expectSettledOnce(runtime);
+  });
+});
+
+describe('[nothing-lost] without a place to spill to', () => {
+  it('[nothing-lost] no intent is written and nothing runs', async () => {
+    writeFileSync(`${path}.spill`, 'somebody put a file here');
+    const { runtime, ran } = setStage('a full disk');
+    const turn = runtime.turn({ sessionId: 's' });
+    expect(codeOf(await turn.call(envelope('a', 'note')))).toBe('ledger.unavailable');
+    expect(ran).toEqual([]);
+    rmSync(`${path}.spill`);
+    expect(codeOf(await turn.call(envelope('a', 'note')))).toBe('ToolExecutionResult');
+  });
+});
+
+describe('[nothing-lost] a process spills and is killed', () => {
+  let play: Play;
+  beforeEach(async () => {
+    play = await openPlay();
+    path = play.ledger;
+  });
+  afterEach(() => play.end());
+
+  /** A process that has told what it could not write, and is gone. */
+  async function spillAndDie(tool = 'put'): Promise<ToolOutcome> {
+    const actor = await play.start({ afterwards: 'fill' });
+    const told = await actor.call('a', tool);
+    await actor.kill();
+    return told;
+  }
+
+  function comeAfter(): Pick<Stage, 'runtime' | 'file' | 'ran'> {
+    const file = openLedgerFile(path);
+    const ran: string[] = [];
+    const put = defineTool({
+      name: 'put',
+      mode: 'external',
+      idempotent: true,
+      run: (_, { callId }) => ran.push(callId),
+    });
+    const pay = defineTool({ name: 'pay', mode: 'external', run: (_, { callId }) => ran.push(callId) });
+    const runtime = createRuntime({ ledger: file.ledger, tools: [put, pay] });
+    closing.push(async () => {
+      await runtime.close();
+      await file.ledger.close();
+    });
+    return { runtime, file, ran };
+  }
+
+  it.each(['recover', 'the same id', 'another id'])(
+    '[nothing-lost] another one writes it down before anything else is decided about the call: by %s',
+    async (how) => {
+      const told = await spillAndDie('pay');
+      expect(told).toMatchObject({ type: 'ToolExecutionResult', modelNote: keptBeside });
+      const { runtime, file, ran } = comeAfter();
+      const turn = runtime.turn({ sessionId: 's' });
+      if (how === 'recover') await runtime.recover();
+      if (how === 'another id') await turn.call(envelope('b', 'pay'));
+      expect(JSON.stringify(await turn.call(envelope('a', 'pay')))).toBe(JSON.stringify(told));
+      expect(await auditKinds(runtime, 'a')).toEqual(['persistence_failed', 'completed', 'cached']);
+      expect((await file.ledger.queryCalls({ unresolved: true })).rows).toEqual([]);
+      expect([ran, play.world.count('a'), spills()]).toEqual([how === 'another id' ? ['b'] : [], 1, []]);
+      await expectSettledOnce(runtime);
+    },
+  );
+
+  it('[nothing-lost] what is spilled is dropped only once it is written', async () => {
+    const told = await spillAndDie();
+    const { runtime, file, ran } = comeAfter();
+    file.protect();
+    await expect(runtime.recover()).rejects.toThrow(/full|readonly/);
+    expect(spills()).toHaveLength(1);
+    file.release();
+    await runtime.recover();
+    expect([ran, spills()]).toEqual([[], []]);
+    expect(await runtime.turn({ sessionId: 's' }).call(envelope('a', 'put'))).toEqual(told);
+  });
+
+  it('[nothing-lost] two that come after write it down once', async () => {
+    const told = await spillAndDie();
+    const both = [comeAfter(), comeAfter()];
+    await Promise.all(both.map(({ runtime }) => runtime.recover()));
+    for (const { runtime, ran } of both) {
+      expect(await runtime.turn({ sessionId: 's' }).call(envelope('a', 'put'))).toEqual(told);
+      expect(ran).toEqual([]);
+      expect(await eventsOf(runtime, 'persistence.failed')).toHaveLength(1);
+      await expectSettledOnce(runtime);
+    }
+  });
+
+  it('[nothing-lost] a line torn in the writing does not count, and its call is not taken for done', async () => {
+    await spillAndDie('pay');
+    const [name = ''] = spills();
+    const spill = join(`${path}.spill`, name);
+    truncateSync(spill, readFileSync(spill, 'utf8').indexOf('\n') - 5);
+    const { runtime, ran } = comeAfter();
+    expect(await runtime.recover()).toMatchObject([{ callId: 'a', how: 'indeterminate' }]);
+    expect(ran).toEqual([]);
+  });
+
+  it('[nothing-lost] the dead leave no files behind once their calls are ended', async () => {
+    await spillAndDie();
+    const { runtime } = comeAfter();
+    await runtime.recover();
+    const other = await openLedger(path);
+    const owners = ['spill', 'owners'].map((kind) =>
+      readdirSync(`${path}.${kind}`).filter((name) => /^own_\w+$/.test(name)),
+    );
+    expect(owners.map((names) => names.length)).toEqual([2, 2]);
+    await other.close();
+  });
+});
