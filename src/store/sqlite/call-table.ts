@@ -142,7 +142,9 @@ function indexedOf(query: CallQuery): Condition[] {
   if (query.sessionId !== undefined)
     found.push(['session = (SELECT session FROM sessions WHERE session_id = ?)', toSqlText(query.sessionId)]);
   if (query.toolName !== undefined) found.push(['tool_name = ?', toSqlText(query.toolName)]);
-  if (query.outcome !== undefined) found.push(['outcome = ?', query.outcome]);
+  // Successes are most of what there is, and are found by going through it.
+  if (query.outcome !== undefined && query.outcome !== 'ToolExecutionResult')
+    found.push([`outcome <> 'ToolExecutionResult' AND outcome = ?`, query.outcome]);
   if (query.code !== undefined) found.push(['code = ?', toSqlText(query.code)]);
   // Spelt out as in the index, which is used for nothing else.
   if (query.status !== undefined && query.status !== 'settled') found.push([`status <> 'settled'`]);
@@ -156,6 +158,7 @@ function restOf(query: CallQuery): Condition[] {
   const found: Condition[] = [];
   if (query.status !== undefined) found.push(['status = ?', query.status]);
   if (query.unresolved === false) found.push(['unresolved = 0']);
+  if (query.outcome === 'ToolExecutionResult') found.push(['outcome = ?', query.outcome]);
   if (query.mode !== undefined) found.push(['mode = ?', query.mode]);
   if (query.text !== undefined) {
     const text = toSqlText(query.text);

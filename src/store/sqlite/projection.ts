@@ -1,74 +1,67 @@
 /**
- * Fills the read tables from the entries of the ledger, in the order of their positions and a bounded step at a time.
+ * Fills the read tables from the entries of the ledger, in the order of their positions, so many to a commit.
  *
- * 1. What a row says depends on the entries up to the progress and on nothing else: however the steps are cut, and
- *    whoever takes them, the tables come out the same.
+ * 1. What a row says depends on the entries up to the progress and on nothing else: however they are cut into steps,
+ *    and whoever takes them, the tables come out the same.
  * 2. A step and its progress are one commit. Several processes may take steps; one at a time takes one.
+ * 3. A step is long, because calls that begin and end in it are written once and each page of an index is touched
+ *    once; but it lets others have their turn every few milliseconds.
  */
-import type { ToolAuditRecord } from '../../call/audit.ts';
-import { projectAudit } from '../../call/audit-projection.ts';
-import type { CallEvent, QuittanceEvent } from '../../call/event.ts';
-import { foldCall } from '../../call/evolve.ts';
-import type { CallSummary } from '../../ledger/call-query.ts';
+import type { QuittanceEvent } from '../../call/event.ts';
 import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { SessionTally } from '../../ledger/summarise-session.ts';
 import { countCall, countEvent, newSessionTally } from '../../ledger/summarise-session.ts';
-import { toCallSummary } from '../../ledger/summarise-call.ts';
-import type { Database, SqlValue, Statement } from './database.ts';
+import type { Decoded } from './call-rows.ts';
+import { CallRows } from './call-rows.ts';
+import type { Database, Statement } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
 import type { EntryRow, EntryTable } from './entry-table.ts';
 import { decode } from './entry-table.ts';
 import type { Heads } from './heads.ts';
 import { toSqlText } from './sql-text.ts';
 
-type Decoded = { readonly row: EntryRow; readonly entry: ReadEntry };
 type Progress = { readonly position: number; readonly hash: string };
-/** What a session counts of a call. */
-type Tally = {
-  readonly status: CallSummary['status'];
-  readonly outcome: CallSummary['outcome'] | null;
-  readonly unresolved: number;
+/** What one step has read. */
+type Step = {
+  readonly calls: Map<string, Decoded[]>;
+  readonly sessions: Map<number, SessionTally>;
+  /** Entries about no call, which may be about the ledger itself. */
+  readonly loose: EntryRow[];
+  last: EntryRow | undefined;
 };
+
 const readTables = ['calls', 'audit', 'sessions'] as const;
-const entriesPerStep = 128;
+const entriesPerStep = 2_048;
+const entriesPerSlice = 128;
+const callsPerSlice = 64;
 
 export class Projection {
   readonly #entries: EntryTable;
   readonly #heads: Heads;
   readonly #tables: Database;
+  readonly #rows: CallRows;
   readonly #hashAt: Statement<string>;
   readonly #end: Statement<number>;
   readonly #progress: Statement<Progress>;
   readonly #setProgress: Statement<never>;
-  readonly #tally: Statement<Tally>;
-  readonly #putCall: Statement<never>;
-  readonly #putAudit: Statement<never>;
-  readonly #dropAudit: Statement<never>;
   readonly #putSession: Statement<never>;
   readonly #sessionByName: Statement<number>;
   readonly #sessionsByName: Statement<number>;
   readonly #dropSession: readonly Statement<never>[];
   readonly #dropRows: readonly Statement<never>[];
-  #changes = new Map<number, SessionTally>();
 
   constructor(ledger: Database, entries: EntryTable, heads: Heads, tables: Database) {
     this.#entries = entries;
     this.#heads = heads;
     this.#tables = tables;
+    this.#rows = new CallRows(tables);
     this.#hashAt = prepareValue(ledger, 'SELECT hash FROM entries WHERE position = ?');
     this.#end = prepareValue(ledger, 'SELECT coalesce(max(position), 0) FROM entries');
     this.#progress = prepareRow(tables, 'SELECT position, hash FROM progress');
     this.#setProgress = prepareRow(tables, 'UPDATE progress SET position = ?, hash = ?');
-    this.#tally = prepareRow(
-      tables,
-      'SELECT status, outcome, unresolved FROM calls WHERE session = ? AND call_id = ?',
-    );
-    this.#putCall = prepareRow(tables, `INSERT OR REPLACE INTO calls VALUES (${marks(21)})`);
-    this.#putAudit = prepareRow(tables, `INSERT OR REPLACE INTO audit VALUES (${marks(14)})`);
-    this.#dropAudit = prepareRow(tables, 'DELETE FROM audit WHERE session = ? AND call_id = ?');
     this.#putSession = prepareRow(
       tables,
-      `INSERT INTO sessions VALUES (${marks(9)}) ON CONFLICT (session) DO UPDATE SET
+      `INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session) DO UPDATE SET
          calls = calls + excluded.calls, open_calls = open_calls + excluded.open_calls,
          failures = failures + excluded.failures, denials = denials + excluded.denials,
          unresolved = unresolved + excluded.unresolved,
@@ -87,18 +80,27 @@ export class Projection {
     return this.#end.get() as number;
   }
 
-  /** Takes one step unless the tables reach to `target` already. True when they do. Throws while another takes one. */
-  step(target: number): boolean {
-    if (this.#reaches(target)) return true;
+  /** How many positions the tables are behind. */
+  get lag(): number {
+    return this.end - (this.#progress.get() as Progress).position;
+  }
+
+  /** Whether the tables say all that the entries up to a position say. */
+  reaches(target: number): boolean {
+    const { position, hash } = this.#progress.get() as Progress;
+    return position >= target && this.#stands(position, hash);
+  }
+
+  /** Takes one step. Throws while another process takes one. `isOver` ends it before its time, with nothing done. */
+  async step(isOver: () => boolean): Promise<void> {
     this.#tables.exec('BEGIN IMMEDIATE');
     try {
-      this.#heads.refresh();
-      this.#take();
-      this.#tables.exec('COMMIT');
-      return this.#reaches(target);
-    } catch (error) {
-      if (this.#tables.inTransaction) this.#tables.exec('ROLLBACK');
-      throw error;
+      const { position, hash } = this.#progress.get() as Progress;
+      if (!this.#stands(position, hash)) this.#clear();
+      const step = await this.#read((this.#progress.get() as Progress).position, isOver);
+      if (step !== undefined && (await this.#write(step, isOver))) this.#tables.exec('COMMIT');
+    } finally {
+      if (this.#tables.open && this.#tables.inTransaction) this.#tables.exec('ROLLBACK');
     }
   }
 
@@ -107,11 +109,6 @@ export class Projection {
     this.#tables.exec('BEGIN IMMEDIATE');
     this.#clear();
     this.#tables.exec('COMMIT');
-  }
-
-  #reaches(target: number): boolean {
-    const { position, hash } = this.#progress.get() as Progress;
-    return position >= target && this.#stands(position, hash);
   }
 
   /**
@@ -127,135 +124,112 @@ export class Projection {
     this.#setProgress.run(0, '');
   }
 
-  #take(): void {
-    const { position, hash } = this.#progress.get() as Progress;
-    if (!this.#stands(position, hash)) this.#clear();
-    const rows = this.#entries.after((this.#progress.get() as Progress).position, entriesPerStep);
-    const last = rows.at(-1);
-    if (last === undefined) return;
-    this.#changes = new Map();
-    const calls = new Map<string, Decoded[]>();
-    for (const row of rows) {
-      const decoded: Decoded = { row, entry: decode(row) };
-      this.#countEvents(decoded);
-      if (row.call === null) continue;
-      const key = `${row.session}/${row.call}`;
-      const known = calls.get(key);
-      if (known === undefined) calls.set(key, [decoded]);
-      else known.push(decoded);
+  async #read(from: number, isOver: () => boolean): Promise<Step | undefined> {
+    const step: Step = { calls: new Map(), sessions: new Map(), loose: [], last: undefined };
+    for (let read = 0; read < entriesPerStep; read += entriesPerSlice) {
+      if (read > 0) await new Promise(setImmediate);
+      if (isOver()) return undefined;
+      const rows = this.#entries.after(step.last?.position ?? from, entriesPerSlice);
+      for (const row of rows) this.#take(step, row);
+      if (rows.length < entriesPerSlice) break;
     }
-    for (const entries of calls.values()) this.#projectCall(entries);
-    for (const row of rows) this.#followErasure(row, last.position);
-    this.#putSessions();
-    for (const row of rows) this.#followRemoval(row);
+    return step;
+  }
+
+  #take(step: Step, row: EntryRow): void {
+    const entry = decode(row);
+    step.last = row;
+    const tally = tallyOf(step, row.session, entry.sessionId);
+    for (const { at } of entry.events) countEvent(tally, at);
+    if (row.call === null) {
+      step.loose.push(row);
+      return;
+    }
+    const key = `${row.session}/${row.call}`;
+    const known = step.calls.get(key);
+    if (known === undefined) step.calls.set(key, [{ row, entry }]);
+    else known.push({ row, entry });
+  }
+
+  async #write(step: Step, isOver: () => boolean): Promise<boolean> {
+    // In the order of the index by session, so that each of its pages is touched once.
+    const calls = [...step.calls.values()].sort((left, right) => sessionOf(left) - sessionOf(right));
+    for (const [index, entries] of calls.entries()) {
+      if (index % callsPerSlice === callsPerSlice - 1) {
+        await new Promise(setImmediate);
+        if (isOver()) return false;
+      }
+      this.#putCall(step, entries);
+    }
+    const { last } = step;
+    if (last === undefined) return true;
+    this.#heads.refresh();
+    for (const row of step.loose) this.#followErasure(step, row, last.position);
+    for (const [session, tally] of step.sessions) this.#putTally(session, tally);
+    for (const row of step.loose) this.#followRemoval(row);
     this.#setProgress.run(last.position, last.hash);
+    return true;
   }
 
-  /** When anything happened in the session. */
-  #countEvents({ row, entry }: Decoded): void {
-    const change = this.#changeOf(row.session, entry.sessionId);
-    for (const { at } of entry.events) countEvent(change, at);
-  }
-
-  #projectCall(fresh: readonly Decoded[]): void {
+  #putCall(step: Step, fresh: readonly Decoded[]): void {
     const [first] = fresh;
-    const last = fresh.at(-1);
-    if (first === undefined || last === undefined || first.row.call === null) return;
-    const { session, call } = first.row;
-    const entries =
-      first.row.version === 1
-        ? fresh
-        : this.#entriesOf(first.entry).filter(({ row }) => row.position <= last.row.position);
+    const until = fresh.at(-1)?.row.position ?? 0;
+    if (first === undefined) return;
     const isNew = first.row.version === 1;
-    this.#putCallRows(entries, isNew ? 0 : first.row.position);
+    const entries = isNew ? fresh : this.#entriesOf(first.entry).filter(({ row }) => row.position <= until);
+    this.#putRows(step, entries, isNew);
+  }
+
+  #putRows(step: Step, entries: readonly Decoded[], isNew: boolean): void {
+    const [first] = entries;
+    const put = this.#rows.put(entries, isNew);
+    if (put === undefined || first === undefined) return;
+    const tally = tallyOf(step, first.row.session, first.entry.sessionId);
+    if (put.before !== undefined) countCall(tally, put.before, -1);
+    countCall(tally, put.after);
   }
 
   #entriesOf({ sessionId, callId }: ReadEntry): Decoded[] {
+    this.#heads.refresh();
     const head = this.#heads.find(sessionId);
     if (head === undefined || callId === undefined) return [];
     return this.#entries.ofCall(head, callId).map((row) => ({ row, entry: decode(row) }));
   }
 
-  /** Writes what the entries of one call say; its audit records from the given position on. */
-  #putCallRows(entries: readonly Decoded[], auditFrom: number): void {
-    const [first] = entries;
-    if (first === undefined) return;
-    const { callId, sessionId } = first.entry;
-    const { session, position } = first.row;
-    const events: CallEvent[] = [];
-    const positions = new Map<string, number>();
-    for (const { row, entry } of entries)
-      for (const event of entry.events as readonly QuittanceEvent[])
-        if ('callId' in event && event.callId === callId) {
-          events.push(event);
-          positions.set(event.id, row.position);
-        }
-    const call = foldCall(events);
-    if (call === undefined || callId === undefined) return;
-    const summary = toCallSummary(call);
-    const before = this.#tally.get(session, toSqlText(callId));
-    this.#putCall.run(...toCallRow(position, session, summary, ownerOf(entries)));
-    for (const record of projectAudit(events)) {
-      const recordAt = positions.get(record.recordId) ?? position;
-      if (recordAt >= auditFrom) this.#putAudit.run(...toAuditRow(recordAt, session, record));
-    }
-    const change = this.#changeOf(session, sessionId);
-    if (before !== undefined)
-      countCall(
-        change,
-        { status: before.status, outcome: before.outcome ?? undefined, unresolved: before.unresolved === 1 },
-        -1,
-      );
-    countCall(change, summary);
-  }
-
-  #changeOf(session: number, sessionId: string): SessionTally {
-    let change = this.#changes.get(session);
-    if (change === undefined) {
-      change = newSessionTally(sessionId);
-      this.#changes.set(session, change);
-    }
-    return change;
-  }
-
-  #putSessions(): void {
-    for (const [session, change] of this.#changes)
-      this.#putSession.run(
-        session,
-        toSqlText(change.sessionId),
-        change.calls,
-        change.openCalls,
-        change.failures,
-        change.denials,
-        change.unresolved,
-        change.firstAt,
-        change.lastAt,
-      );
+  #putTally(session: number, tally: SessionTally): void {
+    this.#putSession.run(
+      session,
+      toSqlText(tally.sessionId),
+      tally.calls,
+      tally.openCalls,
+      tally.failures,
+      tally.denials,
+      tally.unresolved,
+      tally.firstAt,
+      tally.lastAt,
+    );
   }
 
   /** Bodies that were erased since their entries were read: what the tables took from them must go too. */
-  #followErasure(row: EntryRow, until: number): void {
-    if (row.call !== null || !row.text.includes('"body.erased"')) return;
-    const byCall = new Map<string, Decoded[]>();
+  #followErasure(step: Step, row: EntryRow, until: number): void {
+    if (!row.text.includes('"body.erased"')) return;
+    const calls = new Map<string, Decoded[]>();
     const head = this.#heads.find(decode(row).sessionId);
     for (const other of head === undefined ? [] : this.#entries.ofSession(head)) {
       const { call } = other;
       if (call === null || other.position > until) continue;
       const decoded: Decoded = { row: other, entry: decode(other) };
-      const known = byCall.get(call);
-      if (known === undefined) byCall.set(call, [decoded]);
+      const known = calls.get(call);
+      if (known === undefined) calls.set(call, [decoded]);
       else known.push(decoded);
     }
-    for (const [call, entries] of byCall)
-      if (entries.some(({ entry }) => entry.erased)) {
-        this.#dropAudit.run(row.session, call);
-        this.#putCallRows(entries, 0);
-      }
+    for (const entries of calls.values())
+      if (entries.some(({ entry }) => entry.erased)) this.#putRows(step, entries, false);
   }
 
   /** Sessions that were removed: their rows go, unless the name was taken again by another. */
   #followRemoval(row: EntryRow): void {
-    if (row.call !== null || !row.text.includes('"session.dropped"')) return;
+    if (!row.text.includes('"session.dropped"')) return;
     for (const event of decode(row).events as readonly QuittanceEvent[]) {
       if (event.type !== 'session.dropped') continue;
       const name = toSqlText(event.droppedSessionId);
@@ -266,51 +240,13 @@ export class Projection {
   }
 }
 
-/** Remarks move nothing: whoever makes one is not at the call. */
-const ownerOf = (entries: readonly Decoded[]): string =>
-  entries.findLast(({ row }) => row.version !== null)?.entry.ownerId ?? '';
+const sessionOf = ([first]: readonly Decoded[]): number => first?.row.session ?? 0;
 
-const marks = (count: number): string => Array.from({ length: count }, () => '?').join(', ');
-
-const orNull = (text: string | undefined): string | null => (text === undefined ? null : toSqlText(text));
-
-const toCallRow = (position: number, session: number, call: CallSummary, ownerId: string): SqlValue[] => [
-  position,
-  session,
-  toSqlText(call.callId),
-  toSqlText(call.turnId),
-  toSqlText(call.toolName),
-  call.mode,
-  call.modeOrigin,
-  call.status,
-  call.outcome ?? null,
-  call.reason ?? null,
-  orNull(call.code),
-  call.message?.toWellFormed() ?? null,
-  orNull(call.inputDigest),
-  call.attempts,
-  call.unresolved ? 1 : 0,
-  call.requestedAt,
-  call.settledAt ?? null,
-  call.elapsedMs ?? null,
-  call.costMicros,
-  orNull(call.userId),
-  ownerId,
-];
-
-const toAuditRow = (position: number, session: number, record: ToolAuditRecord): SqlValue[] => [
-  position,
-  toSqlText(record.recordId),
-  session,
-  toSqlText(record.callId),
-  toSqlText(record.turnId),
-  record.attempt,
-  toSqlText(record.toolName),
-  record.mode,
-  record.outcome.kind,
-  record.toolSuccess === undefined ? null : Number(record.toolSuccess),
-  record.decidedBy === undefined ? null : toSqlText(`${record.decidedBy.type}:${record.decidedBy.name}`),
-  orNull(record.policyVersion),
-  orNull(record.principal?.userId),
-  record.at,
-];
+function tallyOf(step: Step, session: number, sessionId: string): SessionTally {
+  let tally = step.sessions.get(session);
+  if (tally === undefined) {
+    tally = newSessionTally(sessionId);
+    step.sessions.set(session, tally);
+  }
+  return tally;
+}

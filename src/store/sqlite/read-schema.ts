@@ -22,7 +22,7 @@ const tables = `
   CREATE INDEX calls_by_time ON calls (requested_at);
   CREATE INDEX calls_by_session ON calls (session, requested_at);
   CREATE INDEX calls_by_tool ON calls (tool_name, requested_at);
-  CREATE INDEX calls_by_outcome ON calls (outcome, requested_at);
+  CREATE INDEX calls_by_outcome ON calls (outcome, requested_at) WHERE outcome <> 'ToolExecutionResult';
   CREATE INDEX calls_by_code ON calls (code, requested_at) WHERE code IS NOT NULL;
   CREATE INDEX calls_open ON calls (requested_at) WHERE status <> 'settled';
   CREATE INDEX calls_unresolved ON calls (requested_at) WHERE unresolved = 1;
@@ -31,9 +31,9 @@ const tables = `
     session INTEGER NOT NULL, call_id TEXT NOT NULL, turn_id TEXT NOT NULL, attempt INTEGER NOT NULL,
     tool_name TEXT NOT NULL, mode TEXT NOT NULL, kind TEXT NOT NULL, tool_success INTEGER,
     decided_by TEXT, policy_version TEXT, user_id TEXT, at INTEGER NOT NULL,
-    PRIMARY KEY (session, position, record_id)
+    PRIMARY KEY (position, record_id)
   ) WITHOUT ROWID;
-  CREATE INDEX audit_by_kind ON audit (kind, at);
+  CREATE INDEX audit_by_kind ON audit (kind, at) WHERE kind <> 'completed';
   CREATE TABLE sessions (
     session INTEGER PRIMARY KEY, session_id TEXT NOT NULL,
     calls INTEGER NOT NULL, open_calls INTEGER NOT NULL, failures INTEGER NOT NULL, denials INTEGER NOT NULL,

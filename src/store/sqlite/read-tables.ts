@@ -4,19 +4,28 @@
  */
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
 import type { OpenCall } from '../../ledger/ledger.ts';
+import { closedError } from '../../ledger/refuse-entry.ts';
 import { backoffMs, whenFree } from './backoff.ts';
 import { CallTable } from './call-table.ts';
 import type { Database } from './database.ts';
-import { isBusy, prepareValue } from './database.ts';
+import { isBusy, openDatabase, prepareValue } from './database.ts';
 import type { EntryTable } from './entry-table.ts';
 import type { Heads } from './heads.ts';
 import { Projection } from './projection.ts';
 import { openReadTables } from './read-schema.ts';
 
-type Opened = { readonly tables: Database; readonly projection: Projection; readonly calls: CallTable };
+type Opened = {
+  /** Fills the tables. A connection of its own, so that questions see whole steps only. */
+  readonly writer: Database;
+  readonly reader: Database;
+  readonly projection: Projection;
+  readonly calls: CallTable;
+};
 
 /** How long nothing must be appended before the time counts as quiet. */
 const quietMs = 50;
+/** So far behind, the tables are filled in busy times too: whoever opens the ledger next has to wait for the rest. */
+const longestLag = 50_000;
 
 export class ReadTables {
   readonly #ledger: Database;
@@ -26,6 +35,7 @@ export class ReadTables {
   #opened: Promise<Opened> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #appendedAtMs = 0;
+  #step: Promise<void> | undefined;
   #closed = false;
 
   constructor(ledger: Database, entries: EntryTable, heads: Heads, path: string) {
@@ -53,6 +63,7 @@ export class ReadTables {
   /** Empties the tables and fills them from the entries. */
   async rebuild(): Promise<void> {
     const { projection } = await this.#open();
+    await this.#step;
     await whenFree(() => projection.reset());
     await this.#filled();
   }
@@ -63,59 +74,75 @@ export class ReadTables {
     if (this.#timer === undefined && !this.#closed) this.#comeBack();
   }
 
-  #comeBack(): void {
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      if (this.#isQuiet) void this.#fillQuietly();
-      else this.#comeBack();
-    }, quietMs);
-    this.#timer.unref();
-  }
-
-  get #isQuiet(): boolean {
-    return performance.now() - this.#appendedAtMs >= quietMs;
-  }
-
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
     const opened = await this.#opened?.catch(() => undefined);
-    opened?.tables.close();
+    await this.#step?.catch(() => undefined);
+    opened?.reader.close();
+    opened?.writer.close();
+  }
+
+  #comeBack(): void {
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      void this.#fillAside();
+    }, quietMs);
+    this.#timer.unref();
   }
 
   #open(): Promise<Opened> {
     this.#opened ??= whenFree(() => {
       const ledgerId = prepareValue<string>(this.#ledger, 'SELECT ledger_id FROM ledger').get() as string;
-      const tables = openReadTables(this.#path, ledgerId);
-      const projection = new Projection(this.#ledger, this.#entries, this.#heads, tables);
-      return { tables, projection, calls: new CallTable(tables) };
+      const writer = openReadTables(this.#path, ledgerId);
+      const reader = openDatabase(this.#path);
+      const projection = new Projection(this.#ledger, this.#entries, this.#heads, writer);
+      return { writer, reader, projection, calls: new CallTable(reader) };
     });
     return this.#opened;
   }
 
+  /** Whoever was told of something until now finds it in the tables. */
   async #filled(): Promise<Opened> {
     const opened = await this.#open();
     const { projection } = opened;
     const target = projection.end;
-    for (let tries = 0; ;)
+    for (let tries = 0; !projection.reaches(target);)
       try {
-        if (projection.step(target)) return opened;
+        await this.#takeStep(projection);
         tries = 0;
-        await new Promise(setImmediate);
       } catch (error) {
         if (!isBusy(error)) throw error;
         await new Promise((resolve) => setTimeout(resolve, backoffMs(tries++)));
       }
+    return opened;
   }
 
-  /** Stops as soon as somebody appends again. A failure here is nobody's: whoever asks meets it and is told. */
-  async #fillQuietly(): Promise<void> {
+  /** One at a time: whoever comes meanwhile waits for the step that is being taken. */
+  #takeStep(projection: Projection): Promise<void> {
+    this.#step ??= projection
+      .step(() => this.#closed)
+      .finally(() => {
+        this.#step = undefined;
+      });
+    return this.#step;
+  }
+
+  /** A failure here is nobody's: whoever asks the tables meets it and is told. */
+  async #fillAside(): Promise<void> {
     try {
       const { projection } = await this.#open();
-      while (!this.#closed && this.#isQuiet && !projection.step(projection.end))
+      while (!this.#closed && (this.#isQuiet || projection.lag > longestLag) && projection.lag > 0) {
+        await this.#takeStep(projection);
         await new Promise(setImmediate);
+      }
+      if (!this.#closed && projection.lag > 0 && this.#timer === undefined) this.#comeBack();
     } catch {
       return;
     }
+  }
+
+  get #isQuiet(): boolean {
+    return performance.now() - this.#appendedAtMs >= quietMs;
   }
 }

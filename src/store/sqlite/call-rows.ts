@@ -1,0 +1,163 @@
+/** What the entries of one call come to in the read tables. */
+import type { ToolAuditRecord } from '../../call/audit.ts';
+import { projectAudit } from '../../call/audit-projection.ts';
+import type { CallEvent, QuittanceEvent } from '../../call/event.ts';
+import { foldCall } from '../../call/evolve.ts';
+import type { CallSummary } from '../../ledger/call-query.ts';
+import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
+import { toCallSummary } from '../../ledger/summarise-call.ts';
+import type { Database, SqlValue, Statement } from './database.ts';
+import { prepareRow } from './database.ts';
+import type { EntryRow } from './entry-table.ts';
+import { toSqlText } from './sql-text.ts';
+
+export type Decoded = { readonly row: EntryRow; readonly entry: ReadEntry };
+
+/** What a session counts of a call. */
+export type Tally = Pick<CallSummary, 'status' | 'outcome' | 'unresolved'>;
+
+const callColumns = [
+  'position',
+  'session',
+  'call_id',
+  'turn_id',
+  'tool_name',
+  'mode',
+  'mode_origin',
+  'status',
+  'outcome',
+  'reason',
+  'code',
+  'message',
+  'input_digest',
+  'attempts',
+  'unresolved',
+  'requested_at',
+  'settled_at',
+  'elapsed_ms',
+  'cost_micros',
+  'user_id',
+  'owner_id',
+] as const;
+/** Set once, by the request. */
+const fixedColumns: ReadonlySet<string> = new Set([
+  'position',
+  'session',
+  'call_id',
+  'turn_id',
+  'tool_name',
+  'mode',
+  'mode_origin',
+  'requested_at',
+]);
+
+export class CallRows {
+  readonly #tally: Statement<{
+    status: Tally['status'];
+    outcome: Tally['outcome'] | null;
+    unresolved: number;
+  }>;
+  readonly #putCall: Statement<never>;
+  readonly #putAudit: Statement<never>;
+  readonly #dropAudit: Statement<never>;
+
+  constructor(tables: Database) {
+    this.#tally = prepareRow(tables, 'SELECT status, outcome, unresolved FROM calls WHERE position = ?');
+    const later = callColumns.filter((column) => !fixedColumns.has(column));
+    this.#putCall = prepareRow(
+      tables,
+      `INSERT INTO calls (${callColumns.join(', ')}) VALUES (${callColumns.map(() => '?').join(', ')})
+       ON CONFLICT (position) DO UPDATE SET ${later.map((column) => `${column} = excluded.${column}`).join(', ')}`,
+    );
+    this.#putAudit = prepareRow(
+      tables,
+      'INSERT OR REPLACE INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    );
+    this.#dropAudit = prepareRow(tables, 'DELETE FROM audit WHERE position = ? AND call_id = ?');
+  }
+
+  /**
+   * Writes what the entries of a call say, all of them from the first. `isNew`: none of them was written before; else
+   * gives also what the session has counted of it until now.
+   */
+  put(entries: readonly Decoded[], isNew: boolean): { before: Tally | undefined; after: Tally } | undefined {
+    const [first] = entries;
+    const callId = first?.entry.callId;
+    if (first === undefined || callId === undefined) return undefined;
+    const { session, position } = first.row;
+    const events: CallEvent[] = [];
+    const positions: number[] = [];
+    for (const { row, entry } of entries)
+      for (const event of entry.events as readonly QuittanceEvent[])
+        if ('callId' in event && event.callId === callId) {
+          events.push(event);
+          positions.push(row.position);
+        }
+    const call = foldCall(events);
+    if (call === undefined) return undefined;
+    const after = toCallSummary(call);
+    const before = isNew ? undefined : this.#tally.get(position);
+    this.#putCall.run(...toCallRow(position, session, after, ownerOf(entries)));
+    if (before !== undefined)
+      for (const { row } of entries) this.#dropAudit.run(row.position, toSqlText(callId));
+    for (const record of projectAudit(events)) {
+      const index = events.findIndex(({ id }) => id === record.recordId);
+      this.#putAudit.run(...toAuditRow(positions[index] ?? position, session, record));
+    }
+    return {
+      before: before && {
+        ...before,
+        outcome: before.outcome ?? undefined,
+        unresolved: before.unresolved === 1,
+      },
+      after,
+    };
+  }
+}
+
+/** Remarks move nothing: whoever makes one is not at the call. */
+const ownerOf = (entries: readonly Decoded[]): string =>
+  entries.findLast(({ row }) => row.version !== null)?.entry.ownerId ?? '';
+
+const orNull = (text: string | undefined): string | null => (text === undefined ? null : toSqlText(text));
+
+const toCallRow = (position: number, session: number, call: CallSummary, ownerId: string): SqlValue[] => [
+  position,
+  session,
+  toSqlText(call.callId),
+  toSqlText(call.turnId),
+  toSqlText(call.toolName),
+  call.mode,
+  call.modeOrigin,
+  call.status,
+  call.outcome ?? null,
+  call.reason ?? null,
+  orNull(call.code),
+  call.message?.toWellFormed() ?? null,
+  orNull(call.inputDigest),
+  call.attempts,
+  call.unresolved ? 1 : 0,
+  call.requestedAt,
+  call.settledAt ?? null,
+  call.elapsedMs ?? null,
+  call.costMicros,
+  orNull(call.userId),
+  ownerId,
+];
+
+const toAuditRow = (position: number, session: number, record: ToolAuditRecord): SqlValue[] => [
+  position,
+  toSqlText(record.recordId),
+  session,
+  toSqlText(record.callId),
+  toSqlText(record.turnId),
+  record.attempt,
+  toSqlText(record.toolName),
+  record.mode,
+  record.outcome.kind,
+  record.toolSuccess === undefined ? null : Number(record.toolSuccess),
+  record.decidedBy === undefined ? null : toSqlText(`${record.decidedBy.type}:${record.decidedBy.name}`),
+  orNull(record.policyVersion),
+  orNull(record.principal?.userId),
+  record.at,
+];
