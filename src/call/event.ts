@@ -209,7 +209,7 @@ export type PersistenceFailed = CallEventOf<
     boundary: PersistenceBoundary;
     error: string;
     /** Where what could not be written was kept meanwhile. */
-    keptIn: 'spill' | 'nowhere';
+    keptIn: 'spill' | 'record' | 'nowhere';
   }
 >;
 

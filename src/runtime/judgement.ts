@@ -8,6 +8,7 @@ import type { ToolResult } from '../call/tool-result.ts';
 import { cutText } from '../tool/cut-text.ts';
 import type { BodyContext } from './body-context.ts';
 import type { CallInHand } from './call-in-hand.ts';
+import { LedgerTrouble } from './ledger-trouble.ts';
 import { summarise } from './summarise.ts';
 
 export type Judgement = {
@@ -63,8 +64,33 @@ function inline(
   return { outcome: Object.freeze(outcome), content, toolSuccess: true, authorSaysRetry: false };
 }
 
-/** Keeps files, and an output that is too large, as artifacts. */
+/**
+ * Keeps files, and an output that is too large, as artifacts. Where that fails the output stays on the record of the
+ * call: too much to show the model, and too much to lose.
+ */
 async function setAside(
+  hand: CallInHand,
+  kept: JsonValue,
+  content: string,
+  toolMade: boolean,
+  facts: AttemptFacts,
+): Promise<Judgement> {
+  try {
+    return await keepAside(hand, kept, content, toolMade, facts);
+  } catch (error) {
+    if (!(error instanceof LedgerTrouble)) throw error;
+    const why = cutText(hand.clean(error.message), 500);
+    hand.apply({ type: 'fail_to_persist', boundary: 'artifact', error: why, keptIn: 'record' });
+    const told = `The tool ran, but its output could not be kept aside (${why}). It is on the record of the call.`;
+    return fail(
+      hand,
+      { code: 'tool.indeterminate', error: told, retryable: false, output: kept, whole: true },
+      facts,
+    );
+  }
+}
+
+async function keepAside(
   hand: CallInHand,
   kept: JsonValue,
   content: string,
@@ -137,6 +163,8 @@ export type Failed = {
   /** What the body gave although it failed. */
   readonly output?: JsonValue;
   readonly toolMade?: boolean;
+  /** Keep the output on the record however large it is. */
+  readonly whole?: boolean;
 };
 
 /** The outcome of a body that ran and failed. What it gave and left behind goes into the extras. */
@@ -148,7 +176,7 @@ export async function fail(
   const { request, knownTool: tool, engine } = hand;
   const output = failed.output === undefined ? undefined : hand.cleanOutput(failed.output);
   const content = output === undefined ? '' : JSON.stringify(output);
-  const large = content.length > engine.inlineLimit;
+  const large = failed.whole !== true && content.length > engine.inlineLimit;
   const given = failed.extras === undefined ? {} : hand.cleanObject(failed.extras);
   // What the author gave keeps its key; what the runtime adds steps aside.
   const free = (key: string): string => (Object.hasOwn(given, key) ? `recorded_${key}` : key);

@@ -1,5 +1,5 @@
 import type { Entry, Ledger, ToolOutcome } from 'quittance';
-import { createMemoryLedger, defineTool } from 'quittance';
+import { createMemoryLedger, defineTool, outcomeToModelContent } from 'quittance';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
 import {
@@ -125,10 +125,13 @@ describe.each([
     expect(await auditKinds(runtime, 'd')).toEqual(['requires_confirmation', 'completed']);
   });
 
-  it('at keeping an output aside: it ran, and what it gave is gone', async () => {
+  it('at keeping an output aside: it ran, and what it gave stays on its record', async () => {
     const { broken, runtime, turn, runs } = onBrittle(slow);
     broken.add('putArtifact');
-    expect(await turn.call(envelope('c', 'get_much'))).toMatchObject(doubtful);
+    const outcome = await turn.call(envelope('c', 'get_much'));
+    expect(outcome).toMatchObject({ ...doubtful, payloadExtras: { output: expect.anything() as unknown } });
+    expect(outcomeToModelContent(outcome).length).toBeLessThan(1_000);
+    expect(await auditKinds(runtime, 'c')).toEqual(['persistence_failed', 'completed']);
     expect(runs()).toBe(1);
     await expectSettledOnce(runtime);
   });

@@ -353,7 +353,7 @@ test('a text that is no entry is refused as damaged, whatever it is, and is not 
 const plainFields: ReadonlySet<string> = new Set(
   `id type sessionId turnId callId cause toolName displayName mode modeOrigin hidden requestDigest provenance.provider
   provenance.model how fromCallId decision gates.gate decidedBy.name policyVersion inputDigest changes.path changes.rule
-  confirmationId asks.by.name asks.code by by.name idempotencyKey resolution outcome.callId outcome.toolName
+  confirmationId asks.by.name asks.code by by.name idempotencyKey reserved.counter reserved.metric resolution outcome.callId outcome.toolName
   outcome.code outcome.reason outcome.artifactId error.reason boundary keptIn scope metric why parentSessionId droppedSessionId hash
   entryIds`.split(/\s+/),
 );
