@@ -9,6 +9,7 @@ import type { VerifyTotals } from '../ledger/verify.ts';
 import { createVerifier } from '../ledger/verify.ts';
 import type { VerifyProblem } from '../ledger/verify-problem.ts';
 import type { Context } from './command.ts';
+import { ChainedCalls } from './chained-calls.ts';
 import { isDamage } from './damage.ts';
 import { readAllEntries } from './read-all-entries.ts';
 import { checkReadTables } from './verify-tables.ts';
@@ -50,7 +51,8 @@ export async function verifyLedger(
   const at = ledger.now();
   const heads = await ledger.readHeads();
   const ends = new Map(heads.map(({ sessionId, sequence }) => [sessionId, sequence]));
-  const verifier = createVerifier({ anchor, heads });
+  const chained = new ChainedCalls();
+  const verifier = createVerifier({ anchor, heads, onEntry: (entry) => chained.add(entry) });
   const due = countOf(heads);
   const progress = startProgress('verify', due);
   const later = new Set<string>();
@@ -78,7 +80,7 @@ export async function verifyLedger(
   progress.done();
   const tables = startProgress('read tables', verifier.totals.calls);
   try {
-    for await (const problem of checkReadTables(ledger, signal, () => tables.step()))
+    for await (const problem of checkReadTables(ledger, signal, () => tables.step(), chained, heads))
       await say([{ kind: 'read_table', ...problem }]);
   } catch (error) {
     if (!isDamage(error)) throw error;

@@ -3,11 +3,14 @@
  * what is listed and nothing that is kept: found here, and mended by `quittance rebuild`.
  */
 import type { CallQuery, CallSummary, SessionQuery, SessionSummary } from '../ledger/call-query.ts';
+import type { Head } from '../ledger/chain.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { toCallSummary } from '../ledger/summarise-call.ts';
 import { countCall, newSessionTally } from '../ledger/summarise-session.ts';
 import type { SessionTally } from '../ledger/summarise-session.ts';
 import { foldStored } from '../runtime/fold-stored.ts';
+import type { ChainedCalls } from './chained-calls.ts';
+import { keyOf } from './chained-calls.ts';
 import { readPages } from './pages.ts';
 
 export type TableProblem = {
@@ -21,7 +24,16 @@ export async function* checkReadTables(
   ledger: Ledger,
   signal: AbortSignal,
   each: () => void,
+  chained: ChainedCalls,
+  heads: readonly Head[],
 ): AsyncGenerator<TableProblem, void, undefined> {
+  const seen = new Set<string>();
+  const hasGrown = async (sessionId: string): Promise<boolean> => {
+    const [then, now] = [heads, await ledger.readHeads()].map((all) =>
+      all.find((head) => head.sessionId === sessionId),
+    );
+    return then === undefined || then.hash !== now?.hash;
+  };
   const counted = new Map<string, SessionTally>();
   const everything = Number.POSITIVE_INFINITY;
   for await (const page of readPages((query) => ledger.queryCalls(query), {}, everything, signal)) {
@@ -31,7 +43,8 @@ export async function* checkReadTables(
       const tally = counted.get(sessionId) ?? newSessionTally(sessionId);
       counted.set(sessionId, tally);
       countCall(tally, row);
-      const wrong = await compareCall(ledger, row);
+      seen.add(keyOf(sessionId, callId));
+      const wrong = (await compareCall(ledger, row)) ?? (await compareChain(ledger, row, chained, hasGrown));
       if (wrong !== undefined) yield { sessionId, callId, message: wrong };
     }
     await new Promise(setImmediate);
@@ -39,10 +52,35 @@ export async function* checkReadTables(
   for await (const page of readPages((query) => ledger.querySessions(query), {}, everything, signal))
     for (const session of page.rows) {
       const tally = counted.get(session.sessionId) ?? newSessionTally(session.sessionId);
+      counted.delete(session.sessionId);
       if (isSameCount(session, tally) || (await recount(ledger, session.sessionId, signal))) continue;
       const message = 'The read table of sessions counts other calls than there are.';
       yield { sessionId: session.sessionId, callId: undefined, message };
     }
+  if (signal.aborted) return;
+  for (const [sessionId] of counted)
+    if (!(await hasGrown(sessionId)))
+      yield {
+        sessionId,
+        callId: undefined,
+        message: 'The read table of sessions does not list the session.',
+      };
+  for (const { sessionId, callId } of chained.without(seen))
+    if (!(await hasGrown(sessionId)))
+      yield { sessionId, callId, message: 'The read table of calls does not list the call.' };
+}
+
+/** Whether the call is found by its id as it is in the chain. */
+async function compareChain(
+  ledger: Ledger,
+  { sessionId, callId }: CallSummary,
+  chained: ChainedCalls,
+  hasGrown: (sessionId: string) => Promise<boolean>,
+): Promise<string | undefined> {
+  const stored = await ledger.readCall(sessionId, callId);
+  if (stored === undefined || chained.isSame(sessionId, callId, stored) || (await hasGrown(sessionId)))
+    return undefined;
+  return 'Looked up by its id, the call has other events or another version than in the chain.';
 }
 
 /** What is wrong with a row, if anything. Somebody may be writing meanwhile: what differs is looked at again. */

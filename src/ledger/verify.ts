@@ -28,6 +28,8 @@ export type VerifierOptions = {
   readonly heads?: Iterable<Head> | undefined;
   /** Entries come session by session, so that a session can be forgotten when the next one begins. */
   readonly bySession?: boolean | undefined;
+  /** Hears of every entry that could be read, right or wrong. */
+  readonly onEntry?: ((entry: ReadEntry) => void) | undefined;
 };
 
 export type Verifier = {
@@ -193,6 +195,7 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
     link(session, stored);
     try {
       const entry = readEntry(stored);
+      options.onEntry?.(entry);
       checkBodies(session, stored, entry);
       judge(session, stored, entry);
     } catch (error) {

@@ -1,0 +1,346 @@
+/**
+ * A ledger file and an export, changed at random with a bare database handle and a bare editor: whatever changes what
+ * anybody can read is found. Thousands of changes to entries in memory stand beside the verifier.
+ */
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import BetterSqlite3 from 'better-sqlite3';
+import fc from 'fast-check';
+import type { Ledger } from 'quittance';
+import { openLedger } from 'quittance/ledger';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Context } from '../../src/cli/command.ts';
+import { verifyExport, verifyLedger } from '../../src/cli/verify-run.ts';
+import type { Anchor } from '../../src/ledger/anchor.ts';
+import { createAnchor } from '../../src/ledger/anchor.ts';
+import { chainHash, genesisHash } from '../../src/ledger/chain.ts';
+import type { StoredEntry } from '../../src/ledger/stored-entry.ts';
+import { fillLedger } from '../fill-ledger.ts';
+import { runCli } from '../run-cli.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'quittance-tamper-'));
+const sound = join(folder, 'sound.db');
+const exported = join(folder, 'sound.jsonl');
+let anchor: Anchor;
+let before: string;
+let original: readonly StoredEntry[];
+
+const context = {
+  signal: new AbortController().signal,
+  startProgress: () => ({ step: () => undefined, done: () => undefined }),
+} as unknown as Context; // all that verifying uses of it
+
+beforeAll(async () => {
+  await fillLedger(sound);
+  const ledger = await openLedger(sound);
+  before = await view(ledger);
+  original = await ledger.readEntries({ limit: 10_000 });
+  anchor = createAnchor(await ledger.readHeads(), Date.now());
+  await ledger.close();
+  await runCli(['export', '--ledger', sound, '--out', exported]);
+}, 60_000);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Everything that can be asked of a ledger. */
+async function view(ledger: Ledger): Promise<string> {
+  const entries = await ledger.readEntries({ limit: 10_000 });
+  const { rows: calls } = await ledger.queryCalls({ limit: 1_000 });
+  const { rows: sessions } = await ledger.querySessions({ limit: 1_000 });
+  const heads = await ledger.readHeads();
+  const read = await Promise.all(
+    heads.map(async ({ sessionId }) => [sessionId, await ledger.readSession(sessionId)]),
+  );
+  const each = await Promise.all(calls.map(({ sessionId, callId }) => ledger.readCall(sessionId, callId)));
+  return JSON.stringify([entries, calls, sessions, heads, read, each, await ledger.findOpenCalls()]);
+}
+
+type Tables = { readonly ledger: BetterSqlite3.Database; readonly read: BetterSqlite3.Database };
+type Found = {
+  readonly changed: boolean;
+  /** Each session is a beginning of what it was: a chain that ends too soon is a chain, unless there is an anchor. */
+  readonly onlyCut: boolean;
+  readonly problems: number;
+  readonly kinds: readonly string[];
+};
+
+const toLines = (entries: readonly StoredEntry[]): string[] =>
+  entries.map(({ position: _, ...entry }) => JSON.stringify(entry));
+const isBeginning = (entries: readonly StoredEntry[]): boolean => {
+  const sessions = Map.groupBy(entries, ({ sessionId }) => sessionId);
+  return [...sessions].every(([sessionId, some]) => {
+    const whole = toLines(original.filter((entry) => entry.sessionId === sessionId));
+    return toLines(some).every((line, index) => line === whole[index]);
+  });
+};
+
+let copies = 0;
+/** A copy of the ledger, changed behind its back. */
+async function change(edit: (tables: Tables) => void, options: { rebuilt?: boolean } = {}): Promise<string> {
+  const path = join(folder, `copy-${++copies}.db`);
+  for (const beside of ['', '.key', '.read'])
+    if (existsSync(sound + beside)) copyFileSync(sound + beside, path + beside);
+  const tables = { ledger: new BetterSqlite3(path), read: new BetterSqlite3(`${path}.read`) };
+  // Left as the program left it, the journal too: what is changed here is only what is written in the tables.
+  tables.ledger.pragma('foreign_keys = OFF');
+  try {
+    edit(tables);
+  } finally {
+    tables.ledger.close();
+    tables.read.close();
+  }
+  if (options.rebuilt) for (const end of ['', '-wal', '-shm']) rmSync(`${path}.read${end}`, { force: true });
+  return path;
+}
+
+async function look(path: string, held?: Anchor): Promise<Found> {
+  const kinds: string[] = [];
+  let ledger: Ledger | undefined;
+  try {
+    ledger = await openLedger(path, { spillBytes: 4_096 });
+    const after = await view(ledger).catch((error: unknown) => String(error));
+    const onlyCut = isBeginning(await ledger.readEntries({ limit: 10_000 }));
+    const { problems } = await verifyLedger(ledger, held, context, async ({ kind }) => void kinds.push(kind));
+    return { changed: after !== before, onlyCut, problems, kinds };
+  } catch (error) {
+    return { changed: true, onlyCut: false, problems: 1, kinds: [`refused: ${String(error)}`] };
+  } finally {
+    await ledger?.close();
+    for (const end of ['', '-wal', '-shm', '.read', '.read-wal', '.read-shm', '.spill', '.owners', '.key'])
+      rmSync(path + end, { recursive: true, force: true });
+  }
+}
+
+const columns: Readonly<Record<keyof Tables, Readonly<Record<string, readonly string[]>>>> = {
+  ledger: {
+    entries: ['position', 'session', 'sequence', 'call', 'version', 'text', 'bodies', 'salt', 'hash'],
+    sessions: ['session', 'name', 'sequence', 'hash'],
+    entry_index: ['session', 'call', 'first', 'last', 'positions', 'version'],
+  },
+  read: {
+    calls: [
+      'call_id',
+      'tool_name',
+      'status',
+      'outcome',
+      'code',
+      'message',
+      'unresolved',
+      'settled_at',
+      'owner_id',
+    ],
+    sessions: ['session_id', 'calls', 'failures', 'denials', 'open_calls'],
+  },
+};
+const places = (Object.keys(columns) as (keyof Tables)[]).flatMap((file) =>
+  Object.keys(columns[file]).map((table) => ({ file, table })),
+);
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Another value of the same kind. */
+function another(value: unknown, at: number, put: string): unknown {
+  if (typeof value === 'number') return value + 1 + (at % 3);
+  if (typeof value !== 'string' || value === '') return put;
+  const index = at % value.length;
+  return value.slice(0, index) + put + value.slice(index + (at % 2));
+}
+
+type Edit = (tables: Tables) => void;
+
+const anyEdit: fc.Arbitrary<{ edit: Edit; what: string }> = fc
+  .tuple(
+    // Most of what can be changed is in the entries.
+    fc.oneof(fc.constant({ file: 'ledger', table: 'entries' } as const), fc.constantFrom(...places)),
+    fc.constantFrom('set', 'set', 'set', 'delete', 'swap', 'empty', 'cut'),
+    fc.nat(),
+    fc.nat(),
+    fc.constantFrom('x', '0', '"', '}', 'é', '\u0000'),
+  )
+  .map(([{ file, table }, how, one, other, put]) => {
+    const names = columns[file][table] ?? [];
+    const name = names[other % names.length] ?? '';
+    const edit: Edit = (tables) => {
+      const database = tables[file];
+      const rows = database.prepare<[], Row>(`SELECT * FROM ${table}`).all();
+      const row = rows[one % rows.length];
+      const second = rows[other % rows.length];
+      if (row === undefined || second === undefined) return;
+      const where = (Object.keys(row) as string[]).map((key) => `${key} IS ?`).join(' AND ');
+      const set = (target: Row, value: unknown): void =>
+        void database
+          .prepare(`UPDATE OR REPLACE ${table} SET ${name} = ? WHERE ${where}`)
+          .run(value, ...Object.values(target));
+      if (how === 'delete')
+        database.prepare(`DELETE FROM ${table} WHERE ${where}`).run(...Object.values(row));
+      else if (how === 'cut' && file === 'ledger')
+        database.prepare('DELETE FROM entries WHERE position > ?').run(one % rows.length);
+      else if (how === 'swap') {
+        set(row, second[name]);
+        set(second, row[name]);
+      } else if (how === 'empty') set(row, null);
+      else set(row, another(row[name], other, put));
+    };
+    return { edit, what: `${how} ${file}.${table}.${name} of row ${one}, ${other}, ${JSON.stringify(put)}` };
+  });
+
+describe('[tamper-evident] a ledger file that was changed', () => {
+  it('[tamper-evident] as it stands, is whole', async () => {
+    expect(await look(await change(() => undefined), anchor)).toMatchObject({
+      changed: false,
+      problems: 0,
+      kinds: [],
+    });
+  });
+
+  it('[tamper-evident] is found to be, wherever the change can be read', async () => {
+    let changed = 0;
+    await fc.assert(
+      fc.asyncProperty(anyEdit, async ({ edit }) => {
+        let path: string;
+        try {
+          path = await change(edit);
+        } catch (error) {
+          // What the database itself refuses cannot be done to it.
+          if (/constraint failed|datatype mismatch/.test(String(error))) return;
+          throw error;
+        }
+        // Only where nothing but an end is missing does it take an anchor.
+        const found = await look(path);
+        if (!found.changed) return;
+        changed++;
+        if (found.onlyCut && found.problems === 0)
+          expect((await look(await change(edit), anchor)).problems).toBeGreaterThan(0);
+        else expect(found.problems).toBeGreaterThan(0);
+      }),
+      { numRuns: 200, reporter: tell },
+    );
+    expect(changed).toBeGreaterThan(80);
+  }, 110_000);
+});
+
+/** Says which edit it was, not only where it came from. */
+function tell(run: fc.RunDetails<[{ edit: Edit; what: string }]>): void {
+  if (run.failed)
+    throw new Error(`${run.counterexample?.[0].what} (seed ${run.seed}): ${String(run.errorInstance)}`);
+}
+
+describe('[tamper-evident] by an anchor', () => {
+  const sessionOf = (database: BetterSqlite3.Database, name: string): number =>
+    database.prepare<[string], number>('SELECT session FROM sessions WHERE name = ?').pluck().get(name) ?? 0;
+
+  /** Computes the chain of a session anew, as somebody does who knows how. */
+  function rechain(database: BetterSqlite3.Database, name: string): void {
+    const session = sessionOf(database, name);
+    const rows = database
+      .prepare<[number], { position: number; text: string }>(
+        'SELECT position, text FROM entries WHERE session = ? ORDER BY sequence',
+      )
+      .all(session);
+    let hash = genesisHash(name);
+    for (const [index, { position, text }] of rows.entries()) {
+      hash = chainHash(hash, index + 1, text);
+      database
+        .prepare('UPDATE entries SET sequence = ?, hash = ? WHERE position = ?')
+        .run(index + 1, hash, position);
+    }
+    database
+      .prepare('UPDATE sessions SET sequence = ?, hash = ? WHERE session = ?')
+      .run(rows.length, hash, session);
+  }
+
+  const rewritings: Readonly<Record<string, Edit>> = {
+    'a chain that was computed anew': ({ ledger }) => {
+      ledger.exec(
+        `UPDATE entries SET text = replace(text, '"external"', '"safe_write"') WHERE call = 'call_refund'`,
+      );
+      rechain(ledger, 'ticket-42');
+    },
+    'a call that was taken out of it': ({ ledger }) => {
+      ledger.exec(
+        `DELETE FROM entries WHERE call = 'call_denied'; DELETE FROM entry_index WHERE call = 'call_denied'`,
+      );
+      rechain(ledger, 'ticket-42');
+    },
+    'a tail that was cut': ({ ledger }) => {
+      ledger
+        .prepare('DELETE FROM entries WHERE session = ? AND sequence >= ?')
+        .run(sessionOf(ledger, 'ticket-42'), 16);
+      rechain(ledger, 'ticket-42');
+    },
+    'a session that is gone': ({ ledger }) => {
+      const session = sessionOf(ledger, 'ticket-43');
+      for (const table of ['entries', 'entry_index', 'sessions'])
+        ledger.prepare(`DELETE FROM ${table} WHERE session = ?`).run(session);
+    },
+  };
+
+  it.each(Object.entries(rewritings))('[tamper-evident] %s is found', async (_, edit) => {
+    const found = await look(await change(edit, { rebuilt: true }), anchor);
+    expect(found.changed).toBe(true);
+    expect(found.kinds).toContain('anchor');
+  });
+
+  it('[tamper-evident] what may be erased, and a session that may be dropped, leave it whole', async () => {
+    const path = await change(() => undefined);
+    const ledger = await openLedger(path);
+    const [entry] = await ledger.readEntries({ sessionId: 'ticket-42', limit: 1 });
+    expect(await ledger.erase({ sessionId: 'ticket-42', by: 'Ada', reason: 'Asked to.' })).toBeGreaterThan(5);
+    const [erased] = await ledger.readEntries({ sessionId: 'ticket-42', limit: 1 });
+    expect([entry?.bodies === undefined, erased?.bodies]).toEqual([false, undefined]);
+    expect(await ledger.dropSession({ sessionId: 'ticket-43', by: 'Ada', reason: 'Too old.' })).toBe(true);
+    const kinds: string[] = [];
+    await verifyLedger(
+      ledger,
+      anchor,
+      context,
+      async ({ kind, message }) => void kinds.push(`${kind} ${message}`),
+    );
+    expect(kinds).toEqual([]);
+    await ledger.close();
+  });
+});
+
+describe('[tamper-evident] an export that was changed', () => {
+  const check = async (bytes: Uint8Array, held?: Anchor): Promise<number> => {
+    const path = join(folder, 'changed.jsonl');
+    writeFileSync(path, bytes);
+    return (await verifyExport(path, held, context, async () => undefined)).problems;
+  };
+
+  it('[tamper-evident] is found to be, whichever of its bytes it was', async () => {
+    const bytes = readFileSync(exported);
+    expect(await check(bytes, anchor)).toBe(0);
+    const anyChange = fc.tuple(fc.nat({ max: bytes.length - 1 }), fc.nat({ max: 300 }), fc.nat({ max: 255 }));
+    await fc.assert(
+      fc.asyncProperty(
+        anyChange,
+        fc.constantFrom('set', 'take', 'cut', 'put'),
+        async ([at, count, byte], how) => {
+          const put = how === 'set' || how === 'put' ? [byte] : [];
+          const rest =
+            how === 'set' ? at + 1 : how === 'take' ? at + 1 + count : how === 'put' ? at : bytes.length;
+          const changed = Buffer.concat([bytes.subarray(0, at), Buffer.from(put), bytes.subarray(rest)]);
+          const text = (read: Buffer): string => read.toString('utf8').trimEnd();
+          // A line feed at the end is nobody's; space between the parts of the first line is in no entry.
+          if (changed.equals(bytes) || text(changed) === text(bytes)) return;
+          expect(await check(changed)).toBeGreaterThan(0);
+        },
+      ),
+      { numRuns: 400 },
+    );
+  }, 60_000);
+});
+
+describe('[tamper-evident] quittance verify', () => {
+  it('[tamper-evident] names the first bad place of a file and ends with 1', async () => {
+    const path = await change(({ ledger }) =>
+      ledger.exec(`UPDATE entries SET bodies = replace(bodies, '500', '900') WHERE call = 'call_refund'`),
+    );
+    const { code, out } = await runCli(['verify', '--ledger', path]);
+    expect(code).toBe(1);
+    expect(out).toContain('First bad place: session "ticket-42"');
+    const whole = await runCli(['verify', '--ledger', sound]);
+    expect(whole.code).toBe(0);
+  });
+});
