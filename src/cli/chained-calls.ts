@@ -1,7 +1,7 @@
 /** What the chain says of every call, in one number each: to be held against what is found by looking the call up. */
-import type { QuittanceEvent } from '../call/event.ts';
 import type { ReadEntry } from '../ledger/formats/v1/read-entry.ts';
 import type { StoredCall } from '../ledger/ledger.ts';
+import type { ReadEvent } from '../ledger/unknown-event.ts';
 
 export class ChainedCalls {
   readonly #calls = new Map<string, number>();
@@ -34,9 +34,12 @@ export const keyOf = (sessionId: string, callId: string): string => JSON.stringi
 const range = 2 ** 32;
 
 /** The ids of events in their order, as a number: to notice one that is missing, not one who computes. */
-function sumOf(events: readonly Pick<QuittanceEvent, 'id'>[], before: number): number {
+function sumOf(events: readonly ReadEvent[], before: number): number {
   let sum = before;
-  for (const { id } of events) {
+  for (const event of events) {
+    // What came with the call and is not about it, its turn's opening, is not looked up with it.
+    if (!('callId' in event) || event.callId === undefined) continue;
+    const { id } = event;
     for (let index = 0; index < id.length; index++) sum = Math.imul(sum, 31) + id.charCodeAt(index);
     sum = Math.imul(sum, 31) + 1;
   }

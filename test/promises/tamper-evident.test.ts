@@ -51,7 +51,9 @@ async function view(ledger: Ledger): Promise<string> {
   const read = await Promise.all(
     heads.map(async ({ sessionId }) => [sessionId, await ledger.readSession(sessionId)]),
   );
-  const each = await Promise.all(calls.map(({ sessionId, callId }) => ledger.readCall(sessionId, callId)));
+  const each = await Promise.all(
+    calls.map(async ({ sessionId, callId }) => ledger.readCall(sessionId, callId)),
+  );
   return JSON.stringify([entries, calls, sessions, heads, read, each, await ledger.findOpenCalls()]);
 }
 
@@ -65,7 +67,7 @@ type Found = {
 };
 
 const toLines = (entries: readonly StoredEntry[]): string[] =>
-  entries.map(({ position: _, ...entry }) => JSON.stringify(entry));
+  entries.map((entry) => JSON.stringify({ ...entry, position: 0 }));
 const isBeginning = (entries: readonly StoredEntry[]): boolean => {
   const sessions = Map.groupBy(entries, ({ sessionId }) => sessionId);
   return [...sessions].every(([sessionId, some]) => {
@@ -209,9 +211,9 @@ describe('[tamper-evident] a ledger file that was changed', () => {
         const found = await look(path);
         if (!found.changed) return;
         changed++;
-        if (found.onlyCut && found.problems === 0)
-          expect((await look(await change(edit), anchor)).problems).toBeGreaterThan(0);
-        else expect(found.problems).toBeGreaterThan(0);
+        const isFound =
+          found.problems > 0 || (found.onlyCut && (await look(await change(edit), anchor)).problems > 0);
+        expect(isFound).toBe(true);
       }),
       { numRuns: 200, reporter: tell },
     );
