@@ -70,7 +70,7 @@ export class SpillFile {
   }
 
   /** False where this owner has spilled more since that entry: then all of it stays. */
-  drop(ownerId: string, lastEntryId = this.#lastEntryId): boolean {
+  drop(ownerId: string, lastEntryId: string | undefined = this.#lastEntryId): boolean {
     if (ownerId !== this.#ownerId) {
       if (ownerPattern.test(ownerId)) rmSync(join(this.#folder, ownerId), { force: true });
       return true;
