@@ -4,10 +4,13 @@
  */
 import { createRuntime, defineTool } from 'quittance';
 import type { AnyTool, Runtime, ToolContext } from 'quittance';
+import { openLedger } from 'quittance/ledger';
 import { openLedgerFile } from './ledger-file.ts';
 import type { Answer, Errand, Order } from './play.ts';
 
 const errand = JSON.parse(process.argv[2] ?? '{}') as Errand; // written by the test that started this process
+// Several may make the file at once, which takes the patience of the real door.
+await (await openLedger(errand.ledger)).close();
 const { ledger, fill, free } = openLedgerFile(errand.ledger, errand.spillBytes);
 
 async function effect(args: unknown, { callId, idempotencyKey }: ToolContext): Promise<unknown> {

@@ -20,14 +20,13 @@ export const promises: readonly Promised[] = [
       'every accepted call ends in exactly one outcome, never two, never none, wherever the process is killed',
     part: 'core',
     claimed: true,
-    soFar: 'inside one process; across a crash it comes with the ledger on disk',
   },
-  { id: 'intent-first', words: 'no body runs before its intent is durable', part: 'ledger', claimed: false },
+  { id: 'intent-first', words: 'no body runs before its intent is durable', part: 'ledger', claimed: true },
   {
     id: 'no-silent-rerun',
     words: 'an attempt without a recorded end is never re-run unless the tool declared that safe',
     part: 'ledger',
-    claimed: false,
+    claimed: true,
   },
   {
     id: 'bound-approval',
@@ -47,21 +46,20 @@ export const promises: readonly Promised[] = [
     words: 'N parallel calls under a limit of K run at most K times, across processes',
     part: 'core',
     claimed: true,
-    soFar: 'inside one process; across processes it comes with the ledger on disk',
   },
   {
     id: 'nothing-lost',
     words:
       'when the ledger cannot take a result, it is spilled to a pre-allocated fsynced file of its owner beside the ledger, which counts as kept, the answer says so, `persistence_failed` is recorded and reconciled. No intent, no run',
     part: 'ledger',
-    claimed: false,
+    claimed: true,
   },
   {
     id: 'tamper-evident',
     words:
       "`quittance verify` finds any change, removal or reordering inside a session's chain by someone who does not recompute it; with an anchored head also a recomputed chain, a cut tail or a dropped session",
     part: 'ledger',
-    claimed: false,
+    claimed: true,
   },
   {
     id: 'replay-is-sealed',
