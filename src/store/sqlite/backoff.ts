@@ -12,5 +12,5 @@ export async function whenFree<Result>(attempt: () => Result, patienceMs = 10_00
     }
 }
 
-/** Short, growing to a few milliseconds, and never the same for two who wait. */
-export const backoffMs = (tries: number): number => Math.random() * Math.min(1 + tries, 8);
+/** Short, because locks are held for a millisecond or so; growing a little, and never the same for two who wait. */
+export const backoffMs = (tries: number): number => 0.5 + Math.random() * Math.min(1 + tries / 4, 4);

@@ -119,11 +119,11 @@ export class Heads {
     this.#isFresh = false;
   };
 
-  /** For whoever writes, inside the transaction. */
-  refreshNow(): void {
+  /** For whoever writes, inside the transaction. Gives whether anybody else has written since the last time. */
+  refreshNow(): boolean {
     if (this.#sessions.size > 2 * mostSessions) this.forget();
     const version = this.#dataVersion.get() as number;
-    if (version === this.#seen) return;
+    if (version === this.#seen) return false;
     const { indexed, removals } = this.#state.get() as State;
     if (indexed !== this.#indexed || removals !== this.#removals) {
       this.#clear();
@@ -134,6 +134,7 @@ export class Heads {
     this.#hasUnsettled = undefined;
     for (const entry of this.#after.all(this.#position)) this.note(this.#headOf(entry.session), entry);
     this.#seen = version;
+    return true;
   }
 
   /** After a rollback: what was counted on did not happen. */

@@ -109,6 +109,7 @@ export class ReadTables {
     const target = projection.end;
     for (let tries = 0; !projection.reaches(target);)
       try {
+        if (this.#closed) throw closedError();
         await this.#takeStep(projection);
         tries = 0;
       } catch (error) {

@@ -23,8 +23,8 @@ export interface Job {
 
 /** What the writer tells of itself. */
 export interface WriterEvents {
-  /** At the start of a transaction. */
-  began(): void;
+  /** At the start of a transaction. Gives whether anybody else has written since the last one. */
+  began(): boolean;
   /** Before its commit. */
   ending(): void;
   committed(): void;
@@ -34,6 +34,10 @@ export interface WriterEvents {
 /** Measured: at this size the flush to disk is a small part of a batch, and others wait for milliseconds. */
 const mostJobs = 1_024;
 const mostMs = 10;
+/** After meeting others, and for so long, the writer makes a pause when it has had the lock so often in a row. */
+const politeMs = 50;
+const mostInARow = 3;
+const pauseMs = 1;
 /** A lock held longer than this is held by somebody who is stuck. */
 const patienceMs = 10_000;
 
@@ -48,6 +52,9 @@ export class Writer {
   #alone = 0;
   #tries = 0;
   #waitingSinceMs = 0;
+  #metOthersAtMs = Number.NEGATIVE_INFINITY;
+  /** Batches written since anybody else wrote one. */
+  #inARow = 0;
   #drained: (() => void)[] = [];
   #closed = false;
 
@@ -94,20 +101,27 @@ export class Writer {
 
   #schedule(): void {
     this.#scheduled = true;
-    setImmediate(this.#flush);
+    if (this.#mustWait) setTimeout(this.#flush, pauseMs);
+    else setImmediate(this.#flush);
+  }
+
+  /** Who has just had the lock is the quickest to take it again, and would keep it from others who want it. */
+  get #mustWait(): boolean {
+    if (this.#inARow < mostInARow) return false;
+    this.#inARow = 0;
+    return performance.now() - this.#metOthersAtMs < politeMs;
   }
 
   readonly #flush = (): void => {
     this.#scheduled = false;
-    if (!this.#enter()) return;
+    if (this.#queue.length === 0 || !this.#enter()) return;
     const batch = this.#write();
     if (batch !== undefined) {
       this.#events.committed();
       for (const job of batch) job.resolve();
     }
-    if (this.#queue.length > 0) {
-      if (!this.#scheduled) this.#schedule();
-    } else this.#tellDrained();
+    if (this.#queue.length === 0) this.#tellDrained();
+    else if (!this.#scheduled) this.#schedule();
   };
 
   /** Takes the lock, or arranges to try again. */
@@ -130,6 +144,7 @@ export class Writer {
 
   #comeBack(error: unknown): void {
     const nowMs = performance.now();
+    this.#metOthersAtMs = nowMs;
     if (this.#tries === 0) this.#waitingSinceMs = nowMs;
     if (nowMs - this.#waitingSinceMs > patienceMs) {
       const batch = this.#queue;
@@ -150,7 +165,11 @@ export class Writer {
     const untilMs = performance.now() + mostMs;
     let taken = 0;
     try {
-      this.#events.began();
+      this.#inARow++;
+      if (this.#events.began()) {
+        this.#metOthersAtMs = performance.now();
+        this.#inARow = 0;
+      }
       do queue[taken++]?.perform();
       while (taken < most && (taken % 32 !== 0 || performance.now() < untilMs));
       this.#events.ending();
