@@ -68,6 +68,14 @@ describe('a call cancelled before its body began', () => {
     await expectSettledOnce(runtime);
   });
 
+  it('for the first reason that was given', async () => {
+    const { turn } = setStage({ tools: [defineTool({ name: 'pay', run: () => 1 })] });
+    const asked = turn.call(envelope('c', 'pay'));
+    turn.cancel('c', 'the first reason');
+    turn.cancel('c', 'another one');
+    expect(await asked).toMatchObject({ error: 'The call was cancelled before it ran: the first reason.' });
+  });
+
   it('by a signal that was aborted before it was asked for', async () => {
     let runs = 0;
     const { turn } = setStage({ tools: [defineTool({ name: 'pay', run: () => ++runs })] });

@@ -264,6 +264,23 @@ describe('after an approval', () => {
     await expectSettledOnce(runtime);
   });
 
+  it('the second decision is on the record with its own checks', async () => {
+    const { clock, runtime, turn } = setStage({
+      tools: [defineTool({ name: 'delete_it', run: () => 'gone' })],
+      onPreToolUse: async () => {
+        await quiet();
+        clock.advance(7);
+        return ToolDecision.allow;
+      },
+      onConfirm: () => yes,
+    });
+    await turn.call(envelope('c', 'delete_it'));
+    const decided = await eventsOf(runtime, 'tool.decided');
+    expect(decided.map(({ decision }) => decision)).toEqual(['ask', 'allow']);
+    for (const { gates } of decided)
+      expect(gates.filter(({ gate }) => gate === 'policy')).toEqual([{ gate: 'policy', elapsedUs: 7_000 }]);
+  });
+
   it('the schema is asked again, and one that now refuses wins', async () => {
     let open = true;
     const { turn } = setStage({
