@@ -1,8 +1,10 @@
+import { cpSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AnyTool, Ledger, Runtime, ToolOutcome } from 'quittance';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { World } from '../../bench/crash/world.ts';
 import type { Actor, Play } from '../durable/play.ts';
 import { openPlay } from '../durable/play.ts';
 import { envelope, expectSettledOnce } from '../stage.ts';
@@ -43,12 +45,28 @@ async function comeAfter(
   return { runtime, ledger };
 }
 
+/** What processes have left that died so. Every test gets a copy of its own. */
+const left = new Map<string, Play>();
+afterAll(() => {
+  for (const scene of left.values()) scene.end();
+});
+
+/** The world in which that effect happened. */
+let world: World;
+
 /** A process that dies after the effect of its call, before anybody knows. */
 async function dieAfterEffect(tool: string, args: Record<string, unknown> = {}): Promise<void> {
-  const actor = await play.start({ afterwards: 'hang', budget: 100 });
-  void actor.call('a', tool, args).catch(() => undefined);
-  await actor.reached;
-  await actor.kill();
+  const name = JSON.stringify([tool, args]);
+  const scene = left.get(name) ?? (await openPlay());
+  world = scene.world;
+  if (!left.has(name)) {
+    left.set(name, scene);
+    const actor = await scene.start({ afterwards: 'hang', budget: 100 });
+    void actor.call('a', tool, args).catch(() => undefined);
+    await actor.reached;
+    await actor.kill();
+  }
+  cpSync(scene.folder, play.folder, { recursive: true, filter: (path) => !path.endsWith('-shm') });
 }
 
 const unresolved = async (ledger: Ledger): Promise<string[]> =>
@@ -68,7 +86,7 @@ describe('[no-silent-rerun] a process dies after the effect of its call', () => 
     expect(told).toMatchObject({ type: 'ToolFailure', code: 'tool.indeterminate', retryable: false });
     expect(JSON.stringify(await turn.call(envelope('a', 'pay')))).toBe(JSON.stringify(told));
     expect(await unresolved(ledger)).toEqual(['a']);
-    expect([ran, play.world.count('a')]).toEqual([[], 1]);
+    expect([ran, world.count('a')]).toEqual([[], 1]);
     await expectSettledOnce(runtime);
   });
 
@@ -88,7 +106,7 @@ describe('[no-silent-rerun] a process dies after the effect of its call', () => 
       expect([asked, ran]).toEqual([['call.twin'], []]);
       // Another input is another effect.
       expect(codeOf(await turn.call(envelope('c', 'pay', { to: 'Bob' })))).toBe('ToolExecutionResult');
-      expect([ran, play.world.count('a')]).toEqual([['c'], 1]);
+      expect([ran, world.count('a')]).toEqual([['c'], 1]);
       await expectSettledOnce(runtime);
     },
   );
@@ -112,7 +130,7 @@ describe('[no-silent-rerun] a process dies after the effect of its call', () => 
     const { runtime } = await comeAfter([tool]);
     const told = await runtime.turn({ sessionId: 'other' }).call(envelope('b', 'order', { key: 'k' }));
     expect(codeOf(told)).toBe('call.twin');
-    expect([ran, play.world.count('k')]).toEqual([[], 1]);
+    expect([ran, world.count('k')]).toEqual([[], 1]);
   });
 
   it('[no-silent-rerun] asked for by its own id it is ended first, without recovery', async () => {
@@ -197,7 +215,7 @@ describe('[no-silent-rerun] a tool that can be asked what happened', () => {
     const told = await runtime.turn({ sessionId: 's' }).call(envelope('a', 'ask', { to: 'Ada' }));
     expect(codeOf(told)).toBe(code);
     expect(asked).toEqual([[{ to: 'Ada' }, 'a', 1, 's/a']]);
-    expect([ran, play.world.count('a'), await unresolved(ledger)]).toEqual([[], 1, inDoubt ? ['a'] : []]);
+    expect([ran, world.count('a'), await unresolved(ledger)]).toEqual([[], 1, inDoubt ? ['a'] : []]);
     await expectSettledOnce(runtime);
   });
 });

@@ -1,10 +1,11 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AnyTool, Runtime, ToolOutcome } from 'quittance';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { World } from '../../bench/crash/world.ts';
 import type { LedgerFile } from '../durable/ledger-file.ts';
 import { openLedgerFile } from '../durable/ledger-file.ts';
 import type { Play } from '../durable/play.ts';
@@ -170,9 +171,26 @@ describe('[nothing-lost] a process spills and is killed', () => {
   });
   afterEach(() => play.end());
 
+  /** What processes have left that died so. Every test gets a copy of its own. */
+  const left = new Map<string, { readonly scene: Play; readonly told: ToolOutcome }>();
+  let world: World;
+  afterAll(() => {
+    for (const { scene } of left.values()) scene.end();
+  });
+
   /** A process that has told what it could not write, and is gone. */
   async function spillAndDie(tool = 'put'): Promise<ToolOutcome> {
-    const actor = await play.start({ afterwards: 'fill' });
+    const known = left.get(tool);
+    const scene = known?.scene ?? (await openPlay());
+    world = scene.world;
+    const told = known?.told ?? (await spillThere(scene, tool));
+    left.set(tool, { scene, told });
+    cpSync(scene.folder, play.folder, { recursive: true, filter: (name) => !name.endsWith('-shm') });
+    return told;
+  }
+
+  async function spillThere(scene: Play, tool: string): Promise<ToolOutcome> {
+    const actor = await scene.start({ afterwards: 'fill' });
     const told = await actor.call('a', tool);
     await actor.kill();
     return told;
@@ -208,7 +226,7 @@ describe('[nothing-lost] a process spills and is killed', () => {
       expect(JSON.stringify(await turn.call(envelope('a', 'pay')))).toBe(JSON.stringify(told));
       expect(await auditKinds(runtime, 'a')).toEqual(['persistence_failed', 'completed', 'cached']);
       expect((await file.ledger.queryCalls({ unresolved: true })).rows).toEqual([]);
-      expect([ran, play.world.count('a'), spills()]).toEqual([how === 'another id' ? ['b'] : [], 1, []]);
+      expect([ran, world.count('a'), spills()]).toEqual([how === 'another id' ? ['b'] : [], 1, []]);
       await expectSettledOnce(runtime);
     },
   );
