@@ -28,6 +28,15 @@ export const prepareRow = <Row>(database: Database, sql: string): Statement<Row>
 /** Somebody else holds the lock: nothing was done, and the same may be asked again. */
 export const isBusy = (error: unknown): boolean => codeOf(error)?.startsWith('SQLITE_BUSY') === true;
 
+/** There is no such file. */
+export const isMissing = (error: unknown): boolean => codeOf(error)?.startsWith('SQLITE_CANTOPEN') === true;
+
+export const isReadOnly = (error: unknown): boolean => codeOf(error)?.startsWith('SQLITE_READONLY') === true;
+
+/** What is in the file is not what SQLite wrote there. */
+export const isDamaged = (error: unknown): boolean =>
+  isNoDatabase(error) || codeOf(error)?.startsWith('SQLITE_CORRUPT') === true;
+
 export const isNoDatabase = (error: unknown): boolean => codeOf(error) === 'SQLITE_NOTADB';
 
 function codeOf(error: unknown): string | undefined {

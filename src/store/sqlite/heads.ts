@@ -45,8 +45,6 @@ type SessionRow = {
   readonly hash: string | null;
 };
 
-/** Measured: writing so many at once costs a third of writing each with its entry, and takes a few milliseconds. */
-const longestTail = 4_096;
 const mostSessions = 4_096;
 /** Versions remembered of one session: a call that is known not to exist need not be looked up. */
 const mostVersions = 16_384;
@@ -68,6 +66,7 @@ export class Heads {
   readonly #setHead: Statement<never>;
   readonly #setIndexed: Statement<never>;
 
+  readonly #longestTail: number;
   readonly #sessions = new Map<string, SessionHead>();
   readonly #sessionsByNumber = new Map<number, SessionHead>();
   #seen = -1;
@@ -79,7 +78,9 @@ export class Heads {
   #hasUnsettled: boolean | undefined;
   #isFresh = false;
 
-  constructor(database: Database) {
+  /** `longestTail`: entries after which the tail is to be written to the index. */
+  constructor(database: Database, longestTail: number) {
+    this.#longestTail = longestTail;
     this.#dataVersion = prepareValue(database, 'PRAGMA data_version');
     this.#state = prepareRow(database, 'SELECT indexed, removals FROM ledger');
     this.#after = prepareRow(
@@ -231,7 +232,7 @@ export class Heads {
   }
 
   get isTailLong(): boolean {
-    return this.#tailLength >= longestTail;
+    return this.#tailLength >= this.#longestTail;
   }
 
   /** Writes the tail to the index, inside a transaction. */

@@ -7,93 +7,75 @@
  * 2. Whoever removes the file of a dead owner holds its lock while doing so; whoever takes a lock looks afterwards
  *    whether the file is still there. So no living owner is left with a file that is gone.
  */
+import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { randomBytes } from 'node:crypto';
 import type { Database } from './database.ts';
-import { isBusy, openDatabase } from './database.ts';
+import { isBusy, isMissing, openDatabase } from './database.ts';
 
 /** An id from elsewhere becomes a path only if it looks like one of ours. */
 export const ownerPattern: RegExp = /^own_[0-9a-f]{24}$/;
 
-export class OwnerLock {
-  readonly ownerId: string;
-  readonly #folder: string;
-  readonly #lock: Database;
+export const newOwnerId = (): string => `own_${randomBytes(12).toString('hex')}`;
 
-  /** Makes an owner and takes its lock. */
-  constructor(folder: string) {
-    this.#folder = folder;
-    mkdirSync(folder, { recursive: true });
-    for (;;) {
-      const ownerId = `own_${randomBytes(12).toString('hex')}`;
-      const lock = tryLock(join(folder, ownerId));
-      if (lock === undefined) continue;
-      if (existsSync(join(folder, ownerId))) {
-        this.ownerId = ownerId;
-        this.#lock = lock;
-        return;
-      }
-      lock.close();
-    }
-  }
-
-  isAlive(ownerId: string): boolean {
-    if (ownerId === this.ownerId) return true;
-    const path = this.#pathOf(ownerId);
-    if (path === undefined || !existsSync(path)) return false;
-    return isLocked(path);
-  }
-
-  /** Every owner that has left a file, dead or alive, but this one. */
-  listOthers(): string[] {
-    return readdirSync(this.#folder).filter((name) => ownerPattern.test(name) && name !== this.ownerId);
-  }
-
-  /** Removes what a dead owner left. Does nothing to a living one. */
-  forget(ownerId: string): void {
-    const path = this.#pathOf(ownerId);
-    if (path === undefined || !existsSync(path)) return;
-    const lock = tryLock(path);
-    if (lock === undefined) return;
-    rmSync(path, { force: true });
-    lock.close();
-  }
-
-  /** Ends the owner. An owner without a file is a dead one. */
-  close(): void {
-    rmSync(join(this.#folder, this.ownerId), { force: true });
-    this.#lock.close();
-  }
-
-  #pathOf(ownerId: string): string | undefined {
-    return ownerPattern.test(ownerId) ? join(this.#folder, ownerId) : undefined;
+/** Makes the file of an owner and takes its lock. Ends the owner when called again. */
+export function takeOwnerLock(folder: string, ownerId: string): () => void {
+  mkdirSync(folder, { recursive: true });
+  const path = join(folder, ownerId);
+  for (;;) {
+    const lock = tryLock(path, false);
+    if (lock !== undefined && existsSync(path))
+      return () => {
+        // The file first: without it an owner is dead, lock or not.
+        rmSync(path, { force: true });
+        lock.close();
+      };
+    lock?.close();
   }
 }
 
-/** Looks without taking the lock, so that two who look at once do not take each other for the owner. */
-function isLocked(path: string): boolean {
-  const database = openDatabase(path);
+/** False for owners without a file, and for anything that is no owner. */
+export function isOwnerAlive(folder: string, ownerId: string): boolean {
+  if (!ownerPattern.test(ownerId)) return false;
+  let database: Database | undefined;
   try {
+    // Looks without taking the lock, so that two who look at once do not take each other for the owner.
+    database = openDatabase(join(folder, ownerId), { readOnly: true, mustExist: true });
     database.pragma('schema_version');
     return false;
   } catch (error) {
     if (isBusy(error)) return true;
+    if (isMissing(error)) return false;
     throw error;
   } finally {
-    database.close();
+    database?.close();
   }
 }
 
-/** The open lock, or undefined where somebody else has it. */
-function tryLock(path: string): Database | undefined {
-  const database = openDatabase(path);
+/** Every owner that has left a file, dead or alive. */
+export function listOwners(folder: string): string[] {
+  return existsSync(folder) ? readdirSync(folder).filter((name) => ownerPattern.test(name)) : [];
+}
+
+/** Removes what a dead owner left. Does nothing to a living one. */
+export function forgetOwner(folder: string, ownerId: string): void {
+  if (!ownerPattern.test(ownerId)) return;
+  const lock = tryLock(join(folder, ownerId), true);
+  if (lock === undefined) return;
+  rmSync(join(folder, ownerId), { force: true });
+  lock.close();
+}
+
+/** The open lock; undefined where somebody else has it, or there is no such file although there must be. */
+function tryLock(path: string, mustExist: boolean): Database | undefined {
+  let database: Database | undefined;
   try {
+    database = openDatabase(path, { mustExist });
     database.exec('BEGIN EXCLUSIVE');
     return database;
   } catch (error) {
-    database.close();
-    if (isBusy(error)) return undefined;
+    database?.close();
+    if (isBusy(error) || (mustExist && isMissing(error))) return undefined;
     throw error;
   }
 }

@@ -2,8 +2,9 @@
  * The read tables: a file of their own beside the ledger. They hold nothing that is not in the ledger's entries, so
  * they are never flushed to disk for anybody's sake, and whoever fills them keeps nobody from appending.
  */
+import { rmSync } from 'node:fs';
 import type { Database } from './database.ts';
-import { openDatabase, prepareRow } from './database.ts';
+import { isDamaged, isMissing, isReadOnly, openDatabase, prepareRow } from './database.ts';
 
 /** Another number for other tables: those of another version are dropped and filled anew. */
 const version = 1;
@@ -43,8 +44,38 @@ const tables = `
   CREATE INDEX sessions_by_time ON sessions (first_at);
 `;
 
-/** Opens the read tables of a ledger, empty if they are not its own or not of this version. Throws while locked. */
-export function openReadTables(path: string, ledgerId: string): Database {
+/** Questions are asked through a connection of their own, so that they see whole steps only. */
+export type ReadTablesConnections = { readonly writer: Database; readonly reader: Database };
+
+/**
+ * Opens the read tables of a ledger, empty if they are not its own or not of this version. Where there can be no such
+ * file, they are kept in memory. Throws while locked.
+ */
+export function openReadTables(path: string, ledgerId: string): ReadTablesConnections {
+  try {
+    return openFile(path, ledgerId);
+  } catch (error) {
+    if (isDamaged(error)) {
+      removeReadTables(path);
+      return openFile(path, ledgerId);
+    }
+    if (!isMissing(error) && !isReadOnly(error)) throw error;
+    const memory = openWriter(':memory:', ledgerId);
+    return { writer: memory, reader: memory };
+  }
+}
+
+/** Nothing is lost: they can be filled again. */
+export function removeReadTables(path: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+}
+
+function openFile(path: string, ledgerId: string): ReadTablesConnections {
+  const writer = openWriter(path, ledgerId);
+  return { writer, reader: openDatabase(path) };
+}
+
+function openWriter(path: string, ledgerId: string): Database {
   const database = openDatabase(path);
   try {
     database.pragma('journal_mode = WAL');

@@ -8,11 +8,11 @@ import { closedError } from '../../ledger/refuse-entry.ts';
 import { backoffMs, whenFree } from './backoff.ts';
 import { CallTable } from './call-table.ts';
 import type { Database } from './database.ts';
-import { isBusy, openDatabase, prepareValue } from './database.ts';
+import { isBusy, isDamaged, prepareValue } from './database.ts';
 import type { EntryTable } from './entry-table.ts';
 import type { Heads } from './heads.ts';
 import { Projection } from './projection.ts';
-import { openReadTables } from './read-schema.ts';
+import { openReadTables, removeReadTables } from './read-schema.ts';
 
 type Opened = {
   /** Fills the tables. A connection of its own, so that questions see whole steps only. */
@@ -62,9 +62,15 @@ export class ReadTables {
 
   /** Empties the tables and fills them from the entries. */
   async rebuild(): Promise<void> {
-    const { projection } = await this.#open();
-    await this.#step;
-    await whenFree(() => projection.reset());
+    try {
+      const { projection } = await this.#open();
+      await this.#step;
+      await whenFree(() => projection.reset());
+    } catch (error) {
+      if (!isDamaged(error)) throw error;
+      await this.#closeTables();
+      removeReadTables(this.#path);
+    }
     await this.#filled();
   }
 
@@ -77,8 +83,13 @@ export class ReadTables {
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
+    await this.#closeTables();
+  }
+
+  async #closeTables(): Promise<void> {
     const opened = await this.#opened?.catch(() => undefined);
     await this.#step?.catch(() => undefined);
+    this.#opened = undefined;
     opened?.reader.close();
     opened?.writer.close();
   }
@@ -94,8 +105,7 @@ export class ReadTables {
   #open(): Promise<Opened> {
     this.#opened ??= whenFree(() => {
       const ledgerId = prepareValue<string>(this.#ledger, 'SELECT ledger_id FROM ledger').get() as string;
-      const writer = openReadTables(this.#path, ledgerId);
-      const reader = openDatabase(this.#path);
+      const { writer, reader } = openReadTables(this.#path, ledgerId);
       const projection = new Projection(this.#ledger, this.#entries, this.#heads, writer);
       return { writer, reader, projection, calls: new CallTable(reader) };
     });

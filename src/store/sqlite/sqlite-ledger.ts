@@ -6,6 +6,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { systemClock } from '../../base/clock.ts';
+import { QuittanceError } from '../../base/error.ts';
 import { createIds } from '../../base/ids.ts';
 import type { QuittanceEvent } from '../../call/event.ts';
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
@@ -32,10 +33,10 @@ import { AppendJob, Appender } from './append-job.ts';
 import { ArtifactTable } from './artifact-table.ts';
 import { whenFree } from './backoff.ts';
 import type { Database } from './database.ts';
-import { openDatabase, prepareValue } from './database.ts';
+import { isMissing, openDatabase, prepareValue } from './database.ts';
 import { EntryTable } from './entry-table.ts';
 import { Heads } from './heads.ts';
-import { OwnerLock } from './owner-lock.ts';
+import { forgetOwner, isOwnerAlive, listOwners, newOwnerId, takeOwnerLock } from './owner-lock.ts';
 import { ReadTables } from './read-tables.ts';
 import { Retention } from './retention.ts';
 import { createSalts } from './salts.ts';
@@ -55,35 +56,75 @@ export type SqliteLedgerOptions = {
    * system's programs go, but a power cut may take the last commits.
    */
   readonly synchronous?: 'full' | 'normal' | undefined;
+  /** Opens a ledger that is there, to read it only: every append is refused, and there is no owner. */
+  readonly readOnly?: boolean | undefined;
+  /** How large the file may grow. Appends that do not fit are refused as on a full disk. */
+  readonly maxBytes?: number | undefined;
   /** Room taken beforehand for what a full disk would not take. 1 MiB by default. */
   readonly spillBytes?: number | undefined;
+};
+
+/** Measured once; other values are for tests. */
+export type SqliteTuning = {
+  /** Entries after which the newest are written to the index. */
+  readonly longestTail: number;
 };
 
 /** Opens a ledger file, or makes one. */
 export async function openSqliteLedger(
   path: string,
   options: SqliteLedgerOptions = {},
+  tuning: Partial<SqliteTuning> = {},
 ): Promise<SqliteLedger> {
-  mkdirSync(dirname(path), { recursive: true });
-  const database = openDatabase(path);
+  const readOnly = options.readOnly ?? false;
+  if (!readOnly) mkdirSync(dirname(path), { recursive: true });
+  const database = openFile(path, readOnly);
   try {
     await whenFree(() => prepareSchema(database, path));
     database.pragma(`synchronous = ${options.synchronous === 'normal' ? 'NORMAL' : 'FULL'}`);
-    return new SqliteLedger(database, path, options);
+    // What is erased must not be left in pages nobody uses any more.
+    database.pragma('secure_delete = ON');
+    if (options.maxBytes !== undefined) {
+      const pageBytes = database.pragma('page_size', { simple: true }) as number;
+      database.pragma(`max_page_count = ${Math.max(1, Math.floor(options.maxBytes / pageBytes))}`);
+    }
+    return new SqliteLedger(database, path, options, { ...measured, ...tuning });
   } catch (error) {
     database.close();
     throw error;
   }
 }
 
+const rememberedLifeMs = 200;
+/** Writing so many to the index at once costs a third of writing each with its entry, and takes milliseconds. */
+const measured: SqliteTuning = { longestTail: 4_096 };
+
+function openFile(path: string, readOnly: boolean): Database {
+  try {
+    return openDatabase(path, { readOnly, mustExist: readOnly });
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    const why = readOnly ? 'there is no such file' : 'the file can neither be read nor made';
+    throw new QuittanceError(
+      'config.invalid',
+      `The ledger ${path} cannot be opened: ${why}.`,
+      { path },
+      error,
+    );
+  }
+}
+
 export class SqliteLedger implements Ledger {
-  readonly sealKey: Uint8Array;
-  readonly ownerId: string;
+  readonly ownerId: string = newOwnerId();
   readonly inHand: Map<string, number> = new Map();
   readonly #database: Database;
   readonly #clock: Clock;
-  readonly #owner: OwnerLock;
-  readonly #spill: SpillFile;
+  readonly #path: string;
+  #sealKey: Uint8Array | undefined;
+  readonly #lives = new Set<string>();
+  readonly #owners: string;
+  readonly #endOwner: (() => void) | undefined;
+  readonly #spill: SpillFile | undefined;
   readonly #heads: Heads;
   readonly #entries: EntryTable;
   readonly #side: SideTables;
@@ -95,14 +136,23 @@ export class SqliteLedger implements Ledger {
   readonly #retention: Retention;
   readonly #salt = createSalts();
 
-  constructor(database: Database, path: string, options: SqliteLedgerOptions) {
+  constructor(
+    database: Database,
+    path: string,
+    options: SqliteLedgerOptions,
+    tuning: SqliteTuning = measured,
+  ) {
     this.#database = database;
+    this.#path = path;
     this.#clock = options.clock ?? systemClock;
-    this.sealKey = options.sealKey ?? readSealKey(`${path}.key`);
-    this.#owner = new OwnerLock(`${path}.owners`);
-    this.ownerId = this.#owner.ownerId;
-    this.#spill = new SpillFile(`${path}.spill`, this.ownerId, options.spillBytes ?? 1_048_576, this.#salt);
-    this.#heads = new Heads(database);
+    this.#sealKey = options.sealKey;
+    this.#owners = `${path}.owners`;
+    if (options.readOnly !== true) {
+      this.#endOwner = takeOwnerLock(this.#owners, this.ownerId);
+      const bytes = options.spillBytes ?? 1_048_576;
+      this.#spill = new SpillFile(`${path}.spill`, this.ownerId, bytes, this.#salt);
+    }
+    this.#heads = new Heads(database, tuning.longestTail);
     this.#entries = new EntryTable(database, this.#heads);
     this.#side = new SideTables(database, this.#heads, (sessionId, callId) =>
       this.#digestOf(sessionId, callId),
@@ -234,34 +284,41 @@ export class SqliteLedger implements Ledger {
   }
 
   findGoneOwners(): readonly string[] {
-    return this.#owner.listOthers().filter((ownerId) => !this.#owner.isAlive(ownerId));
+    const others = listOwners(this.#owners).filter((ownerId) => ownerId !== this.ownerId);
+    return others.filter((ownerId) => !this.#lives.has(ownerId) && !this.#noteLife(ownerId));
   }
 
   /** Its spill goes with it, unless something in it is still to be appended. */
   forgetOwner(ownerId: string): void {
-    if (this.#owner.isAlive(ownerId)) return;
-    this.#spill.forget(ownerId);
-    this.#owner.forget(ownerId);
+    if (this.isAlive(ownerId)) return;
+    this.#spill?.forget(ownerId);
+    forgetOwner(this.#owners, ownerId);
   }
 
   isAlive(ownerId: string): boolean {
-    return this.#owner.isAlive(ownerId);
+    return ownerId === this.ownerId ? this.#endOwner !== undefined : isOwnerAlive(this.#owners, ownerId);
   }
 
   spill(entry: Entry): boolean {
-    return this.#spill.add(entry);
+    return this.#spill?.add(entry) ?? false;
   }
 
   canSpill(): boolean {
-    return this.#spill.isReady;
+    return this.#spill?.isReady ?? false;
   }
 
   readSpills(): readonly Spilled[] {
-    return this.#spill.read((ownerId) => !this.#owner.isAlive(ownerId));
+    return this.#spill?.read((ownerId) => !this.isAlive(ownerId)) ?? [];
   }
 
   dropSpill(ownerId: string, lastEntryId?: string): boolean {
-    return this.#spill.drop(ownerId, lastEntryId);
+    return this.#spill?.drop(ownerId, lastEntryId) ?? false;
+  }
+
+  /** Read when it is first needed: whoever only looks at a ledger needs none. */
+  get sealKey(): Uint8Array {
+    this.#sealKey ??= readSealKey(`${this.#path}.key`);
+    return this.#sealKey;
   }
 
   now(): number {
@@ -273,9 +330,19 @@ export class SqliteLedger implements Ledger {
     await this.#writer.close();
     this.#watch.close();
     await this.#tables.close();
-    this.#spill.close();
+    this.#spill?.close();
     this.#database.close();
-    this.#owner.close();
+    this.#endOwner?.();
+  }
+
+  /** Remembers for a moment that an owner lives: asking is cheap, but not for every turn and every owner. */
+  #noteLife(ownerId: string): boolean {
+    const isAlive = this.isAlive(ownerId);
+    if (isAlive) {
+      this.#lives.add(ownerId);
+      setTimeout(() => this.#lives.delete(ownerId), rememberedLifeMs).unref();
+    }
+    return isAlive;
   }
 
   /** What is remembered, after making sure that it still holds. */
