@@ -6,6 +6,8 @@ export default defineConfig({
   ssr: { resolve: { conditions: ['quittance-source'] } },
   test: {
     include: ['{src,test}/**/*.test.ts'],
+    // Real processes and hostile inputs take their time on a busy machine.
+    testTimeout: 60_000,
     reporters: ['default', new ClosingLine()],
   },
 });

@@ -210,12 +210,12 @@ export class Heads {
       .slice(0, limit);
   }
 
-  /** Every session that has entries. */
+  /** Every session that has entries, in the order they began. */
   all(): SessionHead[] {
     const found = new Map<number, SessionHead>();
     for (const row of this.#allHeads.all()) found.set(row.session, toHead(row));
     for (const head of this.#sessionsByNumber.values()) if (head.sequence > 0) found.set(head.session, head);
-    return [...found.values()];
+    return [...found.values()].sort((left, right) => left.session - right.session);
   }
 
   /** An entry was appended to the chain. */
