@@ -28,8 +28,10 @@ export const prepareRow = <Row>(database: Database, sql: string): Statement<Row>
 /** Somebody else holds the lock: nothing was done, and the same may be asked again. */
 export const isBusy = (error: unknown): boolean => codeOf(error)?.startsWith('SQLITE_BUSY') === true;
 
-/** There is no such file. */
-export const isMissing = (error: unknown): boolean => codeOf(error)?.startsWith('SQLITE_CANTOPEN') === true;
+/** There is no such file, or no folder for it. */
+export const isMissing = (error: unknown): boolean =>
+  codeOf(error)?.startsWith('SQLITE_CANTOPEN') === true ||
+  (error instanceof TypeError && error.message.includes('directory does not exist'));
 
 export const isReadOnly = (error: unknown): boolean => codeOf(error)?.startsWith('SQLITE_READONLY') === true;
 

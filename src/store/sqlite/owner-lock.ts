@@ -71,6 +71,7 @@ function tryLock(path: string, mustExist: boolean): Database | undefined {
   let database: Database | undefined;
   try {
     database = openDatabase(path, { mustExist });
+    database.pragma('journal_mode = MEMORY'); // nothing is ever written: no file for that either
     database.exec('BEGIN EXCLUSIVE');
     return database;
   } catch (error) {

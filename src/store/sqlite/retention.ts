@@ -23,6 +23,7 @@ type Found = { readonly position: number; readonly entryId: string; readonly cal
 const entriesPerCommit = 500;
 
 export class Retention {
+  readonly #database: Database;
   readonly #parts: RetentionParts;
   readonly #empty: Statement<never>;
   readonly #dropEntries: Statement<never>;
@@ -31,6 +32,7 @@ export class Retention {
   readonly #countRemoval: Statement<never>;
 
   constructor(database: Database, parts: RetentionParts) {
+    this.#database = database;
     this.#parts = parts;
     this.#empty = prepareRow(database, 'UPDATE entries SET bodies = NULL, salt = NULL WHERE position = ?');
     this.#dropEntries = prepareRow(
@@ -53,6 +55,7 @@ export class Retention {
       const some = found.slice(from, from + entriesPerCommit);
       await artifacts.sweep(await writer.run(() => this.#eraseSome(erasure, some)));
     }
+    this.#emptyLog();
     return found.length;
   }
 
@@ -74,8 +77,14 @@ export class Retention {
       });
       if (hashes === undefined) continue;
       await artifacts.sweep(hashes);
+      this.#emptyLog();
       return true;
     }
+  }
+
+  /** What is gone from the file may still stand in the log beside it. Where others read, it goes a little later. */
+  #emptyLog(): void {
+    this.#database.pragma('wal_checkpoint(TRUNCATE)');
   }
 
   /** Entries to erase. Throws where one belongs to a call that is open. */

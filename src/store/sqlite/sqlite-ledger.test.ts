@@ -4,25 +4,28 @@ import { join } from 'node:path';
 import { ledgerContract } from 'quittance/testing';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Ledger } from '../../ledger/ledger.ts';
+import type { SqliteTuning } from './sqlite-ledger.ts';
 import { openSqliteLedger } from './sqlite-ledger.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-describe('an SQLite ledger keeps the contract', () => {
+describe.each<[string, Partial<SqliteTuning>]>([
+  ['an SQLite ledger', {}],
+  ['an SQLite ledger that writes its index all the time', { longestTail: 3 }],
+])('%s keeps the contract', (name, tuning) => {
   const paths = new Map<Ledger, string>();
-  let count = 0;
   const checks = ledgerContract({
     async open(options) {
-      const path = join(folder, `ledger-${count++}.db`);
-      const ledger = await openSqliteLedger(path, options);
+      const path = join(folder, `${name.length}-${paths.size}.db`);
+      const ledger = await openSqliteLedger(path, { ...options, synchronous: 'normal' }, tuning);
       paths.set(ledger, path);
       return ledger;
     },
-    openAnother: async (ledger, options) => openSqliteLedger(paths.get(ledger) as string, options),
+    openAnother: async (ledger, options) => openSqliteLedger(paths.get(ledger) as string, options, tuning),
   });
-  for (const { name, run } of checks)
-    test(name, async () => {
+  for (const { name: sentence, run } of checks)
+    test(sentence, async () => {
       await expect(run()).resolves.toBeUndefined();
     });
 });

@@ -1,0 +1,415 @@
+/** What is on the disk: the file, the key, the spill, artifacts, and what happens when they are not as they should be. */
+import { execFileSync } from 'node:child_process';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterAll, describe, expect, test } from 'vitest';
+import { createVerifier } from '../../ledger/verify.ts';
+import { SampleCall } from '../../testing/sample-call.ts';
+import { openLedger } from '../open-ledger.ts';
+import type { SqliteLedger } from './sqlite-ledger.ts';
+import { openSqliteLedger } from './sqlite-ledger.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'quittance-files-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+let count = 0;
+const newPath = (): string => join(folder, `l${count++}`, 'ledger.db');
+
+async function using<Result>(
+  path: string,
+  work: (ledger: SqliteLedger) => Promise<Result>,
+  options = {},
+): Promise<Result> {
+  const ledger = await openSqliteLedger(path, options);
+  try {
+    return await work(ledger);
+  } finally {
+    await ledger.close();
+  }
+}
+
+async function refusalOf(run: () => Promise<unknown>): Promise<unknown> {
+  try {
+    await run();
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+const problemsOf = (ledger: SqliteLedger): readonly unknown[] => {
+  const verifier = createVerifier({ heads: ledger.readHeads() });
+  const problems = ledger.readEntries({ limit: 100_000 }).flatMap((entry) => verifier.add(entry));
+  return [...problems, ...verifier.end()];
+};
+
+describe('openLedger', () => {
+  test('knows memory, sqlite and bare paths', async () => {
+    const memory = await openLedger('memory:');
+    await memory.append(new SampleCall('c').whole());
+    expect(await memory.readSession('session')).toHaveLength(4);
+    for (const prefix of ['sqlite:', 'SQLITE:', 'sqlite://', '']) {
+      const path = newPath();
+      const ledger = await openLedger(prefix + path);
+      await ledger.append(new SampleCall('c').whole());
+      await ledger.close();
+      expect(existsSync(path)).toBe(true);
+    }
+  });
+
+  test.each(['postgres://x', 'sqlite:', '', ':memory:', 'sqlite::memory:', 'memory:x'])(
+    'refuses %j and says what is known',
+    async (url) => {
+      expect(await refusalOf(async () => openLedger(url))).toMatchObject({
+        code: 'config.invalid',
+        message: expect.stringMatching(/"memory:", "sqlite:/) as string,
+      });
+    },
+  );
+
+  test('takes the clock and the key it is given', async () => {
+    const sealKey = new Uint8Array(32).fill(7);
+    const clock = { now: () => 42, monotonicMs: () => 0, startTimer: () => ({ stop() {}, keepAlive() {} }) };
+    for (const url of ['memory:', newPath()]) {
+      const ledger = await openLedger(url, { clock, sealKey });
+      expect([ledger.now(), ledger.sealKey]).toEqual([42, sealKey]);
+      await ledger.close();
+      expect(existsSync(`${url}.key`)).toBe(false);
+    }
+  });
+});
+
+describe('a ledger file', () => {
+  test('is kept and found again, with its chains whole', async () => {
+    const path = newPath();
+    const call = new SampleCall('c');
+    await using(path, async (ledger) => {
+      await ledger.append(call.begin());
+    });
+    await using(path, async (ledger) => {
+      expect(await ledger.append(call.end())).toEqual({ status: 'appended', version: 2 });
+      expect(await ledger.append(new SampleCall('c').begin())).toEqual({ status: 'conflict', version: 2 });
+      expect(problemsOf(ledger)).toEqual([]);
+    });
+  });
+
+  test('is the same whether its newest entries are in the index yet or not', async () => {
+    for (const longestTail of [1, 3, 10_000]) {
+      const path = newPath();
+      for (let round = 0; round < 4; round++) {
+        const ledger = await openSqliteLedger(path, {}, { longestTail });
+        for (let n = 0; n < 5; n++) {
+          const call = new SampleCall(`c${round}.${n}`, { sessionId: `s${n % 2}` });
+          await ledger.append(call.begin());
+          await ledger.append(call.end());
+          await ledger.append(call.recall());
+          expect(ledger.readCall(call.sessionId, call.callId)?.events).toHaveLength(5);
+        }
+        expect(ledger.readSession('s0')).toHaveLength((round + 1) * 15);
+        expect(ledger.readEntries({ sessionId: 's1', after: 4, limit: 3 })).toHaveLength(3);
+        expect(problemsOf(ledger)).toEqual([]);
+        await ledger.close();
+      }
+    }
+  });
+
+  test('is made once by any number who open it at the same time', async () => {
+    const path = newPath();
+    const ledgers = await Promise.all(Array.from({ length: 6 }, async () => openSqliteLedger(path)));
+    await Promise.all(ledgers.map(async (ledger, n) => ledger.append(new SampleCall(`c${n}`).whole())));
+    expect(ledgers[0]?.readSession('session')).toHaveLength(24);
+    for (const { sealKey } of ledgers) expect(sealKey).toEqual(ledgers[0]?.sealKey);
+    for (const ledger of ledgers) await ledger.close();
+  });
+
+  test('of a newer version is refused, and left as it is', async () => {
+    const path = newPath();
+    await using(path, async () => undefined);
+    const database = new Database(path);
+    database.pragma('user_version = 99');
+    database.close();
+    const before = readFileSync(path);
+    expect(await refusalOf(async () => openSqliteLedger(path))).toMatchObject({
+      code: 'ledger.newer',
+      message: expect.stringContaining('format 99') as string,
+    });
+    expect(readFileSync(path).equals(before)).toBe(true);
+  });
+
+  test('that is another database, or none at all, is refused', async () => {
+    const other = join(folder, 'other.db');
+    const database = new Database(other);
+    database.exec('CREATE TABLE mine (x)');
+    database.close();
+    expect(await refusalOf(async () => openSqliteLedger(other))).toMatchObject({
+      code: 'config.invalid',
+      message: expect.stringContaining('no Quittance ledger') as string,
+    });
+    const text = join(folder, 'notes.txt');
+    writeFileSync(text, 'not a database, and long enough to be looked at as one: '.repeat(40));
+    expect(await refusalOf(async () => openSqliteLedger(text))).toMatchObject({
+      code: 'config.invalid',
+      message: expect.stringContaining('no SQLite database') as string,
+    });
+    expect(readFileSync(text, 'utf8')).toMatch(/^not a database/);
+    const path = join(folder, 'a-folder');
+    mkdirSync(path);
+    expect(await refusalOf(async () => openSqliteLedger(path))).toMatchObject({ code: 'config.invalid' });
+  });
+
+  test('that is empty becomes a ledger', async () => {
+    const path = join(folder, 'empty.db');
+    writeFileSync(path, '');
+    await using(path, async (ledger) => {
+      expect((await ledger.append(new SampleCall('c').whole())).status).toBe('appended');
+    });
+  });
+
+  test('can be opened to be read only: nothing is written, made or refused in silence', async () => {
+    const path = newPath();
+    expect(await refusalOf(async () => openSqliteLedger(path, { readOnly: true }))).toMatchObject({
+      code: 'config.invalid',
+      message: expect.stringContaining('no such file') as string,
+    });
+    await using(path, async (ledger) => {
+      await ledger.append(new SampleCall('c').begin());
+    });
+    const owners = readdirSync(`${path}.owners`);
+    await using(
+      path,
+      async (ledger) => {
+        expect(ledger.readCall('session', 'c')?.version).toBe(1);
+        expect((await ledger.queryCalls({})).rows).toHaveLength(1);
+        expect(await ledger.findOpenCalls()).toHaveLength(1);
+        expect(await refusalOf(async () => ledger.append(new SampleCall('d').begin()))).toMatchObject({
+          code: 'SQLITE_READONLY',
+        });
+        expect([ledger.canSpill(), ledger.isAlive(ledger.ownerId), ledger.findGoneOwners()]).toEqual([
+          false,
+          false,
+          [],
+        ]);
+        expect(readdirSync(`${path}.owners`)).toEqual(owners);
+      },
+      { readOnly: true },
+    );
+    expect(existsSync(`${path}.key`)).toBe(false);
+  });
+
+  test('that is full refuses what does not fit, keeps nothing of it, and goes on when there is room', async () => {
+    const path = newPath();
+    await using(
+      path,
+      async (ledger) => {
+        const kept: SampleCall[] = [];
+        let refused: unknown;
+        while (refused === undefined && kept.length < 2_000) {
+          const call = new SampleCall(`c${kept.length}`, { toolName: 'x'.repeat(3_000) });
+          refused = await refusalOf(async () => ledger.append(call.whole()));
+          if (refused === undefined) kept.push(call);
+        }
+        expect(refused).toMatchObject({ code: 'SQLITE_FULL' });
+        expect(ledger.readCall('session', `c${kept.length}`)).toBeUndefined();
+        expect(ledger.readSession('session')).toHaveLength(kept.length * 4);
+        expect(kept.length).toBeGreaterThan(10);
+        // A batch in which one does not fit: the others are kept or refused each on its own account.
+        const answers = await Promise.allSettled(
+          ['a', 'b', 'c'].map(async (id) =>
+            ledger.append(new SampleCall(id, { toolName: 'x'.repeat(9_000) }).whole()),
+          ),
+        );
+        for (const [index, id] of ['a', 'b', 'c'].entries())
+          expect(ledger.readCall('session', id) !== undefined).toBe(answers[index]?.status === 'fulfilled');
+        expect(problemsOf(ledger)).toEqual([]);
+        expect((await ledger.queryCalls({ limit: 1_000 })).rows.length).toBeGreaterThanOrEqual(kept.length);
+        await ledger.dropSession({ sessionId: 'session', by: 'ada', reason: 'room' });
+        expect((await ledger.append(new SampleCall('again').whole())).status).toBe('appended');
+        expect(problemsOf(ledger)).toEqual([]);
+      },
+      { maxBytes: 600_000 },
+    );
+  });
+
+  test('holds erased bodies no more, not even where nobody looks', async () => {
+    const path = newPath();
+    await using(path, async (ledger) => {
+      for (let n = 0; n < 50; n++)
+        await ledger.append(new SampleCall(`c${n}`, { sessionId: `s${n % 2}` }).whole());
+      expect(await ledger.erase({ sessionId: 's0', by: 'ada', reason: 'asked to' })).toBe(25);
+      await ledger.queryCalls({});
+      expect(problemsOf(ledger)).toEqual([]);
+      for (const file of readdirSync(join(path, '..'), { recursive: true, withFileTypes: true })) {
+        if (!file.isFile()) continue;
+        const bytes = readFileSync(join(file.parentPath, file.name), 'latin1');
+        expect(bytes).not.toContain('somebody about c2"');
+        expect(bytes).not.toContain('somebody about c48"');
+      }
+    });
+    expect(readFileSync(path, 'latin1')).toContain('somebody about c1"');
+  });
+});
+
+describe('the key of what is sealed', () => {
+  test('is made once, for its user only, and read again', async () => {
+    const path = newPath();
+    const key = await using(path, async ({ sealKey }) => sealKey);
+    expect(statSync(`${path}.key`).mode & 0o777).toBe(0o600);
+    expect(await using(path, async ({ sealKey }) => sealKey)).toEqual(key);
+    expect(readdirSync(join(path, '..')).filter((name) => name.includes('.key'))).toHaveLength(1);
+    expect(readFileSync(path).includes(Buffer.from(key))).toBe(false);
+  });
+
+  test('of another length is refused', async () => {
+    const path = newPath();
+    await using(path, async () => undefined);
+    writeFileSync(`${path}.key`, 'short');
+    await using(path, async (ledger) => {
+      expect(await refusalOf(async () => ledger.sealKey)).toMatchObject({
+        code: 'config.invalid',
+        message: expect.stringContaining('found 5') as string,
+      });
+    });
+  });
+});
+
+describe('the spill', () => {
+  const spillOf = (path: string): string => join(`${path}.spill`, readdirSync(`${path}.spill`)[0] as string);
+
+  test('has its room beforehand, and is gone when nothing was spilled', async () => {
+    const path = newPath();
+    await using(path, async () => {
+      expect(statSync(spillOf(path)).size).toBe(1_048_576);
+      expect(statSync(spillOf(path)).blocks * 512).toBeGreaterThanOrEqual(1_048_576);
+    });
+    expect(readdirSync(`${path}.spill`)).toEqual([]);
+  });
+
+  test('that is full says so, and is of use again once it was emptied', async () => {
+    const path = newPath();
+    await using(
+      path,
+      async (ledger) => {
+        expect(ledger.canSpill()).toBe(true);
+        const entries = Array.from({ length: 40 }, (_, n) => new SampleCall(`c${n}`).begin());
+        const answers = entries.map((entry) => ledger.spill(entry));
+        const kept = answers.indexOf(false);
+        expect(kept).toBeGreaterThan(3);
+        expect(ledger.canSpill()).toBe(false);
+        expect(ledger.readSpills()).toEqual([{ ownerId: ledger.ownerId, entries: entries.slice(0, kept) }]);
+        expect(statSync(spillOf(path)).size).toBe(8_192);
+        expect(ledger.dropSpill(ledger.ownerId)).toBe(true);
+        expect([ledger.canSpill(), ledger.readSpills()]).toEqual([true, []]);
+        expect(ledger.spill(entries[0] as (typeof entries)[0])).toBe(true);
+      },
+      { spillBytes: 8_192 },
+    );
+  });
+
+  test('of an owner that was cut off counts up to the line that was torn', async () => {
+    const path = newPath();
+    const entry = new SampleCall('c').begin();
+    const ownerId = await using(path, async (ledger) => {
+      ledger.spill(entry);
+      ledger.spill(new SampleCall('d').begin());
+      return ledger.ownerId;
+    });
+    const text = readFileSync(spillOf(path), 'latin1');
+    const [first = '', second = ''] = text.split('\n');
+    writeFileSync(spillOf(path), `${first}\n${second.slice(0, -20)}`, 'latin1');
+    await using(path, async (ledger) => {
+      expect(ledger.readSpills()).toEqual([{ ownerId, entries: [entry] }]);
+      appendFileSync(join(`${path}.spill`, ownerId), 'x');
+      expect(ledger.readSpills()).toHaveLength(1);
+      expect(ledger.dropSpill(ownerId)).toBe(true);
+      expect(ledger.readSpills()).toEqual([]);
+    });
+  });
+});
+
+describe('artifacts', () => {
+  const filesOf = (path: string): string[] =>
+    existsSync(`${path}.artifacts`)
+      ? readdirSync(`${path}.artifacts`, { recursive: true, withFileTypes: true })
+          .filter((entry) => entry.isFile())
+          .map(({ name }) => name)
+      : [];
+
+  test('of equal content are one file, named after it, until no session has it any more', async () => {
+    const path = newPath();
+    await using(path, async (ledger) => {
+      const put = async (sessionId: string, artifactId: string, content: string): Promise<void> => {
+        await ledger.append(new SampleCall(artifactId, { sessionId }).whole());
+        await ledger.putArtifact({
+          sessionId,
+          artifactId,
+          callId: artifactId,
+          mimeType: 'text/plain',
+          content,
+        });
+      };
+      await Promise.all(['a', 'b', '../../c', '/etc/passwd'].map(async (id) => put('one', id, 'same')));
+      await put('two', 'a', 'same');
+      await put('two', 'b', 'other');
+      expect(filesOf(path)).toHaveLength(2);
+      for (const name of filesOf(path)) expect(name).toMatch(/^[0-9a-f]{64}$/);
+      expect(existsSync(join(path, '..', 'c'))).toBe(false);
+      await ledger.dropSession({ sessionId: 'two', by: 'ada', reason: 'old' });
+      expect(filesOf(path)).toHaveLength(1);
+      expect((await ledger.readArtifact('one', '../../c'))?.content).toBe('same');
+      await ledger.dropSession({ sessionId: 'one', by: 'ada', reason: 'old' });
+      expect(filesOf(path)).toEqual([]);
+    });
+  });
+});
+
+describe('read tables', () => {
+  test('are filled anew where they are missing, damaged, of another ledger, or ahead of theirs', async () => {
+    const path = newPath();
+    const read = async (): Promise<unknown> =>
+      using(path, async (ledger) => [await ledger.queryCalls({}), await ledger.querySessions({})]);
+    await using(path, async (ledger) => {
+      for (let n = 0; n < 20; n++) await ledger.append(new SampleCall(`c${n}`).whole());
+    });
+    const expected = await read();
+    rmSync(`${path}.read`);
+    expect(await read()).toEqual(expected);
+    writeFileSync(`${path}.read`, 'nonsense '.repeat(500));
+    expect(await read()).toEqual(expected);
+    const other = newPath();
+    await using(other, async (ledger) => {
+      for (let n = 0; n < 9; n++) await ledger.append(new SampleCall(`other${n}`).whole());
+      await ledger.queryCalls({});
+    });
+    writeFileSync(`${path}.read`, readFileSync(`${other}.read`));
+    expect(await read()).toEqual(expected);
+    execFileSync('cp', [path, `${path}.copy`]);
+    await using(path, async (ledger) => {
+      await ledger.append(new SampleCall('later').whole());
+      await ledger.queryCalls({});
+    });
+    execFileSync('mv', [`${path}.copy`, path]);
+    expect(await read()).toEqual(expected);
+  });
+
+  test('are kept in memory where there can be no file', async () => {
+    const path = newPath();
+    mkdirSync(`${path}.read`, { recursive: true });
+    await using(path, async (ledger) => {
+      await ledger.append(new SampleCall('c').whole());
+      expect((await ledger.queryCalls({})).rows).toHaveLength(1);
+      await ledger.append(new SampleCall('d').whole());
+      expect((await ledger.queryCalls({})).rows).toHaveLength(2);
+    });
+  });
+});

@@ -1,0 +1,113 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterAll, describe, expect, test } from 'vitest';
+import type { Story } from '../../../test/make-ledger.ts';
+import { makeEntries, stories } from '../../../test/make-ledger.ts';
+import { openSqliteLedger } from './sqlite-ledger.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'quittance-tables-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Every row of every read table, in the order of its key. */
+function readTables(path: string): Record<string, unknown[]> {
+  const database = new Database(`${path}.read`, { readonly: true });
+  const tables = {
+    calls: 'position',
+    audit: 'position, record_id',
+    sessions: 'session',
+    progress: 'position',
+  };
+  const rows = Object.entries(tables).map(([table, key]) => [
+    table,
+    database.prepare(`SELECT * FROM ${table} ORDER BY ${key}`).all(),
+  ]);
+  database.close();
+  return Object.fromEntries(rows) as Record<string, unknown[]>;
+}
+
+const plans = Array.from({ length: 4 }, (_, round) =>
+  (Object.keys(stories) as Story[]).map((story) => ({
+    session: `s${round % 3}`,
+    call: `${story}-${round}`,
+    story,
+  })),
+).flat();
+const entries = makeEntries(plans);
+
+describe('the read tables', () => {
+  test('come out identical however they were filled: all at once, entry by entry, by two, or anew', async () => {
+    const [atOnce, oneByOne, byTwo] = ['at-once', 'one-by-one', 'by-two'].map((name) =>
+      join(folder, `${name}.db`),
+    ) as [string, string, string];
+    const first = await openSqliteLedger(atOnce);
+    for (const entry of entries) expect((await first.append(entry)).status).toBe('appended');
+    await first.queryCalls({});
+
+    const second = await openSqliteLedger(oneByOne);
+    for (const entry of entries) {
+      await second.append(entry);
+      await second.queryCalls({ limit: 1 });
+    }
+
+    const pair = [await openSqliteLedger(byTwo), await openSqliteLedger(byTwo)] as const;
+    for (const [index, entry] of entries.entries()) {
+      await pair[0].append(entry);
+      if (index % 3 === 0) await Promise.all(pair.map(async (ledger) => ledger.findOpenCalls()));
+    }
+    await Promise.all(pair.map(async (ledger) => ledger.queryCalls({})));
+
+    // Owners and hashes are each ledger's own; everything else must be the same.
+    const comparable = (path: string): unknown =>
+      JSON.parse(
+        JSON.stringify(readTables(path), (key, value: unknown) =>
+          ['owner_id', 'hash', 'ledger_id'].includes(key) ? undefined : value,
+        ),
+      );
+    const expected = comparable(atOnce);
+    expect(comparable(oneByOne)).toEqual(expected);
+    expect(comparable(byTwo)).toEqual(expected);
+
+    const before = readTables(atOnce);
+    expect(before['calls']).toHaveLength(plans.length);
+    expect(before['audit']?.length).toBeGreaterThan(plans.length);
+    await first.rebuild();
+    expect(readTables(atOnce)).toEqual(before);
+    for (const ledger of [first, second, ...pair]) await ledger.close();
+  });
+
+  test('are filled in quiet moments too, without being asked', async () => {
+    const path = join(folder, 'quiet.db');
+    const ledger = await openSqliteLedger(path);
+    for (const entry of entries.slice(0, 20)) await ledger.append(entry);
+    let filled = 0;
+    for (let tries = 0; filled === 0 && tries < 200; tries++) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      try {
+        filled = readTables(path)['calls']?.length ?? 0;
+      } catch {
+        filled = 0; // not made yet
+      }
+    }
+    expect(filled).toBeGreaterThan(0);
+    await ledger.close();
+  });
+
+  test('hold a record of every kind the stories tell of', async () => {
+    const path = join(folder, 'kinds.db');
+    const ledger = await openSqliteLedger(path);
+    for (const entry of entries) await ledger.append(entry);
+    await ledger.queryCalls({});
+    const kinds = new Set((readTables(path)['audit'] as { kind: string }[]).map(({ kind }) => kind));
+    expect([...kinds].sort()).toEqual([
+      'blocked',
+      'cached',
+      'completed',
+      'invalidated',
+      'persistence_failed',
+      'requires_confirmation',
+    ]);
+    await ledger.close();
+  });
+});
