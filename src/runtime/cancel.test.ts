@@ -100,7 +100,7 @@ describe('a call cancelled while its body runs', () => {
       await quiet();
       expect(heard).toEqual(['changed my mind']);
       clock.advance(100);
-      expect(await asked).toMatchObject({ type: 'ToolFailure', code });
+      expect(await asked).toMatchObject({ type: 'ToolFailure', code, retryable: !inDoubt });
       expect((await eventsOf(runtime, 'tool.responded'))[0]).toMatchObject({
         attempt: 1,
         unsettledEffect: inDoubt,

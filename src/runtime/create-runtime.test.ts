@@ -30,7 +30,11 @@ describe('a runtime', () => {
     ['a budget without a scope', { tools: [pay], budgets: [{ toolCalls: 1 }] }, /scope/],
     ['half a tool call', { tools: [pay], budgets: [{ scope: 'turn', toolCalls: 1.5 }] }, /toolCalls/],
     ['a budget per week', { tools: [pay], budgets: [{ scope: 'x', per: 'week', toolCalls: 1 }] }, /day/],
-    ['a misspelt budget', { tools: [pay], budgets: [{ scope: 'turn', toolcalls: 1 }] }, /toolCalls/],
+    [
+      'a misspelt budget',
+      { tools: [pay], budgets: [{ scope: 'turn', toolCalls: 1, toolcalls: 1 }] },
+      /toolcalls/,
+    ],
     [
       'a pattern that is none',
       { tools: [pay], redaction: { patterns: [{ name: 'x', pattern: 'y' }] } },

@@ -227,6 +227,15 @@ describe.each([
     await expectSettledOnce(runtime);
   });
 
+  it('at the first call of a turn: a turn that never began does not end', async () => {
+    const { broken, runtime, turn } = onBrittle(slow);
+    broken.add('tool.started');
+    await turn.call(envelope('c', 'pay'));
+    broken.clear();
+    await turn.end();
+    expect(await runtime.events({ sessionId: 's' })).toEqual([]);
+  });
+
   it('for one call does not trouble another', async () => {
     const { broken, runtime, turn } = onBrittle(slow);
     broken.add('tool.started');

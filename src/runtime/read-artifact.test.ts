@@ -35,6 +35,7 @@ describe('an output that is too long', () => {
     expect(outcome.summary.length).toBeLessThanOrEqual(200);
     expect(outcome.summary).toMatch(/^"line 0; .* … .*line 1999;"$/);
     expect(outcome.sizeBytes).toBe(JSON.stringify(text).length);
+    expect(outcome.wasCoerced).toBe(false);
     expect(JSON.parse(outcomeToModelContent(outcome))).toMatchObject({
       artifact_reference: outcome.artifactId,
       summary: outcome.summary,

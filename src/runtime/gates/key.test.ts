@@ -2,7 +2,6 @@ import type { ToolSpec } from 'quittance';
 import { createMemoryLedger, createRuntime, defineTool, ToolError } from 'quittance';
 import { describe, expect, it } from 'vitest';
 import {
-  auditKinds,
   deferred,
   envelope,
   eventsOf,
@@ -67,7 +66,9 @@ describe('a key the tool made', () => {
     const copy = await runtime.turn({ sessionId: 's' }).call(envelope('b', 'pay', { order: '7' }));
     expect(JSON.stringify(copy)).toBe(JSON.stringify({ ...first, callId: 'b' }));
     expect(runs()).toBe(1);
-    expect(await auditKinds(runtime, 'b')).toEqual(['cached']);
+    expect(await runtime.audit({ sessionId: 's', callId: 'b' })).toMatchObject([
+      { attempt: 0, toolSuccess: true, outcome: { kind: 'cached' } },
+    ]);
     expect(await eventTypes(runtime, 'b')).toEqual([
       'tool.requested',
       'tool.decided',
@@ -205,6 +206,23 @@ describe('a key the tool made', () => {
     for (const each of [turn, other])
       expect(await each.call(envelope('r', 'read_artifact', { artifactId }))).toMatchObject({
         output: { totalChars: 102 },
+      });
+  });
+
+  it('brings files along into another session too', async () => {
+    const tool = defineTool({
+      name: 'draw',
+      idempotencyKey: () => 'k',
+      idempotencyScope: 'ledger',
+      run: (_, context) => context.attach({ mimeType: 'text/plain', content: 'a drawing' }),
+    });
+    const { ledger, runtime, turn } = setStage({ tools: [tool] });
+    const first = await turn.call(envelope('a', 'draw'));
+    await runtime.turn({ sessionId: 'other' }).call(envelope('b', 'draw'));
+    const [file] = 'files' in first ? (first.files ?? []) : [];
+    for (const sessionId of ['s', 'other'])
+      expect(await ledger.readArtifact(sessionId, file?.artifactId ?? '')).toMatchObject({
+        content: 'a drawing',
       });
   });
 

@@ -127,7 +127,7 @@ describe('arguments that fit', () => {
         }),
       ],
     });
-    await turn.call(envelope('a', 'buy', { id: '42' }));
+    expect(await turn.call(envelope('a', 'buy', { id: '42' }))).toMatchObject({ wasCoerced: false });
     await turn.call(envelope('b', 'ark', { id: '43' }));
     await turn.call(envelope('c', 'later', { id: '44' }));
     expect(seen).toEqual([{ id: 42, count: 1 }, { id: 43 }, { id: '44' }]);
@@ -295,6 +295,16 @@ describe('the repair of arguments', () => {
   ])('leaves the denial as it was when it %s', async (_, repair) => {
     const { turn } = repairable(repair);
     expect(await turn.call(envelope('c', 'buy', { id: '7' }))).toMatchObject({ reason: 'validation' });
+  });
+
+  it('must give an object also where the tool takes anything', async () => {
+    for (const given of ['text', ['list'], 7]) {
+      const { turn } = setStage({
+        tools: [defineTool({ name: 'any', run: (args) => args })],
+        repair: (() => given) as never,
+      });
+      expect(await turn.call(envelope('c', 'any', '{'))).toMatchObject({ reason: 'validation' });
+    }
   });
 
   it('holds nobody up for ever', async () => {
