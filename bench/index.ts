@@ -80,7 +80,8 @@ type Timing = {
 async function time(measured: readonly Lane[], label: string): Promise<Timing[]> {
   const samples = measured.map(() => new Float64Array(rounds * callsPerRound));
   const progress = createProgress(label, rounds);
-  for (const lane of measured) for (let n = 0; n < 2_000; n++) await lane.call(n);
+  // Long enough for the compiler to have made up its mind.
+  for (const lane of measured) for (let n = 0; n < 20_000; n++) await lane.call(n);
   for (let round = 0; round < rounds; round++) {
     for (const [index, lane] of measured.entries()) {
       const into = samples[index] as Float64Array;
