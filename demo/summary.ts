@@ -78,7 +78,7 @@ export async function summarise(
 export function printNextSteps(): void {
   title('Where to go next');
   pathLine('demo/scenes', 'the script of what you just saw');
-  pathLine('examples/01-first-call.ts', 'the first of twelve small programs, one idea each');
+  pathLine('examples/01-first-call.ts', 'the first of the small programs, one idea each');
   pathLine('docs/getting-started.md', 'your own tools, step by step');
   pathLine('docs/reason-codes.md', 'every code: what happened and what to do');
   pathLine('ARCHITECTURE.md', 'the life of a call, and which file is responsible');
