@@ -11,6 +11,8 @@ export default defineConfig({
     ),
     // What package.json "bin" names. It checks the version of Node before it loads the rest.
     cli: 'src/cli/main.ts',
+    // Runs in a thread of its own, beside the bundle that starts it.
+    'projector-thread': 'src/store/sqlite/projector-thread.ts',
   },
   format: 'esm',
   platform: 'node',

@@ -54,7 +54,7 @@ export class CallTable {
     this.#database = database;
     this.#open = prepareRow(
       database,
-      `SELECT session_id, call_id, owner_id FROM calls JOIN sessions USING (session)
+      `SELECT session_id, call_id, owner_id FROM calls INDEXED BY calls_open JOIN sessions USING (session)
        WHERE status <> 'settled' ORDER BY calls.position`,
     );
   }

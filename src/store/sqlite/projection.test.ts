@@ -37,10 +37,10 @@ const plans = Array.from({ length: 4 }, (_, round) =>
 const entries = makeEntries(plans);
 
 describe('the read tables', () => {
-  test('come out identical however they were filled: all at once, entry by entry, by two, or anew', async () => {
-    const [atOnce, oneByOne, byTwo] = ['at-once', 'one-by-one', 'by-two'].map((name) =>
+  test('come out identical however they were filled: at once, entry by entry, by two, by a thread, or anew', async () => {
+    const [atOnce, oneByOne, byTwo, byThread] = ['at-once', 'one-by-one', 'by-two', 'by-thread'].map((name) =>
       join(folder, `${name}.db`),
-    ) as [string, string, string];
+    ) as [string, string, string, string];
     const first = await openSqliteLedger(atOnce);
     for (const entry of entries) expect((await first.append(entry)).status).toBe('appended');
     await first.queryCalls({});
@@ -58,6 +58,13 @@ describe('the read tables', () => {
     }
     await Promise.all(pair.map(async (ledger) => ledger.queryCalls({})));
 
+    const threaded = await openSqliteLedger(byThread, {}, { threadLag: 3 });
+    for (const [index, entry] of entries.entries()) {
+      await threaded.append(entry);
+      if (index % 40 === 0) await threaded.querySessions({});
+    }
+    await threaded.queryCalls({});
+
     // Owners and hashes are each ledger's own; everything else must be the same.
     const comparable = (path: string): unknown =>
       JSON.parse(
@@ -68,13 +75,14 @@ describe('the read tables', () => {
     const expected = comparable(atOnce);
     expect(comparable(oneByOne)).toEqual(expected);
     expect(comparable(byTwo)).toEqual(expected);
+    expect(comparable(byThread)).toEqual(expected);
 
     const before = readTables(atOnce);
     expect(before['calls']).toHaveLength(plans.length);
     expect(before['audit']?.length).toBeGreaterThan(plans.length);
     await first.rebuild();
     expect(readTables(atOnce)).toEqual(before);
-    for (const ledger of [first, second, ...pair]) await ledger.close();
+    for (const ledger of [first, second, ...pair, threaded]) await ledger.close();
   });
 
   test('are filled in quiet moments too, without being asked', async () => {

@@ -12,6 +12,7 @@ import { isBusy, isDamaged, prepareValue } from './database.ts';
 import type { EntryTable } from './entry-table.ts';
 import type { Heads } from './heads.ts';
 import { Projection } from './projection.ts';
+import { Projector } from './projector.ts';
 import { openReadTables, removeReadTables } from './read-schema.ts';
 
 type Opened = {
@@ -19,12 +20,13 @@ type Opened = {
   readonly writer: Database;
   readonly reader: Database;
   readonly projection: Projection;
+  readonly projector: Projector | undefined;
   readonly calls: CallTable;
 };
 
 /** How long nothing must be appended before the time counts as quiet. */
 const quietMs = 50;
-/** So far behind, the tables are filled in busy times too: whoever opens the ledger next has to wait for the rest. */
+/** Without that thread: so far behind, they are filled in busy times too, since the next who asks waits for the rest. */
 const longestLag = 50_000;
 
 export class ReadTables {
@@ -32,13 +34,17 @@ export class ReadTables {
   readonly #entries: EntryTable;
   readonly #heads: Heads;
   readonly #path: string;
+  readonly #threadLag: number;
   #opened: Promise<Opened> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #appendedAtMs = 0;
   #step: Promise<void> | undefined;
+  #isFilling = false;
   #closed = false;
 
-  constructor(ledger: Database, entries: EntryTable, heads: Heads, path: string) {
+  /** `threadLag`: so far behind, the tables are filled by a thread of their own. */
+  constructor(ledger: Database, entries: EntryTable, heads: Heads, path: string, threadLag: number) {
+    this.#threadLag = threadLag;
     this.#ledger = ledger;
     this.#entries = entries;
     this.#heads = heads;
@@ -88,6 +94,7 @@ export class ReadTables {
 
   async #closeTables(): Promise<void> {
     const opened = await this.#opened?.catch(() => undefined);
+    await opened?.projector?.close();
     await this.#step?.catch(() => undefined);
     this.#opened = undefined;
     opened?.reader.close();
@@ -106,8 +113,12 @@ export class ReadTables {
     this.#opened ??= whenFree(() => {
       const ledgerId = prepareValue<string>(this.#ledger, 'SELECT ledger_id FROM ledger').get() as string;
       const { writer, reader } = openReadTables(this.#path, ledgerId);
+      const projector =
+        writer === reader
+          ? undefined // in memory: no other thread can see them
+          : new Projector({ ledgerPath: this.#ledger.name, tablesPath: this.#path, ledgerId });
       const projection = new Projection(this.#ledger, this.#entries, this.#heads, writer);
-      return { writer, reader, projection, calls: new CallTable(reader) };
+      return { writer, reader, projection, projector, calls: new CallTable(reader) };
     });
     return this.#opened;
   }
@@ -115,8 +126,9 @@ export class ReadTables {
   /** Whoever was told of something until now finds it in the tables. */
   async #filled(): Promise<Opened> {
     const opened = await this.#open();
-    const { projection } = opened;
+    const { projection, projector } = opened;
     const target = projection.end;
+    if (projection.lag > this.#threadLag) await projector?.fill(target);
     for (let tries = 0; !projection.reaches(target);)
       try {
         if (this.#closed) throw closedError();
@@ -141,15 +153,25 @@ export class ReadTables {
 
   /** A failure here is nobody's: whoever asks the tables meets it and is told. */
   async #fillAside(): Promise<void> {
+    if (this.#isFilling) return;
+    this.#isFilling = true;
     try {
-      const { projection } = await this.#open();
-      while (!this.#closed && (this.#isQuiet || projection.lag > longestLag) && projection.lag > 0) {
+      const { projection, projector } = await this.#open();
+      const isDone = projection.lag > this.#threadLag && (await projector?.fill(projection.end)) === true;
+      while (
+        !isDone &&
+        !this.#closed &&
+        projection.lag > 0 &&
+        (this.#isQuiet || projection.lag > longestLag)
+      ) {
         await this.#takeStep(projection);
         await new Promise(setImmediate);
       }
       if (!this.#closed && projection.lag > 0 && this.#timer === undefined) this.#comeBack();
     } catch {
       return;
+    } finally {
+      this.#isFilling = false;
     }
   }
 

@@ -68,6 +68,8 @@ export type SqliteLedgerOptions = {
 export type SqliteTuning = {
   /** Entries after which the newest are written to the index. */
   readonly longestTail: number;
+  /** How far behind the read tables may be before a thread of their own fills them. */
+  readonly threadLag: number;
 };
 
 /** Opens a ledger file, or makes one. */
@@ -97,7 +99,7 @@ export async function openSqliteLedger(
 
 const rememberedLifeMs = 200;
 /** Writing so many to the index at once costs a third of writing each with its entry, and takes milliseconds. */
-const measured: SqliteTuning = { longestTail: 4_096 };
+const measured: SqliteTuning = { longestTail: 4_096, threadLag: 10_000 };
 
 function openFile(path: string, readOnly: boolean): Database {
   try {
@@ -170,7 +172,7 @@ export class SqliteLedger implements Ledger {
       rolledBack: () => this.#heads.forget(),
     });
     this.#artifacts = new ArtifactTable(database, `${path}.artifacts`, this.#heads, this.#writer);
-    this.#tables = new ReadTables(database, this.#entries, this.#heads, `${path}.read`);
+    this.#tables = new ReadTables(database, this.#entries, this.#heads, `${path}.read`, tuning.threadLag);
     this.#retention = new Retention(database, {
       entries: this.#entries,
       heads: this.#heads,

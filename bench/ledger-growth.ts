@@ -1,0 +1,143 @@
+/**
+ * Does a ledger get slower as it grows? Durable calls, point look-ups and questions at 0, 100,000 and 1,000,000 calls.
+ *
+ *   npm run bench:growth -- [--calls 1000000]
+ */
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Ledger } from 'quittance';
+import { createRuntime, defineTool } from 'quittance';
+import { openLedger } from 'quittance/ledger';
+import { z } from 'zod';
+import { createProgress } from './progress.ts';
+import { printTable } from './table.ts';
+
+const asked = process.argv.indexOf('--calls');
+const most = asked < 0 ? 1_000_000 : Number(process.argv[asked + 1]);
+const sizes = [0, most / 10, most];
+const inFlight = 32;
+const sessions = 1_000;
+
+const input = z.object({ city: z.string(), days: z.number() });
+const send = defineTool({
+  name: 'send_mail',
+  input,
+  mode: 'external',
+  loopLimit: 1e9,
+  run: async ({ city }) => ({ city, ok: true }),
+});
+/** Fails now and then. May be run again: otherwise every next call of the session would ask a person first. */
+const look = defineTool({
+  name: 'look_up',
+  input,
+  mode: 'read',
+  loopLimit: 1e9,
+  run: async () => {
+    throw new Error('There is no such place.');
+  },
+});
+const tools = [send, look] as const;
+
+const folder = mkdtempSync(join(tmpdir(), 'quittance-growth-'));
+const path = join(folder, 'ledger.db');
+let made = 0;
+
+/** So many calls, spread over many sessions, some of them failures. Gives how long each took. */
+async function makeCalls(
+  ledger: Ledger,
+  count: number,
+  lanes: number,
+  step?: (n: number) => void,
+): Promise<number[]> {
+  const runtime = createRuntime({ tools, ledger });
+  const took: number[] = [];
+  let left = count;
+  const lane = async (_: unknown, n: number): Promise<void> => {
+    for (let turns = 0; left > 0; turns++) {
+      const turn = runtime.turn({ sessionId: `session-${(n + turns * lanes) % sessions}` });
+      for (let calls = 0; calls < 20 && left > 0; calls++) {
+        left--;
+        const id = `call_${made++}`;
+        const name = made % 50 === 0 ? 'look_up' : 'send_mail';
+        const beganMs = performance.now();
+        await turn.call({ id, name, arguments: { city: 'Lyon', days: made } });
+        took.push(performance.now() - beganMs);
+        step?.(1);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+  await runtime.close();
+  return took;
+}
+
+const quantile = (values: readonly number[], q: number): number =>
+  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * q))] ?? 0;
+
+async function time(count: number, ask: (n: number) => unknown): Promise<number> {
+  const took: number[] = [];
+  for (let n = 0; n < count; n++) {
+    const beganMs = performance.now();
+    await ask(n);
+    took.push(performance.now() - beganMs);
+  }
+  return quantile(took, 0.5);
+}
+
+let heading: string[] = [];
+const rows: string[][] = [];
+const figures: Record<string, number> = {};
+for (const size of sizes) {
+  // Filled without waiting for the disk; what is measured waits.
+  const fill = await openLedger(path, { synchronous: 'normal' });
+  const progress = createProgress(`filling to ${size}`, size - made);
+  if (size > made) await makeCalls(fill, size - made, 256, (n) => progress.step(n));
+  progress.done();
+  const filledMs = performance.now();
+  await fill.queryCalls({ limit: 1 });
+  const caughtUpMs = performance.now() - filledMs;
+  await fill.close();
+
+  const openedMs = performance.now();
+  const ledger = await openLedger(path);
+  const openMs = performance.now() - openedMs;
+  await ledger.queryCalls({ limit: 1 });
+  const findMs = performance.now();
+  await ledger.findOpenCalls();
+  const openCallsMs = performance.now() - findMs;
+  await makeCalls(ledger, 2_000, inFlight); // warming up
+  const firstMs = performance.now();
+  await makeCalls(ledger, 10_000, inFlight);
+  const perSecond = 10_000 / ((performance.now() - firstMs) / 1_000);
+  const lone = await makeCalls(ledger, 500, 1);
+  await ledger.queryCalls({ limit: 1 });
+  const some = (n: number): string => `call_${Math.floor((n * 7_919) % Math.max(1, made))}`;
+  const results: [string, number][] = [
+    ['calls/s at 32', perSecond],
+    ['one call ms', quantile(lone, 0.5)],
+    ['open ms', openMs],
+    ['open calls ms', openCallsMs],
+    ['call by id ms', await time(300, async (n) => ledger.readCall(`session-${n % sessions}`, some(n)))],
+    [
+      'unsettled ms',
+      await time(300, async (n) => ledger.findUnsettledEffects(`session-${n}`, 'send_mail', 'x')),
+    ],
+    ['newest ms', await time(30, async () => ledger.queryCalls({}))],
+    ['of a session ms', await time(30, async (n) => ledger.queryCalls({ sessionId: `session-${n}` }))],
+    ['failures ms', await time(30, async () => ledger.queryCalls({ outcome: 'ToolFailure' }))],
+    ['text, none ms', await time(2, async () => ledger.queryCalls({ text: 'no such thing' }))],
+    ['sessions ms', await time(30, async () => ledger.querySessions({}))],
+    ['caught up ms', caughtUpMs],
+    ['bytes/call', made === 0 ? 0 : statSync(path).size / made],
+  ];
+  for (const [name, value] of results)
+    figures[`${name.replaceAll(/[ ,/]+/g, '_')}_${size}`] = Number(value.toFixed(3));
+  rows.push([String(size), ...results.map(([, value]) => value.toFixed(value < 10 ? 2 : 0))]);
+  await ledger.close();
+  heading = ['calls in the ledger', ...results.map(([name]) => name)];
+}
+
+printTable(heading, rows);
+process.stdout.write(`${JSON.stringify({ bench: 'ledger-growth', node: process.version, ...figures })}\n`);
+rmSync(folder, { recursive: true });

@@ -1,0 +1,52 @@
+/** The thread that fills the read tables of a busy ledger: started by `Projector`, told how far to go. */
+import type { MessagePort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
+import { backoffMs } from './backoff.ts';
+import { isBusy, openDatabase } from './database.ts';
+import { EntryTable } from './entry-table.ts';
+import { Heads } from './heads.ts';
+import { Projection } from './projection.ts';
+import { openReadTables } from './read-schema.ts';
+
+export type ProjectorData = {
+  readonly ledgerPath: string;
+  readonly tablesPath: string;
+  readonly ledgerId: string;
+};
+
+if (parentPort !== null) serve(parentPort, workerData as ProjectorData);
+
+function serve(port: MessagePort, { ledgerPath, tablesPath, ledgerId }: ProjectorData): void {
+  const ledger = openDatabase(ledgerPath, { readOnly: true, mustExist: true });
+  const heads = new Heads(ledger, Number.POSITIVE_INFINITY);
+  const { writer } = openReadTables(tablesPath, ledgerId);
+  const projection = new Projection(ledger, new EntryTable(ledger, heads), heads, writer);
+  let isOver = false;
+  let filling: Promise<void> = Promise.resolve();
+
+  const fill = async (target: number): Promise<void> => {
+    for (let tries = 0; !isOver && !projection.reaches(target);)
+      try {
+        await projection.step(() => isOver);
+        tries = 0;
+      } catch (error) {
+        if (!isBusy(error)) throw error;
+        await new Promise((resolve) => setTimeout(resolve, backoffMs(tries++)));
+      }
+    if (!isOver) port.postMessage(target);
+  };
+
+  const end = async (): Promise<void> => {
+    isOver = true;
+    await filling;
+    writer.close();
+    ledger.close();
+    port.close();
+  };
+
+  // What cannot be done ends the thread: whoever waits for it does it then.
+  port.on('message', (target: number | 'end') => {
+    if (target === 'end') void end();
+    else filling = filling.then(() => fill(target));
+  });
+}

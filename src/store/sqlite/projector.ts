@@ -1,0 +1,72 @@
+/**
+ * Fills the read tables in a thread of its own, so that a busy process need not. It is started when there is much to
+ * do, never keeps the process alive but for those who wait for it, and where it cannot be had, everything goes on
+ * without it.
+ */
+import { Worker } from 'node:worker_threads';
+import type { ProjectorData } from './projector-thread.ts';
+
+type Waiter = { readonly target: number; readonly resolve: (isDone: boolean) => void };
+
+export class Projector {
+  readonly #data: ProjectorData;
+  #worker: Worker | undefined;
+  #isBroken = false;
+  #waiters: Waiter[] = [];
+
+  constructor(data: ProjectorData) {
+    this.#data = data;
+  }
+
+  /** Resolves when the tables reach to the position; to false where that must be seen to otherwise. */
+  fill(target: number): Promise<boolean> {
+    const worker = this.#start();
+    if (worker === undefined) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      this.#waiters.push({ target, resolve });
+      worker.ref();
+      worker.postMessage(target);
+    });
+  }
+
+  /** Lets the thread end by itself, so that it leaves no lock behind. */
+  async close(): Promise<void> {
+    this.#isBroken = true;
+    const worker = this.#worker;
+    if (worker === undefined) return;
+    worker.ref();
+    worker.postMessage('end');
+    await new Promise((resolve) => worker.once('exit', resolve));
+  }
+
+  #start(): Worker | undefined {
+    if (this.#worker !== undefined || this.#isBroken) return this.#worker;
+    // Built, this stands beside us as JavaScript; in the sources, as TypeScript.
+    const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
+    try {
+      const worker = new Worker(new URL(`./projector-thread${extension}`, import.meta.url), {
+        workerData: this.#data,
+        execArgv: ['--disable-warning=ExperimentalWarning'],
+      });
+      worker.on('message', (target: number) => this.#tell((waiter) => waiter.target <= target, true));
+      worker.on('error', () => {
+        this.#isBroken = true; // 'exit' follows
+      });
+      worker.on('exit', () => {
+        this.#worker = undefined;
+        this.#tell(() => true, false);
+      });
+      this.#worker = worker;
+    } catch {
+      this.#isBroken = true; // no threads here, or not this file: the process does it itself
+    }
+    return this.#worker;
+  }
+
+  #tell(isMeant: (waiter: Waiter) => boolean, isDone: boolean): void {
+    const due = this.#waiters.filter(isMeant);
+    this.#waiters = this.#waiters.filter((waiter) => !isMeant(waiter));
+    if (this.#waiters.length === 0) this.#worker?.unref();
+    for (const { resolve } of due) resolve(isDone);
+  }
+}
