@@ -34,7 +34,7 @@ export class Projector {
     this.#isBroken = true;
     const worker = this.#worker;
     if (worker === undefined) return;
-    worker.ref();
+    worker.ref(); // and nothing lets go of it again, now that it is said to be of no more use
     worker.postMessage('end');
     await new Promise((resolve) => worker.once('exit', resolve));
   }
@@ -66,7 +66,7 @@ export class Projector {
   #tell(isMeant: (waiter: Waiter) => boolean, isDone: boolean): void {
     const due = this.#waiters.filter(isMeant);
     this.#waiters = this.#waiters.filter((waiter) => !isMeant(waiter));
-    if (this.#waiters.length === 0) this.#worker?.unref();
+    if (this.#waiters.length === 0 && !this.#isBroken) this.#worker?.unref();
     for (const { resolve } of due) resolve(isDone);
   }
 }
