@@ -6,6 +6,7 @@
 /** The stable word for why we refuse. */
 export type ErrorCode =
   | 'config.invalid'
+  | 'contracts.invalid'
   | 'call.malformed'
   | 'call.pending'
   | 'call.unknown'
@@ -24,6 +25,11 @@ export const errorTable: {
   'config.invalid': {
     means: 'A tool or a runtime was configured in a way that cannot work.',
     remedy: 'Read the message: it names the field, what was found and what is expected.',
+  },
+  'contracts.invalid': {
+    means: 'A contract document is not one, or contradicts itself. None of it is in force.',
+    remedy:
+      'Read the message: it lists every problem with its line. `quittance contracts check FILE` does the same.',
   },
   'call.malformed': {
     means: 'The envelope of a tool call is not one: it must be exactly {id, name, arguments}.',

@@ -1,0 +1,84 @@
+/** A rule document after loading: legacy words replaced, shape checked, nothing compiled. */
+import type { JsonObject } from '../base/json.ts';
+import type { Expression } from './expression.ts';
+
+export type RuleMode = 'enforce' | 'observe';
+
+export type Ruleset = {
+  readonly name: string;
+  readonly description: string | undefined;
+  /** For rules that say nothing themselves. */
+  readonly mode: RuleMode;
+  readonly rules: readonly Rule[];
+  /** By name or glob, in the order written. */
+  readonly tools: readonly ToolFacts[];
+  readonly observability: JsonObject | undefined;
+  readonly observeAlongside: boolean;
+  readonly extends: string | undefined;
+  /** sha256 of the bytes it was read from. */
+  readonly version: string;
+};
+
+export type Rule = PreRule | PostRule | SessionRule | SandboxRule;
+
+type RuleBase = {
+  readonly id: string;
+  /** Undefined where the document's default holds. */
+  readonly mode: RuleMode | undefined;
+  readonly message: string;
+  readonly tags: readonly string[];
+  readonly metadata: JsonObject | undefined;
+};
+
+/** How long a person may take over an `ask`, and what happens then. */
+export type AskTimeout = { readonly timeoutSeconds: number; readonly timeoutEffect: 'block' | 'allow' };
+
+export type PreRule = RuleBase &
+  AskTimeout & {
+    readonly type: 'pre';
+    readonly tool: string;
+    readonly when: Expression;
+    readonly action: 'block' | 'ask';
+  };
+
+export type PostRule = RuleBase & {
+  readonly type: 'post';
+  readonly tool: string;
+  readonly when: Expression;
+  readonly action: 'warn' | 'redact' | 'block';
+};
+
+export type SessionRule = RuleBase & {
+  readonly type: 'session';
+  readonly limits: SessionLimits;
+  readonly action: 'block';
+};
+
+/** At least one. N allows N. */
+export type SessionLimits = {
+  readonly maxToolCalls: number | undefined;
+  readonly maxAttempts: number | undefined;
+  /** By tool name or glob, in the order written. */
+  readonly maxCallsPerTool: readonly (readonly [tool: string, limit: number])[];
+};
+
+export type SandboxRule = RuleBase &
+  AskTimeout & {
+    readonly type: 'sandbox';
+    readonly tools: readonly string[];
+    readonly within: readonly string[] | undefined;
+    readonly notWithin: readonly string[];
+    readonly allowedCommands: readonly string[] | undefined;
+    readonly allowedDomains: readonly string[] | undefined;
+    readonly deniedDomains: readonly string[];
+    readonly outside: 'block' | 'ask';
+  };
+
+export type SideEffect = 'pure' | 'read' | 'write' | 'irreversible';
+
+/** What a document says about tools that answer to a name or glob. */
+export type ToolFacts = {
+  readonly tool: string;
+  readonly sideEffect: SideEffect | undefined;
+  readonly idempotent: boolean | undefined;
+};
