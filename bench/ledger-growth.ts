@@ -16,7 +16,7 @@ import { printTable } from './table.ts';
 const asked = process.argv.indexOf('--calls');
 const most = asked < 0 ? 1_000_000 : Number(process.argv[asked + 1]);
 const sizes = [0, most / 10, most];
-const inFlight = 32;
+const inFlights = [1, 32, 256] as const;
 const sessions = 1_000;
 
 const input = z.object({ city: z.string(), days: z.number() });
@@ -85,8 +85,7 @@ async function time(count: number, ask: (n: number) => unknown): Promise<number>
   return quantile(took, 0.5);
 }
 
-let heading: string[] = [];
-const rows: string[][] = [];
+const columns: (readonly [string, number])[][] = [];
 const figures: Record<string, number> = {};
 for (const size of sizes) {
   // Filled without waiting for the disk; what is measured waits.
@@ -106,16 +105,22 @@ for (const size of sizes) {
   const findMs = performance.now();
   await ledger.findOpenCalls();
   const openCallsMs = performance.now() - findMs;
-  await makeCalls(ledger, 2_000, inFlight); // warming up
-  const firstMs = performance.now();
-  await makeCalls(ledger, 10_000, inFlight);
-  const perSecond = 10_000 / ((performance.now() - firstMs) / 1_000);
-  const lone = await makeCalls(ledger, 500, 1);
+  await makeCalls(ledger, 4_000, 256); // warming up
+  const durable: [string, number][] = [];
+  for (const inFlight of inFlights) {
+    const count = inFlight === 1 ? 1_000 : 12_000;
+    const beganMs = performance.now();
+    const took = await makeCalls(ledger, count, inFlight);
+    durable.push(
+      [`calls/s at ${inFlight}`, count / ((performance.now() - beganMs) / 1_000)],
+      [`p50 ms at ${inFlight}`, quantile(took, 0.5)],
+      [`p99 ms at ${inFlight}`, quantile(took, 0.99)],
+    );
+  }
   await ledger.queryCalls({ limit: 1 });
   const some = (n: number): string => `call_${Math.floor((n * 7_919) % Math.max(1, made))}`;
   const results: [string, number][] = [
-    ['calls/s at 32', perSecond],
-    ['one call ms', quantile(lone, 0.5)],
+    ...durable,
     ['open ms', openMs],
     ['open calls ms', openCallsMs],
     ['call by id ms', await time(300, async (n) => ledger.readCall(`session-${n % sessions}`, some(n)))],
@@ -133,11 +138,19 @@ for (const size of sizes) {
   ];
   for (const [name, value] of results)
     figures[`${name.replaceAll(/[ ,/]+/g, '_')}_${size}`] = Number(value.toFixed(3));
-  rows.push([String(size), ...results.map(([, value]) => value.toFixed(value < 10 ? 2 : 0))]);
+  columns.push(results);
   await ledger.close();
-  heading = ['calls in the ledger', ...results.map(([name]) => name)];
 }
 
-printTable(heading, rows);
+printTable(
+  ['calls in the ledger', ...sizes.map(String)],
+  (columns[0] ?? []).map(([name], row) => [
+    name,
+    ...columns.map((column) => {
+      const value = column[row]?.[1] ?? 0;
+      return value.toFixed(value < 10 ? 2 : 0);
+    }),
+  ]),
+);
 process.stdout.write(`${JSON.stringify({ bench: 'ledger-growth', node: process.version, ...figures })}\n`);
 rmSync(folder, { recursive: true });

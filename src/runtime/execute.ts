@@ -1,5 +1,6 @@
 /** From the last gate to the outcome: a place, the claim and the intent in one append, the body, the judgement. */
 import type { ToolOutcome } from '../call/outcome.ts';
+import { isPromiseLike } from '../tool/when-ready.ts';
 import { cutText } from '../tool/cut-text.ts';
 import type { BodyEnd } from './attempt.ts';
 import { runBody } from './attempt.ts';
@@ -24,9 +25,14 @@ import { cancelStop, unlessOver } from './unless-over.ts';
 import { rule } from './walk.ts';
 
 /** `heldBefore`: a person was asked, so the turn's deadline bounds the attempt no more. */
-export async function execute(hand: CallInHand, heldBefore: boolean): Promise<ToolOutcome> {
-  if (hand.takePlace === undefined) return start(hand, heldBefore);
-  const place = hand.takePlace();
+export const execute = (hand: CallInHand, heldBefore: boolean): Promise<ToolOutcome> =>
+  hand.takePlace === undefined ? start(hand, heldBefore) : startInPlace(hand, hand.takePlace(), heldBefore);
+
+async function startInPlace(
+  hand: CallInHand,
+  place: Promise<() => void>,
+  heldBefore: boolean,
+): Promise<ToolOutcome> {
   const waited = await unlessOver(hand, place, heldBefore);
   if (waited.type === 'over') {
     void place.then((leave) => leave());
@@ -86,7 +92,8 @@ const needsIntent = ({ knownTool: tool, shares, claimKey }: CallInHand): boolean
 
 /** Undefined where the intent is kept and the body may run. */
 async function appendIntent(hand: CallInHand): Promise<Stop | 'overtaken' | undefined> {
-  await beforeIntent(hand.engine);
+  const ready = beforeIntent(hand.engine);
+  if (isPromiseLike(ready)) await ready;
   const { claimKey, shares, input, supersedes } = hand;
   const result = await hand.flush({
     ...(shares.length > 0 && { reserve: shares }),

@@ -39,6 +39,7 @@ export function tellTrouble(ledger: Ledger): Ledger {
     queryCalls: told((query) => ledger.queryCalls(query)),
     querySessions: told((query) => ledger.querySessions(query)),
     readEntries: told((query) => ledger.readEntries(query)),
+    readBeside: () => ledger.readBeside(),
     readHeads: told(() => ledger.readHeads()),
     whenAppended: (after) => ledger.whenAppended(after).catch(raise),
     erase: told((erasure) => ledger.erase(erasure)),

@@ -184,7 +184,8 @@ const nobody: DecidedBy = { type: 'gate', name: 'confirm' };
 
 /** The gates, then a person where one is wanted, then the body. */
 export async function goThroughGates(hand: CallInHand): Promise<Told> {
-  const stop = await walk(hand, gates);
+  const walked = walk(hand, gates);
+  const stop = isPromiseLike(walked) ? await walked : walked;
   if (stop !== undefined) {
     rule(hand, stop);
     return end(hand, stop);

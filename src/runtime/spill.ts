@@ -2,20 +2,24 @@
  * When the ledger cannot take the end of a call, the end is spilled: kept by its owner beside the ledger until the
  * ledger works again. No intent is written while there is no room left to spill, since nothing could be promised.
  */
+import type { Awaitable } from '../base/json.ts';
 import type { Call } from '../call/call.ts';
 import { foldCall } from '../call/evolve.ts';
 import type { StoredCall } from '../ledger/ledger.ts';
-import { isPromiseLike } from '../tool/when-ready.ts';
+import { whenReady } from '../tool/when-ready.ts';
 import type { Engine } from './engine.ts';
 import { isCallEvent } from './fold-stored.ts';
 import type { CallRef } from './gates/gate.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
 
 /** Before a body may run: what waits is appended first, and there must be room for one more. */
-export async function beforeIntent(engine: Engine): Promise<void> {
-  if (engine.spill.waiting) await importSpills(engine);
-  const ready = engine.ledger.canSpill();
-  if ((isPromiseLike(ready) ? await ready : ready) === false)
+export const beforeIntent = (engine: Engine): Awaitable<void> =>
+  engine.spill.waiting ? importSpills(engine).then(() => requireRoom(engine)) : requireRoom(engine);
+
+const requireRoom = ({ ledger }: Engine): Awaitable<void> => whenReady(ledger.canSpill(), refuseWithoutRoom);
+
+function refuseWithoutRoom(hasRoom: boolean | undefined): void {
+  if (hasRoom === false)
     throw new LedgerTrouble(
       'there is no room to keep a result if the ledger fails; free the disk and call recover',
     );

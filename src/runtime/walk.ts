@@ -1,4 +1,4 @@
-import type { JsonObject } from '../base/json.ts';
+import type { Awaitable, JsonObject } from '../base/json.ts';
 import type { DecidedBy } from '../call/event.ts';
 import { isPromiseLike } from '../tool/when-ready.ts';
 import type { CallInHand } from './call-in-hand.ts';
@@ -6,19 +6,43 @@ import type { Gate, Stop } from './gates/gate.ts';
 import { cancelStop, unlessOver } from './unless-over.ts';
 
 /** Walks the gates in order until one stops the call. Where a gate had to wait, how long is on the record. */
-export async function walk(
+export function walk(
   hand: CallInHand,
   gates: readonly Gate[],
   heldBefore = false,
-): Promise<Stop | undefined> {
-  for (const gate of gates) {
+): Awaitable<Stop | undefined> {
+  for (let at = 0; at < gates.length; at++) {
+    const gate = gates[at] as Gate;
     const answer = gate.check(hand);
-    const stop = isPromiseLike(answer) ? await timed(hand, gate, answer, heldBefore) : answer;
-    hand.lastGate = gate.name;
+    if (isPromiseLike(answer)) return walkOn(hand, gates, at, answer, heldBefore);
+    const stop = pass(hand, gate, answer);
     if (stop !== undefined) return stop;
-    if (hand.cancelled !== undefined) return cancelStop(hand.cancelled);
   }
   return undefined;
+}
+
+/** The rest of the way, from a gate that has to wait. Most calls meet none. */
+async function walkOn(
+  hand: CallInHand,
+  gates: readonly Gate[],
+  from: number,
+  waiting: PromiseLike<Stop | undefined>,
+  heldBefore: boolean,
+): Promise<Stop | undefined> {
+  let answer: Awaitable<Stop | undefined> = waiting;
+  for (let at = from; at < gates.length; at++) {
+    const gate = gates[at] as Gate;
+    if (at > from) answer = gate.check(hand);
+    const found = isPromiseLike(answer) ? await timed(hand, gate, answer, heldBefore) : answer;
+    const stop = pass(hand, gate, found);
+    if (stop !== undefined) return stop;
+  }
+  return undefined;
+}
+
+function pass(hand: CallInHand, { name }: Gate, stop: Stop | undefined): Stop | undefined {
+  hand.lastGate = name;
+  return stop ?? (hand.cancelled === undefined ? undefined : cancelStop(hand.cancelled));
 }
 
 async function timed(

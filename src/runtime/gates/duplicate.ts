@@ -1,4 +1,6 @@
 /** The three guards against doing a thing again: duplicate, loop, twin. */
+import type { Awaitable } from '../../base/json.ts';
+import { whenReady } from '../../tool/when-ready.ts';
 import type { CallInHand } from '../call-in-hand.ts';
 import type { Gate, Stop } from './gate.ts';
 
@@ -41,16 +43,30 @@ function findLoop({ knownTool: tool, turn, input }: CallInHand): Stop | undefine
  * The commonest way to pay twice: a model that saw no clear end asks again under a new id. What may have happened
  * already does not happen again unless a person says so.
  */
-async function findTwin(hand: CallInHand): Promise<Stop | undefined> {
-  const { knownTool: tool, turn, input, engine } = hand;
+function findTwin(hand: CallInHand): Awaitable<Stop | undefined> {
+  const { knownTool: tool, turn } = hand;
   if (tool.rerun === 'allow') return undefined;
   // Somebody may have died over the same thing a moment ago: with every turn, that is found out first.
-  if (!turn.swept) {
-    await engine.sweep();
-    turn.swept = true;
-  }
-  const twins = await engine.ledger.findUnsettledEffects(turn.sessionId, tool.name, input.effective.digest);
+  return turn.swept ? lookForTwins(hand) : sweepFirst(hand);
+}
+
+async function sweepFirst(hand: CallInHand): Promise<Stop | undefined> {
+  await hand.engine.sweep();
+  hand.turn.swept = true;
+  return lookForTwins(hand);
+}
+
+const lookForTwins = (hand: CallInHand): Awaitable<Stop | undefined> => {
+  const { knownTool: tool, turn, input, engine } = hand;
+  return whenReady(
+    engine.ledger.findUnsettledEffects(turn.sessionId, tool.name, input.effective.digest),
+    (twins) => meetTwins(hand, twins),
+  );
+};
+
+function meetTwins(hand: CallInHand, twins: readonly string[]): Stop | undefined {
   if (twins.length === 0) return undefined;
+  const { knownTool: tool } = hand;
   const description = `Call ${twins.at(-1)} did the same and nobody knows whether it took effect.`;
   if (tool.rerun === 'deny')
     return { type: 'deny', reason: 'duplicate', code: 'call.twin', details: description };

@@ -21,6 +21,7 @@ import { closedError, inUseError, refuseOwnSession } from '../../ledger/refuse-e
 import { sessionCounterPrefixes } from '../../ledger/session-counters.ts';
 import type { StoredEntry } from '../../ledger/stored-entry.ts';
 import { queryCalls, querySessions } from './memory-queries.ts';
+import { listBeside } from './memory-beside.ts';
 import { MemorySession } from './memory-session.ts';
 
 export type MemoryLedgerOptions = {
@@ -163,6 +164,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
         .sort((left, right) => left.position - right.position)
         .slice(0, limit);
     },
+    readBeside: () => listBeside(sessions.values(), claims.keys(), counters.keys(), artifacts.values()),
     readHeads: () =>
       [...sessions.values()]
         .filter(({ entries }) => entries.length > 0)

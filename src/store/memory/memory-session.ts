@@ -71,6 +71,14 @@ export class MemorySession {
     return this.#inDoubt.get(doubtKey(toolName, inputDigest))?.slice() ?? [];
   }
 
+  /** Every call whose effect is in doubt. */
+  *allInDoubt(): Generator<{ callId: string; toolName: string; inputDigest: string }, void, undefined> {
+    for (const [key, calls] of this.#inDoubt) {
+      const [inputDigest = '', ...toolName] = key.split('\n');
+      for (const callId of calls) yield { callId, toolName: toolName.join('\n'), inputDigest };
+    }
+  }
+
   /** Entries as they are written, from one of this session on. */
   read(from: number, ownerId: string, random: () => string): StoredEntry[] {
     this.#write(ownerId, random);

@@ -26,6 +26,9 @@ type Opened = {
 
 /** How long nothing must be appended before the time counts as quiet. */
 const quietMs = 50;
+/** After the thread was at work in busy times it rests three times as long, so that it leaves the machine to them. */
+const restPerWork = 3;
+const longestRestMs = 5_000;
 /** Without that thread: so far behind, they are filled in busy times too, since the next who asks waits for the rest. */
 const longestLag = 50_000;
 
@@ -101,11 +104,11 @@ export class ReadTables {
     opened?.writer.close();
   }
 
-  #comeBack(): void {
+  #comeBack(afterMs = quietMs): void {
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       void this.#fillAside();
-    }, quietMs);
+    }, afterMs);
     this.#timer.unref();
   }
 
@@ -157,7 +160,9 @@ export class ReadTables {
     this.#isFilling = true;
     try {
       const { projection, projector } = await this.#open();
+      const beganMs = performance.now();
       const isDone = projection.lag > this.#threadLag && (await projector?.fill(projection.end)) === true;
+      const restMs = Math.min((performance.now() - beganMs) * restPerWork, longestRestMs);
       while (
         !isDone &&
         !this.#closed &&
@@ -167,7 +172,8 @@ export class ReadTables {
         await this.#takeStep(projection);
         await new Promise(setImmediate);
       }
-      if (!this.#closed && projection.lag > 0 && this.#timer === undefined) this.#comeBack();
+      if (!this.#closed && projection.lag > 0 && this.#timer === undefined)
+        this.#comeBack(this.#isQuiet ? quietMs : Math.max(quietMs, restMs));
     } catch {
       return;
     } finally {

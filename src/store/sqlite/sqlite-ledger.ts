@@ -9,6 +9,7 @@ import { systemClock } from '../../base/clock.ts';
 import { QuittanceError } from '../../base/error.ts';
 import { createIds } from '../../base/ids.ts';
 import type { QuittanceEvent } from '../../call/event.ts';
+import type { BesideRow } from '../../ledger/beside.ts';
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
 import type { Head } from '../../ledger/chain.ts';
 import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
@@ -32,6 +33,7 @@ import { lastInputDigest } from '../../ledger/unsettled-effect.ts';
 import { AppendJob, Appender } from './append-job.ts';
 import { ArtifactTable } from './artifact-table.ts';
 import { whenFree } from './backoff.ts';
+import { listBeside } from './beside-rows.ts';
 import type { Database } from './database.ts';
 import { isMissing, openDatabase, prepareValue } from './database.ts';
 import { EntryTable } from './entry-table.ts';
@@ -42,6 +44,7 @@ import { Retention } from './retention.ts';
 import { createSalts } from './salts.ts';
 import { prepareSchema } from './schema.ts';
 import { readSealKey } from './seal-key-file.ts';
+import { rebuildSideTables } from './side-rebuild.ts';
 import { SideTables } from './side-tables.ts';
 import { SpillFile } from './spill-file.ts';
 import { Watch } from './watch.ts';
@@ -267,6 +270,10 @@ export class SqliteLedger implements Ledger {
     return this.#tables.findOpenCalls();
   }
 
+  readBeside(): AsyncIterable<BesideRow> {
+    return listBeside(this.#database);
+  }
+
   readHeads(): readonly Head[] {
     return this.#fresh()
       .all()
@@ -281,8 +288,14 @@ export class SqliteLedger implements Ledger {
     return this.#retention.dropSession(removal);
   }
 
-  rebuild(): Promise<void> {
-    return this.#tables.rebuild();
+  async rebuild(): Promise<void> {
+    await rebuildSideTables({
+      database: this.#database,
+      entries: this.#entries,
+      heads: this.#heads,
+      writer: this.#writer,
+    });
+    await this.#tables.rebuild();
   }
 
   findGoneOwners(): readonly string[] {

@@ -1,0 +1,88 @@
+/** What is kept beside the entries, a page of rows at a time, so that nobody waits for whoever lists it. */
+import type { BesideRow } from '../../ledger/beside.ts';
+import type { Database, SqlValue } from './database.ts';
+import { prepareRow } from './database.ts';
+import { fromSqlText } from './sql-text.ts';
+
+type Row = Readonly<Record<string, string | number | null>>;
+/** A table: what is read of it, by which of its columns it is ordered, and what a row of it says. */
+type Table = {
+  readonly from: string;
+  readonly by: readonly string[];
+  readonly toRow: (row: Row) => BesideRow;
+};
+
+const rowsPerPage = 500;
+const named = 'LEFT JOIN sessions USING (session)';
+
+const tables: readonly Table[] = [
+  {
+    from: 'SELECT key FROM claims',
+    by: ['key'],
+    toRow: ({ key }) => ({ kind: 'claim', key: toText(key) }),
+  },
+  {
+    from: 'SELECT counters.name FROM counters',
+    by: ['name'],
+    toRow: ({ name }) => ({ kind: 'counter', name: toText(name) }),
+  },
+  {
+    from: `SELECT position, name, call, tool, digest FROM unsettled ${named}`,
+    by: ['position'],
+    toRow: ({ name, call, tool, digest }) => ({
+      kind: 'unsettled',
+      sessionId: toName(name),
+      callId: toText(call),
+      toolName: toText(tool),
+      inputDigest: toText(digest),
+    }),
+  },
+  {
+    from: `SELECT session, name, call FROM sealed ${named}`,
+    by: ['session', 'call'],
+    toRow: ({ name, call }) => ({ kind: 'sealed', sessionId: toName(name), callId: toText(call) }),
+  },
+  {
+    from: `SELECT session, artifact, name, call, bytes, artifacts.hash FROM artifacts ${named}`,
+    by: ['session', 'artifact'],
+    toRow: ({ name, call, artifact, bytes, hash }) => ({
+      kind: 'artifact',
+      sessionId: toName(name),
+      callId: toText(call),
+      artifactId: toText(artifact),
+      sizeBytes: Number(bytes),
+      digest: `sha256:${hash}`,
+    }),
+  },
+];
+
+export async function* listBeside(database: Database): AsyncGenerator<BesideRow, void, undefined> {
+  for (const { from, by, toRow } of tables) {
+    const columns = by.join();
+    const first = prepareRow<Row>(database, `${from} ORDER BY ${columns} LIMIT ${rowsPerPage}`);
+    const next = prepareRow<Row>(
+      database,
+      `${from} WHERE (${columns}) > (${by.map(() => '?').join()}) ORDER BY ${columns} LIMIT ${rowsPerPage}`,
+    );
+    for (let rows = first.all(); ; ) {
+      for (const row of rows) yield toRow(row);
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < rowsPerPage) break;
+      await new Promise(setImmediate);
+      rows = next.all(...by.map((column): SqlValue => last[column] ?? null));
+    }
+  }
+}
+
+/** What cannot have been written by us is shown as it stands: whoever looks it up finds nothing under it. */
+function toText(value: string | number | null | undefined): string {
+  const text = String(value);
+  try {
+    return fromSqlText(text);
+  } catch {
+    return text;
+  }
+}
+
+const toName = (name: string | number | null | undefined): string | undefined =>
+  name === null || name === undefined ? undefined : toText(name);

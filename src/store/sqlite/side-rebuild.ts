@@ -1,0 +1,97 @@
+/**
+ * Makes the tables beside the entries again. The entries are read outside of any transaction, so that others may
+ * append meanwhile; what they appended is read inside the one that changes the tables.
+ */
+import { BesideFold, callKey } from '../../ledger/beside-fold.ts';
+import type { Database } from './database.ts';
+import { prepareRow } from './database.ts';
+import type { EntryTable } from './entry-table.ts';
+import { decode } from './entry-table.ts';
+import type { Heads } from './heads.ts';
+import { fromSqlText, toSqlText } from './sql-text.ts';
+import type { Writer } from './writer.ts';
+
+const entriesAtOnce = 500;
+
+export type SideRebuildParts = {
+  readonly database: Database;
+  readonly entries: EntryTable;
+  readonly heads: Heads;
+  readonly writer: Writer;
+};
+
+export async function rebuildSideTables(parts: SideRebuildParts): Promise<void> {
+  const { entries, writer, heads } = parts;
+  const fold = new BesideFold();
+  while (addSome(fold, entries)) await new Promise(setImmediate);
+  await writer.run(() => {
+    while (addSome(fold, entries));
+    putClaims(fold, parts);
+    putCounters(fold, parts);
+    putUnsettled(fold, parts);
+    dropSealed(fold, parts);
+    heads.hasUnsettled = fold.unsettled.size > 0;
+  });
+}
+
+function addSome(fold: BesideFold, entries: EntryTable): boolean {
+  const rows = entries.after(fold.position, entriesAtOnce);
+  for (const row of rows) fold.add(decode(row), row.position);
+  return rows.length === entriesAtOnce;
+}
+
+function putClaims(fold: BesideFold, { database }: SideRebuildParts): void {
+  const found = new Set(prepareRow<{ key: string }>(database, 'SELECT key FROM claims').all().map(keyOf));
+  prepareRow<never>(database, 'DELETE FROM claims').run();
+  const put = prepareRow<never>(database, 'INSERT INTO claims VALUES (?, ?, ?, ?)');
+  for (const [name, holder] of fold.claims) {
+    const key = toSqlText(name);
+    if (!found.has(key) && fold.mayHaveLost(holder)) continue;
+    put.run(key, toSqlText(holder.sessionId), toSqlText(holder.callId), toSqlText(holder.inputDigest));
+  }
+}
+
+const keyOf = ({ key }: { readonly key: string }): string => key;
+
+/** Where a session is gone, what it had used stands nowhere but here: then a counter is only ever raised. */
+function putCounters(fold: BesideFold, { database }: SideRebuildParts): void {
+  if (!fold.hasDropped) prepareRow<never>(database, 'DELETE FROM counters').run();
+  else prepareRow<never>(database, 'UPDATE counters SET reserved = 0').run();
+  const put = prepareRow<never>(
+    database,
+    'INSERT INTO counters VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE ' +
+      'SET used = max(used, excluded.used), reserved = excluded.reserved',
+  );
+  for (const [name, { used, reserved }] of fold.counters) put.run(toSqlText(name), used, reserved);
+}
+
+function putUnsettled(fold: BesideFold, { database, heads }: SideRebuildParts): void {
+  prepareRow<never>(database, 'DELETE FROM unsettled').run();
+  const put = prepareRow<never>(database, 'INSERT INTO unsettled VALUES (?, ?, ?, ?, ?)');
+  for (const { position, sessionId, toolName, inputDigest, callId } of fold.unsettled.values())
+    put.run(
+      position,
+      heads.take(sessionId).session,
+      toSqlText(toolName),
+      toSqlText(inputDigest),
+      toSqlText(callId),
+    );
+}
+
+function dropSealed(fold: BesideFold, { database }: SideRebuildParts): void {
+  const rows = prepareRow<{ session: number; call: string; name: string | null }>(
+    database,
+    'SELECT session, call, name FROM sealed LEFT JOIN sessions USING (session)',
+  ).all();
+  const drop = prepareRow<never>(database, 'DELETE FROM sealed WHERE session = ? AND call = ?');
+  for (const { session, call, name } of rows)
+    if (name === null || !isNeeded(fold, name, call)) drop.run(session, call);
+}
+
+function isNeeded(fold: BesideFold, name: string, call: string): boolean {
+  try {
+    return fold.open.get(callKey(fromSqlText(name), fromSqlText(call)))?.needsSealed === true;
+  } catch {
+    return false; // nothing that we wrote
+  }
+}
