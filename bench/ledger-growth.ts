@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Ledger } from 'quittance';
+import type { Runtime } from 'quittance';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { z } from 'zod';
@@ -45,12 +45,11 @@ let made = 0;
 
 /** So many calls, spread over many sessions, some of them failures. Gives how long each took. */
 async function makeCalls(
-  ledger: Ledger,
+  runtime: Runtime<typeof tools>,
   count: number,
   lanes: number,
   step?: (n: number) => void,
 ): Promise<number[]> {
-  const runtime = createRuntime({ tools, ledger });
   const took: number[] = [];
   let left = count;
   const lane = async (_: unknown, n: number): Promise<void> => {
@@ -68,7 +67,6 @@ async function makeCalls(
     }
   };
   await Promise.all(Array.from({ length: lanes }, lane));
-  await runtime.close();
   return took;
 }
 
@@ -91,7 +89,9 @@ for (const size of sizes) {
   // Filled without waiting for the disk; what is measured waits.
   const fill = await openLedger(path, { synchronous: 'normal' });
   const progress = createProgress(`filling to ${size}`, size - made);
-  if (size > made) await makeCalls(fill, size - made, 256, (n) => progress.step(n));
+  const filler = createRuntime({ tools, ledger: fill });
+  if (size > made) await makeCalls(filler, size - made, 256, (n) => progress.step(n));
+  await filler.close();
   progress.done();
   const filledMs = performance.now();
   await fill.queryCalls({ limit: 1 });
@@ -105,12 +105,13 @@ for (const size of sizes) {
   const findMs = performance.now();
   await ledger.findOpenCalls();
   const openCallsMs = performance.now() - findMs;
-  await makeCalls(ledger, 4_000, 256); // warming up
+  const runtime = createRuntime({ tools, ledger });
+  await makeCalls(runtime, 4_000, 256); // warming up
   const durable: [string, number][] = [];
   for (const inFlight of inFlights) {
     const count = inFlight === 1 ? 1_000 : 12_000;
     const beganMs = performance.now();
-    const took = await makeCalls(ledger, count, inFlight);
+    const took = await makeCalls(runtime, count, inFlight);
     durable.push(
       [`calls/s at ${inFlight}`, count / ((performance.now() - beganMs) / 1_000)],
       [`p50 ms at ${inFlight}`, quantile(took, 0.5)],
@@ -139,6 +140,7 @@ for (const size of sizes) {
   for (const [name, value] of results)
     figures[`${name.replaceAll(/[ ,/]+/g, '_')}_${size}`] = Number(value.toFixed(3));
   columns.push(results);
+  await runtime.close();
   await ledger.close();
 }
 
