@@ -10,6 +10,8 @@ export type ComposedRules = {
   readonly tools: readonly ToolFacts[];
   readonly workflows: readonly Workflow[];
   readonly observability: JsonObject | undefined;
+  /** Of all documents, later ones over earlier ones. */
+  readonly metadata?: { readonly name: string; readonly description?: string };
   /** sha256 of the only document, or over the stamps of several joined by `:`. */
   readonly version: string;
   readonly report: CompositionReport;
@@ -23,6 +25,8 @@ export type ComposedRule = {
   readonly candidate: boolean;
   /** The document it stands in. */
   readonly source: string;
+  /** Where in it, from 1; absent for rules that are code. */
+  readonly line?: number;
 };
 
 export type CompositionReport = {

@@ -219,7 +219,7 @@ export class DocumentReader {
     const mergeKey = entry.key === '<<' ? ' Merge keys are not part of YAML 1.2.' : '';
     const meant = nearest === undefined ? '' : ` Did you mean ${nearest}?`;
     this.#keyOf(entry).refuse(
-      `${this.name} has no field named ${quote(entry.key)}.${mergeKey}${meant} Known fields: ${keys.join(', ')}.`,
+      `Unknown field ${quote(entry.key)} in ${this.name}.${mergeKey}${meant} Known fields: ${keys.join(', ')}.`,
     );
   }
 }

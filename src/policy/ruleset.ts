@@ -9,15 +9,24 @@ export type Ruleset = {
   readonly description: string | undefined;
   /** For rules that say nothing themselves. */
   readonly mode: RuleMode;
+  /** Without those that say `enabled: false`. Ids are unique. */
   readonly rules: readonly Rule[];
+  /** Ids of the rules that are switched off. */
+  readonly disabled: readonly string[];
   /** By name or glob, in the order written. */
   readonly tools: readonly ToolFacts[];
   readonly observability: JsonObject | undefined;
   readonly observeAlongside: boolean;
   readonly extends: string | undefined;
-  /** sha256 of the bytes it was read from. */
+  /** sha256 of the bytes it was read from; with parents, over the stamps of all of them joined by `:`. */
   readonly version: string;
+  /** The document's file name, or the name it was given. */
+  readonly source: string;
+  /** Where each rule stands, by id. Kept apart, so that moving a rule does not change it. */
+  readonly places: ReadonlyMap<string, RulePlace>;
 };
+
+export type RulePlace = { readonly source: string; readonly line: number | undefined };
 
 export type Rule = PreRule | PostRule | SessionRule | SandboxRule;
 

@@ -1,0 +1,92 @@
+/** Which fields each kind of object in a ruleset has. One table, for the loader and for the schema of documents. */
+import type { Rule } from './ruleset.ts';
+
+export const apiVersion = 'edictum/v1';
+
+export type ObjectShape = { readonly required: readonly string[]; readonly optional: readonly string[] };
+
+export const keysOf = ({ required, optional }: ObjectShape): readonly string[] => [...required, ...optional];
+
+export const rulesetShape: ObjectShape = {
+  required: ['apiVersion', 'kind', 'metadata', 'defaults'],
+  // `rules` is required too, unless `extends` is given.
+  optional: ['rules', 'tools', 'observability', 'observe_alongside', 'extends'],
+};
+export const metadataShape: ObjectShape = { required: ['name'], optional: ['description'] };
+export const defaultsShape: ObjectShape = { required: ['mode'], optional: [] };
+export const toolFactsShape: ObjectShape = { required: [], optional: ['side_effect', 'idempotent'] };
+export const limitsShape: ObjectShape = {
+  required: [],
+  optional: ['max_tool_calls', 'max_attempts', 'max_calls_per_tool'],
+};
+export const allowsShape: ObjectShape = { required: [], optional: ['commands', 'domains'] };
+export const notAllowsShape: ObjectShape = { required: ['domains'], optional: [] };
+
+const conditionRule: ObjectShape = {
+  required: ['id', 'type', 'tool', 'when', 'then'],
+  optional: ['enabled', 'mode'],
+};
+
+export const ruleShapes: { readonly [Type in Rule['type']]: ObjectShape } = {
+  pre: conditionRule,
+  post: conditionRule,
+  session: { required: ['id', 'type', 'limits', 'then'], optional: ['enabled', 'mode'] },
+  sandbox: {
+    required: ['id', 'type', 'message'],
+    // Besides: one of tool and tools, and at least one of within and allows.
+    optional: [
+      'tool',
+      'tools',
+      'within',
+      'not_within',
+      'allows',
+      'not_allows',
+      'outside',
+      'timeout',
+      'timeout_effect',
+      'enabled',
+      'mode',
+    ],
+  },
+};
+
+const plainThen: ObjectShape = { required: ['action', 'message'], optional: ['tags', 'metadata'] };
+
+export const thenShapes: { readonly [Type in 'pre' | 'post' | 'session']: ObjectShape } = {
+  pre: { required: ['action', 'message'], optional: ['tags', 'metadata', 'timeout', 'timeout_effect'] },
+  post: plainThen,
+  session: plainThen,
+};
+
+export const ruleTypes = ['pre', 'post', 'session', 'sandbox'] as const satisfies readonly Rule['type'][];
+
+/** What a rule of each type may do; for a sandbox that is what `outside` says. */
+export const actionsOf = {
+  pre: ['block', 'ask'],
+  post: ['warn', 'redact', 'block'],
+  session: ['block'],
+  sandbox: ['block', 'ask'],
+} as const satisfies { readonly [Type in Rule['type']]: readonly string[] };
+
+export const ruleModes = ['enforce', 'observe'] as const;
+export const sideEffects = ['pure', 'read', 'write', 'irreversible'] as const;
+export const timeoutEffects = ['block', 'allow'] as const;
+
+export const namePattern: RegExp = /^[a-z0-9][a-z0-9._-]*$/;
+export const ruleIdPattern: RegExp = /^[a-z0-9][a-z0-9_-]*$/;
+export const longestMessage = 500;
+/** About thirty years, in seconds: longer is a slip, and a date that no calendar shows. */
+export const longestTimeout = 1_000_000_000;
+export const defaultTimeout = 300;
+
+/** Spellings of earlier versions of the language, accepted wherever the new ones are. */
+export const olderKeys: Readonly<Record<string, string>> = {
+  contracts: 'rules',
+  effect: 'action',
+  timeout_action: 'timeout_effect',
+};
+export const olderActions: { readonly deny: 'block'; readonly approve: 'ask' } = {
+  deny: 'block',
+  approve: 'ask',
+};
+export const olderTimeoutEffects: { readonly deny: 'block' } = { deny: 'block' };
