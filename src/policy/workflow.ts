@@ -1,10 +1,12 @@
 /** An order of calls: stages with what may be called in them, and what must be true to enter and leave. */
+import type { Glob } from './glob.ts';
 import type { LinearRegex } from './linear-regex.ts';
 
 export type Workflow = {
   readonly name: string;
   readonly description: string | undefined;
   readonly version: string | undefined;
+  /** At least one, with ids of their own. Only the last may be terminal. */
   readonly stages: readonly Stage[];
   /** sha256 of the bytes it was read from. */
   readonly stamp: string;
@@ -15,8 +17,8 @@ export type Stage = {
   readonly description: string | undefined;
   readonly entry: readonly StageGate[];
   readonly exit: readonly StageGate[];
-  /** Names or globs. Empty means any tool, on a terminal stage none. */
-  readonly tools: readonly string[];
+  /** Empty means any tool, on a terminal stage none. */
+  readonly tools: readonly Glob[];
   readonly checks: readonly StageCheck[];
   readonly approvalMessage: string | undefined;
   readonly terminal: boolean;
@@ -42,3 +44,15 @@ export type StageCondition =
       readonly value: string;
     }
   | { readonly type: 'exec'; readonly command: string; readonly exitCode: number };
+
+/** A stage that takes no call itself: there is something to be shown or approved, and then the next one begins. */
+export const isBoundary = (stage: Stage): boolean =>
+  !stage.terminal && stage.tools.length === 0 && stage.checks.length === 0 && mustBeLeft(stage);
+
+/** Whether leaving the stage takes more than a call that belongs to the next. */
+export const mustBeLeft = (stage: Stage): boolean =>
+  stage.exit.length > 0 || stage.approvalMessage !== undefined;
+
+/** Where a stage stands; -1 where there is no such stage. */
+export const stageIndex = (workflow: Workflow, stageId: string): number =>
+  workflow.stages.findIndex(({ id }) => id === stageId);

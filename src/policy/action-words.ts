@@ -1,0 +1,118 @@
+/**
+ * What happened to calls, in the words other implementations of the language use in their audit trails. A projection:
+ * nothing in here decides anything.
+ */
+import type { JsonObject } from '../base/json.ts';
+import { defineMember } from '../base/json.ts';
+import type { WorkflowState } from './workflow-state.ts';
+import { statusToWire } from './workflow-state.ts';
+
+/** One fact about a call or a workflow, named as our events name it. What has no word of its own is left out before. */
+export type PolicyStep = {
+  readonly sessionId: string;
+  readonly parentSessionId?: string | undefined;
+  /** Where the workflow stood when the fact was written. */
+  readonly workflow?: WorkflowSnapshot | undefined;
+} & (
+  | {
+      readonly type: 'tool.decided';
+      readonly decision: 'allow' | 'deny' | 'ask';
+      /** A rule that only observes would have blocked. */
+      readonly wouldBlock?: boolean;
+    }
+  | { readonly type: 'tool.held' }
+  | { readonly type: 'confirmation.decided'; readonly decision: 'approve' | 'deny' }
+  | { readonly type: 'confirmation.expired' }
+  | { readonly type: 'tool.responded'; readonly attempt: number; readonly toolSuccess: boolean | undefined }
+  | { readonly type: 'workflow.advanced'; readonly stageId: string; readonly toStageId: string }
+  | { readonly type: 'workflow.completed'; readonly stageId: string }
+  | { readonly type: 'workflow.updated' }
+);
+
+export type WorkflowSnapshot = {
+  readonly name: string;
+  readonly version: string | undefined;
+  readonly state: WorkflowState;
+};
+
+export type ActionWord =
+  | 'call_allowed'
+  | 'call_blocked'
+  | 'call_would_block'
+  | 'call_asked'
+  | 'call_approval_granted'
+  | 'call_approval_denied'
+  | 'call_approval_timeout'
+  | 'call_executed'
+  | 'call_failed'
+  | 'workflow_stage_advanced'
+  | 'workflow_completed'
+  | 'workflow_state_updated';
+
+export type ActionRecord = {
+  readonly action: ActionWord;
+  readonly session_id: string;
+  readonly parent_session_id?: string;
+  readonly workflow?: JsonObject;
+};
+
+export const toActionWords = (steps: readonly PolicyStep[]): readonly ActionRecord[] =>
+  steps.flatMap((step) =>
+    wordsFor(step).map((action) => ({
+      action,
+      session_id: step.sessionId,
+      ...(step.parentSessionId === undefined ? {} : { parent_session_id: step.parentSessionId }),
+      ...(step.workflow === undefined ? {} : { workflow: describeWorkflow(step.workflow, step) }),
+    })),
+  );
+
+function wordsFor(step: PolicyStep): readonly ActionWord[] {
+  switch (step.type) {
+    case 'tool.decided':
+      return [
+        ...(step.wouldBlock === true ? ['call_would_block' as const] : []),
+        ...decisionWords(step.decision),
+      ];
+    case 'tool.held':
+      return ['call_asked'];
+    case 'confirmation.decided':
+      return [step.decision === 'approve' ? 'call_approval_granted' : 'call_approval_denied'];
+    case 'confirmation.expired':
+      return ['call_approval_timeout'];
+    case 'tool.responded':
+      // A call whose body never ran has been told of by whatever stopped it.
+      if (step.attempt === 0) return [];
+      return [step.toolSuccess === true ? 'call_executed' : 'call_failed'];
+    case 'workflow.advanced':
+      return ['workflow_stage_advanced'];
+    case 'workflow.completed':
+      return ['workflow_completed'];
+    case 'workflow.updated':
+      return ['workflow_state_updated'];
+  }
+}
+
+function decisionWords(decision: 'allow' | 'deny' | 'ask'): readonly ActionWord[] {
+  switch (decision) {
+    case 'allow':
+      return ['call_allowed'];
+    case 'deny':
+      return ['call_blocked'];
+    case 'ask':
+      return []; // the hold that follows says it
+  }
+}
+
+function describeWorkflow({ name, version, state }: WorkflowSnapshot, step: PolicyStep): JsonObject {
+  const described = {
+    name,
+    active_stage: state.activeStage ?? '',
+    completed_stages: state.completedStages,
+    ...statusToWire(state),
+  };
+  if (version !== undefined) defineMember(described, 'version', version);
+  if (step.type === 'workflow.advanced' || step.type === 'workflow.completed')
+    defineMember(described, 'stage_id', step.stageId);
+  if (step.type === 'workflow.advanced') defineMember(described, 'to_stage_id', step.toStageId);
+  return described;
+}
