@@ -32,6 +32,9 @@ export function keyedDigestJson(key: Uint8Array, value: JsonValue): string {
   return `hmac-sha256:${createHmac('sha256', key).update(canonicalJson(value)).digest('hex')}`;
 }
 
+/** Whether a digest was made under a key: what it is of is hidden somewhere. */
+export const isKeyedDigest = (digest: string): boolean => digest.startsWith('hmac-sha256:');
+
 /** Most strings have nothing to escape, and finding that out is cheaper than a call of `JSON.stringify`. */
 const quoteText = (text: string): string =>
   text.length < 100 && /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/.test(text) ? `"${text}"` : JSON.stringify(text);

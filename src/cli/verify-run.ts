@@ -3,8 +3,11 @@ import { createReadStream } from 'node:fs';
 import { isQuittanceError } from '../base/error.ts';
 import type { Anchor } from '../ledger/anchor.ts';
 import type { Head } from '../ledger/chain.ts';
+import { BesideFold } from '../ledger/beside-fold.ts';
 import { readExport } from '../ledger/export-format.ts';
+import { readEntry } from '../ledger/formats/v1/read-entry.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { StoredEntry } from '../ledger/stored-entry.ts';
 import type { VerifyTotals } from '../ledger/verify.ts';
 import { createVerifier } from '../ledger/verify.ts';
 import type { VerifyProblem } from '../ledger/verify-problem.ts';
@@ -12,11 +15,12 @@ import type { Context } from './command.ts';
 import { ChainedCalls } from './chained-calls.ts';
 import { isDamage } from './damage.ts';
 import { readAllEntries } from './read-all-entries.ts';
+import { checkBeside } from './verify-beside.ts';
 import { checkReadTables } from './verify-tables.ts';
 
 /** A problem, wherever it was found. What is known of its place is there. */
 export type Finding = {
-  readonly kind: VerifyProblem['kind'] | 'file' | 'read_table';
+  readonly kind: VerifyProblem['kind'] | 'file' | 'beside' | 'read_table';
   readonly message: string;
   readonly sessionId?: string | undefined;
   readonly callId?: string | undefined;
@@ -52,7 +56,25 @@ export async function verifyLedger(
   const heads = await ledger.readHeads();
   const ends = new Map(heads.map(({ sessionId, sequence }) => [sessionId, sequence]));
   const chained = new ChainedCalls();
-  const verifier = createVerifier({ anchor, heads, onEntry: (entry) => chained.add(entry) });
+  const beside = new BesideFold();
+  const verifier = createVerifier({
+    anchor,
+    heads,
+    onEntry(entry, position) {
+      chained.add(entry);
+      beside.add(entry, position);
+    },
+  });
+  let position = 0;
+  /** An entry that is for the next time, and may have changed what is kept beside the others. */
+  const addLater = (entry: StoredEntry): void => {
+    ({ position } = entry);
+    try {
+      beside.add(readEntry(entry), position);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+    }
+  };
   const due = countOf(heads);
   const progress = startProgress('verify', due);
   const later = new Set<string>();
@@ -67,7 +89,9 @@ export async function verifyLedger(
     for await (const entry of readAllEntries(ledger, signal)) {
       const end = ends.get(entry.sessionId);
       if (end === undefined) later.add(entry.sessionId);
-      else if (entry.sequence <= end) {
+      if (end === undefined || entry.sequence > end) addLater(entry);
+      else {
+        ({ position } = entry);
         await say(verifier.add(entry));
         progress.step();
       }
@@ -78,6 +102,17 @@ export async function verifyLedger(
     await say([{ kind: 'file', message: error.message }]);
   }
   progress.done();
+  const catchUp = async (): Promise<void> => {
+    for (let entries; (entries = await ledger.readEntries({ after: position, limit: 500 })).length > 0;)
+      for (const entry of entries) addLater(entry);
+  };
+  try {
+    for await (const problem of checkBeside(ledger, beside, catchUp, signal))
+      await say([{ kind: 'beside', ...problem }]);
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    await say([{ kind: 'beside', message: error.message }]);
+  }
   const tables = startProgress('read tables', verifier.totals.calls);
   try {
     for await (const problem of checkReadTables(ledger, signal, () => tables.step(), chained, heads))

@@ -7,8 +7,9 @@
  *    that the store could not be reached or could not write, and that nothing of the append is kept.
  * 3. Appends about one call are ordered by the call's version: who names an old one is refused.
  */
-import type { Awaitable } from '../base/json.ts';
+import type { Awaitable, JsonObject } from '../base/json.ts';
 import type { QuittanceEvent } from '../call/event.ts';
+import type { BesideRow } from './beside.ts';
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from './call-query.ts';
 import type { Head } from './chain.ts';
 import type { EntryQuery, StoredEntry } from './stored-entry.ts';
@@ -33,6 +34,8 @@ export interface Ledger {
   ): Awaitable<readonly string[]>;
   /** Resolves when the call has another version than this one; at once for a call that is not there. */
   whenChanged(sessionId: string, callId: string, version: number): Promise<void>;
+  /** Where a subject of the session stands, e.g. a workflow; undefined where it never moved. */
+  readState(sessionId: string, subject: string): Awaitable<StoredState | undefined>;
   readSealed(sessionId: string, callId: string): Awaitable<string | undefined>;
   putArtifact(artifact: NewArtifact): Awaitable<void>;
   readArtifact(sessionId: string, artifactId: string): Awaitable<StoredArtifact | undefined>;
@@ -44,6 +47,8 @@ export interface Ledger {
   querySessions(query: SessionQuery): Awaitable<Page<SessionSummary>>;
   /** Entries as they are written, in the order of their positions. */
   readEntries(query: EntryQuery): Awaitable<readonly StoredEntry[]>;
+  /** What is kept beside the entries, row by row, for whoever holds it against them. */
+  readBeside(): AsyncIterable<BesideRow>;
   /** Where the chain of every session stands. */
   readHeads(): Awaitable<readonly Head[]>;
   /** Resolves when there is an entry after this position. */
@@ -58,7 +63,10 @@ export interface Ledger {
    * how it ended. Refuses while a call of it has no outcome. False where there is no such session.
    */
   dropSession(removal: Removal): Awaitable<boolean>;
-  /** Empties the read tables and fills them from the entries again. */
+  /**
+   * Makes again from the entries what can be: the read tables, claims, counters and effects in doubt. Sealed inputs
+   * that no open call needs are dropped; artifacts are left as they are.
+   */
   rebuild(): Awaitable<void>;
   /** Who writes through this handle. Its life can be proven for as long as the handle is open. */
   readonly ownerId: string;
@@ -113,13 +121,21 @@ export type Entry = {
   /** Sealed executed form of the input, kept until it is dropped. */
   readonly sealed?: string | undefined;
   readonly dropSealed?: boolean | undefined;
+  /** Subjects of the session whose state is that of the last of these events that tells of them. */
+  readonly moves?: readonly Move[] | undefined;
 };
+
+/** Compare-and-set on a subject that calls of a session share: it must have this version, 0 if it never moved. */
+export type Move = { readonly subject: string; readonly expectedVersion: number };
+export type StoredState = { readonly version: number; readonly state: JsonObject };
 
 export type AppendResult =
   | { readonly status: 'appended'; readonly version: number }
   /** The call has another version: somebody else was first. */
   | { readonly status: 'conflict'; readonly version: number }
   | { readonly status: 'claimed'; readonly holder: ClaimHolder }
+  /** A subject has another version: somebody else moved it. */
+  | { readonly status: 'moved'; readonly subject: string; readonly version: number }
   | { readonly status: 'exhausted'; readonly counter: string; readonly used: number };
 
 /** Takes a key that a tool made, unless somebody has it. */

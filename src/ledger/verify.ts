@@ -29,7 +29,7 @@ export type VerifierOptions = {
   /** Entries come session by session, so that a session can be forgotten when the next one begins. */
   readonly bySession?: boolean | undefined;
   /** Hears of every entry that could be read, right or wrong. */
-  readonly onEntry?: ((entry: ReadEntry) => void) | undefined;
+  readonly onEntry?: ((entry: ReadEntry, position: number) => void) | undefined;
 };
 
 export type Verifier = {
@@ -195,7 +195,7 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
     link(session, stored);
     try {
       const entry = readEntry(stored);
-      options.onEntry?.(entry);
+      options.onEntry?.(entry, stored.position);
       checkBodies(session, stored, entry);
       judge(session, stored, entry);
     } catch (error) {

@@ -31,6 +31,7 @@ export function tellTrouble(ledger: Ledger): Ledger {
     findUnsettledEffects: told((sessionId, toolName, digest) =>
       ledger.findUnsettledEffects(sessionId, toolName, digest),
     ),
+    readState: told((sessionId, subject) => ledger.readState(sessionId, subject)),
     readSealed: told((sessionId, callId) => ledger.readSealed(sessionId, callId)),
     putArtifact: told((artifact) => ledger.putArtifact(artifact)),
     readArtifact: told((sessionId, artifactId) => ledger.readArtifact(sessionId, artifactId)),

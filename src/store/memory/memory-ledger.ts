@@ -101,6 +101,12 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     const exhausted = entry.reserve && spent(entry.reserve);
     if (exhausted !== undefined) return exhausted;
 
+    const session = sessions.get(entry.sessionId);
+    for (const { subject, expectedVersion } of entry.moves ?? []) {
+      const found = session?.states.get(subject)?.version ?? 0;
+      if (found !== expectedVersion) return { status: 'moved', subject, version: found };
+    }
+
     for (const { counter, amount } of entry.reserve ?? []) count(counter, 0, amount);
     for (const { counter, reserved, used } of entry.settle ?? []) count(counter, used, -reserved);
     if (entry.releaseClaim !== undefined) claims.delete(entry.releaseClaim);
@@ -136,6 +142,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
         call.waiters.push(resolve);
       });
     },
+    readState: (sessionId, subject) => sessions.get(sessionId)?.states.get(subject),
     readSealed: (sessionId, callId) => sessions.get(sessionId)?.calls.get(callId)?.sealed,
     putArtifact(artifact) {
       const kept = artifacts.get(artifact.sessionId);

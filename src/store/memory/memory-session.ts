@@ -5,7 +5,8 @@ import { chainHash, genesisHash } from '../../ledger/chain.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { WrittenEntry } from '../../ledger/formats/v1/write-entry.ts';
 import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
-import type { Entry } from '../../ledger/ledger.ts';
+import type { Entry, StoredState } from '../../ledger/ledger.ts';
+import { lastState } from '../../ledger/state-of.ts';
 import type { StoredEntry } from '../../ledger/stored-entry.ts';
 import { clearsDoubt, lastInputDigest, leavesDoubt } from '../../ledger/unsettled-effect.ts';
 
@@ -31,6 +32,7 @@ export class MemorySession {
   readonly sessionId: string;
   readonly entries: MemoryEntry[] = [];
   readonly calls: Map<string, MemoryCall> = new Map();
+  readonly states: Map<string, StoredState> = new Map();
   readonly #inDoubt = new Map<string, string[]>();
   #written = 0;
 
@@ -45,6 +47,11 @@ export class MemorySession {
   /** Adds an entry that was accepted. Gives the version its call has now, 0 where it is about none. */
   add(position: number, entry: Entry): number {
     this.entries.push({ position, entry, events: entry.events, written: undefined });
+    for (const { subject, expectedVersion } of entry.moves ?? [])
+      this.states.set(subject, {
+        version: expectedVersion + 1,
+        state: lastState(entry.events, subject),
+      });
     const { callId } = entry;
     if (callId === undefined) return 0;
     let call = this.calls.get(callId);

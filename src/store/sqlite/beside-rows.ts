@@ -64,7 +64,7 @@ export async function* listBeside(database: Database): AsyncGenerator<BesideRow,
       database,
       `${from} WHERE (${columns}) > (${by.map(() => '?').join()}) ORDER BY ${columns} LIMIT ${rowsPerPage}`,
     );
-    for (let rows = first.all(); ; ) {
+    for (let rows = first.all(); ;) {
       for (const row of rows) yield toRow(row);
       const last = rows.at(-1);
       if (last === undefined || rows.length < rowsPerPage) break;

@@ -26,6 +26,7 @@ import type {
   Spilled,
   StoredArtifact,
   StoredCall,
+  StoredState,
 } from '../../ledger/ledger.ts';
 import { refuseOwnSession } from '../../ledger/refuse-entry.ts';
 import type { EntryQuery, StoredEntry } from '../../ledger/stored-entry.ts';
@@ -237,6 +238,11 @@ export class SqliteLedger implements Ledger {
 
   whenAppended(after: number): Promise<void> {
     return this.#watch.end(after);
+  }
+
+  readState(sessionId: string, subject: string): StoredState | undefined {
+    const head = this.#fresh().find(sessionId);
+    return head && this.#side.readState(head, subject);
   }
 
   readSealed(sessionId: string, callId: string): string | undefined {

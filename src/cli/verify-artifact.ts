@@ -1,0 +1,44 @@
+import { hash } from 'node:crypto';
+import type { BesideRow } from '../ledger/beside.ts';
+import type { NamedArtifact } from '../ledger/beside-fold.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+
+/**
+ * What is wrong with an artifact that is kept. One that no outcome names may be there all the same, because its call
+ * ended otherwise after it was made: then only its content is held against its address.
+ */
+export async function checkArtifact(
+  ledger: Ledger,
+  row: BesideRow & { kind: 'artifact' },
+  named: NamedArtifact | undefined,
+): Promise<string | undefined> {
+  const name = JSON.stringify(row.artifactId);
+  let found;
+  try {
+    found = await ledger.readArtifact(row.sessionId ?? '', row.artifactId);
+  } catch (error) {
+    if (isTrouble(error)) throw error;
+    return `The content of the artifact ${name} is gone, or is not where it should be.`;
+  }
+  if (found === undefined) return undefined; // erased or dropped since it was listed
+  const { content, mimeType } = found;
+  const bytes = toBytes(content);
+  const isKept = bytes.byteLength === row.sizeBytes && `sha256:${hash('sha256', bytes)}` === row.digest;
+  if (!isKept) return `The content of the artifact ${name} is not the one that was kept.`;
+  if (named === undefined) return undefined;
+  const sizeBytes = typeof content === 'string' ? Buffer.byteLength(content) : content.byteLength;
+  const isText = typeof content === 'string' || !named.isText;
+  if (sizeBytes !== named.sizeBytes || mimeType !== named.mimeType || !isText)
+    return `The artifact ${name} has another size or type than the outcome says.`;
+  if (!named.callIds.has(row.callId))
+    return `The artifact ${name} is kept for another call than the one that made it.`;
+  return undefined;
+}
+
+/** Text is kept as UTF-8, and as UTF-16 where UTF-8 cannot hold it. */
+const toBytes = (content: string | Uint8Array): Uint8Array =>
+  typeof content === 'string' ? Buffer.from(content, content.isWellFormed() ? 'utf8' : 'utf16le') : content;
+
+/** Nobody can say anything about what may not, or cannot now, be read. */
+const isTrouble = (error: unknown): boolean =>
+  ['EACCES', 'EPERM', 'EMFILE', 'ENFILE', 'EIO'].includes((error as NodeJS.ErrnoException).code ?? '');

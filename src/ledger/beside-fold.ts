@@ -1,0 +1,198 @@
+/**
+ * What must stand beside the entries, by the entries: claims, counters, effects in doubt, which calls need a sealed
+ * input and which artifacts were named. Entries are added in the order of their positions, over all sessions.
+ *
+ * A session that was dropped took its entries along. What it had used of the counters of others is in no entry any
+ * more, and neither is a claim it took over: `hasDropped` says that both can be known in part only.
+ */
+import { isKeyedDigest } from '../base/canonical.ts';
+import type { QuittanceEvent } from '../call/event.ts';
+import type { ToolOutcome } from '../call/outcome.ts';
+import { isKnownEvent } from './formats/v1/event-table.ts';
+import { ERASED } from './formats/v1/field.ts';
+import type { ReadEntry } from './formats/v1/read-entry.ts';
+import type { ClaimHolder, Counter } from './ledger.ts';
+import { ledgerSessionId } from './ledger.ts';
+import { sessionCounterPrefixes } from './session-counters.ts';
+import { clearsDoubt, leavesDoubt } from './unsettled-effect.ts';
+
+/** A call that has no outcome. */
+export type OpenInput = {
+  readonly sessionId: string;
+  readonly callId: string;
+  inputDigest: string | undefined;
+  /** It went as far as being held or begun, and something of its input is hidden. */
+  needsSealed: boolean;
+};
+
+export type UnsettledEffect = {
+  readonly sessionId: string;
+  readonly callId: string;
+  readonly toolName: string;
+  readonly inputDigest: string;
+  /** Where the entry stands that left the doubt. */
+  readonly position: number;
+};
+
+export type NamedArtifact = {
+  readonly sessionId: string;
+  readonly artifactId: string;
+  readonly mimeType: string;
+  readonly sizeBytes: number;
+  /** An output that was too long: always text. A file may be either. */
+  readonly isText: boolean;
+  /** Calls that named it: the one it was made for, and those that were answered with its outcome. */
+  readonly callIds: Set<string>;
+};
+
+export class BesideFold {
+  readonly claims: Map<string, ClaimHolder> = new Map();
+  readonly counters: Map<string, { used: number; reserved: number }> = new Map();
+  /** By `callKey`. */
+  readonly open: Map<string, OpenInput> = new Map();
+  readonly unsettled: Map<string, UnsettledEffect> = new Map();
+  /** By session and artifact. */
+  readonly artifacts: Map<string, NamedArtifact> = new Map();
+  readonly #erased = new Set<string>();
+  /** Calls that left an effect in doubt, by session, tool and input; some of them may be resolved. */
+  readonly #byInput = new Map<string, Set<string>>();
+  readonly #doubtful = new Set<string>();
+  #hasDropped = false;
+  #position = 0;
+
+  /** Where the last entry stands that was added. */
+  get position(): number {
+    return this.#position;
+  }
+
+  get hasDropped(): boolean {
+    return this.#hasDropped;
+  }
+
+  add(entry: ReadEntry, position: number): void {
+    this.#position = position;
+    const { sessionId, callId, claim, releaseClaim } = entry;
+    for (const { counter, amount } of entry.reserve ?? []) this.#count(counter, 0, amount);
+    for (const { counter, reserved, used } of entry.settle ?? []) this.#count(counter, used, -reserved);
+    if (releaseClaim !== undefined) this.claims.delete(releaseClaim);
+    if (callId === undefined) {
+      for (const event of entry.events)
+        if (isKnownEvent(event) && event.type === 'session.dropped' && sessionId === ledgerSessionId)
+          this.#drop(event.droppedSessionId);
+      return;
+    }
+    if (claim !== undefined)
+      this.claims.set(claim.key, { sessionId, callId, inputDigest: claim.inputDigest });
+    if (entry.erased) this.#erased.add(callKey(sessionId, callId));
+    for (const event of entry.events)
+      if (isKnownEvent(event) && 'callId' in event && event.callId === callId)
+        this.#note(event, sessionId, callId);
+  }
+
+  /** Calls whose effect is in doubt, oldest first: what `findUnsettledEffects` must give. */
+  unsettledOf(sessionId: string, toolName: string, inputDigest: string): readonly string[] {
+    return [...(this.#byInput.get(JSON.stringify([sessionId, toolName, inputDigest])) ?? [])]
+      .flatMap((key) => this.unsettled.get(key) ?? [])
+      .sort((left, right) => left.position - right.position)
+      .map(({ callId }) => callId);
+  }
+
+  /** Whether a claim may have been passed on to, or given up by, a session that is gone. */
+  mayHaveLost({ sessionId, callId }: ClaimHolder): boolean {
+    return this.#hasDropped && this.#doubtful.has(callKey(sessionId, callId));
+  }
+
+  /** Whether somebody had bodies erased of a call that named the artifact, which goes with them. */
+  mayBeErased({ sessionId, callIds }: NamedArtifact): boolean {
+    return [...callIds].some((callId) => this.#erased.has(callKey(sessionId, callId)));
+  }
+
+  counterOf(name: string): Counter {
+    return this.counters.get(name) ?? { used: 0, reserved: 0 };
+  }
+
+  #count(name: string, used: number, reserved: number): void {
+    const counter = this.counters.get(name);
+    if (counter === undefined) this.counters.set(name, { used, reserved });
+    else {
+      counter.used += used;
+      counter.reserved += reserved;
+    }
+  }
+
+  #note(event: QuittanceEvent, sessionId: string, callId: string): void {
+    const key = callKey(sessionId, callId);
+    const call = this.open.get(key);
+    switch (event.type) {
+      case 'tool.requested':
+        this.open.set(key, { sessionId, callId, inputDigest: undefined, needsSealed: false });
+        return;
+      case 'tool.decided':
+        if (call !== undefined) call.inputDigest = event.inputDigest ?? call.inputDigest;
+        return;
+      case 'tool.held':
+      case 'tool.started':
+        if (call?.inputDigest !== undefined) call.needsSealed ||= isKeyedDigest(call.inputDigest);
+        return;
+      case 'tool.responded':
+        if (!event.final) return;
+        this.open.delete(key);
+        this.#name(event.outcome, sessionId, callId);
+        if (!leavesDoubt(event)) return;
+        this.#doubtful.add(key);
+        if (call?.inputDigest !== undefined)
+          this.#leaveDoubt(key, { ...call, inputDigest: call.inputDigest }, event.outcome.toolName);
+        return;
+      default:
+        if (clearsDoubt(event)) this.unsettled.delete(key);
+    }
+  }
+
+  #leaveDoubt(
+    key: string,
+    { sessionId, callId, inputDigest }: Pick<UnsettledEffect, 'sessionId' | 'callId' | 'inputDigest'>,
+    toolName: string,
+  ): void {
+    this.unsettled.set(key, { sessionId, callId, toolName, inputDigest, position: this.#position });
+    const input = JSON.stringify([sessionId, toolName, inputDigest]);
+    const others = this.#byInput.get(input);
+    if (others === undefined) this.#byInput.set(input, new Set([key]));
+    else others.add(key);
+  }
+
+  #name(outcome: ToolOutcome, sessionId: string, callId: string): void {
+    const name = (artifactId: string, mimeType: string, sizeBytes: number, isText: boolean): void => {
+      const key = callKey(sessionId, artifactId);
+      const known = this.artifacts.get(key);
+      if (known !== undefined) known.callIds.add(callId);
+      else
+        this.artifacts.set(key, {
+          sessionId,
+          artifactId,
+          mimeType,
+          sizeBytes,
+          isText,
+          callIds: new Set([callId]),
+        });
+    };
+    if ('files' in outcome)
+      for (const { artifactId, mimeType, sizeBytes } of outcome.files ?? [])
+        name(artifactId, mimeType, sizeBytes, false);
+    // A copy of what was erased before names what was gone already.
+    if (outcome.type === 'ToolArtifactReference' && outcome.summary !== ERASED)
+      name(outcome.artifactId, 'application/json', outcome.sizeBytes, true);
+  }
+
+  /** Everything the session left goes with it; what it used of others' counters stays. */
+  #drop(sessionId: string): void {
+    this.#hasDropped = true;
+    for (const map of [this.claims, this.open, this.unsettled, this.artifacts])
+      for (const [key, row] of map) if (row.sessionId === sessionId) map.delete(key);
+    const prefixes = sessionCounterPrefixes(sessionId);
+    for (const name of this.counters.keys())
+      if (prefixes.some((prefix) => name.startsWith(prefix))) this.counters.delete(name);
+  }
+}
+
+/** Under which a call stands in the maps of a fold. */
+export const callKey = (sessionId: string, callId: string): string => JSON.stringify([sessionId, callId]);

@@ -1,0 +1,23 @@
+/** What a ledger keeps beside its entries, to refuse an append by or because it may not stand in one. */
+
+/** One row. `sessionId` is undefined where it names a session that is not there. */
+export type BesideRow =
+  | { readonly kind: 'claim'; readonly key: string }
+  | { readonly kind: 'counter'; readonly name: string }
+  | {
+      readonly kind: 'unsettled';
+      readonly sessionId: string | undefined;
+      readonly callId: string;
+      readonly toolName: string;
+      readonly inputDigest: string;
+    }
+  | { readonly kind: 'sealed'; readonly sessionId: string | undefined; readonly callId: string }
+  | {
+      readonly kind: 'artifact';
+      readonly sessionId: string | undefined;
+      readonly callId: string;
+      readonly artifactId: string;
+      readonly sizeBytes: number;
+      /** Of the bytes as they are kept: `sha256:<hex>`. */
+      readonly digest: string;
+    };

@@ -1,0 +1,405 @@
+/**
+ * What a ledger keeps beside its entries, changed at random with a bare database handle: whatever a later call or
+ * anybody who asks would see otherwise is found. And made again from the entries, it comes out as it was.
+ */
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import BetterSqlite3 from 'better-sqlite3';
+import fc from 'fast-check';
+import type { Ledger } from 'quittance';
+import { createRuntime, defineTool, ToolError } from 'quittance';
+import { openLedger } from 'quittance/ledger';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Context } from '../../src/cli/command.ts';
+import { verifyLedger } from '../../src/cli/verify-run.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'quittance-beside-'));
+const sound = join(folder, 'sound', 'ledger.db');
+let before: string;
+
+const context = {
+  signal: new AbortController().signal,
+  startProgress: () => ({ step: () => undefined, done: () => undefined }),
+} as unknown as Context; // all that verifying uses of it
+
+const anything = { type: 'object' } as const;
+const tools = [
+  defineTool({ name: 'pay', mode: 'external', input: anything, run: () => 'paid' }),
+  defineTool({
+    name: 'order',
+    mode: 'external',
+    input: anything,
+    idempotencyKey: ({ ref }) => String(ref),
+    costMicros: 700,
+    run: ({ fails }, { charge }) => {
+      charge(300);
+      if (fails === true) throw new ToolError('tool.reported_error', 'No.');
+      return { ordered: true };
+    },
+  }),
+  defineTool({
+    name: 'send',
+    mode: 'external',
+    input: anything,
+    run: () => {
+      throw new ToolError('tool.network_error', 'Who knows.');
+    },
+  }),
+  defineTool({
+    name: 'get_much',
+    mode: 'read',
+    input: anything,
+    run: ({ letter }, { attach }) => {
+      attach({ content: new Uint8Array([0xff, 1, 2]), mimeType: 'image/png', name: 'a.png' });
+      return String(letter).repeat(20_000);
+    },
+  }),
+  defineTool({ name: 'delete_it', mode: 'destructive', input: anything, run: () => 'gone' }),
+] as const;
+
+/** Two sessions with calls of every kind that leaves something beside its entries, some of them not over. */
+async function fill(path: string): Promise<void> {
+  const ledger = await openLedger(path, { spillBytes: 4_096 });
+  const runtime = createRuntime({
+    tools,
+    ledger,
+    budgets: [
+      { scope: 'session', toolCalls: 100 },
+      { scope: 'team', costMicros: 1_000_000, per: 'day' },
+    ],
+    onConfirm: () => new Promise(() => undefined),
+  });
+  for (const sessionId of ['one', 'two']) {
+    const turn = runtime.turn({ sessionId });
+    await turn.call({ id: 'pay', name: 'pay', arguments: { sum: 5 } });
+    await turn.call({ id: 'order', name: 'order', arguments: { ref: `${sessionId}-1` } });
+    await turn.call({ id: 'order2', name: 'order', arguments: { ref: `${sessionId}-2` } });
+    await turn.call({ id: 'failed', name: 'order', arguments: { ref: `${sessionId}-3`, fails: true } });
+    await turn.call({ id: 'send', name: 'send', arguments: { to: 'ada' } });
+    await turn.call({ id: 'send2', name: 'send', arguments: { to: 'bob' } });
+    await turn.call({ id: 'send3', name: 'send', arguments: { to: 'cyd' } });
+    await runtime.reconcile({ sessionId, callId: 'send3' }, { resolution: 'failed', by: 'Ada' });
+    await turn.call({ id: 'much', name: 'get_much', arguments: { letter: sessionId === 'one' ? 'x' : 'y' } });
+    for (const [id, password] of Object.entries({ held: 'hunter2', held2: 'hunter3' }))
+      void turn.call({ id, name: 'delete_it', arguments: { password } }).catch(() => undefined);
+    while ((await ledger.queryCalls({ sessionId, status: 'held' })).rows.length < 2)
+      await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  await ledger.close();
+}
+
+beforeAll(async () => {
+  await fill(sound);
+  const ledger = await openLedger(sound, { spillBytes: 4_096 });
+  before = await view(ledger);
+  await ledger.close();
+}, 30_000);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+type Asked = {
+  claims: string[];
+  counters: string[];
+  inputs: [string, string, string][];
+  artifacts: [string, string][];
+};
+let asked: Asked | undefined;
+
+/** Everything a later call, or anybody, could ask of what is beside the entries. */
+async function view(ledger: Ledger): Promise<string> {
+  const now: Asked = { claims: [], counters: [], inputs: [], artifacts: [] };
+  for await (const row of ledger.readBeside()) {
+    if (row.kind === 'claim') now.claims.push(row.key);
+    if (row.kind === 'counter') now.counters.push(row.name);
+    if (row.kind === 'unsettled') now.inputs.push([row.sessionId ?? '', row.toolName, row.inputDigest]);
+    if (row.kind === 'artifact') now.artifacts.push([row.sessionId ?? '', row.artifactId]);
+  }
+  asked ??= now;
+  const both = <Key extends keyof Asked>(key: Key): Asked[Key][number][] => [
+    ...new Map([...(asked?.[key] ?? []), ...now[key]].map((each) => [JSON.stringify(each), each])).values(),
+  ];
+  const seen: unknown[] = [];
+  const see = async (look: () => unknown): Promise<void> => {
+    const found = await Promise.resolve()
+      .then(look)
+      .catch((error: unknown) => `refused: ${String(error)}`);
+    seen.push(found instanceof Uint8Array ? [...found] : found);
+  };
+  for (const key of both('claims')) await see(() => ledger.readClaim(key));
+  await see(() => ledger.readCounters(both('counters')));
+  for (const input of both('inputs')) await see(() => ledger.findUnsettledEffects(...input));
+  for (const each of both('artifacts')) await see(() => ledger.readArtifact(...each));
+  for (const sessionId of ['one', 'two'])
+    for (const callId of ['held', 'held2', 'pay', 'x']) await see(() => ledger.readSealed(sessionId, callId));
+  return JSON.stringify(seen);
+}
+
+let copies = 0;
+function copy(): string {
+  const path = join(folder, `copy-${++copies}`, 'ledger.db');
+  cpSync(dirname(sound), dirname(path), { recursive: true });
+  return path;
+}
+
+function change(edit: (database: BetterSqlite3.Database) => void): string {
+  const path = copy();
+  const database = new BetterSqlite3(path);
+  try {
+    edit(database);
+  } finally {
+    database.close();
+  }
+  return path;
+}
+
+type Found = {
+  readonly changed: boolean;
+  readonly kinds: readonly string[];
+  readonly messages: readonly string[];
+};
+
+async function look(path: string): Promise<Found> {
+  const ledger = await openLedger(path, { spillBytes: 4_096 });
+  try {
+    const after = await view(ledger);
+    const kinds: string[] = [];
+    const messages: string[] = [];
+    await verifyLedger(ledger, undefined, context, async ({ kind, sessionId, callId, message }) => {
+      kinds.push(kind);
+      messages.push(`${sessionId ?? ''} ${callId ?? ''} ${message}`);
+    });
+    return { changed: after !== before, kinds, messages };
+  } finally {
+    await ledger.close();
+    rmSync(dirname(path), { recursive: true, force: true });
+  }
+}
+
+const columns: Readonly<Record<string, readonly string[]>> = {
+  claims: ['key', 'session', 'call', 'digest'],
+  counters: ['name', 'used', 'reserved'],
+  sealed: ['session', 'call', 'text'],
+  unsettled: ['position', 'session', 'tool', 'digest', 'call'],
+  artifacts: ['session', 'artifact', 'call', 'mime', 'encoding', 'bytes', 'hash'],
+};
+type Row = Readonly<Record<string, unknown>>;
+
+function another(value: unknown, at: number, put: string): unknown {
+  if (typeof value === 'number') return value + (at % 2 === 0 ? 1 : -1);
+  const text = String(value);
+  return text.slice(0, at % text.length) + put + text.slice((at % text.length) + (at % 2));
+}
+
+const anyEdit = fc
+  .tuple(
+    fc.constantFrom(...Object.keys(columns)),
+    fc.constantFrom('set', 'set', 'delete', 'swap', 'insert'),
+    fc.nat(),
+    fc.nat(),
+    fc.constantFrom('x', '0', '"', 'é', '\u0000', '\u0001'),
+  )
+  .map(([table, how, one, other, put]) => {
+    const names = columns[table] ?? [];
+    const name = names[other % names.length] ?? '';
+    const edit = (database: BetterSqlite3.Database): void => {
+      const rows = database.prepare<[], Row>(`SELECT * FROM ${table}`).all();
+      const row = rows[one % rows.length] as Row;
+      const second = rows[(one + 1 + (other % (rows.length - 1))) % rows.length] as Row;
+      const where = Object.keys(row)
+        .map((key) => `${key} IS ?`)
+        .join(' AND ');
+      const set = (target: Row, value: unknown): void =>
+        void database
+          .prepare(`UPDATE OR REPLACE ${table} SET ${name} = ? WHERE ${where}`)
+          .run(value, ...Object.values(target));
+      const changed = another(row[name], other, put);
+      if (how === 'set') set(row, changed);
+      else if (how === 'delete')
+        database.prepare(`DELETE FROM ${table} WHERE ${where}`).run(...Object.values(row));
+      else if (how === 'swap') {
+        set(row, second[name]);
+        set(second, row[name]);
+      } else
+        database
+          .prepare(`INSERT OR REPLACE INTO ${table} VALUES (${names.map(() => '?').join()})`)
+          .run(...Object.values({ ...row, [name]: changed }));
+    };
+    return { edit, what: `${how} ${table}.${name} of row ${one}, ${other}, ${JSON.stringify(put)}` };
+  });
+
+/** A file may be text or bytes, and its outcome does not say which. One that no outcome names may be anything. */
+const isUnsaid = (what: string): boolean =>
+  / artifacts\.encoding /.test(what) || /^insert artifacts/.test(what);
+
+describe('[tamper-evident] what is kept beside the entries', () => {
+  it('[tamper-evident] is whole as it stands, and again after it was made anew', async () => {
+    expect(await look(copy())).toEqual({ changed: false, kinds: [], messages: [] });
+    const path = copy();
+    const ledger = await openLedger(path, { spillBytes: 4_096 });
+    await ledger.rebuild();
+    await ledger.close();
+    expect(await look(path)).toEqual({ changed: false, kinds: [], messages: [] });
+  });
+
+  it('[tamper-evident] is found to be changed, wherever the change can be seen', async () => {
+    let changed = 0;
+    await fc.assert(
+      fc.asyncProperty(anyEdit, async ({ edit, what }) => {
+        let path: string;
+        try {
+          path = change(edit);
+        } catch (error) {
+          // What the database itself refuses cannot be done to it.
+          if (/constraint failed|datatype mismatch/.test(String(error))) return;
+          throw error;
+        }
+        const found = await look(path);
+        if (!found.changed || isUnsaid(what)) return;
+        changed++;
+        expect(found.kinds).not.toEqual([]);
+      }),
+      {
+        numRuns: 150,
+        reporter: (run) => {
+          if (run.failed)
+            throw new Error(
+              `${run.counterexample?.[0].what} (seed ${run.seed}): ${String(run.errorInstance)}`,
+            );
+        },
+      },
+    );
+    expect(changed).toBeGreaterThan(60);
+  }, 110_000);
+
+  const edits: Readonly<Record<string, readonly [sql: string, message: string]>> = {
+    'a claim that is gone': [
+      `DELETE FROM claims WHERE session = 'one' AND call = 'order'`,
+      'one order The call holds an idempotency key, and its claim is gone.',
+    ],
+    'a claim on a key nobody asked for yet': [
+      `INSERT INTO claims VALUES ('later', 'one', 'pay', 'd')`,
+      '  Call "pay" holds an idempotency key that no entry gives to it.',
+    ],
+    'a claim that was given up': [
+      `INSERT INTO claims SELECT key || 'x', session, 'failed', digest FROM claims WHERE call = 'order' AND session = 'one'`,
+      '  Call "failed" holds an idempotency key that no entry gives to it.',
+    ],
+    'a budget that was filled up again': [
+      `UPDATE counters SET used = 0 WHERE name LIKE 'session/"one"/%'`,
+      '  The counter "session/\\"one\\"/tool_calls" says 0 used and 0 reserved; by the entries it is 8 and 0.',
+    ],
+    'a budget used up beforehand': [
+      `INSERT INTO counters VALUES ('named/"team"/cost_micros/2099-01-01', 5, 0)`,
+      '  The counter "named/\\"team\\"/cost_micros/2099-01-01" says 5 used and 0 reserved; by the entries it is 0 and 0.',
+    ],
+    'an effect nobody is asked about any more': [
+      `DELETE FROM unsettled WHERE call = 'send' AND session = 1`,
+      'one send The effect of the call is in doubt, and it is not listed so.',
+    ],
+    'an effect that was resolved and is asked about again': [
+      `INSERT INTO unsettled SELECT position + 1000, session, tool, digest, 'send3' FROM unsettled WHERE call = 'send' AND session = 1`,
+      'one send The calls that are listed with their effect in doubt are not those the entries tell of.',
+    ],
+    'a sealed input that is gone': [
+      `DELETE FROM sealed WHERE session = 1 AND call = 'held'`,
+      'one held The call needs its sealed input, which is gone.',
+    ],
+    'a sealed input of another call': [
+      `UPDATE sealed SET text = (SELECT text FROM sealed WHERE session = 2 AND call = 'held') WHERE session = 1 AND call = 'held'`,
+      'one held The sealed input of the call does not open: it was changed, or sealed with another key.',
+    ],
+    'a sealed input that is over': [
+      `INSERT INTO sealed SELECT session, 'pay', text FROM sealed WHERE session = 1 AND call = 'held'`,
+      'one pay An input is sealed that no open call needs.',
+    ],
+    'something sealed for a session that is not there': [
+      `UPDATE sealed SET session = 99 WHERE session = 1 AND call = 'held'`,
+      '  Something of kind "sealed" belongs to a session that is not there.',
+    ],
+  };
+
+  it.each(Object.entries(edits))('[tamper-evident] %s is named', async (_, [sql, message]) => {
+    const { kinds, messages } = await look(change((database) => database.exec(sql)));
+    expect(new Set(kinds)).toEqual(new Set(['beside']));
+    expect(messages).toContain(message);
+  });
+
+  it('[tamper-evident] an artifact that is gone, moved or written over is named', async () => {
+    const only = async (edit: (path: string) => void): Promise<readonly string[]> => {
+      const path = copy();
+      edit(path);
+      return (await look(path)).messages;
+    };
+    const files = (path: string): string[] =>
+      readdirSync(`${path}.artifacts`, { recursive: true, withFileTypes: true })
+        .filter((each) => each.isFile())
+        .map((each) => join(each.parentPath, each.name));
+    const gone = await only((path) => files(path).forEach((file) => rmSync(file)));
+    expect(gone).toHaveLength(4);
+    expect(gone.every((message) => message.endsWith(' is gone, or is not where it should be.'))).toBe(true);
+    const longest = (path: string): string =>
+      files(path).sort((left, right) => readFileSync(right).length - readFileSync(left).length)[0] ?? '';
+    const other = await only((path) => writeFileSync(longest(path), `"${'z'.repeat(20_000)}"`));
+    expect(other).toHaveLength(1);
+    expect(other[0]).toMatch(
+      /^(one|two) much The content of the artifact "art_\w+" is not the one that was kept\.$/,
+    );
+    const dropped = await look(
+      change((database) => database.exec('DELETE FROM artifacts WHERE session = 1')),
+    );
+    expect(dropped.messages).toHaveLength(2);
+    expect(dropped.messages[0]).toMatch(
+      /^one much The artifact "art_\w+", which the outcome names, is gone\.$/,
+    );
+  });
+
+  it('[tamper-evident] is made again from the entries, each row as it was', async () => {
+    const rowsOf = (path: string): unknown => {
+      const database = new BetterSqlite3(path, { readonly: true });
+      try {
+        return ['claims', 'counters', 'unsettled', 'sealed', 'artifacts'].map((table) =>
+          database.prepare(`SELECT * FROM ${table}`).all(),
+        );
+      } finally {
+        database.close();
+      }
+    };
+    const path = change((database) =>
+      database.exec(`
+        DELETE FROM unsettled WHERE call = 'send';
+        UPDATE unsettled SET tool = 'pay';
+        UPDATE counters SET used = used - 1, reserved = 7;
+        INSERT INTO counters VALUES ('named/"x"', 1, 1);
+        DELETE FROM claims WHERE call = 'order';
+        UPDATE claims SET digest = 'd';
+        INSERT INTO claims VALUES ('later', 'one', 'pay', 'd');
+        INSERT INTO sealed SELECT session, 'pay', text FROM sealed WHERE call = 'held';
+      `),
+    );
+    const ledger = await openLedger(path, { spillBytes: 4_096 });
+    await ledger.rebuild();
+    await ledger.close();
+    expect(rowsOf(path)).toEqual(rowsOf(sound));
+    expect((await look(path)).messages).toEqual([]);
+  });
+
+  it('[tamper-evident] stays whole where bodies were erased and a session was dropped', async () => {
+    const path = join(folder, 'kept', 'ledger.db');
+    const ledger = await openLedger(path, { spillBytes: 4_096 });
+    const runtime = createRuntime({ tools, ledger, budgets: [{ scope: 'team', toolCalls: 100 }] });
+    for (const sessionId of ['one', 'two']) {
+      const turn = runtime.turn({ sessionId });
+      await turn.call({ id: 'order', name: 'order', arguments: { ref: 'r' } });
+      await turn.call({ id: 'send', name: 'send', arguments: {} });
+      await turn.call({ id: 'much', name: 'get_much', arguments: { letter: 'z' } });
+    }
+    await runtime.close();
+    await ledger.erase({ sessionId: 'one', by: 'Ada', reason: 'Asked to.' });
+    await ledger.dropSession({ sessionId: 'two', by: 'Ada', reason: 'Too old.' });
+    const [team] = await ledger.readCounters(['named/"team"/tool_calls']);
+    await ledger.rebuild();
+    expect(await ledger.readCounters(['named/"team"/tool_calls'])).toEqual([team]);
+    await ledger.close();
+    expect((await look(path)).messages).toEqual([]);
+  });
+});
