@@ -126,7 +126,5 @@ function readRegex(at: DocumentReader, settings: ReadSettings): string | undefin
   if (pattern === undefined) return undefined;
   const reading = settings.parseRegex(pattern);
   if (reading.ok) return pattern;
-  return at.refuse(
-    `${at.name} is not a valid regular expression here: ${cutText(reading.problem, 300)}`,
-  );
+  return at.refuse(`${at.name} is not a valid regular expression here: ${cutText(reading.problem, 300)}`);
 }
