@@ -1,0 +1,113 @@
+/**
+ * Turns a condition into a function, once. Three values: true, false, policy error.
+ *
+ * 1. Left to right, and no further than needed; an error that is reached is the answer.
+ * 2. A value that is absent or null makes every operator but `exists` false, unless the leaf says `fire`.
+ * 3. Nothing it is given makes it throw: what a host's function throws is an error of the condition.
+ */
+import type { JsonValue } from '../base/json.ts';
+import type { Expression, Leaf } from './expression.ts';
+import { isBuiltInOperator } from './operand.ts';
+import type { ReadRegex, Test, Truth } from './operators.ts';
+import { compileOperator } from './operators.ts';
+import type { OutputView } from './output-view.ts';
+import type { PolicyCall, PolicyWorld } from './policy-call.ts';
+import type { Select } from './select-value.ts';
+import { compileSelector } from './select-value.ts';
+
+export type Condition = (call: PolicyCall, output: OutputView | undefined) => Truth;
+
+/** A condition with its leaves at hand, for whoever has to say what in the output it is about. */
+export type CompiledExpression = {
+  readonly evaluate: Condition;
+  /** Those that can make the condition true by being true, from left to right: none under an odd number of `not`. */
+  readonly leaves: readonly CompiledLeaf[];
+};
+
+export type CompiledLeaf = {
+  readonly leaf: Leaf;
+  readonly evaluate: Condition;
+  readonly select: Select;
+  readonly test: Test;
+};
+
+export type ExpressionContext = { readonly world: PolicyWorld; readonly readRegex: ReadRegex };
+
+export function compileExpression(expression: Expression, context: ExpressionContext): CompiledExpression {
+  const leaves: CompiledLeaf[] = [];
+  const compile = (at: Expression, affirmed: boolean): Condition => {
+    switch (at.type) {
+      case 'all':
+        return every(
+          at.of.map((each) => compile(each, affirmed)),
+          true,
+        );
+      case 'any':
+        return every(
+          at.of.map((each) => compile(each, affirmed)),
+          false,
+        );
+      case 'not':
+        return negate(compile(at.of, !affirmed));
+      case 'leaf': {
+        const compiled = compileLeaf(at, context);
+        if (affirmed) leaves.push(compiled);
+        return compiled.evaluate;
+      }
+    }
+  };
+  return { evaluate: compile(expression, true), leaves };
+}
+
+/** Goes on as long as the answer is `expected`: true for `all`, false for `any`. */
+const every =
+  (conditions: readonly Condition[], expected: boolean): Condition =>
+  (call, output) => {
+    for (const condition of conditions) {
+      const truth = condition(call, output);
+      if (truth !== expected) return truth;
+    }
+    return expected;
+  };
+
+const negate =
+  (condition: Condition): Condition =>
+  (call, output) => {
+    const truth = condition(call, output);
+    return truth === 'error' ? truth : !truth;
+  };
+
+function compileLeaf(leaf: Leaf, context: ExpressionContext): CompiledLeaf {
+  const select = compileSelector(leaf.selector, context.world);
+  const test = compileTest(leaf, context);
+  const { holds } = test;
+  const whenMissing = leaf.operator === 'exists' ? leaf.operand === false : leaf.onMissing === 'fire';
+  // JSON writes quotes and line breaks as escapes; a text that holds them is found in either spelling.
+  const inText = leaf.selector.source === 'output.text' && test.locate?.inParts === true;
+  const evaluate: Condition = (call, output) => {
+    try {
+      const field = select(call, output);
+      if (field === undefined || field === null) return whenMissing;
+      const truth = holds(field);
+      if (truth !== false || !inText || output === undefined) return truth;
+      const plain = output.plainText();
+      return plain === field ? truth : holds(plain);
+    } catch {
+      return 'error';
+    }
+  };
+  return { leaf, evaluate, select, test };
+}
+
+function compileTest({ operator, operand }: Leaf, { world, readRegex }: ExpressionContext): Test {
+  if (isBuiltInOperator(operator)) return compileOperator(operator, operand, readRegex);
+  const host = Object.hasOwn(world.operators, operator) ? world.operators[operator] : undefined;
+  return {
+    holds: (field: JsonValue): Truth => {
+      // Whatever it gives that is no answer counts as none; so does a word nobody registered.
+      const answer: unknown = host?.(field, operand);
+      return typeof answer === 'boolean' ? answer : 'error';
+    },
+    locate: undefined,
+  };
+}

@@ -1,0 +1,144 @@
+/**
+ * Makes documents ready to judge calls: everything is compiled here, once, and what cannot be is refused here. After
+ * that nothing throws. A call pays for the rules that can be about its tool and for no others.
+ */
+import type { Awaitable } from '../base/json.ts';
+import { createRedactor } from '../base/redaction.ts';
+import { compileAfterRule } from './after-rule.ts';
+import { compileBeforeRule } from './before-rule.ts';
+import type { ComposedRule, ComposedRules } from './composed-rules.ts';
+import { contractsError } from './contracts-problem.ts';
+import type { CompileContext, FireRule } from './fire-rule.ts';
+import { compileFire } from './fire-rule.ts';
+import { judgeCall } from './judge-call.ts';
+import { judgeOutput } from './judge-output.ts';
+import type { LinearRegex, RegexOptions } from './linear-regex.ts';
+import { parseRegex } from './linear-regex.ts';
+import type { ToolEnd } from './output-view.ts';
+import type { PolicyCall, PolicyWorld } from './policy-call.ts';
+import type { Resources } from './resources.ts';
+import { findResources } from './resources.ts';
+import { digestRule } from './rule-digest.ts';
+import { createRuleIndex } from './rule-index.ts';
+import type { FiredRule, OutputRuling, Ruling } from './ruling.ts';
+import type { LimitShare, SessionCounters } from './session-limits.ts';
+import { compileLimits } from './session-limits.ts';
+import type { KnownToolFacts } from './tool-facts.ts';
+import { compileToolFacts } from './tool-facts.ts';
+import type { Workflow } from './workflow.ts';
+
+export type { ToolEnd } from './output-view.ts';
+export type { LimitMetric, LimitShare, SessionCounters } from './session-limits.ts';
+export type { KnownToolFacts } from './tool-facts.ts';
+
+export type Policy = {
+  /** Of the documents; on every decision. */
+  readonly version: string;
+  readonly workflows: readonly Workflow[];
+  readonly composed: ComposedRules;
+  /**
+   * Asks every pre, sandbox and code rule about a call, and, where counters are given, every session rule. Answers at
+   * once unless a rule of code waits.
+   */
+  readonly judgeCall: (call: PolicyCall, counters?: SessionCounters) => Awaitable<Ruling>;
+  /** Asks every post rule about what came of a call: its result, or the text of its error. */
+  readonly judgeOutput: (call: PolicyCall, end: ToolEnd) => Awaitable<OutputRuling>;
+  /** What has to be reserved before a call of this tool may run. Those that only observe are listed too. */
+  readonly limitsFor: (toolName: string) => readonly LimitShare[];
+  /** Says that a limit was used up when this call wanted its share. */
+  readonly limitFired: (share: LimitShare, call: PolicyCall) => FiredRule;
+  readonly toolFacts: (toolName: string) => KnownToolFacts;
+  /** What the rule of this id says, as a digest; undefined where there is no such rule. */
+  readonly digestOf: (ruleId: string) => string | undefined;
+};
+
+export function compilePolicy(
+  composed: ComposedRules,
+  world: PolicyWorld,
+  options: RegexOptions = {},
+): Policy {
+  const { version, rules } = composed;
+  const redactor = createRedactor();
+  const known = new Map<string, LinearRegex>();
+  const contextOf = ({ id, source }: ComposedRule): CompileContext => ({
+    world,
+    redactor,
+    readRegex: (pattern) => {
+      const regex = known.get(pattern) ?? readRegex(pattern, options, id, source);
+      known.set(pattern, regex);
+      return regex;
+    },
+  });
+
+  const before = createRuleIndex(rules.flatMap((rule) => compileBeforeRule(rule, contextOf(rule)) ?? []));
+  const after = createRuleIndex(rules.flatMap((rule) => compileAfterRule(rule, contextOf(rule)) ?? []));
+  const session = compileSession(rules, contextOf);
+  const toolFacts = compileToolFacts(composed.tools);
+  const byId = new Map(rules.map((rule) => [rule.id, rule]));
+
+  return {
+    version,
+    workflows: composed.workflows,
+    composed,
+    judgeCall: (call, counters) => {
+      let found: Resources | undefined;
+      const resources = (): Resources => (found ??= findResources(call, world));
+      return judgeCall(before(call.toolName), { call, counters, resources }, version);
+    },
+    judgeOutput: (call, end) => judgeOutput(after(call.toolName), call, end, version),
+    limitsFor: (toolName) => session.flatMap(({ limits }) => limits.sharesOf(toolName)),
+    limitFired: (share, call) => {
+      const rule = session.find(({ id }) => id === share.ruleId);
+      return rule === undefined ? unknownLimit(share) : rule.fire(call, undefined, false);
+    },
+    toolFacts,
+    digestOf: (ruleId) => {
+      const rule = byId.get(ruleId);
+      return rule && digestRule(rule);
+    },
+  };
+}
+
+/** Documents have been read with the same engine; rules made by programs have not. */
+function readRegex(pattern: string, options: RegexOptions, id: string, source: string): LinearRegex {
+  const reading = parseRegex(pattern, options);
+  if (reading.ok) return reading.regex;
+  throw contractsError([
+    {
+      source,
+      line: undefined,
+      column: undefined,
+      field: `rule ${id}`,
+      message: `The pattern ${JSON.stringify(pattern)} cannot be used: ${reading.problem}`,
+    },
+  ]);
+}
+
+function compileSession(
+  rules: readonly ComposedRule[],
+  contextOf: (rule: ComposedRule) => CompileContext,
+): readonly {
+  readonly id: string;
+  readonly limits: ReturnType<typeof compileLimits>;
+  readonly fire: FireRule;
+}[] {
+  return rules.flatMap((composed) => {
+    const { id, rule } = composed;
+    if (rule.type !== 'session') return [];
+    return [
+      { id, limits: compileLimits(rule, composed), fire: compileFire(composed, rule, contextOf(composed)) },
+    ];
+  });
+}
+
+/** A share that was reserved under documents which have been replaced since. */
+const unknownLimit = ({ ruleId, message, tags, metadata, mode, candidate }: LimitShare): FiredRule => ({
+  ruleId,
+  ruleType: 'session',
+  action: 'block',
+  message,
+  tags,
+  metadata,
+  policyError: false,
+  observed: candidate || mode === 'observe',
+});
