@@ -1,0 +1,60 @@
+/**
+ * What an argument is by its name, for tools that do not declare their resources. Only a guess: a name that says
+ * nothing is judged by what its value looks like, and `resources` of the tool replaces all of this.
+ */
+
+export type ArgumentRole =
+  /** A path that other relative paths start from. */
+  | 'directory'
+  | 'path'
+  | 'command'
+  /** Words of a command that stands in another argument. */
+  | 'words'
+  | 'url'
+  /** Text for people or for a file: names a resource only if it is nothing but one absolute path or url. */
+  | 'prose'
+  | 'other';
+
+const roles: readonly (readonly [ArgumentRole, string])[] = [
+  [
+    'directory',
+    'cwd workdir workingdir workingdirectory currentdirectory currentdir chdir basedir basedirectory',
+  ],
+  ['directory', 'rootdir rootdirectory root dir directory folder workspace'],
+  ['path', 'path paths file files filename filenames filepath filepaths dirs directories folders'],
+  ['command', 'command commands cmd cmds commandline script scripts shell bash'],
+  ['words', 'args argv arguments flags'],
+  ['url', 'url urls uri uris href endpoint host hosts hostname hostnames domain domains website webhook'],
+  [
+    'prose',
+    'content contents text texts body message messages description title subject comment comments summary note notes ' +
+      'reason explanation thought oldstring newstring oldstr newstr filetext inserttext oldtext newtext prompt ' +
+      'markdown html',
+  ],
+];
+
+const roleByWord: ReadonlyMap<string, ArgumentRole> = new Map(
+  roles.flatMap(([role, words]) => words.split(' ').map((word) => [word, role] as const)),
+);
+
+/** `filePath`, `file_path`, `File-Path` are one name; of several words the last ones tell: `source_path`, `apiUrl`. */
+export function roleOf(name: string): ArgumentRole {
+  if (name.length > 80) return 'other';
+  const words = name
+    .normalize('NFKC')
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter((word) => word !== '');
+  const last = words.at(-1) ?? '';
+  return (
+    roleByWord.get(words.join('')) ??
+    roleByWord.get(words.slice(-2).join('')) ??
+    proseOnlyWhole(roleByWord.get(last)) ??
+    'other'
+  );
+}
+
+/** `text` is prose, `alt_text` may be anything: only a whole name takes an argument out of sight. */
+const proseOnlyWhole = (role: ArgumentRole | undefined): ArgumentRole | undefined =>
+  role === 'prose' ? undefined : role;

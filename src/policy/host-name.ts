@@ -1,0 +1,103 @@
+/**
+ * Which host a text names, in one spelling: lower case, punycode, no trailing dot, `127.0.0.1` for `0x7f.1`. The
+ * platform's URL does the work; what different parsers read differently (`https://a\@b`, escapes in the name, blanks)
+ * has no name and lies outside every list, `*` included.
+ */
+
+export type FoundHost = {
+  /** Undefined where nobody can say which host will be asked. */
+  readonly name: string | undefined;
+  readonly port: string | undefined;
+};
+
+const unreadable: FoundHost = { name: undefined, port: undefined };
+const defaultPorts: ReadonlyMap<string, string> = new Map([
+  ['http', '80'],
+  ['https', '443'],
+  ['ws', '80'],
+  ['wss', '443'],
+  ['ftp', '21'],
+  ['ssh', '22'],
+]);
+
+/** For `scheme://host/…`, `//host/…`, `https:host`, `git@host:path`, `mailto:a@host`, `host`, `host:80/…`. */
+export function readHost(text: string): FoundHost {
+  let rest = text.trim();
+  let scheme: string | undefined;
+  // `jar:https://…`, `view-source:https://…`: the last scheme is the one that is asked.
+  for (let found = schemeOf(rest); found !== undefined; found = schemeOf(rest)) {
+    scheme = found.toLowerCase();
+    rest = rest.slice(found.length + 1);
+  }
+  const slashes = /^[/\\]*/.exec(rest)?.[0] ?? '';
+  if (slashes.includes('\\')) return unreadable;
+  return readAuthority(rest.slice(slashes.length), scheme);
+}
+
+/** The word before a colon, unless what follows is a port. */
+function schemeOf(text: string): string | undefined {
+  const found = /^([a-z][a-z0-9+.-]*):(?!\d{1,5}(?:[/?#]|$))/i.exec(text)?.[1];
+  // A name with a dot before a colon is a host before a path: `example.com:repo.git`.
+  return found === undefined || (found.includes('.') && !text.startsWith('//', found.length + 1))
+    ? undefined
+    : found;
+}
+
+function readAuthority(text: string, scheme: string | undefined): FoundHost {
+  const authority = text.split('/', 1)[0] ?? '';
+  const query = authority.search(/[?#]/);
+  const named = query < 0 ? authority : authority.slice(0, query);
+  if (query >= 0 && /[@\\]/.test(authority.slice(query))) return unreadable;
+  if ((named.match(/@/g)?.length ?? 0) > 1 || /[\\%\s]/.test(named)) return unreadable;
+  const host = named.slice(named.indexOf('@') + 1);
+  const parts = /^(\[[^\]]*\]|[^:]*)(?::(.*))?$/s.exec(host);
+  if (parts === null) return unreadable;
+  const [, name = '', after] = parts;
+  // After an scp-like colon stands a path: `git@example.com:repo.git`.
+  const port = after !== undefined && /^\d{1,5}$/.test(after) ? after : undefined;
+  if (after !== undefined && after !== '' && port === undefined && scheme !== undefined) return unreadable;
+  return { name: normaliseHost(name), port: port ?? defaultPorts.get(scheme ?? '') };
+}
+
+/** In the one spelling that lists are compared in. Undefined for what is no host name. */
+export function normaliseHost(name: string): string | undefined {
+  // `URL` would read these as the end of the name, or decode them.
+  // oxlint-disable-next-line eslint/no-control-regex -- they are what is looked for
+  if (name === '' || name.length > 1024 || /[\0-\x20/\\?#@%<>^|]/.test(name)) return undefined;
+  const url = URL.parse(`http://${name}/`);
+  if (url === null || url.port !== '') return undefined;
+  const host = url.hostname.replace(/\.+$/, '');
+  const mapped = /^\[::(?:ffff:)?([0-9a-f]{1,4}):([0-9a-f]{1,4})\]$/.exec(host);
+  if (mapped !== null) {
+    const [, high = '0', low = '0'] = mapped;
+    const [a, b] = [Number.parseInt(high, 16), Number.parseInt(low, 16)];
+    return `${a >> 8}.${a & 255}.${b >> 8}.${b & 255}`;
+  }
+  return host === '' ? undefined : host;
+}
+
+/** Endings of files that are no top-level domain: a name with one of them is a file, not a host. */
+const fileEndings: ReadonlySet<string> = new Set(
+  (
+    'bak bin bmp c cfg cjs conf cpp csv cts css dat db dll docx exe env gif gitignore go gz h hpp htm html ico ini ipynb ' +
+    'java jpeg jpg js json jsonl jsx key kt lock log lua mjs mts ndjson odt patch pdf pem php png pptx rb scss sql ' +
+    'sqlite svg swift tgz tmp toml ts tsv tsx txt vue wasm webp xlsx xml yaml yml'
+  ).split(' '),
+);
+
+/** Whether a text without blanks and without a scheme looks like a host: dotted, an address, or `localhost`. */
+export function looksLikeHost(text: string): boolean {
+  if (text.length > 2048) return false;
+  const bare = /^(?:[^@/\\]*@)?(\[[0-9a-f:.]+\]|[^/\\:@?#[\]()*]+)(?::[^/]*)?(?:[/?#].*)?$/is.exec(text);
+  const name = bare?.[1]?.toLowerCase().replace(/[.。．｡]+$/, '');
+  if (name === undefined || name === '') return false;
+  if (name.startsWith('[') || name === 'localhost') return true;
+  if (/^(?:(?:0x[0-9a-f]+|\d+)\.){3}(?:0x[0-9a-f]+|\d+)$/.test(name) || /^0x[0-9a-f]{7,8}$/.test(name))
+    return true;
+  if (/^\d{8,10}$/.test(name) && bare?.[0] !== bare?.[1]) return true;
+  const labels = name.split(/[.。．｡]/);
+  const last = labels.at(-1) ?? '';
+  if (labels.length < 2 || labels.includes('') || !/^(?:xn--[a-z0-9-]+|\p{L}{2,})$/u.test(last)) return false;
+  if (!labels.every((label) => /^[\p{L}\p{N}\p{M}_-]+$/u.test(label))) return false;
+  return text.includes('@') || text.includes(':') || !fileEndings.has(last);
+}

@@ -1,0 +1,230 @@
+/**
+ * Finds in texts what names a path or a host. Every text is read as it is, after percent decoding (again and again),
+ * and with compatibility letters folded (`／` is a slash to whoever normalises): a resource counts if any reading
+ * names it, so more spellings never mean fewer gates.
+ *
+ * How eagerly a text is read depends on what it is:
+ * - a declared or named path or url is one, whatever it looks like;
+ * - a word of a command may be a file beside the command, an option with a path inside, a host;
+ * - any other value counts by its shape: absolute, under `~`, climbing by `..`, a url; a single word also as a relative
+ *   path or a bare host. In several words `and/or` is prose;
+ * - prose counts only if it is nothing but one absolute path or url.
+ */
+import { looksLikeHost, readHost, type FoundHost } from './host-name.ts';
+import { climbs, readPath, type PathSpelling } from './path-spelling.ts';
+import { decodePercent } from './percent-decoding.ts';
+
+export type SpelledPath = PathSpelling & { readonly guessed: boolean };
+
+/** Beyond this many of a kind nobody checks them one by one: the call counts as unreadable. */
+const mostNamed = 2000;
+const mostRounds = 6;
+/** No system opens a longer path; what is longer and not named as a path is data. */
+const longestPath = 4096;
+
+/** One for a call: what its texts name, each thing once. */
+export class ResourceReader {
+  readonly paths: Map<string, SpelledPath> = new Map();
+  readonly hosts: Map<string, FoundHost> = new Map();
+  hasUnreadablePath = false;
+
+  /** A text that is a path. */
+  readPath(text: string, guessed = false, round = 0): void {
+    if (text.trim() === '') return;
+    if (round > mostRounds) return this.#giveUp();
+    const decoded = decodePercent(text);
+    const again = decoded === text ? fold(text) : decoded;
+    if (again !== text) this.readPath(again, guessed, round + 1);
+    // Where escapes are decoded the text itself is only one more way to read it.
+    const alsoGuessed = guessed || again !== text;
+    const scheme = schemeOf(text);
+    if (scheme === 'file') return this.#readFileUrl(text, alsoGuessed);
+    if (scheme !== undefined) this.#addHost(readHost(text));
+    else if (/^[/\\]{2}[^/\\]/.test(text)) this.#addHost(readHost(text.replaceAll('\\', '/')));
+    this.#addPath(text, alsoGuessed || scheme !== undefined);
+    // Several in one text, as lists are often written.
+    if (/[\s,;:|]/.test(text))
+      for (const piece of text.split(/[\s,;|]+|:(?=[/~])(?!\/\/)/))
+        if (piece !== text && (isAnchored(piece) || hasDots(piece))) this.readPath(piece, true, round + 1);
+  }
+
+  /** A text that is a url or a host, or several. */
+  readUrl(text: string): void {
+    const joined = text.replace(/[\t\n\r]/g, '').trim();
+    for (const one of new Set([joined, ...text.split(/[\s,]+/)])) {
+      if (one === '' || /^data:/i.test(one) || (one === joined && /\s/.test(one) && one !== text.trim()))
+        continue;
+      this.#readOneUrl(one);
+    }
+  }
+
+  #readOneUrl(text: string): void {
+    const decoded = decodeAll(text);
+    if (schemeOf(text) === 'file' || (isAnchored(text) && !/^\/\/[^/]/.test(text)) || climbsAt(text))
+      this.readPath(text);
+    else if (decoded !== text && /^(?:file:|\/(?!\/)|~\/)/i.test(decoded)) this.readPath(decoded);
+    else this.#addHost(readHost(text));
+  }
+
+  /** A word of a command. `bareNamesAreFiles` for programs that never take a host by its bare name. */
+  readWord(text: string, bareNamesAreFiles: boolean): void {
+    this.#readToken(text, 0, bareNamesAreFiles ? 'file' : 'word');
+    if (/[\s"',;|()]/.test(text)) this.#readTokens(text, 0);
+  }
+
+  /** The value of an argument whose name says nothing. */
+  readValue(text: string): void {
+    const trimmed = text.trim();
+    if (trimmed.includes('\0') && /[/\\]/.test(trimmed)) this.hasUnreadablePath = true;
+    if (/\s/.test(trimmed) && !isListOfHosts(trimmed)) return this.#readTokens(trimmed, 0);
+    for (const token of trimmed.split(/\s+/)) this.#readToken(token, 0, 'value');
+    if (/["',;|()>]/.test(trimmed)) this.#readTokens(trimmed, 0);
+  }
+
+  readProse(text: string): void {
+    const trimmed = text.trim();
+    if (trimmed.length > longestPath || /\s/.test(trimmed)) return;
+    const decoded = decodeAll(trimmed);
+    if ([trimmed, decoded].some((one) => isAnchored(one) || schemeOf(one) !== undefined || climbsAt(one)))
+      this.#readToken(trimmed, 0, 'value');
+  }
+
+  /** Words between blanks, quotes and brackets. What is merely relative is taken for prose. */
+  #readTokens(text: string, round: number): void {
+    for (const [token] of text.matchAll(/[^\s"'`,;|()>]+/g))
+      if (/[/\\~%:\0\u{80}-\u{10ffff}]|\.\./u.test(token)) this.#readToken(token, round, 'text');
+  }
+
+  #readToken(token: string, round: number, how: 'word' | 'file' | 'value' | 'text'): void {
+    if (token === '' || /^data:/i.test(token)) return;
+    if (round > mostRounds) return this.#giveUp();
+    const decoded = decodePercent(token);
+    const again = decoded === token ? fold(token) : decoded;
+    if (again !== token) {
+      this.#readToken(again, round + 1, how);
+      if (/\s/.test(again)) this.#readTokens(again, round + 1);
+    }
+    if (token.startsWith('-') && (how === 'word' || how === 'file' || token.includes('/') || hasDots(token)))
+      this.#readOption(token, round, how);
+    const scheme = schemeOf(token);
+    if (scheme === 'file') return this.#readFileUrl(token, true);
+    if (scheme !== undefined) {
+      if (/:[/\\]|@/.test(token)) this.#addHost(readHost(token));
+      if (climbsAt(token)) this.#addPath(token, true);
+      return;
+    }
+    this.#readPieces(token, round, how);
+    const isSingle = how !== 'text';
+    if (/^[/\\]{2}[\w.-]+\.\w/.test(token)) this.#addHost(readHost(token.replaceAll('\\', '/')));
+    else if (isSingle && looksLikeHost(token) && (how !== 'file' || /[@:]/.test(token)))
+      this.#addHost(readHost(token));
+    else if (how === 'word' && /^(?:\d{8,10}|0x[0-9a-f]{7,8})$/i.test(token)) this.#addHost(readHost(token));
+    const counts = isAnchored(token)
+      ? isSingle || /^(?:\\?\/{1,2}|~[\w-]*\/|[a-z]:[/\\]|\$|\\\\)[\w.$%@{[+-]/i.test(token)
+      : climbsAt(token) ||
+        (isSingle && (how === 'value' ? /[^/]\/[^/]/.test(token) : !token.startsWith('-')));
+    if (counts && (token.length <= longestPath || foldedLength(token) <= longestPath))
+      this.#addPath(token, true);
+  }
+
+  /** `--file=/x`, `-C/x`, `-xzf/x`, `-d@/x`. */
+  #readOption(token: string, round: number, how: 'word' | 'file' | 'value' | 'text'): void {
+    const value =
+      /^--?[\w-]+[=:](.*)$/s.exec(token)?.[1] ?? (token.startsWith('--') ? undefined : token.slice(2));
+    if (value !== undefined && value !== '') this.#readToken(value, round + 1, how);
+    const attached = /^-[\w-]*?(?=[/~]|\.\.)/.exec(token)?.[0];
+    if (attached !== undefined) this.#readToken(token.slice(attached.length), round + 1, 'text');
+  }
+
+  /** `name=/x`, `@/x`, `host:/x`, `a,/x`: what is anchored behind a mark is a path of its own. */
+  #readPieces(token: string, round: number, how: 'word' | 'file' | 'value' | 'text'): void {
+    if (!/[=@:,;]/.test(token)) return;
+    const url = /[a-z][a-z0-9+.-]*:\/\/.*$/is.exec(token);
+    const local = url === null ? token : token.slice(0, url.index);
+    if (url !== null && url.index > 0) this.#readToken(url[0], round + 1, how);
+    for (const piece of local.split(/[=@:,;]+/))
+      if (piece !== token && piece !== '' && (isAnchored(piece) || climbsAt(piece)))
+        this.#readToken(piece, round + 1, 'text');
+  }
+
+  #readFileUrl(text: string, guessed: boolean): void {
+    const rest = text.replace(/^[^:]*:/, '').replaceAll('\\', '/');
+    const authority = /^\/\/([^/]*)(.*)$/s.exec(rest);
+    if (authority !== null && authority[1] !== '' && authority[1]?.toLowerCase() !== 'localhost')
+      this.#addHost(readHost(`//${authority[1] ?? ''}`));
+    const path = authority === null ? rest : (authority[2] ?? '');
+    for (const one of new Set([path, path.split(/[?#]/, 1)[0] ?? '']))
+      this.#addPath(/^\/[a-z]:\//i.test(one) ? one.slice(1) : one === '' ? '/' : one, guessed);
+  }
+
+  #addPath(text: string, guessed: boolean): void {
+    const spellings = readPath(text);
+    if (spellings === undefined) this.hasUnreadablePath = true;
+    else for (const spelling of spellings) this.#keep(spelling, guessed);
+  }
+
+  #keep(spelling: PathSpelling, guessed: boolean): void {
+    const key = `${spelling.root ?? ''}\0${spelling.parts.join('/')}`;
+    if (this.paths.get(key)?.guessed === false) return;
+    this.paths.set(key, { ...spelling, guessed });
+    if (this.paths.size > mostNamed) this.#giveUp();
+  }
+
+  #addHost(host: FoundHost): void {
+    this.hosts.set(host.name === undefined ? '' : `${host.name}:${host.port ?? ''}`, host);
+    if (this.hosts.size > mostNamed) this.#giveUp();
+  }
+
+  #giveUp(): void {
+    this.hasUnreadablePath = true;
+    this.paths.clear();
+    this.hosts.clear();
+    this.hosts.set('', { name: undefined, port: undefined });
+  }
+}
+
+/** The scheme, where the text has one: a word of two letters and more before a colon, and no port behind it. */
+function schemeOf(text: string): string | undefined {
+  const found = /^([a-z][a-z0-9+.-]+):(?!\d{1,5}(?:[/?#]|$))/i.exec(text)?.[1]?.toLowerCase();
+  if (found === undefined) return undefined;
+  const isUrl =
+    text.startsWith('//', found.length + 1) ||
+    /^(?:file|https?|wss?|ftp|mailto|jar|blob|view-source)$/.test(found);
+  return isUrl ? found : undefined;
+}
+
+/** Begins where the text itself says: at the root, a home, a drive, a share or a variable. */
+const isAnchored = (text: string): boolean =>
+  /^(?:\/|\\\/|~(?:$|[/\\]|[a-z_+-][\w.-]*(?:[/\\]|$))|[a-z]:[/\\]|\\\\[\w.?-]+\\|\$\{?\w|%\w+%[/\\])/i.test(
+    text,
+  );
+
+const hasDots = (text: string): boolean => text.includes('..');
+
+/** Whether its components lead above where it starts, by either slash. */
+const climbsAt = (text: string): boolean =>
+  hasDots(text) && climbs(text.split(/[/\\]/).filter((part) => part !== '' && part !== '.'));
+
+const isListOfHosts = (text: string): boolean =>
+  text.length <= longestPath && text.split(/[\s,;|]+/).every((word) => looksLikeHost(word));
+
+/** Letters that become a slash, a dot or a backslash when a text is normalised, and slashes that only look so. */
+function fold(text: string): string {
+  if (!/[\u{80}-\u{10ffff}]/u.test(text)) return text;
+  return text
+    .normalize('NFKC')
+    .replace(/[\u2044\u2215\u29f8]/g, '/')
+    .replace(/[\u29f5\u29f9]/g, '\\');
+}
+
+function decodeAll(text: string): string {
+  let decoded = text;
+  for (let round = 0; round < mostRounds; round++) decoded = fold(decodePercent(decoded));
+  return decoded;
+}
+
+function foldedLength(text: string): number {
+  return text
+    .split('/')
+    .reduce((sum, part) => (part === '' || /^\.{1,2}$/.test(part) ? sum : sum + part.length + 1), 0);
+}

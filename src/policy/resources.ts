@@ -1,0 +1,232 @@
+/**
+ * What a call names outside itself: paths, command lines, hosts. A tool that declares its `resources` is read there
+ * and nowhere else. For any other tool all arguments are read, at every depth, keys included; the name of an argument
+ * says how (argument-role.ts), and where it says nothing the value does (resource-reader.ts). Under an allow-list a
+ * doubtful value counts as a resource: a false alarm is answered by declaring `resources`, a miss by nobody.
+ */
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { roleOf, type ArgumentRole } from './argument-role.ts';
+import { readArgumentList, readCommandLine, type CommandLine } from './command-line.ts';
+import { baseOf, placePath, placeRelative, readBase, type Base, type FoundPath } from './found-path.ts';
+import type { FoundHost } from './host-name.ts';
+import { climbs, readPath } from './path-spelling.ts';
+import type { PolicyCall, PolicyWorld } from './policy-call.ts';
+import { ResourceReader } from './resource-reader.ts';
+
+export type Resources = {
+  readonly paths: readonly FoundPath[];
+  readonly commands: readonly FoundCommand[];
+  readonly hosts: readonly FoundHost[];
+};
+
+export type FoundCommand = {
+  readonly line: CommandLine;
+  /** The file it runs, where its first word is a path: a path like others unless commands are judged by name. */
+  readonly program: readonly FoundPath[];
+};
+
+/** Programs that take a bare dotted name for a file, so that `cat notes.md` asks no host in Moldova. */
+const fileReaders: ReadonlySet<string> = new Set(
+  (
+    'awk basename cat chmod cp cut diff dirname du echo egrep fgrep file find git grep head jq less ln ls make md5sum ' +
+    'mkdir more mv node patch printf pytest python python3 readlink realpath rg rm rmdir sed sha256sum sort stat tail ' +
+    'tar tee test touch tree tsc uniq wc zip unzip'
+  ).split(' '),
+);
+/** Text inside text: a JSON document in a string is walked as well, but not for ever. */
+const deepestText = 3;
+const mostBases = 16;
+
+export function findResources(call: PolicyCall, world: PolicyWorld): Resources {
+  const finding = new Finding();
+  const { resources } = call;
+  if (resources === undefined) finding.guess(call.input);
+  else {
+    for (const path of resources.paths ?? []) finding.readAt(call.input, path, 'path');
+    for (const path of resources.commands ?? []) finding.readAt(call.input, path, 'command');
+    for (const path of resources.urls ?? []) finding.readAt(call.input, path, 'url');
+  }
+  return finding.finish(world);
+}
+
+type Item = {
+  readonly value: JsonValue;
+  readonly role: ArgumentRole;
+  /** In how many texts it stood. */
+  readonly textDepth: number;
+};
+
+/** What was found so far in one call. */
+class Finding {
+  readonly #reader = new ResourceReader();
+  readonly #lines: CommandLine[] = [];
+  readonly #directories: string[] = [];
+  readonly #namedPaths: string[] = [];
+  #hasOperators = false;
+
+  guess(input: JsonObject): void {
+    const rest: Item[] = [{ value: input, role: 'other', textDepth: 0 }];
+    for (let item = rest.pop(); item !== undefined; item = rest.pop()) this.#visit(item, rest);
+  }
+
+  /** Everything below the place counts, so that a list needs no `*`. */
+  readAt(input: JsonObject, dottedPath: string, role: 'path' | 'command' | 'url'): void {
+    let values: readonly JsonValue[] = [input];
+    const keys = dottedPath.split('.');
+    for (const key of keys) values = values.flatMap((value) => step(value, key));
+    const isDirectory = role === 'path' && roleOf(keys.at(-1) ?? '') === 'directory';
+    const rest: Item[] = values.map((value) => ({
+      value,
+      role: isDirectory ? 'directory' : role,
+      textDepth: 0,
+    }));
+    for (let item = rest.pop(); item !== undefined; item = rest.pop()) {
+      const { value } = item;
+      if (typeof value !== 'object' || value === null || this.#readList(item)) this.#readScalar(item, []);
+      else for (const inner of Object.values(value)) rest.push({ ...item, value: inner });
+    }
+  }
+
+  finish(world: PolicyWorld): Resources {
+    const worldBase = world.workingDirectory === undefined ? undefined : readBase(world.workingDirectory);
+    const declared = toBases(this.#directories, worldBase, world);
+    const bases = declared.length > 0 ? declared : worldBase === undefined ? [] : [worldBase];
+    const program = (line: CommandLine): readonly FoundPath[] => {
+      const first = line.plain ? line.words[0]?.text : undefined;
+      if (first === undefined || !first.includes('/')) return [];
+      const reader = new ResourceReader();
+      reader.readPath(first, true);
+      return placeAll(reader, bases, bases, world);
+    };
+    const commands = this.#lines.map((line) => ({ line, program: program(line) }));
+    if (this.#hasOperators && commands.length > 0) commands.push({ line: { plain: false }, program: [] });
+
+    // What climbs may do so from any directory the call names.
+    const climbingBases = [...bases, ...toBases(this.#namedPaths, worldBase, world)];
+    const paths = [...placeAll(this.#reader, bases, climbingBases, world)];
+    // A command acts on the directory it runs in, whether it names it or not.
+    if (commands.length > 0) for (const base of bases) paths.push(placePath(base, [], world));
+    return { paths, commands, hosts: [...this.#reader.hosts.values()] };
+  }
+
+  #visit(item: Item, rest: Item[]): void {
+    const { value } = item;
+    if (typeof value !== 'object' || value === null) return this.#readScalar(item, rest);
+    if (this.#readList(item)) return;
+    if (Array.isArray(value)) {
+      for (const inner of value) rest.push({ ...item, value: inner });
+      return;
+    }
+    for (const [key, inner] of Object.entries(value)) {
+      if (item.role === 'path' || item.role === 'directory') this.#reader.readPath(key, true);
+      else if (item.role === 'url' || /[/\\:%.~]/.test(key)) this.#reader.readValue(key);
+      rest.push({ value: inner, role: roleOf(key), textDepth: item.textDepth });
+    }
+  }
+
+  /** A command may be a list of words; any other list is read element by element. */
+  #readList({ value, role }: Item): boolean {
+    if (!Array.isArray(value) || role !== 'command') return false;
+    const words: string[] = [];
+    for (const word of value as readonly JsonValue[]) {
+      if (typeof word === 'object' && word !== null) return false;
+      words.push(String(word));
+    }
+    this.#addLine(readArgumentList(words));
+    return true;
+  }
+
+  #readScalar({ value, role, textDepth }: Item, rest: Item[]): void {
+    if (typeof value === 'number' && role === 'url') return this.#reader.readUrl(String(value));
+    if (typeof value !== 'string') return;
+    switch (role) {
+      case 'directory':
+        this.#directories.push(value);
+        return this.#reader.readPath(value);
+      case 'path':
+        this.#namedPaths.push(value);
+        return this.#reader.readPath(value);
+      case 'command':
+        return this.#addLine(readCommandLine(value));
+      case 'words':
+        if (!readArgumentList([value]).plain) this.#hasOperators = true;
+        for (const word of value.split(/\s+/)) this.#reader.readWord(word, false);
+        return this.#readValue(value, textDepth, rest);
+      case 'url':
+        return this.#reader.readUrl(value);
+      case 'prose':
+        return this.#reader.readProse(value);
+      case 'other':
+        return this.#readValue(value, textDepth, rest);
+    }
+  }
+
+  #readValue(text: string, textDepth: number, rest: Item[]): void {
+    if (textDepth < deepestText && /^\s*[{["]/.test(text) && /[}\]"]\s*$/.test(text.slice(-100))) {
+      const parsed = parseLeniently(text);
+      if (parsed !== undefined) rest.push({ value: parsed, role: 'other', textDepth: textDepth + 1 });
+    }
+    this.#reader.readValue(text);
+  }
+
+  #addLine(line: CommandLine): void {
+    this.#lines.push(line);
+    if (!line.plain) return;
+    const program = line.words[0]?.text ?? '';
+    for (const { text, wildcard } of line.words.slice(1)) {
+      if (!wildcard) this.#reader.readWord(text, fileReaders.has(program));
+      else if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) this.#reader.readUrl(text);
+      // Files beside the command whose names begin like an option: not what anybody reads out of place.
+      else if (!text.startsWith('-') || /[/~]/.test(text)) this.#reader.hasUnreadablePath = true;
+    }
+  }
+}
+
+const step = (value: JsonValue, key: string): readonly JsonValue[] => {
+  if (typeof value !== 'object' || value === null) return [];
+  if (key === '*') return Object.values(value);
+  const found = Object.getOwnPropertyDescriptor(value, key)?.value as JsonValue | undefined;
+  return found === undefined || (Array.isArray(value) && key === 'length') ? [] : [found];
+};
+
+function parseLeniently(text: string): JsonValue | undefined {
+  try {
+    // What JSON.parse gives is a JSON value.
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The directories that texts name, absolute; a relative one stands below the host's. */
+function toBases(texts: readonly string[], worldBase: Base | undefined, world: PolicyWorld): readonly Base[] {
+  const bases = new Map<string, Base>();
+  for (const text of texts)
+    for (const spelling of readPath(text) ?? []) {
+      const start = spelling.root === undefined ? worldBase : baseOf(spelling, world);
+      if (start === undefined) continue;
+      const base = { root: start.root, parts: [...start.parts, ...spelling.parts] };
+      bases.set(`${base.root}\0${base.parts.join('/')}`, base);
+    }
+  return [...bases.values()];
+}
+
+function placeAll(
+  reader: ResourceReader,
+  bases: readonly Base[],
+  climbingBases: readonly Base[],
+  world: PolicyWorld,
+): readonly FoundPath[] {
+  const found: FoundPath[] = reader.hasUnreadablePath ? [{ type: 'unreadable' }] : [];
+  for (const spelling of reader.paths.values()) {
+    const start = baseOf(spelling, world);
+    if (start !== undefined) found.push(placePath(start, spelling.parts, world));
+    else if (spelling.root !== undefined) found.push({ type: 'unreadable' });
+    else {
+      const from = climbs(spelling.parts) ? climbingBases : bases;
+      if (from.length > mostBases) found.push({ type: 'unreadable' });
+      else found.push(...placeRelative(spelling.parts, spelling.guessed, from, world));
+    }
+  }
+  return found;
+}

@@ -1,0 +1,184 @@
+/**
+ * Whether a call stays where a sandbox rule keeps it. A rule constrains kinds of resources: `within` paths,
+ * `allows.commands` commands, `allows.domains` hosts. Everything found of a constrained kind must be inside, and a
+ * call must name at least one thing of a constrained kind: a rule that can see nothing lets nothing through.
+ *
+ * | the rule has        | the call names     | outside?                                    |
+ * | ------------------- | ------------------ | ------------------------------------------- |
+ * | within              | paths              | if one path is                              |
+ * | within              | only hosts         | yes: nothing to judge it by                 |
+ * | within              | a command          | if it is not plain, or its paths are, or it names none and runs nobody knows where |
+ * | commands            | a command          | if it is not plain or its program not listed |
+ * | commands            | only paths, hosts  | yes: nothing to judge it by                 |
+ * | domains             | hosts              | if one host is                              |
+ * | domains             | only paths         | yes: nothing to judge it by                 |
+ * | domains             | a command          | if it is not plain, or its hosts are, or it names none |
+ * | several of them     | some of each       | if anything of a constrained kind is        |
+ * | several of them     | only one kind      | if that is; kinds it does not name are not missed |
+ * | any                 | nothing            | yes                                         |
+ *
+ * A command that is not plain is outside every rule: what it names cannot be read off it.
+ */
+import { compileGlob, type Glob } from './glob.ts';
+import { baseOf, placePath, readBase, type FoundPath } from './found-path.ts';
+import { normaliseHost, type FoundHost } from './host-name.ts';
+import { foldParts, readPath } from './path-spelling.ts';
+import type { PolicyWorld } from './policy-call.ts';
+import type { FoundCommand, Resources } from './resources.ts';
+import type { SandboxRule } from './ruleset.ts';
+import { programsRun } from './run-programs.ts';
+
+/** True where the call is outside, and the rule fires. */
+export type CompiledSandbox = (resources: () => Resources, world: PolicyWorld) => boolean;
+
+export function compileSandbox(rule: SandboxRule): CompiledSandbox {
+  const isOutsidePaths = rule.within && compilePaths(rule.within, rule.notWithin);
+  const isAllowedCommand = rule.allowedCommands && compileCommands(rule.allowedCommands);
+  const isAllowedHost = rule.allowedDomains && compileHosts(rule.allowedDomains, rule.deniedDomains);
+
+  return (resources, world) => {
+    const { paths, commands, hosts } = resources();
+    if (commands.some(({ line }) => !line.plain)) return true;
+    let judged = false;
+    if (isAllowedCommand !== undefined && commands.length > 0) {
+      judged = true;
+      if (!commands.every(isAllowedCommand)) return true;
+    }
+    if (isAllowedHost !== undefined && hosts.length > 0) {
+      judged = true;
+      if (!hosts.every(isAllowedHost)) return true;
+    }
+    if (isOutsidePaths !== undefined) {
+      const named =
+        isAllowedCommand === undefined ? [...paths, ...commands.flatMap(({ program }) => program)] : paths;
+      if (named.length > 0) {
+        judged = true;
+        if (isOutsidePaths(named, world)) return true;
+      }
+    }
+    return !judged;
+  };
+}
+
+/** An entry of several words allows the commands that begin with them. */
+function compileCommands(allowed: readonly string[]): (command: FoundCommand) => boolean {
+  const entries = allowed.map((entry) => entry.split(/\s+/).filter((word) => word !== ''));
+  const isAllowed = (words: readonly string[]): boolean =>
+    entries.some((entry) => entry.length > 0 && entry.every((word, index) => words[index] === word));
+  return ({ line }) => line.plain && (programsRun(line.words)?.every(isAllowed) ?? false);
+}
+
+function compileHosts(allowed: readonly string[], denied: readonly string[]): (host: FoundHost) => boolean {
+  const allows = allowed.map(readHostPattern);
+  const denies = denied.map(readHostPattern);
+  return ({ name, port }) =>
+    name !== undefined &&
+    !denies.some(({ glob }) => glob.matches(name)) &&
+    allows.some((pattern) => pattern.glob.matches(name) && (pattern.port ?? port) === port);
+}
+
+/** As a host is spelled after normalising; a port binds where it allows, and is left out where it denies. */
+function readHostPattern(text: string): { readonly glob: Glob; readonly port: string | undefined } {
+  const bare =
+    text
+      .trim()
+      .replace(/^[a-z][a-z0-9+.-]*:\/\//i, '')
+      .split('/', 1)[0] ?? '';
+  const port = /^(?:\[.*\]|[^:]*):(\d{1,5})$/.exec(bare)?.[1];
+  const name = (port === undefined ? bare : bare.slice(0, -port.length - 1)).replace(/\.+$/, '');
+  const isAddress = /^\[[0-9a-f:.]+\]$/i.test(name);
+  const labels = isAddress || !/[*?[]/.test(name) ? [name] : name.split('.');
+  const spelled = labels
+    .map((label) =>
+      /[*?[]/.test(label) && !isAddress ? label.toLowerCase() : (normaliseHost(label) ?? label.toLowerCase()),
+    )
+    .join('.');
+  // An IPv6 address stands in brackets, which are no set.
+  const glob: Glob = isAddress
+    ? { pattern: text, exact: spelled, matches: (host) => host === spelled }
+    : compileGlob(spelled);
+  return { glob, port };
+}
+
+type Prefix =
+  | { readonly type: 'placed'; readonly spellings: readonly string[]; readonly real: readonly string[] }
+  | { readonly type: 'floating'; readonly parts: readonly string[] };
+
+function compilePaths(
+  within: readonly string[],
+  notWithin: readonly string[],
+): (paths: readonly FoundPath[], world: PolicyWorld) => boolean {
+  return (paths, world) => {
+    const allowed = within.flatMap((text) => placePrefix(text, world));
+    const denied = notWithin.flatMap((text) => placePrefix(text, world));
+    return paths.some((path) => {
+      switch (path.type) {
+        case 'unreadable':
+          return true;
+        case 'floating':
+          return isFloatingOutside(path.parts, path.guessed, allowed, denied);
+        case 'placed': {
+          if (denied.some((prefix) => covers(prefix, path.path, 'denied'))) return true;
+          const real = path.real();
+          if (real === undefined) return true;
+          return real.some(
+            (place) =>
+              denied.some((prefix) => covers(prefix, place, 'denied')) ||
+              !allowed.some((prefix) => covers(prefix, place, 'allowed')),
+          );
+        }
+      }
+    });
+  };
+}
+
+function placePrefix(text: string, world: PolicyWorld): readonly Prefix[] {
+  const prefixes: Prefix[] = [];
+  for (const spelling of readPath(text) ?? []) {
+    const start =
+      spelling.root === undefined ? readBase(world.workingDirectory ?? '') : baseOf(spelling, world);
+    if (start !== undefined) {
+      const { path, real } = placePath(start, spelling.parts, world);
+      prefixes.push({ type: 'placed', spellings: [path], real: real() ?? [] });
+    } else if (spelling.root === undefined)
+      prefixes.push({ type: 'floating', parts: foldParts(spelling.parts) });
+  }
+  return prefixes;
+}
+
+/** Denying, a prefix holds in every spelling; allowing, only where it really leads. */
+function covers(prefix: Prefix, path: string, list: 'allowed' | 'denied'): boolean {
+  if (prefix.type === 'floating') return false;
+  if (list === 'allowed') return prefix.real.some((real) => isBelow(real, path));
+  const composed = path.normalize('NFC');
+  return [...prefix.spellings, ...prefix.real].some((one) => isBelow(one.normalize('NFC'), composed));
+}
+
+const isBelow = (prefix: string, path: string): boolean =>
+  path === prefix || path.startsWith(prefix.endsWith('/') ? prefix : `${prefix}/`);
+
+/**
+ * Relative to a directory nobody declared. A path by name must be covered by a prefix that is relative like itself; a
+ * guessed one stays below a directory the call cannot choose, and is only outside if it leads from an allowed
+ * directory into a denied one.
+ */
+function isFloatingOutside(
+  parts: readonly string[],
+  guessed: boolean,
+  allowed: readonly Prefix[],
+  denied: readonly Prefix[],
+): boolean {
+  const startsWith = (prefix: readonly string[]): boolean =>
+    prefix.every((part, index) => parts[index] === part);
+  if (denied.some((prefix) => prefix.type === 'floating' && startsWith(prefix.parts))) return true;
+  const rest = parts.join('/');
+  const leadsToDenied = allowed.some(
+    (start) =>
+      start.type === 'placed' &&
+      [...start.spellings, ...start.real].some((directory) =>
+        denied.some((prefix) => covers(prefix, `${directory.replace(/\/$/, '')}/${rest}`, 'denied')),
+      ),
+  );
+  if (leadsToDenied) return true;
+  return !guessed && !allowed.some((prefix) => prefix.type === 'floating' && startsWith(prefix.parts));
+}
