@@ -123,36 +123,23 @@ export class BesideFold {
   #note(event: QuittanceEvent, sessionId: string, callId: string): void {
     const key = callKey(sessionId, callId);
     const call = this.open.get(key);
-    switch (event.type) {
-      case 'tool.requested':
-        this.open.set(key, { sessionId, callId, inputDigest: undefined, needsSealed: false });
-        return;
-      case 'tool.decided':
-        if (call !== undefined) call.inputDigest = event.inputDigest ?? call.inputDigest;
-        return;
-      case 'tool.held':
-      case 'tool.started':
-        if (call?.inputDigest !== undefined) call.needsSealed ||= isKeyedDigest(call.inputDigest);
-        return;
-      case 'tool.responded':
-        if (!event.final) return;
-        this.open.delete(key);
-        this.#name(event.outcome, sessionId, callId);
-        if (!leavesDoubt(event)) return;
-        this.#doubtful.add(key);
-        if (call?.inputDigest !== undefined)
-          this.#leaveDoubt(key, { ...call, inputDigest: call.inputDigest }, event.outcome.toolName);
-        return;
-      default:
-        if (clearsDoubt(event)) this.unsettled.delete(key);
+    if (event.type === 'tool.requested')
+      this.open.set(key, { sessionId, callId, inputDigest: undefined, needsSealed: false });
+    else if (clearsDoubt(event)) this.unsettled.delete(key);
+    else if (call === undefined) return;
+    else if (event.type === 'tool.decided') call.inputDigest = event.inputDigest ?? call.inputDigest;
+    else if (event.type === 'tool.held' || event.type === 'tool.started')
+      call.needsSealed ||= call.inputDigest !== undefined && isKeyedDigest(call.inputDigest);
+    else if (event.type === 'tool.responded' && event.final) {
+      this.open.delete(key);
+      this.#name(event.outcome, sessionId, callId);
+      if (leavesDoubt(event)) this.#leaveDoubt(key, call, event.outcome.toolName);
     }
   }
 
-  #leaveDoubt(
-    key: string,
-    { sessionId, callId, inputDigest }: Pick<UnsettledEffect, 'sessionId' | 'callId' | 'inputDigest'>,
-    toolName: string,
-  ): void {
+  #leaveDoubt(key: string, { sessionId, callId, inputDigest }: OpenInput, toolName: string): void {
+    this.#doubtful.add(key);
+    if (inputDigest === undefined) return;
     this.unsettled.set(key, { sessionId, callId, toolName, inputDigest, position: this.#position });
     const input = JSON.stringify([sessionId, toolName, inputDigest]);
     const others = this.#byInput.get(input);

@@ -30,7 +30,7 @@ const tools = [
     name: 'order',
     mode: 'external',
     input: anything,
-    idempotencyKey: ({ ref }) => String(ref),
+    idempotencyKey: ({ ref }) => JSON.stringify(ref),
     costMicros: 700,
     run: ({ fails }, { charge }) => {
       charge(300);
@@ -52,7 +52,7 @@ const tools = [
     input: anything,
     run: ({ letter }, { attach }) => {
       attach({ content: new Uint8Array([0xff, 1, 2]), mimeType: 'image/png', name: 'a.png' });
-      return String(letter).repeat(20_000);
+      return JSON.stringify(letter).repeat(9_000);
     },
   }),
   defineTool({ name: 'delete_it', mode: 'destructive', input: anything, run: () => 'gone' }),
@@ -229,7 +229,7 @@ const anyEdit = fc
 
 /** A file may be text or bytes, and its outcome does not say which. One that no outcome names may be anything. */
 const isUnsaid = (what: string): boolean =>
-  / artifacts\.encoding /.test(what) || /^insert artifacts/.test(what);
+  / artifacts\.encoding /.test(what) || what.startsWith('insert artifacts');
 
 describe('[tamper-evident] what is kept beside the entries', () => {
   it('[tamper-evident] is whole as it stands, and again after it was made anew', async () => {
