@@ -3,7 +3,7 @@
  * quotes with the escapes of JSON, so a backslash of a regular expression is written twice.
  */
 import { nearestNames, quote } from '../tool/nearest.ts';
-import { parseRegex } from './linear-regex.ts';
+import type { RegexReading } from './linear-regex.ts';
 import type { StageCondition } from './workflow.ts';
 
 export type ConditionReading =
@@ -24,7 +24,10 @@ type ConditionName = StageCondition['type'];
 
 const isConditionName = (name: string): name is ConditionName => Object.hasOwn(forms, name);
 
-export function parseCondition(text: string): ConditionReading {
+export function parseCondition(
+  text: string,
+  parseRegex: (pattern: string) => RegexReading,
+): ConditionReading {
   const name = /^\s*([A-Za-z_]\w*)\s*\(/.exec(text);
   if (name?.[1] === undefined)
     return refuse(`${quote(text)} is no condition; expected one of ${formList()}.`);
@@ -35,13 +38,14 @@ export function parseCondition(text: string): ConditionReading {
   }
   const read = readArguments(text, name[0].length);
   if (typeof read === 'string') return refuse(`${read} Expected ${forms[name[1]]}.`);
-  return build(name[1], read.texts, read.exitCode);
+  return build(name[1], read.texts, read.exitCode, parseRegex);
 }
 
 function build(
   name: ConditionName,
   texts: readonly string[],
   exitCode: number | undefined,
+  parseRegex: (pattern: string) => RegexReading,
 ): ConditionReading {
   const [first, second, third] = texts;
   const takes = name === 'mcp_result_matches' ? 3 : 1;

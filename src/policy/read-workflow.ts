@@ -2,7 +2,8 @@
 import { describeUnknownName, quote } from '../tool/nearest.ts';
 import type { ClosedObject, DocumentReader } from './document-reader.ts';
 import { compileGlob } from './glob.ts';
-import { parseRegex } from './linear-regex.ts';
+import type { RegexReading } from './linear-regex.ts';
+import { parseRegex as parseLinear } from './linear-regex.ts';
 import { parseCondition } from './parse-condition.ts';
 import type { Stage, StageCheck, StageCondition, StageGate, Workflow } from './workflow.ts';
 
@@ -17,8 +18,14 @@ type StageKey = (typeof stageKeys)[number];
 const waysOn: readonly StageKey[] = ['tools', 'checks', 'exit', 'approval'];
 const checkTypes = ['command_matches', 'command_not_matches'] as const;
 
+type ParseRegex = (pattern: string) => RegexReading;
+
 /** Undefined where there is no workflow to speak of; look at the problems of the reading in any case. */
-export function readWorkflow(document: DocumentReader, stamp: string): Workflow | undefined {
+export function readWorkflow(
+  document: DocumentReader,
+  stamp: string,
+  parseRegex: ParseRegex = parseLinear,
+): Workflow | undefined {
   const fields = document.closed(['apiVersion', 'kind', 'metadata', 'stages']);
   fields?.required('apiVersion')?.oneOf(['edictum/v1']);
   fields?.required('kind')?.oneOf(['Workflow']);
@@ -28,7 +35,7 @@ export function readWorkflow(document: DocumentReader, stamp: string): Workflow 
   const version = metadata?.optional('version')?.text();
   const places = fields?.required('stages')?.items(1, 'stages');
   if (places === undefined) return undefined;
-  const stages = places.map((place, index) => readStage(place, index === places.length - 1));
+  const stages = places.map((place, index) => readStage(place, index === places.length - 1, parseRegex));
   const known = refuseDuplicates(stages);
   for (const stage of stages)
     for (const { at, condition } of stage?.conditions ?? []) refuseUnknownStage(at, condition, known);
@@ -43,7 +50,7 @@ type ReadStage = {
   readonly conditions: readonly PlacedCondition[];
 };
 
-function readStage(at: DocumentReader, isLast: boolean): ReadStage | undefined {
+function readStage(at: DocumentReader, isLast: boolean, parseRegex: ParseRegex): ReadStage | undefined {
   const fields = at.closed(stageKeys);
   if (fields === undefined) return undefined;
   const idAt = fields.required('id');
@@ -51,10 +58,12 @@ function readStage(at: DocumentReader, isLast: boolean): ReadStage | undefined {
   const conditions: PlacedCondition[] = [];
   const stage = {
     description: fields.optional('description')?.text({ least: 0 }),
-    entry: readGates(fields.optional('entry'), conditions),
-    exit: readGates(fields.optional('exit'), conditions),
+    entry: readGates(fields.optional('entry'), conditions, parseRegex),
+    exit: readGates(fields.optional('exit'), conditions, parseRegex),
     tools: (fields.optional('tools')?.texts() ?? []).map(compileGlob),
-    checks: (fields.optional('checks')?.items(0, 'checks') ?? []).flatMap((item) => readCheck(item) ?? []),
+    checks: (fields.optional('checks')?.items(0, 'checks') ?? []).flatMap(
+      (item) => readCheck(item, parseRegex) ?? [],
+    ),
     approvalMessage: fields
       .optional('approval')
       ?.closed(['message'])
@@ -87,21 +96,25 @@ function hasContent(fields: ClosedObject<StageKey>, key: StageKey): boolean {
   return node !== undefined && !(node.type === 'list' && node.items.length === 0);
 }
 
-function readGates(at: DocumentReader | undefined, conditions: PlacedCondition[]): readonly StageGate[] {
+function readGates(
+  at: DocumentReader | undefined,
+  conditions: PlacedCondition[],
+  parseRegex: ParseRegex,
+): readonly StageGate[] {
   return (at?.items(0, 'gates') ?? []).flatMap((item) => {
     const fields = item.closed(['condition', 'message']);
     const conditionAt = fields?.required('condition');
     const text = conditionAt?.text();
     const message = fields?.optional('message')?.text(messageLimits);
     if (conditionAt === undefined || text === undefined) return [];
-    const reading = parseCondition(text);
+    const reading = parseCondition(text, parseRegex);
     if (!reading.ok) return conditionAt.refuse(`condition is wrong: ${reading.problem}`) ?? [];
     conditions.push({ at: conditionAt, condition: reading.condition });
     return { condition: reading.condition, message: message ?? defaultMessage(reading.condition) };
   });
 }
 
-function readCheck(at: DocumentReader): StageCheck | undefined {
+function readCheck(at: DocumentReader, parseRegex: ParseRegex): StageCheck | undefined {
   const fields = at.closed([...checkTypes, 'message']);
   if (fields === undefined) return undefined;
   const message = fields.required('message')?.text(messageLimits);

@@ -7,7 +7,7 @@ import { shutOnLeaving } from './stage-gates.ts';
 import type { Workflow } from './workflow.ts';
 import { mustBeLeft, stageIndex } from './workflow.ts';
 import type { WorkflowCall } from './workflow-evidence.ts';
-import { commandOf, noteOf, readPathOf, structuredResultOf } from './workflow-evidence.ts';
+import { commandsOf, noteOf, readPathOf, structuredResultOf } from './workflow-evidence.ts';
 import type { WorkflowEvidence, WorkflowState } from './workflow-state.ts';
 import { isApproved, listAt, withMember } from './workflow-state.ts';
 
@@ -31,7 +31,7 @@ export function recordEvidence(
   call: WorkflowCall,
   result: CallResult,
   host: WorkflowHost,
-  stageId: string | undefined = state.activeStage,
+  stageId: string | undefined,
 ): Awaitable<Recording> {
   const unchanged: Recording = { state, completed: undefined };
   if (!result.success || stageId === undefined || stageIndex(workflow, stageId) < 0) return unchanged;
@@ -60,15 +60,15 @@ function withCall(
   stageId: string,
 ): WorkflowEvidence | undefined {
   const path = readPathOf(call, host.evidence);
-  const command = commandOf(call, host.evidence);
+  const commands = commandsOf(call, host.evidence);
   const result = structuredResultOf(call, output, host.evidence);
   const { reads, stageCalls, mcpResults } = state.evidence;
-  const countsForStage = command?.type === 'clear' && isBehind(workflow, state, stageId);
+  const countsForStage = commands?.type === 'clear' && isBehind(workflow, state, stageId);
   if (path === undefined && !countsForStage && result === undefined) return undefined;
   return {
     reads: path === undefined || reads.includes(path) ? reads : [...reads, path],
     stageCalls: countsForStage
-      ? withMember(stageCalls, stageId, withItem(listAt(stageCalls, stageId), command.text))
+      ? withMember(stageCalls, stageId, commands.texts.reduce(withItem<string>, listAt(stageCalls, stageId)))
       : stageCalls,
     mcpResults:
       result === undefined

@@ -1,10 +1,11 @@
 /** Which calls belong to a stage: by the tool's name, and by the command where the tool runs one. */
 import { cutText } from '../tool/cut-text.ts';
 import { quote } from '../tool/nearest.ts';
+import { isCommandRight } from './command-pattern.ts';
 import type { Stage, Workflow } from './workflow.ts';
 import { isBoundary } from './workflow.ts';
 import type { EvidenceSources, WorkflowCall } from './workflow-evidence.ts';
-import { commandOf } from './workflow-evidence.ts';
+import { commandsOf } from './workflow-evidence.ts';
 
 /** Why the stage does not take the call; undefined where it does. */
 export function reasonAgainst(
@@ -15,12 +16,13 @@ export function reasonAgainst(
   if (!takesTool(stage, call.toolName))
     return `Tool ${quote(call.toolName)} is not allowed in this workflow stage, ${quote(stage.id)}: ${whatItTakes(stage)}.`;
   // Checks are about commands: a tool that runs none has nothing to be checked.
-  const command = stage.checks.length === 0 ? undefined : commandOf(call, sources);
-  if (command === undefined) return undefined;
-  if (command.type === 'unclear')
-    return `Stage ${quote(stage.id)} checks commands, and this call of ${quote(call.toolName)} has none as text in ${quote(command.argument)}.`;
-  return stage.checks.find(({ type, regex }) => regex.test(command.text) !== (type === 'command_matches'))
-    ?.message;
+  const commands = stage.checks.length === 0 ? undefined : commandsOf(call, sources);
+  if (commands === undefined) return undefined;
+  if (commands.type === 'unclear')
+    return `Stage ${quote(stage.id)} checks commands, and this call of ${quote(call.toolName)} has none as text in ${quote(commands.argument)}.`;
+  return stage.checks.find(
+    ({ type, regex }) => !commands.texts.every((text) => isCommandRight(type, regex, text)),
+  )?.message;
 }
 
 /** Whether the stage that follows takes the call, looking through boundaries; after the last one everything is taken. */

@@ -12,6 +12,8 @@ import type { NotedAction } from './workflow-state.ts';
 
 /** What a workflow looks at of a call. */
 export type WorkflowCall = Pick<PolicyCall, 'toolName' | 'input'> & {
+  /** Which arguments are commands, where the tool says so. */
+  readonly resources?: PolicyCall['resources'];
   /** When it was made, for what is noted about it. Milliseconds since 1970. */
   readonly at?: number;
 };
@@ -50,16 +52,39 @@ export function evidenceSources(perTool: Readonly<Record<string, ToolEvidence>> 
   };
 }
 
-/** The command a call would run; `unclear` where the tool runs one and the call does not say which. */
-export function commandOf(call: WorkflowCall, sources: EvidenceSources): CallCommand | undefined {
+/** What a call would run; unclear where its tool runs a command and the call has no text for it. */
+export type CallCommands =
+  | { readonly type: 'clear'; readonly texts: readonly string[] }
+  | { readonly type: 'unclear'; readonly argument: string };
+
+/** Undefined for a tool that runs no commands. What the tool itself declares counts as well. */
+export function commandsOf(call: WorkflowCall, sources: EvidenceSources): CallCommands | undefined {
   const argument = sources(call.toolName)?.command;
-  if (argument === undefined) return undefined;
-  const text = ownValue(call.input, argument);
-  return typeof text === 'string' ? { type: 'clear', text } : { type: 'unclear', argument };
+  const texts: string[] = [];
+  for (const place of call.resources?.commands ?? [])
+    for (const value of valuesAt(call.input, place))
+      if (typeof value === 'string') texts.push(value);
+      else return { type: 'unclear', argument: place };
+  if (argument !== undefined) {
+    const text = ownValue(call.input, argument);
+    if (typeof text === 'string') {
+      if (!texts.includes(text)) texts.push(text);
+    } else if (text !== undefined || texts.length === 0) return { type: 'unclear', argument };
+  }
+  return texts.length === 0 ? undefined : { type: 'clear', texts };
 }
 
-export type CallCommand =
-  { readonly type: 'clear'; readonly text: string } | { readonly type: 'unclear'; readonly argument: string };
+/** Below own keys only; `*` stands for every one of them. */
+function valuesAt(input: JsonObject, dottedPath: string): readonly unknown[] {
+  let values: readonly unknown[] = [input];
+  for (const key of dottedPath.split('.'))
+    values = values.flatMap((value) => {
+      if (typeof value !== 'object' || value === null) return [];
+      if (key === '*') return Object.values(value);
+      return Object.hasOwn(value, key) ? [ownValue(value, key)] : [];
+    });
+  return values;
+}
 
 /** The file a call would read. */
 export function readPathOf(call: WorkflowCall, sources: EvidenceSources): string | undefined {
@@ -84,8 +109,9 @@ export function structuredResultOf(
 
 /** The call in a few words, for people. */
 export function noteOf(call: WorkflowCall, sources: EvidenceSources): NotedAction {
-  const command = commandOf(call, sources);
-  const summary = command?.type === 'clear' ? command.text : (readPathOf(call, sources) ?? call.toolName);
+  const commands = commandsOf(call, sources);
+  const summary =
+    commands?.type === 'clear' ? commands.texts.join('; ') : (readPathOf(call, sources) ?? call.toolName);
   const timestamp = call.at === undefined ? undefined : timestampOf(call.at);
   return {
     tool: call.toolName,

@@ -1,0 +1,15 @@
+/** Patterns on commands, where a text too long for a backtracking pattern must never open a gate. */
+import type { LinearRegex } from './linear-regex.ts';
+
+export const surelyMatches = (regex: LinearRegex, command: string): boolean =>
+  command.length <= regex.mostUnits && regex.test(command);
+
+export const mayMatch = (regex: LinearRegex, command: string): boolean =>
+  command.length > regex.mostUnits || regex.test(command);
+
+/** What a `command_matches` or `command_not_matches` asks of one command. */
+export const isCommandRight = (
+  type: 'command_matches' | 'command_not_matches',
+  regex: LinearRegex,
+  command: string,
+): boolean => (type === 'command_matches' ? surelyMatches(regex, command) : !mayMatch(regex, command));
