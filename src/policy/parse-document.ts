@@ -95,7 +95,7 @@ function readKind(
     ? kindAt.oneOf(['Ruleset', 'Workflow'], { ContractBundle: 'Ruleset' })
     : at.refuse('kind is missing: expected Ruleset or Workflow.');
   if (kind === 'Workflow') {
-    const workflow = readWorkflow(at, version);
+    const workflow = readWorkflow(at, version, settings.parseRegex);
     return workflow && { kind, source, workflow };
   }
   const versionAt = members.find(({ key }) => key === 'apiVersion')?.value;
