@@ -1,11 +1,21 @@
-/** Reads `args.path.to` and its like. */
+/** Reads the text of a selector, e.g. `args.path.to`, or says what is wrong with it. */
 import { nearestNames, quote } from '../tool/nearest.ts';
 import type { Selector, SelectorSource } from './expression.ts';
 
 export type SelectorReading =
   { readonly ok: true; readonly selector: Selector } | { readonly ok: false; readonly problem: string };
 
-/** The words before the first dot. */
+/** Sources that are values themselves: nothing follows them. */
+const wholeSources = ['tool.name', 'environment', 'output.text'] as const;
+/** Sources whose members are selected by keys. */
+const keyedSources = ['args', 'metadata', 'result', 'snapshot'] as const;
+
+const principalFields: readonly string[] = ['user_id', 'service_id', 'org_id', 'role', 'ticket_ref'];
+
+/** What exists only once the tool has run. */
+export const postSources: ReadonlySet<SelectorSource> = new Set(['output.text', 'result']);
+
+/** The words before the first dot. A host may not register them. */
 export const builtInPrefixes: readonly string[] = [
   'args',
   'tool',
@@ -18,50 +28,62 @@ export const builtInPrefixes: readonly string[] = [
   'snapshot',
 ];
 
-/** What exists only after a tool has run. */
-export const postSources: ReadonlySet<SelectorSource> = new Set(['output.text', 'result']);
+const noPrefixes: ReadonlySet<string> = new Set();
 
-/** Below `claims` any path goes. */
-const principalFields: readonly string[] = [
-  'user_id',
-  'service_id',
-  'org_id',
-  'role',
-  'ticket_ref',
-  'claims',
-];
+export function parseSelector(text: string, hostPrefixes: ReadonlySet<string> = noPrefixes): SelectorReading {
+  const take = (source: Selector['source'], path: readonly string[]): SelectorReading => ({
+    ok: true,
+    selector: { text, source, path },
+  });
+  for (const source of wholeSources) if (text === source) return take(source, []);
+  const dot = text.indexOf('.');
+  const prefix = dot < 0 ? text : text.slice(0, dot);
+  const rest = dot < 0 ? '' : text.slice(dot + 1);
+  const path = rest.split('.');
 
-const rooted: ReadonlySet<string> = new Set<SelectorSource>([
-  'args',
-  'principal',
-  'metadata',
-  'env',
-  'result',
-  'snapshot',
-]);
-
-export function parseSelector(text: string, hostPrefixes: ReadonlySet<string>): SelectorReading {
-  if (text === 'tool.name' || text === 'environment' || text === 'output.text')
-    return { ok: true, selector: { text, source: text, path: [] } };
-  const [root = '', ...path] = text.split('.');
-  const known = [...builtInPrefixes, ...hostPrefixes];
-  if (!rooted.has(root) && !hostPrefixes.has(root)) {
-    const [nearest] = nearestNames(root, known, 1);
-    const meant = nearest === undefined ? '' : ` Did you mean ${nearest}?`;
-    return refuse(`No selector ${quote(text)}.${meant} Selectors begin with one of ${known.join(', ')}.`);
+  if (hostPrefixes.has(prefix)) {
+    // What the host keeps under its word may be one value.
+    if (dot < 0) return take({ hostPrefix: prefix }, []);
+    return path.includes('') ? refuse(emptyStep(text)) : take({ hostPrefix: prefix }, path);
   }
-  if (path.length === 0 || path.includes(''))
+  if (!builtInPrefixes.includes(prefix))
+    return refuse(describeUnknown(text, prefix, [...builtInPrefixes, ...hostPrefixes]));
+  const whole = wholeSources.find((source) => source.split('.')[0] === prefix);
+  if (whole !== undefined) return refuse(`${quote(text)} selects nothing. Did you mean ${whole}?`);
+  if (rest === '')
     return refuse(
-      `The selector ${quote(text)} names nothing; expected names with dots between, e.g. args.path.`,
+      `${quote(text)} selects nothing: a name must follow, e.g. ${examples[prefix] ?? `${prefix}.name`}.`,
     );
-  if (hostPrefixes.has(root)) return { ok: true, selector: { text, source: { hostPrefix: root }, path } };
-  const [field = '', ...rest] = path;
-  if (root === 'principal' && (!principalFields.includes(field) || (rest.length > 0 && field !== 'claims')))
-    return refuse(
-      `No selector ${quote(text)}. A principal has ${principalFields.join(', ')}, and claims may be followed by a path.`,
-    );
-  // The set above holds sources only.
-  return { ok: true, selector: { text, source: root as SelectorSource, path } };
+  // A variable's name may hold dots, and is one name.
+  if (prefix === 'env') return take('env', [rest]);
+  if (path.includes('')) return refuse(emptyStep(text));
+  if (prefix === 'principal') return readPrincipal(text, path, take);
+  const source = keyedSources.find((each) => each === prefix);
+  return source === undefined ? refuse(`${quote(text)} selects nothing.`) : take(source, path);
+}
+
+function readPrincipal(
+  text: string,
+  path: readonly string[],
+  take: (source: SelectorSource, path: readonly string[]) => SelectorReading,
+): SelectorReading {
+  const [field = ''] = path;
+  if (field === 'claims' || (principalFields.includes(field) && path.length === 1))
+    return take('principal', path);
+  return refuse(
+    `${quote(text)} is nothing a principal has. Expected principal. followed by ${principalFields.join(', ')} or ` +
+      'claims.<name>.',
+  );
 }
 
 const refuse = (problem: string): SelectorReading => ({ ok: false, problem });
+
+const emptyStep = (text: string): string => `${quote(text)} has an empty name between its dots.`;
+
+const examples: Readonly<Record<string, string>> = { principal: 'principal.role', env: 'env.HOME' };
+
+function describeUnknown(text: string, prefix: string, prefixes: readonly string[]): string {
+  const [nearest] = nearestNames(prefix, prefixes, 1);
+  const meant = nearest === undefined ? '' : ` Did you mean ${nearest}?`;
+  return `No selector begins with ${quote(prefix)} (in ${quote(text)}).${meant} Known beginnings: ${prefixes.join(', ')}.`;
+}
