@@ -6,7 +6,7 @@ import type { CallInHand, Told } from './call-in-hand.ts';
 import { foldStored } from './fold-stored.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
 import { readWaiting } from './spill.ts';
-import { notAccepted, unkept } from './unavailable.ts';
+import { notAccepted, notEnded } from './unavailable.ts';
 
 /** The recorded outcome of a settled call; a call that waits for a person; the end of one somebody else is making. */
 export async function recall(hand: CallInHand, known: StoredCall): Promise<Told> {
@@ -54,7 +54,7 @@ async function settledOrOpen(hand: CallInHand, known: StoredCall): Promise<ToolO
 
 /**
  * True where the call was ended because whoever was at it is gone. Where the ledger cannot take that end, what is
- * told is what it will say: "nothing ran" would be a lie, and a reason to run it again.
+ * told must not be gainsaid by what it will say: "nothing ran" would be a lie, and a reason to run it again.
  */
 async function endOrphan(hand: CallInHand, stored: StoredCall, call: Call): Promise<boolean | ToolOutcome> {
   const { engine } = hand;
@@ -63,9 +63,7 @@ async function endOrphan(hand: CallInHand, stored: StoredCall, call: Call): Prom
   } catch (error) {
     if (!(error instanceof LedgerTrouble)) throw error;
     const waiting = await readWaiting(engine, call, stored);
-    if (waiting?.settled !== undefined) return waiting.settled.outcome;
-    if (call.started === undefined || call.started.mayRerun) throw error;
-    return unkept(hand, error.message, 0);
+    return waiting?.settled?.outcome ?? notEnded(hand, call, error);
   }
 }
 

@@ -24,10 +24,12 @@ import { foldStored } from './fold-stored.ts';
 import { judgeEnd } from './judge.ts';
 import type { AttemptFacts } from './judgement.ts';
 import { fail } from './judgement.ts';
+import { LedgerTrouble } from './ledger-trouble.ts';
 import { goOnFrom } from './make-call.ts';
 import { prepareInput, takeOver } from './take-over.ts';
 import { overtaken, settle, settleStopped } from './settle.ts';
 import { importSpills } from './spill.ts';
+import { notEnded, unknownEnd } from './unavailable.ts';
 import { cancelStop } from './unless-over.ts';
 
 /** What became of a call whose owner was gone. */
@@ -81,6 +83,7 @@ async function takeOrphans(desk: Desk): Promise<Promise<RecoveredCall | undefine
     const call = stored && foldStored(stored);
     if (stored === undefined || call === undefined || call.settled !== undefined) continue;
     const recovering = report(desk, stored, call);
+    recovering.catch(() => undefined); // heard by whoever is given it, which may be later
     underWay.push(recovering);
     if (goesOn(call)) gone.delete(open.ownerId);
     else if ((await recovering)?.how === 'left') gone.delete(open.ownerId);
@@ -129,7 +132,10 @@ export async function recoverCall(desk: Desk, stored: StoredCall, call: Call): P
   const key = keyOf(call);
   const mine = !desk.inHand.has(key);
   const recovery = endByStatus(hand, call);
-  hand.told = recovery.then(({ told }) => told ?? overtaken(hand));
+  hand.told = recovery.then(
+    ({ told }) => told ?? overtaken(hand),
+    (error: unknown) => notEnded(hand, call, error),
+  );
   if (mine) desk.inHand.set(key, hand);
   hand.told.catch(() => undefined);
   try {
@@ -176,7 +182,7 @@ async function endAttempt(hand: CallInHand, call: Call): Promise<Recovery> {
   const ready = tool !== undefined && (await prepareInput(hand));
   if (ready && declaredSafe && tool.mayRerun) {
     const told = await attemptAgain(hand);
-    return told === undefined ? { how: 'overtaken', told } : { how: 'rerun', told };
+    return told === undefined ? { how: 'overtaken', told } : { how: 'rerun', told: kept(hand, told) };
   }
   const found = ready ? await askTool(hand, call) : { status: 'unknown' as const };
   return found.status === 'unknown'
@@ -236,26 +242,20 @@ async function settleFound(
           },
           facts,
         );
-  return settle(hand, judgement, lostAttempt(hand));
+  return kept(hand, await settle(hand, judgement, lostAttempt(hand)));
 }
 
 async function settleUnknown(hand: CallInHand): Promise<ToolOutcome> {
-  const outcome: ToolOutcome = Object.freeze({
-    type: 'ToolFailure',
-    callId: hand.request.id,
-    toolName: hand.request.name,
-    code: 'tool.indeterminate',
-    error: 'The process ended while the tool ran; nobody knows whether it took effect.',
-    retryable: false,
-    elapsedMs: 0,
-    ...hand.modelNote(),
-  });
+  const outcome = unknownEnd(hand, hand.modelNote());
   const content = outcomeToModelContent(outcome);
-  return settle(
-    hand,
-    { outcome, content, toolSuccess: undefined, authorSaysRetry: false },
-    lostAttempt(hand),
-  );
+  const judgement = { outcome, content, toolSuccess: undefined, authorSaysRetry: false };
+  return kept(hand, await settle(hand, judgement, lostAttempt(hand)));
+}
+
+/** Throws where nothing could take the end: then it is as open as before, for whoever recovers it next. */
+function kept(hand: CallInHand, outcome: ToolOutcome): ToolOutcome {
+  if (hand.unkept === undefined) return outcome;
+  throw new LedgerTrouble('neither the ledger nor its spill could take the end of the call');
 }
 
 /** What an attempt cost whose end nobody saw: what it had reserved. */

@@ -1,3 +1,4 @@
+import type { Call } from '../call/call.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
@@ -25,6 +26,44 @@ export const unkept = ({ request }: CallInHand, why: string, elapsedMs: number):
     retryable: false,
     elapsedMs,
   });
+
+/** How a call ends whose body began and whose owner was gone before its end, where nobody can find out more. */
+export const unknownEnd = (
+  { request }: CallInHand,
+  note: { readonly modelNote?: string } = {},
+): ToolOutcome =>
+  Object.freeze({
+    type: 'ToolFailure',
+    callId: request.id,
+    toolName: request.name,
+    code: 'tool.indeterminate',
+    error: 'The process ended while the tool ran; nobody knows whether it took effect.',
+    retryable: false,
+    elapsedMs: 0,
+    ...note,
+  });
+
+/**
+ * What to answer about a call whose owner is gone where nothing can be written. It must hold whatever is recorded
+ * later: where recovery can only ever say that nobody knows, that is said now, in the same words; where the tool may
+ * be run again or be asked what happened, nothing is said about how the call ended, and the same id may ask again.
+ */
+export function notEnded(hand: CallInHand, { started }: Call, error: unknown): ToolOutcome {
+  if (!(error instanceof LedgerTrouble)) throw error;
+  if (started === undefined) return unavailable(hand, error.message);
+  if (!started.mayRerun && hand.tool?.reconcile === undefined) return unknownEnd(hand);
+  return Object.freeze({
+    type: 'ToolFailure',
+    callId: hand.request.id,
+    toolName: hand.request.name,
+    code: 'ledger.unavailable',
+    error:
+      'The ledger could not be used, so it cannot be said yet how the call ended, which was begun by a process that ' +
+      `is gone. Ask again with the same id: ${error.message}`,
+    retryable: true,
+    elapsedMs: 0,
+  });
+}
 
 /** What to answer where the ledger failed before anything ran. Anything else is a mistake of ours and stays one. */
 export function notAccepted(hand: CallInHand, error: unknown): ToolOutcome {

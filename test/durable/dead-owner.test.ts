@@ -1,0 +1,150 @@
+/** The owner of a call is dead and the ledger cannot be written: what is told then, and what is recorded later. */
+import type { Runtime, ToolOutcome } from 'quittance';
+import { createRuntime, defineTool } from 'quittance';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { envelope, expectSettledOnce } from '../stage.ts';
+import type { LedgerFile } from './ledger-file.ts';
+import { openLedgerFile } from './ledger-file.ts';
+import type { Play } from './play.ts';
+import { openPlay } from './play.ts';
+
+let play: Play;
+const closing: (() => Promise<void>)[] = [];
+beforeEach(async () => {
+  play = await openPlay();
+});
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+  play.end();
+});
+
+type Stage = { readonly runtime: Runtime; readonly file: LedgerFile; readonly ran: string[] };
+
+/** Somebody who comes after. `spillBytes`: too few to spill anything, unless told. */
+function comeAfter(spillBytes = 64): Stage {
+  const file = openLedgerFile(play.ledger, spillBytes);
+  const ran: string[] = [];
+  const run = (_: unknown, { callId }: { callId: string }): number => ran.push(callId);
+  const tools = [
+    defineTool({ name: 'pay', mode: 'external', run }),
+    defineTool({
+      name: 'order',
+      mode: 'external',
+      idempotencyKey: (args) => (args as { key: string }).key,
+      idempotencyScope: 'ledger',
+      run,
+    }),
+    defineTool({ name: 'put', mode: 'external', idempotent: true, run }),
+    defineTool({
+      name: 'ask',
+      mode: 'external',
+      reconcile: () => ({ status: 'succeeded', output: 'found out' }),
+      run,
+    }),
+  ];
+  const runtime = createRuntime({ ledger: file.ledger, tools });
+  closing.push(async () => {
+    await runtime.close();
+    await file.ledger.close();
+  });
+  return { runtime, file, ran };
+}
+
+/** A call whose body had its effect, and whose owner was killed before its end. */
+async function dieOver(tool: string): Promise<void> {
+  const actor = await play.start({ afterwards: 'hang' });
+  void actor.call('a', tool).catch(() => undefined);
+  await actor.reached;
+  await actor.kill();
+}
+
+const ask = (runtime: Runtime, tool: string): Promise<ToolOutcome> =>
+  runtime.turn({ sessionId: 's' }).call(envelope('a', tool));
+
+const isSaid = { type: 'ToolFailure', code: 'tool.indeterminate', retryable: false };
+const isUnsaid = {
+  type: 'ToolFailure',
+  code: 'ledger.unavailable',
+  retryable: true,
+  error: expect.stringContaining('cannot be said yet how the call ended') as string,
+};
+
+describe('[told-equals-kept] about a call whose owner is dead, while nothing can be written', () => {
+  it.each(['the same process', 'another process'])(
+    '[told-equals-kept] what is told is what %s records later, where nobody can find out more',
+    async (who) => {
+      await dieOver('pay');
+      const first = comeAfter();
+      first.file.protect();
+      const told = await Promise.all([ask(first.runtime, 'pay'), ask(first.runtime, 'pay')]);
+      expect(told).toEqual([expect.objectContaining(isSaid), expect.objectContaining(isSaid)]);
+      first.file.release();
+      const { runtime, ran } = who === 'the same process' ? first : comeAfter();
+      expect(await runtime.recover()).toMatchObject([{ callId: 'a', how: 'indeterminate' }]);
+      expect(JSON.stringify(await ask(runtime, 'pay'))).toBe(JSON.stringify(told[0]));
+      expect([ran, play.world.count('a')]).toEqual([[], 1]);
+      await expectSettledOnce(runtime);
+      await runtime.reconcile({ sessionId: 's', callId: 'a' }, { resolution: 'succeeded', by: 'Ada' });
+      expect(await ask(runtime, 'pay')).toMatchObject({
+        ...isSaid,
+        modelNote: expect.stringContaining('it took effect') as string,
+      });
+    },
+  );
+
+  it.each([
+    ['ask', 'the same process'],
+    ['ask', 'another process'],
+    ['put', 'the same process'],
+    ['put', 'another process'],
+  ])(
+    '[told-equals-kept] of a call of %s, which may still be found out, nothing is told that %s could gainsay',
+    async (tool, who) => {
+      await dieOver(tool);
+      const first = comeAfter();
+      first.file.protect();
+      expect(await Promise.all([ask(first.runtime, tool), ask(first.runtime, tool)])).toMatchObject([
+        isUnsaid,
+        isUnsaid,
+      ]);
+      await expect(first.runtime.recover()).rejects.toThrow(/readonly|neither the ledger nor its spill/);
+      expect(first.ran).toEqual([]);
+      first.file.release();
+      const { runtime, ran } = who === 'the same process' ? first : comeAfter();
+      expect(await ask(runtime, tool)).toMatchObject({
+        type: 'ToolExecutionResult',
+        output: tool === 'ask' ? 'found out' : 1,
+      });
+      expect(ran).toEqual(tool === 'ask' ? [] : ['a']);
+      await expectSettledOnce(runtime);
+    },
+  );
+
+  it.each(['pay', 'ask'])(
+    '[told-equals-kept] what can be spilled is told as it will be recorded, also by others: %s',
+    async (tool) => {
+      await dieOver(tool);
+      const first = comeAfter(100_000);
+      first.file.protect();
+      const told = await ask(first.runtime, tool);
+      expect(told).toMatchObject(tool === 'pay' ? isSaid : { output: 'found out' });
+      expect(JSON.stringify(await ask(first.runtime, tool))).toBe(JSON.stringify(told));
+      first.file.release();
+      expect(JSON.stringify(await ask(first.runtime, tool))).toBe(JSON.stringify(told));
+      expect(JSON.stringify(await ask(comeAfter().runtime, tool))).toBe(JSON.stringify(told));
+      await expectSettledOnce(first.runtime);
+    },
+  );
+
+  it('[told-equals-kept] another call under the key the tool made is not accepted, and waits for nothing', async () => {
+    const actor = await play.start({ afterwards: 'hang' });
+    void actor.call('a', 'order', { key: 'k' }).catch(() => undefined);
+    await actor.reached;
+    await actor.kill();
+    const { runtime, file, ran } = comeAfter();
+    file.protect();
+    const asked = runtime.turn({ sessionId: 's' }).call(envelope('b', 'order', { key: 'k' }));
+    expect(await asked).toMatchObject({ code: 'ledger.unavailable' });
+    expect(ran).toEqual([]);
+  });
+});
