@@ -6,15 +6,16 @@ export const rebuildCommand: Command = {
   name: 'rebuild',
   summary: 'Make the read tables again from the entries',
   about: [
-    'What lists and filters calls is kept in tables beside the ledger, which hold nothing that is not in its entries. This empties them and fills them again. It changes nothing in the ledger, and may be stopped at any time: what is missing is filled in when it is next asked for.',
+    'What lists and filters calls is kept in tables beside the ledger, which hold nothing that is not in its entries. This empties them and fills them again. It may be stopped at any time: what is missing is filled in when it is next asked for.',
+    'First it makes again what else can be made from the entries: who holds which idempotency key, what budgets have used and reserved, which effects are in doubt. It changes no entry.',
   ],
   options: {},
-  examples: [['quittance rebuild', 'after `quittance verify` found the read tables to be wrong']],
+  examples: [['quittance rebuild', 'after `quittance verify` found a `read_table` or `beside` to be wrong']],
   run: (given, { withLedger, out }) =>
     withLedger(given, async (ledger) => {
       const startedAt = performance.now();
       await ledger.rebuild();
-      await out.say(`The read tables are made anew, in ${duration(performance.now() - startedAt)}.`);
+      await out.say(`The read tables and what stands beside the entries are made anew, in ${duration(performance.now() - startedAt)}.`);
       return exitCodes.good;
     }),
 };

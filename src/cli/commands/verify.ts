@@ -18,7 +18,7 @@ export const verifyCommand: Command = {
   name: 'verify',
   summary: 'Check that nothing in the ledger was changed, taken out, put in or moved',
   about: [
-    'Checks the hash chain of every session, the bodies beside it, that the events of every call could have happened in this order, that what the model was told is what was kept, and that the read tables say the same. The first bad place is named. Exit code 1 if there is one.',
+    'Checks the hash chain of every session, the bodies beside it, that the events of every call could have happened in this order, that what the model was told is what was kept, that claims, budgets, effects in doubt, sealed inputs and artifacts are those the entries tell of, and that the read tables say the same. The first bad place is named. Exit code 1 if there is one.',
     'Somebody who can write the ledger could compute all of it anew. An anchor, kept where they cannot write, finds that too: also a cut tail and a session that is gone.',
   ],
   options: {
