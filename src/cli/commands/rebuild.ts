@@ -15,7 +15,9 @@ export const rebuildCommand: Command = {
     withLedger(given, async (ledger) => {
       const startedAt = performance.now();
       await ledger.rebuild();
-      await out.say(`The read tables and what stands beside the entries are made anew, in ${duration(performance.now() - startedAt)}.`);
+      await out.say(
+        `The read tables and what stands beside the entries are made anew, in ${duration(performance.now() - startedAt)}.`,
+      );
       return exitCodes.good;
     }),
 };
