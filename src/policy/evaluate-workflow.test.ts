@@ -500,7 +500,7 @@ describe('gates that run a command', () => {
   });
 
   test('are not run for a call that fits, nor for one that fits nowhere', () => {
-    const exec = vi.fn(() => 2);
+    const exec = vi.fn<() => number>(() => 2);
     void evaluateWorkflow(
       workflow,
       parseWorkflowState(workflow, {}),

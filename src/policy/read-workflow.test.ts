@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { problemsOf, releaseStages, workflowOf } from '../../test/sample-workflow.ts';
+import type { JsonObject } from '../base/json.ts';
 import { readDocument } from './parse-document.ts';
 
 test('a workflow is read with its stages in order', () => {
@@ -44,7 +45,7 @@ test('a last stage may be anything, also nothing', () => {
   expect(problemsOf({ id: 'only', terminal: true })).toEqual([]);
 });
 
-test.each([
+test.each<readonly [what: string, stages: readonly unknown[], problem: RegExp]>([
   ['no stages', [], /stages: .*at least 1/],
   [
     'a terminal stage that is not the last',
@@ -90,7 +91,7 @@ test.each([
   ['a stage that is no object', ['a'], /stages\[0\] is "a"/],
 ])('a document with %s is refused', (_, stages, problem) => {
   // Some of these are not even objects, which is the point.
-  expect(problemsOf(...(stages as Parameters<typeof problemsOf>)).join('\n')).toMatch(problem);
+  expect(problemsOf(...(stages as readonly JsonObject[])).join('\n')).toMatch(problem);
 });
 
 test('all problems are told at once, with their lines', () => {
