@@ -62,7 +62,6 @@ function readAuthority(text: string, scheme: string | undefined): FoundHost {
 /** In the one spelling that lists are compared in. Undefined for what is no host name. */
 export function normaliseHost(name: string): string | undefined {
   // `URL` would read these as the end of the name, or decode them.
-  // oxlint-disable-next-line eslint/no-control-regex -- they are what is looked for
   if (name === '' || name.length > 1024 || /[\0-\x20/\\?#@%<>^|]/.test(name)) return undefined;
   const url = URL.parse(`http://${name}/`);
   if (url === null || url.port !== '') return undefined;

@@ -32,12 +32,12 @@ export function readPath(text: string): readonly PathSpelling[] | undefined {
 }
 
 function readOne(text: string): PathSpelling | undefined {
-  if (/^(?:\$|%\w+%|~[^/])/.test(text)) return undefined;
+  if (/^(?:\$|%[a-z_]\w*%(?:\/|$)|~[^/])/i.test(text)) return undefined;
   const drive = /^([a-z]:)[/\\]/i.exec(text)?.[1];
   const root =
     drive === undefined ? (text.startsWith('/') ? '/' : text.startsWith('~') ? '~' : undefined) : 'drive';
   const rest = root === '~' ? text.slice(1) : drive === undefined ? text : text.slice(2);
-  const parts = rest.split('/').filter((part) => part !== '' && part !== '.');
+  const parts = rest.split(drive === undefined ? '/' : /[/\\]/).filter((part) => part !== '' && part !== '.');
   if (parts.some(mayClimbUnseen)) return undefined;
   // The drive is a letter and a colon by the expression above.
   return { root: root === 'drive' ? (drive!.toUpperCase() as `${string}:`) : root, parts };

@@ -19,6 +19,7 @@ export type SpelledPath = PathSpelling & { readonly guessed: boolean };
 /** Beyond this many of a kind nobody checks them one by one: the call counts as unreadable. */
 const mostNamed = 2000;
 const mostRounds = 6;
+const unknownHost: FoundHost = { name: undefined, port: undefined };
 /** No system opens a longer path; what is longer and not named as a path is data. */
 const longestPath = 4096;
 
@@ -27,10 +28,13 @@ export class ResourceReader {
   readonly paths: Map<string, SpelledPath> = new Map();
   readonly hosts: Map<string, FoundHost> = new Map();
   hasUnreadablePath = false;
+  #gaveUp = false;
+  /** Short words that were read, so that a text which repeats one a million times costs no million readings. */
+  readonly #seen: Set<string> = new Set();
 
   /** A text that is a path. */
   readPath(text: string, guessed = false, round = 0): void {
-    if (text.trim() === '') return;
+    if (this.#gaveUp || text.trim() === '') return;
     if (round > mostRounds) return this.#giveUp();
     const decoded = decodePercent(text);
     const again = decoded === text ? fold(text) : decoded;
@@ -42,23 +46,25 @@ export class ResourceReader {
     if (scheme !== undefined) this.#addHost(readHost(text));
     else if (/^[/\\]{2}[^/\\]/.test(text)) this.#addHost(readHost(text.replaceAll('\\', '/')));
     this.#addPath(text, alsoGuessed || scheme !== undefined);
-    // Several in one text, as lists are often written.
-    if (/[\s,;:|]/.test(text))
-      for (const piece of text.split(/[\s,;|]+|:(?=[/~])(?!\/\/)/))
-        if (piece !== text && (isAnchored(piece) || hasDots(piece))) this.readPath(piece, true, round + 1);
+    // Several in one text, as lists are often written. The colon of a drive separates nothing.
+    const drive = /^[a-z]:(?=[/\\])/i.exec(text)?.[0] ?? '';
+    const pieces = text.slice(drive.length).split(/[\s,;|]+|:(?=[/~])(?!\/\/)/);
+    if (pieces.length > 1)
+      for (const piece of drive === '' ? pieces : pieces.slice(1))
+        if (isAnchored(piece) || hasDots(piece)) this.readPath(piece, true, round + 1);
   }
 
   /** A text that is a url or a host, or several. */
   readUrl(text: string): void {
     const joined = text.replace(/[\t\n\r]/g, '').trim();
     for (const one of new Set([joined, ...text.split(/[\s,]+/)])) {
-      if (one === '' || /^data:/i.test(one) || (one === joined && /\s/.test(one) && one !== text.trim()))
-        continue;
+      if (one === '' || isData(one) || (one === joined && /\s/.test(one) && one !== text.trim())) continue;
       this.#readOneUrl(one);
     }
   }
 
   #readOneUrl(text: string): void {
+    if (this.#gaveUp) return;
     const decoded = decodeAll(text);
     if (schemeOf(text) === 'file' || (isAnchored(text) && !/^\/\/[^/]/.test(text)) || climbsAt(text))
       this.readPath(text);
@@ -91,13 +97,21 @@ export class ResourceReader {
 
   /** Words between blanks, quotes and brackets. What is merely relative is taken for prose. */
   #readTokens(text: string, round: number): void {
-    for (const [token] of text.matchAll(/[^\s"'`,;|()>]+/g))
+    for (const [written] of text.matchAll(/[^\s"'`,;|()>]+/g)) {
+      if (this.#gaveUp) return;
+      const token = written.replace(/^[[{!&+^#*?]+/, '');
       if (/[/\\~%:\0\u{80}-\u{10ffff}]|\.\./u.test(token)) this.#readToken(token, round, 'text');
+    }
   }
 
   #readToken(token: string, round: number, how: 'word' | 'file' | 'value' | 'text'): void {
-    if (token === '' || /^data:/i.test(token)) return;
+    if (this.#gaveUp || token === '' || isData(token)) return;
     if (round > mostRounds) return this.#giveUp();
+    const key = token.length <= 256 ? `${how} ${token}` : undefined;
+    if (key !== undefined) {
+      if (this.#seen.has(key)) return;
+      this.#seen.add(key);
+    }
     const decoded = decodePercent(token);
     const again = decoded === token ? fold(token) : decoded;
     if (again !== token) {
@@ -120,7 +134,7 @@ export class ResourceReader {
       this.#addHost(readHost(token));
     else if (how === 'word' && /^(?:\d{8,10}|0x[0-9a-f]{7,8})$/i.test(token)) this.#addHost(readHost(token));
     const counts = isAnchored(token)
-      ? isSingle || /^(?:\\?\/{1,2}|~[\w-]*\/|[a-z]:[/\\]|\$|\\\\)[\w.$%@{[+-]/i.test(token)
+      ? isSingle || namesSomething.test(token)
       : climbsAt(token) ||
         (isSingle && (how === 'value' ? /[^/]\/[^/]/.test(token) : !token.startsWith('-')));
     if (counts && (token.length <= longestPath || foldedLength(token) <= longestPath))
@@ -139,9 +153,9 @@ export class ResourceReader {
   /** `name=/x`, `@/x`, `host:/x`, `a,/x`: what is anchored behind a mark is a path of its own. */
   #readPieces(token: string, round: number, how: 'word' | 'file' | 'value' | 'text'): void {
     if (!/[=@:,;]/.test(token)) return;
-    const url = /[a-z][a-z0-9+.-]*:\/\/.*$/is.exec(token);
-    const local = url === null ? token : token.slice(0, url.index);
-    if (url !== null && url.index > 0) this.#readToken(url[0], round + 1, how);
+    const urlAt = startOfUrl(token);
+    const local = urlAt === undefined ? token : token.slice(0, urlAt);
+    if (urlAt !== undefined && urlAt > 0) this.#readToken(token.slice(urlAt), round + 1, how);
     for (const piece of local.split(/[=@:,;]+/))
       if (piece !== token && piece !== '' && (isAnchored(piece) || climbsAt(piece)))
         this.#readToken(piece, round + 1, 'text');
@@ -175,11 +189,13 @@ export class ResourceReader {
     if (this.hosts.size > mostNamed) this.#giveUp();
   }
 
+  /** Nothing that is read later could make it worse, so nothing is. */
   #giveUp(): void {
+    this.#gaveUp = true;
     this.hasUnreadablePath = true;
     this.paths.clear();
     this.hosts.clear();
-    this.hosts.set('', { name: undefined, port: undefined });
+    this.hosts.set('', unknownHost);
   }
 }
 
@@ -192,6 +208,22 @@ function schemeOf(text: string): string | undefined {
     /^(?:file|https?|wss?|ftp|mailto|jar|blob|view-source)$/.test(found);
   return isUrl ? found : undefined;
 }
+
+/** Where a url begins inside a word, such as `--url=https://…`. */
+function startOfUrl(text: string): number | undefined {
+  const colon = text.indexOf('://');
+  if (colon <= 0) return undefined;
+  let start = colon;
+  while (start > 0 && /[a-z0-9+.-]/i.test(text.charAt(start - 1))) start--;
+  return start === colon ? undefined : start;
+}
+
+/** A picture or the like, spelled out in its url: names nothing. */
+const isData = (text: string): boolean => /^data:[\w.+-]+\/[\w.+-]+[;,]/i.test(text);
+
+/** Among other words a lone slash or a comment is no path; behind the anchor must stand a name. */
+const namesSomething =
+  /^(?:\\?\/{1,2}|~[\w-]*\/|[a-z]:[/\\]|\$|\\\\|%\w+%[/\\])[\p{L}\p{N}\p{M}_.$%@{[+~?-]/iu;
 
 /** Begins where the text itself says: at the root, a home, a drive, a share or a variable. */
 const isAnchored = (text: string): boolean =>
@@ -219,7 +251,11 @@ function fold(text: string): string {
 
 function decodeAll(text: string): string {
   let decoded = text;
-  for (let round = 0; round < mostRounds; round++) decoded = fold(decodePercent(decoded));
+  for (let round = 0; round < mostRounds; round++) {
+    const next = fold(decodePercent(decoded));
+    if (next === decoded) break;
+    decoded = next;
+  }
   return decoded;
 }
 

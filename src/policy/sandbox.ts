@@ -87,12 +87,13 @@ function readHostPattern(text: string): { readonly glob: Glob; readonly port: st
   const port = /^(?:\[.*\]|[^:]*):(\d{1,5})$/.exec(bare)?.[1];
   const name = (port === undefined ? bare : bare.slice(0, -port.length - 1)).replace(/\.+$/, '');
   const isAddress = /^\[[0-9a-f:.]+\]$/i.test(name);
-  const labels = isAddress || !/[*?[]/.test(name) ? [name] : name.split('.');
-  const spelled = labels
-    .map((label) =>
-      /[*?[]/.test(label) && !isAddress ? label.toLowerCase() : (normaliseHost(label) ?? label.toLowerCase()),
-    )
-    .join('.');
+  const hasWildcard = !isAddress && /[*?[]/.test(name);
+  // A label alone may be read as a number of an address, so only foreign letters are translated beside a wildcard.
+  const spelled = hasWildcard
+    ? name
+        .toLowerCase()
+        .replace(/[^\s.*?[\]]*[\u{80}-\u{10ffff}][^\s.*?[\]]*/gu, (label) => normaliseHost(label) ?? label)
+    : (normaliseHost(name) ?? name.toLowerCase());
   // An IPv6 address stands in brackets, which are no set.
   const glob: Glob = isAddress
     ? { pattern: text, exact: spelled, matches: (host) => host === spelled }
