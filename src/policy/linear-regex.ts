@@ -8,6 +8,8 @@
  *    `mostUnits` are not to be given to it, and whoever would is to report an error instead of cutting the text.
  */
 import { RE2JS } from 're2js';
+import type { Matcher } from 're2js';
+import { CountedText, LookedTooOften } from './counted-text.ts';
 
 export type LinearRegex = {
   readonly source: string;
@@ -15,7 +17,10 @@ export type LinearRegex = {
   readonly mostUnits: number;
   /** Whether the pattern occurs anywhere in the text. */
   readonly test: (text: string) => boolean;
-  /** Where the pattern occurs, from left to right, without overlaps and without matches of nothing. */
+  /**
+   * Where the pattern occurs, from left to right, without overlaps and without matches of nothing. Where finding them
+   * one by one would take time beyond all proportion to the text, the last span is all of the rest.
+   */
   readonly findAll: (text: string) => readonly TextSpan[];
 };
 
@@ -35,7 +40,7 @@ const mostBacktrackedUnits = 4_096;
 
 export function parseRegex(pattern: string, options: RegexOptions = {}): RegexReading {
   try {
-    return { ok: true, regex: toLinear(pattern, RE2JS.compile(pattern)) };
+    return { ok: true, regex: toLinear(pattern, RE2JS.compile(translate(pattern))) };
   } catch (error) {
     const found =
       error instanceof Error ? error.message.replace(/^error parsing regexp: /, '') : String(error);
@@ -51,21 +56,57 @@ export function parseRegex(pattern: string, options: RegexOptions = {}): RegexRe
   }
 }
 
+const escapes = /\\u(d[89ab][\da-f]{2})\\u(d[c-f][\da-f]{2})|\\u([\da-f]{4})|\\Z|\\[^]/gi;
+
+/** Spellings of other engines that mean one thing only: `\u20ac`, and `\Z` for the end of the text. */
+const translate = (pattern: string): string =>
+  pattern.includes('\\Q')
+    ? pattern
+    : pattern.replace(escapes, (escape, high?: string, low?: string, unit?: string) => {
+        if (high !== undefined && low !== undefined) {
+          const pair = String.fromCharCode(Number.parseInt(high, 16), Number.parseInt(low, 16));
+          return RE2JS.quote(pair);
+        }
+        if (unit !== undefined && escape.startsWith('\\u')) return `\\x{${unit}}`;
+        return escape === '\\Z' ? '\\z' : escape;
+      });
+
 function toLinear(pattern: string, compiled: RE2JS): LinearRegex {
   return {
     source: pattern,
     mostUnits: Number.POSITIVE_INFINITY,
     test: (text) => compiled.test(text),
     findAll: (text) => {
-      const spans: TextSpan[] = [];
       // The automaton that only says yes or no is many times faster than the one that says where.
-      if (!compiled.test(text)) return spans;
-      const matcher = compiled.matcher(text);
-      while (matcher.find())
-        if (matcher.start() < matcher.end()) spans.push([matcher.start(), matcher.end()]);
+      if (!compiled.test(text)) return [];
+      const spans: TextSpan[] = [];
+      if (!findSome(compiled.matcher(text), spans, mostUncounted)) return spans;
+      try {
+        // The declaration knows no objects that are strings; the engine does.
+        const counted = new CountedText(text, looksPerUnit * text.length) as unknown as string;
+        spans.length = 0;
+        findSome(compiled.matcher(counted), spans, Number.POSITIVE_INFINITY);
+      } catch (error) {
+        if (!(error instanceof LookedTooOften)) throw error;
+        spans.push([spans.at(-1)?.[1] ?? 0, text.length]);
+      }
       return spans;
     },
   };
+}
+
+/** Few matches cost little, whatever the pattern: only for more are the looks counted. */
+const mostUncounted = 8;
+/** The engine looks at a unit about three times on a way through the text. */
+const looksPerUnit = 100;
+
+/** Finds up to so many, and says whether it stopped because of that. */
+function findSome(matcher: Matcher, spans: TextSpan[], most: number): boolean {
+  while (matcher.find()) {
+    if (matcher.start() < matcher.end()) spans.push([matcher.start(), matcher.end()]);
+    if (spans.length >= most) return true;
+  }
+  return false;
 }
 
 const constructs: readonly (readonly [opening: RegExp, name: string])[] = [

@@ -1,0 +1,153 @@
+import { performance } from 'node:perf_hooks';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { parseRegex, type LinearRegex, type RegexOptions } from './linear-regex.ts';
+
+function regex(pattern: string, options?: RegexOptions): LinearRegex {
+  const reading = parseRegex(pattern, options);
+  if (!reading.ok) throw new Error(reading.problem);
+  return reading.regex;
+}
+
+function problem(pattern: string, options?: RegexOptions): string {
+  const reading = parseRegex(pattern, options);
+  return reading.ok ? 'none' : reading.problem;
+}
+
+test('a pattern is searched for anywhere in the text', () => {
+  expect(regex('b+').test('abbc')).toBe(true);
+  expect(regex('^b').test('abbc')).toBe(false);
+});
+
+test.each([
+  ['(?i)bearer', 'BEARER x'],
+  ['(?i:ab)c', 'ABc'],
+  ['(?s)a.b', 'a\nb'],
+  ['(?m)^b$', 'a\nb\nc'],
+  ['(?U)a+', 'aa'],
+])('the flags inside %s work', (pattern, text) => {
+  expect(regex(pattern).test(text)).toBe(true);
+});
+
+test.each([
+  ['a(?=b)', 'lookahead'],
+  ['a(?!b)', 'negative lookahead'],
+  ['(?<=a)b', 'lookbehind'],
+  ['(?<!a)b', 'negative lookbehind'],
+  [String.raw`(a)\1`, 'a backreference'],
+  [String.raw`(?<x>a)\k<x>`, 'a named backreference'],
+])('%s is refused for what it uses, and why', (pattern, construct) => {
+  expect(problem(pattern)).toContain(construct);
+  expect(problem(pattern)).toContain('linear engine cannot take');
+  expect(parseRegex(pattern, { allowBacktracking: true }).ok).toBe(true);
+});
+
+test.each(['[', '(', 'a**', String.raw`\h`, 'a{2000}', String.raw`\U0041`])('%s is no pattern', (pattern) => {
+  expect(problem(pattern)).not.toBe('none');
+  expect(problem(pattern)).not.toContain('linear engine');
+});
+
+test.each([
+  [String.raw`^\u20ac$`, '€'],
+  [String.raw`^[\u0041-\u0043]$`, 'B'],
+  [String.raw`^\ud83d\ude00$`, '😀'],
+  [String.raw`a\Z`, 'ba'],
+  [String.raw`^\\u0041$`, String.raw`\u0041`],
+  [String.raw`^\Q\u0041\E$`, String.raw`\u0041`],
+])('%s, as other engines write it, is read as they do', (pattern, text) => {
+  expect(regex(pattern).test(text)).toBe(true);
+});
+
+test('a pattern that needs backtracking knows the longest text it may be asked about', () => {
+  expect(regex('a').mostUnits).toBe(Number.POSITIVE_INFINITY);
+  const backtracking = regex('(?i)A(?=B)', { allowBacktracking: true });
+  expect(backtracking.mostUnits).toBe(4_096);
+  expect(backtracking.test('xab')).toBe(true);
+  expect(backtracking.test('xab')).toBe(true);
+  expect(backtracking.findAll('abab ac')).toEqual([
+    [0, 1],
+    [2, 3],
+  ]);
+});
+
+test('allowing backtracking changes nothing for patterns that need none', () => {
+  expect(regex('(a+)+$', { allowBacktracking: true }).mostUnits).toBe(Number.POSITIVE_INFINITY);
+});
+
+test('what only the linear engine knows is refused beside lookaround, not misread', () => {
+  expect(problem(String.raw`\Aa(?=b)`, { allowBacktracking: true })).toContain('cannot take it either');
+});
+
+test('all matches are found, and matches of nothing are not', () => {
+  expect(regex('a+').findAll('aa b a')).toEqual([
+    [0, 2],
+    [5, 6],
+  ]);
+  expect(regex('x*').findAll('abc')).toEqual([]);
+});
+
+test('what is found is what the platform finds, for patterns both read alike', () => {
+  const patterns = ['a+', '[ab]c?', 'a|bc', '(ab)+', 'b{2,3}', '^a', 'c$', String.raw`\bab\b`, '[^a]'];
+  const text = fc.string({ unit: fc.constantFrom('a', 'b', 'c', ' ', '\n') });
+  fc.assert(
+    fc.property(fc.constantFrom(...patterns), text, (pattern, sample) => {
+      const ours = regex(pattern);
+      const found = [...sample.matchAll(new RegExp(pattern, 'g'))].map(({ 0: match, index }) => [
+        index,
+        index + match.length,
+      ]);
+      expect(ours.findAll(sample)).toEqual(found);
+      expect(ours.test(sample)).toBe(found.length > 0);
+    }),
+  );
+});
+
+test('nothing in a text makes it throw: NULs, lone surrogates, all of Unicode', () => {
+  const ours = [regex('.'), regex(String.raw`\p{L}+`), regex('(?i)é|\u{1f600}')];
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => {
+      for (const each of ours) expect(() => [each.test(text), each.findAll(text)]).not.toThrow();
+    }),
+  );
+  expect(regex('x').test('\ud800\0x')).toBe(true);
+});
+
+test.each([
+  ['^(a+)+$', 'a', '!'],
+  ['(a|a)*b', 'a', '!'],
+  ['(.*)(.*)(.*)(.*)x', 'y', ''],
+  [String.raw`(\w+\s?)*$`, 'ab ', '!'],
+])('twice the text costs %s about twice the time', (pattern, unit, end) => {
+  const ours = regex(pattern);
+  const time = (length: number): number => {
+    const text = unit.repeat(length) + end;
+    const start = performance.now();
+    ours.test(text);
+    return performance.now() - start;
+  };
+  time(50_000);
+  // The quickest of some: other programs share the machine.
+  const quickest = (length: number): number => Math.min(...Array.from({ length: 5 }, () => time(length)));
+  expect(quickest(400_000)).toBeLessThan(quickest(100_000) * 16 + 5);
+});
+
+test('all matches are found in time linear in the text, at the price of taking the rest as one', () => {
+  const hoping = regex('(?s)<s>.*</s>|<s>');
+  const few = '<s>'.repeat(7);
+  expect(hoping.findAll(few)).toHaveLength(7);
+  const many = '<s>'.repeat(200_000);
+  const spans = hoping.findAll(many);
+  expect(spans.at(-1)?.[1]).toBe(many.length);
+  expect(spans.length).toBeLessThan(1_000);
+  const found = spans.reduce((sum, [start, end]) => sum + end - start, 0);
+  expect(found).toBe(many.length);
+});
+
+test('many plain matches are each found', () => {
+  expect(regex('(?i)ab+').findAll('xABB '.repeat(100_000))).toHaveLength(100_000);
+});
+
+test('a match at the very end of a long text is found', () => {
+  const text = `${'x'.repeat(5_000_000)}ghp_${'a'.repeat(36)}`;
+  expect(regex('ghp_[A-Za-z0-9]{36}').test(text)).toBe(true);
+});

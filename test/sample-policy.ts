@@ -1,0 +1,88 @@
+import type { JsonObject } from '../src/base/json.ts';
+import type { CodeRule } from '../src/policy/code-rule.ts';
+import type { Policy } from '../src/policy/compile-policy.ts';
+import { compilePolicy } from '../src/policy/compile-policy.ts';
+import { composeRules } from '../src/policy/compose-rules.ts';
+import { contractsError } from '../src/policy/contracts-problem.ts';
+import { readDocumentValue } from '../src/policy/parse-document.ts';
+import type { PolicyCall, PolicyWorld } from '../src/policy/policy-call.ts';
+
+/** A world with nothing in it. */
+export const sampleWorld = (changes: Partial<PolicyWorld> = {}): PolicyWorld => ({
+  environment: 'production',
+  env: () => undefined,
+  realPath: (path) => path,
+  workingDirectory: undefined,
+  homeDirectory: undefined,
+  selectors: {},
+  operators: {},
+  ...changes,
+});
+
+export const sampleCall = (input: JsonObject = {}, changes: Partial<PolicyCall> = {}): PolicyCall => ({
+  toolName: 'Bash',
+  input,
+  principal: undefined,
+  metadata: undefined,
+  snapshot: undefined,
+  resources: undefined,
+  ...changes,
+});
+
+/** One document with these rules, as they would be written in YAML. */
+export const documentOf = (rules: readonly JsonObject[], changes: JsonObject = {}): JsonObject => ({
+  apiVersion: 'edictum/v1',
+  kind: 'Ruleset',
+  metadata: { name: 'sample' },
+  defaults: { mode: 'enforce' },
+  rules,
+  ...changes,
+});
+
+/** A policy of whole documents, and of rules that are code after them. */
+export function policyOfDocuments(
+  documents: readonly JsonObject[],
+  world: PolicyWorld = sampleWorld(),
+  code: readonly CodeRule[] = [],
+): Policy {
+  const parts = documents.map((document) => {
+    const result = readDocumentValue(document, 'sample.yaml', {
+      operators: Object.keys(world.operators),
+      selectors: Object.keys(world.selectors),
+    });
+    if (!result.ok) throw contractsError(result.problems);
+    return result.document;
+  });
+  const codePart = { kind: 'Code', source: 'code', rules: code, mode: 'enforce', version: 'code' } as const;
+  return compilePolicy(composeRules(code.length === 0 ? parts : [...parts, codePart]), world);
+}
+
+export const policyOf = (
+  rules: readonly JsonObject[],
+  world?: PolicyWorld,
+  code?: readonly CodeRule[],
+): Policy => policyOfDocuments(rules.length === 0 ? [] : [documentOf(rules)], world, code);
+
+/** A pre rule about `Bash`, or what else `changes` say. */
+export const preRule = (id: string, when: JsonObject, changes: JsonObject = {}): JsonObject => ({
+  id,
+  type: 'pre',
+  tool: 'Bash',
+  when,
+  then: { action: 'block', message: `${id} fired` },
+  ...changes,
+});
+
+export const postRule = (
+  id: string,
+  action: string,
+  when: JsonObject,
+  changes: JsonObject = {},
+): JsonObject => ({
+  id,
+  type: 'post',
+  tool: 'Bash',
+  when,
+  then: { action, message: `${id} fired` },
+  ...changes,
+});
