@@ -42,6 +42,23 @@ const ofCall = <Type extends CallEvent['type']>(
   callId: fc.constant('c'),
 });
 
+const ruleMarks = fc.array(
+  fc.record(
+    {
+      ruleId: word,
+      action: fc.constantFrom('block', 'ask', 'warn', 'redact'),
+      message: anyText,
+      tags: fc.array(word, { maxLength: 2 }),
+      metadata: anyJsonObject,
+      observed: fc.constant(true as const),
+      policyError: fc.constant(true as const),
+    },
+    { requiredKeys: ['ruleId', 'action', 'message'] },
+  ),
+  { maxLength: 2 },
+);
+const ofWorkflow = { workflow: word, workflowVersion: maybe(word), state: anyJsonObject };
+
 const responded = fc
   .record({
     ...ofCall('tool.responded'),
@@ -63,6 +80,7 @@ const responded = fc
       { maxLength: 2 },
     ),
     unsettledEffect: fc.boolean(),
+    rules: ruleMarks,
   })
   .map(({ told, sameCall, ...event }) => {
     const outcome = sameCall ? { ...event.outcome, callId: event.callId } : event.outcome;
@@ -102,6 +120,8 @@ export const anyEvent: fc.Arbitrary<QuittanceEvent> = fc.oneof(
     effectiveInput: maybe(anyJsonObject),
     inputDigest: maybe(word),
     changes: fc.array(fc.record({ path: anyText, rule: word }), { maxLength: 2 }),
+    rules: ruleMarks,
+    sideEffect: maybe(word),
   }),
   fc.record({
     ...ofCall('tool.held'),
@@ -173,6 +193,27 @@ export const anyEvent: fc.Arbitrary<QuittanceEvent> = fc.oneof(
     principal: maybe(principal),
   }),
   fc.record({ ...envelope('turn.ended'), why: fc.constantFrom('asked', 'terminal_result') }),
+  fc.record({
+    ...envelope('workflow.advanced'),
+    ...ofWorkflow,
+    stageId: word,
+    toStageId: word,
+  }),
+  fc.record({
+    ...envelope('workflow.updated'),
+    ...ofWorkflow,
+    why: fc.constantFrom('evidence', 'approval', 'stopped', 'resumed', 'reset', 'stage_set'),
+    by: maybe(word),
+  }),
+  fc.record({ ...envelope('workflow.completed'), ...ofWorkflow, stageId: word }),
+  fc.record({
+    ...envelope('contracts.loaded'),
+    policyVersion: word,
+    documents: fc.array(
+      fc.record({ name: word, stamp: word, text: anyText }, { requiredKeys: ['name', 'stamp'] }),
+      { maxLength: 2 },
+    ),
+  }),
   fc.record({
     ...envelope('body.erased'),
     entryIds: fc.array(word, { maxLength: 3 }),

@@ -18,6 +18,7 @@ export const layers: readonly (readonly string[])[] = [
   ['replay'],
   ['store/memory', 'store/sqlite', 'store/postgres'],
   ['store'],
+  ['contracts'],
   ['http', 'adapters', 'react', 'testing', 'mcp'],
   ['cli'],
 ];

@@ -137,6 +137,7 @@ function commandOf(step: Step, { call: callId, state }: { call: string; state: C
     costMicros: 10,
     reached: [],
     log: [],
+    rules: [],
     mayRerun: false,
     authorSaysRetry: false,
   });
@@ -149,6 +150,8 @@ function commandOf(step: Step, { call: callId, state }: { call: string; state: C
     effectiveInput: { name: `Effective ${callId}` },
     inputDigest: digest,
     changes: [],
+    rules: [],
+    sideEffect: undefined,
   });
   const confirmationId = `conf-${callId}`;
   const head = { callId, toolName: 'send_mail' } as const;

@@ -54,6 +54,8 @@ const rule = (decision: 'allow' | 'deny' | 'ask'): Command => ({
   effectiveInput: undefined,
   inputDigest: 'sha256:0',
   changes: [],
+  rules: [],
+  sideEffect: undefined,
 });
 const respond = (outcome: ToolOutcome, final = true): Command => ({
   type: 'respond',
@@ -66,6 +68,7 @@ const respond = (outcome: ToolOutcome, final = true): Command => ({
   costMicros: 0,
   reached: [],
   log: [],
+  rules: [],
   mayRerun: false,
   authorSaysRetry: false,
 });

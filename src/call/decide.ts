@@ -183,6 +183,8 @@ function toEvent(call: Call | undefined, command: Command, subject: Subject): Ca
         effectiveInput: command.effectiveInput,
         inputDigest: command.inputDigest,
         changes: command.changes,
+        rules: command.rules,
+        sideEffect: command.sideEffect,
       };
     case 'start':
       return {
@@ -219,6 +221,7 @@ function toEvent(call: Call | undefined, command: Command, subject: Subject): Ca
         reached: command.reached,
         log: command.log,
         unsettledEffect: attemptOf(call) > 0 && leavesDoubt(command),
+        rules: command.rules,
       };
     case 'hold':
       return { ...command, id, type: 'tool.held', sessionId, turnId, callId, at, cause };

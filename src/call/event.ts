@@ -25,11 +25,14 @@ export type CallEvent =
 
 export type TurnEvent = TurnOpened | TurnEnded;
 
+/** Where a session stands in an order of calls. Each carries the whole state, so that the last one is the state. */
+export type WorkflowEvent = WorkflowAdvanced | WorkflowUpdated | WorkflowCompleted;
+
 /** About the ledger itself: the first inside a session's chain, the second in the ledger's own. */
 export type LedgerEvent = BodyErased | SessionDropped;
 
 /** Everything this version appends. Readers keep types they do not know. */
-export type QuittanceEvent = CallEvent | TurnEvent | LedgerEvent;
+export type QuittanceEvent = CallEvent | TurnEvent | WorkflowEvent | ContractsLoaded | LedgerEvent;
 export type EventType = QuittanceEvent['type'];
 
 type EventOf<Type extends string, Data> = {
@@ -93,8 +96,25 @@ export type ToolDecided = CallEventOf<
     effectiveInput: JsonObject | undefined;
     inputDigest: string | undefined;
     changes: readonly InputChange[];
+    /** The rules that had something to say, in order; those that only observe are marked. */
+    rules: readonly RuleMark[];
+    /** What the contracts say the tool does to the world. Undefined without contracts. */
+    sideEffect: string | undefined;
   }
 >;
+
+/** One rule of a contract and what it said about a call. */
+export type RuleMark = {
+  readonly ruleId: string;
+  readonly action: 'block' | 'ask' | 'warn' | 'redact';
+  readonly message: string;
+  readonly tags?: readonly string[];
+  readonly metadata?: JsonObject;
+  /** It only says what it would have done. */
+  readonly observed?: true;
+  /** Its condition met a value of the wrong type, and so it fired. */
+  readonly policyError?: true;
+};
 
 export type GatePassage = { readonly gate: string; readonly elapsedUs: number };
 /** How an input was mended on its way to the body. */
@@ -109,7 +129,18 @@ export type ToolHeld = CallEventOf<
 >;
 
 /** One wish for a person: who asks and why. */
-export type Ask = { readonly by: DecidedBy; readonly description: string; readonly code?: ReasonCode };
+export type Ask = {
+  readonly by: DecidedBy;
+  readonly description: string;
+  readonly code?: ReasonCode;
+  /** What the rule that asks says, as a digest: an approval counts only while it says the same. */
+  readonly digest?: string;
+  /** How long a person has, and what happens then; for as long as it takes where nothing is said. */
+  readonly timeoutSeconds?: number;
+  readonly timeoutEffect?: 'block' | 'allow';
+  /** The stage of a workflow that an approval approves. */
+  readonly stage?: { readonly workflow: string; readonly stageId: string };
+};
 
 export type ConfirmationDecided = CallEventOf<
   'confirmation.decided',
@@ -159,6 +190,8 @@ export type ToolResponded = CallEventOf<
     log: readonly LogLine[];
     /** Whether the effect may have happened although nobody can say so: another such call must ask. */
     unsettledEffect: boolean;
+    /** The rules that had something to say about the result, in order. */
+    rules: readonly RuleMark[];
   }
 >;
 export type LogLine = { readonly at: number; readonly message: string; readonly fields?: JsonObject };
@@ -185,7 +218,7 @@ export type ReservedShare = {
   readonly amount: number;
   readonly metric: BudgetMetric;
 };
-export type BudgetMetric = 'tool_calls' | 'cost_micros';
+export type BudgetMetric = 'tool_calls' | 'cost_micros' | 'attempts';
 
 /** What was found out later about a call whose end was not known. Beside the outcome, never instead of it. */
 export type ToolResolved = CallEventOf<
@@ -210,6 +243,37 @@ export type PersistenceFailed = CallEventOf<
     error: string;
     /** Where what could not be written was kept meanwhile. */
     keptIn: 'spill' | 'record' | 'nowhere';
+  }
+>;
+
+type WorkflowEventOf<Type extends string, Data> = EventOf<
+  Type,
+  {
+    workflow: string;
+    /** As its document says. */
+    workflowVersion: string | undefined;
+    /** The whole state after this, as it is kept. */
+    state: JsonObject;
+  } & Data
+>;
+export type WorkflowAdvanced = WorkflowEventOf<
+  'workflow.advanced',
+  { stageId: string; toStageId: string }
+>;
+export type WorkflowUpdated = WorkflowEventOf<
+  'workflow.updated',
+  { why: WorkflowUpdate; by: string | undefined }
+>;
+/** Evidence of a call; an approval; a call that was stopped or paused, or one that fits again; a move by the host. */
+export type WorkflowUpdate = 'evidence' | 'approval' | 'stopped' | 'resumed' | 'reset' | 'stage_set';
+export type WorkflowCompleted = WorkflowEventOf<'workflow.completed', { stageId: string }>;
+
+/** Rules came into force. Holds their text, so that a decision under this version can be explained for ever. */
+export type ContractsLoaded = EventOf<
+  'contracts.loaded',
+  {
+    policyVersion: string;
+    documents: readonly { readonly name: string; readonly stamp: string; readonly text?: string }[];
   }
 >;
 

@@ -6,6 +6,7 @@ import { QuittanceError } from '../base/error.ts';
 import type { BudgetMetric, ReservedShare } from '../call/event.ts';
 import { checkKeys } from './check-keys.ts';
 import type { Reservation, Settlement } from '../ledger/ledger.ts';
+import type { LimitShare } from '../policy/compile-policy.ts';
 
 /** How much may be used under one name. Exactly N allows N. */
 export type BudgetRule = {
@@ -130,6 +131,11 @@ function checkRule(rule: BudgetRule): void {
 /** What one attempt takes from one budget. */
 export type BudgetShare = Reservation & Pick<Budget, 'metric' | 'scope' | 'label'>;
 
+/** What a call takes from what a session rule allows. */
+export type ContractShare = Reservation & { readonly metric: BudgetMetric; readonly limits: LimitShare };
+
+export type Share = BudgetShare | ContractShare;
+
 /** What one attempt takes from every budget. A second attempt of a call costs money but is no second call. */
 export function sharesOf(
   budgets: readonly Budget[],
@@ -153,7 +159,7 @@ export function sharesOf(
   return shares;
 }
 
-export const noShares: readonly BudgetShare[] = [];
+export const noShares: readonly never[] = [];
 
 /** Gives the reservations back and charges what the attempt really cost. */
 export const settlementsFor = (shares: readonly ReservedShare[], costMicros: number): Settlement[] =>

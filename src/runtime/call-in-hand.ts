@@ -14,6 +14,7 @@ import type {
   InputChange,
   Provenance,
   QuittanceEvent,
+  RuleMark,
   TurnOpened,
 } from '../call/event.ts';
 import type { DataOf } from '../call/event-data.ts';
@@ -21,19 +22,22 @@ import type { CallDraft } from '../call/evolve.ts';
 import { advance, begin, foldCall } from '../call/evolve.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import type { ParsedToolCall } from '../call/tool-call.ts';
-import type { AppendResult, Claim, Entry } from '../ledger/ledger.ts';
+import type { AppendResult, Claim, Entry, Move } from '../ledger/ledger.ts';
+import type { Policy } from '../policy/compile-policy.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { Principal } from '../tool/tool-context.ts';
 import { isPromiseLike } from '../tool/when-ready.ts';
-import type { BudgetShare } from './budget.ts';
+import type { Share } from './budget.ts';
 import { noShares } from './budget.ts';
 import type { CallerFacts } from './caller-facts.ts';
 import { readCallerFacts } from './caller-facts.ts';
 import type { Engine } from './engine.ts';
 import { cleanBytes } from './clean-bytes.ts';
 import { collectHidden, longestFirst, scrubJson, scrubText } from './hidden-values.ts';
+import { isCallEvent } from './fold-stored.ts';
 import type { KeptInput } from './kept-input.ts';
 import type { TurnState } from './turn-state.ts';
+import type { WorkflowStep } from './workflow-step.ts';
 
 /** What may be said about one call beside the envelope. */
 export type CallOptions = {
@@ -98,7 +102,7 @@ export class CallInHand implements Subject {
   /** The call before the first event made here; undefined where it began here. */
   private base: Call | undefined;
   private draft: CallDraft | undefined;
-  private made: CallEvent[] = [];
+  private made: QuittanceEvent[] = [];
   private kept = 0;
   private hidden: { readonly of: KeptInput; readonly values: readonly string[] } | undefined;
 
@@ -106,13 +110,22 @@ export class CallInHand implements Subject {
   notes: readonly string[] = none;
   asks: readonly Ask[] = none;
   passages: readonly GatePassage[] = none;
+  /** The rules the call is judged by: those in force when it came, and again when a person agreed to it. */
+  policy: Policy | undefined;
+  /** What rules said before the body ran, and about what it gave. */
+  rules: readonly RuleMark[] = none;
+  outputRules: readonly RuleMark[] = none;
+  /** Whether the rules have looked at it. */
+  ruled = false;
+  workflowSteps: readonly WorkflowStep[] = none;
+  private moves: readonly Move[] = none;
   lastGate = 'recall';
   /** How often the arguments were sent to repair. */
   repairs = 0;
   costMicros = 0;
   /** What an attempt cost whose end nobody saw. */
   lostCostMicros = 0;
-  shares: readonly BudgetShare[] = noShares;
+  shares: readonly Share[] = noShares;
   /** The key a tool made of its arguments, and the claim on it. */
   toolKey: string | undefined;
   claimKey: string | undefined;
@@ -150,7 +163,8 @@ export class CallInHand implements Subject {
     this.requested = requested;
     this.options = options;
     this.facts = readCallerFacts(options, turn.facts, engine.redactor);
-    this.tool = engine.tools.get(request.name);
+    this.policy = engine.contracts?.policy;
+    this.tool = engine.toolFor(request.name, this.policy);
     this.submitted = mode.submitted;
     this.takePlace = mode.takePlace;
   }
@@ -200,6 +214,23 @@ export class CallInHand implements Subject {
     this.made.push(event);
     if (command.type === 'request') this.owned = true;
     return event;
+  }
+
+  /** Has something that calls of the session share move with the next append: where to is in the last event. */
+  move(move: Move, events: readonly QuittanceEvent[]): void {
+    for (const event of events) this.made.push(event);
+    this.moves = [...this.moves, move];
+  }
+
+  /** Whether the next append moves anything. */
+  get isMoving(): boolean {
+    return this.moves.length > 0;
+  }
+
+  /** Leaves everything where it is. */
+  stay(): void {
+    this.moves = none;
+    this.made = this.made.filter((event, at) => at < this.kept || isCallEvent(event));
   }
 
   /** Wishes for a person. */
@@ -259,7 +290,8 @@ export class CallInHand implements Subject {
 
   rewind(mark: number): void {
     this.made.length = mark;
-    this.draft = foldCall(this.made, this.base);
+    this.moves = none;
+    this.draft = foldCall(this.made.filter(isCallEvent), this.base);
   }
 
   /** Appends a remark: a fact that changes nothing about the call, and so cannot come too late or too early. */
@@ -303,7 +335,7 @@ export class CallInHand implements Subject {
     expectedVersion: number | 'any',
     opening: TurnOpened | undefined,
   ): Entry {
-    const events: QuittanceEvent[] = this.made.slice(this.kept);
+    const events = this.made.slice(this.kept);
     if (opening !== undefined) events.unshift(opening);
     return {
       entryId: this.engine.ids.next('ent'),
@@ -317,12 +349,14 @@ export class CallInHand implements Subject {
       settle: extra.settle,
       sealed: extra.sealed,
       dropSealed: extra.dropSealed,
+      moves: this.moves.length === 0 ? undefined : this.moves,
     };
   }
 
   private noteKept(upTo: number, version: number): void {
     this.version = version;
     this.kept = upTo;
+    this.moves = none;
     this.onKept?.();
   }
 

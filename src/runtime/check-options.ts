@@ -11,6 +11,7 @@ const known: Readonly<Record<keyof RuntimeOptions<readonly AnyTool[]>, true>> = 
   tools: true,
   ledger: true,
   onPreToolUse: true,
+  contracts: true,
   onConfirm: true,
   repair: true,
   successCheck: true,
@@ -44,6 +45,10 @@ export function checkOptions(options: RuntimeOptions<readonly AnyTool[]>): void 
     if (value !== undefined && !(Number.isSafeInteger(value) && value >= least))
       refuse(`${name} must be a whole number of at least ${least}, found ${String(value)}.`);
   }
+  if (options.contracts !== undefined && typeof options.contracts.policy?.judgeCall !== 'function')
+    refuse(
+      "contracts must be what `contractsFromYaml` and the other functions of 'quittance/contracts' give.",
+    );
   for (const name of ['onConfirm', 'successCheck'] as const)
     if (options[name] !== undefined && typeof options[name] !== 'function')
       refuse(`${name} must be a function.`);

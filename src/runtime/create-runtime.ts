@@ -9,6 +9,7 @@ import type { CallEvent, QuittanceEvent } from '../call/event.ts';
 import { foldCall } from '../call/evolve.ts';
 import { TOOL_MESSAGE_MAX_CHARS } from '../call/outcome.ts';
 import { createSeal } from '../ledger/seal.ts';
+import type { Policy } from '../policy/compile-policy.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { ToolMode } from '../tool/mode.ts';
 import { defaultSuccessCheck } from '../tool/success-check.ts';
@@ -133,6 +134,7 @@ function createEngine<Tools extends readonly AnyTool[]>(
   const { clock = systemClock, ids = createIds(), onPreToolUse = [] } = options;
   const { inlineLimit = TOOL_MESSAGE_MAX_CHARS } = options;
   const ledger = tellTrouble(options.ledger);
+  const tools = byName([...options.tools, createReadArtifact(ledger, inlineLimit)]);
   return {
     clock,
     ids,
@@ -141,11 +143,13 @@ function createEngine<Tools extends readonly AnyTool[]>(
     seal: createSeal(ledger.sealKey),
     redactor: createRedactor(options.redaction),
     deadlines: createDeadlines(clock),
-    tools: byName([...options.tools, createReadArtifact(ledger, inlineLimit)]),
+    tools,
+    contracts: options.contracts,
+    toolFor: (name, policy) => asRulesSee(tools.get(name), policy),
     hooks: typeof onPreToolUse === 'function' ? [onPreToolUse] : [...onPreToolUse],
     onConfirm: options.onConfirm,
     repair: typeof options.repair === 'function' ? { repair: options.repair, attempts: 2 } : options.repair,
-    successCheck: options.successCheck ?? defaultSuccessCheck,
+    successCheck: options.successCheck ?? options.contracts?.successCheck ?? defaultSuccessCheck,
     treatments: { ...treatmentsByDefault, ...options.treatments },
     budgets: options.budgets ?? [],
     defaultTimeoutMs: options.defaultTimeoutMs ?? 300_000,
@@ -157,6 +161,12 @@ function createEngine<Tools extends readonly AnyTool[]>(
     spill: { waiting: false },
     stragglers: new Set(),
   };
+}
+
+/** Rules may withdraw that a tool may be run again; one that only reads may be whatever they say. */
+function asRulesSee(tool: AnyTool | undefined, policy: Policy | undefined): AnyTool | undefined {
+  if (tool?.idempotent !== true || policy?.toolFacts(tool.name).idempotent !== false) return tool;
+  return { ...tool, idempotent: false, mayRerun: tool.mode === 'read' };
 }
 
 function byName(tools: readonly AnyTool[]): ReadonlyMap<string, AnyTool> {

@@ -6,6 +6,8 @@ import type { Call } from '../call/call.ts';
 import type { StoredCall } from '../ledger/ledger.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Seal } from '../ledger/seal.ts';
+import type { Policy } from '../policy/compile-policy.ts';
+import type { Contracts } from '../policy/contracts.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { ToolMode } from '../tool/mode.ts';
 import type { SuccessCheck } from '../tool/success-check.ts';
@@ -27,6 +29,9 @@ export type Engine = {
   readonly redactor: Redactor;
   readonly deadlines: Deadlines;
   readonly tools: ReadonlyMap<string, AnyTool>;
+  readonly contracts: Contracts | undefined;
+  /** A tool as the rules see it: they may withdraw what it declared, never grant anything. */
+  readonly toolFor: (name: string, policy: Policy | undefined) => AnyTool | undefined;
   readonly hooks: readonly PreToolUse[];
   readonly onConfirm: OnConfirm | undefined;
   readonly repair: Repairer | undefined;

@@ -1,11 +1,14 @@
 /** From the last gate to the outcome: a place, the claim and the intent in one append, the body, the judgement. */
+import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
+import type { Policy } from '../policy/compile-policy.ts';
 import { isPromiseLike } from '../tool/when-ready.ts';
 import { cutText } from '../tool/cut-text.ts';
 import type { BodyEnd } from './attempt.ts';
 import { runBody } from './attempt.ts';
 import { BodyContext } from './body-context.ts';
 import type { CallInHand } from './call-in-hand.ts';
+import { usedUp } from './contract-rules.ts';
 import { copyOutcome } from './copy-outcome.ts';
 import { costOf } from './cost.ts';
 import { turnIsOver } from './gates/deadline.ts';
@@ -18,21 +21,25 @@ import { fail } from './judgement.ts';
 import { appendLate } from './late.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
 import { beforeIntent } from './spill.ts';
+import { ruleValue, withheld } from './rule-output.ts';
 import { resourceKeysOf } from './resource-keys.ts';
 import { overtaken, settle, settleStopped } from './settle.ts';
 import { sealInput } from './seal-input.ts';
 import { cancelStop, unlessOver } from './unless-over.ts';
 import { rule } from './walk.ts';
 
+/** Something the gates went by has moved since: they must look again. */
+export type Moved = 'moved';
+
 /** `heldBefore`: a person was asked, so the turn's deadline bounds the attempt no more. */
-export const execute = (hand: CallInHand, heldBefore: boolean): Promise<ToolOutcome> =>
+export const execute = (hand: CallInHand, heldBefore: boolean): Promise<ToolOutcome | Moved> =>
   hand.takePlace === undefined ? start(hand, heldBefore) : startInPlace(hand, hand.takePlace(), heldBefore);
 
 async function startInPlace(
   hand: CallInHand,
   place: Promise<() => void>,
   heldBefore: boolean,
-): Promise<ToolOutcome> {
+): Promise<ToolOutcome | Moved> {
   const waited = await unlessOver(hand, place, heldBefore);
   if (waited.type === 'over') {
     void place.then((leave) => leave());
@@ -47,7 +54,7 @@ async function startInPlace(
   }
 }
 
-async function start(hand: CallInHand, heldBefore: boolean): Promise<ToolOutcome> {
+async function start(hand: CallInHand, heldBefore: boolean): Promise<ToolOutcome | Moved> {
   const { engine, turn, knownTool: tool } = hand;
   const undecided = hand.mark();
   const stop = lastLook(hand, heldBefore);
@@ -70,6 +77,7 @@ async function start(hand: CallInHand, heldBefore: boolean): Promise<ToolOutcome
     if (refused === 'overtaken') return overtaken(hand);
     if (refused !== undefined) {
       hand.rewind(undecided);
+      if (refused === 'moved') return refused;
       rule(hand, refused);
       return end(hand, refused);
     }
@@ -87,11 +95,11 @@ export const end = (hand: CallInHand, stop: Stop): Promise<ToolOutcome> =>
   stop.type === 'copy' ? copyOutcome(hand, stop.from) : settleStopped(hand, stop);
 
 /** A read under no limit changes nothing and takes nothing: its request may be kept with its outcome. */
-const needsIntent = ({ knownTool: tool, shares, claimKey }: CallInHand): boolean =>
-  tool.mode !== 'read' || shares.length > 0 || claimKey !== undefined;
+const needsIntent = ({ knownTool: tool, shares, claimKey, isMoving }: CallInHand): boolean =>
+  tool.mode !== 'read' || shares.length > 0 || claimKey !== undefined || isMoving;
 
 /** Undefined where the intent is kept and the body may run. */
-async function appendIntent(hand: CallInHand): Promise<Stop | 'overtaken' | undefined> {
+async function appendIntent(hand: CallInHand): Promise<Stop | 'overtaken' | Moved | undefined> {
   const ready = beforeIntent(hand.engine);
   if (isPromiseLike(ready)) await ready;
   const { claimKey, shares, input, supersedes } = hand;
@@ -111,11 +119,15 @@ async function appendIntent(hand: CallInHand): Promise<Stop | 'overtaken' | unde
       return undefined;
     case 'conflict':
       return 'overtaken';
+    case 'moved':
+      return 'moved';
     case 'exhausted': {
       const share = shares.find(({ counter }) => counter === result.counter);
       if (share === undefined)
         throw new TypeError(`The ledger refused a reservation nobody asked for: ${result.counter}`);
-      return outOfBudget(share, result.used);
+      return 'limits' in share
+        ? usedUp(hand, hand.policy as Policy, share) // a share of a contract comes of a policy
+        : outOfBudget(share, result.used);
     }
     case 'claimed': {
       const stop = claimKey === undefined ? undefined : await meetHolder(hand, claimKey, result.holder);
@@ -188,11 +200,18 @@ async function attempt(hand: CallInHand, budgetMs: number, deadlineMs: number): 
     costMicros: (context.chargedMicros ?? hand.costMicros) + hand.lostCostMicros,
     reached: context.targets,
     log: context.lines,
-    payloadExtras: context.partial && { partial: context.partial },
+    payloadExtras: context.partial && { partial: await rulePartial(hand, context.partial) },
   });
   settled = true;
   for (const { end: lateEnd, elapsedMs: lateMs } of late) appendLate(hand, lateEnd, lateMs);
   return outcome;
+}
+
+/** What a body left of its work, as far as the rules let it out. */
+async function rulePartial(hand: CallInHand, partial: JsonObject): Promise<JsonValue> {
+  if (hand.policy === undefined) return partial;
+  const ruled = await ruleValue(hand, hand.policy, partial);
+  return ruled.type === 'block' ? withheld : ruled.output;
 }
 
 /**

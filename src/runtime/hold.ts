@@ -11,7 +11,9 @@ import { describeThrown } from '../tool/describe-thrown.ts';
 import type { CallInHand, HeldCall, Told } from './call-in-hand.ts';
 import type { ConfirmationRequest, OnConfirm, ReadAnswer } from './confirm.ts';
 import { denyFor, describeDenial, nobodyToAsk, readConfirmationAnswer } from './confirm.ts';
+import type { Moved } from './execute.ts';
 import { end, execute } from './execute.ts';
+import { keepApprovals } from './follow-workflows.ts';
 import { gatesAfterApproval } from './gates/gates.ts';
 import { overtaken, settleStopped } from './settle.ts';
 import { sealInput } from './seal-input.ts';
@@ -20,8 +22,9 @@ import { cancelStop } from './unless-over.ts';
 import { rule, walk } from './walk.ts';
 
 /** Holds the call for a person; denies it where there is nobody to ask. */
-export async function hold(hand: CallInHand): Promise<Told> {
+export async function hold(hand: CallInHand): Promise<Told | Moved> {
   const { engine } = hand;
+  const undecided = hand.mark();
   const description = hand.asks.map(({ description: why }) => why).join(' ');
   if (engine.onConfirm === undefined) {
     const code = hand.asks.find((ask) => ask.code !== undefined)?.code ?? 'confirmation.rejected';
@@ -34,6 +37,10 @@ export async function hold(hand: CallInHand): Promise<Told> {
   rule(hand, undefined);
   hand.apply({ type: 'hold', confirmationId, description, asks: hand.asks, inputDigest });
   const result = await hand.flush(sealInput(hand));
+  if (result.status === 'moved') {
+    hand.rewind(undecided);
+    return result.status;
+  }
   if (result.status !== 'appended') return overtaken(hand);
   return askAndGoOn(hand, engine.onConfirm, confirmationId, description);
 }
@@ -80,18 +87,20 @@ async function resolveHold(
       : settleStopped(hand, { type: 'deny', reason: 'ended', code: 'turn.ended', details: said.reason });
   }
   const { decision, by, reason } = said.answer;
-  hand.apply({
-    type: 'answer',
-    confirmationId,
-    decision,
-    by,
-    reason: reason && hand.clean(reason),
-    inputDigest,
-  });
-  const result = await hand.flush();
-  if (result.status !== 'appended') {
+  for (;;) {
+    hand.apply({
+      type: 'answer',
+      confirmationId,
+      decision,
+      by,
+      reason: reason && hand.clean(reason),
+      inputDigest,
+    });
+    if (decision === 'approve') await keepApprovals(hand, by.name);
+    const result = await hand.flush();
+    if (result.status === 'appended') break;
     hand.rewind(mark);
-    return overtaken(hand);
+    if (result.status !== 'moved') return overtaken(hand);
   }
   return decision === 'deny' ? settleDenied(hand, said.answer) : goOn(hand, approvedAsks);
 }
@@ -110,23 +119,32 @@ export const settleDenied = (
 
 /** After an approval: every check once more; another wish for a person than the ones approved asks again. */
 export async function goOn(hand: CallInHand, approved: readonly Ask[]): Promise<ToolOutcome> {
-  hand.asks = [];
-  const stop = await walk(hand, gatesAfterApproval, true);
-  if (stop !== undefined) {
-    rule(hand, stop);
-    return end(hand, stop);
-  }
-  const news = hand.asks.filter((ask) => !approved.some((known) => sameAsk(known, ask)));
-  if (news.length === 0) {
+  for (;;) {
     hand.asks = [];
-    return execute(hand, true);
+    hand.policy = hand.engine.contracts?.policy;
+    const stop = await walk(hand, gatesAfterApproval, true);
+    if (stop !== undefined) {
+      rule(hand, stop);
+      return end(hand, stop);
+    }
+    const news = hand.asks.filter((ask) => !approved.some((known) => sameAsk(known, ask)));
+    if (news.length === 0) {
+      hand.asks = [];
+      const outcome = await execute(hand, true);
+      if (outcome !== 'moved') return outcome;
+      continue;
+    }
+    const told = await hold(hand);
+    if (told !== 'moved') return told.type === 'held' ? told.rest : told;
   }
-  const told = await hold(hand);
-  return told.type === 'held' ? told.rest : told;
 }
 
+/** A rule asks the same while it says the same; anything else while it gives the same reason. */
 const sameAsk = (left: Ask, right: Ask): boolean =>
-  left.by.type === right.by.type && left.by.name === right.by.name && left.description === right.description;
+  left.by.type === right.by.type &&
+  left.by.name === right.by.name &&
+  left.digest === right.digest &&
+  (left.digest !== undefined || left.description === right.description);
 
 function firstAnswer(
   hand: CallInHand,

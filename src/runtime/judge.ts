@@ -13,6 +13,8 @@ import type { CallInHand } from './call-in-hand.ts';
 import { classifyThrown } from './classify-thrown.ts';
 import type { AttemptFacts, Judgement } from './judgement.ts';
 import { fail, succeed } from './judgement.ts';
+import type { RuledOutput } from './rule-output.ts';
+import { ruleValue } from './rule-output.ts';
 import { outcomeToModelContent } from '../call/model-content.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 
@@ -46,7 +48,7 @@ function judgeOutput(hand: CallInHand, value: unknown, facts: AttemptFacts): Jud
   const verdict = runSuccessCheck(tool.successCheck ?? engine.successCheck, tool.name, read.value);
   if (isPromiseLike(verdict)) return judgeSlowly(hand, value, read.value, facts);
   if (!verdict.ok) return reported(hand, value, read.value, verdict.reason, facts);
-  if (tool.output === undefined) return succeed(hand, read.value, isToolMadeResult(value), facts);
+  if (tool.output === undefined) return conclude(hand, read.value, isToolMadeResult(value), facts);
   return judgeSchema(hand, value, read.value, facts);
 }
 
@@ -69,7 +71,7 @@ async function judgeSchema(
   facts: AttemptFacts,
 ): Promise<Judgement> {
   const schema = hand.knownTool.output;
-  if (schema === undefined) return succeed(hand, json, isToolMadeResult(value), facts);
+  if (schema === undefined) return conclude(hand, json, isToolMadeResult(value), facts);
   const fit = await schema.check(value);
   if (!fit.ok)
     return unusable(
@@ -85,7 +87,35 @@ async function judgeSchema(
       facts,
       `has an output schema whose reading JSON cannot hold at ${formatPath(read.path)}: ${read.problem}`,
     );
-  return succeed(hand, read.value, isToolMadeResult(value), facts);
+  return conclude(hand, read.value, isToolMadeResult(value), facts);
+}
+
+/** The last word is that of the rules about results. */
+function conclude(
+  hand: CallInHand,
+  output: JsonValue,
+  toolMade: boolean,
+  facts: AttemptFacts,
+): Judgement | Promise<Judgement> {
+  const { policy } = hand;
+  if (policy === undefined) return succeed(hand, output, toolMade, facts);
+  const ruled = ruleValue(hand, policy, output);
+  return isPromiseLike(ruled)
+    ? Promise.resolve(ruled).then((answer) => concludeRuled(hand, output, answer, toolMade, facts))
+    : concludeRuled(hand, output, ruled, toolMade, facts);
+}
+
+function concludeRuled(
+  hand: CallInHand,
+  given: JsonValue,
+  ruled: RuledOutput,
+  toolMade: boolean,
+  facts: AttemptFacts,
+): Judgement | Promise<Judgement> {
+  if (ruled.type === 'block')
+    return fail(hand, { code: 'policy.output', error: ruled.message, retryable: false }, facts);
+  // A result some of which is redacted may have lost what makes it one.
+  return succeed(hand, ruled.output, toolMade && ruled.output === given, facts);
 }
 
 function unusable(

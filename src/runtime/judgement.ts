@@ -9,6 +9,7 @@ import { cutText } from '../tool/cut-text.ts';
 import type { BodyContext } from './body-context.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
+import { ruleFailure } from './rule-output.ts';
 import { summarise } from './summarise.ts';
 
 export type Judgement = {
@@ -170,10 +171,11 @@ export type Failed = {
 /** The outcome of a body that ran and failed. What it gave and left behind goes into the extras. */
 export async function fail(
   hand: CallInHand,
-  failed: Failed,
+  asGiven: Failed,
   { context, elapsedMs }: AttemptFacts,
 ): Promise<Judgement> {
   const { request, knownTool: tool, engine } = hand;
+  const { failed, partial } = await underRules(hand, asGiven, context.partial);
   const output = failed.output === undefined ? undefined : hand.cleanOutput(failed.output);
   const content = output === undefined ? '' : JSON.stringify(output);
   const large = failed.whole !== true && content.length > engine.inlineLimit;
@@ -182,7 +184,7 @@ export async function fail(
   const free = (key: string): string => (Object.hasOwn(given, key) ? `recorded_${key}` : key);
   const extras: JsonObject = {
     ...given,
-    ...(context.partial !== undefined && { [free('partial')]: context.partial }),
+    ...(partial !== undefined && { [free('partial')]: partial }),
     ...(output !== undefined &&
       (large ? { [free('output_artifact')]: await keepText(hand, content) } : { [free('output')]: output })),
   };
@@ -212,6 +214,39 @@ export async function fail(
     authorSaysRetry: failed.authorSaysRetry === true,
   };
 }
+
+/** No secret leaves through an error: what rules redact in results they redact here, and what they block is withheld. */
+async function underRules(
+  hand: CallInHand,
+  failed: Failed,
+  partial: JsonObject | undefined,
+): Promise<{ readonly failed: Failed; readonly partial: JsonValue | undefined }> {
+  const { policy } = hand;
+  // What a rule itself says about a result has been through it.
+  if (policy === undefined || failed.code === 'policy.output') return { failed, partial };
+  const ruled = await ruleFailure(hand, policy, {
+    error: failed.error,
+    output: failed.output,
+    extras: { ...failed.extras, ...(partial !== undefined && { [partialKey]: partial }) },
+  });
+  if (typeof ruled === 'string')
+    return { failed: { code: 'policy.output', error: ruled, retryable: false }, partial: undefined };
+  const { [partialKey]: kept, ...extras } = ruled.extras;
+  const { output: _, extras: __, toolMade, ...rest } = failed;
+  return {
+    failed: {
+      ...rest,
+      error: ruled.error,
+      ...(failed.extras !== undefined && { extras }),
+      ...(ruled.output !== undefined && { output: ruled.output }),
+      toolMade: toolMade === true && ruled.output === failed.output,
+    },
+    partial: kept,
+  };
+}
+
+/** No author's extras have a key like it. */
+const partialKey = '\0partial';
 
 /** `toolResult` checked the shape when the tool made it, and cleaning changes no boolean. */
 const asToolResult = (kept: JsonValue): ToolResult => freezeJson(kept) as unknown as ToolResult;

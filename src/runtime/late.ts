@@ -1,8 +1,10 @@
+import type { JsonValue } from '../base/json.ts';
 import { formatPath, freezeJson, toJson } from '../base/json.ts';
 import type { DataOf } from '../call/event-data.ts';
 import { cutText } from '../tool/cut-text.ts';
 import type { BodyEnd } from './attempt.ts';
 import type { CallInHand } from './call-in-hand.ts';
+import { ruleOutput, withheld } from './rule-output.ts';
 import { classifyThrown } from './classify-thrown.ts';
 
 const longest = 100_000;
@@ -15,31 +17,39 @@ export function appendLate(
   attempt: number = hand.call?.attempt ?? 1,
 ): void {
   const { stragglers } = hand.engine;
-  const kept: Promise<unknown> = hand
-    .remark({
-      type: 'add_late',
-      attempt,
-      elapsedMs: Math.round(elapsedMs),
-      result: readLate(hand, end),
-    })
+  const kept: Promise<unknown> = readLate(hand, end)
+    .then((result) => hand.remark({ type: 'add_late', attempt, elapsedMs: Math.round(elapsedMs), result }))
     // The call was told its outcome long ago; a ledger that is gone by now leaves nobody to tell.
     .catch(() => undefined)
     .finally(() => stragglers.delete(kept));
   stragglers.add(kept);
 }
 
-function readLate(hand: CallInHand, end: BodyEnd): DataOf<'tool.late'>['result'] {
+async function readLate(hand: CallInHand, end: BodyEnd): Promise<DataOf<'tool.late'>['result']> {
   const clean = (text: string): string => hand.clean(text);
-  if (end.type === 'threw')
-    return { type: 'threw', error: cutText(clean(classifyThrown(end.error, clean).message), 4_000) };
+  if (end.type === 'threw') {
+    const message = await underRules(hand, clean(classifyThrown(end.error, clean).message), 'error');
+    return { type: 'threw', error: cutText(String(message), 4_000) };
+  }
   const read = toJson(end.value);
   if (!read.ok)
     return {
       type: 'threw',
       error: clean(`Returned something JSON cannot hold at ${formatPath(read.path)}: ${read.problem}`),
     };
-  const output = hand.cleanOutput(read.value);
+  const output = hand.cleanOutput(await underRules(hand, read.value, 'result'));
   const chars = JSON.stringify(output).length;
   if (chars <= longest) return { type: 'returned', output: freezeJson(output) };
   return { type: 'returned', output: cutText(JSON.stringify(output), longest), cutFromChars: chars };
+}
+
+/** Late or not, no rule lets out what it would not have let out in time. */
+async function underRules(hand: CallInHand, value: JsonValue, type: 'result' | 'error'): Promise<JsonValue> {
+  if (hand.policy === undefined || hand.tool === undefined || hand.prepared === undefined) return value;
+  const ruled = await ruleOutput(
+    hand,
+    hand.policy,
+    type === 'error' ? { type, text: String(value) } : { type, value },
+  );
+  return ruled.type === 'block' ? withheld : ruled.output;
 }

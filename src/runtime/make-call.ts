@@ -184,14 +184,18 @@ const nobody: DecidedBy = { type: 'gate', name: 'confirm' };
 
 /** The gates, then a person where one is wanted, then the body. */
 export async function goThroughGates(hand: CallInHand): Promise<Told> {
-  const walked = walk(hand, gates);
-  const stop = isPromiseLike(walked) ? await walked : walked;
-  if (stop !== undefined) {
-    rule(hand, stop);
-    return end(hand, stop);
+  for (;;) {
+    const walked = walk(hand, gates);
+    const stop = isPromiseLike(walked) ? await walked : walked;
+    if (stop !== undefined) {
+      rule(hand, stop);
+      return end(hand, stop);
+    }
+    askByMode(hand);
+    const told = await (hand.asks.length > 0 ? hold(hand) : execute(hand, false));
+    if (told !== 'moved') return told;
+    hand.asks = [];
   }
-  askByMode(hand);
-  return hand.asks.length > 0 ? hold(hand) : execute(hand, false);
 }
 
 function toRequestCommand(hand: CallInHand): Command & { type: 'request' } {

@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import type { RedactionOptions } from '../base/redaction.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { Contracts } from '../policy/contracts.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { ToolMode } from '../tool/mode.ts';
 import type { SuccessCheck } from '../tool/success-check.ts';
@@ -16,6 +17,8 @@ export type RuntimeOptions<Tools extends readonly AnyTool[]> = {
   readonly ledger: Ledger;
   /** Heard before a body runs: block beats ask beats allow. A hook that throws blocks. */
   readonly onPreToolUse?: PreToolUse | readonly PreToolUse[];
+  /** Rules that every call is judged by: what the functions of `quittance/contracts` give. */
+  readonly contracts?: Contracts;
   /** Asks a person about a held call. Without it, calls that need one are denied. */
   readonly onConfirm?: OnConfirm;
   /** Mends arguments that neither fit their schema nor could be coerced. Two tries by default. */

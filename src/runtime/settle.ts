@@ -9,6 +9,8 @@ import { isTerminalResult } from '../call/tool-result.ts';
 import type { AppendResult } from '../ledger/ledger.ts';
 import { cutText } from '../tool/cut-text.ts';
 import { settlementsFor } from './budget.ts';
+import { stoppedShares } from './contract-rules.ts';
+import { keepEvidence } from './follow-workflows.ts';
 import type { CallInHand, EntryExtra, Unkept } from './call-in-hand.ts';
 import type { Stop } from './gates/gate.ts';
 import type { Judgement } from './judgement.ts';
@@ -57,16 +59,24 @@ export async function settleStopped(
 
 export async function settle(hand: CallInHand, judgement: Judgement, attempt: Attempt): Promise<ToolOutcome> {
   const mark = hand.mark();
-  const extra = respond(hand, judgement, attempt);
   const ran = hand.call !== undefined && hand.call.attempt > 0;
   let result: AppendResult;
-  try {
-    result = await hand.flush(extra);
-  } catch (error) {
-    if (!(error instanceof LedgerTrouble) || !ran) throw error;
-    hand.rewind(mark);
-    return spilled(hand, judgement, attempt, error.message);
-  }
+  do {
+    try {
+      if (ran && hand.policy !== undefined && hand.policy.workflows.length > 0)
+        await keepEvidence(hand, judgement.toolSuccess === true, judgement.outcome);
+      result = await hand.flush(respond(hand, judgement, attempt));
+    } catch (error) {
+      if (!(error instanceof LedgerTrouble) || !ran) throw error;
+      hand.rewind(mark);
+      return spilled(hand, judgement, attempt, error.message);
+    }
+    if (result.status === 'moved') {
+      hand.rewind(mark);
+      // What a call that was stopped leaves behind in a workflow is for show: another has just left something newer.
+      if (!ran) hand.stay();
+    }
+  } while (result.status === 'moved');
   if (result.status !== 'appended') {
     hand.rewind(mark);
     const attemptNumber = hand.call?.attempt ?? 1;
@@ -94,12 +104,15 @@ function respond(hand: CallInHand, judgement: Judgement, attempt: Attempt): Entr
     log: attempt.log,
     mayRerun: hand.tool?.mayRerun ?? hand.call?.started?.mayRerun ?? true,
     authorSaysRetry,
+    rules: hand.outputRules,
   });
   const inDoubt = event.type === 'tool.responded' && event.unsettledEffect;
   const succeeded = outcome.type === 'ToolExecutionResult' || outcome.type === 'ToolArtifactReference';
-  const reserved = hand.call?.started?.reserved ?? [];
+  const started = hand.call?.started;
+  const toSettle =
+    started === undefined ? stoppedShares(hand) : settlementsFor(started.reserved, attempt.costMicros);
   return {
-    settle: reserved.length === 0 ? undefined : settlementsFor(reserved, attempt.costMicros),
+    settle: toSettle.length === 0 ? undefined : toSettle,
     // One that never began holds no claim: under its key stands the claim of another.
     releaseClaim: succeeded || inDoubt || hand.call?.started === undefined ? undefined : hand.claimKey,
     dropSealed: hand.sealed || undefined,

@@ -3,6 +3,7 @@ import type { DecidedBy } from '../call/event.ts';
 import { isPromiseLike } from '../tool/when-ready.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import type { Gate, Stop } from './gates/gate.ts';
+import { keepSteps } from './follow-workflows.ts';
 import { cancelStop, unlessOver } from './unless-over.ts';
 
 /** Walks the gates in order until one stops the call. Where a gate had to wait, how long is on the record. */
@@ -69,17 +70,20 @@ export function rule(hand: CallInHand, stop: Stop | undefined): void {
   const effective = prepared?.effective;
   const decision =
     stop !== undefined && stop.type !== 'copy' ? 'deny' : hand.asks.length > 0 ? 'ask' : 'allow';
+  if (hand.workflowSteps.length > 0) keepSteps(hand, decision);
   hand.apply({
     type: 'rule',
     decision,
     gates: hand.passages,
     decidedBy: decision === 'allow' ? undefined : deciderOf(hand, stop),
-    policyVersion: undefined,
+    policyVersion: hand.policy?.version,
     // Redacting an object gives an object.
     effectiveInput:
       effective === undefined || effective === requested ? undefined : (effective.kept as JsonObject),
     inputDigest: effective?.digest,
     changes: prepared?.changes ?? nothing,
+    rules: hand.rules,
+    sideEffect: hand.policy?.toolFacts(hand.request.name).sideEffect,
   });
   if (stop?.type === 'deny' && stop.exhausted !== undefined)
     hand.apply({ type: 'exhaust', ...stop.exhausted });

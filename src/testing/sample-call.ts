@@ -170,6 +170,8 @@ export class SampleCall {
       effectiveInput: undefined,
       inputDigest: this.inputDigest,
       changes: [],
+      rules: [],
+      sideEffect: undefined,
     };
   }
 
@@ -216,6 +218,7 @@ export class SampleCall {
       costMicros: 7,
       reached: [],
       log: [],
+      rules: [],
       mayRerun: false,
       authorSaysRetry: false,
     };

@@ -12,6 +12,7 @@ import { ownValue } from './own-value.ts';
 import type { SuccessCheck } from './success-check.ts';
 import type { ToolContext } from './tool-context.ts';
 import { checkToolFields, knownFields, refuseField, toolFields } from './tool-fields.ts';
+import type { ToolResources } from './tool-resources.ts';
 import type {
   IdempotencyScope,
   Reconciliation,
@@ -59,6 +60,7 @@ export type Tool<Name extends string = string, Input = unknown, Output = unknown
   readonly resourceKeys: ((args: unknown) => readonly string[]) | undefined;
   readonly reconcile: ((attempt: UnseenAttempt<unknown>) => Awaitable<Reconciliation>) | undefined;
   readonly redact: ToolRedaction | undefined;
+  readonly resources: ToolResources | undefined;
   readonly input: CompiledSchema;
   readonly output: CompiledSchema | undefined;
   /** Changes when what the tool takes or gives does. */
@@ -137,6 +139,7 @@ export function buildTool(spec: UntypedSpec): AnyTool {
     resourceKeys: spec.resourceKeys?.bind(spec),
     reconcile: spec.reconcile?.bind(spec),
     redact: readRedaction(name, spec.redact),
+    resources: spec.resources,
     input,
     output,
     schemaDigest: digestJson({ input: input.digest, output: output?.digest ?? null }),

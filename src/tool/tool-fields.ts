@@ -70,6 +70,16 @@ export const toolFields: Readonly<Record<ToolField, FieldRule>> = {
       !Array.isArray(value) &&
       Object.entries(value).every(([key, paths]) => ['input', 'output'].includes(key) && isPathList(paths)),
   },
+  resources: {
+    expected: 'an object whose only fields, paths, commands and urls, are lists of paths into the arguments',
+    fits: (value) =>
+      typeof value === 'object' &&
+      value !== null &&
+      !Array.isArray(value) &&
+      Object.entries(value).every(
+        ([key, paths]) => ['paths', 'commands', 'urls'].includes(key) && isPathList(paths),
+      ),
+  },
   reconcile: code,
   run: code,
 };

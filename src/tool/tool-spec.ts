@@ -2,6 +2,7 @@ import type { Awaitable } from '../base/json.ts';
 import type { ToolMode } from './mode.ts';
 import type { InferOutput, InputSchema } from './schema.ts';
 import type { SuccessCheck } from './success-check.ts';
+import type { ToolResources } from './tool-resources.ts';
 import type { ToolContext } from './tool-context.ts';
 
 /** What to do about a call that may not be run again and whose like ended nobody knows how. */
@@ -44,6 +45,8 @@ export type ToolTraits<Args> = {
   /** What the call touches: calls that share no key may run side by side. */
   readonly resourceKeys?: ((args: Args) => readonly string[]) | undefined;
   readonly redact?: ToolRedaction | undefined;
+  /** Which arguments name paths, commands and urls, for sandbox rules; guessed where nothing is said. */
+  readonly resources?: ToolResources | undefined;
   /** Finds out how an attempt ended whose end nobody saw. Asked after a crash; it must change nothing itself. */
   readonly reconcile?: ((attempt: UnseenAttempt<Args>) => Awaitable<Reconciliation>) | undefined;
 };

@@ -1,6 +1,7 @@
 import type { CallInHand } from '../call-in-hand.ts';
-import type { BudgetShare } from '../budget.ts';
-import { sharesOf } from '../budget.ts';
+import type { BudgetShare, ContractShare } from '../budget.ts';
+import { noShares, sharesOf } from '../budget.ts';
+import { contractShares } from '../contract-rules.ts';
 import { costOf } from '../cost.ts';
 import type { Gate, Stop } from './gate.ts';
 
@@ -16,15 +17,19 @@ export const limitsGate: Gate = {
       if (typeof cost !== 'number') return cost;
       hand.costMicros = cost;
     }
-    return hand.turn.budgets.length === 0 ? undefined : look(hand);
+    // The policy gate has looked at the limits of contracts.
+    const limits = hand.policy === undefined ? noShares : contractShares(hand, hand.policy);
+    hand.shares = limits;
+    return hand.turn.budgets.length === 0 ? undefined : look(hand, limits);
   },
 };
 
-async function look(hand: CallInHand): Promise<Stop | undefined> {
+async function look(hand: CallInHand, limits: readonly ContractShare[]): Promise<Stop | undefined> {
   const { engine, turn } = hand;
-  hand.shares = sharesOf(turn.budgets, hand.costMicros, true, engine.ledger.now());
-  const counters = await engine.ledger.readCounters(hand.shares.map(({ counter }) => counter));
-  for (const [index, share] of hand.shares.entries()) {
+  const shares = sharesOf(turn.budgets, hand.costMicros, true, engine.ledger.now());
+  hand.shares = [...shares, ...limits];
+  const counters = await engine.ledger.readCounters(shares.map(({ counter }) => counter));
+  for (const [index, share] of shares.entries()) {
     const { used, reserved } = counters[index] ?? { used: 0, reserved: 0 };
     if (used + reserved + share.amount > share.limit) return outOfBudget(share, used + reserved);
   }

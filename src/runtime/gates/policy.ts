@@ -1,16 +1,79 @@
+import type { Awaitable } from '../../base/json.ts';
 import { freezeJson } from '../../base/json.ts';
 import type { DecidedBy } from '../../call/event.ts';
+import type { Policy } from '../../policy/compile-policy.ts';
 import { describeThrown } from '../../tool/describe-thrown.ts';
+import { whenReady } from '../../tool/when-ready.ts';
 import type { CallInHand } from '../call-in-hand.ts';
+import { askRules, toAsk, toMark, toMarks, toStop } from '../contract-rules.ts';
 import type { PreToolUse, ToolUse } from '../tool-decision.ts';
 import { readToolDecision, ToolDecision } from '../tool-decision.ts';
+import { askWorkflows, workflowDecider } from '../follow-workflows.ts';
 import type { Gate, Stop } from './gate.ts';
 
-/** Every hook is heard: block beats ask beats allow, whatever their order. */
+/**
+ * Every hook, every rule and every workflow is heard: block beats ask beats allow, whatever their order. Where a hook
+ * and a rule both block, the hook is named.
+ */
 export const policyGate: Gate = {
   name: 'policy',
-  check: (hand) => (hand.engine.hooks.length === 0 ? undefined : askHooks(hand)),
+  check(hand) {
+    const { hooks } = hand.engine;
+    const { policy } = hand;
+    if (policy === undefined) return hooks.length === 0 ? undefined : askHooks(hand);
+    return hooks.length === 0
+      ? askContracts(hand, policy)
+      : askHooks(hand).then(async (stop) => {
+          const ruled = await askContracts(hand, policy);
+          return stop ?? ruled;
+        });
+  },
 };
+
+/** Rules answer at once; workflows need to know where the session stands. */
+function askContracts(hand: CallInHand, policy: Policy): Awaitable<Stop | undefined> {
+  return whenReady(askRules(hand, policy), (ruling): Awaitable<Stop | undefined> => {
+    hand.ruled = true;
+    hand.rules = toMarks(hand, ruling);
+    for (const fired of ruling.fired) if (fired.action === 'ask') hand.ask(toAsk(hand, policy, fired));
+    const { decidedBy } = ruling;
+    const stop = ruling.decision === 'block' && decidedBy !== undefined ? toStop(hand, decidedBy) : undefined;
+    return policy.workflows.length === 0 ? stop : askAllWorkflows(hand, policy, stop);
+  });
+}
+
+async function askAllWorkflows(
+  hand: CallInHand,
+  policy: Policy,
+  ruled: Stop | undefined,
+): Promise<Stop | undefined> {
+  hand.workflowSteps = await askWorkflows(hand, policy.workflows);
+  let stop = ruled;
+  for (const step of hand.workflowSteps) {
+    const { decision, message = '', stageId } = step.ruling;
+    if (decision === 'allow') continue;
+    const by = workflowDecider(step);
+    const description = hand.clean(message);
+    hand.rules = [
+      ...hand.rules,
+      toMark(hand, {
+        ruleId: by.name,
+        ruleType: 'workflow',
+        action: decision,
+        message,
+        tags: [],
+        metadata: undefined,
+        policyError: false,
+        observed: false,
+      }),
+    ];
+    if (decision === 'block')
+      stop ??= { type: 'deny', reason: 'contract', code: 'policy.contract', details: description, by };
+    else if (stageId !== undefined)
+      hand.ask({ by, description, stage: { workflow: step.workflow.name, stageId } });
+  }
+  return stop;
+}
 
 async function askHooks(hand: CallInHand): Promise<Stop | undefined> {
   const use = toToolUse(hand);

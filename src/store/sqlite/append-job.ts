@@ -123,6 +123,8 @@ export class AppendJob implements Job {
     }
     const spent = entry.reserve && side.findSpent(entry.reserve);
     if (spent !== undefined) return spent;
+    const moved = entry.moves && side.findMoved(entry.moves, known);
+    if (moved !== undefined) return moved;
 
     const head = known ?? heads.take(entry.sessionId);
     const isRemark = entry.expectedVersion === 'any';

@@ -4,7 +4,7 @@
  * 1. `entries` is the truth, and rows are only ever added to it; the one exception is erasure, which empties `bodies`
  *    and `salt`, and the removal of a whole session. `entry_index` and the heads in `sessions` are about the entries
  *    up to `ledger.indexed`; those after it are few, and whoever opens the file reads them.
- * 2. The small tables beside it (claims, counters, sealed, unsettled) hold what an append must be able to refuse by,
+ * 2. The small tables beside it (claims, counters, sealed, unsettled, states) hold what an append must be able to refuse by,
  *    and change only in the commit of the entry that changes them.
  * 3. A program never opens a file that a newer one has changed: it could not know what it breaks.
  */
@@ -64,6 +64,12 @@ const migrations: readonly string[] = [
     PRIMARY KEY (session, artifact)
   ) WITHOUT ROWID;
   CREATE INDEX artifacts_by_hash ON artifacts (hash);
+  `,
+  `
+  CREATE TABLE states (
+    session INTEGER NOT NULL, subject TEXT NOT NULL, version INTEGER NOT NULL, text TEXT NOT NULL,
+    PRIMARY KEY (session, subject)
+  ) WITHOUT ROWID;
   `,
 ];
 

@@ -1,9 +1,21 @@
 /**
- * What an append is refused by, or must leave behind: claims, counters, sealed inputs, effects in doubt. Read and
+ * What an append is refused by, or must leave behind: claims, counters, sealed inputs, effects in doubt,
+ * states. Read and
  * changed inside the transaction of the entry that changes them.
  */
+import type { JsonObject } from '../../base/json.ts';
+import { readJsonText } from '../../base/json-text.ts';
 import type { ToolResolved, ToolResponded } from '../../call/event.ts';
-import type { AppendResult, ClaimHolder, Counter, Entry, Reservation } from '../../ledger/ledger.ts';
+import type {
+  AppendResult,
+  ClaimHolder,
+  Counter,
+  Entry,
+  Move,
+  Reservation,
+  StoredState,
+} from '../../ledger/ledger.ts';
+import { lastState } from '../../ledger/state-of.ts';
 import { sessionCounterPrefixes } from '../../ledger/session-counters.ts';
 import { lastInputDigest } from '../../ledger/unsettled-effect.ts';
 import type { Database, Statement } from './database.ts';
@@ -21,6 +33,8 @@ export class SideTables {
   readonly #dropClaim: Statement<never>;
   readonly #counter: Statement<Counter>;
   readonly #count: Statement<never>;
+  readonly #state: Statement<{ version: number; text: string }>;
+  readonly #putState: Statement<never>;
   readonly #sealed: Statement<string>;
   readonly #putSealed: Statement<never>;
   readonly #dropSealed: Statement<never>;
@@ -31,6 +45,7 @@ export class SideTables {
   readonly #dropCounters: Statement<never>;
   readonly #dropSealedOf: Statement<never>;
   readonly #dropUnsettledOf: Statement<never>;
+  readonly #dropStatesOf: Statement<never>;
 
   /** `digestOf`: the input digest of a call that is in the ledger. */
   constructor(
@@ -49,6 +64,8 @@ export class SideTables {
       'INSERT INTO counters VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE ' +
         'SET used = used + excluded.used, reserved = reserved + excluded.reserved',
     );
+    this.#state = prepareRow(database, 'SELECT version, text FROM states WHERE session = ? AND subject = ?');
+    this.#putState = prepareRow(database, 'INSERT OR REPLACE INTO states VALUES (?, ?, ?, ?)');
     this.#sealed = prepareValue(database, 'SELECT text FROM sealed WHERE session = ? AND call = ?');
     this.#putSealed = prepareRow(database, 'INSERT OR REPLACE INTO sealed VALUES (?, ?, ?)');
     this.#dropSealed = prepareRow(database, 'DELETE FROM sealed WHERE session = ? AND call = ?');
@@ -61,6 +78,7 @@ export class SideTables {
     this.#dropClaimsOf = prepareRow(database, 'DELETE FROM claims WHERE session = ?');
     this.#dropCounters = prepareRow(database, 'DELETE FROM counters WHERE name >= ? AND name < ?');
     this.#dropSealedOf = prepareRow(database, 'DELETE FROM sealed WHERE session = ?');
+    this.#dropStatesOf = prepareRow(database, 'DELETE FROM states WHERE session = ?');
     this.#dropUnsettledOf = prepareRow(database, 'DELETE FROM unsettled WHERE session = ?');
   }
 
@@ -88,6 +106,22 @@ export class SideTables {
     return this.#unsettled.all(head.session, toSqlText(toolName), toSqlText(inputDigest)).map(fromSqlText);
   }
 
+  readState(head: SessionHead, subject: string): StoredState | undefined {
+    const row = this.#state.get(head.session, toSqlText(subject));
+    // What is in the table was written from a JSON object.
+    return row && { version: row.version, state: readJsonText(fromSqlText(row.text)) as JsonObject };
+  }
+
+  /** The first subject that somebody else has moved. */
+  findMoved(moves: readonly Move[], head: SessionHead | undefined): AppendResult | undefined {
+    for (const { subject, expectedVersion } of moves) {
+      const version =
+        head === undefined ? 0 : (this.#state.get(head.session, toSqlText(subject))?.version ?? 0);
+      if (version !== expectedVersion) return { status: 'moved', subject, version };
+    }
+    return undefined;
+  }
+
   /** The first reservation that asks for more than is left. */
   findSpent(reserve: readonly Reservation[]): AppendResult | undefined {
     for (const [index, { counter, amount, limit }] of reserve.entries()) {
@@ -107,6 +141,14 @@ export class SideTables {
     if (entry.settle !== undefined)
       for (const { counter, reserved, used } of entry.settle)
         this.#count.run(toSqlText(counter), used, -reserved);
+    if (entry.moves !== undefined)
+      for (const { subject, expectedVersion } of entry.moves)
+        this.#putState.run(
+          head.session,
+          toSqlText(subject),
+          expectedVersion + 1,
+          toSqlText(JSON.stringify(lastState(entry.events, subject))),
+        );
     if (releaseClaim !== undefined) this.#dropClaim.run(toSqlText(releaseClaim));
     if (callId === undefined) return;
     if (claim !== undefined)
@@ -146,6 +188,7 @@ export class SideTables {
       this.#dropCounters.run(prefix, `${prefix}\u{10FFFF}`);
     this.#dropSealedOf.run(session);
     this.#dropUnsettledOf.run(session);
+    this.#dropStatesOf.run(session);
   }
 
   dropSealed(session: number, callId: string): void {

@@ -24,10 +24,11 @@ export function encodeCommonEvent(event: ReadEvent, holder: Holder, previous?: P
     return encodeEvent(event, holder, previous);
   if (!('callId' in event) || event.callId !== holder.callId) return encodeEvent(event, holder, previous);
   if (event.type === 'tool.requested') return encodeRequested(event, previous);
-  if (event.type === 'tool.decided') return encodeDecided(event, previous);
+  if (event.type === 'tool.decided' && event.rules.length === 0) return encodeDecided(event, previous);
   if (event.type === 'tool.started') return encodeStarted(event, previous);
   if (event.type === 'tool.responded' && event.outcome.type === 'ToolExecutionResult')
-    if (event.outcome.callId === event.callId) return encodeResult(event, event.outcome, previous);
+    if (event.outcome.callId === event.callId && event.rules.length === 0)
+      return encodeResult(event, event.outcome, previous);
   return encodeEvent(event, holder, previous);
 }
 
@@ -54,6 +55,7 @@ function encodeDecided(event: ToolDecided, previous: Previous | undefined): Enco
   if (event.policyVersion !== undefined) text += `,"policy_version":${quoteText(event.policyVersion)}`;
   if (event.inputDigest !== undefined) text += `,"input_digest":${quoteText(event.inputDigest)}`;
   if (event.changes.length > 0) text += `,"changes":${write(event.changes)}`;
+  if (event.sideEffect !== undefined) text += `,"side_effect":${quoteText(event.sideEffect)}`;
   const body =
     event.effectiveInput === undefined ? 'null' : `{"effective_input":${write(event.effectiveInput)}}`;
   return { text: `${text}}`, body };

@@ -64,6 +64,7 @@ const responded = (output: JsonValue): ToolResponded => ({
   costMicros: 0,
   reached: [],
   log: [],
+  rules: [],
   unsettledEffect: false,
 });
 
@@ -355,5 +356,7 @@ const plainFields: ReadonlySet<string> = new Set(
   provenance.model how fromCallId decision gates.gate decidedBy.name policyVersion inputDigest changes.path changes.rule
   confirmationId asks.by.name asks.code by by.name idempotencyKey reserved.counter reserved.metric resolution outcome.callId outcome.toolName
   outcome.code outcome.reason outcome.artifactId error.reason boundary keptIn scope metric why parentSessionId droppedSessionId hash
-  entryIds`.split(/\s+/),
+  entryIds rules.ruleId rules.action rules.tags sideEffect workflow workflowVersion stageId toStageId documents.name documents.stamp`.split(
+    /\s+/,
+  ),
 );

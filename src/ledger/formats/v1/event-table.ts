@@ -5,7 +5,7 @@
  *
  * Names are for ever. A field may be added, as an optional one; none may be renamed, moved or dropped.
  */
-import type { EventType, QuittanceEvent } from '../../../call/event.ts';
+import type { EventType, QuittanceEvent, RuleMark } from '../../../call/event.ts';
 import type { ToolOutcome } from '../../../call/outcome.ts';
 import type { ReadEvent } from '../../unknown-event.ts';
 import type { Field, Fields } from './field.ts';
@@ -51,6 +51,23 @@ export const outcomeFields: { readonly [Name in KeyOf<ToolOutcome>]: Field } = {
   modelNote: body('model_note', { optional }),
 };
 
+const ruleFields = {
+  ruleId: text('rule'),
+  action: text('action'),
+  message: body('message', erasedText),
+  tags: text('tags', { optional }),
+  metadata: body('metadata', { optional }),
+  observed: text('observed', { optional }),
+  policyError: text('policy_error', { optional }),
+} satisfies { readonly [Name in keyof RuleMark]-?: Field };
+
+const workflowFields = {
+  workflow: text('workflow'),
+  workflowVersion: text('workflow_version'),
+  /** What was read and run is in it. */
+  state: body('state', { erased: { value: {} } }),
+} as const;
+
 export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
   'turn.opened': {
     deadlineMs: text('deadline_ms'),
@@ -85,6 +102,8 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     effectiveInput: body('effective_input'),
     inputDigest: text('input_digest'),
     changes: text('changes', { absent: none }),
+    rules: text('rules', { absent: none, items: ruleFields }),
+    sideEffect: text('side_effect'),
   },
   'tool.held': {
     confirmationId: text('confirmation_id'),
@@ -94,6 +113,10 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
         by: text('by'),
         description: body('description', erasedText),
         code: text('code', { optional }),
+        digest: text('digest', { optional }),
+        timeoutSeconds: text('timeout_s', { optional }),
+        timeoutEffect: text('timeout_effect', { optional }),
+        stage: text('stage', { optional, inside: { stageId: 'stage_id' } }),
       },
     }),
     inputDigest: text('input_digest'),
@@ -129,6 +152,7 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     reached: body('reached', { absent: none }),
     log: body('log', { absent: none }),
     unsettledEffect: text('unsettled_effect', { absent: false }),
+    rules: text('rules', { absent: none, items: ruleFields }),
   },
   'tool.late': {
     attempt: text('attempt'),
@@ -158,6 +182,19 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     metric: text('metric'),
     limit: text('limit'),
     used: text('used'),
+  },
+  'workflow.advanced': {
+    ...workflowFields,
+    stageId: text('stage_id'),
+    toStageId: text('to_stage_id'),
+  },
+  'workflow.updated': { ...workflowFields, why: text('why'), by: body('by') },
+  'workflow.completed': { ...workflowFields, stageId: text('stage_id') },
+  'contracts.loaded': {
+    policyVersion: text('policy_version'),
+    documents: text('documents', {
+      items: { name: text('name'), stamp: text('stamp'), text: body('text', { optional }) },
+    }),
   },
   'body.erased': {
     entryIds: text('entry_ids'),

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../../../base/json.ts';
 import { QuittanceError } from '../../../base/error.ts';
 import { isJsonObject } from '../../../base/json.ts';
 import { readJsonText } from '../../../base/json-text.ts';
-import type { Claim, Reservation, Settlement } from '../../ledger.ts';
+import type { Claim, Move, Reservation, Settlement } from '../../ledger.ts';
 import type { ReadEvent } from '../../unknown-event.ts';
 import type { WrittenEntry } from './write-entry.ts';
 import type { Holder } from './encode-event.ts';
@@ -20,6 +20,7 @@ export type ReadEntry = {
   readonly releaseClaim: string | undefined;
   readonly reserve: readonly Reservation[] | undefined;
   readonly settle: readonly Settlement[] | undefined;
+  readonly moves: readonly Move[] | undefined;
   /** Those of a type this version does not know are there too: see `isKnownEvent`. */
   readonly events: readonly ReadEvent[];
   /** What the bodies must come to with their salt, or undefined where there never were any. */
@@ -41,6 +42,7 @@ const names: ReadonlySet<string> = new Set([
   'release',
   'reserve',
   'settle',
+  'moves',
   'bodies',
   'events',
 ]);
@@ -79,6 +81,7 @@ export function readEntry(written: Pick<WrittenEntry, 'text' | 'bodies'>): ReadE
     releaseClaim: entry['release'] as string | undefined,
     reserve: entry['reserve'] as readonly Reservation[] | undefined,
     settle: entry['settle'] as readonly Settlement[] | undefined,
+    moves: toMoves(entry['moves']),
     events: decodeEvents(events, bodies, holder, erased),
     bodiesDigest: digest ?? undefined,
     erased,
@@ -106,6 +109,15 @@ function parse(text: string): JsonValue {
   } catch (cause) {
     throw damaged('it is not JSON', cause);
   }
+}
+
+function toMoves(moves: JsonValue | undefined): readonly Move[] | undefined {
+  if (moves === undefined) return undefined;
+  if (!Array.isArray(moves)) throw damaged('"moves" is not a list');
+  return (moves as readonly { subject: string; version: number }[]).map(({ subject, version }) => ({
+    subject,
+    expectedVersion: version,
+  }));
 }
 
 function toClaim(claim: JsonValue | undefined): Claim | undefined {

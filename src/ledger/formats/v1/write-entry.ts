@@ -2,7 +2,7 @@
  * An entry as it is written for ever: one text that is hashed into the chain of its session, and beside it the
  * bodies, which may be erased without breaking the chain. Nothing sealed is in either.
  */
-import type { Entry } from '../../ledger.ts';
+import type { Entry, Move } from '../../ledger.ts';
 import type { ReadEvent } from '../../unknown-event.ts';
 import { bodiesDigest } from './bodies-digest.ts';
 import { encodeCommonEvent } from './encode-common-event.ts';
@@ -42,7 +42,7 @@ export function writeEntry(entry: WritableEntry, ownerId: string, random: () => 
 }
 
 function head(entry: WritableEntry, ownerId: string): string {
-  const { entryId, sessionId, callId, expectedVersion, claim, releaseClaim, reserve, settle } = entry;
+  const { entryId, sessionId, callId, expectedVersion, claim, releaseClaim, reserve, settle, moves } = entry;
   let text =
     `{"v":1,"entry":${quoteText(entryId)},"session":${quoteText(sessionId)}` +
     `,"call":${callId === undefined ? 'null' : quoteText(callId)}` +
@@ -51,8 +51,11 @@ function head(entry: WritableEntry, ownerId: string): string {
   if (releaseClaim !== undefined) text += `,"release":${quoteText(releaseClaim)}`;
   if (reserve !== undefined) text += `,"reserve":${JSON.stringify(reserve)}`;
   if (settle !== undefined) text += `,"settle":${JSON.stringify(settle)}`;
+  if (moves !== undefined) text += `,"moves":${JSON.stringify(moves.map(toMove))}`;
   return text;
 }
+
+const toMove = ({ subject, expectedVersion }: Move): object => ({ subject, version: expectedVersion });
 
 const toClaim = ({ key, inputDigest, supersedes }: NonNullable<Entry['claim']>): object => ({
   key,

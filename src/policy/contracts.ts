@@ -1,0 +1,21 @@
+/** Rules in force: what a runtime is given. Made by the functions of `quittance/contracts`. */
+import type { SuccessCheck } from '../tool/success-check.ts';
+import type { Policy } from './compile-policy.ts';
+import type { WorkflowHost } from './stage-gates.ts';
+
+export type Contracts = {
+  /** As they are now. Another object after they were reloaded, so whoever judges a call keeps the one it began with. */
+  readonly policy: Policy;
+  /** What they were read from, as it is now. Rules made by a program have no text. */
+  readonly documents: readonly ContractDocument[];
+  readonly workflowHost: WorkflowHost;
+  /** Used for tools that have no check of their own in a runtime that has none. */
+  readonly successCheck: SuccessCheck | undefined;
+};
+
+export type ContractDocument = {
+  readonly name: string;
+  /** sha256 of its bytes. */
+  readonly stamp: string;
+  readonly text?: string;
+};

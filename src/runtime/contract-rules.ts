@@ -1,0 +1,122 @@
+/** What contracts say about a call, as the runtime keeps it. */
+import type { Awaitable } from '../base/json.ts';
+import type { Ask, RuleMark } from '../call/event.ts';
+import type { Settlement } from '../ledger/ledger.ts';
+import type { LimitShare, Policy, SessionCounters } from '../policy/compile-policy.ts';
+import type { PolicyCall } from '../policy/policy-call.ts';
+import type { FiredRule, Ruling } from '../policy/ruling.ts';
+import { whenReady } from '../tool/when-ready.ts';
+import type { ContractShare } from './budget.ts';
+import { noShares } from './budget.ts';
+import type { CallInHand } from './call-in-hand.ts';
+import type { Stop } from './gates/gate.ts';
+
+export function toPolicyCall(hand: CallInHand): PolicyCall {
+  const { knownTool: tool, facts, input } = hand;
+  return {
+    toolName: tool.name,
+    input: input.checked,
+    principal: facts.principal,
+    metadata: facts.attrs,
+    snapshot: undefined,
+    resources: tool.resources,
+  };
+}
+
+/** Asks every rule, session limits too: they are judged by what was counted until now. */
+export function askRules(hand: CallInHand, policy: Policy): Awaitable<Ruling> {
+  const call = toPolicyCall(hand);
+  const limits = policy.limitsFor(call.toolName);
+  if (limits.length === 0) return policy.judgeCall(call);
+  const names = limits.map((share) => counterOf(hand, share));
+  return whenReady(hand.engine.ledger.readCounters(names), (counters) => {
+    const count = (metric: LimitShare['metric']): number => {
+      const at = limits.findIndex((share) => share.metric === metric);
+      const { used, reserved } = counters[at] ?? { used: 0, reserved: 0 };
+      return used + reserved;
+    };
+    const counted: SessionCounters = {
+      toolCalls: count('tool_calls'),
+      attempts: count('attempts'),
+      callsOf: () => count('calls_per_tool'),
+    };
+    return policy.judgeCall(call, counted);
+  });
+}
+
+/**
+ * What the call has to reserve: one share of each number, under the strictest rule that is enforced. Where all that look
+ * at it only observe, it is counted without a limit.
+ */
+export function contractShares(hand: CallInHand, policy: Policy): readonly ContractShare[] {
+  const shares = new Map<string, ContractShare>();
+  for (const limits of policy.limitsFor(hand.knownTool.name)) {
+    const counter = counterOf(hand, limits);
+    const isEnforced = limits.mode === 'enforce' && !limits.candidate;
+    const limit = isEnforced ? limits.limit : Number.MAX_SAFE_INTEGER;
+    const metric = limits.metric === 'attempts' ? 'attempts' : 'tool_calls';
+    const known = shares.get(counter);
+    if (known === undefined || limit < known.limit)
+      shares.set(counter, { counter, amount: 1, limit, metric, limits });
+  }
+  return shares.size === 0 ? noShares : [...shares.values()];
+}
+
+/** Somebody else took the last share between the gate and the intent. */
+export const usedUp = (hand: CallInHand, policy: Policy, { limits }: ContractShare): Stop => {
+  const fired = policy.limitFired(limits, toPolicyCall(hand));
+  hand.rules = [...hand.rules, toMark(hand, fired)];
+  return toStop(hand, fired);
+};
+
+/** A call that was stopped after the rules looked at it is counted with its end. */
+export const stoppedShares = (hand: CallInHand): readonly Settlement[] =>
+  hand.policy === undefined || hand.tool === undefined || hand.prepared === undefined || !hand.ruled
+    ? []
+    : contractShares(hand, hand.policy)
+        .filter(({ metric }) => metric === 'attempts')
+        .map(({ counter }) => ({ counter, reserved: 0, used: 1 }));
+
+/** One for each thing that is counted, whatever rules look at it, so that a session takes its counters along. */
+export const counterOf = ({ turn }: CallInHand, { counter }: LimitShare): string =>
+  `session/${JSON.stringify(turn.sessionId)}/contract/${counter}`;
+
+export const toStop = (hand: CallInHand, { ruleId, message }: FiredRule): Stop => ({
+  type: 'deny',
+  reason: 'contract',
+  code: 'policy.contract',
+  details: hand.clean(message),
+  by: { type: 'rule', name: ruleId },
+});
+
+export function toAsk(hand: CallInHand, policy: Policy, fired: FiredRule): Ask {
+  const digest = policy.digestOf(fired.ruleId);
+  return {
+    by: { type: 'rule', name: fired.ruleId },
+    description: hand.clean(fired.message),
+    ...(digest !== undefined && { digest }),
+    ...(fired.timeoutSeconds !== undefined && { timeoutSeconds: fired.timeoutSeconds }),
+    ...(fired.timeoutEffect !== undefined && { timeoutEffect: fired.timeoutEffect }),
+  };
+}
+
+const noMarks: readonly RuleMark[] = Object.freeze([]);
+
+/** What fired and what would have, for the record. */
+export const toMarks = (
+  hand: CallInHand,
+  { fired, observed }: { readonly fired: readonly FiredRule[]; readonly observed: readonly FiredRule[] },
+): readonly RuleMark[] =>
+  fired.length + observed.length === 0 ? noMarks : [...fired, ...observed].map((rule) => toMark(hand, rule));
+
+export function toMark(hand: CallInHand, rule: FiredRule): RuleMark {
+  return Object.freeze({
+    ruleId: rule.ruleId,
+    action: rule.action,
+    message: hand.clean(rule.message),
+    ...(rule.tags.length > 0 && { tags: rule.tags }),
+    ...(rule.metadata !== undefined && { metadata: hand.cleanObject(rule.metadata) }),
+    ...(rule.observed && { observed: true as const }),
+    ...(rule.policyError && { policyError: true as const }),
+  });
+}

@@ -1,0 +1,166 @@
+/**
+ * Workflows on the way of a call. Where a session stands is kept in the ledger and moves by compare-and-set, in the
+ * same append as the fact that moved it: whoever finds it moved looks again.
+ */
+import type { Awaitable, JsonObject } from '../base/json.ts';
+import type { DecidedBy, WorkflowEvent, WorkflowUpdate } from '../call/event.ts';
+import type { ToolOutcome } from '../call/outcome.ts';
+import type { Move } from '../ledger/ledger.ts';
+import { workflowSubject } from '../ledger/state-of.ts';
+import { evaluateWorkflow } from '../policy/evaluate-workflow.ts';
+import { approveStage } from '../policy/move-workflow.ts';
+import { recordEvidence } from '../policy/record-evidence.ts';
+import type { Workflow } from '../policy/workflow.ts';
+import type { WorkflowCall } from '../policy/workflow-evidence.ts';
+import type { WorkflowState } from '../policy/workflow-state.ts';
+import { initialState, parseWorkflowState, toWire } from '../policy/workflow-state.ts';
+import { whenReady } from '../tool/when-ready.ts';
+import type { CallInHand } from './call-in-hand.ts';
+import type { Engine } from './engine.ts';
+import type { WorkflowStep } from './workflow-step.ts';
+
+export type FoundState = { readonly state: WorkflowState; readonly version: number };
+
+export const readState = ({ ledger }: Engine, sessionId: string, workflow: Workflow): Awaitable<FoundState> =>
+  whenReady(ledger.readState(sessionId, workflowSubject(workflow.name)), (stored) =>
+    stored === undefined
+      ? { state: initialState(workflow), version: 0 }
+      : { state: parseWorkflowState(workflow, stored.state), version: stored.version },
+  );
+
+/** Asks every workflow about the call, in order. */
+export async function askWorkflows(
+  hand: CallInHand,
+  workflows: readonly Workflow[],
+): Promise<readonly WorkflowStep[]> {
+  const host = hand.engine.contracts?.workflowHost;
+  if (host === undefined) return [];
+  const steps: WorkflowStep[] = [];
+  for (const workflow of workflows) {
+    const { state, version } = await readState(hand.engine, hand.sessionId, workflow);
+    const ruling = await evaluateWorkflow(workflow, state, toWorkflowCall(hand, hand.input.checked), host);
+    steps.push({ workflow, ruling, before: state, version });
+  }
+  return steps;
+}
+
+const toWorkflowCall = (hand: CallInHand, input: JsonObject): WorkflowCall => ({
+  toolName: hand.request.name,
+  input,
+  at: hand.at,
+});
+
+/** Who speaks where a workflow stops or holds a call. */
+export const workflowDecider = ({ workflow, ruling }: WorkflowStep): DecidedBy => ({
+  type: 'rule',
+  name:
+    ruling.stageId === undefined
+      ? `workflow:${workflow.name}`
+      : `workflow:${workflow.name}/${ruling.stageId}`,
+});
+
+/**
+ * Makes the events of the steps a decision leads to. A call that runs moves the workflows that let it; one that waits
+ * for the approval of a stage, or was stopped by one, moves those that say so; any other leaves them where they are.
+ */
+export function keepSteps(hand: CallInHand, decision: 'allow' | 'ask' | 'deny'): void {
+  const blocks = hand.workflowSteps.some(({ ruling }) => ruling.decision === 'block');
+  for (const step of hand.workflowSteps) {
+    const { ruling, before, workflow } = step;
+    const counts =
+      decision === 'allow' ||
+      (decision === 'ask' && ruling.decision === 'ask') ||
+      (decision === 'deny' && blocks && ruling.decision === 'block');
+    if (!counts || ruling.state === before) continue;
+    hand.move(
+      toMove(workflow, step.version),
+      eventsOf(step).map((event) => ({ ...envelope(hand, workflow), ...event })),
+    );
+  }
+}
+
+const toMove = (workflow: Workflow, version: number): Move => ({
+  subject: workflowSubject(workflow.name),
+  expectedVersion: version,
+});
+
+/** `Omit` of a union, variant by variant. */
+type Bare<Event> = Event extends unknown
+  ? Omit<Event, 'id' | 'sessionId' | 'turnId' | 'at' | 'cause' | 'workflow' | 'workflowVersion'>
+  : never;
+
+function eventsOf({ ruling, before }: WorkflowStep): Bare<WorkflowEvent>[] {
+  const events: Bare<WorkflowEvent>[] = [];
+  let state = before;
+  for (const [index, { from, to }] of ruling.advances.entries()) {
+    state =
+      index === ruling.advances.length - 1
+        ? ruling.state
+        : { ...state, activeStage: to, completedStages: [...state.completedStages, from] };
+    const wire = toWire(state);
+    events.push(
+      to === undefined
+        ? { type: 'workflow.completed', stageId: from, state: wire }
+        : { type: 'workflow.advanced', stageId: from, toStageId: to, state: wire },
+    );
+  }
+  if (events.length > 0) return events;
+  const why: WorkflowUpdate = ruling.decision === 'allow' ? 'resumed' : 'stopped';
+  return [{ type: 'workflow.updated', why, by: undefined, state: toWire(ruling.state) }];
+}
+
+const envelope = (
+  hand: CallInHand,
+  { name, version }: Workflow,
+): Omit<WorkflowEvent, 'type' | 'state' | 'stageId' | 'toStageId' | 'why' | 'by'> => ({
+  id: hand.engine.nextEventId(),
+  sessionId: hand.sessionId,
+  turnId: hand.turnId,
+  at: hand.at,
+  cause: hand.call?.lastEventId,
+  workflow: name,
+  workflowVersion: version,
+});
+
+/** Keeps what a call that ended has shown, with its end. */
+export async function keepEvidence(hand: CallInHand, success: boolean, outcome: ToolOutcome): Promise<void> {
+  const { policy, engine } = hand;
+  const host = engine.contracts?.workflowHost;
+  if (!success || host === undefined || policy === undefined) return;
+  const output = outcome.type === 'ToolExecutionResult' ? outcome.output : null;
+  // Redacting an object gives an object. What is hidden is no evidence: the state is kept in the clear.
+  const call = toWorkflowCall(hand, hand.input.effective.kept as JsonObject);
+  for (const workflow of policy.workflows) {
+    const { state, version } = await readState(engine, hand.sessionId, workflow);
+    const stageId = hand.workflowSteps.find((step) => step.workflow.name === workflow.name)?.ruling.stageId;
+    const recorded = await recordEvidence(workflow, state, call, { success, output }, host, stageId);
+    if (recorded.state === state) continue;
+    const wire = toWire(recorded.state);
+    const head = (): ReturnType<typeof envelope> => envelope(hand, workflow);
+    hand.move(toMove(workflow, version), [
+      { ...head(), type: 'workflow.updated', why: 'evidence', by: undefined, state: wire },
+      ...(recorded.completed === undefined
+        ? []
+        : [{ ...head(), type: 'workflow.completed' as const, stageId: recorded.completed, state: wire }]),
+    ]);
+  }
+}
+
+/** Keeps the approval of the stages that asked, with the decision of whoever approved. */
+export async function keepApprovals(hand: CallInHand, by: string): Promise<void> {
+  const { policy, engine } = hand;
+  for (const { stage } of hand.asks) {
+    const workflow = policy?.workflows.find(({ name }) => name === stage?.workflow);
+    if (stage === undefined || workflow === undefined) continue;
+    const { state, version } = await readState(engine, hand.sessionId, workflow);
+    hand.move(toMove(workflow, version), [
+      {
+        ...envelope(hand, workflow),
+        type: 'workflow.updated',
+        why: 'approval',
+        by: hand.clean(by),
+        state: toWire(approveStage(workflow, state, stage.stageId)),
+      },
+    ]);
+  }
+}
