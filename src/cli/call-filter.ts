@@ -1,6 +1,6 @@
 /** The options that choose calls, and the question they make. */
 import type { CallStatus } from '../call/call.ts';
-import type { CallQuery, CallSummary } from '../ledger/call-query.ts';
+import type { CallQuery } from '../ledger/call-query.ts';
 import { isToolMode, toolModeTreatments } from '../tool/mode.ts';
 import type { Given, Options } from './command.ts';
 import { outcomeChoices, toOutcomeType } from './outcome-word.ts';
@@ -59,26 +59,4 @@ export function timesOf(given: Given, now: number): Pick<CallQuery, 'since' | 'u
     return text === undefined ? undefined : parseMoment(text, name, now);
   };
   return { since: at('since'), until: at('until') };
-}
-
-/** Whether a call that was just appended is one of those asked for: what a store answers for those it has. */
-export function matches(call: CallSummary, query: CallQuery): boolean {
-  const same = <Value>(asked: Value | undefined, found: Value | undefined): boolean =>
-    asked === undefined || asked === found;
-  const text = query.text?.toLowerCase();
-  return (
-    same(query.sessionId, call.sessionId) &&
-    same(query.toolName, call.toolName) &&
-    same(query.mode, call.mode) &&
-    same(query.status, call.status) &&
-    same(query.outcome, call.outcome) &&
-    same(query.code, call.code) &&
-    same(query.unresolved, call.unresolved) &&
-    (query.since === undefined || call.requestedAt >= query.since) &&
-    (query.until === undefined || call.requestedAt < query.until) &&
-    (text === undefined ||
-      [call.callId, call.toolName, call.code, call.message].some((each) =>
-        each?.toLowerCase().includes(text),
-      ))
-  );
 }

@@ -1,9 +1,10 @@
+import { matchesCall } from '../../ledger/match-call.ts';
 import { toCallSummary } from '../../ledger/summarise-call.ts';
 import type { CallQuery, CallSummary } from '../../ledger/call-query.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { foldStored } from '../../runtime/fold-stored.ts';
-import { filterOptions, matches, pagingOptions, toCallQuery } from '../call-filter.ts';
+import { filterOptions, pagingOptions, toCallQuery } from '../call-filter.ts';
 import { callColumns, callRow, callToJson, followColumns, followRow, usualRow } from '../call-table.ts';
 import type { Command, Context, Given } from '../command.ts';
 import { jsonOption } from '../command.ts';
@@ -100,7 +101,7 @@ async function follow(ledger: Ledger, given: Given, context: Context): Promise<E
         const stored = await ledger.readCall(sessionId, callId);
         const call = stored && foldStored(stored);
         const summary = call && toCallSummary(call);
-        if (summary === undefined || !matches(summary, query) || shown.get(key) === stateOf(summary))
+        if (summary === undefined || !matchesCall(summary, query) || shown.get(key) === stateOf(summary))
           continue;
         if (shown.size > mostRemembered) shown.clear();
         shown.set(key, stateOf(summary));

@@ -2,6 +2,7 @@
 import type { CallEvent } from '../../call/event.ts';
 import { foldCall } from '../../call/evolve.ts';
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
+import { hasText, matchesCall } from '../../ledger/match-call.ts';
 import type { Place } from '../../ledger/paging.ts';
 import { limitOf, parseCursor, toCursor } from '../../ledger/paging.ts';
 import { toCallSummary } from '../../ledger/summarise-call.ts';
@@ -35,7 +36,7 @@ export function querySessions(sessions: Iterable<MemorySession>, query: SessionQ
     if (
       (query.since === undefined || tally.lastAt >= query.since) &&
       (query.until === undefined || tally.firstAt < query.until) &&
-      isFound(query.text, [sessionId])
+      hasText(query.text, [sessionId])
     )
       found.push([tally, [tally.firstAt, first.position]]);
   }
@@ -46,26 +47,6 @@ const summarise = ({ events }: MemoryCall): CallSummary | undefined => {
   const call = foldCall(events as readonly CallEvent[]); // kept for the call, so about one
   return call && toCallSummary(call);
 };
-
-const matchesCall = (call: CallSummary, query: CallQuery): boolean =>
-  isAsked(query.toolName, call.toolName) &&
-  isAsked(query.mode, call.mode) &&
-  isAsked(query.status, call.status) &&
-  isAsked(query.outcome, call.outcome) &&
-  isAsked(query.code, call.code) &&
-  isAsked(query.unresolved, call.unresolved) &&
-  (query.since === undefined || call.requestedAt >= query.since) &&
-  (query.until === undefined || call.requestedAt < query.until) &&
-  isFound(query.text, [call.callId, call.toolName, call.code, call.message]);
-
-const isAsked = <Value>(asked: Value | undefined, found: Value | undefined): boolean =>
-  asked === undefined || asked === found;
-
-/** Without regard to the case of the letters A to Z. */
-const isFound = (text: string | undefined, places: readonly (string | undefined)[]): boolean =>
-  text === undefined || places.some((place) => place !== undefined && lower(place).includes(lower(text)));
-
-const lower = (text: string): string => text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 
 function toPage<Row>(
   found: [Row, Place][],

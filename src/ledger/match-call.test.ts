@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest';
+import type { CallQuery, CallSummary } from './call-query.ts';
+import { matchesCall } from './match-call.ts';
+
+const call: CallSummary = {
+  sessionId: 's',
+  callId: 'call_7',
+  turnId: 't',
+  toolName: 'Refund',
+  mode: 'external',
+  modeOrigin: 'declared',
+  status: 'settled',
+  outcome: 'ToolFailure',
+  reason: undefined,
+  code: 'tool.timeout',
+  message: 'Ärger with the BANK',
+  inputDigest: 'd',
+  attempts: 1,
+  unresolved: true,
+  requestedAt: 100,
+  settledAt: 110,
+  elapsedMs: 10,
+  costMicros: 0,
+  userId: undefined,
+};
+
+describe('a call matches a query', () => {
+  const held: readonly CallQuery[] = [
+    {},
+    { sessionId: 's', toolName: 'Refund', mode: 'external', status: 'settled', outcome: 'ToolFailure' },
+    { code: 'tool.timeout', unresolved: true },
+    { since: 100, until: 101 },
+    { text: 'CALL_' },
+    { text: 'refund' },
+    { text: 'TIMEOUT' },
+    { text: 'bank' },
+  ];
+  test.each(held)('where all that is asked for holds: %j', (query) => {
+    expect(matchesCall(call, query)).toBe(true);
+  });
+
+  const not: readonly CallQuery[] = [
+    { sessionId: 'S' },
+    { toolName: 'refund' },
+    { mode: 'read' },
+    { status: 'held' },
+    { outcome: 'ToolTimeout' },
+    { code: 'tool.network_error' },
+    { unresolved: false },
+    { since: 101 },
+    { until: 100 },
+    { text: 'nowhere' },
+    { text: 'ärger' }, // as the index of a database has it: only A to Z are also a to z
+    { sessionId: 's', text: 'nowhere' },
+  ];
+  test.each(not)('and not where one thing does not: %j', (query) => {
+    expect(matchesCall(call, query)).toBe(false);
+  });
+});

@@ -1,0 +1,23 @@
+/** Whether a call is one of those a query asks for: what a store without an index answers by, and whoever follows one. */
+import type { CallQuery, CallSummary } from './call-query.ts';
+
+export const matchesCall = (call: CallSummary, query: CallQuery): boolean =>
+  isAsked(query.sessionId, call.sessionId) &&
+  isAsked(query.toolName, call.toolName) &&
+  isAsked(query.mode, call.mode) &&
+  isAsked(query.status, call.status) &&
+  isAsked(query.outcome, call.outcome) &&
+  isAsked(query.code, call.code) &&
+  isAsked(query.unresolved, call.unresolved) &&
+  (query.since === undefined || call.requestedAt >= query.since) &&
+  (query.until === undefined || call.requestedAt < query.until) &&
+  hasText(query.text, [call.callId, call.toolName, call.code, call.message]);
+
+const isAsked = <Value>(asked: Value | undefined, found: Value | undefined): boolean =>
+  asked === undefined || asked === found;
+
+/** Without regard to the case of the letters A to Z. */
+export const hasText = (text: string | undefined, places: readonly (string | undefined)[]): boolean =>
+  text === undefined || places.some((place) => place !== undefined && lower(place).includes(lower(text)));
+
+const lower = (text: string): string => text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
