@@ -349,6 +349,20 @@ describe('at the end', () => {
     expect(bash('fin', { workflow, state }).message).toMatch(/workflow complete/);
   });
 
+  test('a terminal stage without tools takes none, and is no boundary to look through', () => {
+    const workflow = workflowOf(
+      { id: 'a', tools: ['Edit'], exit: [{ condition: 'command_not_matches("x")' }] },
+      { id: 'end', exit: [{ condition: 'file_read("x")' }], terminal: true },
+    );
+    expect(rule('Read', {}, { workflow, state: { active_stage: 'end' } }).message).toMatch(
+      /takes no calls itself/,
+    );
+    expect(rule('Deploy', {}, { workflow })).toMatchObject({
+      decision: 'block',
+      message: expect.stringMatching(/"a": it takes Edit/),
+    });
+  });
+
   test('a complete workflow allows everything', () => {
     expect(rule('Anything', {}, { state: { active_stage: '' } })).toMatchObject({
       decision: 'allow',
@@ -445,6 +459,15 @@ describe('gates about commands', () => {
     expect(ship(['test'])).toBe('Lint first');
     expect(ship(['test', 'lint'])).toBe(undefined);
   });
+});
+
+test('many boundaries are passed at once', () => {
+  const boundaries = Array.from({ length: 499 }, (_, index) => ({
+    id: `s${index}`,
+    exit: [{ condition: 'command_not_matches("x")' }],
+  }));
+  const workflow = workflowOf(...boundaries, { id: 'end', tools: ['Edit'] });
+  expect(rule('Edit', {}, { workflow }).advances).toHaveLength(499);
 });
 
 describe('gates about MCP results', () => {

@@ -94,6 +94,16 @@ test.each<readonly [what: string, stages: readonly unknown[], problem: RegExp]>(
   expect(problemsOf(...(stages as readonly JsonObject[])).join('\n')).toMatch(problem);
 });
 
+test('a terminal stage that is not the last has that one problem', () => {
+  expect(problemsOf({ id: 'a', terminal: true }, { id: 'b' })).toHaveLength(1);
+});
+
+test('a workflow has at most 500 stages', () => {
+  const stages = Array.from({ length: 501 }, (_, index) => ({ id: `s${index}`, tools: ['x'] }));
+  expect(problemsOf(...stages.slice(1))).toEqual([]);
+  expect(problemsOf(...stages)).toEqual([': stages has 501 items; expected at most 500.']);
+});
+
 test('all problems are told at once, with their lines', () => {
   const result = readDocument(
     [

@@ -12,6 +12,8 @@ const nameLimits = {
   patternWords: 'lower-case letters, digits, ".", "_" and "-", beginning with a letter or digit',
 };
 const messageLimits = { most: 500 };
+/** One call may pass through many stages, and looks ahead at all of them: more than these serve nobody. */
+const mostStages = 500;
 const stageKeys = ['id', 'description', 'entry', 'exit', 'tools', 'checks', 'approval', 'terminal'] as const;
 type StageKey = (typeof stageKeys)[number];
 /** A stage that others follow needs one of these, or nothing would ever lead out of it. */
@@ -35,6 +37,8 @@ export function readWorkflow(
   const version = metadata?.optional('version')?.text();
   const places = fields?.required('stages')?.items(1, 'stages');
   if (places === undefined) return undefined;
+  if (places.length > mostStages)
+    return document.refuse(`stages has ${places.length} items; expected at most ${mostStages}.`);
   const stages = places.map((place, index) => readStage(place, index === places.length - 1, parseRegex));
   const known = refuseDuplicates(stages);
   for (const stage of stages)

@@ -132,6 +132,11 @@ describe('a result of an MCP server', () => {
     expect(results('mcp__ci', output)).toEqual({ mcp__ci: [{ state: 'green' }] });
   });
 
+  test('is no envelope without content', () => {
+    const output = { structuredContent: { state: 'green' } };
+    expect(results('mcp__ci', output)).toEqual({ mcp__ci: [output] });
+  });
+
   test('without fields is not kept, nor are results of other tools', () => {
     expect(results('mcp__ci', 'fine')).toEqual({});
     expect(results('mcp__ci', [{ state: 'green' }])).toEqual({});

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { isCommandRight } from './command-pattern.ts';
+import type { LinearRegex } from './linear-regex.ts';
+import { parseRegex } from './linear-regex.ts';
+
+function regex(pattern: string): LinearRegex {
+  const reading = parseRegex(pattern, { allowBacktracking: true });
+  if (!reading.ok) throw new Error(reading.problem);
+  return reading.regex;
+}
+
+test('a command is right if it matches, or does not, as the check says', () => {
+  expect(isCommandRight('command_matches', regex('^make'), 'make a')).toBe(true);
+  expect(isCommandRight('command_matches', regex('^make'), 'rm a')).toBe(false);
+  expect(isCommandRight('command_not_matches', regex('^make'), 'make a')).toBe(false);
+  expect(isCommandRight('command_not_matches', regex('^make'), 'rm a')).toBe(true);
+});
+
+test('a command too long for a pattern that backtracks is never right', () => {
+  const long = `make ${'a'.repeat(100_000)}`;
+  for (const type of ['command_matches', 'command_not_matches'] as const) {
+    expect(isCommandRight(type, regex('^(?=make)'), long)).toBe(false);
+    expect(isCommandRight(type, regex('^(?!make)'), long)).toBe(false);
+  }
+  expect(isCommandRight('command_matches', regex('^make a+$'), long)).toBe(true);
+});
