@@ -63,8 +63,9 @@ function readAuthority(text: string, scheme: string | undefined): FoundHost {
 export function normaliseHost(name: string): string | undefined {
   // `URL` would read these as the end of the name, or decode them.
   if (name === '' || name.length > 1024 || /[\0-\x20/\\?#@%<>^|]/.test(name)) return undefined;
+  if (name.includes(':') && !name.startsWith('[')) return undefined;
   const url = URL.parse(`http://${name}/`);
-  if (url === null || url.port !== '') return undefined;
+  if (url === null) return undefined;
   const host = url.hostname.replace(/\.+$/, '');
   const mapped = /^\[::(?:ffff:)?([0-9a-f]{1,4}):([0-9a-f]{1,4})\]$/.exec(host);
   if (mapped !== null) {

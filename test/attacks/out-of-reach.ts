@@ -1,0 +1,113 @@
+/** What gets through, and why nothing at this boundary can stop it. Here so that it is known, and stays true. */
+import type { Attack } from './attack.ts';
+
+const project = '/home/user/project';
+
+export const outOfReach: readonly Attack[] = [
+  {
+    id: 'beyond-homoglyph-tool',
+    tries: 'a tool whose name only looks like the one a rule is about',
+    document: 'names',
+    tool: '\u0392ash',
+    input: { command: 'rm -rf /' },
+    expected: 'allow',
+    outOfReach:
+      'Names are compared as given. The runtime runs no tool it does not know; where tools come from elsewhere, close the list with a rule for `*`.',
+  },
+  {
+    id: 'beyond-own-options',
+    tries: 'a listed command that runs another by its own options',
+    document: 'shell',
+    tool: 'Bash',
+    input: { command: `git -c alias.x='!rm x' x`, working_directory: project },
+    expected: 'allow',
+    outOfReach:
+      'What a program can be talked into by its own options is known to that program only. List commands that run nothing, or their first words (`git status`).',
+  },
+  {
+    id: 'beyond-script',
+    tries: 'a file inside that reads outside when it is run',
+    document: 'shell',
+    tool: 'Bash',
+    input: { command: 'bash build.sh', working_directory: project },
+    expected: 'allow',
+    outOfReach: 'Contracts judge the call, not what a program does. Confining programs is for the platform.',
+  },
+  {
+    id: 'beyond-recursion',
+    tries: 'a directory that is allowed, read through to what is taken away',
+    document: 'shell',
+    tool: 'Bash',
+    input: { command: `grep -r key ${project}`, working_directory: project },
+    expected: 'allow',
+    outOfReach:
+      'The call names the directory, which is allowed. Keep what must not be read outside of `within`, or list no command that recurses.',
+  },
+  {
+    id: 'beyond-resolver',
+    tries: 'a name that resolves to an address that is not allowed',
+    document: 'internet',
+    tool: 'Fetch',
+    input: { url: 'https://localtest.me/' },
+    expected: 'allow',
+    outOfReach:
+      'Names are judged, not what they resolve to at the time of the request. Allow hosts by name instead of `*`.',
+  },
+  {
+    id: 'beyond-redirect',
+    tries: 'a listed host that sends on to another',
+    document: 'network',
+    tool: 'Fetch',
+    input: { url: 'https://api.example.com/redirect?to=https://evil.com/' },
+    expected: 'allow',
+    outOfReach: 'Only the tool sees where it is sent. It should follow redirects by asking again.',
+  },
+  {
+    id: 'beyond-encoding',
+    tries: 'a path in an encoding only the tool knows',
+    document: 'files',
+    tool: 'Write',
+    input: { file_path: `${project}/a`, payload: 'L2V0Yy9wYXNzd2Q=' },
+    expected: 'allow',
+    outOfReach: 'Base64 and the like are data to everybody else. A tool should take paths as paths.',
+  },
+  {
+    id: 'beyond-prose',
+    tries: 'a path in a sentence that is meant for people',
+    document: 'files',
+    tool: 'Write',
+    input: { file_path: `${project}/a`, content: 'cat /etc/passwd' },
+    expected: 'allow',
+    outOfReach:
+      'Contents of files and messages may speak of anything. A tool that takes orders in such an argument should declare it in `resources`.',
+  },
+  {
+    id: 'beyond-declared',
+    tries: 'a path in an argument the tool did not declare',
+    document: 'files',
+    tool: 'Write',
+    input: { target: `${project}/a`, file_path: '/etc/passwd' },
+    resources: { paths: ['target'] },
+    expected: 'allow',
+    outOfReach: 'A tool that declares its resources is taken at its word.',
+  },
+  {
+    id: 'beyond-time',
+    tries: 'a directory that becomes a link after it was judged',
+    document: 'files',
+    tool: 'Write',
+    input: { file_path: `${project}/a/b` },
+    expected: 'allow',
+    outOfReach:
+      'Between judging and running, other processes go on. A tool that must be sure opens without following links.',
+  },
+  {
+    id: 'beyond-bare-name',
+    tries: 'a host without a dot for a command',
+    document: 'shell',
+    tool: 'Bash',
+    input: { command: 'curl intranet', working_directory: project },
+    expected: 'allow',
+    outOfReach: 'A word without a dot may be anything. Where hosts matter, give the tool a url argument.',
+  },
+];
