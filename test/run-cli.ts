@@ -11,16 +11,20 @@ export type Surroundings = {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string;
+  readonly uid?: number;
+  readonly gid?: number;
 };
 
 export function startCli(
   args: readonly string[],
-  { cwd, env }: Surroundings = {},
+  { cwd, env, uid, gid }: Surroundings = {},
 ): ChildProcessWithoutNullStreams {
   const { COLUMNS: _, QUITTANCE_LEDGER: __, ...inherited } = process.env;
   return spawn(process.execPath, ['--conditions=quittance-source', join(root, 'src/cli/main.ts'), ...args], {
     cwd: cwd ?? root,
     env: { ...inherited, NODE_NO_WARNINGS: '1', TZ: 'UTC', ...env },
+    ...(uid !== undefined && { uid }),
+    ...(gid !== undefined && { gid }),
   });
 }
 

@@ -50,8 +50,12 @@ export interface Context {
   /** Aborted when somebody stops the command, or nobody reads it any more. */
   readonly signal: AbortSignal;
   readonly now: () => number;
-  /** Opens the ledger that was named, for as long as the work takes. Never makes one. */
-  readonly withLedger: <Result>(given: Given, work: (ledger: Ledger) => Promise<Result>) => Promise<Result>;
+  /** Opens the ledger that was named, for as long as the work takes. Never makes one; to look at it unless told. */
+  readonly withLedger: <Result>(
+    given: Given,
+    work: (ledger: Ledger) => Promise<Result>,
+    access?: 'look' | 'write',
+  ) => Promise<Result>;
   readonly startProgress: (label: string, total: number) => Progress;
   /** The version of this program. */
   readonly version: string;

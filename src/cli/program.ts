@@ -29,8 +29,9 @@ export async function run(): Promise<void> {
     version: readVersion(),
     now: () => Date.now(),
     startProgress: (label, total) => createProgress(label, total, process.stderr),
-    async withLedger(given, work) {
-      const ledger = await openLedger(findLedger(given.text('ledger'), process.env['QUITTANCE_LEDGER']));
+    async withLedger(given, work, access = 'look') {
+      const url = findLedger(given.text('ledger'), process.env['QUITTANCE_LEDGER']);
+      const ledger = await openLedger(url, { readOnly: access === 'look' });
       try {
         return await work(ledger);
       } finally {

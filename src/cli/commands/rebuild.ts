@@ -12,12 +12,16 @@ export const rebuildCommand: Command = {
   options: {},
   examples: [['quittance rebuild', 'after `quittance verify` found a `read_table` or `beside` to be wrong']],
   run: (given, { withLedger, out }) =>
-    withLedger(given, async (ledger) => {
-      const startedAt = performance.now();
-      await ledger.rebuild();
-      await out.say(
-        `The read tables and what stands beside the entries are made anew, in ${duration(performance.now() - startedAt)}.`,
-      );
-      return exitCodes.good;
-    }),
+    withLedger(
+      given,
+      async (ledger) => {
+        const startedAt = performance.now();
+        await ledger.rebuild();
+        await out.say(
+          `The read tables and what stands beside the entries are made anew, in ${duration(performance.now() - startedAt)}.`,
+        );
+        return exitCodes.good;
+      },
+      'write',
+    ),
 };

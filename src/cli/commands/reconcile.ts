@@ -53,17 +53,21 @@ export const reconcileCommand: Command = {
     ],
   ],
   run: (given, context) =>
-    context.withLedger(given, (ledger) => {
-      const [typed] = given.args;
-      if (typed !== undefined) return resolve(ledger, typed, given, context);
-      const stray = ['as', 'by', 'reason', 'result'].find((option) => given.has(option));
-      if (stray !== undefined)
-        throw new UsageError(`--${stray} is about one call. Which one?`, [
-          'quittance reconcile <call> --as succeeded --by NAME --reason WHY',
-          'quittance reconcile',
-        ]);
-      return list(ledger, given, context);
-    }),
+    context.withLedger(
+      given,
+      (ledger) => {
+        const [typed] = given.args;
+        if (typed !== undefined) return resolve(ledger, typed, given, context);
+        const stray = ['as', 'by', 'reason', 'result'].find((option) => given.has(option));
+        if (stray !== undefined)
+          throw new UsageError(`--${stray} is about one call. Which one?`, [
+            'quittance reconcile <call> --as succeeded --by NAME --reason WHY',
+            'quittance reconcile',
+          ]);
+        return list(ledger, given, context);
+      },
+      given.args.length > 0 && given.has('as') ? 'write' : 'look',
+    ),
 };
 
 async function list(ledger: Ledger, given: Given, context: Context): Promise<ExitCode> {

@@ -18,6 +18,9 @@ export const openDatabase = (path: string, options: DatabaseOptions = {}): Datab
     fileMustExist: options.mustExist ?? false,
   });
 
+/** A database that is in memory, to be read. */
+export const openImage = (bytes: Buffer): Database => new BetterSqlite3(bytes, { readonly: true });
+
 /** Prepares a statement that answers with rows of one column each, as bare values. */
 export const prepareValue = <Value>(database: Database, sql: string): Statement<Value> =>
   database.prepare<SqlValue[], Value>(sql).pluck();

@@ -49,9 +49,10 @@ export type ReadTablesConnections = { readonly writer: Database; readonly reader
 
 /**
  * Opens the read tables of a ledger, empty if they are not its own or not of this version. Where there can be no such
- * file, they are kept in memory. Throws while locked.
+ * file, or `:memory:` is asked for, they are kept in memory. Throws while locked.
  */
 export function openReadTables(path: string, ledgerId: string): ReadTablesConnections {
+  if (path === ':memory:') return openInMemory(ledgerId);
   try {
     return openFile(path, ledgerId);
   } catch (error) {
@@ -60,9 +61,13 @@ export function openReadTables(path: string, ledgerId: string): ReadTablesConnec
       return openFile(path, ledgerId);
     }
     if (!isMissing(error) && !isReadOnly(error)) throw error;
-    const memory = openWriter(':memory:', ledgerId);
-    return { writer: memory, reader: memory };
+    return openInMemory(ledgerId);
   }
+}
+
+function openInMemory(ledgerId: string): ReadTablesConnections {
+  const memory = openWriter(':memory:', ledgerId);
+  return { writer: memory, reader: memory };
 }
 
 /** Nothing is lost: they can be filled again. */

@@ -6,8 +6,15 @@ import { QuittanceError } from '../../base/error.ts';
 const keyBytes = 32;
 
 /** Reads the key, or makes it on first use. Of two who make it at once, both get the one that was first. */
-export function readSealKey(path: string): Uint8Array {
-  return readKey(path) ?? makeKey(path);
+export function readSealKey(path: string, mayMake = true): Uint8Array {
+  const key = readKey(path);
+  if (key !== undefined) return key;
+  if (mayMake) return makeKey(path);
+  throw new QuittanceError(
+    'config.invalid',
+    `There is no seal key file ${path}, and the ledger is opened for reading only. Pass the key as the option sealKey.`,
+    { path },
+  );
 }
 
 function readKey(path: string): Uint8Array | undefined {

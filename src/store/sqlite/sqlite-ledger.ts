@@ -2,7 +2,7 @@
  * A ledger in one SQLite file, for any number of processes of one machine. Everything is read and written by
  * synchronous calls of a few microseconds; only the flush to disk takes longer, and all who write share it.
  */
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -36,9 +36,10 @@ import { ArtifactTable } from './artifact-table.ts';
 import { whenFree } from './backoff.ts';
 import { listBeside } from './beside-rows.ts';
 import type { Database } from './database.ts';
-import { isMissing, openDatabase, prepareValue } from './database.ts';
+import { isMissing, isReadOnly, openDatabase, prepareValue } from './database.ts';
 import { EntryTable } from './entry-table.ts';
 import { Heads } from './heads.ts';
+import { openToRead } from './open-to-read.ts';
 import { forgetOwner, isOwnerAlive, listOwners, newOwnerId, takeOwnerLock } from './owner-lock.ts';
 import { ReadTables } from './read-tables.ts';
 import { Retention } from './retention.ts';
@@ -86,7 +87,7 @@ export async function openSqliteLedger(
   if (!readOnly) mkdirSync(dirname(path), { recursive: true });
   const database = openFile(path, readOnly);
   try {
-    await whenFree(() => prepareSchema(database, path));
+    await whenFree(() => (readOnly ? checkSchema(database, path) : prepareSchema(database, path)));
     database.pragma(`synchronous = ${options.synchronous === 'normal' ? 'NORMAL' : 'FULL'}`);
     // What is erased must not be left in pages nobody uses any more.
     database.pragma('secure_delete = ON');
@@ -105,9 +106,25 @@ const rememberedLifeMs = 200;
 /** Writing so many to the index at once costs a third of writing each with its entry, and takes milliseconds. */
 const measured: SqliteTuning = { longestTail: 4_096, threadLag: 10_000 };
 
+/** Whoever only looks changes nothing, and so cannot bring an older file up to date either. */
+function checkSchema(database: Database, path: string): void {
+  try {
+    prepareSchema(database, path);
+  } catch (error) {
+    if (!isReadOnly(error)) throw error;
+    throw new QuittanceError(
+      'config.invalid',
+      `The ledger ${path} has an older format, or holds none, and it is opened for reading only. Open it once for ` +
+        'writing; `quittance rebuild` does.',
+      { path },
+      error,
+    );
+  }
+}
+
 function openFile(path: string, readOnly: boolean): Database {
   try {
-    return openDatabase(path, { readOnly, mustExist: readOnly });
+    return readOnly ? openToRead(path) : openDatabase(path);
   } catch (error) {
     if (!isMissing(error)) throw error;
     const why = readOnly ? 'there is no such file' : 'the file can neither be read nor made';
@@ -176,7 +193,15 @@ export class SqliteLedger implements Ledger {
       rolledBack: () => this.#heads.forget(),
     });
     this.#artifacts = new ArtifactTable(database, `${path}.artifacts`, this.#heads, this.#writer);
-    this.#tables = new ReadTables(database, this.#entries, this.#heads, `${path}.read`, tuning.threadLag);
+    this.#tables = new ReadTables(
+      database,
+      this.#entries,
+      this.#heads,
+      options.readOnly === true && (database.memory || !existsSync(`${path}.read`))
+        ? ':memory:' // made for this handle: whoever only looks leaves nothing behind
+        : `${path}.read`,
+      tuning.threadLag,
+    );
     this.#retention = new Retention(database, {
       entries: this.#entries,
       heads: this.#heads,
@@ -338,7 +363,7 @@ export class SqliteLedger implements Ledger {
 
   /** Read when it is first needed: whoever only looks at a ledger needs none. */
   get sealKey(): Uint8Array {
-    this.#sealKey ??= readSealKey(`${this.#path}.key`);
+    this.#sealKey ??= readSealKey(`${this.#path}.key`, this.#endOwner !== undefined);
     return this.#sealKey;
   }
 
