@@ -2,7 +2,7 @@
  * A ledger file and an export, changed at random with a bare database handle and a bare editor: whatever changes what
  * anybody can read is found. Thousands of changes to entries in memory stand beside the verifier.
  */
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
@@ -82,6 +82,7 @@ async function change(edit: (tables: Tables) => void, options: { rebuilt?: boole
   const path = join(folder, `copy-${++copies}.db`);
   for (const beside of ['', '.key', '.read'])
     if (existsSync(sound + beside)) copyFileSync(sound + beside, path + beside);
+  cpSync(`${sound}.artifacts`, `${path}.artifacts`, { recursive: true });
   const tables = { ledger: new BetterSqlite3(path), read: new BetterSqlite3(`${path}.read`) };
   // Left as the program left it, the journal too: what is changed here is only what is written in the tables.
   tables.ledger.pragma('foreign_keys = OFF');
@@ -110,6 +111,7 @@ async function look(path: string, held?: Anchor): Promise<Found> {
     await ledger?.close();
     for (const end of ['', '-wal', '-shm', '.read', '.read-wal', '.read-shm', '.spill', '.owners', '.key'])
       rmSync(path + end, { recursive: true, force: true });
+    rmSync(`${path}.artifacts`, { recursive: true, force: true });
   }
 }
 
