@@ -1,3 +1,4 @@
+/* oxlint-disable unicorn/no-thenable -- `then` is a word of the language */
 import type { JsonObject } from '../src/base/json.ts';
 import type { CodeRule } from '../src/policy/code-rule.ts';
 import type { Policy } from '../src/policy/compile-policy.ts';

@@ -1,3 +1,4 @@
+/* oxlint-disable unicorn/no-thenable -- `then` is a word of the language */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { policyOf, preRule, sampleCall } from '../../test/sample-policy.ts';
@@ -92,7 +93,7 @@ test('a rule more never allows more', () => {
 test('a rule about the same tool and condition blocks exactly when one that asks would ask', () => {
   fc.assert(
     fc.property(body, call, (given, about) => {
-      const enforced = { ...given, mode: 'enforce' };
+      const enforced = { ...given, mode: 'enforce' as const };
       const asked = judge([toRule({ ...enforced, action: 'ask' }, 0)], about).decision === 'ask';
       expect(judge([toRule({ ...enforced, action: 'block' }, 0)], about).decision === 'block').toBe(asked);
     }),

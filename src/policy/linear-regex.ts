@@ -1,15 +1,16 @@
 /**
- * Regular expressions that answer in time linear in their input, whatever the pattern. The one user of RE2JS.
+ * Regular expressions that answer in time linear in their input, whatever the pattern. With find-matches.ts the one user of RE2JS.
  *
- * 1. `test` reads the whole text, once. RE2JS looks for the literals a pattern cannot do without before it starts its
- *    automaton, so a long text without them costs no more than a search for them.
+ * 1. `test` reads the whole text. Literals that a pattern cannot do without are looked for first, by the platform where
+ *    they begin it and else by RE2JS, so a long text without them costs no more than a search for them.
  * 2. A pattern no automaton can follow (lookaround, backreference) is refused, unless the host allows backtracking.
  *    Then the platform's engine takes it, whose time has no bound in the length of the text: so texts longer than
  *    `mostUnits` are not to be given to it, and whoever would is to report an error instead of cutting the text.
  */
 import { RE2JS } from 're2js';
-import type { Matcher } from 're2js';
-import { CountedText, LookedTooOften } from './counted-text.ts';
+import { findMatches } from './find-matches.ts';
+import { requiredText } from './required-text.ts';
+import type { TextSpan } from './text-span.ts';
 
 export type LinearRegex = {
   readonly source: string;
@@ -23,9 +24,6 @@ export type LinearRegex = {
    */
   readonly findAll: (text: string) => readonly TextSpan[];
 };
-
-/** From the first unit to the one after the last. */
-export type TextSpan = readonly [start: number, end: number];
 
 export type RegexReading =
   { readonly ok: true; readonly regex: LinearRegex } | { readonly ok: false; readonly problem: string };
@@ -72,41 +70,23 @@ const translate = (pattern: string): string =>
       });
 
 function toLinear(pattern: string, compiled: RE2JS): LinearRegex {
+  const required = requiredText(pattern);
+  // What every match begins with is where the automaton may begin too: nothing before it can matter.
+  const startIn = required === undefined ? () => 0 : (text: string) => text.search(required);
   return {
     source: pattern,
     mostUnits: Number.POSITIVE_INFINITY,
-    test: (text) => compiled.test(text),
+    test: (text) => {
+      const start = startIn(text);
+      return start >= 0 && compiled.test(start === 0 ? text : text.slice(start));
+    },
     findAll: (text) => {
-      // The automaton that only says yes or no is many times faster than the one that says where.
-      if (!compiled.test(text)) return [];
-      const spans: TextSpan[] = [];
-      if (!findSome(compiled.matcher(text), spans, mostUncounted)) return spans;
-      try {
-        // The declaration knows no objects that are strings; the engine does.
-        const counted = new CountedText(text, looksPerUnit * text.length) as unknown as string;
-        spans.length = 0;
-        findSome(compiled.matcher(counted), spans, Number.POSITIVE_INFINITY);
-      } catch (error) {
-        if (!(error instanceof LookedTooOften)) throw error;
-        spans.push([spans.at(-1)?.[1] ?? 0, text.length]);
-      }
-      return spans;
+      const start = startIn(text);
+      if (start < 0) return [];
+      const spans = findMatches(compiled, start === 0 ? text : text.slice(start));
+      return start === 0 ? spans : spans.map(([from, to]): TextSpan => [from + start, to + start]);
     },
   };
-}
-
-/** Few matches cost little, whatever the pattern: only for more are the looks counted. */
-const mostUncounted = 8;
-/** The engine looks at a unit about three times on a way through the text. */
-const looksPerUnit = 100;
-
-/** Finds up to so many, and says whether it stopped because of that. */
-function findSome(matcher: Matcher, spans: TextSpan[], most: number): boolean {
-  while (matcher.find()) {
-    if (matcher.start() < matcher.end()) spans.push([matcher.start(), matcher.end()]);
-    if (spans.length >= most) return true;
-  }
-  return false;
 }
 
 const constructs: readonly (readonly [opening: RegExp, name: string])[] = [

@@ -2,7 +2,7 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { defineMember } from '../base/json.ts';
 import { redacted } from '../base/secret-mask.ts';
-import type { TextSpan } from './linear-regex.ts';
+import type { TextSpan } from './text-span.ts';
 
 /** What becomes of one value and of one key, asked in the order in which they are written as JSON. */
 type Visit = {

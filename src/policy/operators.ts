@@ -4,7 +4,8 @@
  */
 import type { JsonValue } from '../base/json.ts';
 import type { BuiltInOperator } from './expression.ts';
-import type { LinearRegex, TextSpan } from './linear-regex.ts';
+import type { LinearRegex } from './linear-regex.ts';
+import type { TextSpan } from './text-span.ts';
 
 /** True, false, or a policy error, which makes the rule fire. */
 export type Truth = boolean | 'error';

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../base/json.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
 
 /** What came of a call: the tool's result, or the text of its error. */
 export type ToolEnd =
@@ -22,31 +22,29 @@ export function viewOutput(end: ToolEnd): OutputView {
   let text: string | undefined;
   let plain: string | undefined;
   const textOf = (): string => (text ??= typeof value === 'string' ? value : jsonText(value));
+  // Where no backslash is written, nothing is escaped.
+  const plainOf = (): string => (typeof value === 'string' ? value : plainJsonText(value));
   return {
     result: end.type === 'result' ? end.value : undefined,
     text: textOf,
-    plainText: () => (plain ??= typeof value === 'string' ? value : unescapeJson(textOf())),
+    plainText: () => (plain ??= textOf().includes('\\') ? plainOf() : textOf()),
   };
 }
 
 export const jsonText = (value: JsonValue): string => JSON.stringify(value);
-export const plainJsonText = (value: JsonValue): string => unescapeJson(JSON.stringify(value));
 
-const shortEscapes: ReadonlyMap<string, string> = new Map([
-  ['\\n', '\n'],
-  ['\\"', '"'],
-  ['\\\\', '\\'],
-  ['\\t', '\t'],
-  ['\\r', '\r'],
-  ['\\b', '\b'],
-  ['\\f', '\f'],
-]);
-
-/** In what `JSON.stringify` writes, a backslash stands nowhere but before what it escapes. */
-const unescapeJson = (json: string): string =>
-  json.includes('\\')
-    ? json.replaceAll(
-        /\\(?:u[\da-f]{4}|.)/g,
-        (escape) => shortEscapes.get(escape) ?? String.fromCharCode(Number.parseInt(escape.slice(2), 16)),
-      )
-    : json;
+/** The JSON of a value with its strings written as they are. */
+export function plainJsonText(value: JsonValue): string {
+  if (typeof value === 'string') return `"${value}"`;
+  if (typeof value !== 'object' || value === null) return String(value);
+  let text = '';
+  if (Array.isArray(value)) {
+    // `isArray` does not narrow a union with a read-only list.
+    for (const item of value as readonly JsonValue[])
+      text += `${text === '' ? '' : ','}${plainJsonText(item)}`;
+    return `[${text}]`;
+  }
+  for (const [key, member] of Object.entries(value as JsonObject))
+    text += `${text === '' ? '' : ','}"${key}":${plainJsonText(member)}`;
+  return `{${text}}`;
+}

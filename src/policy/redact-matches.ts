@@ -10,7 +10,7 @@ import type { JsonObject, JsonValue } from '../base/json.ts';
 import { redacted } from '../base/secret-mask.ts';
 import { editJson } from '../tool/json-edit.ts';
 import type { CompiledLeaf } from './compile-expression.ts';
-import type { TextSpan } from './linear-regex.ts';
+import type { TextSpan } from './text-span.ts';
 import type { Test } from './operators.ts';
 import type { OutputView, ToolEnd } from './output-view.ts';
 import { jsonText, plainJsonText, viewOutput } from './output-view.ts';
@@ -21,14 +21,21 @@ import { maskTexts, maskTouched } from './mask-json.ts';
 type Locate = NonNullable<Test['locate']>;
 
 /** The output without what the leaves found. Each is asked again: one that was never reached may have found something. */
-export function redactMatches(end: ToolEnd, leaves: readonly CompiledLeaf[], call: PolicyCall): ToolEnd {
+export function redactMatches(
+  end: ToolEnd,
+  view: OutputView,
+  leaves: readonly CompiledLeaf[],
+  call: PolicyCall,
+): ToolEnd {
   let at = end;
+  let seen = view;
   let hasFound = false;
   for (const leaf of leaves) {
-    const next = redactLeaf(at, viewOutput(at), leaf, call);
+    const next = redactLeaf(at, seen, leaf, call);
     if (next === undefined) continue;
     hasFound = true;
     at = next;
+    seen = viewOutput(at);
   }
   return hasFound ? at : hideAll(end);
 }

@@ -1,5 +1,7 @@
 import { redacted } from '../base/secret-mask.ts';
-import type { TextSpan } from './linear-regex.ts';
+
+/** Part of a text, from the first unit to the one after the last. */
+export type TextSpan = readonly [start: number, end: number];
 
 /** In order, without overlaps. */
 export function mergeSpans(spans: readonly TextSpan[]): readonly TextSpan[] {
