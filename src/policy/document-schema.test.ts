@@ -164,6 +164,15 @@ describe('the schema of documents', () => {
     );
   });
 
+  it('refuses two spellings of one field, as loading does', () => {
+    const then = { action: 'ask', message: 'm', timeout_effect: 'block', timeout_action: 'block' };
+    for (const document of [
+      rulesetOf([{ ...preRule, then }]),
+      rulesetOf([preRule], { contracts: [preRule] }),
+    ])
+      expect([fits(document), loads(document)]).toEqual([false, false]);
+  });
+
   it('knows the words of a host where it is told them', () => {
     const options = { operators: ['is_near'], selectors: ['geo'] };
     const document = rulesetOf([{ ...preRule, when: { 'geo.city': { is_near: [1] } } }]);
