@@ -20,6 +20,9 @@ export type { SuccessCheck, SuccessVerdict } from './tool/success-check.ts';
 
 export { createRuntime } from './store/memory/create-runtime.ts';
 export type { CallFilter, Runtime } from './runtime/create-runtime.ts';
+export type { WorkflowControl, WorkflowMove, WorkflowRef } from './runtime/workflow-control.ts';
+export type { WorkflowState } from './policy/workflow-state.ts';
+export type { Contracts } from './policy/contracts.ts';
 export type { RuntimeOptions } from './runtime/runtime-options.ts';
 export type { TurnOptions } from './runtime/turn-options.ts';
 export type {

@@ -27,8 +27,8 @@ export const layers: readonly (readonly string[])[] = [
 const pure = new Set(['base', 'tool', 'call', 'policy', 'ledger']);
 const pureMayUse = new Set(['node:crypto', 'node:util']);
 
-/** The one folder that may read the global `process`. */
-const readsProcess = new Set(['cli']);
+/** The folders that may read the global `process`; contracts look at its environment for their rules. */
+const readsProcess = new Set(['cli', 'contracts']);
 
 const bannedComments: readonly [RegExp, string][] = [
   [/@ts-(nocheck|ignore)\b/, 'silences the compiler; `@ts-expect-error` belongs in a type test'],

@@ -163,7 +163,7 @@ export class CallInHand implements Subject {
     this.requested = requested;
     this.options = options;
     this.facts = readCallerFacts(options, turn.facts, engine.redactor);
-    this.policy = engine.contracts?.policy;
+    this.policy = engine.policyInForce();
     this.tool = engine.toolFor(request.name, this.policy);
     this.submitted = mode.submitted;
     this.takePlace = mode.takePlace;
@@ -378,6 +378,12 @@ export class CallInHand implements Subject {
   cleanOutput(output: JsonValue): JsonValue {
     const { value: kept } = this.engine.redactor.output(output, this.tool?.redact?.output);
     return scrubJson(kept, this.hiddenValues());
+  }
+
+  /** What a workflow was shown, without what is hidden. Its keys are names of stages and tools, not of secrets. */
+  cleanState(state: JsonObject): JsonObject {
+    const { value: kept } = this.engine.redactor.output(state);
+    return scrubJson(kept, this.hiddenValues()) as JsonObject; // neither makes an object anything else
   }
 
   /** Of the input as it came, as it was mended, and of what the caller said beside it. */

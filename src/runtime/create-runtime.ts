@@ -22,6 +22,7 @@ import { createInHand } from './desk.ts';
 import type { Engine, Treatment } from './engine.ts';
 import { isCallEvent } from './fold-stored.ts';
 import { tellTrouble } from './ledger-trouble.ts';
+import { followContracts } from './note-contracts.ts';
 import { openTurn } from './open-turn.ts';
 import type { FoundOut } from './reconcile.ts';
 import { reconcile } from './reconcile.ts';
@@ -30,6 +31,8 @@ import { endOrphan, recover, sweep } from './recover.ts';
 import { createReadArtifact, readArtifactName } from './read-artifact.ts';
 import type { RuntimeOptions } from './runtime-options.ts';
 import { settleStranded } from './stranded.ts';
+import type { WorkflowControl, WorkflowRef } from './workflow-control.ts';
+import { controlWorkflow } from './workflow-control.ts';
 import type { Turn } from './turn.ts';
 import type { TurnOptions } from './turn-options.ts';
 
@@ -50,6 +53,8 @@ export interface Runtime<Tools extends readonly AnyTool[] = readonly AnyTool[]> 
   recover(): Promise<readonly RecoveredCall[]>;
   /** Records what was found out about a call whose end was not known. Its outcome stays what it is. */
   reconcile(call: CallRef, found: FoundOut): Promise<Call>;
+  /** Where a session stands in a workflow, and the way to move it. */
+  workflow(ref: WorkflowRef): WorkflowControl;
   /** Takes no more calls and waits for those that are being made; held ones stay held. */
   close(): Promise<void>;
 }
@@ -111,6 +116,7 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
     events: read,
     recover: () => recover(desk),
     reconcile: (call, resolution) => reconcile(engine, call, resolution),
+    workflow: (ref) => controlWorkflow(engine, ref),
     async close() {
       desk.closed = true;
       await Promise.allSettled([...desk.inHand.values()].map(untilHeldOrTold));
@@ -134,6 +140,7 @@ function createEngine<Tools extends readonly AnyTool[]>(
   const { clock = systemClock, ids = createIds(), onPreToolUse = [] } = options;
   const { inlineLimit = TOOL_MESSAGE_MAX_CHARS } = options;
   const ledger = tellTrouble(options.ledger);
+  const stragglers = new Set<Promise<unknown>>();
   const tools = byName([...options.tools, createReadArtifact(ledger, inlineLimit)]);
   return {
     clock,
@@ -145,6 +152,7 @@ function createEngine<Tools extends readonly AnyTool[]>(
     deadlines: createDeadlines(clock),
     tools,
     contracts: options.contracts,
+    policyInForce: followContracts(options.contracts, ledger, ids, stragglers),
     toolFor: (name, policy) => asRulesSee(tools.get(name), policy),
     hooks: typeof onPreToolUse === 'function' ? [onPreToolUse] : [...onPreToolUse],
     onConfirm: options.onConfirm,
@@ -159,7 +167,7 @@ function createEngine<Tools extends readonly AnyTool[]>(
     sweep: sweepAll,
     endOrphan: endOrphanOf,
     spill: { waiting: false },
-    stragglers: new Set(),
+    stragglers,
   };
 }
 

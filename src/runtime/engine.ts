@@ -30,6 +30,8 @@ export type Engine = {
   readonly deadlines: Deadlines;
   readonly tools: ReadonlyMap<string, AnyTool>;
   readonly contracts: Contracts | undefined;
+  /** The rules in force now. Which they are is kept before they decide anything. */
+  readonly policyInForce: () => Policy | undefined;
   /** A tool as the rules see it: they may withdraw what it declared, never grant anything. */
   readonly toolFor: (name: string, policy: Policy | undefined) => AnyTool | undefined;
   readonly hooks: readonly PreToolUse[];

@@ -74,7 +74,7 @@ export function keepSteps(hand: CallInHand, decision: 'allow' | 'ask' | 'deny'):
     if (!counts || ruling.state === before) continue;
     hand.move(
       toMove(workflow, step.version),
-      eventsOf(step).map((event) => ({ ...envelope(hand, workflow), ...event })),
+      eventsOf(hand, step).map((event) => ({ ...envelope(hand, workflow), ...event })),
     );
   }
 }
@@ -89,24 +89,17 @@ type Bare<Event> = Event extends unknown
   ? Omit<Event, 'id' | 'sessionId' | 'turnId' | 'at' | 'cause' | 'workflow' | 'workflowVersion'>
   : never;
 
-function eventsOf({ ruling, before }: WorkflowStep): Bare<WorkflowEvent>[] {
-  const events: Bare<WorkflowEvent>[] = [];
-  let state = before;
-  for (const [index, { from, to }] of ruling.advances.entries()) {
-    state =
-      index === ruling.advances.length - 1
-        ? ruling.state
-        : { ...state, activeStage: to, completedStages: [...state.completedStages, from] };
-    const wire = toWire(state);
-    events.push(
+/** Every step carries where the call left the workflow: only there may another call find it. */
+function eventsOf(hand: CallInHand, { ruling }: WorkflowStep): readonly Bare<WorkflowEvent>[] {
+  const state = hand.cleanState(toWire(ruling.state));
+  if (ruling.advances.length > 0)
+    return ruling.advances.map(({ from, to }) =>
       to === undefined
-        ? { type: 'workflow.completed', stageId: from, state: wire }
-        : { type: 'workflow.advanced', stageId: from, toStageId: to, state: wire },
+        ? { type: 'workflow.completed', stageId: from, state }
+        : { type: 'workflow.advanced', stageId: from, toStageId: to, state },
     );
-  }
-  if (events.length > 0) return events;
   const why: WorkflowUpdate = ruling.decision === 'allow' ? 'resumed' : 'stopped';
-  return [{ type: 'workflow.updated', why, by: undefined, state: toWire(ruling.state) }];
+  return [{ type: 'workflow.updated', why, by: undefined, state }];
 }
 
 const envelope = (
@@ -135,7 +128,7 @@ export async function keepEvidence(hand: CallInHand, success: boolean, outcome: 
     const stageId = hand.workflowSteps.find((step) => step.workflow.name === workflow.name)?.ruling.stageId;
     const recorded = await recordEvidence(workflow, state, call, { success, output }, host, stageId);
     if (recorded.state === state) continue;
-    const wire = toWire(recorded.state);
+    const wire = hand.cleanState(toWire(recorded.state));
     const head = (): ReturnType<typeof envelope> => envelope(hand, workflow);
     hand.move(toMove(workflow, version), [
       { ...head(), type: 'workflow.updated', why: 'evidence', by: undefined, state: wire },
@@ -159,7 +152,7 @@ export async function keepApprovals(hand: CallInHand, by: string): Promise<void>
         type: 'workflow.updated',
         why: 'approval',
         by: hand.clean(by),
-        state: toWire(approveStage(workflow, state, stage.stageId)),
+        state: hand.cleanState(toWire(approveStage(workflow, state, stage.stageId))),
       },
     ]);
   }

@@ -121,7 +121,7 @@ export const settleDenied = (
 export async function goOn(hand: CallInHand, approved: readonly Ask[]): Promise<ToolOutcome> {
   for (;;) {
     hand.asks = [];
-    hand.policy = hand.engine.contracts?.policy;
+    hand.policy = hand.engine.policyInForce();
     const stop = await walk(hand, gatesAfterApproval, true);
     if (stop !== undefined) {
       rule(hand, stop);

@@ -1,0 +1,27 @@
+export { contracts } from './contracts/from-rules.ts';
+export type { RuleSpec, RulesSpec } from './contracts/from-rules.ts';
+export { contractsFromYaml, contractsFromYamlString } from './contracts/from-yaml.ts';
+export type {
+  FileContracts,
+  FileOptions,
+  ReloadResult,
+  StringContracts,
+  StringOptions,
+} from './contracts/from-yaml.ts';
+export { composeContracts, contractsFromMultiple } from './contracts/from-multiple.ts';
+export type { ContractsOptions } from './contracts/contracts-options.ts';
+export type { CallToJudge, LoadedContracts } from './contracts/loaded-contracts.ts';
+export type { ContractsProblem } from './policy/contracts-problem.ts';
+export type { CompositionReport } from './policy/composed-rules.ts';
+export type { AfterAnswer, BeforeAnswer } from './policy/code-rule.ts';
+export type { HostOperator, HostSelector, PolicyCall } from './policy/policy-call.ts';
+export type { SessionCounters, ToolEnd } from './policy/compile-policy.ts';
+export type { FiredRule, OutputRuling, Ruling } from './policy/ruling.ts';
+export { mergeAsks, timeoutDecision } from './policy/ruling.ts';
+export { approvedRules, recheckApproval } from './policy/recheck-approval.ts';
+export type { ApprovedRule } from './policy/recheck-approval.ts';
+export type { RuleMode } from './policy/ruleset.ts';
+export type { LintWarning } from './policy/lint-warning.ts';
+export type { ToolEvidence } from './policy/workflow-evidence.ts';
+export { toActionWords } from './policy/action-words.ts';
+export type { ActionRecord, ActionWord, PolicyStep } from './policy/action-words.ts';

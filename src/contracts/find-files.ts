@@ -1,0 +1,97 @@
+/** The files a document needs: itself, and whatever it extends. */
+import { readdir, readFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { contractsError } from '../policy/contracts-problem.ts';
+import { readDocument } from '../policy/parse-document.ts';
+import type { ContractsOptions } from './contracts-options.ts';
+import { toReadOptions } from './contracts-options.ts';
+import type { DocumentText } from './read-documents.ts';
+
+export type FoundFiles = {
+  readonly documents: readonly DocumentText[];
+  readonly parents: readonly DocumentText[];
+  /** All of them, to be watched. */
+  readonly paths: readonly string[];
+};
+
+/** Of a document that extends another, those of its folder are read too: a parent is known by the name it has inside. */
+export async function findFiles(
+  paths: readonly string[],
+  parentPaths: readonly string[],
+  options: ContractsOptions,
+): Promise<FoundFiles> {
+  const documents = await Promise.all(paths.map(readText));
+  const given = await Promise.all(parentPaths.map(readText));
+  const extending = documents.filter((document) => extendsAnother(document, options));
+  const folders = new Set(extending.map(({ source }) => dirname(resolve(source))));
+  const beside: DocumentText[] = [];
+  for (const folder of folders)
+    for (const name of (await readdir(folder)).toSorted()) {
+      const path = join(folder, name);
+      if (!/\.ya?ml$/i.test(name) || isAmong(path, [...paths, ...parentPaths])) continue;
+      const text = await readFile(path).catch(() => undefined);
+      // A folder may hold anything; what is no ruleset is nobody's parent.
+      if (text !== undefined && isRuleset({ source: path, text }, options))
+        beside.push({ source: path, text });
+    }
+  const needed = chainOf(extending, [...given, ...beside], options);
+  const parents = [...given, ...beside.filter(({ source }) => needed.has(source))];
+  return { documents, parents, paths: [...documents, ...parents].map(({ source }) => source) };
+}
+
+const isAmong = (path: string, others: readonly string[]): boolean =>
+  others.some((other) => resolve(other) === resolve(path));
+
+async function readText(path: string): Promise<DocumentText> {
+  try {
+    return { source: path, text: await readFile(path) };
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code ?? 'unknown';
+    const why = code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'it is a folder' : code;
+    throw contractsError([
+      {
+        source: path,
+        line: undefined,
+        column: undefined,
+        field: '',
+        message: `The document cannot be read: ${why}.`,
+      },
+    ]);
+  }
+}
+
+const rulesetOf = (
+  { source, text }: DocumentText,
+  options: ContractsOptions,
+): { readonly name: string; readonly extends: string | undefined } | undefined => {
+  const result = readDocument(text, source, toReadOptions(options));
+  return result.ok && result.document.kind === 'Ruleset' ? result.document.ruleset : undefined;
+};
+
+const isRuleset = (document: DocumentText, options: ContractsOptions): boolean =>
+  rulesetOf(document, options) !== undefined;
+
+const extendsAnother = (document: DocumentText, options: ContractsOptions): boolean =>
+  rulesetOf(document, options)?.extends !== undefined;
+
+/** The sources of all that is inherited from. */
+function chainOf(
+  documents: readonly DocumentText[],
+  candidates: readonly DocumentText[],
+  options: ContractsOptions,
+): ReadonlySet<string> {
+  const byName = new Map<string, DocumentText>();
+  for (const candidate of candidates) {
+    const name = rulesetOf(candidate, options)?.name;
+    if (name !== undefined && !byName.has(name)) byName.set(name, candidate);
+  }
+  const needed = new Set<string>();
+  for (const document of documents)
+    for (let next = rulesetOf(document, options)?.extends; next !== undefined;) {
+      const parent = byName.get(next);
+      if (parent === undefined || needed.has(parent.source)) break;
+      needed.add(parent.source);
+      next = rulesetOf(parent, options)?.extends;
+    }
+  return needed;
+}

@@ -1,0 +1,40 @@
+import { concatenateRules } from '../policy/concatenate-rules.ts';
+import type { SuccessCheck } from '../tool/success-check.ts';
+import type { ContractsOptions } from './contracts-options.ts';
+import type { FileContracts, FileOptions } from './from-yaml.ts';
+import { loadFiles } from './from-yaml.ts';
+import type { ReadContracts } from './loaded-contracts.ts';
+import { LoadedContracts } from './loaded-contracts.ts';
+
+/**
+ * Puts contracts side by side. Of two rules with one id the first counts, and so does the first success check; the
+ * report says which were left out. One that is reloaded is reloaded here too. What documents say of each other is the
+ * business of `composeContracts`.
+ */
+export function contractsFromMultiple(
+  parts: readonly LoadedContracts[],
+  options: ContractsOptions = {},
+): LoadedContracts {
+  const read = (): ReadContracts => {
+    const all = parts.map((part) => part.read);
+    const composed = concatenateRules(all.map((part) => part.composed));
+    return { composed, documents: all.flatMap(({ documents }) => documents) };
+  };
+  const successCheck: SuccessCheck | undefined =
+    options.successCheck ?? parts.find((part) => part.successCheck !== undefined)?.successCheck;
+  const joined = new LoadedContracts(read(), {
+    ...options,
+    ...(successCheck !== undefined && { successCheck }),
+  });
+  const stops = parts.map((part) => part.onReplaced(() => joined.replace(read())));
+  joined.closeWith(() => {
+    for (const stop of stops) stop();
+  });
+  return joined;
+}
+
+/** Composes documents from files, left to right: a later rule replaces an earlier one of its id in its place. */
+export const composeContracts = (
+  paths: readonly string[],
+  options: FileOptions = {},
+): Promise<FileContracts> => loadFiles(paths, options);

@@ -1,0 +1,97 @@
+import { contractsError } from '../policy/contracts-problem.ts';
+import type { ContractsOptions } from './contracts-options.ts';
+import { LoadedContracts } from './loaded-contracts.ts';
+import { readDocuments } from './read-documents.ts';
+import type { FoundFiles } from './find-files.ts';
+import { findFiles } from './find-files.ts';
+import { watchFiles } from './watch-files.ts';
+
+export type FileOptions = ContractsOptions & {
+  /** Files with rulesets that may be extended, beside those that lie in the folder of the document. */
+  readonly parents?: readonly string[];
+  /** Puts changed files into force by itself. A bad one leaves the old rules; `onReload` is told of either. */
+  readonly watch?: boolean;
+  readonly onReload?: (result: ReloadResult) => void;
+};
+
+export type ReloadResult =
+  { readonly ok: true; readonly version: string } | { readonly ok: false; readonly error: unknown };
+
+/** Contracts that stand in a file and can be read again from there. */
+export type FileContracts = LoadedContracts & { reload(): Promise<ReloadResult> };
+
+/** Loads a document from a file. Throws `contracts.invalid` with every problem, each with its line. */
+export const contractsFromYaml = (path: string, options: FileOptions = {}): Promise<FileContracts> =>
+  loadFiles([path], options);
+
+/** Composes documents from files, left to right: a later rule replaces an earlier one of its id. */
+export async function loadFiles(paths: readonly string[], options: FileOptions): Promise<FileContracts> {
+  let found: FoundFiles = await findFiles(paths, options.parents ?? [], options);
+  const loaded = new LoadedContracts(readDocuments(found.documents, found.parents, options), options);
+
+  const readAgain = async (): Promise<ReloadResult> => {
+    try {
+      found = await findFiles(paths, options.parents ?? [], options);
+      const read = readDocuments(found.documents, found.parents, options);
+      if (read.composed.version !== loaded.version) loaded.replace(read);
+      return { ok: true, version: loaded.version };
+    } catch (error) {
+      return { ok: false, error };
+    }
+  };
+  // One at a time, in order: the last one that was asked for is in force in the end.
+  let last: Promise<unknown> = Promise.resolve();
+  const reload = (): Promise<ReloadResult> => {
+    const next = last.then(readAgain);
+    last = next;
+    return next;
+  };
+  if (options.watch === true) {
+    let { version } = loaded;
+    const stop = watchFiles(
+      () => found.paths,
+      async () => {
+        const result = await reload();
+        if (result.ok && result.version === version) return;
+        ({ version } = loaded);
+        options.onReload?.(result);
+      },
+    );
+    loaded.closeWith(stop);
+  }
+  return Object.assign(loaded, { reload });
+}
+
+export type StringOptions = ContractsOptions & {
+  /** What errors call the document. */
+  readonly source?: string;
+  /** Texts of rulesets that may be extended. */
+  readonly parents?: readonly string[];
+};
+
+/** Contracts that can be given another text. */
+export type StringContracts = LoadedContracts & { reload(text: string): void };
+
+/** Loads a document from its text. Throws `contracts.invalid` with every problem. */
+export function contractsFromYamlString(text: string, options: StringOptions = {}): StringContracts {
+  const { source = 'contracts', parents = [] } = options;
+  const read = (given: string): ReturnType<typeof readDocuments> => {
+    if (typeof given !== 'string')
+      throw contractsError([
+        {
+          source,
+          line: undefined,
+          column: undefined,
+          field: '',
+          message: 'contractsFromYamlString takes the text of a document; for a file use contractsFromYaml.',
+        },
+      ]);
+    return readDocuments(
+      [{ source, text: given }],
+      parents.map((parent, index) => ({ source: `${source} parent ${index + 1}`, text: parent })),
+      options,
+    );
+  };
+  const loaded = new LoadedContracts(read(text), options);
+  return Object.assign(loaded, { reload: (next: string) => loaded.replace(read(next)) });
+}

@@ -1,0 +1,125 @@
+/**
+ * Contracts in force, and how others come to be in force instead.
+ *
+ * A reload reads and compiles everything first and swaps at once: a call is judged by the old rules or by the new ones,
+ * never by some of each, and documents with a problem leave the old ones in force.
+ */
+import type { Awaitable, JsonObject } from '../base/json.ts';
+import type { Policy, SessionCounters, ToolEnd } from '../policy/compile-policy.ts';
+import { compilePolicy } from '../policy/compile-policy.ts';
+import type { ComposedRules, CompositionReport } from '../policy/composed-rules.ts';
+import type { ContractDocument, Contracts } from '../policy/contracts.ts';
+import { lintRules } from '../policy/lint-rules.ts';
+import type { LintWarning } from '../policy/lint-warning.ts';
+import type { PolicyCall } from '../policy/policy-call.ts';
+import type { OutputRuling, Ruling } from '../policy/ruling.ts';
+import type { WorkflowHost } from '../policy/stage-gates.ts';
+import type { SuccessCheck } from '../tool/success-check.ts';
+import type { ContractsOptions } from './contracts-options.ts';
+import { createWorkflowHost, createWorld } from './contracts-options.ts';
+
+/** A call to be judged without a runtime. */
+export type CallToJudge = Pick<PolicyCall, 'toolName'> & {
+  readonly input?: JsonObject;
+} & { readonly [Name in 'principal' | 'metadata' | 'snapshot' | 'resources']?: PolicyCall[Name] };
+
+/** What is read from one place: rules put together, and the texts they stand in. */
+export type ReadContracts = {
+  readonly composed: ComposedRules;
+  readonly documents: readonly ContractDocument[];
+};
+
+type InForce = ReadContracts & { readonly policy: Policy };
+
+export class LoadedContracts implements Contracts {
+  readonly successCheck: SuccessCheck | undefined;
+  readonly workflowHost: WorkflowHost;
+  readonly #compile: (read: ReadContracts) => InForce;
+  #inForce: InForce;
+  readonly #listeners = new Set<() => void>();
+  #close: (() => void) | undefined;
+
+  constructor(read: ReadContracts, options: ContractsOptions) {
+    const world = createWorld(options);
+    this.successCheck = options.successCheck;
+    this.workflowHost = createWorkflowHost(options);
+    this.#compile = (found) => ({
+      ...found,
+      policy: compilePolicy(found.composed, world, {
+        allowBacktracking: options.allowBacktracking ?? false,
+      }),
+    });
+    this.#inForce = this.#compile(read);
+  }
+
+  get policy(): Policy {
+    return this.#inForce.policy;
+  }
+
+  get documents(): readonly ContractDocument[] {
+    return this.#inForce.documents;
+  }
+
+  /** Stamps the rules in force: sha256 over the documents. */
+  get version(): string {
+    return this.policy.version;
+  }
+
+  /** What was overridden, what is a candidate, and what else is worth knowing. */
+  get report(): CompositionReport {
+    return this.#inForce.composed.report;
+  }
+
+  /** What the rules would say about a call. Session limits are judged by the counters, where some are given. */
+  evaluate(call: CallToJudge, counters?: SessionCounters): Awaitable<Ruling> {
+    return this.policy.judgeCall(toPolicyCall(call), counters);
+  }
+
+  /** What the post rules would say about what came of it. */
+  evaluateOutput(call: CallToJudge, end: ToolEnd): Awaitable<OutputRuling> {
+    return this.policy.judgeOutput(toPolicyCall(call), end);
+  }
+
+  /** What may be wrong with the rules although they can be loaded. */
+  check(knownTools?: readonly string[]): readonly LintWarning[] {
+    return lintRules(this.#inForce.composed, knownTools);
+  }
+
+  /** Puts other rules into force. Throws, and leaves the old ones, where they cannot be. */
+  replace(read: ReadContracts): void {
+    const next = this.#compile(read);
+    this.#inForce = next;
+    for (const tell of this.#listeners) tell();
+  }
+
+  /** Tells whenever other rules came into force. Gives the way to stop it. */
+  onReplaced(tell: () => void): () => void {
+    this.#listeners.add(tell);
+    return () => this.#listeners.delete(tell);
+  }
+
+  /** Stops looking for changes; the rules stay in force. */
+  close(): void {
+    this.#close?.();
+    this.#close = undefined;
+  }
+
+  /** What `close` has to stop. */
+  closeWith(close: () => void): void {
+    this.#close = close;
+  }
+
+  /** What they are made of, for whoever puts several together. */
+  get read(): ReadContracts {
+    return this.#inForce;
+  }
+}
+
+const toPolicyCall = ({
+  toolName,
+  input = {},
+  principal,
+  metadata,
+  snapshot,
+  resources,
+}: CallToJudge): PolicyCall => ({ toolName, input, principal, metadata, snapshot, resources });

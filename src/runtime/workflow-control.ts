@@ -1,0 +1,89 @@
+/** What a host may ask of, and do to, the workflow of a session. */
+import { QuittanceError } from '../base/error.ts';
+import type { WorkflowUpdated } from '../call/event.ts';
+import { workflowSubject } from '../ledger/state-of.ts';
+import { resetWorkflow, setWorkflowStage } from '../policy/move-workflow.ts';
+import type { Workflow } from '../policy/workflow.ts';
+import type { WorkflowState } from '../policy/workflow-state.ts';
+import { toWire } from '../policy/workflow-state.ts';
+import { describeUnknownName } from '../tool/nearest.ts';
+import type { Engine } from './engine.ts';
+import { readState } from './follow-workflows.ts';
+
+/** Which workflow of which session. The name may be left out where the contracts hold one workflow only. */
+export type WorkflowRef = { readonly sessionId: string; readonly workflow?: string };
+
+/** Where to, and who says so. */
+export type WorkflowMove = { readonly stageId: string; readonly by: string };
+
+export type WorkflowControl = {
+  state(): Promise<WorkflowState>;
+  /** Back to a stage: earlier ones stay complete, approvals and commands of it and later ones are dropped. */
+  reset(move: WorkflowMove): Promise<WorkflowState>;
+  /** Into a stage, whatever its gates say; approvals and evidence stay. */
+  setStage(move: WorkflowMove): Promise<WorkflowState>;
+};
+
+export function controlWorkflow(engine: Engine, { sessionId, workflow: name }: WorkflowRef): WorkflowControl {
+  const find = (): Workflow => findWorkflow(engine.policyInForce()?.workflows ?? [], name);
+  const move = async (
+    why: 'reset' | 'stage_set',
+    { by }: WorkflowMove,
+    change: (workflow: Workflow, state: WorkflowState) => WorkflowState,
+  ): Promise<WorkflowState> => {
+    if (typeof by !== 'string' || by.trim() === '')
+      throw new QuittanceError(
+        'config.invalid',
+        'Moving a workflow needs a name: give {stageId, by: "<who>"}.',
+      );
+    for (;;) {
+      const workflow = find();
+      const found = await readState(engine, sessionId, workflow);
+      const state = change(workflow, found.state);
+      const event: WorkflowUpdated = {
+        id: engine.nextEventId(),
+        type: 'workflow.updated',
+        sessionId,
+        turnId: '',
+        at: engine.ledger.now(),
+        cause: undefined,
+        workflow: workflow.name,
+        workflowVersion: workflow.version,
+        why,
+        by: engine.redactor.text(by),
+        state: toWire(state),
+      };
+      const result = await engine.ledger.append({
+        entryId: engine.ids.next('ent'),
+        sessionId,
+        callId: undefined,
+        expectedVersion: 0,
+        events: [event],
+        moves: [{ subject: workflowSubject(workflow.name), expectedVersion: found.version }],
+      });
+      if (result.status === 'appended') return state;
+    }
+  };
+  return {
+    state: async () => (await readState(engine, sessionId, find())).state,
+    reset: (to) => move('reset', to, (workflow, state) => resetWorkflow(workflow, state, to.stageId)),
+    setStage: (to) =>
+      move('stage_set', to, (workflow, state) => setWorkflowStage(workflow, state, to.stageId)),
+  };
+}
+
+function findWorkflow(workflows: readonly Workflow[], name: string | undefined): Workflow {
+  const known = workflows.map((workflow) => workflow.name);
+  if (name === undefined && workflows.length === 1) return workflows[0] as Workflow;
+  if (name === undefined)
+    throw new QuittanceError(
+      'config.invalid',
+      workflows.length === 0
+        ? 'The contracts of this runtime hold no workflow.'
+        : `The contracts hold several workflows; name one of ${known.join(', ')}.`,
+    );
+  const found = workflows.find((workflow) => workflow.name === name);
+  if (found === undefined)
+    throw new QuittanceError('config.invalid', describeUnknownName('workflow', name, known));
+  return found;
+}
