@@ -1,10 +1,10 @@
 /**
- * Whether what is kept beside the entries is what they say: claims, counters, effects in doubt, sealed inputs,
- * artifacts. Each is asked for as a later call would ask for it, whether the entries or a row name it.
+ * Whether what is kept beside the entries is what they say: claims, counters, states, effects in doubt, sealed
+ * inputs, artifacts. Each is asked for as a later call would ask for it, whether the entries or a row name it.
  */
-import { keyedDigestJson } from '../base/canonical.ts';
+import { canonicalJson, keyedDigestJson } from '../base/canonical.ts';
 import { isQuittanceError } from '../base/error.ts';
-import { readJsonText } from '../base/json.ts';
+import { isJsonObject, readJsonText } from '../base/json.ts';
 import type { BesideRow } from '../ledger/beside.ts';
 import type { BesideFold, NamedArtifact } from '../ledger/beside-fold.ts';
 import { callKey } from '../ledger/beside-fold.ts';
@@ -84,6 +84,10 @@ async function* subjectsOf(ledger: Ledger, fold: BesideFold): AsyncGenerator<Sub
         if (isNew('unsettled', row.sessionId ?? '', row.toolName, row.inputDigest))
           yield effectOf(ledger, fold, { ...row, sessionId: row.sessionId ?? '' });
         break;
+      case 'state':
+        if (isNew('state', row.sessionId ?? '', row.subject))
+          yield stateOf(ledger, fold, row.sessionId ?? '', row.subject);
+        break;
       case 'sealed':
         if (isNew('sealed', row.sessionId ?? '', row.callId))
           yield sealedOf(ledger, fold, seal, row.sessionId ?? '', row.callId);
@@ -98,6 +102,8 @@ async function* subjectsOf(ledger: Ledger, fold: BesideFold): AsyncGenerator<Sub
   for (const effect of fold.unsettled.values())
     if (isNew('unsettled', effect.sessionId, effect.toolName, effect.inputDigest))
       yield effectOf(ledger, fold, effect);
+  for (const { sessionId, subject } of fold.states.values())
+    if (isNew('state', sessionId, subject)) yield stateOf(ledger, fold, sessionId, subject);
   for (const { sessionId, callId } of fold.open.values())
     if (isNew('sealed', sessionId, callId)) yield sealedOf(ledger, fold, seal, sessionId, callId);
   for (const named of fold.artifacts.values())
@@ -159,6 +165,20 @@ const effectOf = (
     return found.length < due.length
       ? 'The effect of the call is in doubt, and it is not listed so.'
       : 'The calls that are listed with their effect in doubt are not those the entries tell of.';
+  },
+});
+
+const stateOf = (ledger: Ledger, fold: BesideFold, sessionId: string, subject: string): Subject => ({
+  sessionId,
+  async look() {
+    const found = await ledger.readState(sessionId, subject);
+    const due = fold.states.get(callKey(sessionId, subject));
+    if (found?.version !== due?.version)
+      return `The state of ${quote(subject)} is not of the version the entries have moved it to.`;
+    if (found === undefined || due?.state === undefined) return undefined;
+    return isJsonObject(found.state) && canonicalJson(found.state) === canonicalJson(due.state)
+      ? undefined
+      : `The state of ${quote(subject)} is not the one the entries tell.`;
   },
 });
 

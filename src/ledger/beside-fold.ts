@@ -1,11 +1,12 @@
 /**
- * What must stand beside the entries, by the entries: claims, counters, effects in doubt, which calls need a sealed
- * input and which artifacts were named. Entries are added in the order of their positions, over all sessions.
+ * What must stand beside the entries, by the entries: claims, counters, states, effects in doubt, which calls need a
+ * sealed input and which artifacts were named. Entries are added in the order of their positions, over all sessions.
  *
  * A session that was dropped took its entries along. What it had used of the counters of others is in no entry any
  * more, and neither is a claim it took over: `hasDropped` says that both can be known in part only.
  */
 import { isKeyedDigest } from '../base/canonical.ts';
+import type { JsonObject } from '../base/json.ts';
 import type { QuittanceEvent } from '../call/event.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { isKnownEvent } from './formats/v1/event-table.ts';
@@ -14,6 +15,7 @@ import type { ReadEntry } from './formats/v1/read-entry.ts';
 import type { ClaimHolder, Counter } from './ledger.ts';
 import { ledgerSessionId } from './ledger.ts';
 import { sessionCounterPrefixes } from './session-counters.ts';
+import { stateIn } from './state-of.ts';
 import { clearsDoubt, leavesDoubt } from './unsettled-effect.ts';
 
 /** A call that has no outcome. */
@@ -34,6 +36,14 @@ export type UnsettledEffect = {
   readonly position: number;
 };
 
+export type FoldedState = {
+  readonly sessionId: string;
+  readonly subject: string;
+  readonly version: number;
+  /** Undefined where it was erased, or told in a way this version does not know. */
+  readonly state: JsonObject | undefined;
+};
+
 export type NamedArtifact = {
   readonly sessionId: string;
   readonly artifactId: string;
@@ -51,6 +61,8 @@ export class BesideFold {
   /** By `callKey`. */
   readonly open: Map<string, OpenInput> = new Map();
   readonly unsettled: Map<string, UnsettledEffect> = new Map();
+  /** By session and subject. */
+  readonly states: Map<string, FoldedState> = new Map();
   /** By session and artifact. */
   readonly artifacts: Map<string, NamedArtifact> = new Map();
   readonly #erased = new Set<string>();
@@ -74,6 +86,13 @@ export class BesideFold {
     const { sessionId, callId, claim, releaseClaim } = entry;
     for (const { counter, amount } of entry.reserve ?? []) this.#count(counter, 0, amount);
     for (const { counter, reserved, used } of entry.settle ?? []) this.#count(counter, used, -reserved);
+    for (const { subject, expectedVersion } of entry.moves ?? [])
+      this.states.set(callKey(sessionId, subject), {
+        sessionId,
+        subject,
+        version: expectedVersion + 1,
+        state: entry.erased ? undefined : findState(entry, subject),
+      });
     if (releaseClaim !== undefined) this.claims.delete(releaseClaim);
     if (callId === undefined) {
       for (const event of entry.events)
@@ -173,13 +192,19 @@ export class BesideFold {
   /** Everything the session left goes with it; what it used of others' counters stays. */
   #drop(sessionId: string): void {
     this.#hasDropped = true;
-    for (const map of [this.claims, this.open, this.unsettled, this.artifacts])
+    for (const map of [this.claims, this.open, this.unsettled, this.states, this.artifacts])
       for (const [key, row] of map) if (row.sessionId === sessionId) map.delete(key);
     const prefixes = sessionCounterPrefixes(sessionId);
     for (const name of this.counters.keys())
       if (prefixes.some((prefix) => name.startsWith(prefix))) this.counters.delete(name);
   }
 }
+
+const findState = ({ events }: ReadEntry, subject: string): JsonObject | undefined =>
+  events
+    .map(stateIn)
+    .filter((told) => told?.subject === subject)
+    .at(-1)?.state;
 
 /** Under which a call stands in the maps of a fold. */
 export const callKey = (sessionId: string, callId: string): string => JSON.stringify([sessionId, callId]);

@@ -11,6 +11,7 @@ export type BesideRow =
       readonly toolName: string;
       readonly inputDigest: string;
     }
+  | { readonly kind: 'state'; readonly sessionId: string | undefined; readonly subject: string }
   | { readonly kind: 'sealed'; readonly sessionId: string | undefined; readonly callId: string }
   | {
       readonly kind: 'artifact';

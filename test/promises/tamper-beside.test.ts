@@ -13,6 +13,8 @@ import { openLedger } from 'quittance/ledger';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Context } from '../../src/cli/command.ts';
 import { verifyLedger } from '../../src/cli/verify-run.ts';
+import type { JsonObject } from '../../src/base/json.ts';
+import type { Entry } from '../../src/ledger/ledger.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-beside-'));
 const sound = join(folder, 'sound', 'ledger.db');
@@ -58,6 +60,29 @@ const tools = [
   defineTool({ name: 'delete_it', mode: 'destructive', input: anything, run: () => 'gone' }),
 ] as const;
 
+const toMove = (sessionId: string, expectedVersion: number, state: JsonObject): Entry => ({
+  entryId: `ent_${sessionId}${expectedVersion}`,
+  sessionId,
+  callId: undefined,
+  expectedVersion: 0,
+  events: [
+    {
+      type: 'workflow.updated',
+      id: `evt_${sessionId}${expectedVersion}`,
+      sessionId,
+      turnId: 't',
+      at: 1,
+      cause: undefined,
+      workflow: 'w',
+      workflowVersion: '1',
+      state,
+      why: 'evidence',
+      by: undefined,
+    },
+  ],
+  moves: [{ subject: 'workflow/w', expectedVersion }],
+});
+
 /** Two sessions with calls of every kind that leaves something beside its entries, some of them not over. */
 async function fill(path: string): Promise<void> {
   const ledger = await openLedger(path, { spillBytes: 4_096 });
@@ -83,6 +108,8 @@ async function fill(path: string): Promise<void> {
     await turn.call({ id: 'much', name: 'get_much', arguments: { letter: sessionId === 'one' ? 'x' : 'y' } });
     for (const [id, password] of Object.entries({ held: 'hunter2', held2: 'hunter3' }))
       void turn.call({ id, name: 'delete_it', arguments: { password } }).catch(() => undefined);
+    for (const [expectedVersion, stage] of ['read', 'write'].entries())
+      await ledger.append(toMove(sessionId, expectedVersion, { stage, seen: [expectedVersion] }));
     while ((await ledger.queryCalls({ sessionId, status: 'held' })).rows.length < 2)
       await new Promise((resolve) => setTimeout(resolve, 5));
   }
@@ -100,6 +127,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 type Asked = {
   claims: string[];
   counters: string[];
+  subjects: string[];
   inputs: [string, string, string][];
   artifacts: [string, string][];
 };
@@ -107,9 +135,10 @@ let asked: Asked | undefined;
 
 /** Everything a later call, or anybody, could ask of what is beside the entries. */
 async function view(ledger: Ledger): Promise<string> {
-  const now: Asked = { claims: [], counters: [], inputs: [], artifacts: [] };
+  const now: Asked = { claims: [], counters: [], subjects: [], inputs: [], artifacts: [] };
   for await (const row of ledger.readBeside()) {
     if (row.kind === 'claim') now.claims.push(row.key);
+    if (row.kind === 'state') now.subjects.push(row.subject);
     if (row.kind === 'counter') now.counters.push(row.name);
     if (row.kind === 'unsettled') now.inputs.push([row.sessionId ?? '', row.toolName, row.inputDigest]);
     if (row.kind === 'artifact') now.artifacts.push([row.sessionId ?? '', row.artifactId]);
@@ -129,6 +158,8 @@ async function view(ledger: Ledger): Promise<string> {
   await see(() => ledger.readCounters(both('counters')));
   for (const input of both('inputs')) await see(() => ledger.findUnsettledEffects(...input));
   for (const each of both('artifacts')) await see(() => ledger.readArtifact(...each));
+  for (const sessionId of ['one', 'two'])
+    for (const subject of both('subjects')) await see(() => ledger.readState(sessionId, subject));
   for (const sessionId of ['one', 'two'])
     for (const callId of ['held', 'held2', 'pay', 'x']) await see(() => ledger.readSealed(sessionId, callId));
   return JSON.stringify(seen);
@@ -178,6 +209,7 @@ async function look(path: string): Promise<Found> {
 const columns: Readonly<Record<string, readonly string[]>> = {
   claims: ['key', 'session', 'call', 'digest'],
   counters: ['name', 'used', 'reserved'],
+  states: ['session', 'subject', 'version', 'text'],
   sealed: ['session', 'call', 'text'],
   unsettled: ['position', 'session', 'tool', 'digest', 'call'],
   artifacts: ['session', 'artifact', 'call', 'mime', 'encoding', 'bytes', 'hash'],
@@ -300,6 +332,18 @@ describe('[tamper-evident] what is kept beside the entries', () => {
       `INSERT INTO unsettled SELECT position + 1000, session, tool, digest, 'send3' FROM unsettled WHERE call = 'send' AND session = 1`,
       'one send The calls that are listed with their effect in doubt are not those the entries tell of.',
     ],
+    'a workflow that was put back': [
+      `UPDATE states SET version = 1 WHERE session = 1`,
+      'one  The state of "workflow/w" is not of the version the entries have moved it to.',
+    ],
+    'a workflow that was put forward': [
+      `UPDATE states SET text = replace(text, 'write', 'done') WHERE session = 1`,
+      'one  The state of "workflow/w" is not the one the entries tell.',
+    ],
+    'a workflow nobody has begun': [
+      `INSERT INTO states SELECT session, 'workflow/x', version, text FROM states WHERE session = 1`,
+      'one  The state of "workflow/x" is not of the version the entries have moved it to.',
+    ],
     'a sealed input that is gone': [
       `DELETE FROM sealed WHERE session = 1 AND call = 'held'`,
       'one held The call needs its sealed input, which is gone.',
@@ -357,7 +401,7 @@ describe('[tamper-evident] what is kept beside the entries', () => {
     const rowsOf = (path: string): unknown => {
       const database = new BetterSqlite3(path, { readonly: true });
       try {
-        return ['claims', 'counters', 'unsettled', 'sealed', 'artifacts'].map((table) =>
+        return ['claims', 'counters', 'states', 'unsettled', 'sealed', 'artifacts'].map((table) =>
           database.prepare(`SELECT * FROM ${table}`).all(),
         );
       } finally {
@@ -370,6 +414,9 @@ describe('[tamper-evident] what is kept beside the entries', () => {
         UPDATE unsettled SET tool = 'pay';
         UPDATE counters SET used = used - 1, reserved = 7;
         INSERT INTO counters VALUES ('named/"x"', 1, 1);
+        DELETE FROM states WHERE session = 1;
+        UPDATE states SET text = '{}', version = 9;
+        INSERT INTO states VALUES (1, 'workflow/x', 1, '{}');
         DELETE FROM claims WHERE call = 'order';
         UPDATE claims SET digest = 'd';
         INSERT INTO claims VALUES ('later', 'one', 'pay', 'd');
@@ -394,6 +441,7 @@ describe('[tamper-evident] what is kept beside the entries', () => {
       await turn.call({ id: 'much', name: 'get_much', arguments: { letter: 'z' } });
     }
     await runtime.close();
+    await ledger.append(toMove('one', 0, { stage: 'read' }));
     await ledger.erase({ sessionId: 'one', by: 'Ada', reason: 'Asked to.' });
     await ledger.dropSession({ sessionId: 'two', by: 'Ada', reason: 'Too old.' });
     const [team] = await ledger.readCounters(['named/"team"/tool_calls']);

@@ -15,6 +15,7 @@ export async function* listBeside(
   for (const session of sessions) {
     const { sessionId } = session;
     for (const effect of session.allInDoubt()) yield { kind: 'unsettled', sessionId, ...effect };
+    for (const subject of session.states.keys()) yield { kind: 'state', sessionId, subject };
     for (const [callId, { sealed }] of session.calls)
       if (sealed !== undefined) yield { kind: 'sealed', sessionId, callId };
   }

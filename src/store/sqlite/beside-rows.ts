@@ -38,6 +38,11 @@ const tables: readonly Table[] = [
     }),
   },
   {
+    from: `SELECT session, subject, name FROM states ${named}`,
+    by: ['session', 'subject'],
+    toRow: ({ name, subject }) => ({ kind: 'state', sessionId: toName(name), subject: toText(subject) }),
+  },
+  {
     from: `SELECT session, name, call FROM sealed ${named}`,
     by: ['session', 'call'],
     toRow: ({ name, call }) => ({ kind: 'sealed', sessionId: toName(name), callId: toText(call) }),

@@ -29,6 +29,7 @@ export async function rebuildSideTables(parts: SideRebuildParts): Promise<void> 
     putClaims(fold, parts);
     putCounters(fold, parts);
     putUnsettled(fold, parts);
+    putStates(fold, parts);
     dropSealed(fold, parts);
     heads.hasUnsettled = fold.unsettled.size > 0;
   });
@@ -76,6 +77,21 @@ function putUnsettled(fold: BesideFold, { database, heads }: SideRebuildParts): 
       toSqlText(inputDigest),
       toSqlText(callId),
     );
+}
+
+/** A state that was erased from its entry is left as it is, if it is there. */
+function putStates(fold: BesideFold, { database, heads }: SideRebuildParts): void {
+  type Row = { session: number; subject: string; text: string };
+  const rows = prepareRow<Row>(database, 'SELECT session, subject, text FROM states').all();
+  const found = new Map(rows.map(({ session, subject, text }) => [JSON.stringify([session, subject]), text]));
+  prepareRow<never>(database, 'DELETE FROM states').run();
+  const put = prepareRow<never>(database, 'INSERT INTO states VALUES (?, ?, ?, ?)');
+  for (const { sessionId, subject, version, state } of fold.states.values()) {
+    const { session } = heads.take(sessionId);
+    const name = toSqlText(subject);
+    const left = state === undefined ? found.get(JSON.stringify([session, name])) : undefined;
+    put.run(session, name, version, left ?? toSqlText(JSON.stringify(state ?? {})));
+  }
 }
 
 function dropSealed(fold: BesideFold, { database }: SideRebuildParts): void {
