@@ -126,13 +126,14 @@ function compileCode(
   };
 }
 
+const isWholeSeconds = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 1;
+
 /** A rule of code may be plain JavaScript: what it gives is looked at before it counts. */
 function readAnswer(answer: unknown): BeforeAnswer {
   if (typeof answer !== 'object' || answer === null) return undefined;
   const { action, message, timeoutSeconds, timeoutEffect } = answer as Record<string, unknown>;
   if ((action !== 'block' && action !== 'ask') || typeof message !== 'string') return undefined;
-  if (timeoutSeconds !== undefined && !(typeof timeoutSeconds === 'number' && timeoutSeconds >= 1))
-    return undefined;
+  if (timeoutSeconds !== undefined && !isWholeSeconds(timeoutSeconds)) return undefined;
   if (timeoutEffect !== undefined && timeoutEffect !== 'block' && timeoutEffect !== 'allow') return undefined;
   return {
     action,

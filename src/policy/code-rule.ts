@@ -15,6 +15,7 @@ export type CodeRule = {
   | { readonly when: 'before'; readonly check: (call: PolicyCall) => Awaitable<BeforeAnswer> }
   | {
       readonly when: 'after';
+      /** Given the result, or the text of the error where the tool failed. */
       readonly check: (call: PolicyCall, output: JsonValue) => Awaitable<AfterAnswer>;
     }
 );

@@ -191,11 +191,13 @@ test('a host operator answers true or false; throwing or anything else is an err
   expect(answer('constructor', { n: 1 })).toBe('error');
 });
 
-test('a host selector that throws is an error', () => {
+test('a host selector that throws, or answers later, is an error', () => {
   const world = sampleWorld({
     selectors: {
       host: ([name]) => {
         if (name === 'broken') throw new Error('no');
+        // A host may forget that it has to answer at once.
+        if (name === 'later') return Promise.resolve('value') as unknown as JsonValue;
         return name === 'known' ? 'value' : undefined;
       },
     },
@@ -205,6 +207,7 @@ test('a host selector that throws is an error', () => {
   expect(answer('known')).toBe(true);
   expect(answer('unknown')).toBe(false);
   expect(answer('broken')).toBe('error');
+  expect(answer('later')).toBe('error');
 });
 
 test('a text too long for a pattern that backtracks is an error, not a cut text', () => {

@@ -3,6 +3,7 @@
  * that nothing throws. A call pays for the rules that can be about its tool and for no others.
  */
 import type { Awaitable } from '../base/json.ts';
+import type { Redactor } from '../base/redaction.ts';
 import { createRedactor } from '../base/redaction.ts';
 import { compileAfterRule } from './after-rule.ts';
 import { compileBeforeRule } from './before-rule.ts';
@@ -52,13 +53,19 @@ export type Policy = {
   readonly digestOf: (ruleId: string) => string | undefined;
 };
 
+export type PolicyOptions = RegexOptions & {
+  /** Masks what messages would show; by default what is hidden everywhere by default. */
+  readonly redactor?: Redactor | undefined;
+};
+
+/** Throws `contracts.invalid` for a pattern that cannot be used. */
 export function compilePolicy(
   composed: ComposedRules,
   world: PolicyWorld,
-  options: RegexOptions = {},
+  options: PolicyOptions = {},
 ): Policy {
   const { version, rules } = composed;
-  const redactor = createRedactor();
+  const { redactor = createRedactor() } = options;
   const known = new Map<string, LinearRegex>();
   const contextOf = ({ id, source }: ComposedRule): CompileContext => ({
     world,

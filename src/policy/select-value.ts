@@ -3,6 +3,7 @@
  * a text are no values unless somebody sent them as data. Absent and null are the same: undefined.
  */
 import type { JsonValue } from '../base/json.ts';
+import { isPromiseLike } from '../tool/when-ready.ts';
 import type { Selector } from './expression.ts';
 import type { OutputView } from './output-view.ts';
 import type { PolicyCall, PolicyWorld } from './policy-call.ts';
@@ -43,8 +44,18 @@ export function compileSelector({ source, path }: Selector, world: PolicyWorld):
 /** A word the host did not register gives nothing; loading has refused it already. */
 function compileHostSelector(prefix: string, path: readonly string[], world: PolicyWorld): Select {
   const resolve = Object.hasOwn(world.selectors, prefix) ? world.selectors[prefix] : undefined;
-  return resolve === undefined ? () => undefined : (call) => resolve(path, call) ?? undefined;
+  if (resolve === undefined) return () => undefined;
+  return (call) => {
+    const value: unknown = resolve(path, call);
+    // Compared with anything, these would quietly be unequal, and the rule would never fire.
+    if (isPromiseLike(value) || foreignTypes.has(typeof value))
+      throw new TypeError(`The selector ${prefix} must give JSON at once.`);
+    // The host says it is JSON; what is neither is refused above.
+    return (value as JsonValue | undefined) ?? undefined;
+  };
 }
+
+const foreignTypes: ReadonlySet<string> = new Set(['function', 'symbol', 'bigint']);
 
 const principalKeys: ReadonlyMap<string, string> = new Map([
   ['user_id', 'userId'],
