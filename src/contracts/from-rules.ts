@@ -63,7 +63,7 @@ function toCodeRule(rule: RuleSpec, index: number): CodeRule {
   if (typeof before === 'function' && after === undefined)
     return { ...shared, when: 'before', check: before };
   if (typeof after === 'function' && before === undefined) return { ...shared, when: 'after', check: after };
-  return refuse(`${where} ("${id}") needs a function: before(call) or after(call, output), and not both`);
+  return refuse(`${where} needs a function: before(call) or after(call, output), and not both`);
 }
 
 function refuse(problem: string): never {

@@ -1,4 +1,5 @@
 /** The outcome of a body that ran, made ready to be kept: cleaned, measured, offloaded, frozen. */
+import { contentDigest } from '../base/content-digest.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { freezeJson } from '../base/json.ts';
 import { outcomeToModelContent } from '../call/model-content.ts';
@@ -110,6 +111,7 @@ async function keepAside(
     artifactId,
     summary: summarise(content),
     sizeBytes: utf8.encode(content).byteLength,
+    digest: contentDigest(content),
     elapsedMs: facts.elapsedMs,
     wasCoerced: hand.input.changes.length > 0,
     ...(toolMade && { toolResult: onlyControls(asToolResult(kept)) }),
@@ -150,7 +152,10 @@ async function keepFiles(hand: CallInHand, { attachments }: BodyContext): Promis
       content: kept,
     });
     const sizeBytes = typeof kept === 'string' ? utf8.encode(kept).byteLength : kept.byteLength;
-    files.push(Object.freeze({ artifactId, mimeType, sizeBytes, ...(name !== undefined && { name }) }));
+    const digest = contentDigest(kept);
+    files.push(
+      Object.freeze({ artifactId, mimeType, sizeBytes, digest, ...(name !== undefined && { name }) }),
+    );
   }
   return Object.freeze(files);
 }

@@ -3,6 +3,7 @@ import { formatPath, freezeJson, toJson } from '../base/json.ts';
 import type { DataOf } from '../call/event-data.ts';
 import { cutText } from '../tool/cut-text.ts';
 import type { BodyEnd } from './attempt.ts';
+import type { ToolEnd } from '../policy/compile-policy.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import { ruleOutput, withheld } from './rule-output.ts';
 import { classifyThrown } from './classify-thrown.ts';
@@ -28,8 +29,12 @@ export function appendLate(
 async function readLate(hand: CallInHand, end: BodyEnd): Promise<DataOf<'tool.late'>['result']> {
   const clean = (text: string): string => hand.clean(text);
   if (end.type === 'threw') {
-    const message = await underRules(hand, clean(classifyThrown(end.error, clean).message), 'error');
-    return { type: 'threw', error: cutText(String(message), 4_000) };
+    const text = clean(classifyThrown(end.error, clean).message);
+    const error = await underRules(hand, { type: 'error', text });
+    return {
+      type: 'threw',
+      error: cutText(typeof error === 'string' ? error : JSON.stringify(error), 4_000),
+    };
   }
   const read = toJson(end.value);
   if (!read.ok)
@@ -37,19 +42,17 @@ async function readLate(hand: CallInHand, end: BodyEnd): Promise<DataOf<'tool.la
       type: 'threw',
       error: clean(`Returned something JSON cannot hold at ${formatPath(read.path)}: ${read.problem}`),
     };
-  const output = hand.cleanOutput(await underRules(hand, read.value, 'result'));
+  const output = hand.cleanOutput(await underRules(hand, { type: 'result', value: read.value }));
   const chars = JSON.stringify(output).length;
   if (chars <= longest) return { type: 'returned', output: freezeJson(output) };
   return { type: 'returned', output: cutText(JSON.stringify(output), longest), cutFromChars: chars };
 }
 
 /** Late or not, no rule lets out what it would not have let out in time. */
-async function underRules(hand: CallInHand, value: JsonValue, type: 'result' | 'error'): Promise<JsonValue> {
-  if (hand.policy === undefined || hand.tool === undefined || hand.prepared === undefined) return value;
-  const ruled = await ruleOutput(
-    hand,
-    hand.policy,
-    type === 'error' ? { type, text: String(value) } : { type, value },
-  );
+async function underRules(hand: CallInHand, end: ToolEnd): Promise<JsonValue> {
+  const { policy, tool, prepared } = hand;
+  if (policy === undefined || tool === undefined || prepared === undefined)
+    return end.type === 'error' ? end.text : end.value;
+  const ruled = await ruleOutput(hand, policy, end);
   return ruled.type === 'block' ? withheld : ruled.output;
 }
