@@ -167,6 +167,7 @@ describe('a path under within', () => {
     [{ file_path: `${project}/a`, x: 'paths = [/etc/passwd]' }],
     [{ file_path: `${project}/a`, x: 'https://good.com/,/etc/passwd' }],
     [{ file_path: `${project}/a`, x: 'data:/etc/passwd' }],
+    [{ file_path: `${project}/a`, x: 'https://x/../../../../etc/passwd' }],
     [{ files: { '/etc/passwd': 'x' } }],
     [{ path: project, pattern: '../../../etc/*' }],
     [JSON.parse('{"file_path":"/home/user/project/a","__proto__":{"path":"/etc/x"}}') as JsonObject],
@@ -259,9 +260,48 @@ describe('a path under within', () => {
     expect(isOutside(rule, { path: `${project}/a/../secrets/k` })).toBe(true);
     expect(isOutside(rule, { path: `${project}/cafe\u0301/k` })).toBe(true);
     expect(isOutside(rule, { path: `${project}/secrets-not` })).toBe(false);
+    const decomposes = { realPath: (path: string) => path.normalize('NFD') };
+    expect(isOutside(rule, { path: `${project}/link` }, { realPath: () => `${project}/cafe\u0301` })).toBe(
+      true,
+    );
+    expect(
+      isOutside(
+        { ...rule, notWithin: [`${project}/cafe\u0301`] },
+        { path: `${project}/caf\u00e9` },
+        decomposes,
+      ),
+    ).toBe(true);
     expect(isOutside({ ...rule, allowedCommands: ['cat'] }, { command: 'cat secrets/k' })).toBe(true);
     expect(isOutside({ ...rule, allowedCommands: ['cat'] }, { command: 'cat sec*/k' })).toBe(true);
     expect(isOutside({ ...rule, allowedCommands: ['cat'] }, { command: 'cat other/k' })).toBe(false);
+  });
+});
+
+describe('more than anybody can check', () => {
+  test('paths by the thousand are outside, even if each may be inside', () => {
+    const many = (count: number): JsonObject => ({
+      files: Array.from({ length: count }, (_, index) => `${project}/${index}`),
+    });
+    expect(isOutside(within, many(1000))).toBe(false);
+    expect(isOutside(within, many(3000))).toBe(true);
+  });
+
+  test('directories to climb from by the dozen are outside', () => {
+    const from = (count: number): JsonObject => ({
+      path: 'a/../../b',
+      steps: Array.from({ length: count }, (_, index) => ({ dir: `${project}/${index}` })),
+    });
+    expect(isOutside(within, from(10))).toBe(false);
+    expect(isOutside(within, from(20))).toBe(true);
+  });
+
+  test('a path that turns without end is outside, after a bounded number of looks at the file system', () => {
+    let looks = 0;
+    const realPath = (path: string): string => (looks++, path);
+    expect(isOutside(within, { path: `${project}/a${'/../a'.repeat(30)}` }, { realPath })).toBe(false);
+    looks = 0;
+    expect(isOutside(within, { path: `${project}/a${'/../a'.repeat(1000)}` }, { realPath })).toBe(true);
+    expect(looks).toBeLessThan(100);
   });
 });
 
@@ -354,10 +394,21 @@ describe('a command', () => {
     'find / -name x',
     "git log --format='see /etc/passwd'",
     'l? -a',
+    'ls a\rb',
+    'cat a\u2028b',
+    'cat a\x01',
   ])('%s is outside', (command) => {
     expect(isOutside(commands, { command, working_directory: project })).toBe(true);
     expect(isOutside(commands, { command })).toBe(true);
   });
+
+  test.each(['ls; cat x', 'ls $(x)', 'cat a > b', `cat ${project}/a | sh`])(
+    'that is not plain, as %s, is outside whatever the rule is about',
+    (command) => {
+      expect(isOutside(within, { command, cwd: project })).toBe(true);
+      expect(isOutside(domains, { command, url: 'https://api.example.com' })).toBe(true);
+    },
+  );
 
   test('is outside where it runs outside', () => {
     expect(isOutside(commands, { command: 'ls', working_directory: '/etc' })).toBe(true);
@@ -480,6 +531,7 @@ describe('a host', () => {
     [{ 'https://evil.com': 1 }],
     [{ host: 2130706433 }],
     [{ content: 'https://evil.com' }],
+    [{ x: 'to=https://evil.com' }],
     [{ command: 'curl https://evil.com' }],
     [{ command: 'curl evil.sh' }],
     [{ command: 'curl --url=https://evil.com' }],

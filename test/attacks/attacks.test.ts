@@ -42,10 +42,8 @@ describe('the table', () => {
       { document: 'closed', tool: 'Read', input: {} },
       { document: 'values', tool: 'Transfer', input: { to: 'alice', amount: 1000, memo: 'lunch' } },
     ] as const;
-    for (const call of good)
-      expect(await judge({ ...call, id: 'good', tries: 'nothing', expected: 'allow' }), call.document).toBe(
-        'allow',
-      );
+    const judged = good.map((call) => judge({ ...call, id: 'good', tries: 'nothing', expected: 'allow' }));
+    expect(await Promise.all(judged)).toEqual(good.map(() => 'allow'));
     expect(new Set([...good.map(({ document }) => document), 'outputs'])).toEqual(
       new Set(Object.keys(documents)),
     );
