@@ -75,7 +75,7 @@ const count = fc.nat();
 const instant = fc.integer({ min: 0, max: 253_402_300_799_999 }); // the end of the year 9999
 
 const file: fc.Arbitrary<OutputFile> = fc.record(
-  { artifactId: word, mimeType: word, sizeBytes: count, name: anyText },
+  { artifactId: word, mimeType: word, sizeBytes: count, digest: word, name: anyText },
   { requiredKeys: ['artifactId', 'mimeType', 'sizeBytes'] },
 );
 const files = fc.array(file, { maxLength: 3 });
@@ -126,6 +126,7 @@ export const anyOutcome: fc.Arbitrary<ToolOutcome> = fc.oneof(
       artifactId: word,
       summary: anyText,
       sizeBytes: count,
+      digest: word,
     },
     {
       requiredKeys: [

@@ -70,6 +70,8 @@ export type ToolArtifactReference = Ended<'ToolArtifactReference'> & {
   /** A preview of at most `ARTIFACT_SUMMARY_MAX_CHARS` characters. */
   readonly summary: string;
   readonly sizeBytes: number;
+  /** Of its content as it is kept: `sha256:<hex>`. Ledgers written before it was kept have none. */
+  readonly digest?: string;
   readonly elapsedMs: number;
   readonly wasCoerced: boolean;
   readonly files?: readonly OutputFile[];
@@ -81,6 +83,8 @@ export type OutputFile = {
   readonly artifactId: string;
   readonly mimeType: string;
   readonly sizeBytes: number;
+  /** Of its content as it is kept: `sha256:<hex>`. Ledgers written before it was kept have none. */
+  readonly digest?: string;
   readonly name?: string;
 };
 

@@ -70,6 +70,7 @@ export function outcomeToWire(outcome: ToolOutcome): JsonObject {
         elapsed_ms: outcome.elapsedMs,
         was_coerced: outcome.wasCoerced,
         ...given({
+          digest: outcome.digest,
           files: outcome.files?.map(fileToWire),
           tool_result: outcome.toolResult && resultToWire(outcome.toolResult),
         }),
@@ -125,6 +126,7 @@ export function outcomeFromWire(value: unknown): ToolOutcome {
         artifactId: fields.text('artifact_id'),
         summary: fields.text('summary'),
         sizeBytes: fields.number('size_bytes'),
+        ...given({ digest: fields.maybe('digest', (key) => fields.text(key)) }),
         ...readRun(fields),
       };
   }
@@ -156,11 +158,11 @@ function readRun(fields: Fields): {
 const readToolResult = (fields: Fields): { readonly toolResult?: ToolResult } =>
   given({ toolResult: fields.maybe('tool_result', (key) => parseToolResult(fields.object(key))) });
 
-const fileToWire = ({ artifactId, mimeType, sizeBytes, name }: OutputFile): JsonObject => ({
+const fileToWire = ({ artifactId, mimeType, sizeBytes, digest, name }: OutputFile): JsonObject => ({
   artifact_id: artifactId,
   mime_type: mimeType,
   size_bytes: sizeBytes,
-  ...given({ name }),
+  ...given({ digest, name }),
 });
 
 function fileFromWire(value: JsonValue): OutputFile {
@@ -169,7 +171,10 @@ function fileFromWire(value: JsonValue): OutputFile {
     artifactId: fields.text('artifact_id'),
     mimeType: fields.text('mime_type'),
     sizeBytes: fields.number('size_bytes'),
-    ...given({ name: fields.maybe('name', (key) => fields.text(key)) }),
+    ...given({
+      digest: fields.maybe('digest', (key) => fields.text(key)),
+      name: fields.maybe('name', (key) => fields.text(key)),
+    }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { contentBytes, contentDigest } from '../base/content-digest.ts';
 import type { BesideRow } from '../ledger/beside.ts';
 import type { NamedArtifact } from '../ledger/beside-fold.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -22,22 +22,19 @@ export async function checkArtifact(
   }
   if (found === undefined) return undefined; // erased or dropped since it was listed
   const { content, mimeType } = found;
-  const bytes = toBytes(content);
-  const isKept = bytes.byteLength === row.sizeBytes && `sha256:${hash('sha256', bytes)}` === row.digest;
+  const isKept = contentBytes(content).byteLength === row.sizeBytes && contentDigest(content) === row.digest;
   if (!isKept) return `The content of the artifact ${name} is not the one that was kept.`;
   if (named === undefined) return undefined;
   const sizeBytes = typeof content === 'string' ? Buffer.byteLength(content) : content.byteLength;
   const isText = typeof content === 'string' || !named.isText;
   if (sizeBytes !== named.sizeBytes || mimeType !== named.mimeType || !isText)
     return `The artifact ${name} has another size or type than the outcome says.`;
+  if (named.digest !== undefined && named.digest !== row.digest)
+    return `The artifact ${name} is not the one the outcome is about.`;
   if (!named.callIds.has(row.callId))
     return `The artifact ${name} is kept for another call than the one that made it.`;
   return undefined;
 }
-
-/** Text is kept as UTF-8, and as UTF-16 where UTF-8 cannot hold it. */
-const toBytes = (content: string | Uint8Array): Uint8Array =>
-  typeof content === 'string' ? Buffer.from(content, content.isWellFormed() ? 'utf8' : 'utf16le') : content;
 
 /** Nobody can say anything about what may not, or cannot now, be read. */
 const isTrouble = (error: unknown): boolean =>

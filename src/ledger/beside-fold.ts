@@ -49,6 +49,7 @@ export type NamedArtifact = {
   readonly artifactId: string;
   readonly mimeType: string;
   readonly sizeBytes: number;
+  readonly digest: string | undefined;
   /** An output that was too long: always text. A file may be either. */
   readonly isText: boolean;
   /** Calls that named it: the one it was made for, and those that were answered with its outcome. */
@@ -167,26 +168,20 @@ export class BesideFold {
   }
 
   #name(outcome: ToolOutcome, sessionId: string, callId: string): void {
-    const name = (artifactId: string, mimeType: string, sizeBytes: number, isText: boolean): void => {
-      const key = callKey(sessionId, artifactId);
+    const name = (named: Omit<NamedArtifact, 'sessionId' | 'callIds'>): void => {
+      const key = callKey(sessionId, named.artifactId);
       const known = this.artifacts.get(key);
-      if (known !== undefined) known.callIds.add(callId);
-      else
-        this.artifacts.set(key, {
-          sessionId,
-          artifactId,
-          mimeType,
-          sizeBytes,
-          isText,
-          callIds: new Set([callId]),
-        });
+      if (known === undefined) this.artifacts.set(key, { ...named, sessionId, callIds: new Set([callId]) });
+      else known.callIds.add(callId);
     };
     if ('files' in outcome)
-      for (const { artifactId, mimeType, sizeBytes } of outcome.files ?? [])
-        name(artifactId, mimeType, sizeBytes, false);
+      for (const { artifactId, mimeType, sizeBytes, digest } of outcome.files ?? [])
+        name({ artifactId, mimeType, sizeBytes, digest, isText: false });
     // A copy of what was erased before names what was gone already.
-    if (outcome.type === 'ToolArtifactReference' && outcome.summary !== ERASED)
-      name(outcome.artifactId, 'application/json', outcome.sizeBytes, true);
+    if (outcome.type === 'ToolArtifactReference' && outcome.summary !== ERASED) {
+      const { artifactId, sizeBytes, digest } = outcome;
+      name({ artifactId, mimeType: 'application/json', sizeBytes, digest, isText: true });
+    }
   }
 
   /** Everything the session left goes with it; what it used of others' counters stays. */

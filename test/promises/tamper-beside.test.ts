@@ -388,6 +388,17 @@ describe('[tamper-evident] what is kept beside the entries', () => {
     expect(other[0]).toMatch(
       /^(one|two) much The content of the artifact "art_\w+" is not the one that was kept\.$/,
     );
+    const swapped = await look(
+      change((database) =>
+        database.exec(
+          'UPDATE artifacts SET hash = (SELECT hash FROM artifacts AS other WHERE other.session <> artifacts.session AND other.bytes = artifacts.bytes AND other.mime = artifacts.mime) WHERE bytes > 100',
+        ),
+      ),
+    );
+    expect(swapped.messages).toHaveLength(2);
+    expect(swapped.messages[0]).toMatch(
+      /^one much The artifact "art_\w+" is not the one the outcome is about\.$/,
+    );
     const dropped = await look(
       change((database) => database.exec('DELETE FROM artifacts WHERE session = 1')),
     );

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { contentBytes, contentDigest } from '../../base/content-digest.ts';
 import type { BesideRow } from '../../ledger/beside.ts';
 import type { NewArtifact } from '../../ledger/ledger.ts';
 import type { MemorySession } from './memory-session.ts';
@@ -21,8 +21,7 @@ export async function* listBeside(
   }
   for (const kept of artifacts)
     for (const { sessionId, callId, artifactId, content } of kept.values()) {
-      const bytes = typeof content === 'string' ? Buffer.from(content) : content;
-      const digest = `sha256:${hash('sha256', bytes)}`;
-      yield { kind: 'artifact', sessionId, callId, artifactId, sizeBytes: bytes.byteLength, digest };
+      const sizeBytes = contentBytes(content).byteLength;
+      yield { kind: 'artifact', sessionId, callId, artifactId, sizeBytes, digest: contentDigest(content) };
     }
 }

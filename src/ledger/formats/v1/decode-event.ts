@@ -71,6 +71,7 @@ const outcomeOrder: { readonly [Name in keyof typeof outcomeFields]: true } = {
   artifactId: true,
   summary: true,
   sizeBytes: true,
+  digest: true,
   deadlineMs: true,
   retryable: true,
   elapsedMs: true,

@@ -45,6 +45,7 @@ export const outcomeFields: { readonly [Name in KeyOf<ToolOutcome>]: Field } = {
   error: body('error', { optional, erased: { value: ERASED, of: 'ToolFailure' } }),
   details: body('details', { optional, erased: { value: ERASED, of: 'ToolDenied' } }),
   summary: body('summary', { optional, erased: { value: ERASED, of: 'ToolArtifactReference' } }),
+  digest: body('digest', { optional }),
   payloadExtras: body('payload_extras', { optional }),
   files: body('files', { optional, inside: file }),
   toolResult: body('tool_result', { optional }),
