@@ -9,6 +9,7 @@ import { queryChecks } from './contract/query-checks.ts';
 import { refusalChecks } from './contract/refusal-checks.ts';
 import { retentionChecks } from './contract/retention-checks.ts';
 import { sharedChecks } from './contract/shared-checks.ts';
+import { stateChecks } from './contract/state-checks.ts';
 import { createManualClock } from './manual-clock.ts';
 
 /** A store to be tried. */
@@ -34,6 +35,7 @@ export function ledgerContract(subject: LedgerSubject): readonly LedgerCheck[] {
     ...queryChecks,
     ...keepingChecks,
     ...retentionChecks,
+    ...stateChecks,
     ...(subject.openAnother === undefined ? [] : sharedChecks),
   ];
   return checks.map((check) => ({ name: check[0], run: async () => runCheck(check, subject) }));

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import type { JsonObject } from '../../base/json.ts';
+import type { Entry } from '../../ledger/ledger.ts';
+import { workflowSubject } from '../../ledger/state-of.ts';
+import { SampleCall } from '../sample-call.ts';
+import type { Check } from './check.ts';
+
+const subject = workflowSubject('w');
+
+/** An entry about no call that moves the workflow. */
+const moving = (name: string, expectedVersion: number, state: JsonObject): Entry => ({
+  entryId: name,
+  sessionId: 'session',
+  callId: undefined,
+  expectedVersion: 0,
+  events: [
+    {
+      id: `evt-${name}`,
+      type: 'workflow.updated',
+      sessionId: 'session',
+      turnId: 't',
+      at: 5,
+      cause: undefined,
+      workflow: 'w',
+      workflowVersion: undefined,
+      state,
+      why: 'evidence',
+      by: undefined,
+    },
+  ],
+  moves: [{ subject, expectedVersion }],
+});
+
+export const stateChecks: readonly Check[] = [
+  [
+    'a subject that never moved has no state; one that did has that of the last event about it',
+    async ({ ledger }) => {
+      assert.equal(await ledger.readState('session', subject), undefined);
+      assert.equal((await ledger.append(moving('a', 0, { at: 1 }))).status, 'appended');
+      const twice = moving('b', 1, { at: 2 });
+      const [event] = twice.events;
+      assert.ok(event?.type === 'workflow.updated');
+      const later = { ...event, id: 'evt-later', state: { at: 3, text: '\u0000"\ud800' } };
+      assert.equal((await ledger.append({ ...twice, events: [event, later] })).status, 'appended');
+      assert.deepEqual(await ledger.readState('session', subject), { version: 2, state: later.state });
+      assert.equal(await ledger.readState('session', workflowSubject('other')), undefined);
+      assert.equal(await ledger.readState('elsewhere', subject), undefined);
+    },
+  ],
+  [
+    'who names an old version of a subject is told the new one, and nothing of the entry is kept',
+    async ({ ledger }) => {
+      await ledger.append(moving('a', 0, { at: 1 }));
+      const begin = new SampleCall('c').begin();
+      for (const expectedVersion of [0, 2]) {
+        const refused: Entry = {
+          ...begin,
+          events: [...begin.events, ...moving('b', 0, { at: 2 }).events],
+          moves: [{ subject, expectedVersion }],
+          reserve: [{ counter: 'n', amount: 1, limit: 9 }],
+        };
+        assert.deepEqual(await ledger.append(refused), { status: 'moved', subject, version: 1 });
+      }
+      assert.equal(await ledger.readCall('session', 'c'), undefined);
+      assert.deepEqual(await ledger.readCounters(['n']), [{ used: 0, reserved: 0 }]);
+      assert.deepEqual(await ledger.readState('session', subject), { version: 1, state: { at: 1 } });
+    },
+  ],
+  [
+    'of many who move a subject at once from one version, one succeeds',
+    async ({ ledger }) => {
+      const results = await Promise.all(
+        Array.from({ length: 20 }, (_, n) => ledger.append(moving(`e${n}`, 0, { n }))),
+      );
+      assert.equal(results.filter(({ status }) => status === 'appended').length, 1);
+      assert.equal(results.filter(({ status }) => status === 'moved').length, 19);
+    },
+  ],
+  [
+    'a state goes with its session',
+    async ({ ledger }) => {
+      await ledger.append(moving('a', 0, { at: 1 }));
+      assert.equal(await ledger.dropSession({ sessionId: 'session', by: 'Ada', reason: 'asked' }), true);
+      assert.equal(await ledger.readState('session', subject), undefined);
+      assert.equal((await ledger.append(moving('b', 0, { at: 2 }))).status, 'appended');
+    },
+  ],
+];
