@@ -22,9 +22,12 @@ const roles: readonly (readonly [ArgumentRole, string])[] = [
   ],
   ['directory', 'rootdir rootdirectory root dir directory folder workspace'],
   ['path', 'path paths file files filename filenames filepath filepaths dirs directories folders'],
-  ['command', 'command commands cmd cmds commandline script scripts shell bash'],
+  ['command', 'command commands cmd cmds commandline script scripts shell bash run exec'],
   ['words', 'args argv arguments flags'],
-  ['url', 'url urls uri uris href endpoint host hosts hostname hostnames domain domains website webhook'],
+  [
+    'url',
+    'url urls uri uris href endpoint host hosts hostname hostnames domain domains server proxy website webhook',
+  ],
   [
     'prose',
     'content contents text texts body message messages description title subject comment comments summary note notes ' +

@@ -11,7 +11,7 @@ import { baseOf, placePath, placeRelative, readBase, type Base, type FoundPath }
 import type { FoundHost } from './host-name.ts';
 import { climbs, readPath } from './path-spelling.ts';
 import type { PolicyCall, PolicyWorld } from './policy-call.ts';
-import { ResourceReader } from './resource-reader.ts';
+import { ResourceReader, type SpelledPath } from './resource-reader.ts';
 
 export type Resources = {
   readonly paths: readonly FoundPath[];
@@ -61,7 +61,6 @@ class Finding {
   readonly #reader = new ResourceReader();
   readonly #lines: CommandLine[] = [];
   readonly #directories: string[] = [];
-  readonly #namedPaths: string[] = [];
   #hasOperators = false;
 
   guess(input: JsonObject): void {
@@ -96,14 +95,12 @@ class Finding {
       if (first === undefined || !first.includes('/')) return [];
       const reader = new ResourceReader();
       reader.readPath(first, true);
-      return placeAll(reader, bases, bases, world);
+      return placeAll(reader, bases, world);
     };
     const commands = this.#lines.map((line) => ({ line, program: program(line) }));
     if (this.#hasOperators && commands.length > 0) commands.push({ line: { plain: false }, program: [] });
 
-    // What climbs may do so from any directory the call names.
-    const climbingBases = [...bases, ...toBases(this.#namedPaths, worldBase, world)];
-    const paths = [...placeAll(this.#reader, bases, climbingBases, world)];
+    const paths = [...placeAll(this.#reader, bases, world)];
     // A command acts on the directory it runs in, whether it names it or not.
     if (commands.length > 0) for (const base of bases) paths.push(placePath(base, [], world));
     return { paths, commands, hosts: [...this.#reader.hosts.values()] };
@@ -114,13 +111,19 @@ class Finding {
     if (typeof value !== 'object' || value === null) return this.#readScalar(item, rest);
     if (this.#readList(item)) return;
     if (Array.isArray(value)) {
+      // The components of one path: each alone may look harmless.
+      if (value.includes('..') && value.every((part) => typeof part === 'string'))
+        this.#reader.readPath(value.join('/'), true);
       for (const inner of value) rest.push({ ...item, value: inner });
       return;
     }
     for (const [key, inner] of Object.entries(value)) {
       if (item.role === 'path' || item.role === 'directory') this.#reader.readPath(key, true);
       else if (item.role === 'url' || /[/\\:%.~]/.test(key)) this.#reader.readValue(key);
-      rest.push({ value: inner, role: roleOf(key), textDepth: item.textDepth });
+      const role = roleOf(key);
+      // `{command: {program: 'ls'}}`: what says nothing inside a command is the command.
+      const inherits = role === 'other' && item.role === 'command';
+      rest.push({ value: inner, role: inherits ? 'command' : role, textDepth: item.textDepth });
     }
   }
 
@@ -144,7 +147,6 @@ class Finding {
         this.#directories.push(value);
         return this.#reader.readPath(value);
       case 'path':
-        this.#namedPaths.push(value);
         return this.#reader.readPath(value);
       case 'command':
         return this.#addLine(readCommandLine(value));
@@ -206,27 +208,31 @@ function toBases(texts: readonly string[], worldBase: Base | undefined, world: P
       const start = spelling.root === undefined ? worldBase : baseOf(spelling, world);
       if (start === undefined) continue;
       const base = { root: start.root, parts: [...start.parts, ...spelling.parts] };
-      bases.set(`${base.root}\0${base.parts.join('/')}`, base);
+      bases.set(keyOf(base), base);
     }
   return [...bases.values()];
 }
 
-function placeAll(
-  reader: ResourceReader,
-  bases: readonly Base[],
-  climbingBases: readonly Base[],
-  world: PolicyWorld,
-): readonly FoundPath[] {
+const keyOf = ({ root, parts }: Base): string => `${root}\0${parts.join('/')}`;
+
+/** What climbs may do so from any directory the call names, and has to stay inside from each of them. */
+function placeAll(reader: ResourceReader, bases: readonly Base[], world: PolicyWorld): readonly FoundPath[] {
   const found: FoundPath[] = reader.hasUnreadablePath ? [{ type: 'unreadable' }] : [];
+  const toClimbFrom = new Map(bases.map((base) => [keyOf(base), base]));
+  const relative: SpelledPath[] = [];
   for (const spelling of reader.paths.values()) {
     const start = baseOf(spelling, world);
-    if (start !== undefined) found.push(placePath(start, spelling.parts, world));
-    else if (spelling.root !== undefined) found.push({ type: 'unreadable' });
-    else {
-      const from = climbs(spelling.parts) ? climbingBases : bases;
-      if (from.length > mostBases) found.push({ type: 'unreadable' });
-      else found.push(...placeRelative(spelling.parts, spelling.guessed, from, world));
-    }
+    if (start !== undefined) {
+      const base = { root: start.root, parts: [...start.parts, ...spelling.parts] };
+      toClimbFrom.set(keyOf(base), base);
+      found.push(placePath(start, spelling.parts, world));
+    } else if (spelling.root === undefined) relative.push(spelling);
+    else found.push({ type: 'unreadable' });
+  }
+  for (const { parts, guessed } of relative) {
+    const from = climbs(parts) && bases.length > 0 ? [...toClimbFrom.values()] : bases;
+    if (from.length > mostBases) found.push({ type: 'unreadable' });
+    else found.push(...placeRelative(parts, guessed, from, world));
   }
   return found;
 }

@@ -174,6 +174,10 @@ describe('a path under within', () => {
     [JSON.parse('{"constructor":{"prototype":["/etc/x"]},"file_path":"/home/user/project"}') as JsonObject],
     [{}],
     [{ query: 'hello' }],
+    [{ target: 'secret/file' }],
+    [{ command: 'cat file.txt' }],
+    [{ path: `${project}/sub`, pattern: '../x' }],
+    [{ path: ['/home/user/project', '..', '..', 'etc'] }],
     [{ url: 'https://api.example.com' }],
   ])('%j is outside', (input) => {
     expect(isOutside(within, input)).toBe(true);
@@ -194,6 +198,10 @@ describe('a path under within', () => {
     expect(isOutside(within, { path: '../x' }, world)).toBe(false);
     expect(isOutside(within, { dir: project, path: '../x' }, world)).toBe(true);
     expect(isOutside(within, { path: project, pattern: '../x' }, world)).toBe(true);
+    expect(isOutside(within, { prefix: `${project}/`, suffix: '../x' }, world)).toBe(true);
+    expect(isOutside(within, { command: `cat ${project}/a ../b` })).toBe(true);
+    expect(isOutside(within, { parts: ['..', '..', '..', '..', 'x'] }, world)).toBe(true);
+    expect(isOutside(within, { parts: ['..', '..', 'x'] }, world)).toBe(false);
   });
 
   test('may stand under the home directory, where the host says which that is', () => {
@@ -425,6 +433,8 @@ describe('a command', () => {
     expect(isOutside(commands, { command: 'ls', args: ['-a', ';', 'rm'] })).toBe(true);
     expect(isOutside(commands, { command: 'git', args: ['-C', '/etc'] })).toBe(true);
     expect(isOutside(commands, { command: 'ls', cmd: 'rm x' })).toBe(true);
+    expect(isOutside(commands, { command: { program: 'rm', args: ['x'] }, cwd: project })).toBe(true);
+    expect(isOutside(commands, { command: [{ run: 'rm x' }], cwd: project })).toBe(true);
     expect(isOutside(commands, { steps: [{ command: 'ls' }, { command: 'rm x' }] })).toBe(true);
   });
 

@@ -32,7 +32,7 @@ import { programsRun } from './run-programs.ts';
 export type CompiledSandbox = (resources: () => Resources, world: PolicyWorld) => boolean;
 
 export function compileSandbox(rule: SandboxRule): CompiledSandbox {
-  const isOutsidePaths = rule.within && compilePaths(rule.within, rule.notWithin);
+  const judgePaths = rule.within && compilePaths(rule.within, rule.notWithin);
   const isAllowedCommand = rule.allowedCommands && compileCommands(rule.allowedCommands);
   const isAllowedHost = rule.allowedDomains && compileHosts(rule.allowedDomains, rule.deniedDomains);
 
@@ -48,13 +48,12 @@ export function compileSandbox(rule: SandboxRule): CompiledSandbox {
       judged = true;
       if (!hosts.every(isAllowedHost)) return true;
     }
-    if (isOutsidePaths !== undefined) {
+    if (judgePaths !== undefined) {
       const named =
         isAllowedCommand === undefined ? [...paths, ...commands.flatMap(({ program }) => program)] : paths;
-      if (named.length > 0) {
-        judged = true;
-        if (isOutsidePaths(named, world)) return true;
-      }
+      const verdict = judgePaths(named, world);
+      if (verdict === 'outside') return true;
+      if (verdict === 'inside') judged = true;
     }
     return !judged;
   };
@@ -105,32 +104,45 @@ type Prefix =
   | { readonly type: 'placed'; readonly spellings: readonly string[]; readonly real: readonly string[] }
   | { readonly type: 'floating'; readonly parts: readonly string[] };
 
+/** What a path says about its call. One that is `unknown` neither fails it nor is enough to let it through. */
+type Verdict = 'inside' | 'outside' | 'unknown';
+
 function compilePaths(
   within: readonly string[],
   notWithin: readonly string[],
-): (paths: readonly FoundPath[], world: PolicyWorld) => boolean {
+): (paths: readonly FoundPath[], world: PolicyWorld) => Verdict {
   return (paths, world) => {
+    if (paths.length === 0) return 'unknown';
     const allowed = within.flatMap((text) => placePrefix(text, world));
     const denied = notWithin.flatMap((text) => placePrefix(text, world));
-    return paths.some((path) => {
-      switch (path.type) {
-        case 'unreadable':
-          return true;
-        case 'floating':
-          return isFloatingOutside(path.parts, path.guessed, allowed, denied);
-        case 'placed': {
-          if (denied.some((prefix) => covers(prefix, path.path, 'denied'))) return true;
-          const real = path.real();
-          if (real === undefined) return true;
-          return real.some(
-            (place) =>
-              denied.some((prefix) => covers(prefix, place, 'denied')) ||
-              !allowed.some((prefix) => covers(prefix, place, 'allowed')),
-          );
-        }
-      }
-    });
+    let together: Verdict = 'unknown';
+    for (const path of paths) {
+      const verdict = judgePath(path, allowed, denied);
+      if (verdict === 'outside') return verdict;
+      if (verdict === 'inside') together = verdict;
+    }
+    return together;
   };
+}
+
+function judgePath(path: FoundPath, allowed: readonly Prefix[], denied: readonly Prefix[]): Verdict {
+  switch (path.type) {
+    case 'unreadable':
+      return 'outside';
+    case 'floating':
+      return judgeFloating(path.parts, path.guessed, allowed, denied);
+    case 'placed': {
+      if (denied.some((prefix) => covers(prefix, path.path, 'denied'))) return 'outside';
+      const isInside = path
+        .real()
+        ?.every(
+          (place) =>
+            !denied.some((prefix) => covers(prefix, place, 'denied')) &&
+            allowed.some((prefix) => covers(prefix, place, 'allowed')),
+        );
+      return isInside === true ? 'inside' : 'outside';
+    }
+  }
 }
 
 function placePrefix(text: string, world: PolicyWorld): readonly Prefix[] {
@@ -163,15 +175,15 @@ const isBelow = (prefix: string, path: string): boolean =>
  * guessed one stays below a directory the call cannot choose, and is only outside if it leads from an allowed
  * directory into a denied one.
  */
-function isFloatingOutside(
+function judgeFloating(
   parts: readonly string[],
   guessed: boolean,
   allowed: readonly Prefix[],
   denied: readonly Prefix[],
-): boolean {
-  const startsWith = (prefix: readonly string[]): boolean =>
-    prefix.every((part, index) => parts[index] === part);
-  if (denied.some((prefix) => prefix.type === 'floating' && startsWith(prefix.parts))) return true;
+): Verdict {
+  const isCovered = (prefix: Prefix): boolean =>
+    prefix.type === 'floating' && prefix.parts.every((part, index) => parts[index] === part);
+  if (denied.some(isCovered)) return 'outside';
   const rest = parts.join('/');
   const leadsToDenied = allowed.some(
     (start) =>
@@ -180,6 +192,7 @@ function isFloatingOutside(
         denied.some((prefix) => covers(prefix, `${directory.replace(/\/$/, '')}/${rest}`, 'denied')),
       ),
   );
-  if (leadsToDenied) return true;
-  return !guessed && !allowed.some((prefix) => prefix.type === 'floating' && startsWith(prefix.parts));
+  if (leadsToDenied) return 'outside';
+  if (allowed.some(isCovered)) return 'inside';
+  return guessed ? 'unknown' : 'outside';
 }

@@ -108,6 +108,16 @@ export const pathAttacks: readonly Attack[] = [
       workingDirectory: `${project}/a/b/c/d`,
     },
   ),
+  write('path-components', 'a path in pieces', { path: [project, '..', '..', 'x'] }),
+  beside(
+    'path-halves',
+    'a path in two arguments',
+    { before: `${project}/`, after: '../../x' },
+    {
+      workingDirectory: `${project}/a/b/c`,
+    },
+  ),
+  write('path-guess', 'a relative path in an argument whose name says nothing', { target: 'etc/passwd' }),
   write('path-nothing', 'naming nothing at all', { x: 'hello' }),
   write('path-empty', 'an empty path', { file_path: '' }),
   write('path-number', 'a number for a path', { file_path: 7 }),
