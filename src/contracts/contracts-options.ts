@@ -17,7 +17,10 @@ export type ContractsOptions = {
   readonly environment?: string;
   /** What `env.NAME` stands for. The environment of this process by default. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** What relative paths in arguments are relative to. The working directory of this process by default. */
+  /**
+   * What relative paths in arguments are relative to. Nothing by default: tools may run elsewhere, and then a relative
+   * path is inside relative prefixes only.
+   */
   readonly workingDirectory?: string;
   readonly homeDirectory?: string;
   /** Selectors beyond those of the language, by their first word. */
@@ -47,7 +50,7 @@ export function createWorld(options: ContractsOptions): PolicyWorld {
     environment: options.environment ?? 'production',
     env: (name) => (Object.hasOwn(env, name) ? env[name] : undefined),
     realPath,
-    workingDirectory: options.workingDirectory ?? process.cwd(),
+    workingDirectory: options.workingDirectory,
     homeDirectory: options.homeDirectory ?? homedir(),
     selectors: options.selectors ?? {},
     operators: options.operators ?? {},
@@ -58,7 +61,7 @@ export function createWorkflowHost(options: ContractsOptions): WorkflowHost {
   const { exec } = options;
   return {
     evidence: evidenceSources(options.evidence),
-    workingDirectory: options.workingDirectory ?? process.cwd(),
+    ...(options.workingDirectory !== undefined && { workingDirectory: options.workingDirectory }),
     ...(exec === true && { exec: runInShell }),
     ...(typeof exec === 'function' && { exec }),
   };
