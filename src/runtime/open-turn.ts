@@ -37,7 +37,7 @@ export function openTurn<Tools extends readonly AnyTool[]>(
         deadlineAtMs === Number.POSITIVE_INFINITY
           ? undefined
           : Math.round(engine.clock.now() + deadlineAtMs - engine.clock.monotonicMs()),
-      parentSessionId: parent?.sessionId,
+      parentSessionId: options.parentSessionId ?? parent?.sessionId,
       principal: facts.kept.principal,
     }),
     facts,
@@ -63,6 +63,7 @@ function deadlineOf({ clock }: Engine, { deadlineMs, timeoutMs }: TurnOptions): 
 const turnKeys = [
   'sessionId',
   'turnId',
+  'parentSessionId',
   'deadlineMs',
   'timeoutMs',
   'budgets',
@@ -79,7 +80,7 @@ function checkTurn(options: TurnOptions): void {
     );
   checkKeys('runtime.turn', options, turnKeys);
   checkBudgets(options.budgets);
-  const { sessionId, turnId, deadlineMs, timeoutMs } = options;
+  const { sessionId, turnId, parentSessionId, deadlineMs, timeoutMs } = options;
   if (typeof sessionId !== 'string' || sessionId === '')
     throw new QuittanceError(
       'config.invalid',
@@ -90,6 +91,14 @@ function checkTurn(options: TurnOptions): void {
     throw new QuittanceError('config.invalid', 'sessionId holds half a character (a lone surrogate).');
   if (turnId !== undefined && (typeof turnId !== 'string' || turnId === ''))
     throw new QuittanceError('config.invalid', 'turnId must be a non-empty text.');
+  if (
+    parentSessionId !== undefined &&
+    (typeof parentSessionId !== 'string' || parentSessionId === '' || !parentSessionId.isWellFormed())
+  )
+    throw new QuittanceError(
+      'config.invalid',
+      'parentSessionId must be the id of a session: a non-empty text of whole characters.',
+    );
   for (const [name, value] of Object.entries({ deadlineMs, timeoutMs }))
     if (value !== undefined && !(typeof value === 'number' && Number.isFinite(value)))
       throw new QuittanceError(

@@ -6,6 +6,8 @@ import type { BudgetRule } from './budget.ts';
 export type TurnOptions = {
   readonly sessionId: string;
   readonly turnId?: string;
+  /** The session that has this one work for it, for the record. A child turn has that of its parent by default. */
+  readonly parentSessionId?: string;
   /** When the turn is over, in milliseconds since 1970. */
   readonly deadlineMs?: number;
   /** When the turn is over, from now. The earlier of the two counts. */
