@@ -23,5 +23,5 @@ export type { ApprovedRule } from './policy/recheck-approval.ts';
 export type { RuleMode } from './policy/ruleset.ts';
 export type { LintWarning } from './policy/lint-warning.ts';
 export type { ToolEvidence } from './policy/workflow-evidence.ts';
-export { toActionWords } from './policy/action-words.ts';
+export { eventsToActionWords, toActionWords } from './policy/action-words.ts';
 export type { ActionRecord, ActionWord, PolicyStep } from './policy/action-words.ts';

@@ -4,8 +4,9 @@
  */
 import type { JsonObject } from '../base/json.ts';
 import { defineMember } from '../base/json.ts';
+import type { QuittanceEvent, WorkflowEvent } from '../call/event.ts';
 import type { WorkflowState } from './workflow-state.ts';
-import { statusToWire } from './workflow-state.ts';
+import { parseState, statusToWire } from './workflow-state.ts';
 
 /** One fact about a call or a workflow, named as our events name it. What has no word of its own is left out before. */
 export type PolicyStep = {
@@ -65,6 +66,86 @@ export const toActionWords = (steps: readonly PolicyStep[]): readonly ActionReco
       ...(step.workflow === undefined ? {} : { workflow: describeWorkflow(step.workflow, step) }),
     })),
   );
+
+/**
+ * Reads events in the order they were kept. A call carries where the workflow of its session stood, as the last event
+ * about it said; before the first one nothing is known of it.
+ */
+export function eventsToActionWords(events: readonly QuittanceEvent[]): readonly ActionRecord[] {
+  const workflows = new Map<string, WorkflowSnapshot>();
+  const parents = new Map<string, string | undefined>();
+  return events.flatMap((event) => {
+    const { sessionId } = event;
+    if (event.type === 'turn.opened') parents.set(sessionId, event.parentSessionId);
+    if (isWorkflowEvent(event)) workflows.set(sessionId, snapshotOf(event));
+    const fact = toFact(event);
+    if (fact === undefined) return [];
+    return toActionWords([
+      { ...fact, sessionId, parentSessionId: parents.get(sessionId), workflow: workflows.get(sessionId) },
+    ]);
+  });
+}
+
+const isWorkflowEvent = (event: QuittanceEvent): event is WorkflowEvent =>
+  event.type === 'workflow.advanced' ||
+  event.type === 'workflow.updated' ||
+  event.type === 'workflow.completed';
+
+const snapshotOf = ({ workflow, workflowVersion, state }: WorkflowEvent): WorkflowSnapshot => ({
+  name: workflow,
+  version: workflowVersion,
+  state: parseState(state, undefined),
+});
+
+/** `Omit` of a union, variant by variant. */
+type Fact = PolicyStep extends infer Step
+  ? Step extends PolicyStep
+    ? Omit<Step, 'sessionId' | 'parentSessionId' | 'workflow'>
+    : never
+  : never;
+
+/** Undefined for an event the other trails have no word for. */
+function toFact(event: QuittanceEvent): Fact | undefined {
+  switch (event.type) {
+    case 'tool.decided': {
+      const { type, decision, rules } = event;
+      const wouldBlock = rules.some(({ observed, action }) => observed === true && action === 'block');
+      return { type, decision, wouldBlock };
+    }
+    case 'tool.responded':
+      // An attempt that is tried again has not ended its call.
+      return event.final
+        ? { type: event.type, attempt: event.attempt, toolSuccess: event.toolSuccess }
+        : undefined;
+    case 'tool.held':
+    case 'workflow.updated':
+      return { type: event.type };
+    case 'confirmation.decided':
+      return { type: event.type, decision: event.decision };
+    case 'workflow.advanced':
+      return { type: event.type, stageId: event.stageId, toStageId: event.toStageId };
+    case 'workflow.completed':
+      return { type: event.type, stageId: event.stageId };
+    case 'turn.opened':
+    case 'turn.ended':
+    case 'tool.requested':
+    case 'tool.recalled':
+    case 'tool.started':
+    case 'tool.late':
+    case 'tool.resolved':
+    case 'persistence.failed':
+    case 'confirmation.withdrawn':
+    case 'runtime.budget_exhausted':
+    case 'contracts.loaded':
+    case 'body.erased':
+    case 'session.dropped':
+      return undefined;
+    default:
+      // Carried from a later version of the format.
+      event satisfies never;
+      return undefined;
+  }
+}
 
 function wordsFor(step: PolicyStep): readonly ActionWord[] {
   switch (step.type) {

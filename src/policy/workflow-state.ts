@@ -92,9 +92,11 @@ export const statusToWire = (state: WorkflowState): JsonObject => ({
  * Reads what `toWire` wrote, or what another implementation kept. Fields may be missing, and what is not of the
  * expected form is left out, which never opens a gate: only an active stage that is the empty text means complete.
  */
-export function parseWorkflowState(workflow: Workflow, wire: JsonValue): WorkflowState {
-  const initial = initialState(workflow);
-  if (!isJsonObject(wire)) return initial;
+export const parseWorkflowState = (workflow: Workflow, wire: JsonValue): WorkflowState =>
+  isJsonObject(wire) ? parseState(wire, workflow.stages[0]?.id) : initialState(workflow);
+
+/** The same for a workflow of which only its first stage is known, or not even that. */
+export function parseState(wire: JsonObject, firstStage: string | undefined): WorkflowState {
   const activeStage = ownValue(wire, 'active_stage');
   const evidence = ownObject(wire, 'evidence');
   const pending = ownObject(wire, 'pending_approval');
@@ -103,8 +105,7 @@ export function parseWorkflowState(workflow: Workflow, wire: JsonValue): Workflo
   const blockedAction = notedAction(blocked);
   const stageId = ownText(pending, 'stage_id');
   return {
-    activeStage:
-      activeStage === '' ? undefined : typeof activeStage === 'string' ? activeStage : initial.activeStage,
+    activeStage: activeStage === '' ? undefined : typeof activeStage === 'string' ? activeStage : firstStage,
     completedStages: texts(ownValue(wire, 'completed_stages')),
     approvals: mapMembers(ownObject(wire, 'approvals'), (value) =>
       typeof value === 'string' ? value : undefined,
