@@ -148,20 +148,24 @@ async function view(ledger: Ledger): Promise<string> {
     ...new Map([...(asked?.[key] ?? []), ...now[key]].map((each) => [JSON.stringify(each), each])).values(),
   ];
   const seen: unknown[] = [];
-  const see = async (look: () => unknown): Promise<void> => {
+  /** What is not there is not seen, under whatever name a row stands that nobody could ask for. */
+  const see = async (name: unknown, look: () => unknown): Promise<void> => {
     const found = await Promise.resolve()
       .then(look)
       .catch((error: unknown) => `refused: ${String(error)}`);
-    seen.push(found instanceof Uint8Array ? [...found] : found);
+    const isNothing = ['[]', '[{"used":0,"reserved":0}]', undefined].includes(JSON.stringify(found));
+    if (!isNothing) seen.push([name, found]);
   };
-  for (const key of both('claims')) await see(() => ledger.readClaim(key));
-  await see(() => ledger.readCounters(both('counters')));
-  for (const input of both('inputs')) await see(() => ledger.findUnsettledEffects(...input));
-  for (const each of both('artifacts')) await see(() => ledger.readArtifact(...each));
-  for (const sessionId of ['one', 'two'])
-    for (const subject of both('subjects')) await see(() => ledger.readState(sessionId, subject));
-  for (const sessionId of ['one', 'two'])
-    for (const callId of ['held', 'held2', 'pay', 'x']) await see(() => ledger.readSealed(sessionId, callId));
+  for (const key of both('claims')) await see(key, () => ledger.readClaim(key));
+  for (const name of both('counters')) await see(name, () => ledger.readCounters([name]));
+  for (const input of both('inputs')) await see(input, () => ledger.findUnsettledEffects(...input));
+  for (const each of both('artifacts')) await see(each, () => ledger.readArtifact(...each));
+  for (const sessionId of ['one', 'two']) {
+    for (const subject of both('subjects'))
+      await see([sessionId, subject], () => ledger.readState(sessionId, subject));
+    for (const callId of ['held', 'held2', 'pay', 'x'])
+      await see([sessionId, callId], () => ledger.readSealed(sessionId, callId));
+  }
   return JSON.stringify(seen);
 }
 
@@ -391,11 +395,11 @@ describe('[tamper-evident] what is kept beside the entries', () => {
     const swapped = await look(
       change((database) =>
         database.exec(
-          'UPDATE artifacts SET hash = (SELECT hash FROM artifacts AS other WHERE other.session <> artifacts.session AND other.bytes = artifacts.bytes AND other.mime = artifacts.mime) WHERE bytes > 100',
+          'UPDATE artifacts SET hash = (SELECT hash FROM artifacts AS other WHERE other.session <> artifacts.session AND other.bytes = artifacts.bytes AND other.mime = artifacts.mime) WHERE bytes > 100 AND session = 1',
         ),
       ),
     );
-    expect(swapped.messages).toHaveLength(2);
+    expect(swapped.messages).toHaveLength(1);
     expect(swapped.messages[0]).toMatch(
       /^one much The artifact "art_\w+" is not the one the outcome is about\.$/,
     );

@@ -83,7 +83,8 @@ export async function* listBeside(database: Database): AsyncGenerator<BesideRow,
 function toText(value: string | number | null | undefined): string {
   const text = String(value);
   try {
-    return fromSqlText(text);
+    const name: unknown = fromSqlText(text); // of what somebody else may have written
+    return typeof name === 'string' ? name : text;
   } catch {
     return text;
   }
