@@ -11,6 +11,11 @@ export type ErrorCode =
   | 'call.pending'
   | 'call.unknown'
   | 'call.resolved'
+  | 'confirmation.unknown'
+  | 'confirmation.decided'
+  | 'confirmation.mismatch'
+  | 'confirmation.expired'
+  | 'confirmation.forbidden'
   | 'runtime.closed'
   | 'seal.broken'
   | 'ledger.newer'
@@ -48,6 +53,29 @@ export const errorTable: {
   'call.resolved': {
     means: 'The call cannot be resolved: how it ended is known, or somebody has resolved it before.',
     remedy: 'Read the message: it says what is on record and by whom.',
+  },
+  'confirmation.unknown': {
+    means: 'There is no such question in this ledger.',
+    remedy:
+      "List those that wait with `runtime.confirmations({ status: 'pending' })` or `quittance pending`.",
+  },
+  'confirmation.decided': {
+    means: 'Somebody has decided this before. The first decision counts.',
+    remedy: 'Read the message: it says who decided, what and when.',
+  },
+  'confirmation.mismatch': {
+    means:
+      'The decision is about another input, or another revision of a preview, than the one that is held.',
+    remedy: 'Read the confirmation again, look at what it shows now, and decide about that.',
+  },
+  'confirmation.expired': {
+    means: 'The time to decide, or to make use of a decision, is up.',
+    remedy: 'Nothing ran. If the call is still wanted, it must be asked for again, under a new id.',
+  },
+  'confirmation.forbidden': {
+    means: 'Whoever decides has no right to decide about this call.',
+    remedy:
+      'Have somebody decide who has it; `mayDecide` and `separateDuties` of the runtime say who that is.',
   },
   'runtime.closed': {
     means: 'The runtime was closed and takes no more calls.',

@@ -1,6 +1,6 @@
 import type { Call } from './call.ts';
-import type { CallEvent } from './event.ts';
-import type { ToolAuditOutcome, ToolAuditRecord } from './audit.ts';
+import type { CallEvent, ToolPreviewed } from './event.ts';
+import type { ListenExecutionContext, ToolAuditOutcome, ToolAuditRecord } from './audit.ts';
 import type { ToolOutcome } from './outcome.ts';
 import { outcomeToToolResult } from './derived-result.ts';
 import { evolve } from './evolve.ts';
@@ -25,7 +25,11 @@ export function projectAudit(events: Iterable<CallEvent>): ToolAuditRecord[] {
 function auditOutcomeOf(before: Call | undefined, event: CallEvent): ToolAuditOutcome | undefined {
   switch (event.type) {
     case 'tool.held':
-      return { kind: 'requires_confirmation', description: event.description };
+      return {
+        kind: 'requires_confirmation',
+        description: event.description,
+        ...(before?.preview !== undefined && { listenContext: toListenContext(before.preview) }),
+      };
     case 'tool.responded':
       if (!event.final) return undefined;
       if (before?.copiedFrom !== undefined)
@@ -47,7 +51,11 @@ function auditOutcomeOf(before: Call | undefined, event: CallEvent): ToolAuditOu
     case 'tool.started':
     case 'tool.late':
     case 'confirmation.decided':
+    case 'confirmation.expired':
     case 'confirmation.withdrawn':
+    case 'tool.previewed':
+    case 'tool.reported':
+    case 'tool.undone':
     case 'runtime.budget_exhausted':
       return undefined;
     default:
@@ -55,6 +63,13 @@ function auditOutcomeOf(before: Call | undefined, event: CallEvent): ToolAuditOu
       return undefined;
   }
 }
+
+const toListenContext = (preview: ToolPreviewed): ListenExecutionContext => ({
+  operationId: preview.operationId,
+  revision: preview.revision,
+  snapshot: preview.snapshot,
+  ...(preview.expiresAt !== undefined && { expiresAt: preview.expiresAt }),
+});
 
 function settledOutcome(before: Call | undefined, outcome: ToolOutcome): ToolAuditOutcome {
   if (outcome.type !== 'ToolDenied') return { kind: 'completed', result: outcomeToToolResult(outcome) };

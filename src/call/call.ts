@@ -1,7 +1,18 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { ToolMode, ToolModeOrigin } from '../tool/mode.ts';
 import type { Principal } from '../tool/tool-context.ts';
-import type { Ask, DecidedBy, Provenance, ToolLate, ToolResolved, ToolStarted } from './event.ts';
+import type {
+  Ask,
+  ConfirmationDecision,
+  DecidedBy,
+  Provenance,
+  ToolLate,
+  ToolPreviewed,
+  ToolReported,
+  ToolResolved,
+  ToolStarted,
+  ToolUndone,
+} from './event.ts';
 import type { ToolOutcome } from './outcome.ts';
 
 /** One request to run a tool and everything that happened to it: what its events fold to. */
@@ -20,6 +31,8 @@ export type Call = {
   readonly effectiveInput: JsonObject | undefined;
   readonly inputDigest: string | undefined;
   readonly wasCoerced: boolean;
+  /** A person put other arguments in the place of those that were asked for. */
+  readonly wasEdited: boolean;
   readonly principal: Principal | undefined;
   readonly provenance: Provenance | undefined;
   readonly attrs: JsonObject | undefined;
@@ -37,6 +50,13 @@ export type Call = {
   /** The intent of the last attempt. */
   readonly started: ToolStarted | undefined;
   readonly confirmation: Confirmation | undefined;
+  /** The last thing the tool said it would do. */
+  readonly preview: ToolPreviewed | undefined;
+  /** The standing permission that answered for a person. */
+  readonly grantId: string | undefined;
+  /** Who has it in hand, where another process runs it. */
+  readonly handedTo: ToolReported | undefined;
+  readonly undone: ToolUndone | undefined;
   readonly settled: Settled | undefined;
   readonly late: readonly ToolLate[];
   /** What was found out later, where the end was not known. */
@@ -56,10 +76,21 @@ export type Confirmation = {
   readonly asks: readonly Ask[];
   readonly inputDigest: string;
   readonly askedAt: number;
-  readonly status: 'pending' | 'approved' | 'denied' | 'withdrawn';
+  readonly revision: number | undefined;
+  readonly expiresAt: number | undefined;
+  readonly timeoutEffect: 'block' | 'allow';
+  readonly risk: readonly string[];
+  readonly schemaDigest: string | undefined;
+  readonly status: ConfirmationStatus;
+  readonly decision: ConfirmationDecision | undefined;
   readonly by: DecidedBy | undefined;
   readonly reason: string | undefined;
+  /** What the model is told instead. */
+  readonly response: string | undefined;
+  readonly decidedAt: number | undefined;
 };
+
+export type ConfirmationStatus = 'pending' | 'approved' | 'denied' | 'answered' | 'withdrawn' | 'expired';
 
 export type Settled = {
   readonly outcome: ToolOutcome;

@@ -1,14 +1,25 @@
+import type { CallEvent } from './event.ts';
 import type { DataOf } from './event-data.ts';
 
 /** What may be asked of a call. The runtime finds out the facts; `decide` says whether they are legal. */
 export type Command =
   | ({ readonly type: 'request' } & DataOf<'tool.requested'>)
-  | ({ readonly type: 'rule' } & DataOf<'tool.decided'>)
-  | ({ readonly type: 'hold' } & DataOf<'tool.held'>)
-  | ({ readonly type: 'answer' } & DataOf<'confirmation.decided'>)
+  | ({ readonly type: 'rule' } & MaySay<'tool.decided', 'grantId'>)
+  | ({ readonly type: 'hold' } & MaySay<
+      'tool.held',
+      'revision' | 'expiresAt' | 'timeoutEffect' | 'risk' | 'schemaDigest'
+    >)
+  | ({ readonly type: 'answer' } & MaySay<
+      'confirmation.decided',
+      'revision' | 'editedInput' | 'editedDigest' | 'editedHidden' | 'response'
+    >)
+  | ({ readonly type: 'preview' } & DataOf<'tool.previewed'>)
+  | ({ readonly type: 'expire' } & DataOf<'confirmation.expired'>)
+  | ({ readonly type: 'report' } & DataOf<'tool.reported'>)
+  | ({ readonly type: 'undo' } & DataOf<'tool.undone'>)
   | ({ readonly type: 'withdraw' } & DataOf<'confirmation.withdrawn'>)
   | ({ readonly type: 'exhaust' } & DataOf<'runtime.budget_exhausted'>)
-  | ({ readonly type: 'start' } & Omit<DataOf<'tool.started'>, 'attempt'>)
+  | ({ readonly type: 'start' } & Omit<MaySay<'tool.started', 'handoff'>, 'attempt'>)
   | ({ readonly type: 'respond'; readonly mayRerun: boolean; readonly authorSaysRetry: boolean } & Omit<
       DataOf<'tool.responded'>,
       'attempt' | 'unsettledEffect'
@@ -17,3 +28,7 @@ export type Command =
   | ({ readonly type: 'resolve' } & DataOf<'tool.resolved'>)
   | ({ readonly type: 'fail_to_persist' } & DataOf<'persistence.failed'>)
   | ({ readonly type: 'recall' } & DataOf<'tool.recalled'>);
+
+/** What an event says, where some of it goes without saying. */
+type MaySay<Type extends CallEvent['type'], Names extends keyof DataOf<Type>> = Omit<DataOf<Type>, Names> &
+  Partial<Pick<DataOf<Type>, Names>>;

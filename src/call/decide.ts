@@ -50,6 +50,21 @@ function refuse(call: Call | undefined, command: Command): string | undefined {
       return undefined;
     case 'answer':
       return refuseAnswer(call, command);
+    case 'preview':
+      if (settled) return 'The call has its outcome; there is nothing to preview.';
+      return call.status === 'requested' || call.status === 'approved'
+        ? undefined
+        : 'What is held or running is not previewed any more.';
+    case 'expire':
+      return refuseExpiry(call, command);
+    case 'report':
+      if (command.what.type === 'differs')
+        return call.attempt > 0 ? undefined : 'Nothing was handed over yet.';
+      return call.status === 'running' && call.started?.handoff === true
+        ? undefined
+        : 'Only a call that was handed over can be claimed.';
+    case 'undo':
+      return refuseUndo(call);
     case 'withdraw':
       return call.confirmation?.status === 'pending' &&
         call.confirmation.confirmationId === command.confirmationId
@@ -107,9 +122,35 @@ function refuseAnswer(call: Call, command: Command & { type: 'answer' }): string
     return `This was ${asked.status} already${asked.by ? ` by ${asked.by.name}` : ''}.`;
   if (asked.inputDigest !== command.inputDigest)
     return 'The decision is about another input than the one that is held.';
+  if (asked.revision !== command.revision)
+    return 'The decision is about another revision of the preview than the one that is shown.';
   if (command.by.name === '') return 'A decision needs the name of whoever took it.';
-  if (command.decision === 'approve' && command.by.type !== 'person') return 'Only a person can approve.';
+  if (command.decision !== 'deny' && command.by.type !== 'person')
+    return `Only a person can ${command.decision}.`;
+  if ((command.decision === 'edit') !== (command.editedDigest !== undefined))
+    return 'An edit, and nothing else, comes with other arguments.';
+  if ((command.decision === 'respond') !== (command.response !== undefined))
+    return 'A response, and nothing else, comes with a text.';
   return undefined;
+}
+
+/** An approval that nobody made use of in time expires like a question nobody answered. */
+function refuseExpiry(call: Call, command: Command & { type: 'expire' }): string | undefined {
+  const asked = call.confirmation;
+  if (asked?.confirmationId !== command.confirmationId) return 'This call does not ask that.';
+  if (call.status !== 'held' && call.status !== 'approved') return 'The call is past being asked about.';
+  if (asked.expiresAt === undefined) return 'This question never expires.';
+  if (command.effect === 'allow' && (asked.timeoutEffect !== 'allow' || asked.status !== 'pending'))
+    return 'No rule lets this call run when the time is up.';
+  return undefined;
+}
+
+function refuseUndo({ status, settled, undone }: Call): string | undefined {
+  if (status !== 'settled' || settled === undefined)
+    return 'The call has not ended, so there is nothing to undo.';
+  if (settled.outcome.type !== 'ToolExecutionResult' && settled.outcome.type !== 'ToolArtifactReference')
+    return 'The call did not succeed, so there is nothing to undo.';
+  return undone === undefined ? undefined : `This was undone already, by ${undone.by.name}.`;
 }
 
 /** The failures a call may end with although its body never ran. */
@@ -184,6 +225,7 @@ function toEvent(call: Call | undefined, command: Command, subject: Subject): Ca
         inputDigest: command.inputDigest,
         changes: command.changes,
         rules: command.rules,
+        grantId: command.grantId,
         sideEffect: command.sideEffect,
       };
     case 'start':
@@ -199,6 +241,7 @@ function toEvent(call: Call | undefined, command: Command, subject: Subject): Ca
         idempotencyKey: command.idempotencyKey,
         deadlineMs: command.deadlineMs,
         mayRerun: command.mayRerun,
+        handoff: command.handoff ?? false,
         reserved: command.reserved,
       };
     case 'respond':
@@ -224,9 +267,45 @@ function toEvent(call: Call | undefined, command: Command, subject: Subject): Ca
         rules: command.rules,
       };
     case 'hold':
-      return { ...command, id, type: 'tool.held', sessionId, turnId, callId, at, cause };
+      return {
+        revision: undefined,
+        expiresAt: undefined,
+        timeoutEffect: 'block',
+        risk: [],
+        schemaDigest: undefined,
+        ...command,
+        id,
+        type: 'tool.held',
+        sessionId,
+        turnId,
+        callId,
+        at,
+        cause,
+      };
+    case 'preview':
+      return { ...command, id, type: 'tool.previewed', sessionId, turnId, callId, at, cause };
+    case 'expire':
+      return { ...command, id, type: 'confirmation.expired', sessionId, turnId, callId, at, cause };
+    case 'report':
+      return { ...command, id, type: 'tool.reported', sessionId, turnId, callId, at, cause };
+    case 'undo':
+      return { ...command, id, type: 'tool.undone', sessionId, turnId, callId, at, cause };
     case 'answer':
-      return { ...command, id, type: 'confirmation.decided', sessionId, turnId, callId, at, cause };
+      return {
+        revision: undefined,
+        editedInput: undefined,
+        editedDigest: undefined,
+        editedHidden: [],
+        response: undefined,
+        ...command,
+        id,
+        type: 'confirmation.decided',
+        sessionId,
+        turnId,
+        callId,
+        at,
+        cause,
+      };
     case 'withdraw':
       return { ...command, id, type: 'confirmation.withdrawn', sessionId, turnId, callId, at, cause };
     case 'exhaust':

@@ -13,13 +13,17 @@ export type CallEvent =
   | ToolRequested
   | ToolRecalled
   | ToolDecided
+  | ToolPreviewed
   | ToolHeld
   | ToolStarted
   | ToolResponded
   | ToolLate
+  | ToolReported
   | ToolResolved
+  | ToolUndone
   | PersistenceFailed
   | ConfirmationDecided
+  | ConfirmationExpired
   | ConfirmationWithdrawn
   | BudgetExhausted;
 
@@ -32,7 +36,8 @@ export type WorkflowEvent = WorkflowAdvanced | WorkflowUpdated | WorkflowComplet
 export type LedgerEvent = BodyErased | SessionDropped;
 
 /** Everything this version appends. Readers keep types they do not know. */
-export type QuittanceEvent = CallEvent | TurnEvent | WorkflowEvent | ContractsLoaded | LedgerEvent;
+export type QuittanceEvent =
+  CallEvent | TurnEvent | WorkflowEvent | GrantEvent | ContractsLoaded | LedgerEvent;
 export type EventType = QuittanceEvent['type'];
 
 type EventOf<Type extends string, Data> = {
@@ -98,6 +103,8 @@ export type ToolDecided = CallEventOf<
     changes: readonly InputChange[];
     /** The rules that had something to say, in order; those that only observe are marked. */
     rules: readonly RuleMark[];
+    /** The standing permission that answered for a person. */
+    grantId: string | undefined;
     /** What the contracts say the tool does to the world. Undefined without contracts. */
     sideEffect: string | undefined;
   }
@@ -123,9 +130,50 @@ export type InputChange = { readonly path: string; readonly rule: string };
 /** Who or what decided: a gate of ours, a hook of the host, a rule of a contract, a person. */
 export type DecidedBy = { readonly type: 'gate' | 'hook' | 'rule' | 'person'; readonly name: string };
 
+/** What a tool says it would do. A person approves one revision, and the body is given its snapshot. */
+export type ToolPreviewed = CallEventOf<
+  'tool.previewed',
+  {
+    operationId: string;
+    /** From 1. */
+    revision: number;
+    /** The last one: what it shows is what would be done. */
+    ready: boolean;
+    preview: Preview;
+    /** What the body needs in order to do exactly this. Policy sees it. */
+    snapshot: JsonObject;
+    /** When it goes stale, by the ledger's clock. */
+    expiresAt: number | undefined;
+  }
+>;
+
+/** How a preview is shown. */
+export type Preview =
+  | { readonly kind: 'text'; readonly text: string }
+  /** A unified diff. */
+  | { readonly kind: 'diff'; readonly path: string; readonly diff: string }
+  | { readonly kind: 'fields'; readonly fields: readonly PreviewField[] }
+  | { readonly kind: 'command'; readonly command: string; readonly directory?: string };
+export type PreviewField = { readonly name: string; readonly before?: JsonValue; readonly after?: JsonValue };
+
 export type ToolHeld = CallEventOf<
   'tool.held',
-  { confirmationId: string; description: string; asks: readonly Ask[]; inputDigest: string }
+  {
+    confirmationId: string;
+    description: string;
+    asks: readonly Ask[];
+    inputDigest: string;
+    /** The revision of the preview that is shown; undefined where the tool gives none. */
+    revision: number | undefined;
+    /** When nobody's answer counts any more, by the ledger's clock; never where undefined. */
+    expiresAt: number | undefined;
+    /** What happens then. */
+    timeoutEffect: 'block' | 'allow';
+    /** What makes it risky, in words for people. */
+    risk: readonly string[];
+    /** Of the tool that is to run: another version of it may mean something else by the same arguments. */
+    schemaDigest: string | undefined;
+  }
 >;
 
 /** One wish for a person: who asks and why. */
@@ -146,12 +194,27 @@ export type ConfirmationDecided = CallEventOf<
   'confirmation.decided',
   {
     confirmationId: string;
-    decision: 'approve' | 'deny';
+    decision: ConfirmationDecision;
     /** The person who decided; the hook, where none could be asked. */
     by: DecidedBy;
     reason: string | undefined;
     inputDigest: string;
+    revision: number | undefined;
+    /** Of an edit: the arguments to run with instead, kept form, and their digest. That is what was approved. */
+    editedInput: JsonObject | undefined;
+    editedDigest: string | undefined;
+    /** Paths the redactor hid in them. */
+    editedHidden: readonly string[];
+    /** What the model is told instead of running. */
+    response: string | undefined;
   }
+>;
+/** An edit approves other arguments; a response answers the model without running anything. */
+export type ConfirmationDecision = 'approve' | 'deny' | 'edit' | 'respond';
+/** The time is up. Under `allow` the rule that says so lets the call run. */
+export type ConfirmationExpired = CallEventOf<
+  'confirmation.expired',
+  { confirmationId: string; effect: 'block' | 'allow'; by: DecidedBy | undefined }
 >;
 export type ConfirmationWithdrawn = CallEventOf<
   'confirmation.withdrawn',
@@ -167,6 +230,8 @@ export type ToolStarted = CallEventOf<
     idempotencyKey: string | undefined;
     deadlineMs: number;
     mayRerun: boolean;
+    /** Whether another process runs it and reports. */
+    handoff: boolean;
     /** What the attempt took from budgets, to be given back or charged with its end. */
     reserved: readonly ReservedShare[];
   }
@@ -220,6 +285,26 @@ export type ReservedShare = {
 };
 export type BudgetMetric = 'tool_calls' | 'cost_micros' | 'attempts';
 
+/** Another process that was handed the call says how it went. */
+export type ToolReported = CallEventOf<
+  'tool.reported',
+  {
+    attempt: number;
+    /** Who had it in hand. */
+    worker: string;
+    what:
+      | { readonly type: 'claimed'; readonly expiresAt: number | undefined; readonly tokenDigest: string }
+      /** It came again, and differently: what was recorded first stays. */
+      | { readonly type: 'differs'; readonly digest: string };
+  }
+>;
+
+/** What the call did was taken back by another call. */
+export type ToolUndone = CallEventOf<
+  'tool.undone',
+  { undoCallId: string; by: DecidedBy; reason: string | undefined }
+>;
+
 /** What was found out later about a call whose end was not known. Beside the outcome, never instead of it. */
 export type ToolResolved = CallEventOf<
   'tool.resolved',
@@ -246,6 +331,14 @@ export type PersistenceFailed = CallEventOf<
   }
 >;
 
+/** Standing permissions of a session. Each carries all of them, so that the last one is the state. */
+export type GrantEvent = GrantGiven | GrantRevoked;
+export type GrantGiven = EventOf<'grant.given', { grantId: string; by: string; state: JsonObject }>;
+export type GrantRevoked = EventOf<
+  'grant.revoked',
+  { grantId: string; by: string; reason: string | undefined; state: JsonObject }
+>;
+
 type WorkflowEventOf<Type extends string, Data> = EventOf<
   Type,
   {
@@ -256,10 +349,7 @@ type WorkflowEventOf<Type extends string, Data> = EventOf<
     state: JsonObject;
   } & Data
 >;
-export type WorkflowAdvanced = WorkflowEventOf<
-  'workflow.advanced',
-  { stageId: string; toStageId: string }
->;
+export type WorkflowAdvanced = WorkflowEventOf<'workflow.advanced', { stageId: string; toStageId: string }>;
 export type WorkflowUpdated = WorkflowEventOf<
   'workflow.updated',
   { why: WorkflowUpdate; by: string | undefined }

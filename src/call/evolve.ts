@@ -33,6 +33,7 @@ export function advance(call: CallDraft, event: CallEvent): CallDraft {
       call.policyVersion = event.policyVersion ?? call.policyVersion;
       call.ruling = event.decision;
       call.decidedBy = event.decidedBy ?? call.decidedBy;
+      call.grantId = event.grantId ?? call.grantId;
       return call;
     case 'tool.held':
       call.status = 'held';
@@ -41,24 +42,62 @@ export function advance(call: CallDraft, event: CallEvent): CallDraft {
         description: event.description,
         asks: event.asks,
         inputDigest: event.inputDigest,
+        revision: event.revision,
+        expiresAt: event.expiresAt,
+        timeoutEffect: event.timeoutEffect,
+        risk: event.risk,
+        schemaDigest: event.schemaDigest,
         askedAt: event.at,
         status: 'pending',
+        decision: undefined,
         by: undefined,
         reason: undefined,
+        response: undefined,
+        decidedAt: undefined,
       };
       return call;
     case 'confirmation.decided': {
-      const approved = event.decision === 'approve';
+      const approved = event.decision === 'approve' || event.decision === 'edit';
       if (approved) call.status = 'approved';
       call.decidedBy = event.by;
+      if (event.editedDigest !== undefined) {
+        call.effectiveInput = event.editedInput;
+        call.inputDigest = event.editedDigest;
+        call.hidden = event.editedHidden;
+        call.wasEdited = true;
+      }
       call.confirmation &&= {
         ...call.confirmation,
-        status: approved ? 'approved' : 'denied',
+        status: approved ? 'approved' : event.decision === 'respond' ? 'answered' : 'denied',
+        decision: event.decision,
         by: event.by,
         reason: event.reason,
+        response: event.response,
+        decidedAt: event.at,
       };
       return call;
     }
+    case 'confirmation.expired':
+      if (event.effect === 'allow') call.status = 'approved';
+      // An approval that was not used in time lets nothing run any more.
+      else call.status = 'held';
+      call.decidedBy = event.by ?? call.decidedBy;
+      call.confirmation &&= {
+        ...call.confirmation,
+        status: event.effect === 'allow' ? 'approved' : 'expired',
+        by: event.by,
+        decidedAt: event.at,
+      };
+      return call;
+    case 'tool.previewed':
+      call.preview = event;
+      return call;
+    case 'tool.reported':
+      if (event.what.type === 'claimed') call.handedTo = event;
+      return call;
+    case 'tool.undone':
+      call.undone = event;
+      return call;
     case 'confirmation.withdrawn':
       call.confirmation &&= { ...call.confirmation, status: 'withdrawn', reason: event.reason };
       return call;
@@ -119,6 +158,7 @@ const beginWith = (event: ToolRequested): CallDraft => ({
   effectiveInput: undefined,
   inputDigest: undefined,
   wasCoerced: false,
+  wasEdited: false,
   principal: event.principal,
   provenance: event.provenance,
   attrs: event.attrs,
@@ -132,6 +172,10 @@ const beginWith = (event: ToolRequested): CallDraft => ({
   attempt: 0,
   started: undefined,
   confirmation: undefined,
+  preview: undefined,
+  grantId: undefined,
+  handedTo: undefined,
+  undone: undefined,
   settled: undefined,
   late: none,
   resolution: undefined,

@@ -107,6 +107,34 @@ export function timelineOf(events: readonly CallEvent[]): Span[] {
           note: `${event.scope}: ${event.used} of ${event.limit} ${event.metric} used`,
         });
         break;
+      case 'confirmation.expired':
+        spans.push(endOf('held', heldAt, event.at, startedAt, `time ran out: ${event.effect}`));
+        heldAt = undefined;
+        break;
+      case 'tool.previewed':
+        spans.push({
+          name: 'preview',
+          from: at,
+          ms: 0,
+          note: `revision ${event.revision}${event.ready ? ', ready' : ''}`,
+        });
+        break;
+      case 'tool.reported':
+        spans.push({
+          name: 'reported',
+          from: at,
+          ms: 0,
+          note: event.what.type === 'claimed' ? `taken by ${event.worker}` : `${event.worker} said otherwise`,
+        });
+        break;
+      case 'tool.undone':
+        spans.push({
+          name: 'undone',
+          from: at,
+          ms: 0,
+          note: `by ${event.by.name}, call ${event.undoCallId}`,
+        });
+        break;
       case 'tool.requested':
         break;
       default:

@@ -12,6 +12,7 @@ import type { QuittanceEvent } from '../call/event.ts';
 import type { BesideRow } from './beside.ts';
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from './call-query.ts';
 import type { Head } from './chain.ts';
+import type { ConfirmationQuery, ConfirmationSummary } from './confirmation-query.ts';
 import type { EntryQuery, StoredEntry } from './stored-entry.ts';
 
 export interface Ledger {
@@ -45,6 +46,10 @@ export interface Ledger {
   queryCalls(query: CallQuery): Awaitable<Page<CallSummary>>;
   /** Sessions, newest first: those in which something happened in the time asked for. */
   querySessions(query: SessionQuery): Awaitable<Page<SessionSummary>>;
+  /** Questions to people, newest first, a page at a time. Whoever was told of one finds it here. */
+  queryConfirmations(query: ConfirmationQuery): Awaitable<Page<ConfirmationSummary>>;
+  /** The question of this id, whether it is decided or not. */
+  findConfirmation(confirmationId: string): Awaitable<ConfirmationSummary | undefined>;
   /** Entries as they are written, in the order of their positions. */
   readEntries(query: EntryQuery): Awaitable<readonly StoredEntry[]>;
   /** What is kept beside the entries, row by row, for whoever holds it against them. */

@@ -12,10 +12,15 @@ export function stateIn(
       return 'unknownFields' in event
         ? undefined
         : { subject: workflowSubject(event.workflow), state: event.state };
+    case 'grant.given':
+    case 'grant.revoked':
+      return 'unknownFields' in event ? undefined : { subject: grantsSubject, state: event.state };
     default:
       return undefined;
   }
 }
+
+export const grantsSubject = 'grants';
 
 export const workflowSubject = (workflow: string): string => `workflow/${workflow}`;
 

@@ -12,6 +12,14 @@ export function toCommand(event: CallEvent): Command {
       return { ...event, type: 'hold' };
     case 'confirmation.decided':
       return { ...event, type: 'answer' };
+    case 'tool.previewed':
+      return { ...event, type: 'preview' };
+    case 'confirmation.expired':
+      return { ...event, type: 'expire' };
+    case 'tool.reported':
+      return { ...event, type: 'report' };
+    case 'tool.undone':
+      return { ...event, type: 'undo' };
     case 'confirmation.withdrawn':
       return { ...event, type: 'withdraw' };
     case 'runtime.budget_exhausted':

@@ -121,7 +121,12 @@ function toFact(event: QuittanceEvent): Fact | undefined {
     case 'workflow.updated':
       return { type: event.type };
     case 'confirmation.decided':
-      return { type: event.type, decision: event.decision };
+      return {
+        type: event.type,
+        decision: event.decision === 'approve' || event.decision === 'edit' ? 'approve' : 'deny',
+      };
+    case 'confirmation.expired':
+      return { type: event.type };
     case 'workflow.advanced':
       return { type: event.type, stageId: event.stageId, toStageId: event.toStageId };
     case 'workflow.completed':
@@ -137,6 +142,11 @@ function toFact(event: QuittanceEvent): Fact | undefined {
     case 'confirmation.withdrawn':
     case 'runtime.budget_exhausted':
     case 'contracts.loaded':
+    case 'tool.previewed':
+    case 'tool.reported':
+    case 'tool.undone':
+    case 'grant.given':
+    case 'grant.revoked':
     case 'body.erased':
     case 'session.dropped':
       return undefined;

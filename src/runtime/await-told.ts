@@ -23,8 +23,24 @@ export async function awaitTold(hand: CallInHand, turn: TurnState): Promise<Tool
   if (bounded && hand.turn !== turn) return untilDeadline(hand, hand.told, leftMs);
   const told = await hand.told;
   if (told.type !== 'held') return told;
-  return bounded ? untilDeadline(hand, told, leftMs) : told.rest;
+  return bounded ? untilDeadline(hand, told, leftMs) : stayAwake(hand, told.rest);
 }
+
+/** Somebody in another process may decide: as long as a caller waits for that, the process does not end. */
+async function stayAwake(hand: CallInHand, rest: Promise<ToolOutcome>): Promise<ToolOutcome> {
+  const { deadlines } = hand.engine;
+  const again = (): void => {
+    watch = deadlines.watch(longestSleepMs, again);
+  };
+  let watch = deadlines.watch(longestSleepMs, again);
+  try {
+    return await rest;
+  } finally {
+    watch.stop();
+  }
+}
+
+const longestSleepMs = 3_600_000;
 
 async function untilDeadline(
   hand: CallInHand,

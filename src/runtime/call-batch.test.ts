@@ -209,7 +209,7 @@ describe('a batch of calls', () => {
   });
 
   it('goes on when one of its calls is denied, unknown or fails', async () => {
-    const { turn, running, end } = staged();
+    const { turn, running, end } = staged({ answer: Promise.resolve({ decision: 'deny', by: 'ada' }) });
     const asked = turn.callAll([
       call('a', 'nope'),
       envelope('b', 'put_rows', { rows: 7 }),

@@ -31,6 +31,7 @@ import type { Share } from './budget.ts';
 import { noShares } from './budget.ts';
 import type { CallerFacts } from './caller-facts.ts';
 import { readCallerFacts } from './caller-facts.ts';
+import type { ReadAnswer } from './confirm.ts';
 import type { Engine } from './engine.ts';
 import { cleanBytes } from './clean-bytes.ts';
 import { collectHidden, longestFirst, scrubJson, scrubText } from './hidden-values.ts';
@@ -89,7 +90,8 @@ const nothingMore: EntryExtra = Object.freeze({});
 export class CallInHand implements Subject {
   readonly engine: Engine;
   readonly turn: TurnState;
-  readonly request: ParsedToolCall;
+  /** As it came; with other arguments once a person edited them. */
+  request: ParsedToolCall;
   readonly options: CallOptions;
   readonly facts: CallerFacts;
   readonly tool: AnyTool | undefined;
@@ -140,6 +142,11 @@ export class CallInHand implements Subject {
   /** Why somebody wants the call to end early. */
   cancelled: string | undefined;
   onCancel: (() => void) | undefined;
+  /** The question the host's decider was asked, and what it says. */
+  askedOf: string | undefined;
+  answering: Promise<ReadAnswer> | undefined;
+  /** Digest of the edited arguments that are in use. */
+  adopted: string | undefined;
   /** Takes the question back, while one is open. */
   withdraw: ((reason: string) => void) | undefined;
   told: Promise<Told> | undefined;

@@ -15,6 +15,8 @@ export type ConfirmationRequest = {
   readonly arguments: JsonObject;
   readonly inputDigest: string;
   readonly description: string;
+  /** Of the preview that is shown, where there is one. */
+  readonly revision: number | undefined;
   readonly asks: readonly Ask[];
   readonly principal: Principal | undefined;
 };
@@ -61,13 +63,3 @@ export const describeDenial = ({ by, reason }: Pick<ReadAnswer, 'by' | 'reason'>
   const because = reason === undefined ? '.' : `: ${reason}`;
   return by.type === 'person' ? `${by.name} said no${because}` : `Nobody agreed to it${because}`;
 };
-
-/** Said when a call needs a person and the runtime has nobody to ask. */
-export function nobodyToAsk(asks: readonly Ask[], mode: ToolMode): string {
-  const why = asks.map(({ description }) => description).join(' ');
-  const ask =
-    "Nobody can be asked: give createRuntime `onConfirm: async (request) => ({ decision, by: 'who decided' })`";
-  // Only where nothing but the mode asks does letting the mode run help.
-  const onlyMode = asks.every(({ by }) => by.type === 'gate' && by.name === 'mode');
-  return `${why} ${ask}${onlyMode ? `, or let all ${mode} tools run unasked with \`treatments: { ${mode}: 'run' }\`` : ''}.`;
-}

@@ -8,6 +8,8 @@ import type { Call } from '../call/call.ts';
 import type { CallEvent, QuittanceEvent } from '../call/event.ts';
 import { foldCall } from '../call/evolve.ts';
 import { TOOL_MESSAGE_MAX_CHARS } from '../call/outcome.ts';
+import type { Page } from '../ledger/call-query.ts';
+import type { ConfirmationQuery } from '../ledger/confirmation-query.ts';
 import { createSeal } from '../ledger/seal.ts';
 import type { Policy } from '../policy/compile-policy.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
@@ -23,6 +25,10 @@ import type { Engine, Treatment } from './engine.ts';
 import { isCallEvent } from './fold-stored.ts';
 import { tellTrouble } from './ledger-trouble.ts';
 import { followContracts } from './note-contracts.ts';
+import type { ConfirmationView } from './confirmation-view.ts';
+import type { PersonDecision } from './decide-confirmation.ts';
+import { decideConfirmation } from './decide-confirmation.ts';
+import { listConfirmations } from './list-confirmations.ts';
 import { openTurn } from './open-turn.ts';
 import type { FoundOut } from './reconcile.ts';
 import { reconcile } from './reconcile.ts';
@@ -51,6 +57,10 @@ export interface Runtime<Tools extends readonly AnyTool[] = readonly AnyTool[]> 
    * is said to be so. Done when a process starts, and safe to do at any time.
    */
   recover(): Promise<readonly RecoveredCall[]>;
+  /** Questions to people, newest first, a page at a time. */
+  confirmations(query?: ConfirmationQuery): Promise<Page<ConfirmationView>>;
+  /** Decides about a held call. The first decision counts; a second is refused and hears who was first. */
+  decide(confirmationId: string, decision: PersonDecision): Promise<ConfirmationView>;
   /** Records what was found out about a call whose end was not known. Its outcome stays what it is. */
   reconcile(call: CallRef, found: FoundOut): Promise<Call>;
   /** Where a session stands in a workflow, and the way to move it. */
@@ -115,6 +125,8 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
     audit: async (filter) => projectAudit((await read(filter)).filter(isCallEvent)),
     events: read,
     recover: () => recover(desk),
+    confirmations: (query = {}) => listConfirmations(engine, query),
+    decide: (confirmationId, decision) => decideConfirmation(desk, confirmationId, decision),
     reconcile: (call, resolution) => reconcile(engine, call, resolution),
     workflow: (ref) => controlWorkflow(engine, ref),
     async close() {
@@ -156,6 +168,8 @@ function createEngine<Tools extends readonly AnyTool[]>(
     toolFor: (name, policy) => asRulesSee(tools.get(name), policy),
     hooks: typeof onPreToolUse === 'function' ? [onPreToolUse] : [...onPreToolUse],
     onConfirm: options.onConfirm,
+    mayDecide: options.mayDecide,
+    separateDuties: options.separateDuties ?? false,
     repair: typeof options.repair === 'function' ? { repair: options.repair, attempts: 2 } : options.repair,
     successCheck: options.successCheck ?? options.contracts?.successCheck ?? defaultSuccessCheck,
     treatments: { ...treatmentsByDefault, ...options.treatments },

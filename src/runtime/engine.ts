@@ -15,6 +15,7 @@ import type { SchemaIssue } from '../tool/schema-issue.ts';
 import type { BudgetRule } from './budget.ts';
 import type { OnConfirm } from './confirm.ts';
 import type { Deadlines } from './deadlines.ts';
+import type { MayDecide } from './may-decide.ts';
 import type { PreToolUse } from './tool-decision.ts';
 
 /** What a runtime is made of once its options are read. Shared by everything that works for it. */
@@ -36,6 +37,8 @@ export type Engine = {
   readonly toolFor: (name: string, policy: Policy | undefined) => AnyTool | undefined;
   readonly hooks: readonly PreToolUse[];
   readonly onConfirm: OnConfirm | undefined;
+  readonly mayDecide: MayDecide | undefined;
+  readonly separateDuties: boolean;
   readonly repair: Repairer | undefined;
   readonly successCheck: SuccessCheck;
   readonly treatments: Readonly<Record<ToolMode, Treatment>>;

@@ -3,7 +3,7 @@
  * same append as the fact that moved it: whoever finds it moved looks again.
  */
 import type { Awaitable, JsonObject } from '../base/json.ts';
-import type { DecidedBy, WorkflowEvent, WorkflowUpdate } from '../call/event.ts';
+import type { Ask, CallEvent, DecidedBy, WorkflowEvent, WorkflowUpdate } from '../call/event.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import type { Move } from '../ledger/ledger.ts';
 import { workflowSubject } from '../ledger/state-of.ts';
@@ -139,21 +139,42 @@ export async function keepEvidence(hand: CallInHand, success: boolean, outcome: 
   }
 }
 
-/** Keeps the approval of the stages that asked, with the decision of whoever approved. */
-export async function keepApprovals(hand: CallInHand, by: string): Promise<void> {
-  const { policy, engine } = hand;
-  for (const { stage } of hand.asks) {
-    const workflow = policy?.workflows.find(({ name }) => name === stage?.workflow);
+/** The approval of stages that asked, as events and the moves they make. */
+export async function approvalsOf(
+  engine: Engine,
+  { sessionId, turnId }: Pick<CallEvent, 'sessionId' | 'turnId'>,
+  asks: readonly Ask[],
+  by: string,
+  cause: Pick<CallEvent, 'id'> | undefined,
+): Promise<readonly { readonly move: Move; readonly event: WorkflowEvent }[]> {
+  const approvals: { move: Move; event: WorkflowEvent }[] = [];
+  for (const { stage } of asks) {
+    const workflow = engine.policyInForce()?.workflows.find(({ name }) => name === stage?.workflow);
     if (stage === undefined || workflow === undefined) continue;
-    const { state, version } = await readState(engine, hand.sessionId, workflow);
-    hand.move(toMove(workflow, version), [
-      {
-        ...envelope(hand, workflow),
+    const { state, version } = await readState(engine, sessionId, workflow);
+    approvals.push({
+      move: toMove(workflow, version),
+      event: {
+        id: engine.nextEventId(),
         type: 'workflow.updated',
+        sessionId,
+        turnId,
+        at: engine.ledger.now(),
+        cause: cause?.id,
+        workflow: workflow.name,
+        workflowVersion: workflow.version,
         why: 'approval',
-        by: hand.clean(by),
-        state: hand.cleanState(toWire(approveStage(workflow, state, stage.stageId))),
+        by: engine.redactor.text(by),
+        state: toWire(approveStage(workflow, state, stage.stageId)),
       },
-    ]);
+    });
   }
+  return approvals;
+}
+
+/** Keeps the approval of the stages that asked, with the decision of whoever approved. */
+export async function keepApprovals(hand: CallInHand, asks: readonly Ask[], by: string): Promise<void> {
+  const cause = hand.call && { id: hand.call.lastEventId };
+  for (const { move, event } of await approvalsOf(hand.engine, hand, asks, by, cause))
+    hand.move(move, [event]);
 }

@@ -63,22 +63,23 @@ describe('a mode', () => {
     expect(asked).toEqual(['get_it']);
   });
 
-  it('that asks where nobody can be asked denies, and says which line to add', async () => {
+  it('that asks waits in the ledger for a decision where the host has no decider of its own', async () => {
     const { runtime, turn, ran } = destructive();
-    const outcome = await turn.call(envelope('c', 'delete_row', { n: 1 }));
-    expect(outcome).toMatchObject({
-      type: 'ToolDenied',
-      reason: 'write_denied',
-      code: 'confirmation.rejected',
-    });
-    expect('details' in outcome && outcome.details).toContain(
-      'onConfirm: async (request) => ({ decision, by:',
-    );
-    expect('details' in outcome && outcome.details).toContain('treatments');
-    expect(outcomeToModelContent(outcome)).toContain('Blocked: ');
+    const asked = turn.call(envelope('c', 'delete_row', { n: 1 }));
+    await quiet();
+    const { rows } = await runtime.confirmations({ status: 'pending' });
+    const [held] = rows;
+    expect(rows).toHaveLength(1);
+    expect(held).toMatchObject({ callId: 'c', toolName: 'delete_row', effectiveInput: { n: 1 } });
     expect(ran).toEqual([]);
-    expect(await auditKinds(runtime, 'c')).toEqual(['blocked']);
-    expect(await eventTypes(runtime, 'c')).not.toContain('tool.held');
+    await runtime.decide(held?.confirmationId ?? '', {
+      decision: 'approve',
+      by: 'ada',
+      inputDigest: held?.inputDigest ?? '',
+    });
+    expect(await asked).toMatchObject({ type: 'ToolExecutionResult' });
+    expect(ran).toHaveLength(1);
+    expect(await auditKinds(runtime, 'c')).toEqual(['requires_confirmation', 'completed']);
   });
 });
 

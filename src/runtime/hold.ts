@@ -1,6 +1,7 @@
 /**
- * A call that needs a person. It is held in the ledger first, then somebody is asked; the first of an answer, a
- * withdrawal and a cancellation counts, and an approval skips no check.
+ * A call that needs a person. It is held in the ledger first; then anybody with the right may decide, here or in any
+ * process that shares the ledger. The first of a decision, an expiry, a withdrawal and a cancellation counts, and an
+ * approval skips no check.
  */
 import type { JsonObject } from '../base/json.ts';
 import { freezeJson } from '../base/json.ts';
@@ -10,84 +11,133 @@ import type { ToolOutcome } from '../call/outcome.ts';
 import { describeThrown } from '../tool/describe-thrown.ts';
 import type { CallInHand, HeldCall, Told } from './call-in-hand.ts';
 import type { ConfirmationRequest, OnConfirm, ReadAnswer } from './confirm.ts';
-import { denyFor, describeDenial, nobodyToAsk, readConfirmationAnswer } from './confirm.ts';
+import { denyFor, describeDenial, readConfirmationAnswer } from './confirm.ts';
+import { adoptEdit } from './edited-input.ts';
 import type { Moved } from './execute.ts';
 import { end, execute } from './execute.ts';
+import { allowedBy, expiryOf, isExpired, settleExpired, tellExpired } from './expiry.ts';
 import { keepApprovals } from './follow-workflows.ts';
 import { gatesAfterApproval } from './gates/gates.ts';
+import { foldStored } from './fold-stored.ts';
+import { riskOf } from './risk.ts';
 import { overtaken, settleStopped } from './settle.ts';
 import { sealInput } from './seal-input.ts';
 import { notAccepted } from './unavailable.ts';
 import { cancelStop } from './unless-over.ts';
 import { rule, walk } from './walk.ts';
 
-/** Holds the call for a person; denies it where there is nobody to ask. */
+/** Holds the call until somebody decides. */
 export async function hold(hand: CallInHand): Promise<Told | Moved> {
-  const { engine } = hand;
+  const { engine, asks } = hand;
   const undecided = hand.mark();
-  const description = hand.asks.map(({ description: why }) => why).join(' ');
-  if (engine.onConfirm === undefined) {
-    const code = hand.asks.find((ask) => ask.code !== undefined)?.code ?? 'confirmation.rejected';
-    const details = nobodyToAsk(hand.asks, hand.knownTool.mode);
-    rule(hand, { type: 'deny', reason: 'write_denied', code, details });
-    return settleStopped(hand, { type: 'deny', reason: 'write_denied', code, details });
-  }
-  const confirmationId = engine.ids.secret('cnf');
-  const inputDigest = hand.input.effective.digest;
   rule(hand, undefined);
-  hand.apply({ type: 'hold', confirmationId, description, asks: hand.asks, inputDigest });
+  hand.apply({
+    type: 'hold',
+    confirmationId: engine.ids.secret('cnf'),
+    description: asks.map(({ description }) => description).join(' '),
+    asks,
+    inputDigest: hand.input.effective.digest,
+    revision: hand.call?.preview?.revision,
+    ...expiryOf(hand, asks),
+    risk: riskOf(hand),
+    schemaDigest: hand.knownTool.schemaDigest,
+  });
   const result = await hand.flush(sealInput(hand));
   if (result.status === 'moved') {
     hand.rewind(undecided);
     return result.status;
   }
   if (result.status !== 'appended') return overtaken(hand);
-  return askAndGoOn(hand, engine.onConfirm, confirmationId, description);
+  return holdOn(hand);
 }
 
-/** Asks again about a call that is held already, because its answer could not be kept. */
-export function holdOn(hand: CallInHand, { confirmationId, description, asks }: Confirmation): Told {
-  const { onConfirm } = hand.engine;
-  if (onConfirm === undefined)
-    throw new TypeError(`Call ${hand.request.id} is held and nobody can be asked.`);
-  hand.asks = asks;
-  return askAndGoOn(hand, onConfirm, confirmationId, description);
+/** Waits for the decision about a call that is held. */
+export function holdOn(hand: CallInHand): HeldCall {
+  const confirmation = questionOf(hand);
+  const rest = resolveHold(hand).catch((error: unknown) => notAccepted(hand, error));
+  return { type: 'held', confirmationId: confirmation.confirmationId, rest };
 }
 
-function askAndGoOn(
-  hand: CallInHand,
-  onConfirm: OnConfirm,
-  confirmationId: string,
-  description: string,
-): HeldCall {
-  const rest = resolveHold(hand, onConfirm, confirmationId, description).catch((error: unknown) =>
-    notAccepted(hand, error),
-  );
-  return { type: 'held', confirmationId, rest };
+function questionOf(hand: CallInHand): Confirmation {
+  const confirmation = hand.call?.confirmation;
+  if (confirmation === undefined) throw new TypeError(`Call ${hand.request.id} asks nobody anything.`);
+  return confirmation;
 }
 
-type Answer =
-  | { readonly type: 'answered'; readonly answer: ReadAnswer }
-  | { readonly type: 'withdrawn' | 'cancelled'; readonly reason: string };
-
-async function resolveHold(
-  hand: CallInHand,
-  onConfirm: OnConfirm,
-  confirmationId: string,
-  description: string,
-): Promise<ToolOutcome> {
-  const approvedAsks = hand.asks;
-  const inputDigest = hand.input.effective.digest;
-  const said = await firstAnswer(hand, onConfirm, { confirmationId, inputDigest, description });
-  const mark = hand.mark();
-  if (said.type !== 'answered') {
-    hand.apply({ type: 'withdraw', confirmationId, reason: said.reason });
-    return said.type === 'cancelled'
-      ? end(hand, cancelStop(said.reason))
-      : settleStopped(hand, { type: 'deny', reason: 'ended', code: 'turn.ended', details: said.reason });
-  }
-  const { decision, by, reason } = said.answer;
+/** Goes on from whatever the record says about the question. */
+export async function resolveHold(hand: CallInHand): Promise<ToolOutcome> {
   for (;;) {
+    const confirmation = questionOf(hand);
+    switch (confirmation.status) {
+      case 'pending': {
+        const outcome = await untilDecided(hand, confirmation);
+        if (outcome !== undefined) return outcome;
+        break;
+      }
+      case 'approved':
+        return goOn(hand, confirmation);
+      case 'denied':
+        return settleDenied(hand, { by: confirmation.by ?? nobody, reason: confirmation.reason });
+      case 'answered':
+        return settleStopped(hand, {
+          type: 'deny',
+          reason: 'write_denied',
+          code: 'confirmation.answered',
+          details: hand.clean(confirmation.response ?? ''),
+        });
+      case 'withdrawn':
+        return settleEnded(hand, confirmation.reason ?? 'The question was withdrawn.');
+      case 'expired':
+        return tellExpired(hand);
+    }
+  }
+}
+
+const nobody = { type: 'gate', name: 'confirm' } as const;
+
+const settleEnded = (hand: CallInHand, details: string): Promise<ToolOutcome> =>
+  settleStopped(hand, { type: 'deny', reason: 'ended', code: 'turn.ended', details });
+
+/** Waits once. Undefined where the record says more now than it did. */
+async function untilDecided(hand: CallInHand, confirmation: Confirmation): Promise<ToolOutcome | undefined> {
+  const { confirmationId } = confirmation;
+  const news = await firstNews(hand, confirmation);
+  switch (news.type) {
+    case 'changed':
+      await readAgain(hand);
+      return undefined;
+    case 'expired':
+      return expire(hand, confirmation);
+    case 'cancelled':
+      hand.apply({ type: 'withdraw', confirmationId, reason: news.reason });
+      return end(hand, cancelStop(news.reason));
+    case 'withdrawn':
+      hand.apply({ type: 'withdraw', confirmationId, reason: news.reason });
+      return settleEnded(hand, news.reason);
+    case 'answered':
+      await keepAnswer(hand, confirmation, news.answer);
+      return undefined;
+  }
+}
+
+/** Nobody answered in time: by the rule that asked, the call runs or does not. */
+async function expire(hand: CallInHand, confirmation: Confirmation): Promise<ToolOutcome | undefined> {
+  if (confirmation.timeoutEffect === 'block') return settleExpired(hand, confirmation);
+  const { confirmationId } = confirmation;
+  const mark = hand.mark();
+  hand.apply({ type: 'expire', confirmationId, effect: 'allow', by: allowedBy(confirmation) });
+  await flushOrReadAgain(hand, mark);
+  return undefined;
+}
+
+/** The host's own decider said something. Somebody else may have been faster. */
+async function keepAnswer(
+  hand: CallInHand,
+  { confirmationId, inputDigest, revision }: Confirmation,
+  { decision, by, reason }: ReadAnswer,
+): Promise<void> {
+  for (;;) {
+    const mark = hand.mark();
     hand.apply({
       type: 'answer',
       confirmationId,
@@ -95,21 +145,34 @@ async function resolveHold(
       by,
       reason: reason && hand.clean(reason),
       inputDigest,
+      revision,
     });
-    if (decision === 'approve') await keepApprovals(hand, by.name);
-    const result = await hand.flush();
-    if (result.status === 'appended') break;
-    hand.rewind(mark);
-    if (result.status !== 'moved') return overtaken(hand);
+    if (decision === 'approve') await keepApprovals(hand, hand.asks, by.name);
+    if (await flushOrReadAgain(hand, mark)) return;
   }
-  return decision === 'deny' ? settleDenied(hand, said.answer) : goOn(hand, approvedAsks);
+}
+
+/** False where only something beside the call has moved, and the same is to be tried again. */
+async function flushOrReadAgain(hand: CallInHand, mark: number): Promise<boolean> {
+  const result = await hand.flush();
+  if (result.status === 'appended') return true;
+  hand.rewind(mark);
+  if (result.status === 'moved') return false;
+  await readAgain(hand);
+  return true;
+}
+
+/** Takes up what others wrote about the call meanwhile. */
+async function readAgain(hand: CallInHand): Promise<void> {
+  const stored = await hand.engine.ledger.readCall(hand.sessionId, hand.callId);
+  const call = stored && foldStored(stored);
+  if (stored === undefined || call === undefined)
+    throw new TypeError(`Call ${hand.callId} is held, and the ledger does not know it.`);
+  hand.inherit(call, stored.version);
 }
 
 /** Ends a call a person said no to. */
-export const settleDenied = (
-  hand: CallInHand,
-  answer: Pick<ReadAnswer, 'by' | 'reason'>,
-): Promise<ToolOutcome> =>
+const settleDenied = (hand: CallInHand, answer: Pick<ReadAnswer, 'by' | 'reason'>): Promise<ToolOutcome> =>
   settleStopped(hand, {
     type: 'deny',
     reason: 'write_denied',
@@ -118,8 +181,18 @@ export const settleDenied = (
   });
 
 /** After an approval: every check once more; another wish for a person than the ones approved asks again. */
-export async function goOn(hand: CallInHand, approved: readonly Ask[]): Promise<ToolOutcome> {
+async function goOn(hand: CallInHand, confirmation: Confirmation): Promise<ToolOutcome> {
+  if (hand.call?.settled !== undefined) return overtaken(hand);
+  if (confirmation.decision === 'edit') {
+    const refused = await adoptEdit(hand);
+    if (refused !== undefined) {
+      rule(hand, refused);
+      return end(hand, refused);
+    }
+  }
   for (;;) {
+    if (isExpired(confirmation, hand.engine.ledger.now()) && confirmation.decision !== undefined)
+      return settleExpired(hand, confirmation);
     hand.asks = [];
     hand.policy = hand.engine.policyInForce();
     const stop = await walk(hand, gatesAfterApproval, true);
@@ -127,7 +200,7 @@ export async function goOn(hand: CallInHand, approved: readonly Ask[]): Promise<
       rule(hand, stop);
       return end(hand, stop);
     }
-    const news = hand.asks.filter((ask) => !approved.some((known) => sameAsk(known, ask)));
+    const news = hand.asks.filter((ask) => !confirmation.asks.some((known) => sameAsk(known, ask)));
     if (news.length === 0) {
       hand.asks = [];
       const outcome = await execute(hand, true);
@@ -146,27 +219,59 @@ const sameAsk = (left: Ask, right: Ask): boolean =>
   left.digest === right.digest &&
   (left.digest !== undefined || left.description === right.description);
 
-function firstAnswer(
-  hand: CallInHand,
-  onConfirm: OnConfirm,
-  held: Pick<ConfirmationRequest, 'confirmationId' | 'inputDigest' | 'description'>,
-): Promise<Answer> {
-  return new Promise((resolve) => {
-    const settleWith = (answer: Answer): void => {
+type News =
+  | { readonly type: 'answered'; readonly answer: ReadAnswer }
+  | { readonly type: 'withdrawn' | 'cancelled'; readonly reason: string }
+  | { readonly type: 'changed' | 'expired' };
+
+function firstNews(hand: CallInHand, confirmation: Confirmation): Promise<News> {
+  const { engine } = hand;
+  return new Promise((resolve, reject) => {
+    let isOver = false;
+    const tell = (news: News): void => {
+      if (isOver) return;
+      isOver = true;
+      watch?.stop();
       hand.withdraw = undefined;
       hand.onCancel = undefined;
-      resolve(answer);
+      resolve(news);
     };
-    hand.withdraw = (reason) => settleWith({ type: 'withdrawn', reason });
-    hand.onCancel = () => settleWith({ type: 'cancelled', reason: hand.cancelled ?? 'cancelled' });
+    hand.withdraw = (reason) => tell({ type: 'withdrawn', reason });
+    hand.onCancel = () => tell({ type: 'cancelled', reason: hand.cancelled ?? 'cancelled' });
+    const watch = watchExpiry(hand, confirmation, () => tell({ type: 'expired' }));
     // What was decided while the hold was being kept counts before anybody is asked.
     if (hand.cancelled !== undefined) return hand.onCancel();
     if (hand.turn.withdrawn !== undefined) return hand.withdraw(hand.turn.withdrawn);
-    void askPerson(onConfirm, toRequest(hand, held)).then((answer) =>
-      settleWith({ type: 'answered', answer }),
+    engine.ledger.whenChanged(hand.sessionId, hand.callId, hand.version).then(
+      () => tell({ type: 'changed' }),
+      (error: unknown) => (isOver ? undefined : reject(error as Error)),
     );
+    if (engine.onConfirm !== undefined && hand.askedOf !== confirmation.confirmationId) {
+      // Once for each question, however often the record changes meanwhile.
+      hand.askedOf = confirmation.confirmationId;
+      hand.answering = askPerson(engine.onConfirm, toRequest(hand, confirmation));
+    }
+    void hand.answering?.then((answer) => tell({ type: 'answered', answer }));
   });
 }
+
+/** Timers go by the runtime's clock, expiry by the ledger's: whoever wakes too early sleeps on. */
+function watchExpiry(
+  { engine }: CallInHand,
+  { expiresAt }: Confirmation,
+  tell: () => void,
+): { stop(): void } | undefined {
+  if (expiresAt === undefined) return undefined;
+  const left = (): number => Math.min(Math.max(0, expiresAt - engine.ledger.now()), longestSleepMs);
+  const look = (): void => {
+    if (engine.ledger.now() >= expiresAt) tell();
+    else watch = engine.deadlines.watch(Math.max(1, left()), look);
+  };
+  let watch = engine.deadlines.watch(left(), look);
+  return { stop: () => watch.stop() };
+}
+
+const longestSleepMs = 3_600_000;
 
 async function askPerson(onConfirm: OnConfirm, request: ConfirmationRequest): Promise<ReadAnswer> {
   try {
@@ -177,11 +282,14 @@ async function askPerson(onConfirm: OnConfirm, request: ConfirmationRequest): Pr
 }
 
 const toRequest = (
-  { turn, request, knownTool: tool, asks, facts, input }: CallInHand,
-  held: Pick<ConfirmationRequest, 'confirmationId' | 'inputDigest' | 'description'>,
+  { turn, request, knownTool: tool, facts, input }: CallInHand,
+  { confirmationId, inputDigest, description, asks, revision }: Confirmation,
 ): ConfirmationRequest =>
   Object.freeze({
-    ...held,
+    confirmationId,
+    inputDigest,
+    description,
+    revision,
     sessionId: turn.sessionId,
     turnId: turn.turnId,
     callId: request.id,

@@ -1,5 +1,5 @@
 import type { SuccessCheck } from 'quittance';
-import { defineTool, outcomeToModelContent } from 'quittance';
+import { defineTool, outcomeToModelContent, ToolDecision } from 'quittance';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -192,6 +192,8 @@ describe('the success check', () => {
         defineTool({ name: 'get_it', run: ({ give }) => give }),
         defineTool({ name: 'delete_it', run: () => 1 }),
       ],
+      onPreToolUse: ({ toolName }) =>
+        toolName === 'delete_it' ? ToolDecision.block('no') : ToolDecision.allow,
     });
     await turn.call(envelope('a', 'get_it', { give: 1 }));
     await turn.call(envelope('b', 'get_it', { give: { error: 'x' } }));

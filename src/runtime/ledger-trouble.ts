@@ -39,6 +39,8 @@ export function tellTrouble(ledger: Ledger): Ledger {
     findOpenCalls: told(() => ledger.findOpenCalls()),
     queryCalls: told((query) => ledger.queryCalls(query)),
     querySessions: told((query) => ledger.querySessions(query)),
+    queryConfirmations: told((query) => ledger.queryConfirmations(query)),
+    findConfirmation: told((confirmationId) => ledger.findConfirmation(confirmationId)),
     readEntries: told((query) => ledger.readEntries(query)),
     readBeside: () => ledger.readBeside(),
     readHeads: told(() => ledger.readHeads()),

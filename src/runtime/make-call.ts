@@ -9,7 +9,6 @@ import { QuittanceError } from '../base/error.ts';
 import { freezeJson } from '../base/json.ts';
 import type { Call } from '../call/call.ts';
 import type { Command } from '../call/command.ts';
-import type { DecidedBy } from '../call/event.ts';
 import type { ParsedToolCall } from '../call/tool-call.ts';
 import type { StoredCall } from '../ledger/ledger.ts';
 import { classifyTool } from '../tool/mode.ts';
@@ -22,7 +21,7 @@ import { keyOf } from './desk.ts';
 import { end, execute } from './execute.ts';
 import { gates } from './gates/gates.ts';
 import { foldStored } from './fold-stored.ts';
-import { goOn, hold, holdOn, settleDenied } from './hold.ts';
+import { hold, holdOn, resolveHold } from './hold.ts';
 import type { KeptInput } from './kept-input.ts';
 import { keepInput } from './kept-input.ts';
 import { recall } from './recall.ts';
@@ -169,18 +168,9 @@ async function resume(hand: CallInHand, left: CallInHand, known: StoredCall): Pr
 /** Goes on with a call whose body never began, from where its record stops. */
 export async function goOnFrom(hand: CallInHand, { confirmation }: Call): Promise<Told> {
   if (confirmation === undefined) return goThroughGates(hand);
-  switch (confirmation.status) {
-    case 'pending':
-      return holdOn(hand, confirmation);
-    case 'approved':
-      return goOn(hand, confirmation.asks);
-    case 'denied':
-    case 'withdrawn':
-      return settleDenied(hand, { by: confirmation.by ?? nobody, reason: confirmation.reason });
-  }
+  hand.asks = confirmation.asks;
+  return confirmation.status === 'pending' ? holdOn(hand) : resolveHold(hand);
 }
-
-const nobody: DecidedBy = { type: 'gate', name: 'confirm' };
 
 /** The gates, then a person where one is wanted, then the body. */
 export async function goThroughGates(hand: CallInHand): Promise<Told> {

@@ -20,6 +20,7 @@ import type { CallInHand, Told } from './call-in-hand.ts';
 import type { Desk } from './desk.ts';
 import { keyOf } from './desk.ts';
 import { attemptAgain } from './execute.ts';
+import { isExpired } from './expiry.ts';
 import { foldStored } from './fold-stored.ts';
 import { judgeEnd } from './judge.ts';
 import type { AttemptFacts } from './judgement.ts';
@@ -160,10 +161,10 @@ async function endByStatus(hand: CallInHand, call: Call): Promise<Recovery> {
       };
     case 'held':
     case 'approved':
-      // Whoever has the tool, the key and somebody to ask goes on with it.
-      if (!(await prepareInput(hand)) || (isPending(call) && hand.engine.onConfirm === undefined))
-        return { how: 'left', told: undefined };
-      return { how: 'resumed', told: await goOnFrom(hand, call) };
+      // What nobody wants any more ends without the tool; the rest goes on with whoever has it as it was, and the key.
+      if (isOver(call, hand.engine.ledger.now()) || (isSameTool(hand, call) && (await prepareInput(hand))))
+        return { how: 'resumed', told: await goOnFrom(hand, call) };
+      return { how: 'left', told: undefined };
     case 'running':
       return endAttempt(hand, call);
     case 'settled':
@@ -171,7 +172,17 @@ async function endByStatus(hand: CallInHand, call: Call): Promise<Recovery> {
   }
 }
 
-const isPending = ({ confirmation }: Call): boolean => confirmation?.status === 'pending';
+/** Whether all that is left is to say that it did not run. */
+const isOver = ({ confirmation }: Call, now: number): boolean =>
+  confirmation !== undefined &&
+  (isExpired(confirmation, now)
+    ? confirmation.timeoutEffect === 'block' || confirmation.status !== 'pending'
+    : confirmation.status !== 'pending' && confirmation.status !== 'approved');
+
+/** Another version of the tool may mean something else by what was approved. */
+const isSameTool = ({ tool }: CallInHand, { confirmation }: Call): boolean =>
+  tool !== undefined &&
+  (confirmation?.schemaDigest === undefined || confirmation.schemaDigest === tool.schemaDigest);
 
 /** An attempt without an end. */
 async function endAttempt(hand: CallInHand, call: Call): Promise<Recovery> {

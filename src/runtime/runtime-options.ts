@@ -9,6 +9,7 @@ import type { SuccessCheck } from '../tool/success-check.ts';
 import type { BudgetRule } from './budget.ts';
 import type { OnConfirm } from './confirm.ts';
 import type { Repair, Repairer, Treatment } from './engine.ts';
+import type { MayDecide } from './may-decide.ts';
 import type { PreToolUse } from './tool-decision.ts';
 
 /** What a runtime is made of. Only the tools and the ledger must be given. */
@@ -19,8 +20,15 @@ export type RuntimeOptions<Tools extends readonly AnyTool[]> = {
   readonly onPreToolUse?: PreToolUse | readonly PreToolUse[];
   /** Rules that every call is judged by: what the functions of `quittance/contracts` give. */
   readonly contracts?: Contracts;
-  /** Asks a person about a held call. Without it, calls that need one are denied. */
+  /**
+   * Decides about held calls right away, for whoever has a person at hand. Without it, and until it answers, a held
+   * call waits for `decide`, here or in any process that shares the ledger.
+   */
   readonly onConfirm?: OnConfirm;
+  /** Who may decide about a held call. Everybody the host lets call `decide` by default. */
+  readonly mayDecide?: MayDecide;
+  /** Whether those on whose behalf a call is made may not approve it. */
+  readonly separateDuties?: boolean;
   /** Mends arguments that neither fit their schema nor could be coerced. Two tries by default. */
   readonly repair?: Repair | Repairer;
   /** Says whether a result is a success; replaces the default check for tools without one of their own. */

@@ -45,7 +45,8 @@ type Executed =
   | { readonly ok: true; readonly arguments: JsonObject }
   | { readonly ok: false; readonly problem: string; readonly raw: JsonValue };
 
-async function readExecuted(engine: Engine, call: Call): Promise<Executed> {
+/** The input as the body must get it: unsealed where something of it is hidden. */
+export async function readExecuted(engine: Engine, call: Call): Promise<Executed> {
   const kept = call.effectiveInput ?? call.requestedInput;
   const refuse = (problem: string): Executed => ({ ok: false, problem, raw: kept });
   if (call.hidden.length === 0)

@@ -140,17 +140,24 @@ describe('a call that repeats one whose effect nobody knows', () => {
     expect(runs()).toBe(1);
   });
 
-  it('is denied, and says why, when nobody can be asked', async () => {
-    const { clock, turn } = setStage({ tools: [defineTool({ name: 'pay', timeoutMs: 10, run: hang })] });
+  it('is held, and says why, when the host has no decider of its own', async () => {
+    const { clock, runtime, turn } = setStage({
+      tools: [defineTool({ name: 'pay', timeoutMs: 10, run: hang })],
+    });
     const first = turn.call(envelope('a', 'pay'));
     await quiet();
     clock.advance(10);
     await first;
-    expect(await turn.call(envelope('b', 'pay'))).toMatchObject({
-      type: 'ToolDenied',
-      code: 'call.twin',
-      details: expect.stringContaining('Call a ') as string,
-    });
+    void turn.call(envelope('b', 'pay'));
+    await quiet();
+    const { rows } = await runtime.confirmations({ status: 'pending' });
+    expect(rows).toMatchObject([
+      {
+        callId: 'b',
+        asks: [{ code: 'call.twin', description: expect.stringContaining('Call a ') as string }],
+        risk: expect.arrayContaining(['may have happened already']) as string[],
+      },
+    ]);
   });
 
   it('is another call with other arguments, another tool or in another session', async () => {

@@ -20,6 +20,7 @@ import { erasureEntry, removalEntry } from '../../ledger/own-entry.ts';
 import { closedError, inUseError, refuseOwnSession } from '../../ledger/refuse-entry.ts';
 import { sessionCounterPrefixes } from '../../ledger/session-counters.ts';
 import type { StoredEntry } from '../../ledger/stored-entry.ts';
+import { findConfirmation, queryConfirmations } from './memory-confirmations.ts';
 import { queryCalls, querySessions } from './memory-queries.ts';
 import { listBeside } from './memory-beside.ts';
 import { MemorySession } from './memory-session.ts';
@@ -161,6 +162,8 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
         .map(({ sessionId, callId }) => ({ sessionId, callId, ownerId })),
     queryCalls: (query) => queryCalls(sessions.values(), query),
     querySessions: (query) => querySessions(sessions.values(), query),
+    queryConfirmations: (query) => queryConfirmations(sessions.values(), query),
+    findConfirmation: (confirmationId) => findConfirmation(sessions.values(), confirmationId),
     readEntries({ after = 0, sessionId, limit }) {
       const asked = sessionId === undefined ? [...sessions.values()] : [sessions.get(sessionId)];
       return asked

@@ -48,7 +48,7 @@ const summarise = ({ events }: MemoryCall): CallSummary | undefined => {
   return call && toCallSummary(call);
 };
 
-function toPage<Row>(
+export function toPage<Row>(
   found: [Row, Place][],
   { limit, cursor }: Pick<CallQuery, 'limit' | 'cursor'>,
 ): Page<Row> {

@@ -5,6 +5,7 @@ import type { CallEvent, QuittanceEvent } from '../../call/event.ts';
 import { foldCall } from '../../call/evolve.ts';
 import type { CallSummary } from '../../ledger/call-query.ts';
 import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
+import { summariseConfirmations } from '../../ledger/summarise-confirmations.ts';
 import { toCallSummary } from '../../ledger/summarise-call.ts';
 import type { Database, SqlValue, Statement } from './database.ts';
 import { prepareRow } from './database.ts';
@@ -60,6 +61,7 @@ export class CallRows {
   readonly #putCall: Statement<never>;
   readonly #putAudit: Statement<never>;
   readonly #dropAudit: Statement<never>;
+  readonly #putConfirmation: Statement<never>;
 
   constructor(tables: Database) {
     this.#tally = prepareRow(tables, 'SELECT status, outcome, unresolved FROM calls WHERE position = ?');
@@ -72,6 +74,10 @@ export class CallRows {
     this.#putAudit = prepareRow(
       tables,
       'INSERT OR REPLACE INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    );
+    this.#putConfirmation = prepareRow(
+      tables,
+      'INSERT OR REPLACE INTO confirmations VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
     );
     this.#dropAudit = prepareRow(tables, 'DELETE FROM audit WHERE position = ? AND call_id = ?');
   }
@@ -104,6 +110,18 @@ export class CallRows {
       const index = events.findIndex(({ id }) => id === record.recordId);
       this.#putAudit.run(...toAuditRow(positions[index] ?? position, session, record));
     }
+    if (call.confirmation !== undefined)
+      for (const asked of summariseConfirmations(events))
+        this.#putConfirmation.run(
+          toSqlText(asked.confirmationId),
+          position,
+          session,
+          toSqlText(asked.callId),
+          toSqlText(asked.toolName),
+          asked.status,
+          asked.askedAt,
+          asked.expiresAt ?? null,
+        );
     return {
       before: before && {
         ...before,

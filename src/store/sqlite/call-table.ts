@@ -1,5 +1,6 @@
 /** Questions to the read tables, a page at a time. A long search lets others have their turn. */
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
+import type { ConfirmationQuery, ConfirmationSummary } from '../../ledger/confirmation-query.ts';
 import type { OpenCall } from '../../ledger/ledger.ts';
 import type { Place } from '../../ledger/paging.ts';
 import { limitOf, parseCursor, toCursor } from '../../ledger/paging.ts';
@@ -40,6 +41,15 @@ type SessionRow = {
   readonly first_at: number;
   readonly last_at: number;
 };
+type ConfirmationRow = {
+  readonly confirmation_id: string;
+  readonly session_id: string;
+  readonly call_id: string;
+  readonly tool_name: string;
+  readonly status: ConfirmationSummary['status'];
+  readonly asked_at: number;
+  readonly expires_at: number | null;
+};
 type Condition = readonly [sql: string, ...values: SqlValue[]];
 
 /** How many rows are looked at before others have their turn. */
@@ -75,6 +85,27 @@ export class CallTable {
       query,
     );
     return { rows: rows.map(toSummary), next };
+  }
+
+  async queryConfirmations(query: ConfirmationQuery): Promise<Page<ConfirmationSummary>> {
+    const rest: Condition[] = [];
+    if (query.sessionId !== undefined) rest.push(['session_id = ?', toSqlText(query.sessionId)]);
+    if (query.toolName !== undefined) rest.push(['tool_name = ?', toSqlText(query.toolName)]);
+    const { rows, next } = await this.#search<ConfirmationRow>(
+      { table: 'confirmations', at: 'asked_at', id: 'position' },
+      query.status === undefined ? [] : [['status = ?', query.status]],
+      rest,
+      query,
+    );
+    return { rows: rows.map(toConfirmation), next };
+  }
+
+  findConfirmation(confirmationId: string): ConfirmationSummary | undefined {
+    const row = this.#prepare<ConfirmationRow>(
+      `SELECT confirmations.*, session_id FROM confirmations JOIN sessions USING (session)
+       WHERE confirmation_id = ?`,
+    ).get(toSqlText(confirmationId));
+    return row && toConfirmation(row);
   }
 
   async querySessions(query: SessionQuery): Promise<Page<SessionSummary>> {
@@ -205,6 +236,16 @@ const toSummary = (row: CallRow): CallSummary => ({
   elapsedMs: row.elapsed_ms ?? undefined,
   costMicros: row.cost_micros,
   userId: orUndefined(row.user_id),
+});
+
+const toConfirmation = (row: ConfirmationRow): ConfirmationSummary => ({
+  confirmationId: fromSqlText(row.confirmation_id),
+  sessionId: fromSqlText(row.session_id),
+  callId: fromSqlText(row.call_id),
+  toolName: fromSqlText(row.tool_name),
+  askedAt: row.asked_at,
+  expiresAt: row.expires_at ?? undefined,
+  status: row.status,
 });
 
 const toSessionSummary = (row: SessionRow): SessionSummary => ({

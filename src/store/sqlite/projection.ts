@@ -30,7 +30,7 @@ type Step = {
   last: EntryRow | undefined;
 };
 
-const readTables = ['calls', 'audit', 'sessions'] as const;
+const readTables = ['calls', 'audit', 'confirmations', 'sessions'] as const;
 const entriesPerStep = 2_048;
 const entriesPerSlice = 128;
 const callsPerSlice = 64;

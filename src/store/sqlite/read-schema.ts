@@ -7,7 +7,7 @@ import type { Database } from './database.ts';
 import { isDamaged, isMissing, isReadOnly, openDatabase, prepareRow } from './database.ts';
 
 /** Another number for other tables: those of another version are dropped and filled anew. */
-const version = 1;
+const version = 2;
 
 const tables = `
   CREATE TABLE progress (ledger_id TEXT NOT NULL, position INTEGER NOT NULL, hash TEXT NOT NULL);
@@ -35,6 +35,13 @@ const tables = `
     PRIMARY KEY (position, record_id)
   ) WITHOUT ROWID;
   CREATE INDEX audit_by_kind ON audit (kind, at) WHERE kind <> 'completed';
+  CREATE TABLE confirmations (
+    confirmation_id TEXT PRIMARY KEY,
+    position INTEGER NOT NULL, session INTEGER NOT NULL, call_id TEXT NOT NULL, tool_name TEXT NOT NULL,
+    status TEXT NOT NULL, asked_at INTEGER NOT NULL, expires_at INTEGER
+  ) WITHOUT ROWID;
+  CREATE INDEX confirmations_by_status ON confirmations (status, asked_at, position);
+  CREATE INDEX confirmations_by_time ON confirmations (asked_at, position);
   CREATE TABLE sessions (
     session INTEGER PRIMARY KEY, session_id TEXT NOT NULL,
     calls INTEGER NOT NULL, open_calls INTEGER NOT NULL, failures INTEGER NOT NULL, denials INTEGER NOT NULL,

@@ -3,6 +3,7 @@
  * in quiet moments, so that little is left to fill.
  */
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
+import type { ConfirmationQuery, ConfirmationSummary } from '../../ledger/confirmation-query.ts';
 import type { OpenCall } from '../../ledger/ledger.ts';
 import { closedError } from '../../ledger/refuse-entry.ts';
 import { backoffMs, whenFree } from './backoff.ts';
@@ -62,6 +63,16 @@ export class ReadTables {
   async querySessions(query: SessionQuery): Promise<Page<SessionSummary>> {
     const { calls } = await this.#filled();
     return calls.querySessions(query);
+  }
+
+  async queryConfirmations(query: ConfirmationQuery): Promise<Page<ConfirmationSummary>> {
+    const { calls } = await this.#filled();
+    return calls.queryConfirmations(query);
+  }
+
+  async findConfirmation(confirmationId: string): Promise<ConfirmationSummary | undefined> {
+    const { calls } = await this.#filled();
+    return calls.findConfirmation(confirmationId);
   }
 
   async findOpenCalls(): Promise<readonly OpenCall[]> {

@@ -12,6 +12,7 @@ import type { QuittanceEvent } from '../../call/event.ts';
 import type { BesideRow } from '../../ledger/beside.ts';
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
 import type { Head } from '../../ledger/chain.ts';
+import type { ConfirmationQuery, ConfirmationSummary } from '../../ledger/confirmation-query.ts';
 import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
 import type {
   AppendResult,
@@ -295,6 +296,14 @@ export class SqliteLedger implements Ledger {
 
   querySessions(query: SessionQuery): Promise<Page<SessionSummary>> {
     return this.#tables.querySessions(query);
+  }
+
+  queryConfirmations(query: ConfirmationQuery): Promise<Page<ConfirmationSummary>> {
+    return this.#tables.queryConfirmations(query);
+  }
+
+  findConfirmation(confirmationId: string): Promise<ConfirmationSummary | undefined> {
+    return this.#tables.findConfirmation(confirmationId);
   }
 
   findOpenCalls(): Promise<readonly OpenCall[]> {

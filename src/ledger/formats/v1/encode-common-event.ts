@@ -55,6 +55,7 @@ function encodeDecided(event: ToolDecided, previous: Previous | undefined): Enco
   if (event.policyVersion !== undefined) text += `,"policy_version":${quoteText(event.policyVersion)}`;
   if (event.inputDigest !== undefined) text += `,"input_digest":${quoteText(event.inputDigest)}`;
   if (event.changes.length > 0) text += `,"changes":${write(event.changes)}`;
+  if (event.grantId !== undefined) text += `,"grant_id":${quoteText(event.grantId)}`;
   if (event.sideEffect !== undefined) text += `,"side_effect":${quoteText(event.sideEffect)}`;
   const body =
     event.effectiveInput === undefined ? 'null' : `{"effective_input":${write(event.effectiveInput)}}`;
@@ -65,6 +66,7 @@ function encodeStarted(event: ToolStarted, previous: Previous | undefined): Enco
   let text = `${head(event, previous)},"attempt":${event.attempt}`;
   if (event.idempotencyKey !== undefined) text += `,"idempotency_key":${quoteText(event.idempotencyKey)}`;
   text += `,"deadline_ms":${write(event.deadlineMs)},"may_rerun":${event.mayRerun}`;
+  if (event.handoff) text += ',"handoff":true';
   if (event.reserved.length > 0) text += `,"reserved":${write(event.reserved)}`;
   return { text: `${text}}`, body: 'null' };
 }

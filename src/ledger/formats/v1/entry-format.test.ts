@@ -253,7 +253,7 @@ describe('what a newer version wrote', () => {
       bodies: 'sha256:0',
       lane: 7,
       events: [
-        { id: 'a', type: 'tool.previewed', turn: 't', at: 1, revision: 2 },
+        { id: 'a', type: 'tool.teleported', turn: 't', at: 1, revision: 2 },
         {
           id: 'b',
           type: 'tool.responded',
@@ -296,7 +296,7 @@ describe('what a newer version wrote', () => {
     expect(events.map(isKnownEvent)).toEqual([false, true, true]);
     expect(events[0]).toEqual({
       id: 'a',
-      type: 'tool.previewed',
+      type: 'tool.teleported',
       sessionId: 's',
       turnId: 't',
       callId: 'c',
@@ -356,7 +356,7 @@ const plainFields: ReadonlySet<string> = new Set(
   provenance.model how fromCallId decision gates.gate decidedBy.name policyVersion inputDigest changes.path changes.rule
   confirmationId asks.by.name asks.code by by.name idempotencyKey reserved.counter reserved.metric resolution outcome.callId outcome.toolName
   outcome.code outcome.reason outcome.artifactId error.reason boundary keptIn scope metric why parentSessionId droppedSessionId hash
-  entryIds rules.ruleId rules.action rules.tags sideEffect workflow workflowVersion stageId toStageId documents.name documents.stamp`.split(
+  entryIds timeoutEffect risk schemaDigest effect operationId worker what.tokenDigest what.digest undoCallId grantId editedDigest editedHidden asks.digest rules.ruleId rules.action rules.tags sideEffect workflow workflowVersion stageId toStageId documents.name documents.stamp`.split(
     /\s+/,
   ),
 );

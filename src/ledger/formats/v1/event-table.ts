@@ -104,6 +104,7 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     inputDigest: text('input_digest'),
     changes: text('changes', { absent: none }),
     rules: text('rules', { absent: none, items: ruleFields }),
+    grantId: text('grant_id'),
     sideEffect: text('side_effect'),
   },
   'tool.held': {
@@ -121,6 +122,24 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
       },
     }),
     inputDigest: text('input_digest'),
+    revision: text('revision'),
+    expiresAt: text('expires_at'),
+    timeoutEffect: text('timeout_effect', { absent: 'block' }),
+    risk: text('risk', { absent: none }),
+    schemaDigest: text('schema_digest'),
+  },
+  'tool.previewed': {
+    operationId: text('operation_id'),
+    revision: text('revision'),
+    ready: text('ready'),
+    preview: body('preview', { erased: { value: { kind: 'text', text: ERASED } } }),
+    snapshot: body('snapshot', { erased: { value: {} } }),
+    expiresAt: text('expires_at'),
+  },
+  'confirmation.expired': {
+    confirmationId: text('confirmation_id'),
+    effect: text('effect'),
+    by: text('by'),
   },
   'confirmation.decided': {
     confirmationId: text('confirmation_id'),
@@ -128,6 +147,11 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     by: text('by'),
     reason: body('reason'),
     inputDigest: text('input_digest'),
+    revision: text('revision'),
+    editedInput: body('edited_input'),
+    editedDigest: text('edited_digest'),
+    editedHidden: text('edited_hidden', { absent: none }),
+    response: body('response'),
   },
   'confirmation.withdrawn': {
     confirmationId: text('confirmation_id'),
@@ -138,6 +162,7 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     idempotencyKey: text('idempotency_key'),
     deadlineMs: text('deadline_ms'),
     mayRerun: text('may_rerun'),
+    handoff: text('handoff', { absent: false }),
     reserved: text('reserved', { absent: none }),
   },
   'tool.responded': {
@@ -167,6 +192,14 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
       },
     }),
   },
+  'tool.reported': {
+    attempt: text('attempt'),
+    worker: text('worker'),
+    what: text('what', {
+      inside: { expiresAt: 'expires_at', tokenDigest: 'token_digest' },
+    }),
+  },
+  'tool.undone': { undoCallId: text('undo_call_id'), by: text('by'), reason: body('reason') },
   'tool.resolved': {
     resolution: text('resolution'),
     by: text('by'),
@@ -183,6 +216,17 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     metric: text('metric'),
     limit: text('limit'),
     used: text('used'),
+  },
+  'grant.given': {
+    grantId: text('grant_id'),
+    by: text('by'),
+    state: body('state', { erased: { value: {} } }),
+  },
+  'grant.revoked': {
+    grantId: text('grant_id'),
+    by: text('by'),
+    reason: body('reason'),
+    state: body('state', { erased: { value: {} } }),
   },
   'workflow.advanced': {
     ...workflowFields,

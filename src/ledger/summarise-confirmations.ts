@@ -1,0 +1,49 @@
+import type { ConfirmationStatus } from '../call/call.ts';
+import type { CallEvent } from '../call/event.ts';
+import type { ConfirmationSummary } from './confirmation-query.ts';
+
+/** Every question a call has asked, in order. One that a newer question replaced is decided, whatever it was. */
+export function summariseConfirmations(events: readonly CallEvent[]): readonly ConfirmationSummary[] {
+  const found = new Map<string, ConfirmationSummary>();
+  let toolName = '';
+  const set = (confirmationId: string, status: ConfirmationStatus): void => {
+    const known = found.get(confirmationId);
+    if (known !== undefined) found.set(confirmationId, { ...known, status });
+  };
+  for (const event of events)
+    switch (event.type) {
+      case 'tool.requested':
+        ({ toolName } = event);
+        break;
+      case 'tool.held':
+        found.set(event.confirmationId, {
+          confirmationId: event.confirmationId,
+          sessionId: event.sessionId,
+          callId: event.callId,
+          toolName,
+          askedAt: event.at,
+          expiresAt: event.expiresAt,
+          status: 'pending',
+        });
+        break;
+      case 'confirmation.decided':
+        set(event.confirmationId, statusAfter[event.decision]);
+        break;
+      case 'confirmation.expired':
+        set(event.confirmationId, event.effect === 'allow' ? 'approved' : 'expired');
+        break;
+      case 'confirmation.withdrawn':
+        set(event.confirmationId, 'withdrawn');
+        break;
+      default:
+        break;
+    }
+  return [...found.values()];
+}
+
+const statusAfter = {
+  approve: 'approved',
+  edit: 'approved',
+  deny: 'denied',
+  respond: 'answered',
+} as const;

@@ -1,0 +1,272 @@
+/**
+ * Decisions about held calls, taken anywhere: in the process that holds the call, or in any that shares the ledger.
+ *
+ * 1. A decision is about one question, one input and one revision of a preview, by a named person who has the right.
+ *    Whatever does not match is refused and says what is different.
+ * 2. The first one counts, by compare-and-set on the call. A second hears who decided, and when.
+ * 3. Nothing a model or a tool says comes here: only the host calls this.
+ */
+import { QuittanceError } from '../base/error.ts';
+import type { JsonObject } from '../base/json.ts';
+import { isJsonObject, toJson } from '../base/json.ts';
+import type { Call, Confirmation } from '../call/call.ts';
+import type { Command } from '../call/command.ts';
+import { decide } from '../call/decide.ts';
+import type { QuittanceEvent } from '../call/event.ts';
+import { evolve } from '../call/evolve.ts';
+import type { Entry, Move, StoredCall } from '../ledger/ledger.ts';
+import { checkKeys } from './check-keys.ts';
+import type { ConfirmationView } from './confirmation-view.ts';
+import { toConfirmationView } from './confirmation-view.ts';
+import type { Desk } from './desk.ts';
+import { keyOf } from './desk.ts';
+import type { Engine } from './engine.ts';
+import { isExpired } from './expiry.ts';
+import { foldStored } from './fold-stored.ts';
+import { approvalsOf } from './follow-workflows.ts';
+import { formatIssues } from './format-issues.ts';
+import type { KeptInput } from './kept-input.ts';
+import { keepInput } from './kept-input.ts';
+import { recoverCall } from './recover.ts';
+import { sealContext } from './seal-input.ts';
+
+/** What somebody decided about a held call. */
+export type PersonDecision = {
+  /** Who decides. */
+  readonly by: string;
+  readonly reason?: string;
+  /** Of the input that was shown; needed to approve or edit. */
+  readonly inputDigest?: string;
+  /** Of the preview that was shown, where there was one. */
+  readonly revision?: number;
+} & (
+  | { readonly decision: 'approve' | 'deny' }
+  /** Approves other arguments. */
+  | { readonly decision: 'edit'; readonly arguments: JsonObject }
+  /** Answers the model without running anything. */
+  | { readonly decision: 'respond'; readonly response: string }
+);
+
+const decisionNames = [
+  'decision',
+  'by',
+  'reason',
+  'inputDigest',
+  'revision',
+  'arguments',
+  'response',
+] as const;
+
+export async function decideConfirmation(
+  desk: Desk,
+  confirmationId: string,
+  decision: PersonDecision,
+): Promise<ConfirmationView> {
+  const { engine } = desk;
+  checkDecision(decision);
+  const found = await engine.ledger.findConfirmation(confirmationId);
+  if (found === undefined)
+    throw new QuittanceError(
+      'confirmation.unknown',
+      `There is no confirmation ${confirmationId} in this ledger. runtime.confirmations({ status: 'pending' }) lists those that wait.`,
+      { confirmationId },
+    );
+  const { sessionId, callId } = found;
+  for (;;) {
+    const stored = await engine.ledger.readCall(sessionId, callId);
+    const call = stored && foldStored(stored);
+    if (stored === undefined || call?.confirmation === undefined)
+      throw new TypeError(`Confirmation ${confirmationId} is listed and call ${callId} does not ask it.`);
+    const confirmation = refuseDecided(call, confirmationId);
+    if (isExpired(confirmation, engine.ledger.now())) {
+      await goOnWith(desk, stored, call);
+      throw new QuittanceError('confirmation.expired', `The time to decide about call ${callId} is up.`, {
+        confirmationId,
+        callId,
+      });
+    }
+    refuseMismatch(confirmation, decision);
+    await refuseUnauthorised(engine, call, decision);
+    const decided = await append(engine, stored, call, confirmation, decision);
+    if (decided === undefined) continue;
+    await goOnWith(desk, decided.stored, decided.call);
+    const view = toConfirmationView(decided.call);
+    if (view === undefined) throw new TypeError(`Call ${callId} was decided about and asks nothing.`);
+    return view;
+  }
+}
+
+/** The question, if it is still open. */
+function refuseDecided(call: Call, confirmationId: string): Confirmation {
+  const { confirmation, callId } = call;
+  if (confirmation?.confirmationId === confirmationId && confirmation.status === 'pending')
+    return confirmation;
+  if (confirmation === undefined || confirmation.confirmationId !== confirmationId)
+    throw new QuittanceError(
+      'confirmation.decided',
+      `Confirmation ${confirmationId} was decided, and call ${callId} has asked another question since: ${confirmation?.confirmationId ?? 'none'}.`,
+      { confirmationId, callId },
+    );
+  const { status, by, decidedAt } = confirmation;
+  const when = decidedAt === undefined ? '' : ` at ${new Date(decidedAt).toISOString()}`;
+  throw new QuittanceError(
+    'confirmation.decided',
+    `Call ${callId} was ${status} already${by === undefined ? '' : ` by ${by.name}`}${when}.`,
+    {
+      confirmationId,
+      callId,
+      status,
+      ...(by !== undefined && { by: by.name }),
+      ...(decidedAt !== undefined && { decidedAt: String(decidedAt) }),
+    },
+  );
+}
+
+function refuseMismatch(confirmation: Confirmation, decision: PersonDecision): void {
+  const { confirmationId } = confirmation;
+  const needsBoth = decision.decision === 'approve' || decision.decision === 'edit';
+  const mismatch = (what: string, shown: unknown, held: unknown): never => {
+    throw new QuittanceError(
+      'confirmation.mismatch',
+      `The decision is about ${what} ${String(shown ?? '(none)')}, and what is held has ${String(held ?? 'none')}. Read the confirmation again and decide about what it shows now.`,
+      { confirmationId, found: String(shown ?? ''), expected: String(held ?? '') },
+    );
+  };
+  if ((needsBoth || decision.inputDigest !== undefined) && decision.inputDigest !== confirmation.inputDigest)
+    mismatch('the input digest', decision.inputDigest, confirmation.inputDigest);
+  if ((needsBoth || decision.revision !== undefined) && decision.revision !== confirmation.revision)
+    mismatch('the preview revision', decision.revision, confirmation.revision);
+}
+
+async function refuseUnauthorised(
+  engine: Engine,
+  call: Call,
+  { by, decision }: PersonDecision,
+): Promise<void> {
+  const view = toConfirmationView(call);
+  if (view === undefined) return;
+  const forbid = (why: string): never => {
+    throw new QuittanceError(
+      'confirmation.forbidden',
+      `${by} may not ${decision} call ${call.callId}: ${why}.`,
+      {
+        confirmationId: view.confirmationId,
+        by,
+      },
+    );
+  };
+  const requesters = [call.principal?.userId, call.principal?.serviceId];
+  if (engine.separateDuties && decision !== 'deny' && requesters.includes(by))
+    forbid('it was asked for on their behalf, and duties are separate');
+  const allowed = (await engine.mayDecide?.(by, view, decision)) ?? true;
+  if (allowed !== true) forbid(typeof allowed === 'string' ? allowed : 'mayDecide says no');
+}
+
+type Decided = { readonly stored: StoredCall; readonly call: Call };
+
+/** Undefined where somebody moved the call, or something beside it, meanwhile. */
+async function append(
+  engine: Engine,
+  stored: StoredCall,
+  call: Call,
+  confirmation: Confirmation,
+  decision: PersonDecision,
+): Promise<Decided | undefined> {
+  const { sessionId, callId, turnId } = call;
+  const edited = decision.decision === 'edit' ? await readEdit(engine, call, decision.arguments) : undefined;
+  const command: Command = {
+    type: 'answer',
+    confirmationId: confirmation.confirmationId,
+    decision: decision.decision,
+    by: { type: 'person', name: engine.redactor.text(decision.by) },
+    reason: decision.reason === undefined ? undefined : engine.redactor.text(decision.reason),
+    inputDigest: confirmation.inputDigest,
+    revision: confirmation.revision,
+    ...(edited !== undefined && {
+      // Redacting an object gives an object.
+      editedInput: edited.input.kept as JsonObject,
+      editedDigest: edited.input.digest,
+      editedHidden: edited.input.hidden,
+    }),
+    ...(decision.decision === 'respond' && { response: engine.redactor.text(decision.response) }),
+  };
+  const subject = { sessionId, turnId, callId, at: engine.ledger.now(), nextId: engine.nextEventId };
+  const made = decide(call, command, subject);
+  if (!made.ok)
+    throw new QuittanceError('confirmation.decided', `Call ${callId}: ${made.refusal}`, { callId });
+  const approves = decision.decision === 'approve' || decision.decision === 'edit';
+  const approvals = approves
+    ? await approvalsOf(engine, call, confirmation.asks, decision.by, made.event)
+    : [];
+  const events: QuittanceEvent[] = [made.event, ...approvals.map(({ event }) => event)];
+  const moves: Move[] = approvals.map(({ move }) => move);
+  const entry: Entry = {
+    entryId: engine.ids.next('ent'),
+    sessionId,
+    callId,
+    expectedVersion: stored.version,
+    events,
+    ...(moves.length > 0 && { moves }),
+    ...(edited?.sealed !== undefined && { sealed: edited.sealed }),
+  };
+  const result = await engine.ledger.append(entry);
+  if (result.status !== 'appended') return undefined;
+  return {
+    stored: { ...stored, version: result.version, events: [...stored.events, ...events] },
+    call: evolve(call, made.event),
+  };
+}
+
+type Edit = { readonly input: KeptInput; readonly sealed: string | undefined };
+
+/** The edited arguments as they are kept. Where this process has the tool, they must fit its schema as they are. */
+async function readEdit(engine: Engine, call: Call, given: JsonObject): Promise<Edit> {
+  const read = toJson(given, { refuseUnsafeIntegers: true });
+  if (!read.ok || !isJsonObject(read.value))
+    throw new QuittanceError('config.invalid', 'The edited arguments must be an object that JSON can hold.');
+  const tool = engine.tools.get(call.toolName);
+  const fit = await tool?.input.check(structuredClone(read.value));
+  if (fit?.ok === false)
+    throw new QuittanceError(
+      'confirmation.mismatch',
+      `The edited arguments do not fit the schema of "${call.toolName}": ${formatIssues(fit.issues)}`,
+      { callId: call.callId },
+    );
+  const input = keepInput(read.value, tool?.redact?.input, engine.redactor, engine.seal);
+  const context = sealContext(call.sessionId, call.callId);
+  return {
+    input,
+    sealed: input.hidden.length === 0 ? undefined : engine.seal.seal(JSON.stringify(read.value), context),
+  };
+}
+
+/** Whoever holds the call sees the decision and goes on. Where nobody does, this process goes on if it can. */
+async function goOnWith(desk: Desk, stored: StoredCall, call: Call): Promise<void> {
+  const { engine } = desk;
+  const { ledger } = engine;
+  const isHere = stored.ownerId === ledger.ownerId;
+  const inHand = (ledger.inHand.get(keyOf(call)) ?? 0) > 0;
+  if (inHand || (!isHere && (await ledger.isAlive(stored.ownerId)))) return;
+  const going: Promise<unknown> = recoverCall(desk, stored, call)
+    // What it comes to is on the record of the call, for whoever asks.
+    .catch(() => undefined)
+    .finally(() => engine.stragglers.delete(going));
+  engine.stragglers.add(going);
+}
+
+function checkDecision(decision: PersonDecision): void {
+  const refuse = (problem: string): never => {
+    throw new QuittanceError('config.invalid', `runtime.decide: ${problem}`);
+  };
+  if (typeof decision !== 'object' || decision === null)
+    refuse('a decision is an object, e.g. { decision: "approve", by: "ada", inputDigest }.');
+  checkKeys('runtime.decide', decision, decisionNames);
+  if (!['approve', 'deny', 'edit', 'respond'].includes(decision.decision))
+    refuse('decision must be approve, deny, edit or respond.');
+  if (typeof decision.by !== 'string' || decision.by.trim() === '')
+    refuse('a decision needs a name: by must be who decides.');
+  if (decision.decision === 'edit' && !isJsonObject(decision.arguments))
+    refuse('an edit needs arguments: the object to run with instead.');
+  if (decision.decision === 'respond' && (typeof decision.response !== 'string' || decision.response === ''))
+    refuse('a response needs a text for the model: response.');
+}

@@ -1,0 +1,35 @@
+/** Questions to people, found by going through all calls. */
+import type { CallEvent } from '../../call/event.ts';
+import type { Page } from '../../ledger/call-query.ts';
+import type { ConfirmationQuery, ConfirmationSummary } from '../../ledger/confirmation-query.ts';
+import { matchesConfirmation } from '../../ledger/confirmation-query.ts';
+import type { Place } from '../../ledger/paging.ts';
+import { summariseConfirmations } from '../../ledger/summarise-confirmations.ts';
+import { toPage } from './memory-queries.ts';
+import type { MemorySession } from './memory-session.ts';
+
+export function queryConfirmations(
+  sessions: Iterable<MemorySession>,
+  query: ConfirmationQuery,
+): Page<ConfirmationSummary> {
+  const found: [ConfirmationSummary, Place][] = [];
+  for (const { calls } of sessions)
+    for (const { events, position } of calls.values())
+      // kept for the call, so about one
+      for (const summary of summariseConfirmations(events as readonly CallEvent[]))
+        if (matchesConfirmation(summary, query)) found.push([summary, [summary.askedAt, position]]);
+  return toPage(found, query);
+}
+
+export function findConfirmation(
+  sessions: Iterable<MemorySession>,
+  confirmationId: string,
+): ConfirmationSummary | undefined {
+  for (const { calls } of sessions)
+    for (const { events } of calls.values())
+      if (events.some((event) => event.type === 'tool.held' && event.confirmationId === confirmationId))
+        return summariseConfirmations(events as readonly CallEvent[]).find(
+          (summary) => summary.confirmationId === confirmationId,
+        );
+  return undefined;
+}
