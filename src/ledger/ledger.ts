@@ -128,6 +128,8 @@ export type Entry = {
   readonly dropSealed?: boolean | undefined;
   /** Subjects of the session whose state is that of the last of these events that tells of them. */
   readonly moves?: readonly Move[] | undefined;
+  /** Subjects that must stand where they are named, and stay there. A condition only: nothing of it is written. */
+  readonly guards?: readonly Move[] | undefined;
 };
 
 /** Compare-and-set on a subject that calls of a session share: it must have this version, 0 if it never moved. */

@@ -12,6 +12,7 @@ import type {
   Counter,
   Entry,
   Ledger,
+  Move,
   NewArtifact,
   Reservation,
 } from '../../ledger/ledger.ts';
@@ -67,6 +68,15 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     return undefined;
   };
 
+  const findMoved = (sessionId: string, moves: readonly Move[]): AppendResult | undefined => {
+    const states = sessions.get(sessionId)?.states;
+    for (const { subject, expectedVersion } of moves) {
+      const version = states?.get(subject)?.version ?? 0;
+      if (version !== expectedVersion) return { status: 'moved', subject, version };
+    }
+    return undefined;
+  };
+
   const count = (name: string, used: number, reserved: number): void => {
     const counter = counters.get(name);
     if (counter === undefined) counters.set(name, { used, reserved });
@@ -102,11 +112,10 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     const exhausted = entry.reserve && spent(entry.reserve);
     if (exhausted !== undefined) return exhausted;
 
-    const session = sessions.get(entry.sessionId);
-    for (const { subject, expectedVersion } of entry.moves ?? []) {
-      const found = session?.states.get(subject)?.version ?? 0;
-      if (found !== expectedVersion) return { status: 'moved', subject, version: found };
-    }
+    const moved =
+      (entry.moves && findMoved(entry.sessionId, entry.moves)) ??
+      (entry.guards && findMoved(entry.sessionId, entry.guards));
+    if (moved !== undefined) return moved;
 
     for (const { counter, amount } of entry.reserve ?? []) count(counter, 0, amount);
     for (const { counter, reserved, used } of entry.settle ?? []) count(counter, used, -reserved);

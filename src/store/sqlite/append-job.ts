@@ -125,6 +125,8 @@ export class AppendJob implements Job {
     if (spent !== undefined) return spent;
     const moved = entry.moves && side.findMoved(entry.moves, known);
     if (moved !== undefined) return moved;
+    const missed = entry.guards && side.findMoved(entry.guards, known);
+    if (missed !== undefined) return missed;
 
     const head = known ?? heads.take(entry.sessionId);
     const isRemark = entry.expectedVersion === 'any';

@@ -67,6 +67,42 @@ export const stateChecks: readonly Check[] = [
     },
   ],
   [
+    'a guard refuses where its subject has moved, and leaves it where it is',
+    async ({ ledger }) => {
+      const guarded = (name: string, expectedVersion: number): Entry => ({
+        ...new SampleCall(name).begin(),
+        reserve: [{ counter: 'n', amount: 1, limit: 9 }],
+        guards: [{ subject, expectedVersion }],
+      });
+      assert.equal((await ledger.append(guarded('never', 0))).status, 'appended');
+      await ledger.append(moving('a', 0, { at: 1 }));
+      for (const expectedVersion of [0, 2]) {
+        const refused = guarded('c', expectedVersion);
+        assert.deepEqual(await ledger.append(refused), { status: 'moved', subject, version: 1 });
+      }
+      assert.equal(await ledger.readCall('session', 'c'), undefined);
+      assert.equal((await ledger.append(guarded('d', 1))).status, 'appended');
+      assert.deepEqual(await ledger.readCounters(['n']), [{ used: 0, reserved: 2 }]);
+      assert.deepEqual(await ledger.readState('session', subject), { version: 1, state: { at: 1 } });
+      assert.equal((await ledger.append(moving('b', 1, { at: 2 }))).status, 'appended');
+    },
+  ],
+  [
+    'of a guard and a move at once from one version, the guarded entry comes first or not at all',
+    async ({ ledger }) => {
+      await ledger.append(moving('a', 0, { at: 1 }));
+      const [guarded, moved] = await Promise.all([
+        ledger.append({ ...new SampleCall('c').begin(), guards: [{ subject, expectedVersion: 1 }] }),
+        ledger.append(moving('b', 1, { at: 2 })),
+      ]);
+      assert.equal(moved.status, 'appended');
+      const types = (await ledger.readSession('session')).map(({ type }) => type);
+      if (guarded.status === 'appended')
+        assert.ok(types.indexOf('tool.requested') < types.lastIndexOf('workflow.updated'));
+      else assert.equal(guarded.status, 'moved');
+    },
+  ],
+  [
     'of many who move a subject at once from one version, one succeeds',
     async ({ ledger }) => {
       const results = await Promise.all(
