@@ -69,9 +69,15 @@ async function untilDeadline(
 export function orPending(answer: ToolOutcome | PendingCall): ToolOutcome {
   if (answer.type !== 'pending') return answer;
   const { callId, confirmationId } = answer;
+  const rejoin = 'Ask again with the same id, in any turn of the session, to rejoin it.';
   throw new QuittanceError(
     'call.pending',
-    `Call ${callId} ${confirmationId === undefined ? 'is still being made' : `still waits for a person (confirmation ${confirmationId})`} and the turn is over. Ask again with the same id to rejoin it.`,
+    confirmationId === undefined
+      ? `Call ${callId} is still being made and the turn is over. ${rejoin}`
+      : `Call ${callId} still waits for a person (confirmation ${confirmationId}) and the turn is over; nothing ran. ` +
+          "Whoever may decide finds it with runtime.confirmations({ status: 'pending' }) and answers with " +
+          'runtime.decide, in any process that shares the ledger. To have calls decided at once give createRuntime ' +
+          `an \`onConfirm\`, to run tools of a mode unasked \`treatments\`. ${rejoin}`,
     { callId, ...(confirmationId !== undefined && { confirmationId }) },
   );
 }

@@ -27,8 +27,10 @@ import { approvalsOf } from './follow-workflows.ts';
 import { formatIssues } from './format-issues.ts';
 import type { KeptInput } from './kept-input.ts';
 import { keepInput } from './kept-input.ts';
+import { whyForbidden } from './may-decide.ts';
 import { recoverCall } from './recover.ts';
 import { sealContext } from './seal-input.ts';
+import { unmaskEdit } from './unmask-edit.ts';
 
 /** What somebody decided about a held call. */
 export type PersonDecision = {
@@ -143,23 +145,14 @@ async function refuseUnauthorised(
   call: Call,
   { by, decision }: PersonDecision,
 ): Promise<void> {
-  const view = toConfirmationView(call);
-  if (view === undefined) return;
-  const forbid = (why: string): never => {
-    throw new QuittanceError(
-      'confirmation.forbidden',
-      `${by} may not ${decision} call ${call.callId}: ${why}.`,
-      {
-        confirmationId: view.confirmationId,
-        by,
-      },
-    );
-  };
-  const requesters = [call.principal?.userId, call.principal?.serviceId];
-  if (engine.separateDuties && decision !== 'deny' && requesters.includes(by))
-    forbid('it was asked for on their behalf, and duties are separate');
-  const allowed = (await engine.mayDecide?.(by, view, decision)) ?? true;
-  if (allowed !== true) forbid(typeof allowed === 'string' ? allowed : 'mayDecide says no');
+  const why = await whyForbidden(engine, call, by, decision);
+  if (why === undefined) return;
+  const confirmationId = call.confirmation?.confirmationId ?? '';
+  throw new QuittanceError(
+    'confirmation.forbidden',
+    `${by} may not ${decision} call ${call.callId}: ${why}.`,
+    { confirmationId, by },
+  );
 }
 
 type Decided = { readonly stored: StoredCall; readonly call: Call };
@@ -224,19 +217,22 @@ async function readEdit(engine: Engine, call: Call, given: JsonObject): Promise<
   const read = toJson(given, { refuseUnsafeIntegers: true });
   if (!read.ok || !isJsonObject(read.value))
     throw new QuittanceError('config.invalid', 'The edited arguments must be an object that JSON can hold.');
+  const wanted = await unmaskEdit(engine, call, read.value);
   const tool = engine.tools.get(call.toolName);
-  const fit = await tool?.input.check(structuredClone(read.value));
+  const fit = await tool?.input.check(structuredClone(wanted));
   if (fit?.ok === false)
     throw new QuittanceError(
       'confirmation.mismatch',
       `The edited arguments do not fit the schema of "${call.toolName}": ${formatIssues(fit.issues)}`,
       { callId: call.callId },
     );
-  const input = keepInput(read.value, tool?.redact?.input, engine.redactor, engine.seal);
+  // Whoever has no such tool does not know what it hides, but what was hidden before stays so.
+  const paths = [...(tool?.redact?.input ?? []), ...call.hidden];
+  const input = keepInput(wanted, paths, engine.redactor, engine.seal);
   const context = sealContext(call.sessionId, call.callId);
   return {
     input,
-    sealed: input.hidden.length === 0 ? undefined : engine.seal.seal(JSON.stringify(read.value), context),
+    sealed: input.hidden.length === 0 ? undefined : engine.seal.seal(JSON.stringify(wanted), context),
   };
 }
 
@@ -265,6 +261,7 @@ function checkDecision(decision: PersonDecision): void {
     refuse('decision must be approve, deny, edit or respond.');
   if (typeof decision.by !== 'string' || decision.by.trim() === '')
     refuse('a decision needs a name: by must be who decides.');
+  if (decision.reason !== undefined && typeof decision.reason !== 'string') refuse('reason must be a text.');
   if (decision.decision === 'edit' && !isJsonObject(decision.arguments))
     refuse('an edit needs arguments: the object to run with instead.');
   if (decision.decision === 'respond' && (typeof decision.response !== 'string' || decision.response === ''))

@@ -35,6 +35,13 @@ export function expiryOf(hand: CallInHand, asks: readonly Ask[]): Expiry {
 export const isExpired = ({ expiresAt }: Pick<Confirmation, 'expiresAt'>, now: number): boolean =>
   expiresAt !== undefined && now >= expiresAt;
 
+/** Whether an approval by a person has gone stale. What a rule allowed because nobody answered does not. */
+export const isUsedTooLate = (
+  confirmation: Pick<Confirmation, 'expiresAt' | 'status' | 'decision'>,
+  now: number,
+): boolean =>
+  confirmation.status === 'approved' && confirmation.decision !== undefined && isExpired(confirmation, now);
+
 /** The rule that lets a call run when nobody answers. */
 export const allowedBy = ({ asks }: Confirmation): DecidedBy | undefined =>
   asks.find(({ timeoutEffect }) => timeoutEffect === 'allow')?.by;

@@ -1,6 +1,9 @@
 import type { Awaitable } from '../base/json.ts';
+import type { Call } from '../call/call.ts';
 import type { ConfirmationDecision } from '../call/event.ts';
 import type { ConfirmationView } from './confirmation-view.ts';
+import { toConfirmationView } from './confirmation-view.ts';
+import type { Engine } from './engine.ts';
 
 /** Says whether somebody may decide about a call; a text says why not. */
 export type MayDecide = (
@@ -8,3 +11,26 @@ export type MayDecide = (
   confirmation: ConfirmationView,
   decision: ConfirmationDecision,
 ) => Awaitable<boolean | string>;
+
+/** Why somebody may not decide this. Undefined where they may: then `mayDecide` said so, and nothing but `true` does. */
+export async function whyForbidden(
+  { separateDuties, mayDecide }: Pick<Engine, 'separateDuties' | 'mayDecide'>,
+  call: Call,
+  by: string,
+  decision: ConfirmationDecision,
+): Promise<string | undefined> {
+  const view = toConfirmationView(call);
+  if (view === undefined) return 'the call asks nothing';
+  const requesters = [call.principal?.userId, call.principal?.serviceId];
+  if (separateDuties && decision !== 'deny' && requesters.some((name) => isSameName(name, by)))
+    return 'it was asked for on their behalf, and duties are separate';
+  if (mayDecide === undefined) return undefined;
+  const allowed: unknown = await mayDecide(by, view, decision);
+  if (allowed === true) return undefined;
+  return typeof allowed === 'string' && allowed !== '' ? allowed : 'mayDecide says no';
+}
+
+/** Another spelling of a name is no other person. */
+const isSameName = (left: string | undefined, right: string): boolean =>
+  left !== undefined && plain(left) === plain(right);
+const plain = (name: string): string => name.normalize('NFKC').trim().toLowerCase();

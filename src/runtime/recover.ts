@@ -20,12 +20,13 @@ import type { CallInHand, Told } from './call-in-hand.ts';
 import type { Desk } from './desk.ts';
 import { keyOf } from './desk.ts';
 import { attemptAgain } from './execute.ts';
-import { isExpired } from './expiry.ts';
+import { isExpired, isUsedTooLate } from './expiry.ts';
 import { foldStored } from './fold-stored.ts';
 import { judgeEnd } from './judge.ts';
 import type { AttemptFacts } from './judgement.ts';
 import { fail } from './judgement.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
+import { resolveHold } from './hold.ts';
 import { goOnFrom } from './make-call.ts';
 import { prepareInput, takeOver } from './take-over.ts';
 import { overtaken, settle, settleStopped } from './settle.ts';
@@ -161,9 +162,12 @@ async function endByStatus(hand: CallInHand, call: Call): Promise<Recovery> {
       };
     case 'held':
     case 'approved':
-      // What nobody wants any more ends without the tool; the rest goes on with whoever has it as it was, and the key.
-      if (isOver(call, hand.engine.ledger.now()) || (isSameTool(hand, call) && (await prepareInput(hand))))
-        return { how: 'resumed', told: await goOnFrom(hand, call) };
+      // What nobody wants any more ends without the tool; the rest goes on with whoever has it as it was.
+      if (isOver(call, hand.engine.ledger.now())) return { how: 'resumed', told: await resolveHold(hand) };
+      if (!isSameTool(hand, call)) return { how: 'left', told: undefined };
+      if (!hand.request.input.ok)
+        return { how: 'cancelled', told: await settleUnreadable(hand, hand.request.input.problem) };
+      if (await prepareInput(hand)) return { how: 'resumed', told: await goOnFrom(hand, call) };
       return { how: 'left', told: undefined };
     case 'running':
       return endAttempt(hand, call);
@@ -173,11 +177,33 @@ async function endByStatus(hand: CallInHand, call: Call): Promise<Recovery> {
 }
 
 /** Whether all that is left is to say that it did not run. */
-const isOver = ({ confirmation }: Call, now: number): boolean =>
-  confirmation !== undefined &&
-  (isExpired(confirmation, now)
-    ? confirmation.timeoutEffect === 'block' || confirmation.status !== 'pending'
-    : confirmation.status !== 'pending' && confirmation.status !== 'approved');
+function isOver({ confirmation }: Call, now: number): boolean {
+  if (confirmation === undefined) return false;
+  switch (confirmation.status) {
+    case 'pending':
+      return isExpired(confirmation, now) && confirmation.timeoutEffect === 'block';
+    case 'approved':
+      return isUsedTooLate(confirmation, now);
+    case 'denied':
+    case 'answered':
+    case 'withdrawn':
+    case 'expired':
+      return true;
+  }
+}
+
+/** Without what was hidden of its input a call can never run as it was shown: the question is void. */
+function settleUnreadable(hand: CallInHand, problem: string): Promise<ToolOutcome> {
+  const asked = hand.call?.confirmation;
+  if (asked?.status === 'pending')
+    hand.apply({ type: 'withdraw', confirmationId: asked.confirmationId, reason: problem });
+  return settleStopped(hand, {
+    type: 'deny',
+    reason: 'expired',
+    code: 'confirmation.expired',
+    details: `The call cannot run as it was shown: ${problem}.`,
+  });
+}
 
 /** Another version of the tool may mean something else by what was approved. */
 const isSameTool = ({ tool }: CallInHand, { confirmation }: Call): boolean =>
