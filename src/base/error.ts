@@ -16,6 +16,7 @@ export type ErrorCode =
   | 'confirmation.mismatch'
   | 'confirmation.expired'
   | 'confirmation.forbidden'
+  | 'grant.unknown'
   | 'runtime.closed'
   | 'seal.broken'
   | 'ledger.newer'
@@ -73,9 +74,15 @@ export const errorTable: {
     remedy: 'Nothing ran. If the call is still wanted, it must be asked for again, under a new id.',
   },
   'confirmation.forbidden': {
-    means: 'Whoever decides has no right to decide about this call.',
+    means:
+      'Whoever decides has no right to decide about this call, or to give this grant; or the token that should give them the right is not one.',
     remedy:
-      'Have somebody decide who has it; `mayDecide` and `separateDuties` of the runtime say who that is.',
+      'Have somebody decide who has it; `mayDecide`, `mayGrant` and `separateDuties` of the runtime say who that is.',
+  },
+  'grant.unknown': {
+    means: 'There is no such grant in this session.',
+    remedy:
+      'Check the session and the grant id; `runtime.grants({sessionId})` lists the grants of a session.',
   },
   'runtime.closed': {
     means: 'The runtime was closed and takes no more calls.',

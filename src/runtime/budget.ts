@@ -134,7 +134,10 @@ export type BudgetShare = Reservation & Pick<Budget, 'metric' | 'scope' | 'label
 /** What a call takes from what a session rule allows. */
 export type ContractShare = Reservation & { readonly metric: BudgetMetric; readonly limits: LimitShare };
 
-export type Share = BudgetShare | ContractShare;
+/** One of the times a standing permission may be used. */
+export type GrantShare = Reservation & { readonly metric: BudgetMetric; readonly grantId: string };
+
+export type Share = BudgetShare | ContractShare | GrantShare;
 
 /** What one attempt takes from every budget. A second attempt of a call costs money but is no second call. */
 export function sharesOf(

@@ -12,6 +12,7 @@ import type {
   CallEvent,
   GatePassage,
   InputChange,
+  LogLine,
   Provenance,
   QuittanceEvent,
   RuleMark,
@@ -37,7 +38,9 @@ import { cleanBytes } from './clean-bytes.ts';
 import { collectHidden, longestFirst, scrubJson, scrubText } from './hidden-values.ts';
 import { isCallEvent } from './fold-stored.ts';
 import type { KeptInput } from './kept-input.ts';
+import type { Snapshot } from './snapshot.ts';
 import type { TurnState } from './turn-state.ts';
+import type { GrantInUse } from './grant-in-use.ts';
 import type { WorkflowStep } from './workflow-step.ts';
 
 /** What may be said about one call beside the envelope. */
@@ -83,7 +86,7 @@ const none: readonly never[] = Object.freeze([]);
 /** What goes into an append beside events. */
 export type EntryExtra = Pick<
   Entry,
-  'claim' | 'releaseClaim' | 'reserve' | 'settle' | 'sealed' | 'dropSealed'
+  'claim' | 'releaseClaim' | 'reserve' | 'settle' | 'sealed' | 'dropSealed' | 'guards'
 >;
 const nothingMore: EntryExtra = Object.freeze({});
 
@@ -121,6 +124,8 @@ export class CallInHand implements Subject {
   ruled = false;
   workflowSteps: readonly WorkflowStep[] = none;
   private moves: readonly Move[] = none;
+  /** The standing permission that answers for a person. */
+  grant: GrantInUse | undefined;
   lastGate = 'recall';
   /** How often the arguments were sent to repair. */
   repairs = 0;
@@ -132,8 +137,18 @@ export class CallInHand implements Subject {
   toolKey: string | undefined;
   claimKey: string | undefined;
   resourceKeys: readonly string[] | undefined;
-  /** Whether the executed form of the input is kept sealed. */
+  /** Whether the executed form of the input is kept sealed; which it is, and which is about to be. */
   sealed = false;
+  sealedAs: string | undefined;
+  sealing: string | undefined;
+  /** What the last preview would have the body do. */
+  snapshot: Snapshot | undefined;
+  /** Stops the preview that is being made: nothing of it is kept any more. */
+  abandon: (() => void) | undefined;
+  /** The preview whose tool knows that nothing comes of it. */
+  letGoOf: string | undefined;
+  /** What went wrong beside the call: for its log. */
+  asides: readonly LogLine[] = none;
   /** Calls that did the same and whose effect is not known. */
   twins: readonly string[] = none;
   /** The one of them whose claim on the key passes to this call. */
@@ -155,6 +170,7 @@ export class CallInHand implements Subject {
   /** Whether this process makes the call, and nobody else. */
   owned = false;
   private onKept: (() => void) | undefined;
+  private flushing: PromiseWithResolvers<void> | undefined;
 
   constructor(
     engine: Engine,
@@ -245,6 +261,24 @@ export class CallInHand implements Subject {
     this.asks = [...this.asks, ask];
   }
 
+  /** Forgets what gates that are to be walked again have found. */
+  lookAgain(): void {
+    this.asks = none;
+    this.twins = none;
+    this.supersedes = undefined;
+    this.grant = undefined;
+  }
+
+  /** Puts something that went wrong beside the call into its log. */
+  aside(message: string): void {
+    this.asides = [...this.asides, { at: this.at, message: this.clean(message).slice(0, 2_000) }];
+  }
+
+  /** Whether events were made that the ledger does not have. */
+  get isBehind(): boolean {
+    return this.kept < this.made.length;
+  }
+
   /** Has the model told something beside the tabled content. */
   note(text: string): void {
     this.notes = [...this.notes, text];
@@ -272,8 +306,10 @@ export class CallInHand implements Subject {
     this.version = version;
     this.owned = true;
     this.sealed = left.sealed;
+    this.sealedAs = left.sealedAs;
     if (call.status === 'requested') return;
     this.prepared = left.prepared;
+    this.snapshot = left.snapshot;
     this.notes = left.notes;
     this.costMicros = left.costMicros;
     this.shares = left.shares;
@@ -313,19 +349,28 @@ export class CallInHand implements Subject {
   /** Appends what was made since the last time. After any other answer than `appended` nothing of it is kept. */
   async flush(
     extra: EntryExtra = nothingMore,
-    expectedVersion: number | 'any' = this.version,
+    expectedVersion: 'current' | 'any' = 'current',
   ): Promise<AppendResult> {
+    // What a preview is writing while its call ends comes first.
+    while (this.flushing !== undefined) await this.flushing.promise;
     const { turn, engine } = this;
     const upTo = this.made.length;
     const opening = turn.takeOpening();
     let result: AppendResult | undefined;
+    let flushing: PromiseWithResolvers<void> | undefined;
     try {
-      const answer = engine.ledger.append(this.toEntry(extra, expectedVersion, opening));
-      result = isPromiseLike(answer) ? await answer : answer;
+      const from = expectedVersion === 'any' ? expectedVersion : this.version;
+      const answer = engine.ledger.append(this.toEntry(extra, from, opening));
+      if (isPromiseLike(answer)) {
+        flushing = this.flushing = Promise.withResolvers<void>();
+        result = await answer;
+      } else result = answer;
       return result;
     } finally {
-      if (result?.status === 'appended') this.noteKept(upTo, result.version);
+      this.flushing = undefined;
+      if (result?.status === 'appended') this.noteKept(upTo, result.version, extra.sealed !== undefined);
       else if (opening !== undefined) turn.returnOpening(opening);
+      flushing?.resolve();
     }
   }
 
@@ -357,11 +402,16 @@ export class CallInHand implements Subject {
       sealed: extra.sealed,
       dropSealed: extra.dropSealed,
       moves: this.moves.length === 0 ? undefined : this.moves,
+      guards: extra.guards,
     };
   }
 
-  private noteKept(upTo: number, version: number): void {
+  private noteKept(upTo: number, version: number, sealed = false): void {
     this.version = version;
+    if (sealed) {
+      this.sealed = true;
+      this.sealedAs = this.sealing;
+    }
     this.kept = upTo;
     this.moves = none;
     this.onKept?.();
@@ -393,8 +443,14 @@ export class CallInHand implements Subject {
     return scrubJson(kept, this.hiddenValues()) as JsonObject; // neither makes an object anything else
   }
 
-  /** Of the input as it came, as it was mended, and of what the caller said beside it. */
-  private hiddenValues(): readonly string[] {
+  /** Of the input as it came, as it was mended, of the snapshot, and of what the caller said beside it. */
+  hiddenValues(): readonly string[] {
+    const more = this.snapshot?.hiddenValues ?? none;
+    const ofInput = this.hiddenInInput();
+    return more.length === 0 ? ofInput : longestFirst([...ofInput, ...more]);
+  }
+
+  private hiddenInInput(): readonly string[] {
     const { request, requested, prepared, facts } = this;
     const effective = prepared?.effective ?? requested;
     if (requested.hidden.length === 0 && effective.hidden.length === 0) return facts.hidden;

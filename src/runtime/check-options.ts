@@ -14,6 +14,7 @@ const known: Readonly<Record<keyof RuntimeOptions<readonly AnyTool[]>, true>> = 
   contracts: true,
   onConfirm: true,
   mayDecide: true,
+  mayGrant: true,
   separateDuties: true,
   repair: true,
   successCheck: true,
@@ -51,7 +52,7 @@ export function checkOptions(options: RuntimeOptions<readonly AnyTool[]>): void 
     refuse(
       "contracts must be what `contractsFromYaml` and the other functions of 'quittance/contracts' give.",
     );
-  for (const name of ['onConfirm', 'mayDecide', 'successCheck'] as const)
+  for (const name of ['onConfirm', 'mayDecide', 'mayGrant', 'successCheck'] as const)
     if (options[name] !== undefined && typeof options[name] !== 'function')
       refuse(`${name} must be a function.`);
   const hooks = options.onPreToolUse ?? [];

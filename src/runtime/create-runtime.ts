@@ -28,6 +28,9 @@ import { followContracts } from './note-contracts.ts';
 import type { ConfirmationView } from './confirmation-view.ts';
 import type { PersonDecision } from './decide-confirmation.ts';
 import { decideConfirmation } from './decide-confirmation.ts';
+import type { GrantView } from './grant-view.ts';
+import type { GrantQuery, GrantRef, GrantRequest } from './grants.ts';
+import { giveGrant, listGrants, revokeGrant } from './grants.ts';
 import { listConfirmations } from './list-confirmations.ts';
 import { openTurn } from './open-turn.ts';
 import type { FoundOut } from './reconcile.ts';
@@ -61,6 +64,12 @@ export interface Runtime<Tools extends readonly AnyTool[] = readonly AnyTool[]> 
   confirmations(query?: ConfirmationQuery): Promise<Page<ConfirmationView>>;
   /** Decides about a held call. The first decision counts; a second is refused and hears who was first. */
   decide(confirmationId: string, decision: PersonDecision): Promise<ConfirmationView>;
+  /** Permits calls of a tool beforehand: what would be asked about them is answered by the person who gives this. */
+  grant(request: GrantRequest): Promise<GrantView>;
+  /** The standing permissions of a session, oldest first. */
+  grants(query: GrantQuery): Promise<readonly GrantView[]>;
+  /** Takes a standing permission back. Calls whose body has not begun are asked about again. */
+  revokeGrant(ref: GrantRef): Promise<GrantView>;
   /** Records what was found out about a call whose end was not known. Its outcome stays what it is. */
   reconcile(call: CallRef, found: FoundOut): Promise<Call>;
   /** Where a session stands in a workflow, and the way to move it. */
@@ -127,6 +136,9 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
     recover: () => recover(desk),
     confirmations: (query = {}) => listConfirmations(engine, query),
     decide: (confirmationId, decision) => decideConfirmation(desk, confirmationId, decision),
+    grant: (request) => giveGrant(engine, request),
+    grants: (query) => listGrants(engine, query),
+    revokeGrant: (ref) => revokeGrant(engine, ref),
     reconcile: (call, resolution) => reconcile(engine, call, resolution),
     workflow: (ref) => controlWorkflow(engine, ref),
     async close() {
@@ -169,6 +181,7 @@ function createEngine<Tools extends readonly AnyTool[]>(
     hooks: typeof onPreToolUse === 'function' ? [onPreToolUse] : [...onPreToolUse],
     onConfirm: options.onConfirm,
     mayDecide: options.mayDecide,
+    mayGrant: options.mayGrant,
     separateDuties: options.separateDuties ?? false,
     repair: typeof options.repair === 'function' ? { repair: options.repair, attempts: 2 } : options.repair,
     successCheck: options.successCheck ?? options.contracts?.successCheck ?? defaultSuccessCheck,

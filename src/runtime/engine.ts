@@ -16,6 +16,7 @@ import type { BudgetRule } from './budget.ts';
 import type { OnConfirm } from './confirm.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { MayDecide } from './may-decide.ts';
+import type { MayGrant } from './may-grant.ts';
 import type { PreToolUse } from './tool-decision.ts';
 
 /** What a runtime is made of once its options are read. Shared by everything that works for it. */
@@ -38,6 +39,7 @@ export type Engine = {
   readonly hooks: readonly PreToolUse[];
   readonly onConfirm: OnConfirm | undefined;
   readonly mayDecide: MayDecide | undefined;
+  readonly mayGrant: MayGrant | undefined;
   readonly separateDuties: boolean;
   readonly repair: Repairer | undefined;
   readonly successCheck: SuccessCheck;

@@ -11,6 +11,7 @@ import type { CallInHand } from './call-in-hand.ts';
 import { usedUp } from './contract-rules.ts';
 import { copyOutcome } from './copy-outcome.ts';
 import { costOf } from './cost.ts';
+import { isUsedTooLate, settleExpired } from './expiry.ts';
 import { turnIsOver } from './gates/deadline.ts';
 import type { Stop } from './gates/gate.ts';
 import { meetHolder } from './gates/key.ts';
@@ -20,12 +21,14 @@ import type { AttemptFacts, Judgement } from './judgement.ts';
 import { fail } from './judgement.ts';
 import { appendLate } from './late.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
+import { isStale } from './recall-snapshot.ts';
 import { beforeIntent } from './spill.ts';
 import { ruleValue, withheld } from './rule-output.ts';
 import { resourceKeysOf } from './resource-keys.ts';
 import { overtaken, settle, settleStopped } from './settle.ts';
 import { sealInput } from './seal-input.ts';
 import { cancelStop, unlessOver } from './unless-over.ts';
+import { grantIsPast } from './use-grant.ts';
 import { rule } from './walk.ts';
 
 /** Something the gates went by has moved since: they must look again. */
@@ -57,6 +60,9 @@ async function startInPlace(
 async function start(hand: CallInHand, heldBefore: boolean): Promise<ToolOutcome | Moved> {
   const { engine, turn, knownTool: tool } = hand;
   const undecided = hand.mark();
+  const asked = hand.call?.confirmation;
+  // The checks, or the wait for a place, may have taken longer than the approval was good for.
+  if (asked !== undefined && isUsedTooLate(asked, engine.ledger.now())) return settleExpired(hand, asked);
   const stop = lastLook(hand, heldBefore);
   rule(hand, stop);
   if (stop !== undefined) return end(hand, stop);
@@ -72,6 +78,10 @@ async function start(hand: CallInHand, heldBefore: boolean): Promise<ToolOutcome
     mayRerun: tool.mayRerun,
     reserved: hand.shares.map(({ counter, amount, metric }) => ({ counter, amount, metric })),
   });
+  if (grantIsPast(hand)) {
+    hand.rewind(undecided);
+    return 'moved';
+  }
   if (needsIntent(hand)) {
     const refused = await appendIntent(hand);
     if (refused === 'overtaken') return overtaken(hand);
@@ -88,21 +98,29 @@ async function start(hand: CallInHand, heldBefore: boolean): Promise<ToolOutcome
 /** What may have changed while the call was being judged or waited for its place. */
 function lastLook(hand: CallInHand, heldBefore: boolean): Stop | undefined {
   if (hand.cancelled !== undefined) return cancelStop(hand.cancelled);
+  if (isStale(hand)) return staleStop;
   return heldBefore ? undefined : turnIsOver(hand);
 }
+
+const staleStop: Stop = {
+  type: 'deny',
+  reason: 'expired',
+  code: 'confirmation.expired',
+  details: 'What the preview showed had gone stale before the call could run.',
+};
 
 export const end = (hand: CallInHand, stop: Stop): Promise<ToolOutcome> =>
   stop.type === 'copy' ? copyOutcome(hand, stop.from) : settleStopped(hand, stop);
 
 /** A read under no limit changes nothing and takes nothing: its request may be kept with its outcome. */
-const needsIntent = ({ knownTool: tool, shares, claimKey, isMoving }: CallInHand): boolean =>
-  tool.mode !== 'read' || shares.length > 0 || claimKey !== undefined || isMoving;
+const needsIntent = ({ knownTool: tool, shares, claimKey, isMoving, grant }: CallInHand): boolean =>
+  tool.mode !== 'read' || shares.length > 0 || claimKey !== undefined || isMoving || grant !== undefined;
 
 /** Undefined where the intent is kept and the body may run. */
 async function appendIntent(hand: CallInHand): Promise<Stop | 'overtaken' | Moved | undefined> {
   const ready = beforeIntent(hand.engine);
   if (isPromiseLike(ready)) await ready;
-  const { claimKey, shares, input, supersedes } = hand;
+  const { claimKey, shares, input, supersedes, grant } = hand;
   const result = await hand.flush({
     ...(shares.length > 0 && { reserve: shares }),
     ...(claimKey !== undefined && {
@@ -112,6 +130,7 @@ async function appendIntent(hand: CallInHand): Promise<Stop | 'overtaken' | Move
         ...(supersedes !== undefined && { supersedes }),
       },
     }),
+    ...(grant !== undefined && { guards: [grant.guard] }),
     ...sealInput(hand),
   });
   switch (result.status) {
@@ -125,6 +144,8 @@ async function appendIntent(hand: CallInHand): Promise<Stop | 'overtaken' | Move
       const share = shares.find(({ counter }) => counter === result.counter);
       if (share === undefined)
         throw new TypeError(`The ledger refused a reservation nobody asked for: ${result.counter}`);
+      // Another call took the last use of the grant: a person is asked after all.
+      if ('grantId' in share) return 'moved';
       return 'limits' in share
         ? usedUp(hand, hand.policy as Policy, share) // a share of a contract comes of a policy
         : outOfBudget(share, result.used);

@@ -5,7 +5,7 @@
  */
 import type { JsonObject } from '../base/json.ts';
 import { freezeJson } from '../base/json.ts';
-import type { Confirmation } from '../call/call.ts';
+import type { Call, Confirmation } from '../call/call.ts';
 import type { Ask } from '../call/event.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { describeThrown } from '../tool/describe-thrown.ts';
@@ -15,15 +15,18 @@ import { denyFor, describeDenial, readConfirmationAnswer } from './confirm.ts';
 import { adoptEdit } from './edited-input.ts';
 import type { Moved } from './execute.ts';
 import { end, execute } from './execute.ts';
-import { allowedBy, expiryOf, isExpired, settleExpired, tellExpired } from './expiry.ts';
+import { allowedBy, expiryOf, isExpired, isUsedTooLate, settleExpired, tellExpired } from './expiry.ts';
 import { keepApprovals } from './follow-workflows.ts';
+import type { Stop } from './gates/gate.ts';
 import { gatesAfterApproval } from './gates/gates.ts';
 import { foldStored } from './fold-stored.ts';
+import { whyForbidden } from './may-decide.ts';
 import { riskOf } from './risk.ts';
 import { overtaken, settleStopped } from './settle.ts';
 import { sealInput } from './seal-input.ts';
 import { notAccepted } from './unavailable.ts';
 import { cancelStop } from './unless-over.ts';
+import { answerByGrant } from './use-grant.ts';
 import { rule, walk } from './walk.ts';
 
 /** Holds the call until somebody decides. */
@@ -67,6 +70,8 @@ function questionOf(hand: CallInHand): Confirmation {
 /** Goes on from whatever the record says about the question. */
 export async function resolveHold(hand: CallInHand): Promise<ToolOutcome> {
   for (;;) {
+    // Of several who took the call over when its owner died, another one was faster.
+    if (hand.call?.status === 'running' || hand.call?.status === 'settled') return overtaken(hand);
     const confirmation = questionOf(hand);
     switch (confirmation.status) {
       case 'pending': {
@@ -101,6 +106,7 @@ const settleEnded = (hand: CallInHand, details: string): Promise<ToolOutcome> =>
 /** Waits once. Undefined where the record says more now than it did. */
 async function untilDecided(hand: CallInHand, confirmation: Confirmation): Promise<ToolOutcome | undefined> {
   const { confirmationId } = confirmation;
+  if (isExpired(confirmation, hand.engine.ledger.now())) return expire(hand, confirmation);
   const news = await firstNews(hand, confirmation);
   switch (news.type) {
     case 'changed':
@@ -115,7 +121,7 @@ async function untilDecided(hand: CallInHand, confirmation: Confirmation): Promi
       hand.apply({ type: 'withdraw', confirmationId, reason: news.reason });
       return settleEnded(hand, news.reason);
     case 'answered':
-      await keepAnswer(hand, confirmation, news.answer);
+      await keepAnswer(hand, confirmation, await checkRights(hand, news.answer));
       return undefined;
   }
 }
@@ -128,6 +134,18 @@ async function expire(hand: CallInHand, confirmation: Confirmation): Promise<Too
   hand.apply({ type: 'expire', confirmationId, effect: 'allow', by: allowedBy(confirmation) });
   await flushOrReadAgain(hand, mark);
   return undefined;
+}
+
+/** The host's own decider has no more rights than anybody else: an answer by somebody without the right is a no. */
+async function checkRights({ engine, call }: CallInHand, answer: ReadAnswer): Promise<ReadAnswer> {
+  const { by, decision } = answer;
+  if (call === undefined || by.type !== 'person') return answer;
+  try {
+    const why = await whyForbidden(engine, call, by.name, decision);
+    return why === undefined ? answer : denyFor(`${by.name} may not ${decision} this: ${why}.`);
+  } catch (error) {
+    return denyFor(`mayDecide threw: ${describeThrown(error)}`);
+  }
 }
 
 /** The host's own decider said something. Somebody else may have been faster. */
@@ -182,7 +200,8 @@ const settleDenied = (hand: CallInHand, answer: Pick<ReadAnswer, 'by' | 'reason'
 
 /** After an approval: every check once more; another wish for a person than the ones approved asks again. */
 async function goOn(hand: CallInHand, confirmation: Confirmation): Promise<ToolOutcome> {
-  if (hand.call?.settled !== undefined) return overtaken(hand);
+  // A check said no after the approval, and whoever made it died before the call could end: the no stands.
+  if (hand.call?.ruling === 'deny') return settleStopped(hand, stoppedSince(hand.call));
   if (confirmation.decision === 'edit') {
     const refused = await adoptEdit(hand);
     if (refused !== undefined) {
@@ -191,17 +210,20 @@ async function goOn(hand: CallInHand, confirmation: Confirmation): Promise<ToolO
     }
   }
   for (;;) {
-    if (isExpired(confirmation, hand.engine.ledger.now()) && confirmation.decision !== undefined)
-      return settleExpired(hand, confirmation);
+    if (isUsedTooLate(confirmation, hand.engine.ledger.now())) return settleExpired(hand, confirmation);
     hand.asks = [];
+    hand.grant = undefined;
     hand.policy = hand.engine.policyInForce();
     const stop = await walk(hand, gatesAfterApproval, true);
     if (stop !== undefined) {
       rule(hand, stop);
       return end(hand, stop);
     }
-    const news = hand.asks.filter((ask) => !confirmation.asks.some((known) => sameAsk(known, ask)));
-    if (news.length === 0) {
+    const isOther = hand.call?.preview?.revision !== confirmation.revision;
+    const news = isOther
+      ? askAbout(hand, confirmation)
+      : hand.asks.filter((ask) => !confirmation.asks.some((known) => sameAsk(known, ask)));
+    if (news.length === 0 || (await answerByGrant(hand, news))) {
       hand.asks = [];
       const outcome = await execute(hand, true);
       if (outcome !== 'moved') return outcome;
@@ -210,6 +232,24 @@ async function goOn(hand: CallInHand, confirmation: Confirmation): Promise<ToolO
     const told = await hold(hand);
     if (told !== 'moved') return told.type === 'held' ? told.rest : told;
   }
+}
+
+function stoppedSince({ decidedBy }: Call): Stop & { type: 'deny' } {
+  const details = `After the approval it was stopped by ${decidedBy?.name ?? 'a check'}.`;
+  if (decidedBy?.type === 'rule')
+    return { type: 'deny', reason: 'contract', code: 'policy.contract', details };
+  if (decidedBy?.type === 'hook') return { type: 'deny', reason: 'pre_hook', code: 'policy.hook', details };
+  return { type: 'deny', reason: 'expired', code: 'confirmation.expired', details };
+}
+
+/** What would be done now is not what was approved: whoever asked then asks again, and so do those who ask now. */
+function askAbout(hand: CallInHand, { asks }: Confirmation): readonly Ask[] {
+  const again = asks.filter(
+    (ask) => ask.by.name !== 'preview' && !hand.asks.some((other) => sameAsk(other, ask)),
+  );
+  const description = 'What the tool would do has changed: see its preview.';
+  hand.asks = [{ by: { type: 'gate', name: 'preview' }, description }, ...again, ...hand.asks];
+  return hand.asks;
 }
 
 /** A rule asks the same while it says the same; anything else while it gives the same reason. */

@@ -30,6 +30,7 @@ import { importSpills, readWaiting } from './spill.ts';
 import { settleStranded } from './stranded.ts';
 import type { TurnState } from './turn-state.ts';
 import { notAccepted, unavailable } from './unavailable.ts';
+import { answerByGrant } from './use-grant.ts';
 import { rule, walk } from './walk.ts';
 
 export type Manner = {
@@ -182,9 +183,10 @@ export async function goThroughGates(hand: CallInHand): Promise<Told> {
       return end(hand, stop);
     }
     askByMode(hand);
+    if (hand.asks.length > 0 && (await answerByGrant(hand, hand.asks))) hand.asks = [];
     const told = await (hand.asks.length > 0 ? hold(hand) : execute(hand, false));
     if (told !== 'moved') return told;
-    hand.asks = [];
+    hand.lookAgain();
   }
 }
 

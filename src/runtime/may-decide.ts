@@ -31,6 +31,6 @@ export async function whyForbidden(
 }
 
 /** Another spelling of a name is no other person. */
-const isSameName = (left: string | undefined, right: string): boolean =>
+export const isSameName = (left: string | undefined, right: string): boolean =>
   left !== undefined && plain(left) === plain(right);
 const plain = (name: string): string => name.normalize('NFKC').trim().toLowerCase();

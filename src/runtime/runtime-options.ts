@@ -10,6 +10,7 @@ import type { BudgetRule } from './budget.ts';
 import type { OnConfirm } from './confirm.ts';
 import type { Repair, Repairer, Treatment } from './engine.ts';
 import type { MayDecide } from './may-decide.ts';
+import type { MayGrant } from './may-grant.ts';
 import type { PreToolUse } from './tool-decision.ts';
 
 /** What a runtime is made of. Only the tools and the ledger must be given. */
@@ -27,6 +28,8 @@ export type RuntimeOptions<Tools extends readonly AnyTool[]> = {
   readonly onConfirm?: OnConfirm;
   /** Who may decide about a held call. Everybody the host lets call `decide` by default. */
   readonly mayDecide?: MayDecide;
+  /** Who may give and revoke grants. Everybody the host lets by default; nobody gives any where `mayDecide` is set alone. */
+  readonly mayGrant?: MayGrant;
   /** Whether those on whose behalf a call is made may not approve it. */
   readonly separateDuties?: boolean;
   /** Mends arguments that neither fit their schema nor could be coerced. Two tries by default. */

@@ -59,7 +59,10 @@ async function timed(
     ...hand.passages,
     { gate: name, elapsedUs: Math.round((clock.monotonicMs() - startedAtMs) * 1_000) },
   ];
-  return waited.type === 'over' ? waited.stop : waited.value;
+  if (waited.type === 'came') return waited.value;
+  // A preview that nobody waits for must not write beside what ends the call.
+  hand.abandon?.();
+  return waited.stop;
 }
 
 const nothing: readonly never[] = [];
@@ -75,7 +78,7 @@ export function rule(hand: CallInHand, stop: Stop | undefined): void {
     type: 'rule',
     decision,
     gates: hand.passages,
-    decidedBy: decision === 'allow' ? undefined : deciderOf(hand, stop),
+    decidedBy: decision === 'allow' ? giverOf(hand) : deciderOf(hand, stop),
     policyVersion: hand.policy?.version,
     // Redacting an object gives an object.
     effectiveInput:
@@ -83,12 +86,17 @@ export function rule(hand: CallInHand, stop: Stop | undefined): void {
     inputDigest: effective?.digest,
     changes: prepared?.changes ?? nothing,
     rules: hand.rules,
+    grantId: decision === 'allow' ? hand.grant?.grant.grantId : undefined,
     sideEffect: hand.policy?.toolFacts(hand.request.name).sideEffect,
   });
   if (stop?.type === 'deny' && stop.exhausted !== undefined)
     hand.apply({ type: 'exhaust', ...stop.exhausted });
   hand.passages = nothing;
 }
+
+/** Who let the call through beforehand. */
+const giverOf = ({ grant }: CallInHand): DecidedBy | undefined =>
+  grant === undefined ? undefined : { type: 'person', name: grant.grant.by };
 
 const deciderOf = (hand: CallInHand, stop: Stop | undefined): DecidedBy | undefined => {
   if (stop === undefined) return hand.asks[0]?.by;

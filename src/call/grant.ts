@@ -1,0 +1,154 @@
+/**
+ * Standing permissions of a session: "this tool, with such arguments, until then", given by a named person.
+ *
+ * 1. The state of a session's grants is the whole list, as it is kept for ever; this is the one place that spells it.
+ * 2. A grant this version cannot read in full permits nothing, for what it does not know may be a restriction. It is
+ *    carried along as it is.
+ */
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { isJsonObject } from '../base/json.ts';
+
+export type Grant = {
+  readonly grantId: string;
+  readonly sessionId: string;
+  /** Exact name or glob. */
+  readonly toolName: string;
+  /** What must hold of the arguments, in the words of contracts; anything where undefined. */
+  readonly where: JsonObject | undefined;
+  /** When it ends, by the ledger's clock; never where undefined. */
+  readonly until: number | undefined;
+  /** How many calls it may let through; any number where undefined. */
+  readonly uses: number | undefined;
+  /** Who gave it. */
+  readonly by: string;
+  readonly reason: string | undefined;
+  readonly givenAt: number;
+  readonly revoked: GrantRevocation | undefined;
+};
+
+export type GrantRevocation = {
+  readonly by: string;
+  readonly at: number;
+  readonly reason: string | undefined;
+};
+
+/** How many that are over stay in the state; all of them stay in the events. */
+const mostEnded = 100;
+
+/** The grants a state tells of, oldest first. Those that cannot be read in full are left out. */
+export const grantsIn = (state: JsonObject, sessionId: string): readonly Grant[] =>
+  rowsOf(state).flatMap((row) => parseGrant(row, sessionId) ?? []);
+
+/** The state with one more grant. Of those that are over at `now`, the oldest make room. */
+export function withGrant(state: JsonObject, grant: Grant, now: number): JsonObject {
+  const rows = rowsOf(state);
+  const isOver = (row: JsonValue): boolean => {
+    const known = parseGrant(row, grant.sessionId);
+    return known !== undefined && (known.revoked !== undefined || isPast(known, now));
+  };
+  let tooMany = rows.filter(isOver).length - mostEnded;
+  const kept = rows.filter((row) => !isOver(row) || --tooMany < 0);
+  return { ...state, grants: [...kept, toRow(grant)] };
+}
+
+/** The state with one grant revoked. The same state where there is no such grant, or it is revoked already. */
+export function withoutGrant(state: JsonObject, grantId: string, revocation: GrantRevocation): JsonObject {
+  const rows = rowsOf(state);
+  const index = rows.findIndex((row) => isJsonObject(row) && own(row, 'grant_id') === grantId);
+  const row = rows[index];
+  if (!isJsonObject(row) || own(row, 'revoked') !== undefined) return state;
+  const { by, at, reason } = revocation;
+  const revoked = { by, at, ...(reason !== undefined && { reason }) };
+  return { ...state, grants: rows.with(index, { ...row, revoked }) };
+}
+
+/** Whether the time of a grant is up. */
+export const isPast = ({ until }: Pick<Grant, 'until'>, now: number): boolean =>
+  until !== undefined && now >= until;
+
+/** The counter of what a grant has let through. It goes with its session. */
+export const grantCounter = (sessionId: string, grantId: string): string =>
+  `session/${JSON.stringify(sessionId)}/grant/${grantId}`;
+
+function rowsOf(state: JsonObject): readonly JsonValue[] {
+  const rows = own(state, 'grants');
+  // The guard does not narrow read-only arrays by itself.
+  return Array.isArray(rows) ? (rows as readonly JsonValue[]) : [];
+}
+
+const own = (row: JsonObject, key: string): JsonValue | undefined =>
+  Object.hasOwn(row, key) ? row[key] : undefined;
+
+const toRow = ({
+  grantId,
+  toolName,
+  where,
+  until,
+  uses,
+  by,
+  reason,
+  givenAt,
+  revoked,
+}: Grant): JsonObject => ({
+  grant_id: grantId,
+  tool_name: toolName,
+  ...(where !== undefined && { where }),
+  ...(until !== undefined && { until }),
+  ...(uses !== undefined && { uses }),
+  by,
+  ...(reason !== undefined && { reason }),
+  given_at: givenAt,
+  ...(revoked !== undefined && {
+    revoked: {
+      by: revoked.by,
+      at: revoked.at,
+      ...(revoked.reason !== undefined && { reason: revoked.reason }),
+    },
+  }),
+});
+
+const known: ReadonlySet<string> = new Set([
+  'grant_id',
+  'tool_name',
+  'where',
+  'until',
+  'uses',
+  'by',
+  'reason',
+  'given_at',
+  'revoked',
+]);
+
+function parseGrant(row: JsonValue, sessionId: string): Grant | undefined {
+  if (!isJsonObject(row) || Object.keys(row).some((key) => !known.has(key))) return undefined;
+  const grantId = own(row, 'grant_id');
+  const toolName = own(row, 'tool_name');
+  const by = own(row, 'by');
+  const givenAt = own(row, 'given_at');
+  const where = own(row, 'where');
+  const until = own(row, 'until');
+  const uses = own(row, 'uses');
+  const reason = own(row, 'reason');
+  const revoked = own(row, 'revoked');
+  if (typeof grantId !== 'string' || typeof toolName !== 'string' || typeof by !== 'string') return undefined;
+  if (typeof givenAt !== 'number' || !isMaybe(until, 'number') || !isMaybe(uses, 'number')) return undefined;
+  if (!isMaybe(reason, 'string') || (where !== undefined && !isJsonObject(where))) return undefined;
+  const ended = revoked === undefined ? undefined : parseRevocation(revoked);
+  return { grantId, sessionId, toolName, where, until, uses, by, reason, givenAt, revoked: ended };
+}
+
+/** However it is spelled, it is a revocation. */
+function parseRevocation(row: JsonValue): GrantRevocation {
+  const { by, at, reason } = isJsonObject(row) ? row : {};
+  return {
+    by: typeof by === 'string' ? by : '',
+    at: typeof at === 'number' ? at : 0,
+    reason: typeof reason === 'string' ? reason : undefined,
+  };
+}
+
+function isMaybe(value: JsonValue | undefined, type: 'number'): value is number | undefined;
+function isMaybe(value: JsonValue | undefined, type: 'string'): value is string | undefined;
+function isMaybe(value: JsonValue | undefined, type: 'number' | 'string'): boolean {
+  return value === undefined || typeof value === type;
+}
