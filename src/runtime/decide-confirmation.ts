@@ -127,7 +127,11 @@ function refuseDecided(call: Call, confirmationId: string): Confirmation {
 function refuseMismatch(confirmation: Confirmation, decision: PersonDecision): void {
   const { confirmationId } = confirmation;
   const needsBoth = decision.decision === 'approve' || decision.decision === 'edit';
-  const mismatch = (what: string, shown: unknown, held: unknown): never => {
+  const mismatch = (
+    what: string,
+    shown: string | number | undefined,
+    held: string | number | undefined,
+  ): never => {
     throw new QuittanceError(
       'confirmation.mismatch',
       `The decision is about ${what} ${String(shown ?? '(none)')}, and what is held has ${String(held ?? 'none')}. Read the confirmation again and decide about what it shows now.`,

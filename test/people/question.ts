@@ -1,0 +1,46 @@
+/** What tests about people have in common: how a question is found, and the ways to answer it. */
+import type { ConfirmationView, PersonDecision, QuittanceError, Runtime } from 'quittance';
+import { isQuittanceError } from 'quittance';
+import { expect } from 'vitest';
+import { quiet } from '../stage.ts';
+
+type Asks = Pick<Runtime, 'confirmations' | 'decide'>;
+
+/** The open questions, oldest first, once everything that waits for promises alone has happened. */
+export async function openQuestions(runtime: Asks): Promise<ConfirmationView[]> {
+  for (let round = 0; round < 5; round++) await quiet();
+  const { rows } = await runtime.confirmations({ status: 'pending', limit: 100 });
+  return rows.toReversed();
+}
+
+/** The one open question, or the one about a call. */
+export async function question(runtime: Asks, callId?: string): Promise<ConfirmationView> {
+  const open = await openQuestions(runtime);
+  const found = callId === undefined ? open : open.filter((view) => view.callId === callId);
+  expect(found).toHaveLength(1);
+  return found[0] as ConfirmationView; // there is exactly one
+}
+
+/** An approval of exactly what the question shows. */
+export const yes = (view: ConfirmationView, by = 'ada'): PersonDecision => ({
+  decision: 'approve',
+  by,
+  inputDigest: view.inputDigest,
+  ...(view.preview !== undefined && { revision: view.preview.revision }),
+});
+
+export const no = (by = 'ada', reason?: string): PersonDecision => ({
+  decision: 'deny',
+  by,
+  ...(reason !== undefined && { reason }),
+});
+
+/** What somebody was refused with. */
+export async function refusal(asked: Promise<unknown>): Promise<QuittanceError> {
+  const error: unknown = await asked.then(
+    (value) => new Error(`It was not refused: ${JSON.stringify(value)}`),
+    (thrown: unknown) => thrown,
+  );
+  if (!isQuittanceError(error)) throw error;
+  return error;
+}
