@@ -6,11 +6,19 @@ export type {
   ToolInput,
   ToolOutput,
   ToolSpec,
+  UndoTool,
   UnseenAttempt,
 } from './tool/define-tool.ts';
 export { govern } from './tool/govern.ts';
 export { jsonSchema } from './tool/schema.ts';
 export type { Jsonified } from './tool/jsonified.ts';
+export type {
+  CancelledOperation,
+  MakePreview,
+  PreviewContext,
+  PreviewedOperation,
+  PreviewRevision,
+} from './tool/preview.ts';
 export type { Attachment, AttachmentName, Principal, ToolContext } from './tool/tool-context.ts';
 export { decideToolMode, classifyTool, toolModePatterns, toolModeTreatments } from './tool/mode.ts';
 export type { ToolClass, ToolMode, ToolModeOrigin } from './tool/mode.ts';

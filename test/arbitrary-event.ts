@@ -146,6 +146,8 @@ export const anyEvent: fc.Arbitrary<QuittanceEvent> = fc.oneof(
       fc.record({ kind: fc.constant('diff' as const), path: anyText, diff: anyText }),
     ),
     snapshot: anyJsonObject,
+    hidden: fc.array(anyText, { maxLength: 2 }),
+    inputDigest: word,
     expiresAt: maybe(instant),
   }),
   fc.record({
@@ -159,7 +161,7 @@ export const anyEvent: fc.Arbitrary<QuittanceEvent> = fc.oneof(
     attempt: count,
     worker: word,
     what: fc.oneof(
-      fc.record({ type: fc.constant('differs' as const), digest: word }),
+      fc.record({ type: fc.constantFrom('given' as const, 'differs' as const), digest: word }),
       fc.record({ type: fc.constant('claimed' as const), expiresAt: instant, tokenDigest: word }),
     ),
   }),

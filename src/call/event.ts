@@ -4,10 +4,13 @@
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { ToolMode, ToolModeOrigin } from '../tool/mode.ts';
+import type { Preview } from '../tool/preview.ts';
 import type { Principal } from '../tool/tool-context.ts';
 import type { PersistenceBoundary } from './persistence-boundary.ts';
 import type { ReasonCode } from './reason.ts';
 import type { ToolOutcome } from './outcome.ts';
+
+export type { Preview, PreviewField } from '../tool/preview.ts';
 
 export type CallEvent =
   | ToolRequested
@@ -140,21 +143,16 @@ export type ToolPreviewed = CallEventOf<
     /** The last one: what it shows is what would be done. */
     ready: boolean;
     preview: Preview;
-    /** What the body needs in order to do exactly this. Policy sees it. */
+    /** What the body needs in order to do exactly this, kept form. Policy sees it as it is. */
     snapshot: JsonObject;
+    /** Paths the redactor hid in the snapshot. */
+    hidden: readonly string[];
+    /** Of the input it was made for: it says nothing about any other. */
+    inputDigest: string;
     /** When it goes stale, by the ledger's clock. */
     expiresAt: number | undefined;
   }
 >;
-
-/** How a preview is shown. */
-export type Preview =
-  | { readonly kind: 'text'; readonly text: string }
-  /** A unified diff. */
-  | { readonly kind: 'diff'; readonly path: string; readonly diff: string }
-  | { readonly kind: 'fields'; readonly fields: readonly PreviewField[] }
-  | { readonly kind: 'command'; readonly command: string; readonly directory?: string };
-export type PreviewField = { readonly name: string; readonly before?: JsonValue; readonly after?: JsonValue };
 
 export type ToolHeld = CallEventOf<
   'tool.held',
@@ -294,6 +292,8 @@ export type ToolReported = CallEventOf<
     worker: string;
     what:
       | { readonly type: 'claimed'; readonly expiresAt: number | undefined; readonly tokenDigest: string }
+      /** It said how it went: the outcome, or the late result, that is kept with this. */
+      | { readonly type: 'given'; readonly digest: string }
       /** It came again, and differently: what was recorded first stays. */
       | { readonly type: 'differs'; readonly digest: string };
   }

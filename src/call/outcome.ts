@@ -174,9 +174,9 @@ export const denialReasons: { readonly [Reason in DenialReason]: Denial } = free
     codes: ['budget.tool_calls_exhausted', 'budget.cost_exhausted'],
   },
   expired: {
-    producedBy: 'A hold nobody decided in time',
+    producedBy: 'A hold nobody decided in time, or a preview that went stale or never became ready',
     sentence: 'Nobody decided on the call in time.',
-    codes: ['confirmation.expired'],
+    codes: ['confirmation.expired', 'preview.failed'],
   },
   conflict: {
     producedBy: 'A call id or an idempotency key that belongs to another tool or other arguments',

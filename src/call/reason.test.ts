@@ -36,6 +36,7 @@ describe('the reason table', () => {
       'confirmation.rejected',
       'confirmation.answered',
       'confirmation.expired',
+      'preview.failed',
     ]);
   });
 

@@ -69,7 +69,8 @@ export type ReasonCode =
   | 'turn.ended'
   | 'confirmation.rejected'
   | 'confirmation.answered'
-  | 'confirmation.expired';
+  | 'confirmation.expired'
+  | 'preview.failed';
 
 /** Every reason code with what it means, whose move it is and what follows from it. */
 export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson({
@@ -412,6 +413,19 @@ export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson
     whatHappened: 'The call was held for a person and the time for a decision ran out.',
     whyItMatters: 'The body never ran. Silence is not consent, and it is not a refusal either.',
     whatToDo: 'Ask again under a new call id when somebody is there to decide, or allow more time.',
+  },
+  'preview.failed': {
+    whoseMove: "the tool's author",
+    retryable: false,
+    blocksTool: false,
+    bodyMayClaim: false,
+    terminal: false,
+    nextAction: 'ask_again',
+    title: 'What the tool would do could not be shown',
+    whatHappened: 'The preview of the tool threw, took too long or gave something that cannot be kept.',
+    whyItMatters:
+      'The body never ran. What cannot be shown cannot be judged by rules, nor approved by a person.',
+    whatToDo: 'Read the details, mend the preview of the tool, and ask again under a new call id.',
   },
 });
 

@@ -7,7 +7,9 @@ import type { JsonObject } from '../base/json.ts';
 import { isJsonObject, toJson } from '../base/json.ts';
 import type { LogLine } from '../call/event.ts';
 import type { Attachment, Principal, ToolContext } from '../tool/tool-context.ts';
+import type { PreviewedOperation } from '../tool/preview.ts';
 import type { CallInHand } from './call-in-hand.ts';
+import { operationFor } from './recall-snapshot.ts';
 
 const mostLogLines = 200;
 const longestLine = 2_000;
@@ -51,6 +53,13 @@ export class BodyContext implements ToolContext {
   }
   get principal(): Principal | undefined {
     return this.#hand.principal;
+  }
+
+  get approved(): PreviewedOperation | undefined {
+    return operationFor(this.#hand, true);
+  }
+  get previewed(): PreviewedOperation | undefined {
+    return operationFor(this.#hand, false);
   }
 
   /** Made of what identifies the call, unless the tool made one; no two calls share it. */

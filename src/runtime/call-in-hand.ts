@@ -157,6 +157,9 @@ export class CallInHand implements Subject {
   /** Why somebody wants the call to end early. */
   cancelled: string | undefined;
   onCancel: (() => void) | undefined;
+  /** Whether this runtime has stopped waiting for another process that runs the call. */
+  left = false;
+  onLeave: (() => void) | undefined;
   /** The question the host's decider was asked, and what it says. */
   askedOf: string | undefined;
   answering: Promise<ReadAnswer> | undefined;
@@ -481,6 +484,12 @@ export class CallInHand implements Subject {
         resolve();
       };
     });
+  }
+
+  /** Stops waiting for another process that runs the call; everything else about it goes on. */
+  leave(): void {
+    this.left = true;
+    this.onLeave?.();
   }
 
   cancel(reason: string): void {

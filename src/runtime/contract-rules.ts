@@ -10,6 +10,7 @@ import type { ContractShare } from './budget.ts';
 import { noShares } from './budget.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import type { Stop } from './gates/gate.ts';
+import { currentSnapshot } from './recall-snapshot.ts';
 
 export function toPolicyCall(hand: CallInHand): PolicyCall {
   const { knownTool: tool, facts, input } = hand;
@@ -18,7 +19,7 @@ export function toPolicyCall(hand: CallInHand): PolicyCall {
     input: input.checked,
     principal: facts.principal,
     metadata: facts.attrs,
-    snapshot: undefined,
+    snapshot: currentSnapshot(hand)?.snapshot,
     resources: tool.resources,
   };
 }

@@ -6,6 +6,7 @@ import { isPromiseLike } from '../tool/when-ready.ts';
 import { cutText } from '../tool/cut-text.ts';
 import type { BodyEnd } from './attempt.ts';
 import { runBody } from './attempt.ts';
+import { untilReported } from './await-report.ts';
 import { BodyContext } from './body-context.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import { usedUp } from './contract-rules.ts';
@@ -70,12 +71,14 @@ async function start(hand: CallInHand, heldBefore: boolean): Promise<ToolOutcome
   const toolMs = tool.timeoutMs ?? engine.defaultTimeoutMs;
   const leftMs = heldBefore ? Number.POSITIVE_INFINITY : turn.deadlineAtMs - engine.clock.monotonicMs();
   const budgetMs = Math.max(0, Math.min(toolMs, leftMs));
-  const deadlineMs = engine.clock.now() + budgetMs;
+  // Other processes go by the ledger's clock.
+  const deadlineMs = (tool.handoff ? engine.ledger : engine.clock).now() + budgetMs;
   hand.apply({
     type: 'start',
     idempotencyKey: hand.toolKey === undefined ? undefined : hand.clean(hand.toolKey),
     deadlineMs,
     mayRerun: tool.mayRerun,
+    handoff: tool.handoff,
     reserved: hand.shares.map(({ counter, amount, metric }) => ({ counter, amount, metric })),
   });
   if (grantIsPast(hand)) {
@@ -114,7 +117,12 @@ export const end = (hand: CallInHand, stop: Stop): Promise<ToolOutcome> =>
 
 /** A read under no limit changes nothing and takes nothing: its request may be kept with its outcome. */
 const needsIntent = ({ knownTool: tool, shares, claimKey, isMoving, grant }: CallInHand): boolean =>
-  tool.mode !== 'read' || shares.length > 0 || claimKey !== undefined || isMoving || grant !== undefined;
+  tool.mode !== 'read' ||
+  tool.handoff ||
+  shares.length > 0 ||
+  claimKey !== undefined ||
+  isMoving ||
+  grant !== undefined;
 
 /** Undefined where the intent is kept and the body may run. */
 async function appendIntent(hand: CallInHand): Promise<Stop | 'overtaken' | Moved | undefined> {
@@ -192,6 +200,7 @@ async function attempt(hand: CallInHand, budgetMs: number, deadlineMs: number): 
   const { engine, knownTool: tool, turn } = hand;
   hand.resourceKeys = resourceKeysOf(tool, hand.input.executed);
   if (tool.mode !== 'read') turn.recent.noteWrite(hand.resourceKeys);
+  if (tool.handoff) return untilReported(hand);
   const context = new BodyContext(hand, hand.call?.attempt ?? 1, hand.toolKey);
   const startedAtMs = engine.clock.monotonicMs();
   const late: { end: BodyEnd; elapsedMs: number }[] = [];

@@ -6,7 +6,6 @@ import { outcomeToModelContent } from '../call/model-content.ts';
 import { outcomeBlocksTool } from '../call/outcome.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { isTerminalResult } from '../call/tool-result.ts';
-import type { AppendResult } from '../ledger/ledger.ts';
 import { cutText } from '../tool/cut-text.ts';
 import { settlementsFor } from './budget.ts';
 import { stoppedShares } from './contract-rules.ts';
@@ -16,10 +15,11 @@ import type { Stop } from './gates/gate.ts';
 import type { Judgement } from './judgement.ts';
 import { appendLate } from './late.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
+import { letGo } from './let-go.ts';
 import { follow } from './recall.ts';
 import { unkept } from './unavailable.ts';
 
-type Attempt = Unkept['attempt'];
+export type Attempt = Unkept['attempt'];
 
 const noAttempt: Attempt = { costMicros: 0, reached: [], log: [], payloadExtras: undefined };
 
@@ -29,6 +29,8 @@ export async function settleStopped(
   stop: Exclude<Stop, { type: 'copy' }>,
 ): Promise<ToolOutcome> {
   const { request } = hand;
+  const reasonGiven = stop.type === 'deny' ? stop.details : stop.error;
+  if (hand.call?.preview !== undefined && !(await letGo(hand, reasonGiven))) return overtaken(hand);
   const named = { callId: request.id, toolName: request.name };
   const outcome: ToolOutcome = Object.freeze(
     stop.type === 'deny'
@@ -60,32 +62,36 @@ export async function settleStopped(
 export async function settle(hand: CallInHand, judgement: Judgement, attempt: Attempt): Promise<ToolOutcome> {
   const mark = hand.mark();
   const ran = hand.call !== undefined && hand.call.attempt > 0;
-  let result: AppendResult;
-  do {
-    try {
-      if (ran && hand.policy !== undefined && hand.policy.workflows.length > 0)
-        await keepEvidence(hand, judgement.toolSuccess === true, judgement.outcome);
-      result = await hand.flush(respond(hand, judgement, attempt));
-    } catch (error) {
-      if (!(error instanceof LedgerTrouble) || !ran) throw error;
-      hand.rewind(mark);
-      return spilled(hand, judgement, attempt, error.message);
-    }
-    if (result.status === 'moved') {
-      hand.rewind(mark);
-      // What a call that was stopped leaves behind in a workflow is for show: another has just left something newer.
-      if (!ran) hand.stay();
-    }
-  } while (result.status === 'moved');
-  if (result.status !== 'appended') {
+  try {
+    if (await keepEnd(hand, judgement, attempt)) return judgement.outcome;
+  } catch (error) {
+    if (!(error instanceof LedgerTrouble) || !ran) throw error;
     hand.rewind(mark);
-    const attemptNumber = hand.call?.attempt ?? 1;
-    const outcome = await overtaken(hand);
-    if (ran) keepAsLate(hand, judgement.outcome, attemptNumber);
-    return outcome;
+    return spilled(hand, judgement, attempt, error.message);
   }
-  remember(hand, judgement.outcome, judgement.content, ran);
-  return judgement.outcome;
+  const attemptNumber = hand.call?.attempt ?? 1;
+  const outcome = await overtaken(hand);
+  if (ran) keepAsLate(hand, judgement.outcome, attemptNumber);
+  return outcome;
+}
+
+/** Appends the end of a call. False, and nothing is kept, where somebody else has moved the call. */
+export async function keepEnd(hand: CallInHand, judgement: Judgement, attempt: Attempt): Promise<boolean> {
+  const mark = hand.mark();
+  const ran = hand.call !== undefined && hand.call.attempt > 0;
+  for (;;) {
+    if (ran && hand.policy !== undefined && hand.policy.workflows.length > 0)
+      await keepEvidence(hand, judgement.toolSuccess === true, judgement.outcome);
+    const { status } = await hand.flush(respond(hand, judgement, attempt));
+    if (status === 'appended') {
+      remember(hand, judgement.outcome, judgement.content, ran);
+      return true;
+    }
+    hand.rewind(mark);
+    if (status !== 'moved') return false;
+    // What a call that was stopped leaves behind in a workflow is for show: another has just left something newer.
+    if (!ran) hand.stay();
+  }
 }
 
 /** Makes the final event, and says what goes with it into one append. */
@@ -101,7 +107,7 @@ function respond(hand: CallInHand, judgement: Judgement, attempt: Attempt): Entr
     payloadExtras: outcome.type === 'ToolFailure' ? outcome.payloadExtras : attempt.payloadExtras,
     costMicros: attempt.costMicros,
     reached: attempt.reached,
-    log: attempt.log,
+    log: hand.asides.length === 0 ? attempt.log : [...attempt.log, ...hand.asides],
     mayRerun: hand.tool?.mayRerun ?? hand.call?.started?.mayRerun ?? true,
     authorSaysRetry,
     rules: hand.outputRules,
@@ -201,7 +207,7 @@ export async function overtaken(hand: CallInHand): Promise<ToolOutcome> {
 }
 
 /** What the rest of the turn must know. */
-function remember(hand: CallInHand, outcome: ToolOutcome, content: string, ran: boolean): void {
+export function remember(hand: CallInHand, outcome: ToolOutcome, content: string, ran: boolean): void {
   const { turn, tool, prepared } = hand;
   if (outcomeBlocksTool(outcome)) turn.blocked.set(hand.request.name, hand.request.id);
   if (tool !== undefined && prepared !== undefined) {

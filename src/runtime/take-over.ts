@@ -2,7 +2,7 @@
  * A call somebody else began, taken in hand: what is on record about it, and the input it really had, unsealed where
  * something of it is hidden.
  */
-import { isJsonObject, readJsonText } from '../base/json.ts';
+import { isJsonObject } from '../base/json.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { Call } from '../call/call.ts';
 import type { StoredCall } from '../ledger/ledger.ts';
@@ -12,7 +12,8 @@ import type { Engine } from './engine.ts';
 import { bindKey } from './gates/key.ts';
 import { validateGate } from './gates/validate.ts';
 import { createRecentCalls } from './recent-calls.ts';
-import { sealContext } from './seal-input.ts';
+import { recallSnapshot } from './recall-snapshot.ts';
+import { openSealed, sealedNameOf } from './seal-input.ts';
 import { TurnState } from './turn-state.ts';
 
 /** The call in this process's hands. Its input is not looked at yet: see `prepareInput`. */
@@ -27,7 +28,8 @@ export async function takeOver(engine: Engine, stored: StoredCall, call: Call): 
     { submitted: call.submitted, takePlace: undefined },
   );
   hand.inherit(call, stored.version);
-  hand.sealed = call.hidden.length > 0;
+  hand.sealedAs = sealedNameOf(call);
+  hand.sealed = hand.sealedAs !== undefined || call.hidden.length > 0;
   return hand;
 }
 
@@ -38,7 +40,7 @@ export async function prepareInput(hand: CallInHand): Promise<boolean> {
   if ((await validateGate.check(hand)) !== undefined || hand.input.changes.length > 0) return false;
   const kept = call.effectiveInput ?? call.requestedInput;
   hand.prepared = { ...hand.input, effective: { kept, hidden: call.hidden, digest: call.inputDigest } };
-  return bindKey(hand) === undefined;
+  return bindKey(hand) === undefined && (await recallSnapshot(hand));
 }
 
 type Executed =
@@ -51,14 +53,8 @@ export async function readExecuted(engine: Engine, call: Call): Promise<Executed
   const refuse = (problem: string): Executed => ({ ok: false, problem, raw: kept });
   if (call.hidden.length === 0)
     return isJsonObject(kept) ? { ok: true, arguments: kept } : refuse('the arguments are no object');
-  const sealed = await engine.ledger.readSealed(call.sessionId, call.callId);
-  if (sealed === undefined) return refuse('what was hidden of the input is not kept any more');
-  try {
-    const input = readJsonText(engine.seal.open(sealed, sealContext(call.sessionId, call.callId)));
-    return isJsonObject(input) ? { ok: true, arguments: input } : refuse('what was sealed is no object');
-  } catch {
-    return refuse('what was hidden of the input cannot be opened with this key');
-  }
+  const opened = await openSealed(engine, call);
+  return opened.ok ? { ok: true, arguments: opened.input } : refuse(opened.problem);
 }
 
 /** The turn is over; what remains of it is what the call needs to be finished. */

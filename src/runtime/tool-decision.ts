@@ -30,6 +30,8 @@ export type ToolUse = {
   readonly modeOrigin: ToolModeOrigin;
   /** The arguments as the body would get them: after coercion, with artifacts filled in. */
   readonly arguments: JsonObject;
+  /** What the tool's preview says it would do. Undefined where it gives none, and before it has. */
+  readonly snapshot: JsonObject | undefined;
   readonly principal: Principal | undefined;
   readonly attrs: JsonObject | undefined;
 };

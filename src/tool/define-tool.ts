@@ -9,16 +9,19 @@ import { classifyTool } from './mode.ts';
 import type { CompiledSchema, InferInput, InferOutput, InputSchema } from './schema.ts';
 import { compileSchema } from './schema.ts';
 import { ownValue } from './own-value.ts';
+import type { CancelledOperation, MakePreview } from './preview.ts';
 import type { SuccessCheck } from './success-check.ts';
 import type { ToolContext } from './tool-context.ts';
 import { checkToolFields, knownFields, refuseField, toolFields } from './tool-fields.ts';
 import type { ToolResources } from './tool-resources.ts';
 import type {
+  HandoffSpec,
   IdempotencyScope,
   Reconciliation,
   RerunPolicy,
   ToolRedaction,
   ToolSpec,
+  UndoTool,
   UnseenAttempt,
   UntypedSpec,
 } from './tool-spec.ts';
@@ -29,6 +32,7 @@ export type {
   RerunPolicy,
   ToolRedaction,
   ToolSpec,
+  UndoTool,
   UnseenAttempt,
 } from './tool-spec.ts';
 
@@ -49,6 +53,8 @@ export type Tool<Name extends string = string, Input = unknown, Output = unknown
   readonly mayRerun: boolean;
   readonly timeoutMs: number | undefined;
   readonly idleTimeoutMs: number | undefined;
+  /** Whether another process runs it and reports. */
+  readonly handoff: boolean;
   readonly retryOnTimeout: boolean;
   readonly costMicros: number | ((args: unknown) => number) | undefined;
   readonly inlineLimit: number | undefined;
@@ -59,6 +65,12 @@ export type Tool<Name extends string = string, Input = unknown, Output = unknown
   readonly idempotencyScope: IdempotencyScope;
   readonly resourceKeys: ((args: unknown) => readonly string[]) | undefined;
   readonly reconcile: ((attempt: UnseenAttempt<unknown>) => Awaitable<Reconciliation>) | undefined;
+  readonly preview: MakePreview<unknown> | undefined;
+  readonly cancel: ((operation: CancelledOperation) => Awaitable<void>) | undefined;
+  readonly undo: UndoTool<unknown, unknown> | undefined;
+  readonly undoWithinMs: number | undefined;
+  readonly undoMode: ToolMode;
+  readonly undoIdempotent: boolean;
   readonly redact: ToolRedaction | undefined;
   readonly resources: ToolResources | undefined;
   readonly input: CompiledSchema;
@@ -93,17 +105,26 @@ export function defineTool<
   const Name extends string,
   Input extends InputSchema | undefined = undefined,
   Output extends InputSchema | undefined = undefined,
+>(spec: HandoffSpec<Name, Input, Output>): Tool<Name, InferInput<Input>, Reported<Output, unknown>>;
+export function defineTool<
+  const Name extends string,
+  Input extends InputSchema | undefined = undefined,
+  Output extends InputSchema | undefined = undefined,
   Result extends Returned<Output> = Returned<Output>,
->(spec: ToolSpec<Name, Input, Output, Result>): Tool<Name, InferInput<Input>, Reported<Output, Result>> {
-  // Only the types know that names, arguments and results belong together: callers pass what the schema gave.
-  return buildTool(spec as UntypedSpec) as Tool<Name, InferInput<Input>, Reported<Output, Result>>;
+>(spec: ToolSpec<Name, Input, Output, Result>): Tool<Name, InferInput<Input>, Reported<Output, Result>>;
+// Only the types know that names, arguments and results belong together: callers pass what the schema gave.
+export function defineTool(spec: unknown): AnyTool {
+  return buildTool(spec as UntypedSpec);
 }
 
 /** Checks a definition and resolves what it leaves open. */
 export function buildTool(spec: UntypedSpec): AnyTool {
   const name = readName(spec);
   checkToolFields(spec, name, knownFields);
-  if (typeof spec.run !== 'function') throw refuseField(name, 'run', 'is missing. Expected a function.');
+  const handoff = spec.handoff ?? false;
+  if (handoff) checkHandoff(spec, name);
+  else if (typeof spec.run !== 'function')
+    throw refuseField(name, 'run', 'is missing. Expected a function, or handoff: true.');
   if (spec.idempotencyScope !== undefined && spec.idempotencyKey === undefined) {
     throw refuseField(
       name,
@@ -111,6 +132,10 @@ export function buildTool(spec: UntypedSpec): AnyTool {
       'says nothing without "idempotencyKey". Give both or neither.',
     );
   }
+
+  for (const [field, needs] of dependent)
+    if (spec[field] !== undefined && spec[needs] === undefined)
+      throw refuseField(name, field, `says nothing without "${needs}". Give both or neither.`);
 
   const { mode, origin } = classifyTool(name, spec.mode);
   const idempotent = spec.idempotent ?? false;
@@ -128,6 +153,7 @@ export function buildTool(spec: UntypedSpec): AnyTool {
     mayRerun: mode === 'read' || idempotent,
     timeoutMs: spec.timeoutMs,
     idleTimeoutMs: spec.idleTimeoutMs,
+    handoff,
     retryOnTimeout: spec.retryOnTimeout ?? true,
     costMicros: typeof costMicros === 'function' ? costMicros.bind(spec) : costMicros,
     inlineLimit: spec.inlineLimit,
@@ -138,14 +164,43 @@ export function buildTool(spec: UntypedSpec): AnyTool {
     idempotencyScope: spec.idempotencyScope ?? 'session',
     resourceKeys: spec.resourceKeys?.bind(spec),
     reconcile: spec.reconcile?.bind(spec),
+    preview: spec.preview?.bind(spec),
+    cancel: spec.cancel?.bind(spec),
+    undo: spec.undo?.bind(spec),
+    undoWithinMs: spec.undoWithinMs,
+    undoMode: spec.undoMode ?? 'safe_write',
+    undoIdempotent: spec.undoIdempotent ?? false,
     redact: readRedaction(name, spec.redact),
     resources: spec.resources,
     input,
     output,
     schemaDigest: digestJson({ input: input.digest, output: output?.digest ?? null }),
-    run: spec.run.bind(spec),
+    run: spec.run?.bind(spec) ?? runElsewhere,
   });
 }
+
+const runElsewhere = (): never => {
+  throw new TypeError('Another process runs this tool.');
+};
+
+function checkHandoff(spec: UntypedSpec, name: string): void {
+  if (spec.run !== undefined)
+    throw refuseField(name, 'run', 'says nothing where another process runs the tool. Give run or handoff.');
+  if (spec.idleTimeoutMs !== undefined)
+    throw refuseField(
+      name,
+      'idleTimeoutMs',
+      'says nothing where another process runs the tool: it is given a lease.',
+    );
+}
+
+/** Fields that say more about another one. */
+const dependent = [
+  ['cancel', 'preview'],
+  ['undoWithinMs', 'undo'],
+  ['undoMode', 'undo'],
+  ['undoIdempotent', 'undo'],
+] as const;
 
 /** True for what `defineTool` gives, also when two copies of the package are installed. */
 export const isTool = (value: unknown): value is AnyTool =>
@@ -181,5 +236,9 @@ function readRedaction(tool: string, redact: ToolRedaction | undefined): ToolRed
     }
     return paths && Object.freeze([...paths]);
   };
-  return Object.freeze({ input: read(redact.input), output: read(redact.output) });
+  return Object.freeze({
+    input: read(redact.input),
+    output: read(redact.output),
+    snapshot: read(redact.snapshot),
+  });
 }

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../base/json.ts';
+import type { PreviewedOperation } from './preview.ts';
 
 /** On whose behalf a call is made. */
 export type Principal = {
@@ -23,6 +24,10 @@ export type ToolContext = {
   /** The same for every attempt of this call. Hand it to a service that can tell a repeat from a new request. */
   readonly idempotencyKey: string;
   readonly principal: Principal | undefined;
+  /** The preview a person approved: do exactly this, or refuse. Undefined where nobody was asked. */
+  readonly approved: PreviewedOperation | undefined;
+  /** The last preview, whether or not anybody was asked about it. */
+  readonly previewed: PreviewedOperation | undefined;
   readonly log: (message: string, fields?: JsonObject) => void;
   /** Says the body is alive: a tool with an idle timeout gets that long again. */
   readonly progress: (update?: { readonly message?: string; readonly fraction?: number }) => void;

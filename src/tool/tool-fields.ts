@@ -48,6 +48,7 @@ export const toolFields: Readonly<Record<ToolField, FieldRule>> = {
   output: schema,
   mode: { expected: `one of ${Object.keys(toolModeTreatments).join(', ')}`, fits: isToolMode },
   idempotent: flag,
+  handoff: flag,
   timeoutMs: duration,
   idleTimeoutMs: duration,
   retryOnTimeout: flag,
@@ -63,12 +64,12 @@ export const toolFields: Readonly<Record<ToolField, FieldRule>> = {
   idempotencyScope: oneOf('session', 'ledger'),
   resourceKeys: code,
   redact: {
-    expected: 'an object whose only fields, input and output, are lists of paths',
+    expected: 'an object whose only fields, input, output and snapshot, are lists of paths',
     fits: (value) =>
       typeof value === 'object' &&
       value !== null &&
       !Array.isArray(value) &&
-      Object.entries(value).every(([key, paths]) => ['input', 'output'].includes(key) && isPathList(paths)),
+      Object.entries(value).every(([key, paths]) => ['input', 'output', 'snapshot'].includes(key) && isPathList(paths)),
   },
   resources: {
     expected: 'an object whose only fields, paths, commands and urls, are lists of paths into the arguments',
@@ -81,6 +82,12 @@ export const toolFields: Readonly<Record<ToolField, FieldRule>> = {
       ),
   },
   reconcile: code,
+  preview: code,
+  cancel: code,
+  undo: code,
+  undoWithinMs: duration,
+  undoMode: { expected: `one of ${Object.keys(toolModeTreatments).join(', ')}`, fits: isToolMode },
+  undoIdempotent: flag,
   run: code,
 };
 

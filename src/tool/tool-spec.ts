@@ -1,5 +1,7 @@
 import type { Awaitable } from '../base/json.ts';
+import type { Jsonified } from './jsonified.ts';
 import type { ToolMode } from './mode.ts';
+import type { CancelledOperation, MakePreview } from './preview.ts';
 import type { InferOutput, InputSchema } from './schema.ts';
 import type { SuccessCheck } from './success-check.ts';
 import type { ToolResources } from './tool-resources.ts';
@@ -15,6 +17,8 @@ export type IdempotencyScope = 'session' | 'ledger';
 export type ToolRedaction = {
   readonly input?: readonly string[] | undefined;
   readonly output?: readonly string[] | undefined;
+  /** Into the snapshot of a preview. */
+  readonly snapshot?: readonly string[] | undefined;
 };
 
 /** What may be said about a tool beside what it is: `Args` is what its body is given. */
@@ -49,7 +53,20 @@ export type ToolTraits<Args> = {
   readonly resources?: ToolResources | undefined;
   /** Finds out how an attempt ended whose end nobody saw. Asked after a crash; it must change nothing itself. */
   readonly reconcile?: ((attempt: UnseenAttempt<Args>) => Awaitable<Reconciliation>) | undefined;
+  /** Shows what a call would do, before anybody is asked about it. It must change nothing. */
+  readonly preview?: MakePreview<Args> | undefined;
+  /** Told of a preview that nothing comes of, so that what it holds can be let go. */
+  readonly cancel?: ((operation: CancelledOperation) => Awaitable<void>) | undefined;
+  /** How long after its success a call can be undone; for ever where nothing is said. */
+  readonly undoWithinMs?: number | undefined;
+  /** How far undoing reaches. `safe_write` where nothing is said. */
+  readonly undoMode?: ToolMode | undefined;
+  /** Undoing twice does what undoing once does. */
+  readonly undoIdempotent?: boolean | undefined;
 };
+
+/** Takes back what a call did: `output` is what it gave, as it was kept. */
+export type UndoTool<Args, Output> = (args: Args, output: Output, context: ToolContext) => Awaitable<unknown>;
 
 /** An attempt that began and whose end nobody saw. */
 export type UnseenAttempt<Args> = {
@@ -81,7 +98,29 @@ export type ToolSpec<
   readonly input?: Input;
   /** What the body must return; checked on every run. */
   readonly output?: Output;
+  readonly handoff?: false | undefined;
   run(args: InferOutput<Input>, context: ToolContext): Awaitable<Result>;
+  /** Takes back what a call did. A destructive tool that can runs without asking. */
+  readonly undo?:
+    | UndoTool<
+        InferOutput<Input>,
+        Jsonified<Output extends InputSchema ? InferOutput<Output, NoInfer<Result>> : NoInfer<Result>>
+      >
+    | undefined;
+};
+
+/** A tool whose body is elsewhere: another process takes the call, runs it and reports. */
+export type HandoffSpec<
+  Name extends string,
+  Input extends InputSchema | undefined,
+  Output extends InputSchema | undefined,
+> = ToolTraits<InferOutput<Input>> & {
+  readonly name: Name;
+  readonly input?: Input;
+  /** What the worker must report; checked as the result of a body is. */
+  readonly output?: Output;
+  readonly handoff: true;
+  readonly run?: undefined;
 };
 
 /** A definition whose types have been forgotten. */
@@ -89,5 +128,7 @@ export type UntypedSpec = ToolTraits<unknown> & {
   readonly name: string;
   readonly input?: unknown;
   readonly output?: unknown;
-  run(args: unknown, context: ToolContext): Awaitable<unknown>;
+  readonly handoff?: boolean | undefined;
+  run?(args: unknown, context: ToolContext): Awaitable<unknown>;
+  readonly undo?: UndoTool<unknown, unknown> | undefined;
 };

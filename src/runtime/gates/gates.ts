@@ -9,6 +9,7 @@ import type { Gate } from './gate.ts';
 import { keyGate } from './key.ts';
 import { limitsGate } from './limits.ts';
 import { policyGate } from './policy.ts';
+import { previewGate, snapshotGate } from './preview.ts';
 import { resolveGate } from './resolve.ts';
 import { revalidateGate, validateGate } from './validate.ts';
 
@@ -21,7 +22,14 @@ export const gates: readonly Gate[] = [
   policyGate,
   keyGate,
   limitsGate,
+  previewGate,
 ];
 
 /** After a person agreed: an approval skips no check. */
-export const gatesAfterApproval: readonly Gate[] = [revalidateGate, policyGate, limitsGate];
+export const gatesAfterApproval: readonly Gate[] = [
+  revalidateGate,
+  snapshotGate,
+  policyGate,
+  limitsGate,
+  previewGate,
+];

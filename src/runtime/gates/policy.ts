@@ -8,6 +8,7 @@ import type { CallInHand } from '../call-in-hand.ts';
 import { askRules, toAsk, toMark, toMarks, toStop } from '../contract-rules.ts';
 import type { PreToolUse, ToolUse } from '../tool-decision.ts';
 import { readToolDecision, ToolDecision } from '../tool-decision.ts';
+import { currentSnapshot } from '../recall-snapshot.ts';
 import { askWorkflows, workflowDecider } from '../follow-workflows.ts';
 import type { Gate, Stop } from './gate.ts';
 
@@ -111,7 +112,8 @@ async function hear(hook: PreToolUse, use: ToolUse, name: string): Promise<ToolD
   }
 }
 
-function toToolUse({ turn, request, knownTool: tool, facts, input }: CallInHand): ToolUse {
+function toToolUse(hand: CallInHand): ToolUse {
+  const { turn, request, knownTool: tool, facts, input } = hand;
   return Object.freeze({
     sessionId: turn.sessionId,
     turnId: turn.turnId,
@@ -120,6 +122,7 @@ function toToolUse({ turn, request, knownTool: tool, facts, input }: CallInHand)
     mode: tool.mode,
     modeOrigin: tool.modeOrigin,
     arguments: freezeJson(input.checked),
+    snapshot: currentSnapshot(hand)?.snapshot,
     principal: facts.principal,
     attrs: facts.attrs,
   });

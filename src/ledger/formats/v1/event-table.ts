@@ -134,6 +134,8 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     ready: text('ready'),
     preview: body('preview', { erased: { value: { kind: 'text', text: ERASED } } }),
     snapshot: body('snapshot', { erased: { value: {} } }),
+    hidden: text('hidden', { absent: none }),
+    inputDigest: text('input_digest'),
     expiresAt: text('expires_at'),
   },
   'confirmation.expired': {

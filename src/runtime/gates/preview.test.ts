@@ -1,0 +1,427 @@
+import type {
+  AnyTool,
+  CancelledOperation,
+  PreviewedOperation,
+  PreviewRevision,
+  ToolContext,
+} from 'quittance';
+import { createMemoryLedger, defineTool, ToolDecision } from 'quittance';
+import { createManualClock } from 'quittance/testing';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import {
+  auditKinds,
+  deferred,
+  envelope,
+  eventsOf,
+  eventTypes,
+  expectSettledOnce,
+  quiet,
+  setStage,
+} from '../../../test/stage.ts';
+
+type Shown = (args: { readonly text: string }) => ReturnType<NonNullable<AnyTool['preview']>>;
+
+const draft = (text: string, more: Partial<PreviewRevision> = {}): PreviewRevision =>
+  ({ kind: 'text', text, snapshot: { text }, ...more }) as PreviewRevision;
+
+/** A tool that writes a text, and everything it was asked. */
+function writer(preview: Shown, mode: 'safe_write' | 'destructive' | 'local' = 'local') {
+  const ran: { readonly text: string; readonly approved: PreviewedOperation | undefined }[] = [];
+  const contexts: ToolContext[] = [];
+  const cancelled: CancelledOperation[] = [];
+  const tool = defineTool({
+    name: 'write',
+    mode,
+    input: z.object({ text: z.string() }),
+    redact: { snapshot: ['$.key'] },
+    preview,
+    cancel: (operation) => void cancelled.push(operation),
+    run: ({ text }, context) => {
+      contexts.push(context);
+      ran.push({ text, approved: context.approved });
+      return `wrote ${text}`;
+    },
+  });
+  return { tool, ran, contexts, cancelled };
+}
+
+const call = (text = 'a') => envelope('c', 'write', { text });
+
+describe('a preview', () => {
+  it('is kept, and a safe write runs with it without asking anybody', async () => {
+    const { tool, ran, contexts, cancelled } = writer(({ text }) => draft(text), 'safe_write');
+    const { turn, runtime } = setStage({ tools: [tool] });
+    expect((await turn.call(call())).type).toBe('ToolExecutionResult');
+    expect(await eventTypes(runtime, 'c')).toEqual([
+      'tool.requested',
+      'tool.previewed',
+      'tool.decided',
+      'tool.started',
+      'tool.responded',
+    ]);
+    expect(ran).toEqual([{ text: 'a', approved: undefined }]);
+    expect(contexts[0]?.previewed).toMatchObject({ revision: 1, snapshot: { text: 'a' } });
+    expect(cancelled).toEqual([]);
+    await expectSettledOnce(runtime);
+  });
+
+  it('is what a person approves, and the body is given its snapshot', async () => {
+    const { tool, ran, cancelled } = writer(({ text }) => draft(text, { snapshot: { plan: [text, 1] } }));
+    const { turn, runtime } = setStage({ tools: [tool] });
+    const outcome = turn.call(call());
+    await quiet();
+    const [asked] = (await runtime.confirmations()).rows;
+    expect(asked).toMatchObject({
+      preview: {
+        revision: 1,
+        ready: true,
+        preview: { kind: 'text', text: 'a' },
+        snapshot: { plan: ['a', 1] },
+      },
+    });
+    const [held] = await eventsOf(runtime, 'tool.held');
+    expect(held?.revision).toBe(1);
+    const { confirmationId = '', inputDigest = '' } = asked ?? {};
+    const approve = { decision: 'approve', by: 'ada', inputDigest } as const;
+    await expect(runtime.decide(confirmationId, approve)).rejects.toThrow(/revision/);
+    await expect(runtime.decide(confirmationId, { ...approve, revision: 2 })).rejects.toThrow(/revision/);
+    await runtime.decide(confirmationId, { ...approve, revision: 1 });
+    expect((await outcome).type).toBe('ToolExecutionResult');
+    expect(ran).toHaveLength(1);
+    expect(ran[0]?.approved).toMatchObject({ revision: 1, snapshot: { plan: ['a', 1] } });
+    expect(Object.isFrozen(ran[0]?.approved?.snapshot['plan'])).toBe(true);
+    expect(cancelled).toEqual([]);
+    const [record] = await runtime.audit({ sessionId: 's' });
+    expect(record?.outcome).toMatchObject({
+      kind: 'requires_confirmation',
+      listenContext: { revision: 1, snapshot: { plan: ['a', 1] } },
+    });
+    await expectSettledOnce(runtime);
+  });
+
+  it('is never made for a call that is blocked', async () => {
+    let made = 0;
+    const { tool } = writer(({ text }) => (made++, draft(text)));
+    const { turn } = setStage({ tools: [tool], onPreToolUse: () => ToolDecision.block('not today') });
+    expect(await turn.call(call())).toMatchObject({ type: 'ToolDenied', reason: 'pre_hook' });
+    expect(made).toBe(0);
+  });
+
+  it('is shown to policy, which may still block or ask', async () => {
+    const seen: unknown[] = [];
+    const { tool, ran, cancelled } = writer(
+      ({ text }) => draft(text, { snapshot: { rows: text.length } }),
+      'safe_write',
+    );
+    const { turn, runtime } = setStage({
+      tools: [tool],
+      onPreToolUse: ({ snapshot }) => {
+        seen.push(snapshot);
+        return Number(snapshot?.['rows'] ?? 0) > 1 ? ToolDecision.block('too many rows') : ToolDecision.allow;
+      },
+    });
+    expect(await turn.call(call('aa'))).toMatchObject({ type: 'ToolDenied', reason: 'pre_hook' });
+    expect(seen).toEqual([undefined, { rows: 2 }]);
+    expect(ran).toEqual([]);
+    expect(cancelled).toMatchObject([
+      { callId: 'c', revision: 1, snapshot: { rows: 2 }, reason: 'too many rows' },
+    ]);
+    await expectSettledOnce(runtime);
+  });
+
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new Error('no such file');
+      },
+      /threw: .*no such file/,
+    ],
+    ['rejects', () => Promise.reject(new Error('no such file')), /threw: .*no such file/],
+    ['gives no version', async function* () {}, /gave no version/],
+    ['gives no object', () => 'x', /gave "x" where/],
+    ['gives a kind nobody knows', () => ({ kind: 'video' }), /kind that is none of/],
+    ['gives a text without text', () => ({ kind: 'text' }), /without "text"/],
+    ['gives a diff without a path', () => ({ kind: 'diff', diff: 'x' }), /without "path"/],
+    ['gives a table without names', () => ({ kind: 'fields', fields: [null] }), /without a name/],
+    [
+      'gives a snapshot JSON cannot hold',
+      () => ({ kind: 'text', text: 'x', snapshot: { a: Number.NaN } }),
+      /JSON cannot hold/,
+    ],
+    ['gives a snapshot that is a list', () => ({ kind: 'text', text: 'x', snapshot: [] }), /no object/],
+    [
+      'gives a snapshot without end',
+      () => ({ kind: 'text', text: 'x', snapshot: { a: 'x'.repeat(300_000) } }),
+      /300008 characters/,
+    ],
+    [
+      'gives an expiry that is no time',
+      () => ({ kind: 'text', text: 'x', expiresAt: 'soon' }),
+      /milliseconds/,
+    ],
+    ['is stale when it is ready', () => draft('x', { expiresInMs: 0 }), /stale/],
+    [
+      'gives versions without end',
+      async function* () {
+        for (;;) yield draft('x');
+      },
+      /more than 10000 versions/,
+    ],
+  ] as readonly (readonly [string, () => unknown, RegExp])[])(
+    'that %s ends the call, and nothing runs',
+    async (_, preview, details) => {
+      const { tool, ran } = writer(preview as Shown);
+      const { turn, runtime } = setStage({ tools: [tool] });
+      const outcome = await turn.call(call());
+      expect(outcome).toMatchObject({
+        type: 'ToolDenied',
+        reason: 'expired',
+        details: expect.stringMatching(details),
+      });
+      expect(ran).toEqual([]);
+      expect(await auditKinds(runtime, 'c')).toEqual(['invalidated']);
+      await expectSettledOnce(runtime);
+    },
+  );
+
+  it('may come in versions, of which the first, the last and some between are kept', async () => {
+    const clock = createManualClock();
+    const { tool, ran } = writer(async function* () {
+      for (let at = 0; at < 50; at++) {
+        yield draft(`v${at}`);
+        clock.advance(100);
+      }
+    }, 'safe_write');
+    const { turn, runtime } = setStage({ tools: [tool], clock });
+    await turn.call(call());
+    const kept = await eventsOf(runtime, 'tool.previewed');
+    expect(kept.map(({ revision }) => revision)).toEqual(kept.map((_, at) => at + 1));
+    expect(kept.map(({ ready }) => ready)).toEqual(kept.map((_, at) => at === kept.length - 1));
+    expect(kept.map(({ snapshot }) => snapshot['text'])).toEqual([
+      'v0',
+      'v5',
+      'v10',
+      'v15',
+      'v20',
+      'v25',
+      'v30',
+      'v35',
+      'v40',
+      'v45',
+      'v49',
+    ]);
+    expect(ran).toHaveLength(1);
+    await expectSettledOnce(runtime);
+  });
+
+  it('that takes longer than its tool may is given up, and hears of it', async () => {
+    const aborted = deferred();
+    const tool = defineTool({
+      name: 'write',
+      timeoutMs: 1_000,
+      preview: (_, { signal }) => {
+        signal.addEventListener('abort', () => aborted.resolve());
+        return new Promise<PreviewRevision>(() => undefined);
+      },
+      run: () => 'x',
+    });
+    const { turn, clock } = setStage({ tools: [tool] });
+    const outcome = turn.call(envelope('c', 'write'));
+    await quiet();
+    clock.advance(1_001);
+    expect(await outcome).toMatchObject({
+      code: 'preview.failed',
+      details: expect.stringContaining('1000 ms'),
+    });
+    await aborted.promise;
+  });
+
+  it('is given up with its call', async () => {
+    let closed = false;
+    const { tool, cancelled } = writer(async function* () {
+      try {
+        yield draft('first');
+        await new Promise(() => undefined);
+      } finally {
+        closed = true;
+      }
+    });
+    const { turn, runtime } = setStage({ tools: [tool] });
+    const outcome = turn.call(call());
+    await quiet();
+    expect(await eventTypes(runtime, 'c')).toEqual(['tool.requested', 'tool.previewed']);
+    turn.cancel('c', 'changed my mind');
+    expect(await outcome).toMatchObject({ type: 'ToolFailure', code: 'tool.cancelled' });
+    expect(cancelled).toMatchObject([{ revision: 1, snapshot: { text: 'first' } }]);
+    expect(closed).toBe(false); // it hangs inside its own wait
+    await expectSettledOnce(runtime);
+  });
+});
+
+describe('a preview that was held', () => {
+  async function held(more: Partial<PreviewRevision> = {}) {
+    const made: string[] = [];
+    const written = writer(({ text }) => (made.push(text), draft(text, more)));
+    const stage = setStage({ tools: [written.tool] });
+    const outcome = stage.turn.call(call());
+    await quiet();
+    const [asked] = (await stage.runtime.confirmations()).rows;
+    if (asked === undefined) throw new Error('nobody was asked');
+    const { confirmationId, inputDigest } = asked;
+    return { ...stage, ...written, made, outcome, confirmationId, inputDigest };
+  }
+
+  it('expires with what it shows: nothing runs, and the tool lets go of it', async () => {
+    const { clock, outcome, ran, cancelled, runtime } = await held({ expiresInMs: 5_000 });
+    clock.advance(5_000);
+    expect(await outcome).toMatchObject({ type: 'ToolDenied', reason: 'expired' });
+    expect(ran).toEqual([]);
+    expect(cancelled).toHaveLength(1);
+    expect(await auditKinds(runtime, 'c')).toEqual(['requires_confirmation', 'invalidated']);
+    await expectSettledOnce(runtime);
+  });
+
+  it.each([
+    ['denied', { decision: 'deny', by: 'ada' }],
+    ['answered', { decision: 'respond', by: 'ada', response: 'no need' }],
+  ] as const)('is let go of when the call is %s', async (_, decision) => {
+    const { outcome, ran, cancelled, runtime, confirmationId } = await held();
+    await runtime.decide(confirmationId, decision);
+    expect((await outcome).type).toBe('ToolDenied');
+    expect(ran).toEqual([]);
+    expect(cancelled).toHaveLength(1);
+    await expectSettledOnce(runtime);
+  });
+
+  it('is let go of when the question is withdrawn', async () => {
+    const { outcome, turn, cancelled, runtime } = await held();
+    await turn.end({ withdraw: true });
+    expect(await outcome).toMatchObject({ type: 'ToolDenied', reason: 'ended' });
+    expect(cancelled).toHaveLength(1);
+    await expectSettledOnce(runtime);
+  });
+
+  it('is made anew for edited arguments, and that one has to be approved', async () => {
+    const { outcome, runtime, ran, made, cancelled, confirmationId, inputDigest } = await held();
+    await runtime.decide(confirmationId, {
+      decision: 'edit',
+      by: 'ada',
+      inputDigest,
+      revision: 1,
+      arguments: { text: 'b' },
+    });
+    await quiet();
+    expect(ran).toEqual([]);
+    expect(made).toEqual(['a', 'b']);
+    expect(cancelled).toMatchObject([{ revision: 1, snapshot: { text: 'a' } }]);
+    const [again] = (await runtime.confirmations({ status: 'pending' })).rows;
+    expect(again).toMatchObject({
+      preview: { revision: 2, snapshot: { text: 'b' } },
+      effectiveInput: { text: 'b' },
+    });
+    await runtime.decide(again?.confirmationId ?? '', {
+      decision: 'approve',
+      by: 'ada',
+      inputDigest: again?.inputDigest ?? '',
+      revision: 2,
+    });
+    expect((await outcome).type).toBe('ToolExecutionResult');
+    expect(ran).toMatchObject([{ text: 'b', approved: { revision: 2, snapshot: { text: 'b' } } }]);
+    expect(cancelled).toHaveLength(1);
+    await expectSettledOnce(runtime);
+  });
+
+  it('keeps what its cancel threw in the log of the call', async () => {
+    const tool = defineTool({
+      name: 'write',
+      mode: 'local',
+      preview: () => draft('x'),
+      cancel: () => {
+        throw new Error('already gone');
+      },
+      run: () => 'x',
+    });
+    const { turn, runtime } = setStage({ tools: [tool], onConfirm: () => ({ decision: 'deny', by: 'ada' }) });
+    expect((await turn.call(envelope('c', 'write'))).type).toBe('ToolDenied');
+    const [end] = await eventsOf(runtime, 'tool.responded');
+    expect(end?.log).toMatchObject([{ message: expect.stringContaining('already gone') }]);
+  });
+
+  it('outlives its process: another one runs the body with the snapshot that was approved', async () => {
+    const clock = createManualClock();
+    const ledger = createMemoryLedger({ clock });
+    const first = writer(({ text }) => draft(text, { snapshot: { key: 'k-4711', text } }));
+    const before = setStage({ tools: [first.tool], clock, ledger });
+    const turn = before.runtime.turn({ sessionId: 's', timeoutMs: 10 });
+    const pending = turn.call(call()).catch((error: unknown) => error);
+    await quiet();
+    clock.advance(11);
+    await pending;
+    const [asked] = (await before.runtime.confirmations()).rows;
+    expect(asked?.preview?.snapshot).toEqual({ key: '[REDACTED]', text: 'a' });
+    expect(JSON.stringify(await before.runtime.events({ sessionId: 's' }))).not.toContain('k-4711');
+    // As if the process had ended: its call is in nobody's hands any more.
+    ledger.inHand.clear();
+    let made = 0;
+    const second = writer(({ text }) => (made++, draft(text)));
+    const after = setStage({ tools: [second.tool], clock, ledger });
+    await after.runtime.decide(asked?.confirmationId ?? '', {
+      decision: 'approve',
+      by: 'ada',
+      inputDigest: asked?.inputDigest ?? '',
+      revision: 1,
+    });
+    expect((await after.turn.call(call())).type).toBe('ToolExecutionResult');
+    expect(made).toBe(0);
+    expect(first.ran.concat(second.ran)).toMatchObject([
+      { approved: { snapshot: { key: 'k-4711', text: 'a' } } },
+    ]);
+    await expectSettledOnce(after.runtime);
+  });
+});
+
+describe('what a preview shows', () => {
+  const shownBy = async (revision: object, text = 'a') => {
+    const { tool } = writer(() => revision as PreviewRevision, 'safe_write');
+    const { turn, runtime } = setStage({ tools: [tool] });
+    await turn.call(call(text));
+    return (await eventsOf(runtime, 'tool.previewed')).at(-1);
+  };
+
+  it('has no secrets in it', async () => {
+    const event = await shownBy({
+      kind: 'fields',
+      fields: [
+        { name: 'password', before: 'hunter22', after: 'hunter23' },
+        { name: 'note', after: 'the key is k-4711' },
+      ],
+      snapshot: { key: 'k-4711' },
+    });
+    expect(event?.preview).toEqual({
+      kind: 'fields',
+      fields: [
+        { name: 'password', before: '[REDACTED]', after: '[REDACTED]' },
+        { name: 'note', after: 'the key is [REDACTED]' },
+      ],
+    });
+    expect(event?.hidden).toEqual(['$.key']);
+  });
+
+  it('is cut where it is too long, and says so; the snapshot is whole', async () => {
+    const long = 'x'.repeat(50_000);
+    const event = await shownBy({ kind: 'diff', path: 'a.txt', diff: long, snapshot: { long } });
+    expect(event?.preview).toMatchObject({
+      diff: expect.stringMatching(/only 20000 of 50000 characters are shown\]$/),
+    });
+    expect(event?.snapshot).toEqual({ long });
+  });
+
+  it('takes names such as __proto__ for what they are', async () => {
+    const event = await shownBy(
+      JSON.parse('{"kind":"text","text":"x","snapshot":{"__proto__":{"a":1}}}') as object,
+    );
+    expect(JSON.stringify(event?.snapshot)).toBe('{"__proto__":{"a":1}}');
+  });
+});
