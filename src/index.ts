@@ -1,6 +1,7 @@
 export { defineTool } from './tool/define-tool.ts';
 export type {
   AnyTool,
+  HandoffSpec,
   Reconciliation,
   Tool,
   ToolInput,
@@ -43,11 +44,17 @@ export type {
 } from './runtime/turn.ts';
 export type { CallOptions, Progress } from './runtime/call-in-hand.ts';
 export type { PendingCall } from './runtime/await-told.ts';
+export type { HandoffClaim, HandoffTerms } from './runtime/claim-handoff.ts';
+export type { HandoffNotes, HandoffReport } from './runtime/handoff-report.ts';
+export type { HandoffQuery, HandoffView } from './runtime/list-handoffs.ts';
+export type { BatchAnswer, BatchReport, ReportedCall } from './runtime/report-handoff.ts';
 export type { FoundOut } from './runtime/reconcile.ts';
 export type { RecoveredCall } from './runtime/recover.ts';
 export type { ConfirmationView, PreviewView } from './runtime/confirmation-view.ts';
 export type { PersonDecision } from './runtime/decide-confirmation.ts';
 export type { MayDecide } from './runtime/may-decide.ts';
+export type { TokenOptions, TokenUse } from './runtime/decision-token.ts';
+export type { TokenDecision } from './runtime/signed-token.ts';
 export type { MayGrant } from './runtime/may-grant.ts';
 export type { GrantQuery, GrantRef, GrantRequest } from './runtime/grants.ts';
 export type { GrantStatus, GrantView } from './runtime/grant-view.ts';

@@ -1,8 +1,8 @@
 /**
  * Keeps what must not be read where it is stored.
  *
- * 1. The host's key encrypts nothing itself: the encryption key and the digest key are derived from it, so that
- *    neither gives the other away.
+ * 1. The host's key encrypts nothing itself: the keys for encrypting, for digests and for tokens are derived from it,
+ *    so that none gives another away.
  * 2. A sealed text opens only under the context it was sealed for: one call's payload cannot be put into another.
  * 3. Every seal has its own random nonce, so equal texts look different. Good for 2^32 seals under one key.
  */
@@ -16,6 +16,8 @@ export interface Seal {
   open(sealed: string, context: string): string;
   /** For digests of what is sealed: of no use for opening anything. */
   readonly digestKey: Uint8Array;
+  /** For signing what somebody outside is to bring back: of no use for opening anything either. */
+  readonly tokenKey: Uint8Array;
 }
 
 const keyBytes = 32;
@@ -55,6 +57,7 @@ export function createSeal(key: Uint8Array): Seal {
       }
     },
     digestKey: deriveKey(key, 'quittance v1 digest'),
+    tokenKey: deriveKey(key, 'quittance v1 decision token'),
   };
 }
 

@@ -17,6 +17,8 @@ import type { ToolMode } from '../tool/mode.ts';
 import { defaultSuccessCheck } from '../tool/success-check.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import { checkOptions } from './check-options.ts';
+import type { HandoffChoice, HandoffClaim, HandoffTerms } from './claim-handoff.ts';
+import { claimHandoff } from './claim-handoff.ts';
 import type { CallRef } from './gates/gate.ts';
 import { createDeadlines } from './deadlines.ts';
 import type { Desk } from './desk.ts';
@@ -28,10 +30,17 @@ import { followContracts } from './note-contracts.ts';
 import type { ConfirmationView } from './confirmation-view.ts';
 import type { PersonDecision } from './decide-confirmation.ts';
 import { decideConfirmation } from './decide-confirmation.ts';
+import type { TokenOptions, TokenUse } from './decision-token.ts';
+import { decideByToken, makeDecisionToken } from './decision-token.ts';
 import type { GrantView } from './grant-view.ts';
 import type { GrantQuery, GrantRef, GrantRequest } from './grants.ts';
 import { giveGrant, listGrants, revokeGrant } from './grants.ts';
 import { listConfirmations } from './list-confirmations.ts';
+import type { HandoffNotes, HandoffReport } from './handoff-report.ts';
+import type { HandoffQuery, HandoffView } from './list-handoffs.ts';
+import { listHandoffs } from './list-handoffs.ts';
+import type { BatchAnswer, BatchReport, ReportedCall } from './report-handoff.ts';
+import { reportAll, reportHandoff } from './report-handoff.ts';
 import { openTurn } from './open-turn.ts';
 import type { FoundOut } from './reconcile.ts';
 import { reconcile } from './reconcile.ts';
@@ -64,12 +73,28 @@ export interface Runtime<Tools extends readonly AnyTool[] = readonly AnyTool[]> 
   confirmations(query?: ConfirmationQuery): Promise<Page<ConfirmationView>>;
   /** Decides about a held call. The first decision counts; a second is refused and hears who was first. */
   decide(confirmationId: string, decision: PersonDecision): Promise<ConfirmationView>;
+  /**
+   * A text to decide one question with, for a link or a message: signed, bound to the input and the preview as they are
+   * shown now, and good until it expires or somebody has decided.
+   */
+  decisionToken(confirmationId: string, options: TokenOptions): Promise<string>;
+  /** Decides with such a text. Every check of `decide` is made. */
+  decideByToken(token: string, use: TokenUse): Promise<ConfirmationView>;
   /** Permits calls of a tool beforehand: what would be asked about them is answered by the person who gives this. */
   grant(request: GrantRequest): Promise<GrantView>;
   /** The standing permissions of a session, oldest first. */
   grants(query: GrantQuery): Promise<readonly GrantView[]>;
   /** Takes a standing permission back. Calls whose body has not begun are asked about again. */
   revokeGrant(ref: GrantRef): Promise<GrantView>;
+  /** Calls that another process is to run, or is running, oldest first. */
+  handoffs(query?: HandoffQuery): Promise<readonly HandoffView[]>;
+  /** Takes a call that was handed over: this one, or the one that waits longest for a tool, if any does. */
+  claimHandoff(choice: CallRef, terms: HandoffTerms): Promise<HandoffClaim>;
+  claimHandoff(choice: { readonly toolName: string }, terms: HandoffTerms): Promise<HandoffClaim | undefined>;
+  /** Says how a call went that was taken. The first report counts; the same again gets what is recorded. */
+  report(token: string, report: HandoffReport, notes?: HandoffNotes): Promise<ReportedCall>;
+  /** Says it of several. One answer each, whatever becomes of the others. */
+  reportAll(reports: readonly BatchReport[]): Promise<readonly BatchAnswer[]>;
   /** Records what was found out about a call whose end was not known. Its outcome stays what it is. */
   reconcile(call: CallRef, found: FoundOut): Promise<Call>;
   /** Where a session stands in a workflow, and the way to move it. */
@@ -81,7 +106,7 @@ export interface Runtime<Tools extends readonly AnyTool[] = readonly AnyTool[]> 
 const treatmentsByDefault: Readonly<Record<ToolMode, Treatment>> = {
   read: 'run',
   safe_write: 'run',
-  destructive: 'ask',
+  destructive: 'ask_unless_undo',
   local: 'ask',
   external: 'run',
 };
@@ -136,13 +161,23 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
     recover: () => recover(desk),
     confirmations: (query = {}) => listConfirmations(engine, query),
     decide: (confirmationId, decision) => decideConfirmation(desk, confirmationId, decision),
+    decisionToken: (confirmationId, tokenOptions) => makeDecisionToken(engine, confirmationId, tokenOptions),
+    decideByToken: (token, use) => decideByToken(desk, token, use),
     grant: (request) => giveGrant(engine, request),
     grants: (query) => listGrants(engine, query),
     revokeGrant: (ref) => revokeGrant(engine, ref),
+    handoffs: (query = {}) => listHandoffs(desk, query),
+    // Named by its id, a call is given or refused: only a search comes back with nothing.
+    claimHandoff: ((choice: HandoffChoice, terms: HandoffTerms) =>
+      claimHandoff(desk, choice, terms)) as Runtime['claimHandoff'],
+    report: (token, report, notes) => reportHandoff(desk, token, report, notes),
+    reportAll: (reports) => reportAll(desk, reports),
     reconcile: (call, resolution) => reconcile(engine, call, resolution),
     workflow: (ref) => controlWorkflow(engine, ref),
     async close() {
       desk.closed = true;
+      // What another process runs is its own: it is not waited for.
+      for (const hand of desk.inHand.values()) hand.leave();
       await Promise.allSettled([...desk.inHand.values()].map(untilHeldOrTold));
       if (desk.stranded.size > 0) await settleStranded(desk);
     },

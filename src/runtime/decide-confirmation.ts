@@ -66,20 +66,9 @@ export async function decideConfirmation(
 ): Promise<ConfirmationView> {
   const { engine } = desk;
   checkDecision(decision);
-  const found = await engine.ledger.findConfirmation(confirmationId);
-  if (found === undefined)
-    throw new QuittanceError(
-      'confirmation.unknown',
-      `There is no confirmation ${confirmationId} in this ledger. runtime.confirmations({ status: 'pending' }) lists those that wait.`,
-      { confirmationId },
-    );
-  const { sessionId, callId } = found;
   for (;;) {
-    const stored = await engine.ledger.readCall(sessionId, callId);
-    const call = stored && foldStored(stored);
-    if (stored === undefined || call?.confirmation === undefined)
-      throw new TypeError(`Confirmation ${confirmationId} is listed and call ${callId} does not ask it.`);
-    const confirmation = refuseDecided(call, confirmationId);
+    const { stored, call, confirmation } = await findQuestion(engine, confirmationId);
+    const { callId } = call;
     if (isExpired(confirmation, engine.ledger.now())) {
       await goOnWith(desk, stored, call);
       throw new QuittanceError('confirmation.expired', `The time to decide about call ${callId} is up.`, {
@@ -96,6 +85,25 @@ export async function decideConfirmation(
     if (view === undefined) throw new TypeError(`Call ${callId} was decided about and asks nothing.`);
     return view;
   }
+}
+
+export type OpenQuestion = Decided & { readonly confirmation: Confirmation };
+
+/** A question nobody has decided, with the call that asks it. Throws where there is none such. */
+export async function findQuestion({ ledger }: Engine, confirmationId: string): Promise<OpenQuestion> {
+  const found = await ledger.findConfirmation(confirmationId);
+  if (found === undefined)
+    throw new QuittanceError(
+      'confirmation.unknown',
+      `There is no confirmation ${confirmationId} in this ledger. runtime.confirmations({ status: 'pending' }) lists those that wait.`,
+      { confirmationId },
+    );
+  const { sessionId, callId } = found;
+  const stored = await ledger.readCall(sessionId, callId);
+  const call = stored && foldStored(stored);
+  if (stored === undefined || call?.confirmation === undefined)
+    throw new TypeError(`Confirmation ${confirmationId} is listed and call ${callId} does not ask it.`);
+  return { stored, call, confirmation: refuseDecided(call, confirmationId) };
 }
 
 /** The question, if it is still open. */

@@ -1,0 +1,204 @@
+import fc from 'fast-check';
+import type { RuntimeOptions, TokenOptions } from 'quittance';
+import { createMemoryLedger, createRuntime, defineTool, isQuittanceError } from 'quittance';
+import { describe, expect, it } from 'vitest';
+import { envelope, expectSettledOnce, quiet, setStage } from '../../test/stage.ts';
+import type { TokenClaims } from './signed-token.ts';
+import { readToken, writeToken } from './signed-token.ts';
+
+const refusal = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
+const tools = () => {
+  const ran: unknown[] = [];
+  return { ran, tool: defineTool({ name: 'delete_user', run: (args) => ran.push(args) }) };
+};
+
+async function held(options: Partial<Omit<RuntimeOptions<never>, 'tools' | 'clock'>> = {}) {
+  const { ran, tool } = tools();
+  const stage = setStage({ tools: [tool], ...options });
+  const handle = stage.turn.submit(envelope('c', 'delete_user', { userId: 'u', password: 'hunter2hunter2' }));
+  await quiet();
+  const [confirmation] = (await stage.runtime.confirmations({ status: 'pending' })).rows;
+  const confirmationId = confirmation?.confirmationId ?? '';
+  const tokenFor = (given: Partial<TokenOptions> = {}) =>
+    stage.runtime.decisionToken(confirmationId, { expiresInMs: 1_000, ...given });
+  return { ...stage, ran, handle, confirmationId, tokenFor };
+}
+
+describe('a decision token', () => {
+  it('decides the question it was made for, in the name of whoever uses it', async () => {
+    const { runtime, ran, handle, tokenFor } = await held();
+    const token = await tokenFor();
+    expect(
+      await runtime.decideByToken(token, { decision: 'approve', by: 'ada', reason: 'fine' }),
+    ).toMatchObject({ status: 'approved', by: { type: 'person', name: 'ada' }, reason: 'fine' });
+    expect(await handle.outcome()).toMatchObject({ type: 'ToolExecutionResult' });
+    expect(ran).toHaveLength(1);
+    await expectSettledOnce(runtime);
+  });
+
+  it('made for somebody is theirs, and needs no name again', async () => {
+    const { runtime, handle, tokenFor } = await held();
+    const token = await tokenFor({ by: 'ada' });
+    expect(await refusal(runtime.decideByToken(token, { decision: 'approve', by: 'eve' }))).toMatchObject({
+      code: 'confirmation.forbidden',
+    });
+    await runtime.decideByToken(token, { decision: 'deny' });
+    expect(await handle.outcome()).toMatchObject({ type: 'ToolDenied', details: 'ada said no.' });
+  });
+
+  it('that names nobody needs a name', async () => {
+    const { runtime, tokenFor } = await held();
+    expect(await refusal(runtime.decideByToken(await tokenFor(), { decision: 'approve' }))).toMatchObject({
+      code: 'config.invalid',
+    });
+  });
+
+  it('decides only what it was made for', async () => {
+    const { runtime, ran, tokenFor } = await held();
+    const token = await tokenFor({ by: 'ada', decisions: ['deny'] });
+    expect(await refusal(runtime.decideByToken(token, { decision: 'approve' }))).toMatchObject({
+      code: 'confirmation.forbidden',
+    });
+    await runtime.decideByToken(token, { decision: 'deny' });
+    expect(ran).toEqual([]);
+  });
+
+  it('is used once: a second use hears who decided', async () => {
+    const { runtime, ran, handle, tokenFor } = await held();
+    const [first, second] = [await tokenFor({ by: 'ada' }), await tokenFor({ by: 'bob' })];
+    await runtime.decideByToken(first, { decision: 'approve' });
+    await handle.outcome();
+    for (const token of [first, second]) {
+      const error = await refusal(runtime.decideByToken(token, { decision: 'deny' }));
+      expect(error).toMatchObject({ code: 'confirmation.decided', facts: { by: 'ada' } });
+    }
+    expect(ran).toHaveLength(1);
+  });
+
+  it('of many used at once, one decides', async () => {
+    const { runtime, ran, handle, tokenFor } = await held();
+    const made = await Promise.all(['a', 'b', 'c', 'd'].map((by) => tokenFor({ by })));
+    const refused = await Promise.all(
+      made.map((token) => refusal(runtime.decideByToken(token, { decision: 'approve' }))),
+    );
+    expect(refused.filter((error) => error === undefined)).toHaveLength(1);
+    await handle.outcome();
+    expect(ran).toHaveLength(1);
+  });
+
+  it('expires, and with its question at the latest', async () => {
+    const { clock, runtime, ran, tokenFor } = await held();
+    const token = await tokenFor({ by: 'ada' });
+    clock.advance(1_000);
+    expect(await refusal(runtime.decideByToken(token, { decision: 'approve' }))).toMatchObject({
+      code: 'confirmation.expired',
+    });
+    expect(ran).toEqual([]);
+    const long = await tokenFor({ by: 'ada', expiresInMs: Number.MAX_SAFE_INTEGER });
+    await runtime.decideByToken(long, { decision: 'approve' });
+  });
+
+  it('gives no right that its user has not got', async () => {
+    const { runtime, ran, tokenFor } = await held({ mayDecide: (actor) => actor === 'ada' });
+    const token = await tokenFor({ by: 'eve' });
+    expect(await refusal(runtime.decideByToken(token, { decision: 'approve' }))).toMatchObject({
+      code: 'confirmation.forbidden',
+    });
+    expect(ran).toEqual([]);
+  });
+
+  it('holds no secret', async () => {
+    const { tokenFor } = await held();
+    const [, payload = ''] = (await tokenFor()).split('.');
+    expect(Buffer.from(payload, 'base64url').toString()).not.toContain('hunter2');
+  });
+
+  it('is good in any process with the ledger, and in no other ledger', async () => {
+    const { clock, ledger, handle, tokenFor } = await held();
+    const token = await tokenFor({ by: 'ada' });
+    for (const sealKey of [undefined, ledger.sealKey]) {
+      const elsewhere = createRuntime({
+        tools: [],
+        ledger: createMemoryLedger({ clock, ...(sealKey !== undefined && { sealKey }) }),
+      });
+      expect(await refusal(elsewhere.decideByToken(token, { decision: 'approve' }))).toMatchObject({
+        code: 'confirmation.forbidden',
+      });
+    }
+    await createRuntime({ tools: [], ledger }).decideByToken(token, { decision: 'approve' });
+    expect(await handle.outcome()).toMatchObject({ type: 'ToolExecutionResult' });
+  });
+
+  it('is not made for a question that is decided, unknown or too late', async () => {
+    const { runtime, confirmationId, tokenFor } = await held();
+    expect(await refusal(runtime.decisionToken('cnf_nope', { expiresInMs: 1 }))).toMatchObject({
+      code: 'confirmation.unknown',
+    });
+    for (const wrong of [
+      { expiresInMs: 0 },
+      { expiresInMs: 1.5 },
+      { decisions: [] },
+      { decisions: ['edit'] },
+      { by: '' },
+      { until: 5 },
+    ])
+      expect(await refusal(tokenFor(wrong as Partial<TokenOptions>))).toMatchObject({
+        code: 'config.invalid',
+      });
+    await runtime.decide(confirmationId, { decision: 'deny', by: 'ada' });
+    expect(await refusal(tokenFor())).toMatchObject({ code: 'confirmation.decided', facts: { by: 'ada' } });
+  });
+
+  it.each([undefined, null, 7, {}, '', 'qdt1.', 'qdt1..', 'qdt1.a.b', 'qdt1.a.b.c', 'x'.repeat(100_000)])(
+    'is not %j',
+    async (token) => {
+      const { runtime } = await held();
+      const error = await refusal(runtime.decideByToken(token as string, { decision: 'approve', by: 'ada' }));
+      expect(isQuittanceError(error, 'confirmation.forbidden')).toBe(true);
+    },
+  );
+});
+
+describe('a signed token', () => {
+  const key = new Uint8Array(32).fill(7);
+  const claims: fc.Arbitrary<TokenClaims> = fc.record({
+    confirmationId: fc.string(),
+    inputDigest: fc.string(),
+    revision: fc.option(fc.nat(), { nil: undefined }),
+    by: fc.option(fc.string({ unit: 'binary' }), { nil: undefined }),
+    decisions: fc.constantFrom(['approve' as const], ['approve' as const, 'deny' as const]),
+    expiresAt: fc.maxSafeNat(),
+  });
+
+  it('says what it was made of', () => {
+    fc.assert(
+      fc.property(claims, (given) => {
+        expect(readToken(writeToken(given, key), key)).toEqual(given);
+      }),
+    );
+  });
+
+  it('says nothing once a character is changed, removed or added, nor under another key', () => {
+    fc.assert(
+      fc.property(
+        claims,
+        fc.nat(),
+        fc.constantFrom('', 'A', 'b', '.', '=', ' ', '\u0000'),
+        (given, at, by) => {
+          const token = writeToken(given, key);
+          const place = at % (token.length + 1);
+          const changed = token.slice(0, place) + by + token.slice(place + 1);
+          const added = token.slice(0, place) + by + token.slice(place);
+          const others = [changed, added].filter((other) => other !== token);
+          expect(others.flatMap((other) => readToken(other, key) ?? [])).toEqual([]);
+          expect(readToken(token, new Uint8Array(32).fill(8))).toBeUndefined();
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,132 @@
+/** Tokens to decide a question with: what they are made of, and what they are worth when somebody brings one. */
+import { QuittanceError } from '../base/error.ts';
+import type { ConfirmationView } from './confirmation-view.ts';
+import { checkKeys } from './check-keys.ts';
+import { decideConfirmation, findQuestion } from './decide-confirmation.ts';
+import type { Desk } from './desk.ts';
+import type { Engine } from './engine.ts';
+import { isExpired } from './expiry.ts';
+import { isSameName } from './may-decide.ts';
+import type { TokenDecision } from './signed-token.ts';
+import { isTokenDecision, readToken, writeToken } from './signed-token.ts';
+
+export type TokenOptions = {
+  /** Who alone may use it. Without a name whoever uses it gives theirs. */
+  readonly by?: string;
+  /** What may be decided with it: both by default. */
+  readonly decisions?: readonly TokenDecision[];
+  /** For how long; never longer than the question itself waits. */
+  readonly expiresInMs: number;
+};
+
+/** What is decided with a token. */
+export type TokenUse = {
+  readonly decision: TokenDecision;
+  /** Who decides; may be left out where the token says so. */
+  readonly by?: string;
+  readonly reason?: string;
+};
+
+const optionNames = ['by', 'decisions', 'expiresInMs'] as const;
+const useNames = ['decision', 'by', 'reason'] as const;
+const longestName = 1_000;
+
+/** A token for the question as it stands now: its input, its preview. */
+export async function makeDecisionToken(
+  engine: Engine,
+  confirmationId: string,
+  options: TokenOptions,
+): Promise<string> {
+  checkTokenOptions(options);
+  const { by, decisions = ['approve', 'deny'], expiresInMs } = options;
+  const { call, confirmation } = await findQuestion(engine, confirmationId);
+  const now = engine.ledger.now();
+  if (isExpired(confirmation, now))
+    throw new QuittanceError('confirmation.expired', `The time to decide about call ${call.callId} is up.`, {
+      confirmationId,
+    });
+  const { inputDigest, revision, expiresAt = Number.MAX_SAFE_INTEGER } = confirmation;
+  const ends = Math.min(expiresAt, now + expiresInMs, Number.MAX_SAFE_INTEGER);
+  return writeToken(
+    { confirmationId, inputDigest, revision, by, decisions, expiresAt: ends },
+    engine.seal.tokenKey,
+  );
+}
+
+/** Decides what the token is good for, with all the checks of any other decision. */
+export async function decideByToken(desk: Desk, token: string, use: TokenUse): Promise<ConfirmationView> {
+  checkTokenUse(use);
+  const { engine } = desk;
+  const claims = readToken(token, engine.seal.tokenKey);
+  if (claims === undefined) return forbid('This is no decision token of this ledger, or not all of one.');
+  const { confirmationId, inputDigest, revision, expiresAt, decisions } = claims;
+  const facts = { confirmationId };
+  if (engine.ledger.now() >= expiresAt)
+    throw new QuittanceError(
+      'confirmation.expired',
+      `The decision token for ${confirmationId} was good until ${timeText(expiresAt)}.`,
+      facts,
+    );
+  if (!decisions.includes(use.decision))
+    forbid(`This token is good for ${decisions.join(' or ')}, not to ${use.decision}.`, facts);
+  if (claims.by !== undefined && use.by !== undefined && !isSameName(claims.by, use.by))
+    forbid(`This token is for ${claims.by}, not for ${use.by}.`, facts);
+  const by = claims.by ?? use.by;
+  if (by === undefined)
+    throw new QuittanceError(
+      'config.invalid',
+      'runtime.decideByToken: this token names nobody, so by must be who decides.',
+    );
+  if ((await engine.ledger.findConfirmation(confirmationId)) === undefined)
+    forbid(`This token is for ${confirmationId}, which is not in this ledger.`, facts);
+  const { decision, reason } = use;
+  return decideConfirmation(desk, confirmationId, {
+    decision,
+    by,
+    inputDigest,
+    ...(revision !== undefined && { revision }),
+    ...(reason !== undefined && { reason }),
+  });
+}
+
+/** A time beyond the calendar is still a number. */
+const timeText = (at: number): string =>
+  at > 8_640_000_000_000_000 ? String(at) : new Date(at).toISOString();
+
+function forbid(message: string, facts: Readonly<Record<string, string>> = {}): never {
+  throw new QuittanceError('confirmation.forbidden', message, facts);
+}
+
+function checkTokenOptions(options: TokenOptions): void {
+  const where = 'runtime.decisionToken';
+  if (typeof options !== 'object' || options === null)
+    refuse(where, 'give options, e.g. { expiresInMs: 3_600_000 }.');
+  checkKeys(where, options, optionNames);
+  const { by, decisions, expiresInMs } = options;
+  if (!Number.isSafeInteger(expiresInMs) || expiresInMs < 1)
+    refuse(where, 'expiresInMs must be a whole number of milliseconds, at least 1.');
+  checkName(where, by);
+  if (
+    decisions !== undefined &&
+    !(Array.isArray(decisions) && decisions.length > 0 && decisions.every(isTokenDecision))
+  )
+    refuse(where, 'decisions must be a list of approve and deny.');
+}
+
+function checkTokenUse(use: TokenUse): void {
+  const where = 'runtime.decideByToken';
+  if (typeof use !== 'object' || use === null)
+    refuse(where, 'give a decision, e.g. { decision: "approve" }.');
+  checkKeys(where, use, useNames);
+  if (!isTokenDecision(use.decision)) refuse(where, 'decision must be approve or deny.');
+  checkName(where, use.by);
+}
+
+function checkName(where: string, by: unknown): void {
+  if (by !== undefined && (typeof by !== 'string' || by.trim() === '' || by.length > longestName))
+    refuse(where, 'by must be a name.');
+}
+
+function refuse(where: string, problem: string): never {
+  throw new QuittanceError('config.invalid', `${where}: ${problem}`);
+}
