@@ -17,6 +17,13 @@ export type ErrorCode =
   | 'confirmation.expired'
   | 'confirmation.forbidden'
   | 'grant.unknown'
+  | 'handoff.unknown'
+  | 'handoff.taken'
+  | 'handoff.expired'
+  | 'undo.unavailable'
+  | 'undo.spent'
+  | 'undo.expired'
+  | 'undo.conflict'
   | 'runtime.closed'
   | 'seal.broken'
   | 'ledger.newer'
@@ -83,6 +90,35 @@ export const errorTable: {
     means: 'There is no such grant in this session.',
     remedy:
       'Check the session and the grant id; `runtime.grants({sessionId})` lists the grants of a session.',
+  },
+  'handoff.unknown': {
+    means:
+      'Nothing was handed over under this name: the call is not one another process runs, or the token is none of this ledger.',
+    remedy: 'Take what waits with `runtime.claimHandoff` and report with the token it gives, unchanged.',
+  },
+  'handoff.taken': {
+    means: 'Another worker has the call in hand.',
+    remedy: 'Read the message: it says who and until when. Take another call meanwhile.',
+  },
+  'handoff.expired': {
+    means: 'The time of the worker was up before it reported, and the call waits for another one.',
+    remedy: 'Claim the call again. The tool may be run again, so doing it twice does no harm.',
+  },
+  'undo.unavailable': {
+    means: 'The call cannot be undone: it did not succeed, or its tool has no way to take it back.',
+    remedy: 'Read the message: it says which. A tool that gives `undo` says so in the outcomes of its calls.',
+  },
+  'undo.spent': {
+    means: 'The call was undone before, or somebody is undoing it. A call is undone once.',
+    remedy: 'Read the message: it says who, and names the call that undoes it.',
+  },
+  'undo.expired': {
+    means: 'The time in which the call could be undone is over.',
+    remedy: 'Make it good by another call. `undoWithinMs` of the tool says how long undoing stays possible.',
+  },
+  'undo.conflict': {
+    means: 'Later calls touched the same, and undoing this one would undo more than it did.',
+    remedy: 'Undo the later calls first, or undo with `force: true` once you have looked.',
   },
   'runtime.closed': {
     means: 'The runtime was closed and takes no more calls.',

@@ -10,6 +10,7 @@
 import type { Call } from './call.ts';
 import type { Command } from './command.ts';
 import type { CallEvent } from './event.ts';
+import { isHandedOver, isUntaken, takenBy } from './handoff.ts';
 import type { ToolOutcome } from './outcome.ts';
 
 /** Whom the events are about, and where their ids and time come from. */
@@ -58,11 +59,7 @@ function refuse(call: Call | undefined, command: Command): string | undefined {
     case 'expire':
       return refuseExpiry(call, command);
     case 'report':
-      if (command.what.type === 'differs')
-        return call.attempt > 0 ? undefined : 'Nothing was handed over yet.';
-      return call.status === 'running' && call.started?.handoff === true
-        ? undefined
-        : 'Only a call that was handed over can be claimed.';
+      return refuseReport(call, command);
     case 'undo':
       return refuseUndo(call);
     case 'withdraw':
@@ -151,6 +148,24 @@ function refuseUndo({ status, settled, undone }: Call): string | undefined {
   if (settled.outcome.type !== 'ToolExecutionResult' && settled.outcome.type !== 'ToolArtifactReference')
     return 'The call did not succeed, so there is nothing to undo.';
   return undone === undefined ? undefined : `This was undone already, by ${undone.by.name}.`;
+}
+
+/** An attempt is handed to one worker, and only that one says how it went. */
+function refuseReport(call: Call, { what, attempt }: Command & { type: 'report' }): string | undefined {
+  if (call.attempt === 0) return 'Nothing was handed over yet.';
+  const settled = call.status === 'settled';
+  switch (what.type) {
+    case 'claimed':
+      if (!isHandedOver(call) || attempt !== call.attempt)
+        return 'Only a call that was handed over can be claimed.';
+      return takenBy(call) === undefined ? undefined : `${takenBy(call)?.worker} has it in hand.`;
+    case 'given':
+      return settled || takenBy(call)?.attempt === attempt
+        ? undefined
+        : 'Only whoever has the call in hand can say how it went.';
+    case 'differs':
+      return settled ? undefined : 'Nothing was reported yet.';
+  }
 }
 
 /** The failures a call may end with although its body never ran. */
@@ -263,7 +278,7 @@ function toEvent(call: Call | undefined, command: Command, subject: Subject): Ca
         costMicros: command.costMicros,
         reached: command.reached,
         log: command.log,
-        unsettledEffect: attemptOf(call) > 0 && leavesDoubt(command),
+        unsettledEffect: call !== undefined && call.attempt > 0 && !isUntaken(call) && leavesDoubt(command),
         rules: command.rules,
       };
     case 'hold':

@@ -40,6 +40,7 @@ import { isCallEvent } from './fold-stored.ts';
 import type { KeptInput } from './kept-input.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { TurnState } from './turn-state.ts';
+import { undoneCallId } from './undo-tool.ts';
 import type { GrantInUse } from './grant-in-use.ts';
 import type { WorkflowStep } from './workflow-step.ts';
 
@@ -99,6 +100,8 @@ export class CallInHand implements Subject {
   readonly facts: CallerFacts;
   readonly tool: AnyTool | undefined;
   readonly requested: KeptInput;
+  /** The call it is to undo. */
+  readonly undoes: string | undefined;
   readonly submitted: boolean;
   /** Takes a place among the parallel calls of a batch before the body runs; gives it back with the result. */
   readonly takePlace: (() => Promise<() => void>) | undefined;
@@ -181,7 +184,11 @@ export class CallInHand implements Subject {
     request: ParsedToolCall,
     requested: KeptInput,
     options: CallOptions,
-    mode: { readonly submitted: boolean; readonly takePlace: (() => Promise<() => void>) | undefined },
+    mode: {
+      readonly submitted: boolean;
+      readonly takePlace: (() => Promise<() => void>) | undefined;
+      readonly tool?: AnyTool | undefined;
+    },
   ) {
     this.engine = engine;
     this.turn = turn;
@@ -190,7 +197,8 @@ export class CallInHand implements Subject {
     this.options = options;
     this.facts = readCallerFacts(options, turn.facts, engine.redactor);
     this.policy = engine.policyInForce();
-    this.tool = engine.toolFor(request.name, this.policy);
+    this.tool = mode.tool ?? engine.toolFor(request.name, this.policy);
+    this.undoes = mode.tool === undefined ? undefined : undoneCallId(request.id);
     this.submitted = mode.submitted;
     this.takePlace = mode.takePlace;
   }

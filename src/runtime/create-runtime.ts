@@ -7,6 +7,7 @@ import { projectAudit } from '../call/audit-projection.ts';
 import type { Call } from '../call/call.ts';
 import type { CallEvent, QuittanceEvent } from '../call/event.ts';
 import { foldCall } from '../call/evolve.ts';
+import type { ToolOutcome } from '../call/outcome.ts';
 import { TOOL_MESSAGE_MAX_CHARS } from '../call/outcome.ts';
 import type { Page } from '../ledger/call-query.ts';
 import type { ConfirmationQuery } from '../ledger/confirmation-query.ts';
@@ -49,6 +50,9 @@ import { endOrphan, recover, sweep } from './recover.ts';
 import { createReadArtifact, readArtifactName } from './read-artifact.ts';
 import type { RuntimeOptions } from './runtime-options.ts';
 import { settleStranded } from './stranded.ts';
+import type { UndoRequest } from './undo.ts';
+import { undo } from './undo.ts';
+import { toUndoTool } from './undo-tool.ts';
 import type { WorkflowControl, WorkflowRef } from './workflow-control.ts';
 import { controlWorkflow } from './workflow-control.ts';
 import type { Turn } from './turn.ts';
@@ -95,6 +99,11 @@ export interface Runtime<Tools extends readonly AnyTool[] = readonly AnyTool[]> 
   report(token: string, report: HandoffReport, notes?: HandoffNotes): Promise<ReportedCall>;
   /** Says it of several. One answer each, whatever becomes of the others. */
   reportAll(reports: readonly BatchReport[]): Promise<readonly BatchAnswer[]>;
+  /**
+   * Takes back what a call did, where its outcome says that it can be: a call of its own, which rules, limits and people
+   * judge like any other. Once for each call.
+   */
+  undo(call: CallRef, request: UndoRequest): Promise<ToolOutcome>;
   /** Records what was found out about a call whose end was not known. Its outcome stays what it is. */
   reconcile(call: CallRef, found: FoundOut): Promise<Call>;
   /** Where a session stands in a workflow, and the way to move it. */
@@ -172,6 +181,7 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
       claimHandoff(desk, choice, terms)) as Runtime['claimHandoff'],
     report: (token, report, notes) => reportHandoff(desk, token, report, notes),
     reportAll: (reports) => reportAll(desk, reports),
+    undo: (call, request) => undo(desk, call, request),
     reconcile: (call, resolution) => reconcile(engine, call, resolution),
     workflow: (ref) => controlWorkflow(engine, ref),
     async close() {
@@ -200,6 +210,13 @@ function createEngine<Tools extends readonly AnyTool[]>(
   const { inlineLimit = TOOL_MESSAGE_MAX_CHARS } = options;
   const ledger = tellTrouble(options.ledger);
   const stragglers = new Set<Promise<unknown>>();
+  const undoTools = byName(options.tools.flatMap((tool) => toUndoTool(tool, ledger) ?? []));
+  for (const { name } of options.tools)
+    if (undoTools.has(name))
+      throw new QuittanceError(
+        'config.invalid',
+        `The name "${name}" is taken by what undoes another tool. Give yours another name.`,
+      );
   const tools = byName([...options.tools, createReadArtifact(ledger, inlineLimit)]);
   return {
     clock,
@@ -213,6 +230,7 @@ function createEngine<Tools extends readonly AnyTool[]>(
     contracts: options.contracts,
     policyInForce: followContracts(options.contracts, ledger, ids, stragglers),
     toolFor: (name, policy) => asRulesSee(tools.get(name), policy),
+    undoToolFor: (name, policy) => asRulesSee(undoTools.get(name), policy),
     hooks: typeof onPreToolUse === 'function' ? [onPreToolUse] : [...onPreToolUse],
     onConfirm: options.onConfirm,
     mayDecide: options.mayDecide,

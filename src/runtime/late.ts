@@ -26,7 +26,7 @@ export function appendLate(
   stragglers.add(kept);
 }
 
-async function readLate(hand: CallInHand, end: BodyEnd): Promise<DataOf<'tool.late'>['result']> {
+export async function readLate(hand: CallInHand, end: BodyEnd): Promise<DataOf<'tool.late'>['result']> {
   const clean = (text: string): string => hand.clean(text);
   if (end.type === 'threw') {
     const text = clean(classifyThrown(end.error, clean).message);

@@ -7,19 +7,23 @@ import { foldStored } from './fold-stored.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
 import { readWaiting } from './spill.ts';
 import { notAccepted, notEnded } from './unavailable.ts';
+import { whenChanged } from './when-changed.ts';
 
 /** The recorded outcome of a settled call; a call that waits for a person; the end of one somebody else is making. */
 export async function recall(hand: CallInHand, known: StoredCall): Promise<Told> {
   const found = await settledOrOpen(hand, known);
   if (found.type !== 'held') return found;
-  const rest = follow(hand, found.stored).catch((error: unknown) => notAccepted(hand, error));
+  const rest = (found.rest ?? follow(hand, found.stored)).catch((error: unknown) => notAccepted(hand, error));
   return { type: 'held', confirmationId: found.confirmationId, rest };
 }
 
 /** The outcome of a call that somebody else is making. */
 export async function follow(hand: CallInHand, known: StoredCall): Promise<ToolOutcome> {
   let found = await settledOrOpen(hand, known);
-  while (found.type === 'held') found = await settledOrOpen(hand, await whenChanged(hand, found.stored));
+  while (found.type === 'held') {
+    if (found.rest !== undefined) return found.rest;
+    found = await settledOrOpen(hand, await readChanged(hand, found.stored));
+  }
   return found;
 }
 
@@ -27,6 +31,8 @@ type Open = {
   readonly type: 'held';
   readonly confirmationId: string | undefined;
   readonly stored: StoredCall;
+  /** Where whoever held it is gone and this process holds it now: its way to the outcome. */
+  readonly rest?: Promise<ToolOutcome>;
 };
 
 async function settledOrOpen(hand: CallInHand, known: StoredCall): Promise<ToolOutcome | Open> {
@@ -42,7 +48,7 @@ async function settledOrOpen(hand: CallInHand, known: StoredCall): Promise<ToolO
       return withResolution(call, call.settled.outcome);
     }
     const ended = await endOrphan(hand, stored, call);
-    if (typeof ended === 'object') return ended;
+    if (typeof ended === 'object') return ended.type === 'held' ? { ...ended, stored } : ended;
     if (ended) {
       stored = (await hand.engine.ledger.readCall(call.sessionId, call.callId)) ?? stored;
       continue;
@@ -56,7 +62,7 @@ async function settledOrOpen(hand: CallInHand, known: StoredCall): Promise<ToolO
  * True where the call was ended because whoever was at it is gone. Where the ledger cannot take that end, what is
  * told must not be gainsaid by what it will say: "nothing ran" would be a lie, and a reason to run it again.
  */
-async function endOrphan(hand: CallInHand, stored: StoredCall, call: Call): Promise<boolean | ToolOutcome> {
+async function endOrphan(hand: CallInHand, stored: StoredCall, call: Call): Promise<boolean | Told> {
   const { engine } = hand;
   try {
     return await engine.endOrphan(stored, call, 'of the call');
@@ -80,8 +86,9 @@ function withResolution({ resolution }: Call, outcome: ToolOutcome): ToolOutcome
   return Object.freeze({ ...outcome, modelNote });
 }
 
-async function whenChanged({ engine, turn, request }: CallInHand, stored: StoredCall): Promise<StoredCall> {
-  await engine.ledger.whenChanged(turn.sessionId, request.id, stored.version);
+async function readChanged({ engine, turn, request }: CallInHand, stored: StoredCall): Promise<StoredCall> {
+  const call = foldStored(stored);
+  if (call !== undefined) await whenChanged(engine, call, stored.version);
   return (await engine.ledger.readCall(turn.sessionId, request.id)) ?? stored;
 }
 

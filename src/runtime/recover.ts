@@ -9,37 +9,34 @@
  *    finds itself overtaken.
  */
 import type { Call } from '../call/call.ts';
+import { isHandedOver } from '../call/handoff.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
-import { outcomeToModelContent } from '../call/model-content.ts';
 import type { StoredCall } from '../ledger/ledger.ts';
 import type { OpenCall, Ledger } from '../ledger/ledger.ts';
-import { describeThrown } from '../tool/describe-thrown.ts';
-import type { Reconciliation } from '../tool/tool-spec.ts';
-import { BodyContext } from './body-context.ts';
-import type { CallInHand, Told } from './call-in-hand.ts';
+import { untilReported } from './await-report.ts';
+import type { CallInHand, HeldCall, Told } from './call-in-hand.ts';
 import type { Desk } from './desk.ts';
 import { keyOf } from './desk.ts';
 import { attemptAgain } from './execute.ts';
 import { isExpired, isUsedTooLate } from './expiry.ts';
 import { foldStored } from './fold-stored.ts';
-import { judgeEnd } from './judge.ts';
-import type { AttemptFacts } from './judgement.ts';
-import { fail } from './judgement.ts';
+import { endDue, isDue } from './handoff-due.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
 import { resolveHold } from './hold.ts';
 import { goOnFrom } from './make-call.ts';
 import { prepareInput, takeOver } from './take-over.ts';
 import { overtaken, settle, settleStopped } from './settle.ts';
 import { importSpills } from './spill.ts';
-import { notEnded, unknownEnd } from './unavailable.ts';
+import { notEnded } from './unavailable.ts';
 import { cancelStop } from './unless-over.ts';
+import { askTool, judgeUnseen, lostAttempt } from './unseen-end.ts';
 
 /** What became of a call whose owner was gone. */
 export type RecoveredCall = {
   readonly sessionId: string;
   readonly callId: string;
   readonly toolName: string;
-  readonly how: 'cancelled' | 'resumed' | 'rerun' | 'reconciled' | 'indeterminate' | 'left';
+  readonly how: 'cancelled' | 'resumed' | 'rerun' | 'reconciled' | 'indeterminate' | 'timed_out' | 'left';
 };
 
 /** Ends, or goes on with, every call whose owner is gone, and waits for those that are run again. */
@@ -95,7 +92,8 @@ async function takeOrphans(desk: Desk): Promise<Promise<RecoveredCall | undefine
 }
 
 /** Whether recovering the call may take as long as the call itself. */
-const goesOn = (call: Call): boolean => call.status !== 'running' || call.started?.mayRerun === true;
+const goesOn = (call: Call): boolean =>
+  call.status !== 'running' || call.started?.mayRerun === true || isHandedOver(call);
 
 /**
  * Whether somebody may still end the call: another owner that lives, or more runtimes on this very handle than `askers`
@@ -104,19 +102,23 @@ const goesOn = (call: Call): boolean => call.status !== 'running' || call.starte
 const isAtIt = async (ledger: Ledger, { ownerId, ...call }: OpenCall, askers: number): Promise<boolean> =>
   ownerId === ledger.ownerId ? (ledger.inHand.get(keyOf(call)) ?? 0) > askers : await ledger.isAlive(ownerId);
 
-/** Ends a call somebody asked for, if nobody else is at it. */
+/** Ends a call somebody asked for, if nobody else is at it; goes on holding one that waits for a person. */
 export async function endOrphan(
   desk: Desk,
   stored: StoredCall,
   call: Call,
   askers: number,
-): Promise<boolean> {
+): Promise<boolean | HeldCall> {
   const { ledger } = desk.engine;
   const { sessionId, callId } = call;
-  if (await isAtIt(ledger, { sessionId, callId, ownerId: stored.ownerId }, askers)) return false;
+  // Whose turn it is with a call that another process runs is a matter of time, not of who lives.
+  const somebodyIs = isHandedOver(call)
+    ? !isDue(desk.engine, call)
+    : await isAtIt(ledger, { sessionId, callId, ownerId: stored.ownerId }, askers);
+  if (somebodyIs) return false;
   if ((await importSpills(desk.engine)) > 0) return true;
-  const { how } = await recoverCall(desk, stored, call);
-  return how !== 'left';
+  const { how, told } = await recoverCall(desk, stored, call);
+  return told?.type === 'held' ? told : how !== 'left';
 }
 
 async function report(desk: Desk, stored: StoredCall, call: Call): Promise<RecoveredCall | undefined> {
@@ -142,7 +144,8 @@ export async function recoverCall(desk: Desk, stored: StoredCall, call: Call): P
   hand.told.catch(() => undefined);
   try {
     const { how, told } = await recovery;
-    if (told?.type === 'held') void told.rest.finally(() => mine && desk.inHand.delete(key));
+    if (told?.type === 'held')
+      void told.rest.catch(() => undefined).finally(() => mine && desk.inHand.delete(key));
     else if (mine) desk.inHand.delete(key);
     return { how, told };
   } catch (error) {
@@ -170,7 +173,7 @@ async function endByStatus(hand: CallInHand, call: Call): Promise<Recovery> {
       if (await prepareInput(hand)) return { how: 'resumed', told: await goOnFrom(hand, call) };
       return { how: 'left', told: undefined };
     case 'running':
-      return endAttempt(hand, call);
+      return isHandedOver(call) ? endHandoff(hand) : endAttempt(hand, call);
     case 'settled':
       return { how: 'overtaken', told: undefined };
   }
@@ -210,6 +213,22 @@ const isSameTool = ({ tool }: CallInHand, { confirmation }: Call): boolean =>
   tool !== undefined &&
   (confirmation?.schemaDigest === undefined || confirmation.schemaDigest === tool.schemaDigest);
 
+/** What another process runs is not lost with whoever asked for it: this one waits for the report instead. */
+async function endHandoff(hand: CallInHand): Promise<Recovery> {
+  if (hand.call === undefined || !isDue(hand.engine, hand.call)) {
+    const rest = untilReported(hand);
+    rest.catch(() => undefined); // heard by whoever asks for the call
+    return { how: 'resumed', told: { type: 'held', confirmationId: undefined, rest } };
+  }
+  const outcome = await endDue(hand);
+  if (outcome === undefined) return { how: 'overtaken', told: undefined };
+  if (outcome.type === 'ToolTimeout') return { how: 'timed_out', told: outcome };
+  return {
+    how: 'code' in outcome && outcome.code === 'tool.indeterminate' ? 'indeterminate' : 'reconciled',
+    told: outcome,
+  };
+}
+
 /** An attempt without an end. */
 async function endAttempt(hand: CallInHand, call: Call): Promise<Recovery> {
   const { tool } = hand;
@@ -222,71 +241,8 @@ async function endAttempt(hand: CallInHand, call: Call): Promise<Recovery> {
     return told === undefined ? { how: 'overtaken', told } : { how: 'rerun', told: kept(hand, told) };
   }
   const found = ready ? await askTool(hand, call) : { status: 'unknown' as const };
-  return found.status === 'unknown'
-    ? { how: 'indeterminate', told: await settleUnknown(hand) }
-    : { how: 'reconciled', told: await settleFound(hand, found) };
-}
-
-/** What the tool itself finds out. Whatever is no clear answer is none. */
-async function askTool(hand: CallInHand, call: Call): Promise<Reconciliation> {
-  const { knownTool: tool, input } = hand;
-  if (tool.reconcile === undefined) return { status: 'unknown' };
-  try {
-    const found: unknown = await tool.reconcile({
-      args: input.executed,
-      sessionId: call.sessionId,
-      callId: call.callId,
-      attempt: call.attempt,
-      idempotencyKey: new BodyContext(hand, call.attempt, hand.toolKey).idempotencyKey,
-      startedAt: call.started?.at ?? call.requestedAt,
-    });
-    return readReconciliation(found);
-  } catch (error) {
-    hand.note(`The tool's reconcile threw: ${hand.clean(describeThrown(error))}`);
-    return { status: 'unknown' };
-  }
-}
-
-function readReconciliation(found: unknown): Reconciliation {
-  const { status, output, reason } = (found ?? {}) as Partial<Record<string, unknown>>;
-  if (status === 'succeeded') return { status, output };
-  if (status === 'failed') return { status, ...(typeof reason === 'string' && { reason }) };
-  return { status: 'unknown' };
-}
-
-const factsOf = (hand: CallInHand): AttemptFacts => ({
-  context: new BodyContext(hand, hand.call?.attempt ?? 1, hand.toolKey),
-  elapsedMs: 0,
-  deadlineMs: hand.call?.started?.deadlineMs ?? 0,
-});
-
-async function settleFound(
-  hand: CallInHand,
-  found: Exclude<Reconciliation, { status: 'unknown' }>,
-): Promise<ToolOutcome> {
-  const facts = factsOf(hand);
-  const judgement =
-    found.status === 'succeeded'
-      ? await judgeEnd(hand, { type: 'returned', value: found.output }, facts)
-      : await fail(
-          hand,
-          {
-            code: 'tool.execution_error',
-            error: `The process ended while the tool ran; the tool says it did not take effect${found.reason === undefined ? '.' : `: ${found.reason}`}`,
-            retryable: true,
-            // The tool knows that nothing happened: asking again is safe.
-            authorSaysRetry: true,
-          },
-          facts,
-        );
-  return kept(hand, await settle(hand, judgement, lostAttempt(hand)));
-}
-
-async function settleUnknown(hand: CallInHand): Promise<ToolOutcome> {
-  const outcome = unknownEnd(hand, hand.modelNote());
-  const content = outcomeToModelContent(outcome);
-  const judgement = { outcome, content, toolSuccess: undefined, authorSaysRetry: false };
-  return kept(hand, await settle(hand, judgement, lostAttempt(hand)));
+  const told = kept(hand, await settle(hand, await judgeUnseen(hand, found), lostAttempt(hand)));
+  return { how: found.status === 'unknown' ? 'indeterminate' : 'reconciled', told };
 }
 
 /** Throws where nothing could take the end: then it is as open as before, for whoever recovers it next. */
@@ -294,11 +250,3 @@ function kept(hand: CallInHand, outcome: ToolOutcome): ToolOutcome {
   if (hand.unkept === undefined) return outcome;
   throw new LedgerTrouble('neither the ledger nor its spill could take the end of the call');
 }
-
-/** What an attempt cost whose end nobody saw: what it had reserved. */
-const lostAttempt = (hand: CallInHand): Parameters<typeof settle>[2] => ({
-  costMicros: hand.call?.started?.reserved.find(({ metric }) => metric === 'cost_micros')?.amount ?? 0,
-  reached: [],
-  log: [],
-  payloadExtras: undefined,
-});

@@ -27,17 +27,21 @@ export const unkept = ({ request }: CallInHand, why: string, elapsedMs: number):
     elapsedMs,
   });
 
+/** Why nobody saw the end of most attempts whose end nobody saw. */
+export const processEnded = 'The process ended while the tool ran';
+
 /** How a call ends whose body began and whose owner was gone before its end, where nobody can find out more. */
 export const unknownEnd = (
   { request }: CallInHand,
   note: { readonly modelNote?: string } = {},
+  why: string = processEnded,
 ): ToolOutcome =>
   Object.freeze({
     type: 'ToolFailure',
     callId: request.id,
     toolName: request.name,
     code: 'tool.indeterminate',
-    error: 'The process ended while the tool ran; nobody knows whether it took effect.',
+    error: `${why}; nobody knows whether it took effect.`,
     retryable: false,
     elapsedMs: 0,
     ...note,

@@ -202,7 +202,7 @@ describe('a definition that is not right', () => {
   });
 
   test.each<[string, unknown, string]>([
-    ['run', undefined, 'The field "run" of the tool "x" is missing. Expected a function.'],
+    ['run', undefined, 'The field "run" of the tool "x" is missing. Expected a function, or handoff: true.'],
     ['run', 5, 'The field "run" of the tool "x" is 5. Expected a function.'],
     ['description', 5, 'is 5. Expected a text.'],
     ['displayName', null, 'is null. Expected a text.'],

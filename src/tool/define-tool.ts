@@ -27,6 +27,7 @@ import type {
 } from './tool-spec.ts';
 
 export type {
+  HandoffSpec,
   IdempotencyScope,
   Reconciliation,
   RerunPolicy,

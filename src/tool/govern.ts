@@ -142,6 +142,6 @@ function adoptOwn(name: string, tool: AnyTool, overrides: object): AnyTool {
   return tool;
 }
 
-const overridable = knownFields.filter((field) => field !== 'name' && field !== 'run');
+const overridable = knownFields.filter((field) => field !== 'name' && field !== 'run' && field !== 'handoff');
 
 const refuse = (message: string): QuittanceError => new QuittanceError('config.invalid', message);

@@ -8,6 +8,7 @@ import type { AnyTool } from '../../tool/define-tool.ts';
 import { describeThrown } from '../../tool/describe-thrown.ts';
 import type { CallInHand } from '../call-in-hand.ts';
 import { foldStored } from '../fold-stored.ts';
+import { whenChanged } from '../when-changed.ts';
 import type { Gate, Stop } from './gate.ts';
 
 export const keyGate: Gate = {
@@ -58,8 +59,8 @@ export async function meetHolder(
   const call = stored && foldStored(stored);
   if (stored === undefined || call === undefined) return undefined;
   if (call.settled === undefined) {
-    if (await engine.endOrphan(stored, call, 'of another')) return lookUp(hand, claimKey);
-    await engine.ledger.whenChanged(holder.sessionId, holder.callId, stored.version);
+    if ((await engine.endOrphan(stored, call, 'of another')) === true) return lookUp(hand, claimKey);
+    await whenChanged(engine, call, stored.version);
     return lookUp(hand, claimKey);
   }
   if (!call.settled.unsettledEffect) return { type: 'copy', from: holder };

@@ -1,0 +1,206 @@
+/**
+ * A worker takes a call that was handed over.
+ *
+ * 1. One worker has it, by compare-and-set, until its lease or the call's deadline is over.
+ * 2. Only then does anybody outside the runtime see the exact arguments, what is hidden in them included.
+ * 3. A lease that ran out is a new attempt for the next worker, and only where the tool may run again.
+ */
+import { QuittanceError } from '../base/error.ts';
+import type { JsonObject } from '../base/json.ts';
+import { isJsonObject, toJson } from '../base/json.ts';
+import type { Call } from '../call/call.ts';
+import { isHandedOver, leaseIsOver, takenBy } from '../call/handoff.ts';
+import type { Principal } from '../tool/tool-context.ts';
+import { BodyContext } from './body-context.ts';
+import type { CallInHand } from './call-in-hand.ts';
+import { checkKeys } from './check-keys.ts';
+import type { Desk } from './desk.ts';
+import type { Engine } from './engine.ts';
+import { foldStored } from './fold-stored.ts';
+import type { CallRef } from './gates/gate.ts';
+import { endDue, isDue } from './handoff-due.ts';
+import { makeToken, tokenDigest } from './handoff-token.ts';
+import type { OpenHandoff } from './list-handoffs.ts';
+import { findHandoffs, isWaiting } from './list-handoffs.ts';
+import { prepareInput, takeOver } from './take-over.ts';
+
+/** Which call to take: this one, or the one that has waited longest for this tool. */
+export type HandoffChoice = CallRef | { readonly toolName: string };
+
+export type HandoffTerms = {
+  /** Who takes it. */
+  readonly worker: string;
+  /** How long nobody else may have it; until the call's deadline where nothing is said. */
+  readonly leaseMs?: number;
+};
+
+/** A call in a worker's hands. */
+export type HandoffClaim = {
+  /** What to report with. A secret: whoever has it says how the call went. */
+  readonly token: string;
+  readonly sessionId: string;
+  readonly callId: string;
+  readonly toolName: string;
+  /** Exactly what the body must get. */
+  readonly arguments: JsonObject;
+  /** The same for every attempt of this call. */
+  readonly idempotencyKey: string;
+  readonly attempt: number;
+  readonly principal: Principal | undefined;
+  /** When the call times out, by the ledger's clock. */
+  readonly deadlineMs: number;
+  /** When the worker's time is up: a report after this does not count. */
+  readonly expiresAt: number;
+};
+
+/** Undefined where no call of the tool waits. Throws where a call that is named cannot be had. */
+export async function claimHandoff(
+  desk: Desk,
+  choice: HandoffChoice,
+  terms: HandoffTerms,
+): Promise<HandoffClaim | undefined> {
+  const { engine } = desk;
+  checkTerms(terms);
+  if (typeof choice !== 'object' || choice === null)
+    throw invalid('say which call: {sessionId, callId}, or {toolName}.');
+  if (!('toolName' in choice)) return claimOne(engine, choice, terms);
+  checkKeys('runtime.claimHandoff', choice, ['toolName']);
+  requireTool(engine, choice.toolName);
+  for await (const found of findHandoffs(desk, choice.toolName)) {
+    if (!isWaiting(found.call, engine.ledger.now())) continue;
+    const claimed = await tryClaim(engine, found, terms);
+    // Somebody was faster, or this process cannot open the input: the next one may do.
+    if (typeof claimed === 'object') return claimed;
+  }
+  return undefined;
+}
+
+async function claimOne(engine: Engine, ref: CallRef, terms: HandoffTerms): Promise<HandoffClaim> {
+  checkKeys('runtime.claimHandoff', ref, ['sessionId', 'callId']);
+  const { sessionId, callId } = ref;
+  for (;;) {
+    const stored = await engine.ledger.readCall(sessionId, callId);
+    const call = stored && foldStored(stored);
+    if (stored === undefined || call === undefined)
+      throw new QuittanceError('call.unknown', `The session ${sessionId} has no call ${callId}.`, {
+        sessionId,
+        callId,
+      });
+    if (!isHandedOver(call))
+      throw new QuittanceError(
+        'handoff.unknown',
+        call.settled === undefined
+          ? `Call ${callId} was not handed over.`
+          : `Call ${callId} has its outcome; there is nothing left to run.`,
+        { sessionId, callId },
+      );
+    requireTool(engine, call.toolName);
+    if (isDue(engine, call)) {
+      await endDue(await takeOver(engine, stored, call));
+      continue;
+    }
+    const now = engine.ledger.now();
+    if (!isWaiting(call, now)) throw alreadyTaken(call);
+    const claimed = await tryClaim(engine, { stored, call }, terms);
+    if (claimed === 'overtaken') continue;
+    if (claimed !== 'unreadable') return claimed;
+    throw new QuittanceError(
+      'seal.broken',
+      `The input of call ${callId} cannot be read here: it does not open, or does not fit the tool any more.`,
+      { sessionId, callId },
+    );
+  }
+}
+
+const alreadyTaken = (call: Call): QuittanceError => {
+  const taken = takenBy(call);
+  const until = taken?.what.type === 'claimed' ? taken.what.expiresAt : undefined;
+  return new QuittanceError(
+    'handoff.taken',
+    `${taken?.worker ?? 'Somebody'} has call ${call.callId} in hand${until === undefined ? '' : ` until ${new Date(until).toISOString()}`}.`,
+    {
+      callId: call.callId,
+      worker: taken?.worker ?? '',
+      ...(until !== undefined && { expiresAt: String(until) }),
+    },
+  );
+};
+
+async function tryClaim(
+  engine: Engine,
+  { stored, call }: OpenHandoff,
+  { worker, leaseMs = Number.POSITIVE_INFINITY }: HandoffTerms,
+): Promise<HandoffClaim | 'overtaken' | 'unreadable'> {
+  const hand = await takeOver(engine, stored, call);
+  if (!(await prepareInput(hand))) return 'unreadable';
+  const input = argumentsOf(hand);
+  if (input === undefined) return 'unreadable';
+  const deadlineMs = call.started?.deadlineMs ?? 0;
+  if (leaseIsOver(call, engine.ledger.now())) startAgain(hand, call);
+  const attempt = hand.call?.attempt ?? 1;
+  const name = engine.redactor.text(worker);
+  const { sessionId, callId, toolName } = call;
+  const expiresAt = Math.min(Math.floor(engine.ledger.now() + leaseMs), deadlineMs);
+  const token = makeToken(engine.seal, { sessionId, callId, attempt, worker: name, expiresAt });
+  hand.apply({
+    type: 'report',
+    attempt,
+    worker: name,
+    what: { type: 'claimed', expiresAt, tokenDigest: tokenDigest(engine.seal, token) },
+  });
+  if ((await hand.flush()).status !== 'appended') return 'overtaken';
+  const { idempotencyKey, principal } = new BodyContext(hand, attempt, hand.toolKey);
+  return {
+    token,
+    sessionId,
+    callId,
+    toolName,
+    arguments: input,
+    idempotencyKey,
+    attempt,
+    principal,
+    deadlineMs,
+    expiresAt,
+  };
+}
+
+/** The same call, deadline and reservation; another run of it. */
+function startAgain(hand: CallInHand, { started }: Call): void {
+  if (started === undefined) return;
+  const { idempotencyKey, deadlineMs, reserved } = started;
+  hand.apply({ type: 'start', idempotencyKey, deadlineMs, mayRerun: true, handoff: true, reserved });
+}
+
+/** What the schema made of the input, if JSON can hold that; else what the schema was given. */
+function argumentsOf(hand: CallInHand): JsonObject | undefined {
+  const { executed, checked } = hand.input;
+  const read = toJson(executed);
+  if (read.ok && isJsonObject(read.value)) return read.value;
+  const plain = toJson(checked);
+  return plain.ok && isJsonObject(plain.value) ? plain.value : undefined;
+}
+
+/** The tool says what its arguments and its results must be, so a worker's runtime has it too. */
+export function requireTool(engine: Engine, toolName: string): void {
+  if (engine.tools.get(toolName)?.handoff === true) return;
+  const known = [...engine.tools.values()].filter(({ handoff }) => handoff).map(({ name }) => name);
+  throw invalid(
+    `this runtime has no tool named "${String(toolName)}" that is handed off. Known ones: ${known.join(', ') || 'none'}.`,
+  );
+}
+
+const invalid = (problem: string): QuittanceError =>
+  new QuittanceError('config.invalid', `runtime.claimHandoff: ${problem}`);
+
+function checkTerms(terms: HandoffTerms): void {
+  if (typeof terms !== 'object' || terms === null)
+    throw invalid('say who takes the call: { worker: "mailer-1" }.');
+  checkKeys('runtime.claimHandoff', terms, ['worker', 'leaseMs']);
+  const { worker, leaseMs } = terms;
+  if (typeof worker !== 'string' || worker.trim() === '' || worker.length > longestName)
+    throw invalid(`worker must be a name of 1 to ${longestName} characters.`);
+  if (leaseMs !== undefined && !(typeof leaseMs === 'number' && leaseMs >= 1))
+    throw invalid('leaseMs must be a number of milliseconds of at least 1.');
+}
+
+const longestName = 200;

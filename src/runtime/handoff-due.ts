@@ -1,0 +1,67 @@
+/**
+ * What becomes of a call another process was to run when nobody has reported in time. Anybody may see to it, by
+ * compare-and-set: whoever waits for the call, whoever asks for it again, whoever looks for work.
+ *
+ * 1. Past its deadline it timed out. Where nobody had taken it nothing ran, and nothing is in doubt.
+ * 2. A lease that ran out before: the worker may have done it. Only a tool that may run again is given to another;
+ *    else the tool is asked what happened; else nobody knows.
+ */
+import type { Call } from '../call/call.ts';
+import { dueAt, isHandedOver, isUntaken, takenBy } from '../call/handoff.ts';
+import { outcomeToModelContent } from '../call/model-content.ts';
+import type { ToolOutcome } from '../call/outcome.ts';
+import type { CallInHand } from './call-in-hand.ts';
+import type { Engine } from './engine.ts';
+import type { Judgement } from './judgement.ts';
+import type { Attempt } from './settle.ts';
+import { keepEnd } from './settle.ts';
+import { prepareInput } from './take-over.ts';
+import { askTool, judgeUnseen, lostAttempt } from './unseen-end.ts';
+
+/** Whether somebody must see to the call now. */
+export const isDue = ({ ledger }: Engine, call: Call): boolean =>
+  isHandedOver(call) && ledger.now() >= dueAt(call);
+
+/** Ends a call that is due. Undefined, and nothing is kept, where somebody else has moved it. */
+export async function endDue(hand: CallInHand): Promise<ToolOutcome | undefined> {
+  const { call, engine } = hand;
+  if (call === undefined || !isDue(engine, call)) return undefined;
+  const timedOut = engine.ledger.now() >= (call.started?.deadlineMs ?? 0);
+  const judgement = timedOut ? judgeTimeout(hand, call) : await judgeSilence(hand, call);
+  const kept = await keepEnd(hand, judgement, isUntaken(call) ? nothingSpent : lostAttempt(hand));
+  return kept ? judgement.outcome : undefined;
+}
+
+export const nothingSpent: Attempt = { costMicros: 0, reached: [], log: [], payloadExtras: undefined };
+
+function judgeTimeout(hand: CallInHand, call: Call): Judgement {
+  const { request, tool, engine } = hand;
+  const started = call.started;
+  if (isUntaken(call)) hand.note('Nobody took the call in time, so it did not run.');
+  else if (started?.mayRerun !== true)
+    hand.note(
+      'The tool may still take effect. Do not repeat the call; an identical one will be held for a person.',
+    );
+  const outcome: ToolOutcome = Object.freeze({
+    type: 'ToolTimeout',
+    callId: request.id,
+    toolName: request.name,
+    code: 'tool.timeout',
+    deadlineMs: started?.deadlineMs ?? 0,
+    retryable: tool?.retryOnTimeout ?? true,
+    elapsedMs: elapsedSince(engine, started?.at),
+    ...hand.modelNote(),
+  });
+  return { outcome, content: outcomeToModelContent(outcome), toolSuccess: false, authorSaysRetry: false };
+}
+
+/** The time since an event, for an outcome. The ledger's clock may be set back. */
+export const elapsedSince = ({ ledger }: Engine, at: number | undefined): number =>
+  Math.max(0, Math.round(ledger.now() - (at ?? ledger.now())));
+
+async function judgeSilence(hand: CallInHand, call: Call): Promise<Judgement> {
+  const ready = hand.tool !== undefined && (hand.prepared !== undefined || (await prepareInput(hand)));
+  const found = ready ? await askTool(hand, call) : { status: 'unknown' as const };
+  const worker = takenBy(call)?.worker ?? 'nobody';
+  return judgeUnseen(hand, found, `The time of the worker ${worker} was up before it reported`);
+}

@@ -1,0 +1,405 @@
+import type { HandoffClaim, JsonObject, ToolOutcome } from 'quittance';
+import { createMemoryLedger, createRuntime, defineTool, toolResult } from 'quittance';
+import { createManualClock } from 'quittance/testing';
+import { describe, expect, it } from 'vitest';
+import {
+  auditKinds,
+  envelope,
+  eventsOf,
+  eventTypes,
+  expectSettledOnce,
+  quiet,
+  setStage,
+} from '../../test/stage.ts';
+
+const pay = defineTool({ name: 'pay', mode: 'external', handoff: true, timeoutMs: 60_000 });
+const fetchAll = defineTool({ name: 'get_all', mode: 'read', handoff: true, timeoutMs: 60_000 });
+
+const stage = () => setStage({ tools: [pay, fetchAll] });
+const by = { worker: 'w1' };
+const taken = { sessionId: 's', callId: 'c1' };
+
+async function start(
+  { turn, runtime }: Pick<ReturnType<typeof stage>, 'turn' | 'runtime'>,
+  { name = 'pay', args = { amount: 3 } as JsonObject, leaseMs = undefined as number | undefined } = {},
+): Promise<{ claim: HandoffClaim; told: Promise<ToolOutcome> }> {
+  const told = turn.call(envelope('c1', name, args));
+  told.catch(() => undefined);
+  await quiet();
+  const claim = await runtime.claimHandoff(taken, { ...by, ...(leaseMs !== undefined && { leaseMs }) });
+  return { claim, told };
+}
+
+const code = (outcome: ToolOutcome): string => ('code' in outcome ? outcome.code : outcome.type);
+
+describe('a call that is handed over', () => {
+  it('waits, with its intent kept, until somebody takes it and reports', async () => {
+    const on = stage();
+    const told = on.turn.call(envelope('c1', 'pay', { amount: 3 }));
+    await quiet();
+    expect(await on.runtime.handoffs()).toMatchObject([
+      { callId: 'c1', toolName: 'pay', status: 'waiting', input: { amount: 3 }, attempt: 1 },
+    ]);
+    const claim = await on.runtime.claimHandoff({ toolName: 'pay' }, by);
+    expect(claim).toMatchObject({ arguments: { amount: 3 }, attempt: 1, idempotencyKey: 's/c1' });
+    expect(await on.runtime.handoffs()).toMatchObject([{ status: 'taken', worker: 'w1' }]);
+    expect(await on.runtime.claimHandoff({ toolName: 'pay' }, by)).toBeUndefined();
+
+    const reported = await on.runtime.report(
+      claim?.token ?? '',
+      { output: { id: 7 } },
+      { log: [{ message: 'paid' }], reached: ['https://bank.example'], costMicros: 5 },
+    );
+    expect(reported).toMatchObject({ status: 'settled', differs: false, outcome: { output: { id: 7 } } });
+    expect(await told).toEqual(reported.outcome);
+    expect(await on.runtime.handoffs()).toEqual([]);
+    expect(await eventTypes(on.runtime, 'c1')).toEqual([
+      'tool.requested',
+      'tool.decided',
+      'tool.started',
+      'tool.reported',
+      'tool.reported',
+      'tool.responded',
+    ]);
+    const [responded] = await eventsOf(on.runtime, 'tool.responded');
+    expect(responded).toMatchObject({
+      costMicros: 5,
+      reached: ['https://bank.example'],
+      log: [{ message: 'paid' }],
+    });
+    await expectSettledOnce(on.runtime);
+  });
+
+  it('keeps a read by its intent too, so that a worker can find it', async () => {
+    const on = stage();
+    const { claim, told } = await start(on, { name: 'get_all' });
+    await on.runtime.report(claim.token, { output: [1] });
+    expect(await told).toMatchObject({ output: [1] });
+  });
+
+  it('is had by one of two that reach for it', async () => {
+    const on = stage();
+    void on.turn.call(envelope('c1', 'pay')).catch(() => undefined);
+    await quiet();
+    const claims = await Promise.allSettled([
+      on.runtime.claimHandoff(taken, { worker: 'a' }),
+      on.runtime.claimHandoff(taken, { worker: 'b' }),
+    ]);
+    expect(claims.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+    await expect(on.runtime.claimHandoff(taken, { worker: 'c' })).rejects.toMatchObject({
+      code: 'handoff.taken',
+      facts: { callId: 'c1' },
+    });
+  });
+
+  it('is judged as the end of a body is: schema, success check, error, terminal result', async () => {
+    const checked = defineTool({
+      name: 'put',
+      mode: 'external',
+      handoff: true,
+      output: { type: 'object', required: ['id'] },
+    });
+    const on = setStage({ tools: [checked] });
+    const end = async (callId: string, report: Parameters<typeof on.runtime.report>[1]) => {
+      const told = on.turn.call(envelope(callId, 'put', { callId }));
+      await quiet();
+      const claim = await on.runtime.claimHandoff({ sessionId: 's', callId }, by);
+      await on.runtime.report(claim.token, report);
+      return told;
+    };
+    expect(code(await end('1', { output: { id: 1 } }))).toBe('ToolExecutionResult');
+    expect(code(await end('2', { error: 'no such account', code: 'tool.reported_error' }))).toBe(
+      'tool.reported_error',
+    );
+    expect(await end('3', { error: 'reset', code: 'tool.network_error', retryable: true })).toMatchObject({
+      code: 'tool.network_error',
+      retryable: true,
+    });
+    expect(code(await end('4', { output: { success: false, error: 'declined' } }))).toBe(
+      'tool.reported_error',
+    );
+    expect(await end('5', { success: true, id: 5, terminal: true })).toMatchObject({
+      toolResult: { terminal: true },
+    });
+    expect(code(await on.turn.call(envelope('6', 'put')))).toBe('turn.ended');
+    const next = setStage({ tools: [checked] });
+    void next.turn.call(envelope('7', 'put')).catch(() => undefined);
+    await quiet();
+    const claim = await next.runtime.claimHandoff({ toolName: 'put' }, by);
+    const { outcome } = await next.runtime.report(claim?.token ?? '', { output: { nothing: 1 } });
+    expect(code(outcome)).toBe('tool.invalid_output');
+  });
+
+  it('ends no turn by an output that only looks like a result', async () => {
+    const on = stage();
+    const { claim, told } = await start(on);
+    await on.runtime.report(claim.token, { output: toolResult({ success: true }) });
+    await told;
+    const second = on.turn.call(envelope('c2', 'pay', { amount: 4 }));
+    await quiet();
+    const next = await on.runtime.claimHandoff({ toolName: 'pay' }, by);
+    await on.runtime.report(next?.token ?? '', { output: { success: true, terminal: true } });
+    expect(await second).not.toHaveProperty('toolResult');
+  });
+
+  it('gives what is hidden to the worker that has it, and to nobody else', async () => {
+    const on = stage();
+    const { claim } = await start(on, { args: { password: 'hunter2-hunter2' } });
+    expect(claim.arguments).toEqual({ password: 'hunter2-hunter2' });
+    const views = JSON.stringify([await on.runtime.handoffs(), await on.runtime.events({ sessionId: 's' })]);
+    expect(views).not.toContain('hunter2');
+    expect(views).not.toContain(claim.token);
+    const { outcome } = await on.runtime.report(claim.token, { output: 'used hunter2-hunter2' });
+    expect(JSON.stringify(outcome)).not.toContain('hunter2');
+  });
+});
+
+describe('a report', () => {
+  it('again gets what is recorded, and is told where it differs', async () => {
+    const on = stage();
+    const { claim } = await start(on);
+    await on.runtime.report(claim.token, { output: 1 });
+    expect(await on.runtime.report(claim.token, { output: 1 })).toMatchObject({
+      status: 'replayed',
+      differs: false,
+    });
+    expect(await on.runtime.report(claim.token, { error: 'no' })).toMatchObject({
+      status: 'replayed',
+      differs: true,
+      outcome: { output: 1 },
+    });
+    await on.runtime.report(claim.token, { error: 'no' });
+    const events = await eventsOf(on.runtime, 'tool.reported');
+    expect(events.map(({ what }) => what.type)).toEqual(['claimed', 'given', 'differs']);
+    expect(await auditKinds(on.runtime, 'c1')).toEqual(['completed', 'replayed', 'replayed', 'replayed']);
+    await expectSettledOnce(on.runtime);
+  });
+
+  it('counts once where two come at the same time', async () => {
+    const on = stage();
+    const { claim, told } = await start(on);
+    const both = await Promise.all([
+      on.runtime.report(claim.token, { output: 1 }),
+      on.runtime.report(claim.token, { output: 2 }),
+    ]);
+    expect(both.map(({ status }) => status).toSorted()).toEqual(['replayed', 'settled']);
+    expect(both[0].outcome).toEqual(both[1].outcome);
+    expect(await told).toEqual(both[0].outcome);
+    await expectSettledOnce(on.runtime);
+  });
+
+  it('is refused without a token of this ledger, or with one that was changed', async () => {
+    const on = stage();
+    const { claim } = await start(on);
+    const other = stage();
+    const { claim: foreign } = await start(other);
+    for (const token of [
+      '',
+      'x',
+      `${claim.token}A`,
+      claim.token.slice(0, -2),
+      foreign.token,
+      undefined as unknown as string,
+      '__proto__',
+    ])
+      await expect(on.runtime.report(token, { output: 1 })).rejects.toMatchObject({
+        code: 'handoff.unknown',
+      });
+    expect((await on.runtime.handoffs()).length).toBe(1);
+  });
+
+  it('that is none is refused, and may be mended', async () => {
+    const on = stage();
+    const { claim } = await start(on);
+    const wrong: unknown[] = [null, 5, {}, { output: 1, more: 2 }, { error: 5 }, { success: true, data: 5 }];
+    for (const report of wrong)
+      await expect(on.runtime.report(claim.token, report as never)).rejects.toMatchObject({
+        code: 'config.invalid',
+      });
+    await expect(on.runtime.report(claim.token, { output: 1 }, { costMicros: -1 })).rejects.toMatchObject({
+      code: 'config.invalid',
+    });
+    expect((await on.runtime.report(claim.token, { output: 1 })).status).toBe('settled');
+  });
+
+  it('is one of many that do not fail together', async () => {
+    const on = stage();
+    const { claim } = await start(on);
+    const answers = await on.runtime.reportAll([
+      { token: 'x', report: { output: 1 } },
+      { token: claim.token, report: { output: 1 } },
+      null as never,
+      { token: claim.token, report: { output: 1 } },
+    ]);
+    expect(answers.map((answer) => (answer.ok ? answer.reported.status : 'refused'))).toEqual([
+      'refused',
+      'settled',
+      'refused',
+      'replayed',
+    ]);
+  });
+});
+
+describe('time', () => {
+  it('runs out for a call nobody took, which then leaves nothing in doubt', async () => {
+    const on = stage();
+    const told = on.turn.call(envelope('c1', 'pay'));
+    await quiet();
+    await on.clock.advance(60_000);
+    expect(await told).toMatchObject({
+      type: 'ToolTimeout',
+      modelNote: expect.stringContaining('did not run'),
+    });
+    expect((await on.runtime.calls({ sessionId: 's' }))[0]?.settled?.unsettledEffect).toBe(false);
+    await expect(on.runtime.claimHandoff(taken, by)).rejects.toMatchObject({ code: 'handoff.unknown' });
+  });
+
+  it('runs out for a worker: the report is late, and the effect was in doubt until then', async () => {
+    const on = stage();
+    const { claim, told } = await start(on);
+    await on.clock.advance(60_000);
+    expect((await told).type).toBe('ToolTimeout');
+    expect(await on.runtime.report(claim.token, { output: 'done' })).toMatchObject({ status: 'late' });
+    expect(await on.runtime.report(claim.token, { output: 'done' })).toMatchObject({
+      status: 'late',
+      differs: false,
+    });
+    expect(await on.runtime.report(claim.token, { output: 'else' })).toMatchObject({ differs: true });
+    const call = (await on.runtime.calls({ sessionId: 's' }))[0];
+    expect(call?.late.map(({ result }) => result)).toEqual([{ type: 'returned', output: 'done' }]);
+    expect(call?.settled?.unsettledEffect).toBe(true);
+    await expectSettledOnce(on.runtime);
+  });
+
+  it('[no-silent-rerun] of a lease runs out: nobody else is given what may not run twice', async () => {
+    const on = stage();
+    const { claim, told } = await start(on, { leaseMs: 1_000 });
+    await on.clock.advance(1_000);
+    expect(code(await told)).toBe('tool.indeterminate');
+    expect(await on.runtime.claimHandoff({ toolName: 'pay' }, by)).toBeUndefined();
+    expect((await on.runtime.report(claim.token, { output: 1 })).status).toBe('late');
+  });
+
+  it('of a lease runs out: what may run again is another attempt, and the first one cannot report it', async () => {
+    const on = stage();
+    const { claim, told } = await start(on, { name: 'get_all', leaseMs: 1_000 });
+    await on.clock.advance(1_000);
+    await expect(on.runtime.report(claim.token, { output: 1 })).rejects.toMatchObject({
+      code: 'handoff.expired',
+    });
+    const second = await on.runtime.claimHandoff({ toolName: 'get_all' }, { worker: 'w2' });
+    expect(second).toMatchObject({ attempt: 2, idempotencyKey: claim.idempotencyKey });
+    expect(second?.deadlineMs).toBe(claim.deadlineMs);
+    await expect(on.runtime.report(claim.token, { output: 1 })).rejects.toMatchObject({
+      code: 'handoff.expired',
+    });
+    await on.runtime.report(second?.token ?? '', { output: 2 });
+    expect(await told).toMatchObject({ output: 2 });
+    expect(await on.runtime.report(claim.token, { output: 1 })).toMatchObject({
+      status: 'late',
+      outcome: { output: 2 },
+    });
+    await expectSettledOnce(on.runtime);
+  });
+
+  it('of a lease is judged by the clock, not by who looks first', async () => {
+    const clock = createManualClock();
+    const ledger = createMemoryLedger({ clock });
+    const tools = [pay];
+    const asking = createRuntime({ tools, ledger, clock });
+    const working = createRuntime({ tools, ledger, clock });
+    const turn = asking.turn({ sessionId: 's' });
+    void turn.call(envelope('c1', 'pay')).catch(() => undefined);
+    await quiet();
+    const claim = await working.claimHandoff(taken, { worker: 'w', leaseMs: 10 });
+    await asking.close();
+    await clock.advance(10);
+    expect(await working.report(claim.token, { output: 1 })).toMatchObject({
+      status: 'late',
+      outcome: { code: 'tool.indeterminate' },
+    });
+  });
+
+  it('that is up has the tool asked first what happened', async () => {
+    const known = defineTool({
+      name: 'wire',
+      mode: 'external',
+      handoff: true,
+      reconcile: () => ({ status: 'succeeded', output: { id: 9 } }),
+    });
+    const on = setStage({ tools: [known] });
+    const told = on.turn.call(envelope('c1', 'wire'));
+    await quiet();
+    await on.runtime.claimHandoff(taken, { worker: 'w', leaseMs: 10 });
+    await on.clock.advance(10);
+    expect(await told).toMatchObject({ type: 'ToolExecutionResult', output: { id: 9 } });
+  });
+});
+
+describe('a cancellation', () => {
+  it('of a call nobody took says that it did not run', async () => {
+    const on = stage();
+    const told = on.turn.call(envelope('c1', 'pay'));
+    await quiet();
+    on.turn.cancel('c1', 'enough');
+    expect(code(await told)).toBe('tool.cancelled');
+    expect((await on.runtime.calls({ sessionId: 's' }))[0]?.settled?.unsettledEffect).toBe(false);
+  });
+
+  it('of a call in a worker’s hands gives it a moment, then nobody knows', async () => {
+    const on = stage();
+    const { claim, told } = await start(on);
+    on.turn.cancel('c1', 'enough');
+    await quiet();
+    await on.clock.advance(5_000);
+    expect(code(await told)).toBe('tool.indeterminate');
+    expect((await on.runtime.report(claim.token, { output: 1 })).status).toBe('late');
+  });
+
+  it('that a report overtakes changes nothing', async () => {
+    const on = stage();
+    const { claim, told } = await start(on);
+    on.turn.cancel('c1', 'enough');
+    await quiet();
+    await on.runtime.report(claim.token, { output: 1 });
+    expect(await told).toMatchObject({ output: 1 });
+  });
+});
+
+describe('whoever asked', () => {
+  it('may close its runtime: the call goes on, and is found again by its id', async () => {
+    const clock = createManualClock();
+    const ledger = createMemoryLedger({ clock });
+    const first = createRuntime({ tools: [pay], ledger, clock });
+    const told = first.turn({ sessionId: 's' }).call(envelope('c1', 'pay'));
+    const heard = expect(told).rejects.toMatchObject({ code: 'call.pending' });
+    await quiet();
+    await first.close();
+    await heard;
+    const second = createRuntime({ tools: [pay], ledger, clock });
+    const again = second.turn({ sessionId: 's' }).call(envelope('c1', 'pay'));
+    const claim = await second.claimHandoff(taken, by);
+    await second.report(claim.token, { output: 1 });
+    expect(await again).toMatchObject({ output: 1 });
+    await expectSettledOnce(second);
+  });
+
+  it('may be gone: whoever asks again ends the call when its time is up', async () => {
+    const clock = createManualClock();
+    const ledger = createMemoryLedger({ clock });
+    const first = createRuntime({ tools: [pay], ledger, clock });
+    void first
+      .turn({ sessionId: 's' })
+      .call(envelope('c1', 'pay'))
+      .catch(() => undefined);
+    await quiet();
+    await first.claimHandoff(taken, by);
+    await first.close();
+    const second = createRuntime({ tools: [pay], ledger, clock });
+    const again = second.turn({ sessionId: 's' }).call(envelope('c1', 'pay'));
+    await quiet();
+    await clock.advance(60_000);
+    expect((await again).type).toBe('ToolTimeout');
+    await expectSettledOnce(second);
+  });
+});
