@@ -29,6 +29,8 @@ const tools: readonly AnyTool[] = [
   defineTool({ name: 'pay', mode: 'external', rerun: 'deny', loopLimit: 1_000_000, run: effect }),
   defineTool({ name: 'put', mode: 'external', idempotent: true, run: effect }),
   defineTool({ name: 'ask', mode: 'external', reconcile: () => ({ status: 'unknown' }), run: effect }),
+  defineTool({ name: 'ship', mode: 'external', handoff: true }),
+  defineTool({ name: 'get_far', mode: 'read', handoff: true }),
   defineTool({ name: 'get_it', mode: 'read', costMicros: 1, loopLimit: 1_000_000, run: effect }),
   defineTool({
     name: 'order',
@@ -54,6 +56,17 @@ const turnOf = (sessionId: string): ReturnType<Runtime['turn']> => {
   return turn;
 };
 
+async function work(tool: string, leaseMs: number | undefined): Promise<unknown> {
+  const terms = { worker: `pid ${process.pid}`, ...(leaseMs !== undefined && { leaseMs }) };
+  const claim = await runtime.claimHandoff({ toolName: tool }, terms);
+  if (claim === undefined) return undefined;
+  const { token, callId, arguments: args } = claim;
+  const { key = callId } = args as { key?: string };
+  await fetch(`${errand.world}/?key=${encodeURIComponent(key)}`, { method: 'POST' });
+  if (errand.afterwards === 'hang') await new Promise(() => process.send?.({ reached: callId }));
+  return runtime.report(token, { output: { key } });
+}
+
 async function obey(order: Order): Promise<unknown> {
   switch (order.type) {
     case 'call':
@@ -68,6 +81,8 @@ async function obey(order: Order): Promise<unknown> {
           turnOf(sessionId).call({ id: callId, name: tool, arguments: args ?? {} }),
         ),
       );
+    case 'work':
+      return work(order.tool, order.leaseMs);
     case 'recover':
       return runtime.recover();
     case 'fill':

@@ -33,6 +33,8 @@ export type CallOrder = {
 export type Order =
   | ({ readonly type: 'call' } & CallOrder)
   | { readonly type: 'calls'; readonly calls: readonly CallOrder[] }
+  /** Takes a call of the tool that was handed over, if one waits; has its effect; reports unless it hangs. */
+  | { readonly type: 'work'; readonly tool: string; readonly leaseMs?: number }
   | { readonly type: 'recover' | 'fill' | 'free' | 'close' };
 
 export type Answer =

@@ -1,0 +1,116 @@
+/** Calls that one process asks for and another runs, on one file: killed on either side, nothing is lost or done twice. */
+import type { AnyTool, Ledger, Runtime, ToolOutcome } from 'quittance';
+import { createRuntime, defineTool } from 'quittance';
+import { openLedger } from 'quittance/ledger';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { envelope, expectSettledOnce } from '../stage.ts';
+import type { Actor, Play } from './play.ts';
+import { openPlay } from './play.ts';
+
+let play: Play;
+let ledger: Ledger;
+let runtime: Runtime;
+beforeEach(async () => {
+  play = await openPlay();
+  ledger = await openLedger(play.ledger);
+  const tools: readonly AnyTool[] = [
+    defineTool({ name: 'ship', mode: 'external', handoff: true }),
+    defineTool({ name: 'get_far', mode: 'read', handoff: true }),
+  ];
+  runtime = createRuntime({ ledger, tools });
+});
+afterEach(async () => {
+  await runtime.close();
+  await ledger.close();
+  play.end();
+});
+
+const code = (outcome: ToolOutcome): string => ('code' in outcome ? outcome.code : outcome.type);
+
+/** Waits until the call is where workers look for it. */
+async function untilHandedOver(): Promise<void> {
+  while ((await runtime.handoffs()).length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+/** Somebody asks for the call; whether it is heard of is another matter. */
+function ask(actor: Actor, tool: string): Promise<ToolOutcome> {
+  const told = actor.call('c1', tool, { key: 'it' });
+  told.catch(() => undefined);
+  return told;
+}
+
+describe('a call asked for in one process and run in another', () => {
+  it('[one-outcome] has one effect, and both hear the same', async () => {
+    const [asking, working, idle] = await Promise.all([play.start(), play.start(), play.start()]);
+    const told = ask(asking, 'ship');
+    await untilHandedOver();
+    const [first, second] = (await Promise.all(
+      [working, idle].map((worker) => worker.tell({ type: 'work', tool: 'ship' })),
+    )) as ({ outcome: ToolOutcome } | undefined)[];
+    expect([first, second].filter((reported) => reported !== undefined)).toHaveLength(1);
+    expect(await told).toEqual((first ?? second)?.outcome);
+    expect(play.world.count('it')).toBe(1);
+    await expectSettledOnce(runtime);
+  }, 60_000);
+
+  it('[no-silent-rerun] outlives whoever asked: it is neither lost nor said to be in doubt', async () => {
+    const [asking, working] = await Promise.all([play.start(), play.start()]);
+    void ask(asking, 'ship');
+    await untilHandedOver();
+    await asking.kill();
+    expect(await runtime.recover()).toMatchObject([{ callId: 'c1', how: 'resumed' }]);
+    expect(await runtime.handoffs()).toMatchObject([{ status: 'waiting' }]);
+    const again = runtime.turn({ sessionId: 's' }).call(envelope('c1', 'ship', { key: 'it' }));
+    await working.tell({ type: 'work', tool: 'ship' });
+    expect(await again).toMatchObject({ output: { key: 'it' } });
+    expect(play.world.count('it')).toBe(1);
+    await expectSettledOnce(runtime);
+  }, 60_000);
+
+  it('[no-silent-rerun] whose worker is killed after its effect is given to nobody else, and nobody knows', async () => {
+    const [asking, working] = await Promise.all([play.start(), play.start({ afterwards: 'hang' })]);
+    const told = ask(asking, 'ship');
+    await untilHandedOver();
+    void working.tell({ type: 'work', tool: 'ship', leaseMs: 1_500 });
+    await working.reached;
+    await working.kill();
+    expect(await runtime.claimHandoff({ toolName: 'ship' }, { worker: 'second' })).toBeUndefined();
+    expect(code(await told)).toBe('tool.indeterminate');
+    expect(await runtime.claimHandoff({ toolName: 'ship' }, { worker: 'second' })).toBeUndefined();
+    expect(play.world.count('it')).toBe(1);
+    await expectSettledOnce(runtime);
+  }, 60_000);
+
+  it('whose worker is killed is run again by another where the tool says that is safe', async () => {
+    const [asking, working] = await Promise.all([play.start(), play.start({ afterwards: 'hang' })]);
+    const told = ask(asking, 'get_far');
+    await untilHandedOver();
+    void working.tell({ type: 'work', tool: 'get_far', leaseMs: 500 });
+    await working.reached;
+    await working.kill();
+    let claim = await runtime.claimHandoff({ toolName: 'get_far' }, { worker: 'second' });
+    expect(claim).toBeUndefined();
+    while (claim === undefined) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      claim = await runtime.claimHandoff({ toolName: 'get_far' }, { worker: 'second' });
+    }
+    expect(claim).toMatchObject({ attempt: 2, arguments: { key: 'it' } });
+    await runtime.report(claim.token, { output: 'second' });
+    expect(await told).toMatchObject({ output: 'second' });
+    await expectSettledOnce(runtime);
+  }, 60_000);
+
+  it('[one-outcome] whose asker and worker are both killed ends when its lease does, for whoever looks', async () => {
+    const [asking, working] = await Promise.all([play.start(), play.start({ afterwards: 'hang' })]);
+    void ask(asking, 'ship');
+    await untilHandedOver();
+    void working.tell({ type: 'work', tool: 'ship', leaseMs: 1_000 });
+    await working.reached;
+    await Promise.all([asking.kill(), working.kill()]);
+    const outcome = await runtime.turn({ sessionId: 's' }).call(envelope('c1', 'ship', { key: 'it' }));
+    expect(code(outcome)).toBe('tool.indeterminate');
+    expect(play.world.count('it')).toBe(1);
+    expect(await ledger.findOpenCalls()).toEqual([]);
+    await expectSettledOnce(runtime);
+  }, 60_000);
+});
