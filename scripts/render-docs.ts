@@ -323,6 +323,7 @@ const record: ToolAuditRecord = {
   provenance: { provider: 'acme', model: 'acme-1' },
   policyVersion: 'sha256:77e0…',
   decidedBy: { type: 'rule', name: 'large-refunds' },
+  grantId: undefined,
   toolSuccess: undefined,
   outcome: {
     kind: 'requires_confirmation',

@@ -83,7 +83,8 @@ const code = fc.constantFrom(...reasonCodes);
 // The keys of a table typed by its keys.
 const reason = fc.constantFrom(...(Object.keys(denialReasons) as DenialReason[]));
 const head = { callId: word, toolName: word, modelNote: anyText };
-const ran = { elapsedMs: count, wasCoerced: fc.boolean(), files, toolResult: anyToolResult };
+const undo = fc.record({ until: instant }, { requiredKeys: [] });
+const ran = { elapsedMs: count, wasCoerced: fc.boolean(), files, toolResult: anyToolResult, undo };
 
 export const anyOutcome: fc.Arbitrary<ToolOutcome> = fc.oneof(
   fc.record(
@@ -197,6 +198,7 @@ export const anyAuditRecord: fc.Arbitrary<ToolAuditRecord> = fc.record({
   provenance: maybe(fc.record({ provider: word, model: word }, { requiredKeys: [] })),
   policyVersion: maybe(word),
   decidedBy: maybe(fc.record({ type: fc.constantFrom('gate', 'hook', 'rule', 'person'), name: word })),
+  grantId: maybe(word),
   toolSuccess: maybe(fc.boolean()),
   outcome: anyAuditOutcome,
   cause: maybe(word),

@@ -95,6 +95,7 @@ function toRecord(call: Call, event: CallEvent, outcome: ToolAuditOutcome): Tool
     provenance: call.provenance,
     policyVersion: call.policyVersion,
     decidedBy: call.decidedBy,
+    grantId: call.grantId,
     toolSuccess: event.type === 'tool.responded' ? event.toolSuccess : undefined,
     outcome,
     cause: event.cause,

@@ -73,6 +73,8 @@ export type ToolAuditRecord = {
   readonly provenance: Provenance | undefined;
   readonly policyVersion: string | undefined;
   readonly decidedBy: DecidedBy | undefined;
+  /** The standing permission that answered for a person. */
+  readonly grantId: string | undefined;
   /** What the success check said; undefined where nothing was judged. */
   readonly toolSuccess: boolean | undefined;
   readonly outcome: ToolAuditOutcome;

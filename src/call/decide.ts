@@ -39,6 +39,8 @@ function refuse(call: Call | undefined, command: Command): string | undefined {
     case 'rule':
       if (settled) return 'The call has its outcome; no gate can change it.';
       if (call.status === 'running') return 'The body is running; it is too late for a gate.';
+      if (command.grantId !== undefined && command.decision !== 'allow')
+        return 'A grant lets a call through or has nothing to do with it.';
       return undefined;
     case 'exhaust':
       return settled || call.status === 'running'
@@ -142,10 +144,12 @@ function refuseExpiry(call: Call, command: Command & { type: 'expire' }): string
   return undefined;
 }
 
-function refuseUndo({ status, settled, undone }: Call): string | undefined {
+function refuseUndo({ status, settled, undone, resolution }: Call): string | undefined {
   if (status !== 'settled' || settled === undefined)
     return 'The call has not ended, so there is nothing to undo.';
-  if (settled.outcome.type !== 'ToolExecutionResult' && settled.outcome.type !== 'ToolArtifactReference')
+  const { type } = settled.outcome;
+  const succeeded = type === 'ToolExecutionResult' || type === 'ToolArtifactReference';
+  if (!succeeded && resolution?.resolution !== 'succeeded')
     return 'The call did not succeed, so there is nothing to undo.';
   return undone === undefined ? undefined : `This was undone already, by ${undone.by.name}.`;
 }
@@ -257,6 +261,7 @@ function toEvent(call: Call | undefined, command: Command, subject: Subject): Ca
         deadlineMs: command.deadlineMs,
         mayRerun: command.mayRerun,
         handoff: command.handoff ?? false,
+        stages: command.stages ?? none,
         reserved: command.reserved,
       };
     case 'respond':
@@ -335,6 +340,8 @@ function toEvent(call: Call | undefined, command: Command, subject: Subject): Ca
       return { ...command, id, type: 'tool.recalled', sessionId, turnId, callId, at, cause };
   }
 }
+
+const none: readonly never[] = Object.freeze([]);
 
 const attemptOf = (call: Call | undefined): number => call?.attempt ?? 0;
 

@@ -203,6 +203,7 @@ describe('an audit record on the wire', () => {
     provenance: { provider: 'acme', model: 'm-1' },
     policyVersion: 'v1',
     decidedBy: { type: 'rule', name: 'large-refunds' },
+    grantId: 'grt_1',
     toolSuccess: undefined,
     outcome: {
       kind: 'requires_confirmation',
@@ -231,6 +232,7 @@ describe('an audit record on the wire', () => {
       provenance: { provider: 'acme', model: 'm-1' },
       policy_version: 'v1',
       decided_by: { type: 'rule', name: 'large-refunds' },
+      grant_id: 'grt_1',
       outcome: {
         kind: 'requires_confirmation',
         description: 'A large refund.',

@@ -11,7 +11,7 @@ import type { ToolModeOrigin } from '../tool/mode.ts';
 import type { Principal } from '../tool/tool-context.ts';
 import type { ToolAuditOutcome as AuditOutcome, ToolAuditRecord, UnknownAuditOutcome } from './audit.ts';
 import type { DecidedBy, Provenance } from './event.ts';
-import type { OutputFile, ToolOutcome } from './outcome.ts';
+import type { OutputFile, ToolOutcome, UndoHandle } from './outcome.ts';
 import type { ToolResult } from './tool-result.ts';
 import { isToolMode, toolModeTreatments } from '../tool/mode.ts';
 import { isKnownAuditOutcome, ToolAuditOutcome } from './audit.ts';
@@ -34,6 +34,7 @@ export function outcomeToWire(outcome: ToolOutcome): JsonObject {
         ...given({
           files: outcome.files?.map(fileToWire),
           tool_result: outcome.toolResult && resultToWire(outcome.toolResult),
+          undo: outcome.undo && { ...outcome.undo },
         }),
         ...note,
       };
@@ -73,6 +74,7 @@ export function outcomeToWire(outcome: ToolOutcome): JsonObject {
           digest: outcome.digest,
           files: outcome.files?.map(fileToWire),
           tool_result: outcome.toolResult && resultToWire(outcome.toolResult),
+          undo: outcome.undo && { ...outcome.undo },
         }),
         ...note,
       };
@@ -146,13 +148,20 @@ function readRun(fields: Fields): {
   readonly wasCoerced: boolean;
   readonly files?: readonly OutputFile[];
   readonly toolResult?: ToolResult;
+  readonly undo?: UndoHandle;
 } {
   return {
     elapsedMs: fields.number('elapsed_ms'),
     wasCoerced: fields.flag('was_coerced'),
     ...given({ files: fields.maybe('files', (key) => fields.list(key).map(fileFromWire)) }),
     ...readToolResult(fields),
+    ...given({ undo: fields.maybe('undo', (key) => undoFromWire(fields.object(key))) }),
   };
+}
+
+function undoFromWire(value: JsonObject): UndoHandle {
+  const fields = new Fields(value, 'The undo of an outcome');
+  return given({ until: fields.maybe('until', (key) => fields.number(key)) });
 }
 
 const readToolResult = (fields: Fields): { readonly toolResult?: ToolResult } =>
@@ -212,6 +221,7 @@ export function auditRecordToWire(record: ToolAuditRecord | ReadAuditRecord): Js
       provenance: record.provenance && { ...record.provenance },
       policy_version: record.policyVersion,
       decided_by: record.decidedBy && { ...record.decidedBy },
+      grant_id: record.grantId,
       tool_success: record.toolSuccess,
     }),
     outcome: auditOutcomeToWire(record.outcome),
@@ -242,6 +252,7 @@ export function auditRecordFromWire(value: unknown): ReadAuditRecord {
     provenance: fields.maybe('provenance', (key) => provenanceFromWire(fields.object(key))),
     policyVersion: fields.maybe('policy_version', text),
     decidedBy: fields.maybe('decided_by', (key) => decidedByFromWire(fields.object(key))),
+    grantId: fields.maybe('grant_id', text),
     toolSuccess: fields.maybe('tool_success', (key) => fields.flag(key)),
     outcome: auditOutcomeFromWire(fields.object('outcome')),
     cause: fields.maybe('cause', text),
@@ -267,6 +278,7 @@ const recordKeys: readonly string[] = [
   'provenance',
   'policy_version',
   'decided_by',
+  'grant_id',
   'tool_success',
   'outcome',
   'cause',

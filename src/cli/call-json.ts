@@ -18,6 +18,7 @@ export function callFactsToJson({ summary, call, events }: CallFacts): JsonObjec
     changes: events.flatMap((event) =>
       event.type === 'tool.decided' ? event.changes.map((change) => ({ ...change })) : [],
     ),
+    grant_id: call.grantId,
     hidden: events.flatMap((event) => (event.type === 'tool.requested' ? event.hidden : [])),
     confirmation: confirmation && fieldsToJson({ ...confirmation, askedAt: utcTime(confirmation.askedAt) }),
     result: settled && outcomeToWire(settled.outcome),

@@ -29,12 +29,13 @@ export function timelineOf(events: readonly CallEvent[]): Span[] {
         const waited = event.gates.reduce((sum, { elapsedUs }) => sum + elapsedUs, 0) / 1_000;
         const by =
           event.decidedBy === undefined ? '' : `, by ${event.decidedBy.type} ${event.decidedBy.name}`;
+        const under = event.grantId === undefined ? '' : `, under grant ${event.grantId}`;
         const ms = Math.max(event.at - since, waited);
         spans.push({
           name: approved ? 'gates again' : 'gates',
           from: since - startedAt,
           ms,
-          note: `${event.decision}${by}`,
+          note: `${event.decision}${by}${under}`,
         });
         spans.push(...gateSpans(event, approved, since - startedAt));
         break;
