@@ -49,6 +49,7 @@ export type { HandoffNotes, HandoffReport } from './runtime/handoff-report.ts';
 export type { HandoffQuery, HandoffView } from './runtime/list-handoffs.ts';
 export type { BatchAnswer, BatchReport, ReportedCall } from './runtime/report-handoff.ts';
 export type { FoundOut } from './runtime/reconcile.ts';
+export type { UndoRequest } from './runtime/undo.ts';
 export type { RecoveredCall } from './runtime/recover.ts';
 export type { ConfirmationView, PreviewView } from './runtime/confirmation-view.ts';
 export type { PersonDecision } from './runtime/decide-confirmation.ts';
@@ -87,6 +88,7 @@ export type {
   ToolFailure,
   ToolOutcome,
   ToolTimeout,
+  UndoHandle,
 } from './call/outcome.ts';
 export { outcomeToContentParts, outcomeToModelContent } from './call/model-content.ts';
 export type { ContentPart } from './call/model-content.ts';

@@ -34,3 +34,6 @@ export const systemClock: Clock = {
     };
   },
 };
+
+/** The last moment a date can name, in milliseconds since 1970. */
+export const latestInstant = 8_640_000_000_000_000;

@@ -36,6 +36,13 @@ export type ToolExecutionResult = Ended<'ToolExecutionResult'> & {
   readonly files?: readonly OutputFile[];
   /** Only where the tool itself made one: what it says about the turn counts. */
   readonly toolResult?: ToolResult;
+  readonly undo?: UndoHandle;
+};
+
+/** What the call did can be taken back, once, by `runtime.undo`. */
+export type UndoHandle = {
+  /** Until when, in milliseconds since 1970 by the ledger's clock; for ever where nothing is said. */
+  readonly until?: number;
 };
 
 /** The body was still running at its deadline. */
@@ -76,6 +83,7 @@ export type ToolArtifactReference = Ended<'ToolArtifactReference'> & {
   readonly wasCoerced: boolean;
   readonly files?: readonly OutputFile[];
   readonly toolResult?: ToolResult;
+  readonly undo?: UndoHandle;
 };
 
 /** An image or a file a tool gave, kept as an artifact. */

@@ -2,8 +2,9 @@
  * Whether what is kept beside the entries is what they say: claims, counters, states, effects in doubt, sealed
  * inputs, artifacts. Each is asked for as a later call would ask for it, whether the entries or a row name it.
  */
-import { canonicalJson, keyedDigestJson } from '../base/canonical.ts';
+import { canonicalJson, digestJson, keyedDigestJson } from '../base/canonical.ts';
 import { isQuittanceError } from '../base/error.ts';
+import type { JsonObject } from '../base/json.ts';
 import { isJsonObject, readJsonText } from '../base/json.ts';
 import type { BesideRow } from '../ledger/beside.ts';
 import type { BesideFold, NamedArtifact } from '../ledger/beside-fold.ts';
@@ -11,7 +12,7 @@ import { callKey } from '../ledger/beside-fold.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Seal } from '../ledger/seal.ts';
 import { createSeal } from '../ledger/seal.ts';
-import { sealContext } from '../runtime/seal-input.ts';
+import { readSealedText, sealContext } from '../runtime/seal-input.ts';
 import { checkArtifact } from './verify-artifact.ts';
 
 export type BesideProblem = {
@@ -193,15 +194,19 @@ const sealedOf = (
   callId,
   async look() {
     const sealed = await ledger.readSealed(sessionId, callId);
-    const call = fold.open.get(callKey(sessionId, callId));
+    const key = callKey(sessionId, callId);
+    const open = fold.open.get(key);
+    // One whose time is up may stand there until somebody clears up, or may be gone.
+    const undoable = fold.undoable.get(key);
+    const call = open?.needsSealed === true ? open : undoable;
     if (sealed === undefined)
-      return call?.needsSealed === true ? 'The call needs its sealed input, which is gone.' : undefined;
-    if (call?.needsSealed !== true) return 'An input is sealed that no open call needs.';
+      return open?.needsSealed === true ? 'The call needs its sealed input, which is gone.' : undefined;
+    if (call === undefined) return 'An input is sealed that no open call needs.';
     const opener = seal();
     if (opener === undefined) return undefined;
     try {
-      const input = readJsonText(opener.open(sealed, sealContext(sessionId, callId)));
-      return keyedDigestJson(opener.digestKey, input) === call.inputDigest
+      const opened = readSealedText(opener.open(sealed, sealContext(sessionId, callId)));
+      return opened.ok && isDigestOf(opener, opened.input, call.inputDigest)
         ? undefined
         : 'The sealed input is not the one the call was let through with.';
     } catch (error) {
@@ -211,6 +216,10 @@ const sealedOf = (
     }
   },
 });
+
+/** Keyed where something of the input is hidden; an input may be sealed for what is hidden in its snapshot alone. */
+const isDigestOf = ({ digestKey }: Seal, input: JsonObject, digest: string | undefined): boolean =>
+  digest === keyedDigestJson(digestKey, input) || digest === digestJson(input);
 
 const artifactOf = (ledger: Ledger, fold: BesideFold, row: BesideRow & { kind: 'artifact' }): Subject => ({
   sessionId: row.sessionId,

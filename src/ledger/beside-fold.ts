@@ -23,8 +23,19 @@ export type OpenInput = {
   readonly sessionId: string;
   readonly callId: string;
   inputDigest: string | undefined;
-  /** It went as far as being held or begun, and something of its input is hidden. */
+  /** Something of what its preview would have the body do is hidden. */
+  hidesSnapshot: boolean;
+  /** It went as far as being held or begun, and something of its input, or of its snapshot, is hidden. */
   needsSealed: boolean;
+};
+
+/** A call that can still be undone, and for that needs the input it had. */
+export type UndoableInput = {
+  readonly sessionId: string;
+  readonly callId: string;
+  readonly inputDigest: string | undefined;
+  /** By the ledger's clock; for ever where undefined. */
+  readonly until: number | undefined;
 };
 
 export type UnsettledEffect = {
@@ -61,6 +72,8 @@ export class BesideFold {
   readonly counters: Map<string, { used: number; reserved: number }> = new Map();
   /** By `callKey`. */
   readonly open: Map<string, OpenInput> = new Map();
+  /** By `callKey`. Those whose time is up are among them. */
+  readonly undoable: Map<string, UndoableInput> = new Map();
   readonly unsettled: Map<string, UnsettledEffect> = new Map();
   /** By session and subject. */
   readonly states: Map<string, FoldedState> = new Map();
@@ -144,14 +157,31 @@ export class BesideFold {
     const key = callKey(sessionId, callId);
     const call = this.open.get(key);
     if (event.type === 'tool.requested')
-      this.open.set(key, { sessionId, callId, inputDigest: undefined, needsSealed: false });
+      this.open.set(key, {
+        sessionId,
+        callId,
+        inputDigest: undefined,
+        hidesSnapshot: false,
+        needsSealed: false,
+      });
+    else if (event.type === 'tool.undone') this.undoable.delete(key);
     else if (clearsDoubt(event)) this.unsettled.delete(key);
     else if (call === undefined) return;
     else if (event.type === 'tool.decided') call.inputDigest = event.inputDigest ?? call.inputDigest;
     else if (event.type === 'tool.held' || event.type === 'tool.started')
-      call.needsSealed ||= call.inputDigest !== undefined && isKeyedDigest(call.inputDigest);
+      call.needsSealed ||=
+        call.hidesSnapshot || (call.inputDigest !== undefined && isKeyedDigest(call.inputDigest));
+    else if (event.type === 'tool.previewed') call.hidesSnapshot = event.hidden.length > 0;
     else if (event.type === 'tool.responded' && event.final) {
       this.open.delete(key);
+      const { outcome } = event;
+      if ('undo' in outcome && outcome.undo !== undefined && call.needsSealed)
+        this.undoable.set(key, {
+          sessionId,
+          callId,
+          inputDigest: call.inputDigest,
+          until: outcome.undo.until,
+        });
       this.#name(event.outcome, sessionId, callId);
       if (leavesDoubt(event)) this.#leaveDoubt(key, call, event.outcome.toolName);
     }
@@ -187,7 +217,7 @@ export class BesideFold {
   /** Everything the session left goes with it; what it used of others' counters stays. */
   #drop(sessionId: string): void {
     this.#hasDropped = true;
-    for (const map of [this.claims, this.open, this.unsettled, this.states, this.artifacts])
+    for (const map of [this.claims, this.open, this.undoable, this.unsettled, this.states, this.artifacts])
       for (const [key, row] of map) if (row.sessionId === sessionId) map.delete(key);
     const prefixes = sessionCounterPrefixes(sessionId);
     for (const name of this.counters.keys())

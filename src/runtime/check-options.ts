@@ -60,9 +60,9 @@ export function checkOptions(options: RuntimeOptions<readonly AnyTool[]>): void 
     refuse('onPreToolUse must be a function or an array of functions.');
   checkRepair(options.repair);
   for (const [mode, treatment] of Object.entries(options.treatments ?? {}))
-    if (!isToolMode(mode) || (treatment !== 'run' && treatment !== 'ask'))
+    if (!isToolMode(mode) || !['run', 'ask', 'ask_unless_undo'].includes(treatment))
       refuse(
-        `treatments: ${mode}: ${JSON.stringify(treatment)} means nothing. Expected a mode (${Object.keys(toolModeTreatments).join(', ')}) with "run" or "ask".`,
+        `treatments: ${mode}: ${JSON.stringify(treatment)} means nothing. Expected a mode (${Object.keys(toolModeTreatments).join(', ')}) with "run", "ask" or "ask_unless_undo".`,
       );
   checkBudgets(options.budgets);
 }

@@ -230,6 +230,12 @@ async function readEdit(engine: Engine, call: Call, given: JsonObject): Promise<
   if (!read.ok || !isJsonObject(read.value))
     throw new QuittanceError('config.invalid', 'The edited arguments must be an object that JSON can hold.');
   const wanted = await unmaskEdit(engine, call, read.value);
+  if (engine.undoToolFor(call.toolName, undefined) !== undefined)
+    throw new QuittanceError(
+      'config.invalid',
+      'What was done is undone as it was done: the arguments of an undo cannot be edited.',
+      { callId: call.callId },
+    );
   const tool = engine.tools.get(call.toolName);
   const fit = await tool?.input.check(structuredClone(wanted));
   if (fit?.ok === false)

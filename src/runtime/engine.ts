@@ -13,6 +13,7 @@ import type { ToolMode } from '../tool/mode.ts';
 import type { SuccessCheck } from '../tool/success-check.ts';
 import type { SchemaIssue } from '../tool/schema-issue.ts';
 import type { BudgetRule } from './budget.ts';
+import type { HeldCall } from './call-in-hand.ts';
 import type { OnConfirm } from './confirm.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { MayDecide } from './may-decide.ts';
@@ -36,6 +37,8 @@ export type Engine = {
   readonly policyInForce: () => Policy | undefined;
   /** A tool as the rules see it: they may withdraw what it declared, never grant anything. */
   readonly toolFor: (name: string, policy: Policy | undefined) => AnyTool | undefined;
+  /** What undoes the calls of a tool. Nobody can call it by its name. */
+  readonly undoToolFor: (name: string, policy: Policy | undefined) => AnyTool | undefined;
   readonly hooks: readonly PreToolUse[];
   readonly onConfirm: OnConfirm | undefined;
   readonly mayDecide: MayDecide | undefined;
@@ -59,13 +62,13 @@ export type Engine = {
     stored: StoredCall,
     call: Call,
     asker: 'of the call' | 'of another',
-  ) => Promise<boolean>;
+  ) => Promise<boolean | HeldCall>;
   /** Bodies that outlived their calls, until they end. */
   readonly stragglers: Set<Promise<unknown>>;
 };
 
-/** How calls of a mode are treated: run at once, or after a person agreed. */
-export type Treatment = 'run' | 'ask';
+/** How calls of a mode are treated: run at once, after a person agreed, or at once only if the tool can undo them. */
+export type Treatment = 'run' | 'ask' | 'ask_unless_undo';
 
 export type RepairRequest = {
   readonly callId: string;

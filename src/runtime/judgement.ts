@@ -1,9 +1,10 @@
 /** The outcome of a body that ran, made ready to be kept: cleaned, measured, offloaded, frozen. */
+import { latestInstant } from '../base/clock.ts';
 import { contentDigest } from '../base/content-digest.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { freezeJson } from '../base/json.ts';
 import { outcomeToModelContent } from '../call/model-content.ts';
-import type { OutputFile, ToolOutcome } from '../call/outcome.ts';
+import type { OutputFile, ToolOutcome, UndoHandle } from '../call/outcome.ts';
 import type { ReasonCode } from '../call/reason.ts';
 import type { ToolResult } from '../call/tool-result.ts';
 import { cutText } from '../tool/cut-text.ts';
@@ -61,9 +62,22 @@ function inline(
     wasCoerced: hand.call?.wasCoerced ?? false,
     ...(toolMade && { toolResult: asToolResult(kept) }),
     ...(files.length > 0 && { files }),
+    ...undoHandle(hand),
     ...hand.modelNote(),
   };
   return { outcome: Object.freeze(outcome), content, toolSuccess: true, authorSaysRetry: false };
+}
+
+/** What a person may do about it, for the record and for the model. */
+function undoHandle(hand: CallInHand): { readonly undo?: UndoHandle } {
+  const { undo, undoWithinMs } = hand.knownTool;
+  if (undo === undefined) return {};
+  const until =
+    undoWithinMs === undefined
+      ? undefined
+      : Math.min(hand.engine.ledger.now() + Math.floor(undoWithinMs), latestInstant);
+  hand.note(`A person can undo this${until === undefined ? '' : ` until ${new Date(until).toISOString()}`}.`);
+  return { undo: Object.freeze(until === undefined ? {} : { until }) };
 }
 
 /**
@@ -116,6 +130,7 @@ async function keepAside(
     wasCoerced: hand.call?.wasCoerced ?? false,
     ...(toolMade && { toolResult: onlyControls(asToolResult(kept)) }),
     ...(files.length > 0 && { files }),
+    ...undoHandle(hand),
     ...hand.modelNote(),
   };
   return {

@@ -11,6 +11,7 @@ import type { Call } from '../call/call.ts';
 import type { Command } from '../call/command.ts';
 import type { ParsedToolCall } from '../call/tool-call.ts';
 import type { StoredCall } from '../ledger/ledger.ts';
+import type { AnyTool } from '../tool/define-tool.ts';
 import { classifyTool } from '../tool/mode.ts';
 import { isPromiseLike } from '../tool/when-ready.ts';
 import type { CallOptions, Told } from './call-in-hand.ts';
@@ -36,6 +37,8 @@ import { rule, walk } from './walk.ts';
 export type Manner = {
   readonly submitted: boolean;
   readonly takePlace: (() => Promise<() => void>) | undefined;
+  /** What the runtime itself calls; otherwise the tool of that name. */
+  readonly tool?: AnyTool | undefined;
 };
 
 /** Said where nothing is: the same object every time. */
@@ -61,7 +64,7 @@ export function makeCall(
   const raw = request.input.ok ? request.input.arguments : request.input.raw;
   const requested = keepInput(
     raw,
-    engine.tools.get(request.name)?.redact?.input,
+    (manner.tool ?? engine.tools.get(request.name))?.redact?.input,
     engine.redactor,
     engine.seal,
   );
@@ -212,7 +215,8 @@ function toRequestCommand(hand: CallInHand): Command & { type: 'request' } {
 
 /** Some kinds of effect want a person by themselves, unless the host says otherwise. */
 function askByMode(hand: CallInHand): void {
-  const { mode, displayName } = hand.knownTool;
-  if (hand.engine.treatments[mode] === 'run') return;
+  const { mode, displayName, undo } = hand.knownTool;
+  const treatment = hand.engine.treatments[mode];
+  if (treatment === 'run' || (treatment === 'ask_unless_undo' && undo !== undefined)) return;
   hand.ask({ by: { type: 'gate', name: 'mode' }, description: `"${displayName}" is a ${mode} tool.` });
 }

@@ -17,7 +17,14 @@ export function openTurn<Tools extends readonly AnyTool[]>(
   options: TurnOptions,
   parent?: TurnState,
 ): Turn<Tools> {
-  const { engine } = desk;
+  const state = openTurnState(desk.engine, options, parent);
+  return createTurn<Tools>(desk, state, (child) =>
+    openTurn<Tools>(desk, { sessionId: options.sessionId, ...child }, state),
+  );
+}
+
+/** What a turn remembers, for whoever makes a call without one. */
+export function openTurnState(engine: Engine, options: TurnOptions, parent?: TurnState): TurnState {
   checkTurn(options);
   const { sessionId, turnId = engine.ids.next('turn') } = options;
   const facts = readCallerFacts(options, parent?.facts ?? noFacts, engine.redactor);
@@ -25,7 +32,7 @@ export function openTurn<Tools extends readonly AnyTool[]>(
     deadlineOf(engine, options),
     parent?.deadlineAtMs ?? Number.POSITIVE_INFINITY,
   );
-  const state: TurnState = new TurnState({
+  return new TurnState({
     opening: Object.freeze({
       id: engine.nextEventId(),
       type: 'turn.opened',
@@ -49,7 +56,6 @@ export function openTurn<Tools extends readonly AnyTool[]>(
     recent: createRecentCalls(),
     deadlineAtMs,
   });
-  return createTurn<Tools>(desk, state, (child) => openTurn<Tools>(desk, { sessionId, ...child }, state));
 }
 
 /** The wall clock may jump while the turn runs, so its deadline is kept on the clock that does not. */

@@ -2,6 +2,7 @@
  * One version of a preview, as a tool gave it, made ready to be kept and shown: checked, cleaned, cut for display. The
  * snapshot is never cut, since the body needs it whole.
  */
+import { latestInstant } from '../base/clock.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { formatPath, freezeJson, isJsonObject, readJsonText, toJson } from '../base/json.ts';
 import type { Preview, PreviewField } from '../tool/preview.ts';
@@ -56,7 +57,7 @@ function readExpiry(
   const limits = [at, typeof inMs === 'number' ? now + inMs : undefined].filter(
     (value) => typeof value === 'number',
   );
-  return { at: limits.length === 0 ? undefined : Math.floor(Math.min(...limits)) };
+  return { at: limits.length === 0 ? undefined : Math.floor(Math.min(...limits, latestInstant)) };
 }
 
 /** Hidden by what values look like, at the paths the tool names, and where it repeats what is hidden in the input. */

@@ -36,7 +36,7 @@ export type RuntimeOptions<Tools extends readonly AnyTool[]> = {
   readonly repair?: Repair | Repairer;
   /** Says whether a result is a success; replaces the default check for tools without one of their own. */
   readonly successCheck?: SuccessCheck;
-  /** How calls of a mode are treated. By default `destructive` and `local` ask, the others run. */
+  /** How calls of a mode are treated. By default `local` asks, `destructive` asks unless the tool can undo it, the others run. */
   readonly treatments?: Partial<Readonly<Record<ToolMode, Treatment>>>;
   /** Budgets of every turn of this runtime. */
   readonly budgets?: readonly BudgetRule[];

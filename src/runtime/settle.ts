@@ -16,6 +16,7 @@ import type { Judgement } from './judgement.ts';
 import { appendLate } from './late.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
 import { letGo } from './let-go.ts';
+import { noteUndone } from './note-undone.ts';
 import { follow } from './recall.ts';
 import { unkept } from './unavailable.ts';
 
@@ -85,6 +86,9 @@ export async function keepEnd(hand: CallInHand, judgement: Judgement, attempt: A
     const { status } = await hand.flush(respond(hand, judgement, attempt));
     if (status === 'appended') {
       remember(hand, judgement.outcome, judgement.content, ran);
+      if (hand.undoes !== undefined && hand.call !== undefined && isSuccess(judgement.outcome))
+        // Where the ledger cannot take it, whoever wants the same undone again puts it on the record.
+        await noteUndone(hand.engine, hand.undoes, hand.call).catch(() => undefined);
       return true;
     }
     hand.rewind(mark);
@@ -113,15 +117,17 @@ function respond(hand: CallInHand, judgement: Judgement, attempt: Attempt): Entr
     rules: hand.outputRules,
   });
   const inDoubt = event.type === 'tool.responded' && event.unsettledEffect;
-  const succeeded = outcome.type === 'ToolExecutionResult' || outcome.type === 'ToolArtifactReference';
   const started = hand.call?.started;
+  const succeeded = isSuccess(outcome);
+  // What somebody may want undone needs the input it was done with.
+  const canUndo = started !== undefined && 'undo' in outcome && outcome.undo !== undefined;
   const toSettle =
     started === undefined ? stoppedShares(hand) : settlementsFor(started.reserved, attempt.costMicros);
   return {
     settle: toSettle.length === 0 ? undefined : toSettle,
     // One that never began holds no claim: under its key stands the claim of another.
     releaseClaim: succeeded || inDoubt || hand.call?.started === undefined ? undefined : hand.claimKey,
-    dropSealed: hand.sealed || undefined,
+    dropSealed: (hand.sealed && !canUndo) || undefined,
   };
 }
 
@@ -183,6 +189,9 @@ function keepAsLate(hand: CallInHand, outcome: ToolOutcome, attempt: number): vo
       return undefined;
   }
 }
+
+const isSuccess = ({ type }: ToolOutcome): boolean =>
+  type === 'ToolExecutionResult' || type === 'ToolArtifactReference';
 
 const errorOf = (outcome: ToolOutcome): DataOf<'tool.responded'>['error'] => {
   switch (outcome.type) {

@@ -25,7 +25,11 @@ export async function takeOver(engine: Engine, stored: StoredCall, call: Call): 
     { id: call.callId, name: call.toolName, input: executed },
     { kept: call.requestedInput, hidden: [], digest: call.requestDigest },
     {},
-    { submitted: call.submitted, takePlace: undefined },
+    {
+      submitted: call.submitted,
+      takePlace: undefined,
+      tool: engine.undoToolFor(call.toolName, engine.policyInForce()),
+    },
   );
   hand.inherit(call, stored.version);
   hand.sealedAs = sealedNameOf(call);
@@ -40,7 +44,9 @@ export async function prepareInput(hand: CallInHand): Promise<boolean> {
   if ((await validateGate.check(hand)) !== undefined || hand.input.changes.length > 0) return false;
   const kept = call.effectiveInput ?? call.requestedInput;
   hand.prepared = { ...hand.input, effective: { kept, hidden: call.hidden, digest: call.inputDigest } };
-  return bindKey(hand) === undefined && (await recallSnapshot(hand));
+  if (bindKey(hand) !== undefined) return false;
+  // What is held goes on to be said to be void; what ran must not be run again with a mask in the snapshot's place.
+  return (await recallSnapshot(hand)) || call.status !== 'running';
 }
 
 type Executed =

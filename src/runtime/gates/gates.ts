@@ -11,6 +11,7 @@ import { limitsGate } from './limits.ts';
 import { policyGate } from './policy.ts';
 import { previewGate, snapshotGate } from './preview.ts';
 import { resolveGate } from './resolve.ts';
+import { undoGate } from './undo.ts';
 import { revalidateGate, validateGate } from './validate.ts';
 
 export const gates: readonly Gate[] = [
@@ -18,6 +19,7 @@ export const gates: readonly Gate[] = [
   deadlineGate,
   blockedGate,
   validateGate,
+  undoGate,
   duplicateGate,
   policyGate,
   keyGate,
@@ -28,6 +30,7 @@ export const gates: readonly Gate[] = [
 /** After a person agreed: an approval skips no check. */
 export const gatesAfterApproval: readonly Gate[] = [
   revalidateGate,
+  undoGate,
   snapshotGate,
   policyGate,
   limitsGate,

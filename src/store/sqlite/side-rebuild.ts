@@ -18,6 +18,8 @@ export type SideRebuildParts = {
   readonly entries: EntryTable;
   readonly heads: Heads;
   readonly writer: Writer;
+  /** Milliseconds since 1970 by the ledger's clock. */
+  readonly now: () => number;
 };
 
 export async function rebuildSideTables(parts: SideRebuildParts): Promise<void> {
@@ -94,19 +96,23 @@ function putStates(fold: BesideFold, { database, heads }: SideRebuildParts): voi
   }
 }
 
-function dropSealed(fold: BesideFold, { database }: SideRebuildParts): void {
+function dropSealed(fold: BesideFold, { database, now }: SideRebuildParts): void {
   const rows = prepareRow<{ session: number; call: string; name: string | null }>(
     database,
     'SELECT session, call, name FROM sealed LEFT JOIN sessions USING (session)',
   ).all();
   const drop = prepareRow<never>(database, 'DELETE FROM sealed WHERE session = ? AND call = ?');
   for (const { session, call, name } of rows)
-    if (name === null || !isNeeded(fold, name, call)) drop.run(session, call);
+    if (name === null || !isNeeded(fold, name, call, now())) drop.run(session, call);
 }
 
-function isNeeded(fold: BesideFold, name: string, call: string): boolean {
+/** For a call that is open, or that can still be undone. */
+function isNeeded(fold: BesideFold, name: string, call: string, now: number): boolean {
   try {
-    return fold.open.get(callKey(fromSqlText(name), fromSqlText(call)))?.needsSealed === true;
+    const key = callKey(fromSqlText(name), fromSqlText(call));
+    const undoable = fold.undoable.get(key);
+    if (undoable !== undefined) return undoable.until === undefined || now < undoable.until;
+    return fold.open.get(key)?.needsSealed === true;
   } catch {
     return false; // nothing that we wrote
   }

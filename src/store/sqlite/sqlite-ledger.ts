@@ -334,6 +334,7 @@ export class SqliteLedger implements Ledger {
       entries: this.#entries,
       heads: this.#heads,
       writer: this.#writer,
+      now: () => this.now(),
     });
     await this.#tables.rebuild();
   }

@@ -79,6 +79,7 @@ const outcomeOrder: { readonly [Name in keyof typeof outcomeFields]: true } = {
   payloadExtras: true,
   toolResult: true,
   files: true,
+  undo: true,
   modelNote: true,
 };
 

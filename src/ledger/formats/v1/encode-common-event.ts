@@ -67,6 +67,7 @@ function encodeStarted(event: ToolStarted, previous: Previous | undefined): Enco
   if (event.idempotencyKey !== undefined) text += `,"idempotency_key":${quoteText(event.idempotencyKey)}`;
   text += `,"deadline_ms":${write(event.deadlineMs)},"may_rerun":${event.mayRerun}`;
   if (event.handoff) text += ',"handoff":true';
+  if (event.stages.length > 0) text += `,"stages":${write(rename(event.stages, stageNames))}`;
   if (event.reserved.length > 0) text += `,"reserved":${write(event.reserved)}`;
   return { text: `${text}}`, body: 'null' };
 }
@@ -80,7 +81,9 @@ function encodeResult(
   let text =
     `${head(event, previous)},"attempt":${event.attempt},"final":${event.final},"outcome":{"type":"ToolExecutionResult"` +
     `,"tool_name":${quoteText(outcome.toolName)},"elapsed_ms":${write(outcome.elapsedMs)}` +
-    `,"was_coerced":${outcome.wasCoerced}}`;
+    `,"was_coerced":${outcome.wasCoerced}`;
+  if (outcome.undo !== undefined) text += `,"undo":${write(outcome.undo)}`;
+  text += '}';
   if (event.toolSuccess !== undefined) text += `,"tool_success":${event.toolSuccess}`;
   if (event.error !== undefined) text += `,"error":${write({ reason: event.error.reason })}`;
   if (event.costMicros !== 0) text += `,"cost_micros":${write(event.costMicros)}`;
@@ -111,5 +114,6 @@ function head({ id, type, turnId, at, cause }: CallEvent, previous: Previous | u
 const write = (value: JsonValue): string => JSON.stringify(value);
 
 const principalNames = eventTable['tool.requested'].principal.inside;
+const stageNames = eventTable['tool.started'].stages.inside;
 const gateNames = eventTable['tool.decided'].gates.inside;
 const fileNames = outcomeFields.files.inside;

@@ -50,6 +50,7 @@ export const outcomeFields: { readonly [Name in KeyOf<ToolOutcome>]: Field } = {
   files: body('files', { optional, inside: file }),
   toolResult: body('tool_result', { optional }),
   modelNote: body('model_note', { optional }),
+  undo: text('undo', { optional }),
 };
 
 const ruleFields = {
@@ -165,6 +166,7 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     deadlineMs: text('deadline_ms'),
     mayRerun: text('may_rerun'),
     handoff: text('handoff', { absent: false }),
+    stages: text('stages', { absent: none, inside: { stageId: 'stage_id' } }),
     reserved: text('reserved', { absent: none }),
   },
   'tool.responded': {

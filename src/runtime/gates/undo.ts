@@ -1,0 +1,28 @@
+import type { CallInHand } from '../call-in-hand.ts';
+import { foldStored } from '../fold-stored.ts';
+import { readUndoAttrs } from '../note-undone.ts';
+import { whyNotUndo } from '../undo-refusal.ts';
+import type { Gate, Stop } from './gate.ts';
+
+/** Of a call that is to undo another: can that one still be undone? Asked again after a person agreed. */
+export const undoGate: Gate = {
+  name: 'undo',
+  check: (hand) => (hand.undoes === undefined ? undefined : look(hand, hand.undoes)),
+};
+
+async function look({ engine, sessionId, facts }: CallInHand, callId: string): Promise<Stop | undefined> {
+  const stored = await engine.ledger.readCall(sessionId, callId);
+  const call = stored && foldStored(stored);
+  if (call === undefined) return refuse('conflict', `There is no call ${callId} to undo.`);
+  const { force } = readUndoAttrs(facts.attrs);
+  const refusal = await whyNotUndo(engine, engine.tools.get(call.toolName), call, force);
+  if (refusal === undefined) return undefined;
+  return refuse(refusal.code === 'undo.expired' ? 'expired' : 'conflict', refusal.message);
+}
+
+const refuse = (reason: 'expired' | 'conflict', details: string): Stop => ({
+  type: 'deny',
+  reason,
+  code: reason === 'expired' ? 'confirmation.expired' : 'call.conflict',
+  details,
+});

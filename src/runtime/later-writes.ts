@@ -1,0 +1,53 @@
+import type { Call } from '../call/call.ts';
+import { foldCall } from '../call/evolve.ts';
+import type { CallEvent } from '../call/event.ts';
+import type { AnyTool } from '../tool/define-tool.ts';
+import type { Engine } from './engine.ts';
+import { isCallEvent } from './fold-stored.ts';
+import { resourceKeysOf } from './resource-keys.ts';
+import { readExecuted } from './take-over.ts';
+import { undoneCallId } from './undo-tool.ts';
+
+/**
+ * Calls of the session that touched something this one had touched, after it had ended, and were not undone
+ * themselves. Tools say what they touch by `resourceKeys`; those that do not are not looked at.
+ */
+export async function laterWrites(engine: Engine, tool: AnyTool, call: Call): Promise<readonly Call[]> {
+  const touched = await keysOf(engine, tool, call);
+  if (touched === undefined || touched.length === 0) return [];
+  const found: Call[] = [];
+  for (const later of await callsSince(engine, call)) {
+    const other = engine.tools.get(later.toolName);
+    if (other === undefined || other.mode === 'read' || later.undone !== undefined) continue;
+    const keys = await keysOf(engine, other, later);
+    if (keys?.some((key) => touched.includes(key)) === true) found.push(later);
+  }
+  return found;
+}
+
+async function callsSince(engine: Engine, { sessionId, callId }: Call): Promise<readonly Call[]> {
+  const calls = new Map<string, { readonly events: CallEvent[]; isLater: boolean }>();
+  let hasEnded = false;
+  for (const event of await engine.ledger.readSession(sessionId)) {
+    if (!isCallEvent(event)) continue;
+    const known = calls.get(event.callId) ?? { events: [], isLater: false };
+    calls.set(event.callId, known);
+    known.events.push(event);
+    if (event.callId === callId) hasEnded ||= event.type === 'tool.responded' && event.final;
+    else if (event.type === 'tool.started' || event.type === 'tool.responded') known.isLater ||= hasEnded;
+  }
+  const later = [...calls.values()].filter(({ isLater }) => isLater).map(({ events }) => foldCall(events));
+  return later.filter(
+    (other): other is Call =>
+      other !== undefined && other.attempt > 0 && undoneCallId(other.callId) !== callId,
+  );
+}
+
+/** By the input the call really had, where that can still be had; else by the one that is kept. */
+async function keysOf(engine: Engine, tool: AnyTool, call: Call): Promise<readonly string[] | undefined> {
+  if (tool.resourceKeys === undefined) return undefined;
+  const executed = await readExecuted(engine, call);
+  const input = executed.ok ? executed.arguments : executed.raw;
+  const read = await tool.input.check(structuredClone(input));
+  return read.ok ? resourceKeysOf(tool, read.value) : undefined;
+}

@@ -1,0 +1,45 @@
+import { decide } from '../call/decide.ts';
+import type { Call } from '../call/call.ts';
+import type { Engine } from './engine.ts';
+import { foldStored } from './fold-stored.ts';
+
+/**
+ * Puts on the record of a call that another one has undone it; what was sealed for that is needed no more. Done once,
+ * however often it is asked for.
+ */
+export async function noteUndone(engine: Engine, callId: string, undoing: Call): Promise<void> {
+  const { sessionId, attrs } = undoing;
+  const { by, reason } = readUndoAttrs(attrs);
+  for (;;) {
+    const stored = await engine.ledger.readCall(sessionId, callId);
+    const call = stored && foldStored(stored);
+    if (stored === undefined || call === undefined) return;
+    const made = decide(
+      call,
+      { type: 'undo', undoCallId: undoing.callId, by: { type: 'person', name: by }, reason },
+      { sessionId, turnId: undoing.turnId, callId, at: engine.ledger.now(), nextId: engine.nextEventId },
+    );
+    if (!made.ok) return;
+    const result = await engine.ledger.append({
+      entryId: engine.ids.next('ent'),
+      sessionId,
+      callId,
+      expectedVersion: stored.version,
+      events: [Object.freeze(made.event)],
+      dropSealed: true,
+    });
+    if (result.status === 'appended') return;
+  }
+}
+
+/** What `undo` says about itself, beside its arguments. */
+export type UndoAttrs = { readonly by: string; readonly reason: string | undefined; readonly force: boolean };
+
+export function readUndoAttrs(attrs: Call['attrs']): UndoAttrs {
+  const { by, reason, force } = attrs ?? {};
+  return {
+    by: typeof by === 'string' ? by : 'somebody',
+    reason: typeof reason === 'string' ? reason : undefined,
+    force: force === true,
+  };
+}

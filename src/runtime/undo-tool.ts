@@ -1,0 +1,76 @@
+/**
+ * Undoing is a call like any other, of a tool that is made of the one that did it: gates, rules, limits and people have
+ * their say. Models cannot call such a tool; only `runtime.undo` does.
+ */
+import type { JsonValue } from '../base/json.ts';
+import { readJsonText } from '../base/json.ts';
+import type { Call } from '../call/call.ts';
+import { ToolError } from '../call/tool-error.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { AnyTool } from '../tool/define-tool.ts';
+import { describeThrown } from '../tool/describe-thrown.ts';
+import { foldStored } from './fold-stored.ts';
+
+export const undoToolName = (toolName: string): string => `${toolName}.undo`;
+
+/** The id of the first, second … call that is to undo this one. No two calls share one. */
+export const undoCallId = (callId: string, attempt: number): string =>
+  attempt === 1 ? `undo:${callId}` : `undo.${attempt}:${callId}`;
+
+/** The call that is to be undone, by the id of the one that undoes it. */
+export const undoneCallId = (callId: string): string | undefined =>
+  /^undo(?:\.\d+)?:(.+)$/s.exec(callId)?.[1];
+
+/** Undefined for a tool that cannot undo anything. */
+export function toUndoTool(tool: AnyTool, ledger: Ledger): AnyTool | undefined {
+  const { undo, undoMode, undoIdempotent } = tool;
+  if (undo === undefined) return undefined;
+  return Object.freeze({
+    ...tool,
+    name: undoToolName(tool.name),
+    displayName: `Undo ${tool.displayName}`,
+    description: `Takes back what a call of ${tool.name} did.`,
+    mode: undoMode,
+    modeOrigin: 'declared',
+    idempotent: undoIdempotent,
+    mayRerun: undoIdempotent || undoMode === 'read',
+    handoff: false,
+    costMicros: undefined,
+    successCheck: undefined,
+    idempotencyKey: undefined,
+    reconcile: undefined,
+    preview: undefined,
+    cancel: undefined,
+    undo: undefined,
+    output: undefined,
+    run: async (args, context) => {
+      const output = await outputOf(ledger, context.sessionId, undoneCallId(context.callId) ?? '');
+      return undo(args, output, context);
+    },
+  });
+}
+
+/** What the call gave, as it was kept. Throws, before anything is undone, where it cannot be had. */
+async function outputOf(ledger: Ledger, sessionId: string, callId: string): Promise<unknown> {
+  let problem: string;
+  try {
+    const stored = await ledger.readCall(sessionId, callId);
+    const output = await readOutput(ledger, stored && foldStored(stored));
+    if (output !== undefined) return structuredClone(output);
+    problem = 'it is not kept any more';
+  } catch (error) {
+    problem = describeThrown(error);
+  }
+  throw new ToolError('tool.execution_error', `What call ${callId} gave cannot be read: ${problem}.`, {
+    retryable: true,
+  });
+}
+
+async function readOutput(ledger: Ledger, call: Call | undefined): Promise<JsonValue | undefined> {
+  const outcome = call?.settled?.outcome;
+  if (call === undefined || outcome === undefined) return undefined;
+  if (outcome.type === 'ToolExecutionResult') return outcome.output;
+  if (outcome.type !== 'ToolArtifactReference') return call.resolution?.result ?? null;
+  const artifact = await ledger.readArtifact(call.sessionId, outcome.artifactId);
+  return typeof artifact?.content === 'string' ? readJsonText(artifact.content) : undefined;
+}

@@ -1,0 +1,124 @@
+/**
+ * Takes back what a call did. One call undoes another once: a second request hears who was first. One that failed
+ * without leaving a doubt may be tried again; one that left a doubt waits for somebody to find out.
+ */
+import { QuittanceError } from '../base/error.ts';
+import type { Call } from '../call/call.ts';
+import type { ToolOutcome } from '../call/outcome.ts';
+import type { Principal } from '../tool/tool-context.ts';
+import { awaitTold, orPending } from './await-told.ts';
+import { checkKeys } from './check-keys.ts';
+import type { Desk } from './desk.ts';
+import type { Engine } from './engine.ts';
+import { foldStored } from './fold-stored.ts';
+import type { CallRef } from './gates/gate.ts';
+import { makeCall } from './make-call.ts';
+import { noteUndone, readUndoAttrs } from './note-undone.ts';
+import { openTurnState } from './open-turn.ts';
+import { readExecuted } from './take-over.ts';
+import { whyNotUndo } from './undo-refusal.ts';
+import { undoCallId, undoToolName } from './undo-tool.ts';
+
+/** Who wants something undone. */
+export type UndoRequest = {
+  readonly by: string;
+  readonly reason?: string;
+  /** Undoes although later calls touched the same. */
+  readonly force?: boolean;
+  /** For rules; `{ userId: by }` where nothing is said. */
+  readonly principal?: Principal;
+  /** How long to wait for a person, where one is asked. Then `call.pending` is thrown; ask again to rejoin. */
+  readonly timeoutMs?: number;
+};
+
+export async function undo(
+  desk: Desk,
+  { sessionId, callId }: CallRef,
+  request: UndoRequest,
+): Promise<ToolOutcome> {
+  const { engine } = desk;
+  checkRequest(request);
+  const { by, reason, force = false, principal = { userId: by }, timeoutMs } = request;
+  const call = await read(engine, sessionId, callId);
+  if (call === undefined)
+    throw new QuittanceError('call.unknown', `The session ${sessionId} has no call ${callId}.`, {
+      sessionId,
+      callId,
+    });
+  const attempt = await nextAttempt(engine, call, by);
+  const refusal = await whyNotUndo(engine, engine.tools.get(call.toolName), call, force);
+  if (refusal !== undefined) throw new QuittanceError(refusal.code, refusal.message, { sessionId, callId });
+  const input = await readExecuted(engine, call);
+  if (!input.ok)
+    throw new QuittanceError('undo.unavailable', `Call ${callId} cannot be undone: ${input.problem}.`, {
+      sessionId,
+      callId,
+    });
+  const turn = openTurnState(engine, { sessionId, principal, ...(timeoutMs !== undefined && { timeoutMs }) });
+  const name = undoToolName(call.toolName);
+  const id = undoCallId(callId, attempt);
+  const hand = makeCall(
+    desk,
+    turn,
+    { id, name, input },
+    { attrs: { undoes: callId, by, ...(reason !== undefined && { reason }), ...(force && { force }) } },
+    { submitted: false, takePlace: undefined, tool: engine.undoToolFor(name, engine.policyInForce()) },
+  );
+  const answer = await awaitTold(hand, turn);
+  // Two who ask at once ask for the same call: it is that of whoever was first.
+  const made = await read(engine, sessionId, id);
+  const { by: other } = readUndoAttrs(made?.attrs);
+  if (made !== undefined && other !== engine.redactor.text(by))
+    throw new QuittanceError('undo.spent', `${other} was first to undo call ${callId}: call ${id}.`, {
+      sessionId,
+      callId,
+    });
+  return orPending(answer);
+}
+
+async function read(engine: Engine, sessionId: string, callId: string): Promise<Call | undefined> {
+  const stored = await engine.ledger.readCall(sessionId, callId);
+  return stored && foldStored(stored);
+}
+
+/** Which try this is: the first that is free, or the one the same person has under way. */
+async function nextAttempt(engine: Engine, call: Call, by: string): Promise<number> {
+  const { sessionId, callId } = call;
+  const spent = (message: string): never => {
+    throw new QuittanceError('undo.spent', message, { sessionId, callId });
+  };
+  for (let attempt = 1; ; attempt++) {
+    const undoing = await read(engine, sessionId, undoCallId(callId, attempt));
+    if (undoing === undefined) return attempt;
+    // Somebody gave a call of another kind this id.
+    if (undoing.toolName !== undoToolName(call.toolName)) continue;
+    const { settled, resolution, callId: undoId } = undoing;
+    const { by: other } = readUndoAttrs(undoing.attrs);
+    if (settled === undefined) {
+      if (other === engine.redactor.text(by)) return attempt;
+      spent(`${other} is undoing call ${callId} already: call ${undoId}.`);
+    } else if (isSuccess(settled.outcome) || resolution?.resolution === 'succeeded') {
+      // Whoever undid it may have died before saying so on the record of the call.
+      if (call.undone === undefined) await noteUndone(engine, callId, undoing);
+      spent(`Call ${callId} was undone already, by ${other}: call ${undoId}.`);
+    } else if (settled.unsettledEffect && resolution === undefined)
+      spent(
+        `${other} tried to undo call ${callId}, and nobody knows whether that took effect. Find out, and say so with runtime.reconcile({ sessionId, callId: ${JSON.stringify(undoId)} }, …).`,
+      );
+  }
+}
+
+const isSuccess = ({ type }: ToolOutcome): boolean =>
+  type === 'ToolExecutionResult' || type === 'ToolArtifactReference';
+
+function checkRequest(request: UndoRequest): void {
+  if (typeof request !== 'object' || request === null)
+    throw new QuittanceError('config.invalid', 'runtime.undo takes who wants it: { by: "ada", reason }.');
+  checkKeys('runtime.undo', request, ['by', 'reason', 'force', 'principal', 'timeoutMs']);
+  if (typeof request.by !== 'string' || request.by.trim() === '')
+    throw new QuittanceError('config.invalid', 'runtime.undo: by must be the name of whoever wants it.');
+  if (request.reason !== undefined && typeof request.reason !== 'string')
+    throw new QuittanceError('config.invalid', 'runtime.undo: reason must be a text.');
+  if (request.force !== undefined && typeof request.force !== 'boolean')
+    throw new QuittanceError('config.invalid', 'runtime.undo: force must be true or false.');
+}
