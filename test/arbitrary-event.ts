@@ -195,6 +195,7 @@ export const anyEvent: fc.Arbitrary<QuittanceEvent> = fc.oneof(
     deadlineMs: instant,
     mayRerun: fc.boolean(),
     handoff: fc.boolean(),
+    stages: fc.array(fc.record({ workflow: word, stageId: word }), { maxLength: 2 }),
     reserved: fc.array(
       fc.record({
         counter: word,

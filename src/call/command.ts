@@ -19,7 +19,7 @@ export type Command =
   | ({ readonly type: 'undo' } & DataOf<'tool.undone'>)
   | ({ readonly type: 'withdraw' } & DataOf<'confirmation.withdrawn'>)
   | ({ readonly type: 'exhaust' } & DataOf<'runtime.budget_exhausted'>)
-  | ({ readonly type: 'start' } & Omit<MaySay<'tool.started', 'handoff'>, 'attempt'>)
+  | ({ readonly type: 'start' } & Omit<MaySay<'tool.started', 'handoff' | 'stages'>, 'attempt'>)
   | ({ readonly type: 'respond'; readonly mayRerun: boolean; readonly authorSaysRetry: boolean } & Omit<
       DataOf<'tool.responded'>,
       'attempt' | 'unsettledEffect'

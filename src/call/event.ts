@@ -230,10 +230,14 @@ export type ToolStarted = CallEventOf<
     mayRerun: boolean;
     /** Whether another process runs it and reports. */
     handoff: boolean;
+    /** Where each workflow stood when it let the call run: that is where what the call shows counts. */
+    stages: readonly StageMark[];
     /** What the attempt took from budgets, to be given back or charged with its end. */
     reserved: readonly ReservedShare[];
   }
 >;
+
+export type StageMark = { readonly workflow: string; readonly stageId: string };
 
 export type ToolResponded = CallEventOf<
   'tool.responded',

@@ -167,8 +167,8 @@ async function tryClaim(
 /** The same call, deadline and reservation; another run of it. */
 function startAgain(hand: CallInHand, { started }: Call): void {
   if (started === undefined) return;
-  const { idempotencyKey, deadlineMs, reserved } = started;
-  hand.apply({ type: 'start', idempotencyKey, deadlineMs, mayRerun: true, handoff: true, reserved });
+  const { idempotencyKey, deadlineMs, mayRerun, stages, reserved } = started;
+  hand.apply({ type: 'start', idempotencyKey, deadlineMs, mayRerun, handoff: true, stages, reserved });
 }
 
 /** What the schema made of the input, if JSON can hold that; else what the schema was given. */

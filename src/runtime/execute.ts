@@ -1,5 +1,6 @@
 /** From the last gate to the outcome: a place, the claim and the intent in one append, the body, the judgement. */
 import type { JsonObject, JsonValue } from '../base/json.ts';
+import type { StageMark } from '../call/event.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import type { Policy } from '../policy/compile-policy.ts';
 import { isPromiseLike } from '../tool/when-ready.ts';
@@ -79,6 +80,7 @@ async function start(hand: CallInHand, heldBefore: boolean): Promise<ToolOutcome
     deadlineMs,
     mayRerun: tool.mayRerun,
     handoff: tool.handoff,
+    ...(hand.workflowSteps.length > 0 && { stages: stagesOf(hand) }),
     reserved: hand.shares.map(({ counter, amount, metric }) => ({ counter, amount, metric })),
   });
   if (grantIsPast(hand)) {
@@ -97,6 +99,11 @@ async function start(hand: CallInHand, heldBefore: boolean): Promise<ToolOutcome
   }
   return attempt(hand, budgetMs, deadlineMs);
 }
+
+const stagesOf = ({ workflowSteps }: CallInHand): readonly StageMark[] =>
+  workflowSteps.flatMap(({ workflow, ruling: { stageId } }) =>
+    stageId === undefined ? [] : [{ workflow: workflow.name, stageId }],
+  );
 
 /** What may have changed while the call was being judged or waited for its place. */
 function lastLook(hand: CallInHand, heldBefore: boolean): Stop | undefined {
@@ -190,6 +197,7 @@ export async function attemptAgain(hand: CallInHand): Promise<ToolOutcome | unde
     idempotencyKey: hand.toolKey === undefined ? undefined : hand.clean(hand.toolKey),
     deadlineMs,
     mayRerun: tool.mayRerun,
+    stages: call?.started?.stages ?? [],
     reserved,
   });
   const result = await hand.flush();

@@ -123,9 +123,10 @@ export async function keepEvidence(hand: CallInHand, success: boolean, outcome: 
   const output = outcome.type === 'ToolExecutionResult' ? outcome.output : null;
   // Redacting an object gives an object. What is hidden is no evidence: the state is kept in the clear.
   const call = toWorkflowCall(hand, hand.input.effective.kept as JsonObject);
+  const stages = hand.call?.started?.stages ?? [];
   for (const workflow of policy.workflows) {
     const { state, version } = await readState(engine, hand.sessionId, workflow);
-    const stageId = hand.workflowSteps.find((step) => step.workflow.name === workflow.name)?.ruling.stageId;
+    const stageId = stages.find((stage) => stage.workflow === workflow.name)?.stageId;
     const recorded = await recordEvidence(workflow, state, call, { success, output }, host, stageId);
     if (recorded.state === state) continue;
     const wire = hand.cleanState(toWire(recorded.state));
