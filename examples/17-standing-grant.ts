@@ -1,0 +1,42 @@
+// Somebody who would say yes every time says so once: for one tool, some arguments, one session and an hour.
+import assert from 'node:assert/strict';
+import { createRuntime, defineTool, isQuittanceError } from 'quittance';
+import { z } from 'zod';
+
+const refunded: number[] = [];
+const refund = defineTool({
+  name: 'refund',
+  mode: 'destructive', // so every call asks
+  input: z.object({ order: z.string(), cents: z.number() }),
+  run: ({ cents }) => ({ refunds: refunded.push(cents) }),
+});
+const runtime = createRuntime({ tools: [refund] });
+const ask = (id: string, cents: number) =>
+  runtime
+    .turn({ sessionId: 'sale', timeoutMs: 50 })
+    .call({ id, name: 'refund', arguments: { order: id, cents } });
+const isHeld = (error: unknown): boolean => isQuittanceError(error, 'call.pending');
+
+const grant = await runtime.grant({
+  sessionId: 'sale',
+  toolName: 'refund',
+  where: { 'args.cents': { lte: 500 } },
+  forMs: 3_600_000,
+  by: 'Ada',
+  reason: 'small refunds during the sale',
+});
+
+// Small ones run, each under the name of the grant; a large one is asked about.
+assert.equal((await ask('o1', 450)).type, 'ToolExecutionResult');
+await assert.rejects(ask('o2', 90_000), isHeld);
+assert.deepEqual(refunded, [450]);
+const [first] = await runtime.calls({ sessionId: 'sale', callId: 'o1' });
+assert.equal(first?.grantId, grant.grantId);
+
+// Revoked, it lets nothing through any more, from the next intent on.
+await runtime.revokeGrant({ sessionId: 'sale', grantId: grant.grantId, by: 'Bob' });
+await assert.rejects(ask('o3', 100), isHeld);
+assert.deepEqual(refunded, [450]);
+
+for (const { toolName, by, used, status, revoked } of await runtime.grants({ sessionId: 'sale' }))
+  console.log(`${toolName}, given by ${by}: used ${used} times, ${status} by ${revoked?.by}`);
