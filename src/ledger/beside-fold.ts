@@ -29,7 +29,7 @@ export type OpenInput = {
   needsSealed: boolean;
 };
 
-/** A call that can still be undone, and for that needs the input it had. */
+/** A call that can still be undone, or whose tool can still be asked how it ended, and for that needs its input. */
 export type UndoableInput = {
   readonly sessionId: string;
   readonly callId: string;
@@ -165,8 +165,10 @@ export class BesideFold {
         needsSealed: false,
       });
     else if (event.type === 'tool.undone') this.undoable.delete(key);
-    else if (clearsDoubt(event)) this.unsettled.delete(key);
-    else if (call === undefined) return;
+    else if (clearsDoubt(event)) {
+      this.unsettled.delete(key);
+      this.undoable.delete(key);
+    } else if (call === undefined) return;
     else if (event.type === 'tool.decided') call.inputDigest = event.inputDigest ?? call.inputDigest;
     else if (event.type === 'tool.held' || event.type === 'tool.started')
       call.needsSealed ||=
@@ -175,12 +177,13 @@ export class BesideFold {
     else if (event.type === 'tool.responded' && event.final) {
       this.open.delete(key);
       const { outcome } = event;
-      if ('undo' in outcome && outcome.undo !== undefined && call.needsSealed)
+      const undo = 'undo' in outcome ? outcome.undo : undefined;
+      if ((undo !== undefined || leavesDoubt(event)) && call.needsSealed)
         this.undoable.set(key, {
           sessionId,
           callId,
           inputDigest: call.inputDigest,
-          until: outcome.undo.until,
+          until: undo?.until,
         });
       this.#name(event.outcome, sessionId, callId);
       if (leavesDoubt(event)) this.#leaveDoubt(key, call, event.outcome.toolName);

@@ -43,13 +43,15 @@ import { listHandoffs } from './list-handoffs.ts';
 import type { BatchAnswer, BatchReport, ReportedCall } from './report-handoff.ts';
 import { reportAll, reportHandoff } from './report-handoff.ts';
 import { openTurn } from './open-turn.ts';
-import type { FoundOut } from './reconcile.ts';
+import type { AskTool, FoundOut } from './reconcile.ts';
 import { reconcile } from './reconcile.ts';
 import type { RecoveredCall } from './recover.ts';
 import { endOrphan, recover, sweep } from './recover.ts';
 import { createReadArtifact, readArtifactName } from './read-artifact.ts';
 import type { RuntimeOptions } from './runtime-options.ts';
 import { settleStranded } from './stranded.ts';
+import type { UnresolvedCall, UnresolvedQuery } from './unresolved-call.ts';
+import { listUnresolved } from './unresolved-call.ts';
 import type { UndoRequest } from './undo.ts';
 import { undo } from './undo.ts';
 import { toUndoTool } from './undo-tool.ts';
@@ -105,7 +107,9 @@ export interface Runtime<Tools extends readonly AnyTool[] = readonly AnyTool[]> 
    */
   undo(call: CallRef, request: UndoRequest): Promise<ToolOutcome>;
   /** Records what was found out about a call whose end was not known. Its outcome stays what it is. */
-  reconcile(call: CallRef, found: FoundOut): Promise<Call>;
+  reconcile(call: CallRef, found: FoundOut | AskTool): Promise<Call>;
+  /** Calls that may have taken effect although nobody can say so, newest first, with what is known about them. */
+  unresolved(query?: UnresolvedQuery): Promise<Page<UnresolvedCall>>;
   /** Where a session stands in a workflow, and the way to move it. */
   workflow(ref: WorkflowRef): WorkflowControl;
   /** Takes no more calls and waits for those that are being made; held ones stay held. */
@@ -182,7 +186,8 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
     report: (token, report, notes) => reportHandoff(desk, token, report, notes),
     reportAll: (reports) => reportAll(desk, reports),
     undo: (call, request) => undo(desk, call, request),
-    reconcile: (call, resolution) => reconcile(engine, call, resolution),
+    reconcile: (call, found) => reconcile(engine, call, found),
+    unresolved: (query = {}) => listUnresolved(engine, query),
     workflow: (ref) => controlWorkflow(engine, ref),
     async close() {
       desk.closed = true;

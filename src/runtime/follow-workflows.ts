@@ -2,7 +2,7 @@
  * Workflows on the way of a call. Where a session stands is kept in the ledger and moves by compare-and-set, in the
  * same append as the fact that moved it: whoever finds it moved looks again.
  */
-import type { Awaitable, JsonObject } from '../base/json.ts';
+import type { Awaitable, JsonObject, JsonValue } from '../base/json.ts';
 import type { Ask, CallEvent, DecidedBy, WorkflowEvent, WorkflowUpdate } from '../call/event.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import type { Move } from '../ledger/ledger.ts';
@@ -117,17 +117,22 @@ const envelope = (
 
 /** Keeps what a call that ended has shown, with its end. */
 export async function keepEvidence(hand: CallInHand, success: boolean, outcome: ToolOutcome): Promise<void> {
+  if (success) await keepEvidenceOf(hand, outcome.type === 'ToolExecutionResult' ? outcome.output : null);
+}
+
+/** Keeps what a call has shown that took effect and gave this. */
+export async function keepEvidenceOf(hand: CallInHand, output: JsonValue): Promise<void> {
   const { policy, engine } = hand;
   const host = engine.contracts?.workflowHost;
-  if (!success || host === undefined || policy === undefined) return;
-  const output = outcome.type === 'ToolExecutionResult' ? outcome.output : null;
-  // Redacting an object gives an object. What is hidden is no evidence: the state is kept in the clear.
-  const call = toWorkflowCall(hand, hand.input.effective.kept as JsonObject);
+  if (host === undefined || policy === undefined) return;
+  const kept = hand.prepared?.effective.kept ?? hand.call?.effectiveInput ?? hand.call?.requestedInput;
+  // What is hidden is no evidence: the state is kept in the clear. Text that was no object never ran.
+  const call = toWorkflowCall(hand, kept as JsonObject);
   const stages = hand.call?.started?.stages ?? [];
   for (const workflow of policy.workflows) {
     const { state, version } = await readState(engine, hand.sessionId, workflow);
     const stageId = stages.find((stage) => stage.workflow === workflow.name)?.stageId;
-    const recorded = await recordEvidence(workflow, state, call, { success, output }, host, stageId);
+    const recorded = await recordEvidence(workflow, state, call, { success: true, output }, host, stageId);
     if (recorded.state === state) continue;
     const wire = hand.cleanState(toWire(recorded.state));
     const head = (): ReturnType<typeof envelope> => envelope(hand, workflow);

@@ -4,12 +4,16 @@ import type { ConfirmationDecision } from '../call/event.ts';
 import type { ConfirmationView } from './confirmation-view.ts';
 import { toConfirmationView } from './confirmation-view.ts';
 import type { Engine } from './engine.ts';
+import type { UnresolvedCall } from './unresolved-call.ts';
 
-/** Says whether somebody may decide about a call; a text says why not. */
+/**
+ * Says whether somebody may decide about a call; a text says why not. `resolve` is asked about a call nobody knows the
+ * end of: whoever may say how it ended may let another like it run.
+ */
 export type MayDecide = (
   actor: string,
-  confirmation: ConfirmationView,
-  decision: ConfirmationDecision,
+  subject: ConfirmationView | UnresolvedCall,
+  decision: ConfirmationDecision | 'resolve',
 ) => Awaitable<boolean | string>;
 
 /** Why somebody may not decide this. Undefined where they may: then `mayDecide` said so, and nothing but `true` does. */

@@ -1,13 +1,30 @@
+/**
+ * What somebody found out later about a call whose end was not known.
+ *
+ * 1. The outcome stays: a resolution stands beside it, one for ever, the first by compare-and-set.
+ * 2. It comes from a named person who has the right, or from the tool's own `reconcile`, which is asked on somebody's
+ *    behalf. Nothing a model says comes here.
+ * 3. What follows from an end follows from it, in the same append: evidence of workflows where it happened, the twin
+ *    guard and the key of the call released where it did not, or where running it again does no harm.
+ */
 import { QuittanceError } from '../base/error.ts';
-import { formatPath, freezeJson, toJson } from '../base/json.ts';
+import { formatPath, toJson } from '../base/json.ts';
 import type { JsonValue } from '../base/json.ts';
 import type { Call } from '../call/call.ts';
-import { decide } from '../call/decide.ts';
-import type { Resolution } from '../call/event.ts';
+import type { DecidedBy, Resolution } from '../call/event.ts';
 import { evolve } from '../call/evolve.ts';
+import { decide } from '../call/decide.ts';
+import type { CallInHand } from './call-in-hand.ts';
+import { checkKeys } from './check-keys.ts';
 import type { Engine } from './engine.ts';
 import { foldStored } from './fold-stored.ts';
+import { keepEvidenceOf } from './follow-workflows.ts';
 import type { CallRef } from './gates/gate.ts';
+import { readLate } from './late.ts';
+import { isSameName } from './may-decide.ts';
+import { prepareInput, takeOver } from './take-over.ts';
+import { toUnresolvedCall } from './unresolved-call.ts';
+import { askTool } from './unseen-end.ts';
 
 /** What somebody found out about a call whose end was not known. */
 export type FoundOut = {
@@ -19,56 +36,180 @@ export type FoundOut = {
   readonly result?: unknown;
 };
 
-/** Appends a resolution. The first one counts; the outcome stays what it is. */
-export async function reconcile(
-  engine: Engine,
-  { sessionId, callId }: CallRef,
-  found: FoundOut,
-): Promise<Call> {
-  const { ledger, redactor } = engine;
-  if (typeof found.by !== 'string' || found.by.trim() === '')
-    throw new QuittanceError('config.invalid', 'A resolution needs the name of whoever found out: by.');
-  if (!['succeeded', 'failed', 'safe_to_retry'].includes(found.resolution))
-    throw new QuittanceError('config.invalid', 'resolution must be succeeded, failed or safe_to_retry.');
-  const result = readResult(found.result);
+/** Has the tool's own `reconcile` find out. Where it cannot tell, nothing is recorded and the call waits on. */
+export type AskTool = {
+  readonly ask: 'tool';
+  /** Who has it asked. */
+  readonly by: string;
+};
+
+type Finding = {
+  readonly resolution: Resolution;
+  readonly by: DecidedBy;
+  readonly reason: string | undefined;
+  readonly result: unknown;
+};
+
+export async function reconcile(engine: Engine, ref: CallRef, found: FoundOut | AskTool): Promise<Call> {
+  const asks = isAskTool(found);
+  if (asks) checkAsk(found);
+  else checkFound(found);
   for (;;) {
-    const stored = await ledger.readCall(sessionId, callId);
+    const stored = await engine.ledger.readCall(ref.sessionId, ref.callId);
     const call = stored && foldStored(stored);
     if (stored === undefined || call === undefined)
-      throw new QuittanceError('call.unknown', `The session ${sessionId} has no call ${callId}.`, {
-        sessionId,
-        callId,
+      throw new QuittanceError('call.unknown', `The session ${ref.sessionId} has no call ${ref.callId}.`, {
+        sessionId: ref.sessionId,
+        callId: ref.callId,
       });
-    const decision = decide(
-      call,
-      {
-        type: 'resolve',
-        resolution: found.resolution,
-        by: { type: 'person', name: found.by },
-        reason: found.reason && redactor.text(found.reason),
-        result: result && redactor.output(result).value,
-      },
-      { sessionId, turnId: call.turnId, callId, at: ledger.now(), nextId: engine.nextEventId },
-    );
-    if (!decision.ok)
-      throw new QuittanceError('call.resolved', `Call ${callId}: ${decision.refusal}`, { sessionId, callId });
-    const appended = await ledger.append({
-      entryId: engine.ids.next('ent'),
-      sessionId,
-      callId,
-      expectedVersion: stored.version,
-      events: [Object.freeze(decision.event)],
-    });
-    if (appended.status === 'appended') return evolve(call, decision.event);
+    refuseKnown(engine, call);
+    await refuseUnauthorised(engine, call, found.by);
+    const hand = await takeOver(engine, stored, call);
+    const ready = hand.tool !== undefined && (await prepareInput(hand));
+    const finding = asks ? await findOut(hand, call, ready, found.by) : toFinding(found);
+    if (finding === undefined) return call;
+    const resolved = await append(hand, call, finding, ready);
+    if (resolved !== undefined) return resolved;
   }
 }
 
-function readResult(result: unknown): JsonValue | undefined {
-  if (result === undefined) return undefined;
-  const read = toJson(result);
-  if (read.ok) return freezeJson(read.value);
-  throw new QuittanceError(
-    'config.invalid',
-    `The result is not JSON at ${formatPath(read.path)}: ${read.problem}`,
+const isAskTool = (found: FoundOut | AskTool): found is AskTool =>
+  typeof found === 'object' && found !== null && 'ask' in found;
+
+/** Before anybody is asked anything: is there something to resolve? */
+function refuseKnown(engine: Engine, call: Call): void {
+  const { sessionId, turnId, callId } = call;
+  const decision = decide(
+    call,
+    { type: 'resolve', resolution: 'failed', by: nobody, reason: undefined, result: undefined },
+    { sessionId, turnId, callId, at: engine.ledger.now(), nextId: () => '' },
   );
+  if (!decision.ok)
+    throw new QuittanceError('call.resolved', `Call ${callId}: ${decision.refusal}`, { sessionId, callId });
 }
+
+const nobody: DecidedBy = { type: 'gate', name: 'reconcile' };
+
+async function refuseUnauthorised(engine: Engine, call: Call, by: string): Promise<void> {
+  const { mayDecide, separateDuties } = engine;
+  const forbid = (why: string): never => {
+    throw new QuittanceError('confirmation.forbidden', `${by} may not resolve call ${call.callId}: ${why}.`, {
+      callId: call.callId,
+      by,
+    });
+  };
+  if (
+    separateDuties &&
+    [call.principal?.userId, call.principal?.serviceId].some((each) => isSameName(each, by))
+  )
+    forbid('it was asked for on their behalf, and duties are separate');
+  const view = toUnresolvedCall(engine, call);
+  if (mayDecide === undefined || view === undefined) return;
+  const allowed: unknown = await mayDecide(by, view, 'resolve');
+  if (allowed !== true) forbid(typeof allowed === 'string' && allowed !== '' ? allowed : 'mayDecide says no');
+}
+
+const toFinding = ({ resolution, by, reason, result }: FoundOut): Finding => ({
+  resolution,
+  by: { type: 'person', name: by },
+  reason,
+  result,
+});
+
+async function findOut(
+  hand: CallInHand,
+  call: Call,
+  ready: boolean,
+  by: string,
+): Promise<Finding | undefined> {
+  const { tool } = hand;
+  const cannot = (why: string): never => {
+    throw new QuittanceError('config.invalid', `runtime.reconcile: the tool cannot be asked: ${why}.`, {
+      callId: call.callId,
+    });
+  };
+  if (tool?.reconcile === undefined)
+    return cannot(`this runtime has no tool "${call.toolName}" with a reconcile`);
+  if (!ready) return cannot('what was hidden of the input is not kept any more, or does not fit the tool');
+  const found = await askTool(hand, call);
+  if (found.status === 'unknown') return undefined;
+  const asked: DecidedBy = { type: 'hook', name: 'reconcile' };
+  return found.status === 'succeeded'
+    ? { resolution: 'succeeded', by: asked, reason: `Asked by ${by}.`, result: found.output }
+    : {
+        resolution: 'failed',
+        by: asked,
+        reason: `Asked by ${by}. ${found.reason ?? ''}`.trim(),
+        result: undefined,
+      };
+}
+
+/** Undefined where somebody else moved the call, or something beside it, meanwhile. */
+async function append(
+  hand: CallInHand,
+  call: Call,
+  { resolution, by, reason, result }: Finding,
+  ready: boolean,
+): Promise<Call | undefined> {
+  const kept = result === undefined ? undefined : await readResult(hand, result, ready);
+  const event = hand.apply({
+    type: 'resolve',
+    resolution,
+    by: { ...by, name: hand.clean(by.name) },
+    reason: reason === undefined ? undefined : hand.clean(reason),
+    result: kept,
+  });
+  if (resolution === 'succeeded') await keepEvidenceOf(hand, kept ?? null);
+  const mayBeUndone = resolution === 'succeeded' && hand.tool?.undo !== undefined;
+  const { status } = await hand.flush({
+    ...(hand.sealed && !mayBeUndone && { dropSealed: true }),
+    ...(resolution !== 'succeeded' && (await releaseOf(hand, call))),
+  });
+  return status === 'appended' ? evolve(call, event) : undefined;
+}
+
+/** The key comes free only while it is this call's: another may have been let past it by a person. */
+async function releaseOf(
+  { engine, claimKey }: CallInHand,
+  { sessionId, callId }: Call,
+): Promise<{ readonly releaseClaim?: string }> {
+  if (claimKey === undefined) return {};
+  const holder = await engine.ledger.readClaim(claimKey);
+  return holder?.sessionId === sessionId && holder.callId === callId ? { releaseClaim: claimKey } : {};
+}
+
+/** As a late result is kept: under the rules, without what is hidden, and not longer than that. */
+async function readResult(hand: CallInHand, result: unknown, ready: boolean): Promise<JsonValue> {
+  if (!ready) return hand.cleanOutput(jsonOf(result));
+  const late = await readLate(hand, { type: 'returned', value: result });
+  return late.type === 'returned' ? late.output : late.error;
+}
+
+function checkAsk(ask: AskTool): void {
+  checkKeys('runtime.reconcile', ask, ['ask', 'by']);
+  if (ask.ask !== 'tool') throw invalid("ask must be 'tool'.");
+  if (typeof ask.by !== 'string' || ask.by.trim() === '') throw invalid('say who has the tool asked: by.');
+}
+
+function checkFound(found: FoundOut): void {
+  if (typeof found !== 'object' || found === null)
+    throw invalid(
+      "say what was found out, e.g. { resolution: 'failed', by: 'ada' }, or { ask: 'tool', by }.",
+    );
+  checkKeys('runtime.reconcile', found, ['resolution', 'by', 'reason', 'result']);
+  if (typeof found.by !== 'string' || found.by.trim() === '')
+    throw invalid('A resolution needs the name of whoever found out: by.');
+  if (!['succeeded', 'failed', 'safe_to_retry'].includes(found.resolution))
+    throw invalid('resolution must be succeeded, failed or safe_to_retry.');
+  if (found.reason !== undefined && typeof found.reason !== 'string') throw invalid('reason must be a text.');
+  if (found.result !== undefined) jsonOf(found.result);
+}
+
+function jsonOf(result: unknown): JsonValue {
+  const read = toJson(result);
+  if (read.ok) return read.value;
+  throw invalid(`The result is not JSON at ${formatPath(read.path)}: ${read.problem}`);
+}
+
+const invalid = (problem: string): QuittanceError =>
+  new QuittanceError('config.invalid', `runtime.reconcile: ${problem}`);

@@ -119,7 +119,7 @@ function respond(hand: CallInHand, judgement: Judgement, attempt: Attempt): Entr
   const inDoubt = event.type === 'tool.responded' && event.unsettledEffect;
   const started = hand.call?.started;
   const succeeded = isSuccess(outcome);
-  // What somebody may want undone needs the input it was done with.
+  // What somebody may want undone, or find out about, needs the input it was done with.
   const canUndo = started !== undefined && 'undo' in outcome && outcome.undo !== undefined;
   const toSettle =
     started === undefined ? stoppedShares(hand) : settlementsFor(started.reserved, attempt.costMicros);
@@ -127,7 +127,7 @@ function respond(hand: CallInHand, judgement: Judgement, attempt: Attempt): Entr
     settle: toSettle.length === 0 ? undefined : toSettle,
     // One that never began holds no claim: under its key stands the claim of another.
     releaseClaim: succeeded || inDoubt || hand.call?.started === undefined ? undefined : hand.claimKey,
-    dropSealed: (hand.sealed && !canUndo) || undefined,
+    dropSealed: (hand.sealed && !canUndo && !inDoubt) || undefined,
   };
 }
 
