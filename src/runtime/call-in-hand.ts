@@ -360,7 +360,7 @@ export class CallInHand implements Subject {
   /** Appends what was made since the last time. After any other answer than `appended` nothing of it is kept. */
   async flush(
     extra: EntryExtra = nothingMore,
-    expectedVersion: 'current' | 'any' = 'current',
+    expectedVersion: number | 'any' | undefined = undefined,
   ): Promise<AppendResult> {
     // What a preview is writing while its call ends comes first.
     while (this.flushing !== undefined) await this.flushing.promise;
@@ -370,7 +370,7 @@ export class CallInHand implements Subject {
     let result: AppendResult | undefined;
     let flushing: PromiseWithResolvers<void> | undefined;
     try {
-      const from = expectedVersion === 'any' ? expectedVersion : this.version;
+      const from = expectedVersion ?? this.version;
       const answer = engine.ledger.append(this.toEntry(extra, from, opening));
       if (isPromiseLike(answer)) {
         flushing = this.flushing = Promise.withResolvers<void>();

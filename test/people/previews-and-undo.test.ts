@@ -1,0 +1,199 @@
+/** Previews, undo and the end of processes: each ledger that is opened here is an owner of its own, as a process is. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { AnyTool, CancelledOperation, Ledger, PreviewedOperation, Runtime } from 'quittance';
+import { createRuntime, defineTool } from 'quittance';
+import { openLedger } from 'quittance/ledger';
+import { createManualClock } from 'quittance/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { checkBeside } from '../../src/cli/verify-beside.ts';
+import { BesideFold } from '../../src/ledger/beside-fold.ts';
+import { readEntry } from '../../src/ledger/formats/v1/read-entry.ts';
+import { deferred, envelope, eventsOf, eventTypes, expectSettledOnce, quiet } from '../stage.ts';
+import { question } from './question.ts';
+
+let folder: string;
+const open: Ledger[] = [];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'quittance-previews-'));
+});
+afterEach(async () => {
+  for (const ledger of open.splice(0)) await ledger.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+type Process = { readonly runtime: Runtime; readonly ledger: Ledger; readonly die: () => Promise<void> };
+
+const clock = createManualClock();
+
+/** A process that may die at any moment: nothing it still wants to write is written. */
+async function start(...tools: readonly AnyTool[]): Promise<Process> {
+  const ledger = await openLedger(join(folder, 'ledger.db'), { clock });
+  open.push(ledger);
+  const runtime = createRuntime({ tools, ledger, clock });
+  const die = async (): Promise<void> => {
+    open.splice(open.indexOf(ledger), 1);
+    await ledger.close();
+  };
+  return { runtime, ledger, die };
+}
+
+/** What `quittance verify` says about what stands beside the entries. */
+async function problems(ledger: Ledger): Promise<readonly string[]> {
+  const fold = new BesideFold();
+  const catchUp = async (): Promise<void> => {
+    for (const entry of await ledger.readEntries({ after: fold.position, limit: 1_000 }))
+      fold.add(readEntry(entry), entry.position);
+  };
+  const found: string[] = [];
+  for await (const { message } of checkBeside(ledger, fold, catchUp, new AbortController().signal))
+    found.push(message);
+  return found;
+}
+
+type Written = { readonly password: string; readonly approved: PreviewedOperation | undefined };
+
+function writer(preview: NonNullable<AnyTool['preview']>) {
+  const ran: Written[] = [];
+  const cancelled: CancelledOperation[] = [];
+  const tool = defineTool({
+    name: 'write',
+    mode: 'local',
+    input: z.object({ password: z.string() }),
+    redact: { snapshot: ['$.key'] },
+    preview,
+    cancel: (operation) => void cancelled.push(operation),
+    run: ({ password }, { approved }) => ({ nth: ran.push({ password, approved }) }),
+  }) as AnyTool;
+  return { tool, ran, cancelled };
+}
+
+const call = envelope('c', 'write', { password: 'hunter22' });
+const secret = () => ({ kind: 'text', text: 'with k-4711', snapshot: { key: 'k-4711' } }) as const;
+
+describe('a preview', () => {
+  it('is what another process runs the body with, as it was approved and without making it again', async () => {
+    const first = await start(writer(secret).tool);
+    void first.runtime
+      .turn({ sessionId: 's' })
+      .call(call)
+      .catch(() => undefined);
+    const asked = await question(first.runtime);
+    expect(asked.preview).toMatchObject({
+      preview: { text: 'with [REDACTED]' },
+      snapshot: { key: '[REDACTED]' },
+    });
+    expect(await problems(first.ledger)).toEqual([]);
+    await first.die();
+    let made = 0;
+    const { tool, ran, cancelled } = writer(() => (made++, secret()));
+    const second = await start(tool);
+    const rejoined = second.runtime.turn({ sessionId: 's' }).call(call);
+    await second.runtime.decide(asked.confirmationId, {
+      decision: 'approve',
+      by: 'ada',
+      inputDigest: asked.inputDigest,
+      revision: 1,
+    });
+    expect((await rejoined).type).toBe('ToolExecutionResult');
+    expect(ran).toMatchObject([
+      { password: 'hunter22', approved: { revision: 1, snapshot: { key: 'k-4711' } } },
+    ]);
+    expect([made, cancelled]).toEqual([0, []]);
+    expect(await problems(second.ledger)).toEqual([]);
+    expect(JSON.stringify(await second.runtime.events({ sessionId: 's' }))).not.toMatch(/k-4711|hunter22/);
+    await expectSettledOnce(second.runtime);
+  });
+
+  it('that went stale while nobody was there lets nothing run, and is let go of', async () => {
+    const first = await start(writer(() => ({ ...secret(), expiresInMs: 1_000 })).tool);
+    void first.runtime
+      .turn({ sessionId: 's' })
+      .call(call)
+      .catch(() => undefined);
+    await question(first.runtime);
+    await first.die();
+    clock.advance(1_000);
+    const { tool, ran, cancelled } = writer(secret);
+    const second = await start(tool);
+    await second.runtime.recover();
+    expect(await second.runtime.turn({ sessionId: 's' }).call(call)).toMatchObject({ reason: 'expired' });
+    expect(ran).toEqual([]);
+    expect(cancelled).toMatchObject([{ callId: 'c', snapshot: { key: 'k-4711' } }]);
+    await expectSettledOnce(second.runtime);
+  });
+
+  it('cut short by the end of its process ends its call, and is let go of', async () => {
+    const first = await start(
+      writer(async function* () {
+        yield { kind: 'text', text: 'half', snapshot: { half: true } };
+        await new Promise(() => undefined);
+      }).tool,
+    );
+    void first.runtime
+      .turn({ sessionId: 's' })
+      .call(call)
+      .catch(() => undefined);
+    while (!(await eventTypes(first.runtime, 'c')).includes('tool.previewed')) await quiet();
+    await first.die();
+    const { tool, ran, cancelled } = writer(secret);
+    const second = await start(tool);
+    expect(await second.runtime.recover()).toMatchObject([{ callId: 'c', how: 'cancelled' }]);
+    expect(ran).toEqual([]);
+    expect(cancelled).toMatchObject([{ revision: 1, snapshot: { half: true } }]);
+    await expectSettledOnce(second.runtime);
+  });
+});
+
+function remover(undoIdempotent: boolean, undoing: (password: string) => unknown) {
+  return defineTool({
+    name: 'delete_it',
+    input: z.object({ password: z.string() }),
+    undoIdempotent,
+    undoWithinMs: 60_000,
+    run: () => 'gone',
+    undo: ({ password }) => undoing(password),
+  }) as AnyTool;
+}
+const remove = envelope('c', 'delete_it', { password: 'hunter22' });
+const ref = { sessionId: 's', callId: 'c' };
+
+describe('an undo', () => {
+  it.each([
+    [true, 'rerun', 1],
+    [false, 'indeterminate', 0],
+  ] as const)(
+    'cut short by the end of its process, idempotent: %s, is %s',
+    async (idempotent, how, undone) => {
+      const begun = deferred();
+      const first = await start(remover(idempotent, () => (begun.resolve(), new Promise(() => undefined))));
+      await first.runtime.turn({ sessionId: 's' }).call(remove);
+      expect(await problems(first.ledger)).toEqual([]);
+      void first.runtime.undo(ref, { by: 'ada' }).catch(() => undefined);
+      await begun.promise;
+      await first.die();
+      const passwords: string[] = [];
+      const second = await start(remover(idempotent, (password) => passwords.push(password)));
+      expect(await second.runtime.recover()).toMatchObject([{ callId: 'undo:c', how }]);
+      expect(passwords).toEqual(Array(undone).fill('hunter22'));
+      expect(await eventsOf(second.runtime, 'tool.undone')).toHaveLength(undone);
+      await expect(second.runtime.undo(ref, { by: 'bob' })).rejects.toMatchObject({ code: 'undo.spent' });
+      expect(await problems(second.ledger)).toEqual([]);
+      await expectSettledOnce(second.runtime);
+    },
+  );
+
+  it('keeps the sealed input until its time is up, and clearing up drops it then', async () => {
+    const { runtime, ledger } = await start(remover(true, () => 'back'));
+    await runtime.turn({ sessionId: 's' }).call(remove);
+    await ledger.rebuild();
+    expect(await ledger.readSealed('s', 'c')).toBeDefined();
+    clock.advance(60_000);
+    expect(await problems(ledger)).toEqual([]);
+    await ledger.rebuild();
+    expect(await ledger.readSealed('s', 'c')).toBeUndefined();
+    expect(await problems(ledger)).toEqual([]);
+  });
+});
