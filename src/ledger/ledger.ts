@@ -167,7 +167,7 @@ export type Counter = { readonly used: number; readonly reserved: number };
 export type StoredCall = {
   readonly version: number;
   readonly events: readonly QuittanceEvent[];
-  /** Who moved the call last, and so is at it while it has no outcome. */
+  /** Who moved the call last, other than by deciding about it, and so is at it while it has no outcome. */
   readonly ownerId: string;
 };
 

@@ -133,6 +133,8 @@ type Recovery = { readonly how: RecoveredCall['how'] | 'overtaken'; readonly tol
 export async function recoverCall(desk: Desk, stored: StoredCall, call: Call): Promise<Recovery> {
   const { engine } = desk;
   const hand = await takeOver(engine, stored, call);
+  // Before anybody can join: whoever waited here for another process to take the call would look for one for ever.
+  if (isForOthers(hand, call)) return { how: 'left', told: undefined };
   const key = keyOf(call);
   const mine = !desk.inHand.has(key);
   const recovery = endByStatus(hand, call);
@@ -167,11 +169,8 @@ async function endByStatus(hand: CallInHand, call: Call): Promise<Recovery> {
     case 'approved':
       // What nobody wants any more ends without the tool; the rest goes on with whoever has it as it was.
       if (isOver(call, hand.engine.ledger.now())) return { how: 'resumed', told: await resolveHold(hand) };
-      if (!isSameTool(hand, call)) return { how: 'left', told: undefined };
-      if (!hand.request.input.ok)
-        return { how: 'cancelled', told: await settleUnreadable(hand, hand.request.input.problem) };
       if (await prepareInput(hand)) return { how: 'resumed', told: await goOnFrom(hand, call) };
-      return { how: 'left', told: undefined };
+      return { how: 'cancelled', told: await settleVoid(hand) };
     case 'running':
       return isHandedOver(call) ? endHandoff(hand) : endAttempt(hand, call);
     case 'settled':
@@ -195,8 +194,10 @@ function isOver({ confirmation }: Call, now: number): boolean {
   }
 }
 
-/** Without what was hidden of its input a call can never run as it was shown: the question is void. */
-function settleUnreadable(hand: CallInHand, problem: string): Promise<ToolOutcome> {
+/** Without the input that was shown a call can never run as it was shown: the question is void. */
+function settleVoid(hand: CallInHand): Promise<ToolOutcome> {
+  const { input } = hand.request;
+  const problem = input.ok ? 'the input does not fit its schema any more' : input.problem;
   const asked = hand.call?.confirmation;
   if (asked?.status === 'pending')
     hand.apply({ type: 'withdraw', confirmationId: asked.confirmationId, reason: problem });
@@ -206,6 +207,21 @@ function settleUnreadable(hand: CallInHand, problem: string): Promise<ToolOutcom
     code: 'confirmation.expired',
     details: `The call cannot run as it was shown: ${problem}.`,
   });
+}
+
+/** Whether only a process that has the tool, as it was, can do anything about the call. */
+function isForOthers(hand: CallInHand, call: Call): boolean {
+  switch (call.status) {
+    case 'held':
+    case 'approved':
+      return !isOver(call, hand.engine.ledger.now()) && !isSameTool(hand, call);
+    case 'running':
+      // What was never safe to run again is not decided by who has the tool.
+      return hand.tool === undefined && call.started?.mayRerun === true && !isHandedOver(call);
+    case 'requested':
+    case 'settled':
+      return false;
+  }
 }
 
 /** Another version of the tool may mean something else by what was approved. */
@@ -233,8 +249,6 @@ async function endHandoff(hand: CallInHand): Promise<Recovery> {
 async function endAttempt(hand: CallInHand, call: Call): Promise<Recovery> {
   const { tool } = hand;
   const declaredSafe = call.started?.mayRerun === true;
-  // Another process may have the tool and so know more; what was never safe to run again is not decided by it.
-  if (tool === undefined && declaredSafe) return { how: 'left', told: undefined };
   const ready = tool !== undefined && (await prepareInput(hand));
   if (ready && declaredSafe && tool.mayRerun) {
     const told = await attemptAgain(hand);

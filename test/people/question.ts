@@ -15,8 +15,16 @@ export async function openQuestions(runtime: Asks): Promise<ConfirmationView[]> 
 
 /** The one open question, or the one about a call. */
 export async function question(runtime: Asks, callId?: string): Promise<ConfirmationView> {
-  const open = await openQuestions(runtime);
-  const found = callId === undefined ? open : open.filter((view) => view.callId === callId);
+  const about = async (): Promise<ConfirmationView[]> => {
+    const open = await openQuestions(runtime);
+    return callId === undefined ? open : open.filter((view) => view.callId === callId);
+  };
+  let found = await about();
+  // A ledger on disk takes its time.
+  for (let tries = 0; found.length === 0 && tries < 200; tries++) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    found = await about();
+  }
   expect(found).toHaveLength(1);
   return found[0] as ConfirmationView; // there is exactly one
 }

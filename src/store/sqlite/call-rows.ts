@@ -7,6 +7,7 @@ import type { CallSummary } from '../../ledger/call-query.ts';
 import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
 import { summariseConfirmations } from '../../ledger/summarise-confirmations.ts';
 import { toCallSummary } from '../../ledger/summarise-call.ts';
+import { takesOn } from '../../ledger/takes-on.ts';
 import type { Database, SqlValue, Statement } from './database.ts';
 import { prepareRow } from './database.ts';
 import type { EntryRow } from './entry-table.ts';
@@ -135,7 +136,9 @@ export class CallRows {
 
 /** Remarks move nothing: whoever makes one is not at the call. */
 const ownerOf = (entries: readonly Decoded[]): string =>
-  entries.findLast(({ row }) => row.version !== null)?.entry.ownerId ?? '';
+  entries.findLast(
+    ({ row, entry }) => row.version !== null && takesOn(entry.events as readonly QuittanceEvent[]),
+  )?.entry.ownerId ?? '';
 
 const orNull = (text: string | undefined): string | null => (text === undefined ? null : toSqlText(text));
 

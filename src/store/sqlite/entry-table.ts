@@ -4,6 +4,7 @@ import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { StoredCall } from '../../ledger/ledger.ts';
 import type { EntryQuery, StoredEntry } from '../../ledger/stored-entry.ts';
+import { takesOn } from '../../ledger/takes-on.ts';
 import type { Database, Statement } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
 import type { Heads, SessionHead } from './heads.ts';
@@ -48,7 +49,7 @@ export class EntryTable {
       // Remarks move nothing: whoever makes one is not at the call.
       if (row.version !== null) {
         version = row.version;
-        ownerId = entry.ownerId;
+        if (takesOn(entry.events as readonly QuittanceEvent[])) ownerId = entry.ownerId;
       }
       for (const event of entry.events as readonly QuittanceEvent[])
         if ('callId' in event && event.callId === callId) events.push(event);
