@@ -1,0 +1,200 @@
+/** Random lives of one held call: whatever happens in whatever order, its body runs at most once, and by right. */
+import fc from 'fast-check';
+import type { CallEvent, ConfirmationView, PersonDecision, QuittanceEvent, Runtime } from 'quittance';
+import { createRuntime, defineTool, isQuittanceError } from 'quittance';
+import type { StringContracts } from 'quittance/contracts';
+import { contractsFromYamlString } from 'quittance/contracts';
+import type { ManualClock } from 'quittance/testing';
+import { createManualClock } from 'quittance/testing';
+import { describe, expect, it } from 'vitest';
+import type { Handle, MortalLedger } from '../mortal-ledger.ts';
+import { createMortalLedger } from '../mortal-ledger.ts';
+import { envelope, expectSettledOnce, quiet } from '../stage.ts';
+
+const rule = (id: string, action: string, over: number, more = '') =>
+  `  - { id: ${id}, type: pre, tool: pay, when: { args.cents: { gt: ${over} } }, then: { action: ${action}, message: m${more} } }`;
+const documents = [
+  [rule('a', 'ask', 0, ', timeout: 60')],
+  [rule('a', 'ask', 0, ', timeout: 60'), rule('b', 'ask', 500, ', timeout: 30')],
+  [rule('a', 'ask', 1, ', timeout: 60')],
+  [rule('a', 'ask', 0, ', timeout: 20, timeout_effect: allow')],
+  [rule('a', 'ask', 0, ', timeout: 60'), rule('no', 'block', 900)],
+  [rule('no', 'block', 0)],
+  [rule('a', 'ask', 2_000, ', timeout: 60')],
+].map((rules) =>
+  [
+    'apiVersion: edictum/v1',
+    'kind: Ruleset',
+    'metadata: { name: r }',
+    'defaults: { mode: enforce }',
+    'rules:',
+    ...rules,
+  ].join('\n'),
+);
+
+const cents = fc.constantFrom(1, 100, 600, 1_000);
+const who = fc.constantFrom('ada', 'bob');
+/** Which question, counted from the newest; whether its own digest is named. */
+const about = { of: fc.nat({ max: 2 }), by: who, honest: fc.boolean() };
+const step = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('ask' as const) }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('approve' as const), ...about }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('edit' as const), cents, ...about }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('deny' as const), ...about }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('respond' as const), ...about }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant('wait' as const), seconds: fc.constantFrom(1, 19, 20, 31, 61) }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('reload' as const), to: fc.nat({ max: documents.length - 1 }) }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('restart' as const), tool: fc.boolean() }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('settle down' as const) }) },
+);
+type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
+
+class Life {
+  readonly clock: ManualClock = createManualClock();
+  readonly file: MortalLedger = createMortalLedger(this.clock);
+  readonly ran: unknown[] = [];
+  readonly questions: ConfirmationView[] = [];
+  #document: number;
+  #contracts!: StringContracts;
+  #handle!: Handle;
+  #runtimes!: readonly [Runtime, Runtime];
+
+  constructor(document: number) {
+    this.#document = document;
+    this.restart(true);
+  }
+
+  get runtime(): Runtime {
+    return this.#runtimes[0];
+  }
+
+  /** The process is killed; another starts on the same ledger, with or without the tool, and a second runtime in it. */
+  restart(hasTool: boolean): void {
+    this.#handle?.kill();
+    this.#handle = this.file.open();
+    this.#contracts = contractsFromYamlString(documents[this.#document] ?? '');
+    const pay = defineTool({ name: 'pay', run: (args) => this.ran.push(args) });
+    const options = { clock: this.clock, ledger: this.#handle.ledger, contracts: this.#contracts };
+    this.#runtimes = [
+      createRuntime({ ...options, tools: hasTool ? [pay] : [] }),
+      createRuntime({ ...options, tools: [] }),
+    ];
+    void this.runtime.recover().catch(() => undefined);
+  }
+
+  ask(): void {
+    this.runtime
+      .turn({ sessionId: 's' })
+      .call(envelope('c', 'pay', { cents: 100 }))
+      .catch(() => undefined);
+  }
+
+  async decide(step: Extract<Step, { of: number }>, decision: object): Promise<void> {
+    const { rows } = await this.runtime.confirmations({ limit: 100 });
+    for (const view of rows)
+      if (!this.questions.some(({ confirmationId }) => confirmationId === view.confirmationId))
+        this.questions.unshift(view);
+    const view = this.questions[step.of];
+    if (view === undefined) return;
+    const inputDigest = step.honest ? view.inputDigest : (this.questions.at(-1)?.inputDigest ?? '');
+    // The second decider is another runtime, which may not have the tool.
+    const runtime = this.#runtimes[step.by === 'ada' ? 0 : 1];
+    await runtime
+      .decide(view.confirmationId, { by: step.by, inputDigest, ...decision } as PersonDecision)
+      .catch((error: unknown) => {
+        if (!isQuittanceError(error)) throw error;
+      });
+  }
+
+  async take(step: Step): Promise<void> {
+    switch (step.do) {
+      case 'ask':
+        return this.ask();
+      case 'approve':
+      case 'deny':
+        return void this.decide(step, { decision: step.do });
+      case 'edit':
+        return void this.decide(step, { decision: 'edit', arguments: { cents: step.cents } });
+      case 'respond':
+        return void this.decide(step, { decision: 'respond', response: 'no need' });
+      case 'wait':
+        return this.clock.advance(step.seconds * 1_000);
+      case 'reload':
+        this.#document = step.to;
+        return this.#contracts.reload(documents[step.to] ?? '');
+      case 'restart':
+        return this.restart(step.tool);
+      case 'settle down':
+        for (let round = 0; round < 4; round++) await quiet();
+    }
+  }
+}
+
+const isOf = (event: QuittanceEvent): event is CallEvent => 'callId' in event && event.callId === 'c';
+
+/** Why the body may have begun, from the record alone; throws where there is no reason. */
+function expectRight(events: readonly CallEvent[]): void {
+  const startedAt = events.findIndex(({ type }) => type === 'tool.started');
+  const before = events.slice(0, startedAt);
+  const started = events[startedAt];
+  const ruling = before.findLast((event) => event.type === 'tool.decided');
+  expect(ruling).toMatchObject({ decision: 'allow' });
+  const held = before.findLast((event) => event.type === 'tool.held');
+  // Rules that asked nobody when it came, or any more: there was nothing to approve.
+  if (held === undefined || started === undefined) return;
+  const answer = before.findLast(
+    (event) => event.type === 'confirmation.decided' || event.type === 'confirmation.expired',
+  );
+  expect(answer).toMatchObject({ confirmationId: held.confirmationId });
+  if (answer?.type === 'confirmation.expired')
+    return expect([answer.effect, held.timeoutEffect, answer.by?.type]).toEqual(['allow', 'allow', 'rule']);
+  if (answer?.type !== 'confirmation.decided') return;
+  expect(answer.by.type).toBe('person');
+  expect(['approve', 'edit']).toContain(answer.decision);
+  expect([answer.inputDigest, answer.revision]).toEqual([held.inputDigest, held.revision]);
+  expect(started.at).toBeLessThan(held.expiresAt ?? Number.POSITIVE_INFINITY);
+  expect(ruling?.type === 'tool.decided' && ruling.inputDigest).toBe(answer.editedDigest ?? held.inputDigest);
+}
+
+describe('[bound-approval] however holds, decisions, expiry, reloads and crashes fall', () => {
+  it('[bound-approval] the body runs at most once, and only by right', { timeout: 600_000 }, async () => {
+    const numRuns = Number(process.env['INTERLEAVINGS'] ?? 150);
+    let runs = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat({ max: documents.length - 1 }),
+        fc.array(step, { minLength: 3, maxLength: 25 }),
+        async (document, steps) => {
+          const life = new Life(document);
+          life.ask();
+          for (const each of steps) await life.take(each);
+          // In the end somebody who has the tool comes, and all that can end does.
+          await life.take({ do: 'settle down' });
+          life.restart(true);
+          life.ask();
+          await life.take({ do: 'settle down' });
+          // What expired under a rule that lets it run may be asked again by another rule.
+          for (let round = 0; round < 3; round++) {
+            life.clock.advance(3_600_000);
+            await life.take({ do: 'settle down' });
+          }
+          const events = (await life.runtime.events({ sessionId: 's' })).filter(isOf);
+          const starts = events.filter(({ type }) => type === 'tool.started');
+          expect(starts.length).toBeLessThanOrEqual(1);
+          expect(life.ran.length).toBeLessThanOrEqual(starts.length);
+          if (starts.length === 1) expectRight(events);
+          await expectSettledOnce(life.runtime);
+          runs += life.ran.length;
+        },
+      ),
+      { numRuns },
+    );
+    expect(runs).toBeGreaterThan(numRuns / 20); // else this proves little
+  });
+});
