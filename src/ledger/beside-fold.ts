@@ -170,7 +170,11 @@ export class BesideFold {
       this.undoable.delete(key);
     } else if (call === undefined) return;
     else if (event.type === 'tool.decided') call.inputDigest = event.inputDigest ?? call.inputDigest;
-    else if (event.type === 'tool.held' || event.type === 'tool.started')
+    else if (event.type === 'confirmation.decided' && event.editedDigest !== undefined) {
+      call.inputDigest = event.editedDigest;
+      call.hidesSnapshot = false;
+      call.needsSealed = isKeyedDigest(event.editedDigest);
+    } else if (event.type === 'tool.held' || event.type === 'tool.started')
       call.needsSealed ||=
         call.hidesSnapshot || (call.inputDigest !== undefined && isKeyedDigest(call.inputDigest));
     else if (event.type === 'tool.previewed') call.hidesSnapshot = event.hidden.length > 0;

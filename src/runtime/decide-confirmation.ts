@@ -213,6 +213,8 @@ async function append(
     events,
     ...(moves.length > 0 && { moves }),
     ...(edited?.sealed !== undefined && { sealed: edited.sealed }),
+    // What was hidden of the arguments before is needed no more.
+    ...(edited !== undefined && edited.sealed === undefined && { dropSealed: true }),
   };
   const result = await engine.ledger.append(entry);
   if (result.status !== 'appended') return undefined;

@@ -12,7 +12,7 @@ import { checkBeside } from '../../src/cli/verify-beside.ts';
 import { BesideFold } from '../../src/ledger/beside-fold.ts';
 import { readEntry } from '../../src/ledger/formats/v1/read-entry.ts';
 import { deferred, envelope, eventsOf, eventTypes, expectSettledOnce, quiet } from '../stage.ts';
-import { question } from './question.ts';
+import { question, yes } from './question.ts';
 
 let folder: string;
 const open: Ledger[] = [];
@@ -105,6 +105,35 @@ describe('a preview', () => {
     expect(await problems(second.ledger)).toEqual([]);
     expect(JSON.stringify(await second.runtime.events({ sessionId: 's' }))).not.toMatch(/k-4711|hunter22/);
     await expectSettledOnce(second.runtime);
+  });
+
+  it('is sealed anew with arguments a person edited, and not at all where they hide nothing', async () => {
+    const shown = ({ note }: { readonly note: string }) =>
+      ({ kind: 'text', text: note, snapshot: note === 'open' ? {} : { key: note } }) as const;
+    const tool = defineTool({
+      name: 'write',
+      mode: 'local',
+      input: z.object({ note: z.string(), password: z.string().optional() }),
+      redact: { snapshot: ['$.key'] },
+      preview: shown,
+      run: (_, { approved }) => approved?.snapshot ?? null,
+    }) as AnyTool;
+    const { runtime, ledger } = await start(tool);
+    const turn = runtime.turn({ sessionId: 's' });
+    const outcome = turn.call(envelope('c', 'write', { note: 'k-4711', password: 'hunter22' }));
+    for (const note of ['k-4712', 'open']) {
+      const { confirmationId, inputDigest, preview } = await question(runtime);
+      expect(await problems(ledger)).toEqual([]);
+      expect(await ledger.readSealed('s', 'c')).toBeDefined();
+      const { revision = 0 } = preview ?? {};
+      const edit = { decision: 'edit', by: 'ada', inputDigest, revision, arguments: { note } } as const;
+      await runtime.decide(confirmationId, edit);
+    }
+    const asked = await question(runtime);
+    expect(await problems(ledger)).toEqual([]);
+    expect(await ledger.readSealed('s', 'c')).toBeUndefined();
+    await runtime.decide(asked.confirmationId, yes(asked));
+    expect(await outcome).toMatchObject({ output: {} });
   });
 
   it('that went stale while nobody was there lets nothing run, and is let go of', async () => {
