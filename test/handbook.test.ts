@@ -11,7 +11,13 @@ import { toolFields } from '../src/tool/tool-fields.ts';
 import { root } from './sources.ts';
 
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
-const pages = ['docs/getting-started.md', 'docs/tools.md', 'docs/runtime.md', 'docs/grants.md'];
+const pages = [
+  'docs/getting-started.md',
+  'docs/tools.md',
+  'docs/runtime.md',
+  'docs/hand-off.md',
+  'docs/grants.md',
+];
 
 /** The blocks of one language, in order, as one text. */
 const blocks = (page: string, language: string): string =>

@@ -245,7 +245,7 @@ describe('time', () => {
     const on = stage();
     const told = on.turn.call(envelope('c1', 'pay'));
     await quiet();
-    await on.clock.advance(60_000);
+    on.clock.advance(60_000);
     expect(await told).toMatchObject({
       type: 'ToolTimeout',
       modelNote: expect.stringContaining('did not run'),
@@ -257,7 +257,7 @@ describe('time', () => {
   it('runs out for a worker: the report is late, and the effect was in doubt until then', async () => {
     const on = stage();
     const { claim, told } = await start(on);
-    await on.clock.advance(60_000);
+    on.clock.advance(60_000);
     expect((await told).type).toBe('ToolTimeout');
     expect(await on.runtime.report(claim.token, { output: 'done' })).toMatchObject({ status: 'late' });
     expect(await on.runtime.report(claim.token, { output: 'done' })).toMatchObject({
@@ -274,7 +274,7 @@ describe('time', () => {
   it('[no-silent-rerun] of a lease runs out: nobody else is given what may not run twice', async () => {
     const on = stage();
     const { claim, told } = await start(on, { leaseMs: 1_000 });
-    await on.clock.advance(1_000);
+    on.clock.advance(1_000);
     expect(code(await told)).toBe('tool.indeterminate');
     expect(await on.runtime.claimHandoff({ toolName: 'pay' }, by)).toBeUndefined();
     expect((await on.runtime.report(claim.token, { output: 1 })).status).toBe('late');
@@ -283,7 +283,7 @@ describe('time', () => {
   it('of a lease runs out: what may run again is another attempt, and the first one cannot report it', async () => {
     const on = stage();
     const { claim, told } = await start(on, { name: 'get_all', leaseMs: 1_000 });
-    await on.clock.advance(1_000);
+    on.clock.advance(1_000);
     await expect(on.runtime.report(claim.token, { output: 1 })).rejects.toMatchObject({
       code: 'handoff.expired',
     });
@@ -313,7 +313,7 @@ describe('time', () => {
     await quiet();
     const claim = await working.claimHandoff(taken, { worker: 'w', leaseMs: 10 });
     await asking.close();
-    await clock.advance(10);
+    clock.advance(10);
     expect(await working.report(claim.token, { output: 1 })).toMatchObject({
       status: 'late',
       outcome: { code: 'tool.indeterminate' },
@@ -331,7 +331,7 @@ describe('time', () => {
     const told = on.turn.call(envelope('c1', 'wire'));
     await quiet();
     await on.runtime.claimHandoff(taken, { worker: 'w', leaseMs: 10 });
-    await on.clock.advance(10);
+    on.clock.advance(10);
     expect(await told).toMatchObject({ type: 'ToolExecutionResult', output: { id: 9 } });
   });
 });
@@ -351,7 +351,7 @@ describe('a cancellation', () => {
     const { claim, told } = await start(on);
     on.turn.cancel('c1', 'enough');
     await quiet();
-    await on.clock.advance(5_000);
+    on.clock.advance(5_000);
     expect(code(await told)).toBe('tool.indeterminate');
     expect((await on.runtime.report(claim.token, { output: 1 })).status).toBe('late');
   });
@@ -398,7 +398,7 @@ describe('whoever asked', () => {
     const second = createRuntime({ tools: [pay], ledger, clock });
     const again = second.turn({ sessionId: 's' }).call(envelope('c1', 'pay'));
     await quiet();
-    await clock.advance(60_000);
+    clock.advance(60_000);
     expect((await again).type).toBe('ToolTimeout');
     await expectSettledOnce(second);
   });

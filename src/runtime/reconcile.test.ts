@@ -27,7 +27,7 @@ async function loseCall(
   const on = setStage({ tools: [pay], ...options });
   const told = on.turn.call(envelope('a', 'pay', args), { principal: { userId: 'bob' } });
   await quiet();
-  await on.clock.advance(1_000);
+  on.clock.advance(1_000);
   const outcome = await told;
   return { ...on, asked, answers, outcome };
 }
@@ -172,7 +172,7 @@ stages:
     const on = setStage({ tools: [bash, push], contracts: contracts() });
     const told = on.turn.call(envelope('a', 'Bash', { command: 'make test' }));
     await quiet();
-    await on.clock.advance(1_000);
+    on.clock.advance(1_000);
     await told;
     expect(await on.turn.call(envelope('b', 'push'))).toMatchObject({ type: 'ToolDenied' });
     await on.runtime.reconcile(lost, { resolution: 'succeeded', by: 'ada' });

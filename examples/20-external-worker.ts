@@ -1,0 +1,72 @@
+// A tool that another process runs: the agent hands the call over, a worker takes it, runs it and reports. Started with
+// "worker" this file is the worker; started without, it is the agent and starts a worker of its own.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createRuntime, defineTool, isQuittanceError } from 'quittance';
+import { openLedger } from 'quittance/ledger';
+import { z } from 'zod';
+
+// Both sides know the tool: what it takes, what it gives, how far it reaches. Only the worker knows how.
+const renderVideo = defineTool({
+  name: 'render_video',
+  mode: 'external',
+  input: z.object({ scene: z.string() }),
+  output: z.object({ frames: z.number() }),
+  handoff: true,
+  timeoutMs: 60_000,
+});
+
+async function work(path: string): Promise<void> {
+  const ledger = await openLedger(path);
+  const runtime = createRuntime({ tools: [renderVideo], ledger });
+  let claim = await runtime.claimHandoff({ toolName: 'render_video' }, { worker: `pid ${process.pid}` });
+  while (claim === undefined) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    claim = await runtime.claimHandoff({ toolName: 'render_video' }, { worker: `pid ${process.pid}` });
+  }
+  const { token, arguments: args } = claim;
+  const output = { frames: String(args['scene']).length * 24 };
+  const first = await runtime.report(token, { output }, { log: [{ message: 'rendered' }], costMicros: 500 });
+  assert.equal(first.status, 'settled');
+  // A report whose answer was lost is sent again: what is recorded comes back, and nothing is counted twice.
+  assert.equal((await runtime.report(token, { output })).status, 'replayed');
+  await assert.rejects(runtime.report('forged', { output }), (error) =>
+    isQuittanceError(error, 'handoff.unknown'),
+  );
+  await runtime.close();
+  await ledger.close();
+}
+
+async function ask(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'quittance-example-'));
+  const path = join(folder, 'ledger.db');
+  const ledger = await openLedger(path);
+  const runtime = createRuntime({ tools: [renderVideo], ledger });
+  const turn = runtime.turn({ sessionId: 'film' });
+  const told = turn.call({ id: 'r1', name: 'render_video', arguments: { scene: 'dawn' } });
+
+  const args = [...process.execArgv, import.meta.filename, 'worker', path];
+  const worker = spawn(process.execPath, args, { stdio: 'inherit' });
+  const [exitCode] = (await once(worker, 'exit')) as [number];
+  assert.equal(exitCode, 0);
+
+  const outcome = await told;
+  assert(outcome.type === 'ToolExecutionResult');
+  assert.deepEqual(outcome.output, { frames: 96 });
+  const records = await runtime.audit({ sessionId: 'film' });
+  assert.deepEqual(
+    records.map((record) => record.outcome.kind),
+    ['completed', 'replayed'],
+  );
+  console.log(`Rendered by another process: ${JSON.stringify(outcome.output)}`);
+  await runtime.close();
+  await ledger.close();
+  rmSync(folder, { recursive: true });
+}
+
+const [, , role, path] = process.argv;
+await (role === 'worker' && path !== undefined ? work(path) : ask());
