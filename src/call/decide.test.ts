@@ -243,6 +243,14 @@ describe('decide and evolve', () => {
     expect(decide(held, { ...answer, confirmationId: 'q2' }, subject)).toMatchObject({ ok: false });
   });
 
+  it('name a grant only where the call is let through', () => {
+    const { call } = play([request]);
+    const subject = { sessionId: 's', turnId: 't', callId: 'c1', at: 0, nextId: () => 'e' };
+    const under = (decision: 'allow' | 'deny' | 'ask'): boolean =>
+      decide(call, { ...rule(decision), grantId: 'g' } as Command, subject).ok;
+    expect((['allow', 'deny', 'ask'] as const).map(under)).toEqual([true, false, false]);
+  });
+
   it('say that an effect is in doubt only where the body ran and may not run again', () => {
     const ends = (outcome: ToolOutcome, mayRerun: boolean, started = true): boolean => {
       const list: Command[] = [

@@ -1,5 +1,6 @@
-import type { ToolSpec } from 'quittance';
+import type { Ledger, ToolSpec } from 'quittance';
 import { createMemoryLedger, createRuntime, defineTool, ToolError } from 'quittance';
+import { contractsFromYamlString } from 'quittance/contracts';
 import { describe, expect, it } from 'vitest';
 import {
   deferred,
@@ -264,4 +265,37 @@ describe('a key the tool made', () => {
       'order:7',
     ]);
   });
+});
+
+it('a key in doubt is asked about, also where the gates had to look twice', async () => {
+  const contracts = contractsFromYamlString(`
+apiVersion: edictum/v1
+kind: Workflow
+metadata: { name: release, version: "1" }
+stages:
+  - { id: review, approval: { message: Reviewed? } }
+  - { id: push, tools: [pay] }
+`);
+  const { tool } = keyed(() => Promise.reject(new Error('lost')), { idempotencyScope: 'ledger' });
+  const inner = createMemoryLedger();
+  let moved = false;
+  const ledger: Ledger = {
+    ...inner,
+    append: async (entry) => {
+      if (!moved && entry.events.some(({ type }) => type === 'tool.held')) {
+        moved = true;
+        await runtime.workflow({ sessionId: 's' }).setStage({ stageId: 'review', by: 'ada' });
+      }
+      return inner.append(entry);
+    },
+  };
+  const runtime = createRuntime({ ledger, tools: [tool], contracts });
+  await createRuntime({ ledger: inner, tools: [tool] })
+    .turn({ sessionId: 'other' })
+    .call(envelope('a', 'pay', { order: '7' }));
+  void runtime.turn({ sessionId: 's' }).submit(envelope('b', 'pay', { order: '7' }));
+  for (let n = 0; n < 5; n++) await quiet();
+  const [open] = (await runtime.confirmations({ status: 'pending' })).rows;
+  expect(moved).toBe(true);
+  expect(open?.asks.map(({ code, stage }) => code ?? stage?.stageId)).toEqual(['review', 'call.twin']);
 });
