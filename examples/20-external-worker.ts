@@ -10,11 +10,12 @@ import { createRuntime, defineTool, isQuittanceError } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { z } from 'zod';
 
+const renderInput = z.object({ scene: z.string() });
 // Both sides know the tool: what it takes, what it gives, how far it reaches. Only the worker knows how.
 const renderVideo = defineTool({
   name: 'render_video',
   mode: 'external',
-  input: z.object({ scene: z.string() }),
+  input: renderInput,
   output: z.object({ frames: z.number() }),
   handoff: true,
   timeoutMs: 60_000,
@@ -29,7 +30,8 @@ async function work(path: string): Promise<void> {
     claim = await runtime.claimHandoff({ toolName: 'render_video' }, { worker: `pid ${process.pid}` });
   }
   const { token, arguments: args } = claim;
-  const output = { frames: String(args['scene']).length * 24 };
+  const { scene } = renderInput.parse(args);
+  const output = { frames: scene.length * 24 };
   const first = await runtime.report(token, { output }, { log: [{ message: 'rendered' }], costMicros: 500 });
   assert.equal(first.status, 'settled');
   // A report whose answer was lost is sent again: what is recorded comes back, and nothing is counted twice.

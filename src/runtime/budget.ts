@@ -164,6 +164,14 @@ export function sharesOf(
 
 export const noShares: readonly never[] = [];
 
+/** What is given back where nobody began what was reserved for: only that rules have looked at the call counts. */
+export const returnsFor = (shares: readonly ReservedShare[]): Settlement[] =>
+  shares.map(({ counter, amount, metric }) => ({
+    counter,
+    reserved: amount,
+    used: metric === 'attempts' ? amount : 0,
+  }));
+
 /** Gives the reservations back and charges what the attempt really cost. */
 export const settlementsFor = (shares: readonly ReservedShare[], costMicros: number): Settlement[] =>
   shares.map(({ counter, amount, metric }) => ({

@@ -1,4 +1,4 @@
-import type { HandoffClaim, JsonObject, ToolOutcome } from 'quittance';
+import type { HandoffClaim, JsonObject, Runtime, ToolOutcome, Turn } from 'quittance';
 import { createMemoryLedger, createRuntime, defineTool, toolResult } from 'quittance';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
@@ -20,7 +20,7 @@ const by = { worker: 'w1' };
 const taken = { sessionId: 's', callId: 'c1' };
 
 async function start(
-  { turn, runtime }: Pick<ReturnType<typeof stage>, 'turn' | 'runtime'>,
+  { turn, runtime }: { readonly turn: Pick<Turn, 'call'>; readonly runtime: Pick<Runtime, 'claimHandoff'> },
   { name = 'pay', args = { amount: 3 } as JsonObject, leaseMs = undefined as number | undefined } = {},
 ): Promise<{ claim: HandoffClaim; told: Promise<ToolOutcome> }> {
   const told = turn.call(envelope('c1', name, args));
@@ -208,6 +208,21 @@ describe('a report', () => {
     expect((await on.runtime.handoffs()).length).toBe(1);
   });
 
+  it('is refused for another call of the same name, though it is of the same ledger', async () => {
+    const on = stage();
+    const { claim, told } = await start(on);
+    await on.runtime.report(claim.token, { output: 1 });
+    await told;
+    await on.turn.end();
+    await on.ledger.dropSession({ sessionId: 's', by: 'ada', reason: 'test' });
+    const turn = on.runtime.turn({ sessionId: 's' });
+    const { claim: next } = await start({ ...on, turn });
+    await expect(on.runtime.report(claim.token, { output: 1 })).rejects.toMatchObject({
+      code: 'handoff.unknown',
+    });
+    expect((await on.runtime.report(next.token, { output: 2 })).status).toBe('settled');
+  });
+
   it('that is none is refused, and may be mended', async () => {
     const on = stage();
     const { claim } = await start(on);
@@ -251,6 +266,7 @@ describe('time', () => {
       modelNote: expect.stringContaining('did not run'),
     });
     expect((await on.runtime.calls({ sessionId: 's' }))[0]?.settled?.unsettledEffect).toBe(false);
+    expect((await on.runtime.unresolved()).rows).toEqual([]);
     await expect(on.runtime.claimHandoff(taken, by)).rejects.toMatchObject({ code: 'handoff.unknown' });
   });
 
@@ -336,6 +352,41 @@ describe('time', () => {
   });
 });
 
+describe('a budget', () => {
+  const paid = defineTool({
+    name: 'pay',
+    mode: 'external',
+    handoff: true,
+    costMicros: 100,
+    timeoutMs: 60_000,
+  });
+  const create = () =>
+    setStage({ tools: [paid], budgets: [{ scope: 'all', toolCalls: 1, costMicros: 150 }] });
+
+  it('gets back what a call took that nobody ran', async () => {
+    const on = create();
+    const told = on.turn.call(envelope('c1', 'pay'));
+    await quiet();
+    on.clock.advance(60_000);
+    await told;
+    const second = on.turn.call(envelope('c2', 'pay', { again: true }));
+    await quiet();
+    expect(await on.runtime.handoffs()).toMatchObject([{ callId: 'c2' }]);
+    on.turn.cancel('c2');
+    await second;
+  });
+
+  it('is charged for what a worker did, or may have done', async () => {
+    const on = create();
+    const { told } = await start(on);
+    on.clock.advance(60_000);
+    await told;
+    const [call] = await on.runtime.calls({ sessionId: 's' });
+    expect(call?.settled?.costMicros).toBe(100);
+    expect(await on.turn.call(envelope('c2', 'pay', { again: true }))).toMatchObject({ reason: 'budget' });
+  });
+});
+
 describe('a cancellation', () => {
   it('of a call nobody took says that it did not run', async () => {
     const on = stage();
@@ -372,10 +423,10 @@ describe('whoever asked', () => {
     const ledger = createMemoryLedger({ clock });
     const first = createRuntime({ tools: [pay], ledger, clock });
     const told = first.turn({ sessionId: 's' }).call(envelope('c1', 'pay'));
-    const heard = expect(told).rejects.toMatchObject({ code: 'call.pending' });
+    const heard = told.catch((error: unknown) => error);
     await quiet();
     await first.close();
-    await heard;
+    expect(await heard).toMatchObject({ code: 'call.pending' });
     const second = createRuntime({ tools: [pay], ledger, clock });
     const again = second.turn({ sessionId: 's' }).call(envelope('c1', 'pay'));
     const claim = await second.claimHandoff(taken, by);

@@ -2,12 +2,13 @@
  * SETTLE: the outcome, its record, the budgets and the claim in one append. Only then does anybody hear of it.
  */
 import type { DataOf } from '../call/event-data.ts';
+import { isUntaken } from '../call/handoff.ts';
 import { outcomeToModelContent } from '../call/model-content.ts';
 import { outcomeBlocksTool } from '../call/outcome.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { isTerminalResult } from '../call/tool-result.ts';
 import { cutText } from '../tool/cut-text.ts';
-import { settlementsFor } from './budget.ts';
+import { returnsFor, settlementsFor } from './budget.ts';
 import { stoppedShares } from './contract-rules.ts';
 import { keepEvidence } from './follow-workflows.ts';
 import type { CallInHand, EntryExtra, Unkept } from './call-in-hand.ts';
@@ -122,7 +123,11 @@ function respond(hand: CallInHand, judgement: Judgement, attempt: Attempt): Entr
   // What somebody may want undone, or find out about, needs the input it was done with.
   const canUndo = started !== undefined && 'undo' in outcome && outcome.undo !== undefined;
   const toSettle =
-    started === undefined ? stoppedShares(hand) : settlementsFor(started.reserved, attempt.costMicros);
+    started === undefined
+      ? stoppedShares(hand)
+      : hand.call !== undefined && isUntaken(hand.call)
+        ? returnsFor(started.reserved)
+        : settlementsFor(started.reserved, attempt.costMicros);
   return {
     settle: toSettle.length === 0 ? undefined : toSettle,
     // One that never began holds no claim: under its key stands the claim of another.
