@@ -13,13 +13,8 @@ export type {
 export { govern } from './tool/govern.ts';
 export { jsonSchema } from './tool/schema.ts';
 export type { Jsonified } from './tool/jsonified.ts';
-export type {
-  CancelledOperation,
-  MakePreview,
-  PreviewContext,
-  PreviewedOperation,
-  PreviewRevision,
-} from './tool/preview.ts';
+export type { MakePreview, PreviewContext } from './tool/make-preview.ts';
+export type { CancelledOperation, PreviewedOperation, PreviewRevision } from './tool/preview.ts';
 export type { Attachment, AttachmentName, Principal, ToolContext } from './tool/tool-context.ts';
 export { decideToolMode, classifyTool, toolModePatterns, toolModeTreatments } from './tool/mode.ts';
 export type { ToolClass, ToolMode, ToolModeOrigin } from './tool/mode.ts';

@@ -17,6 +17,7 @@ const pages = [
   'docs/runtime.md',
   'docs/hand-off.md',
   'docs/grants.md',
+  'docs/previews-and-undo.md',
 ];
 
 /** The blocks of one language, in order, as one text. */

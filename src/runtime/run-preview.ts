@@ -8,7 +8,7 @@
 import type { Stop } from './gates/gate.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import { describeThrown } from '../tool/describe-thrown.ts';
-import type { PreviewContext } from '../tool/preview.ts';
+import type { PreviewContext } from '../tool/make-preview.ts';
 import { readRevision } from './read-revision.ts';
 
 const msBetweenDrafts = 500;

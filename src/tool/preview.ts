@@ -1,6 +1,5 @@
 /** What a tool shows of what it would do, before it does it: a listen tool gives such previews. */
-import type { Awaitable, JsonObject, JsonValue } from '../base/json.ts';
-import type { Principal } from './tool-context.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
 
 /** How a preview is shown. */
 export type Preview =
@@ -18,25 +17,6 @@ export type PreviewRevision = Preview & {
   /** When it goes stale: in milliseconds since 1970, or from now. It never does where nothing is said. */
   readonly expiresAt?: number;
   readonly expiresInMs?: number;
-};
-
-/** Gives one version, or a stream of them of which the last one counts. It must change nothing. */
-export type MakePreview<Args> = (
-  args: Args,
-  context: PreviewContext,
-) => Awaitable<PreviewRevision> | AsyncIterable<PreviewRevision>;
-
-/** What a preview is given beside the arguments. */
-export type PreviewContext = {
-  readonly callId: string;
-  readonly sessionId: string;
-  readonly turnId: string;
-  readonly toolName: string;
-  readonly principal: Principal | undefined;
-  /** Names this preview, in the body and in `cancel` too. */
-  readonly operationId: string;
-  /** Aborted when nobody waits for the preview any more. */
-  readonly signal: AbortSignal;
 };
 
 /** A version of a preview, as a body is given it. */

@@ -1,7 +1,8 @@
 import type { Awaitable } from '../base/json.ts';
 import type { Jsonified } from './jsonified.ts';
 import type { ToolMode } from './mode.ts';
-import type { CancelledOperation, MakePreview } from './preview.ts';
+import type { MakePreview } from './make-preview.ts';
+import type { CancelledOperation } from './preview.ts';
 import type { InferOutput, InputSchema } from './schema.ts';
 import type { SuccessCheck } from './success-check.ts';
 import type { ToolResources } from './tool-resources.ts';

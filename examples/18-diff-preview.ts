@@ -1,0 +1,88 @@
+// A tool that can shows what it would do. A person approves that very diff, and the body is given what it was made of.
+import assert from 'node:assert/strict';
+import { createRuntime, defineTool, ToolDecision } from 'quittance';
+import type { ConfirmationView } from 'quittance';
+import { z } from 'zod';
+
+const files = new Map([['menu.txt', 'rye\nsalt\n']]);
+const released: string[] = [];
+const updateFile = defineTool({
+  name: 'update_file', // a bounded write: by itself it would show its diff and run
+  input: z.object({ path: z.string(), text: z.string() }),
+  // It must change nothing. The snapshot is what the body needs in order to do exactly what is shown.
+  preview: ({ path, text }) => ({
+    kind: 'diff',
+    path,
+    diff: [...lines('-', files.get(path) ?? ''), ...lines('+', text)].join('\n'),
+    snapshot: { was: files.get(path) ?? '', becomes: text },
+    expiresInMs: 60_000,
+  }),
+  cancel: ({ operationId }) => void released.push(operationId),
+  run: ({ path }, { approved }) => {
+    const was = String(approved?.snapshot['was'] ?? '');
+    // What was approved is not there any more: refuse.
+    if ((files.get(path) ?? '') !== was) throw new Error(`${path} has changed since it was shown.`);
+    files.set(path, String(approved?.snapshot['becomes'] ?? ''));
+    return { written: path };
+  },
+});
+const lines = (mark: string, text: string): string[] =>
+  text.split('\n').flatMap((line) => (line === '' ? [] : [`${mark}${line}`]));
+
+const runtime = createRuntime({
+  tools: [updateFile],
+  // Hooks and rules see the snapshot too: `snapshot.was` in a contract.
+  onPreToolUse: ({ snapshot }) =>
+    snapshot?.['was'] === '' ? ToolDecision.allow : ToolDecision.requiresConfirmation('The file exists.'),
+});
+const turn = runtime.turn({ sessionId: 'bakery' });
+const update = (id: string, text: string) =>
+  turn.call({ id, name: 'update_file', arguments: { path: 'menu.txt', text } });
+
+const question = async (): Promise<ConfirmationView> => {
+  for (;;) {
+    const [asked] = (await runtime.confirmations({ status: 'pending' })).rows;
+    if (asked !== undefined) return asked;
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+};
+
+// Ada sees the diff. Her approval names the digest of the arguments and the revision of the preview.
+const first = update('u1', 'rye\ncumin\n');
+const asked = await question();
+assert(asked.preview?.preview.kind === 'diff');
+console.log(asked.preview.preview.diff);
+assert.equal(asked.preview.preview.diff, '-rye\n-salt\n+rye\n+cumin');
+const { confirmationId, inputDigest } = asked;
+await assert.rejects(runtime.decide(confirmationId, { decision: 'approve', by: 'Ada', inputDigest }));
+await runtime.decide(confirmationId, {
+  decision: 'approve',
+  by: 'Ada',
+  inputDigest,
+  revision: asked.preview.revision,
+});
+assert.equal((await first).type, 'ToolExecutionResult');
+assert.equal(files.get('menu.txt'), 'rye\ncumin\n');
+
+// She edits the next one: that is another preview, which has to be approved for itself.
+const second = update('u2', 'nothing\n');
+const draft = await question();
+await runtime.decide(draft.confirmationId, {
+  decision: 'edit',
+  by: 'Ada',
+  inputDigest: draft.inputDigest,
+  revision: draft.preview?.revision ?? 0,
+  arguments: { path: 'menu.txt', text: 'rye\ncumin\nfennel\n' },
+});
+const edited = await question();
+assert.equal(edited.preview?.revision, 2);
+assert.deepEqual(released, [draft.preview?.operationId]);
+
+// A no lets go of it.
+await runtime.decide(edited.confirmationId, { decision: 'deny', by: 'Ada', reason: 'no fennel' });
+assert.equal((await second).type, 'ToolDenied');
+assert.equal(files.get('menu.txt'), 'rye\ncumin\n');
+assert.equal(released.length, 2);
+
+const [record] = await runtime.audit({ sessionId: 'bakery', callId: 'u1' });
+console.log(record?.outcome);

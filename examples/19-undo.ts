@@ -1,0 +1,75 @@
+// A destructive tool that can undo runs without asking, and what it did can be taken back: once, by a person, on record.
+import assert from 'node:assert/strict';
+import { createRuntime, defineTool, isQuittanceError } from 'quittance';
+import { z } from 'zod';
+
+const rows = new Map([
+  ['1', 'rye'],
+  ['2', 'salt'],
+]);
+const deleteRow = defineTool({
+  name: 'delete_row',
+  input: z.object({ id: z.string() }),
+  resourceKeys: ({ id }) => [`row:${id}`], // what a later call may get in the way of
+  run: ({ id }) => {
+    const text = rows.get(id) ?? '';
+    rows.delete(id);
+    return { id, text };
+  },
+  undo: ({ id }, { text }) => {
+    rows.set(id, text);
+    return { restored: id };
+  },
+  undoWithinMs: 3_600_000,
+});
+const setRow = defineTool({
+  name: 'set_row',
+  input: z.object({ id: z.string(), text: z.string() }),
+  resourceKeys: ({ id }) => [`row:${id}`],
+  run: ({ id, text }) => ({ rows: rows.set(id, text).size }),
+});
+
+const runtime = createRuntime({ tools: [deleteRow, setRow] });
+const turn = runtime.turn({ sessionId: 'bakery' });
+
+const outcome = await turn.call({ id: 'd1', name: 'delete_row', arguments: { id: '1' } });
+assert(outcome.type === 'ToolExecutionResult');
+assert(outcome.undo?.until !== undefined);
+console.log(outcome.modelNote);
+assert.equal(rows.has('1'), false);
+
+const undone = await runtime.undo(
+  { sessionId: 'bakery', callId: 'd1' },
+  { by: 'Ada', reason: 'that was the rye' },
+);
+assert(undone.type === 'ToolExecutionResult');
+assert.deepEqual(undone.output, { restored: '1' });
+assert.equal(rows.get('1'), 'rye');
+
+const refused = async (callId: string): Promise<string> => {
+  try {
+    await runtime.undo({ sessionId: 'bakery', callId }, { by: 'Ada' });
+  } catch (error) {
+    assert(isQuittanceError(error));
+    console.log(`${error.code}: ${error.message}`);
+    return error.code;
+  }
+  return 'nothing';
+};
+
+// Once.
+assert.equal(await refused('d1'), 'undo.spent');
+
+// Not where something else has been written there since.
+await turn.call({ id: 'd2', name: 'delete_row', arguments: { id: '2' } });
+await turn.call({ id: 's1', name: 'set_row', arguments: { id: '2', text: 'cumin' } });
+assert.equal(await refused('d2'), 'undo.conflict');
+assert.equal(rows.get('2'), 'cumin');
+
+// Not by a tool that cannot.
+assert.equal(await refused('s1'), 'undo.unavailable');
+
+// The undo is a call of its own, and the first one says by which it was undone.
+const [first, undoing] = await runtime.calls({ sessionId: 'bakery' });
+assert.equal(first?.undone?.by.name, 'Ada');
+console.log(undoing?.toolName);
