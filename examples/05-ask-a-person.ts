@@ -1,7 +1,6 @@
-// Some calls need a person. The call is held, `onConfirm` asks, and the answer is kept with the name of who gave it.
+// Some calls need a person. The call is held in the ledger, somebody decides, and the decision is kept with their name.
 import assert from 'node:assert/strict';
 import { createRuntime, defineTool, isQuittanceError } from 'quittance';
-import type { ConfirmationAnswer } from 'quittance';
 import { z } from 'zod';
 
 const deleted: string[] = [];
@@ -10,14 +9,7 @@ const deleteUser = defineTool({
   input: z.object({ userId: z.string() }),
   run: ({ userId }) => ({ deleted: deleted.push(userId) }),
 });
-
-const afterLunch = Promise.withResolvers<ConfirmationAnswer>();
-const runtime = createRuntime({
-  tools: [deleteUser],
-  // Your chat message, web page or terminal prompt goes here. Ada thinks about u7 and knows about u8.
-  onConfirm: ({ arguments: { userId } }) =>
-    userId === 'u8' ? { decision: 'deny', by: 'Ada', reason: 'u8 is me' } : afterLunch.promise,
-});
+const runtime = createRuntime({ tools: [deleteUser] });
 const remove = (id: string, userId: string) => ({ id, name: 'delete_user', arguments: { userId } });
 
 // Nobody answers before the turn is over: that is no outcome, and the question stays.
@@ -29,17 +21,28 @@ await assert.rejects(turn.call(remove('d1', 'u7')), (error) => {
 });
 assert.deepEqual(deleted, []);
 
-// Another turn, the same id: the same call, rejoined. Ada comes back and agrees.
-const later = runtime.turn({ sessionId: 'admin' });
-const rejoined = later.call(remove('d1', 'u7'));
-afterLunch.resolve({ decision: 'approve', by: 'Ada' });
-assert.equal((await rejoined).type, 'ToolExecutionResult');
+// Your page, chat or terminal lists what waits and decides about exactly what it showed.
+const { rows } = await runtime.confirmations({ status: 'pending' });
+assert.equal(rows.length, 1);
+for (const { confirmationId, description, effectiveInput, inputDigest } of rows) {
+  console.log(description, effectiveInput);
+  await runtime.decide(confirmationId, { decision: 'approve', by: 'Ada', inputDigest });
+}
+
+// Another turn, the same id: the same call, and what came of it.
+const outcome = await runtime.turn({ sessionId: 'admin' }).call(remove('d1', 'u7'));
+assert.equal(outcome.type, 'ToolExecutionResult');
 assert.deepEqual(deleted, ['u7']);
 
-const denied = await later.call(remove('d2', 'u8'));
+// Where a person is at hand, `onConfirm` answers at once.
+const attended = createRuntime({
+  tools: [deleteUser],
+  onConfirm: () => ({ decision: 'deny', by: 'Ada', reason: 'u8 is me' }),
+});
+const denied = await attended.turn({ sessionId: 'admin' }).call(remove('d2', 'u8'));
 assert(denied.type === 'ToolDenied');
 assert.equal(denied.details, 'Ada said no: u8 is me');
 assert.deepEqual(deleted, ['u7']);
 
-for (const { callId, outcome, decidedBy } of await runtime.audit({ sessionId: 'admin' }))
-  console.log(callId, outcome.kind, decidedBy?.name ?? '');
+for (const { callId, outcome: fact, decidedBy } of await runtime.audit({ sessionId: 'admin' }))
+  console.log(callId, fact.kind, decidedBy?.name ?? '');

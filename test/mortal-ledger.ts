@@ -6,7 +6,7 @@ import type { ManualClock } from 'quittance/testing';
 export type Handle = {
   readonly ledger: Ledger;
   /** From now on nothing that is asked of this handle is answered, and what it had in hand is nobody's. */
-  kill(): void;
+  readonly kill: () => void;
 };
 
 export type MortalLedger = {

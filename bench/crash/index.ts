@@ -11,8 +11,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createProgress } from '../progress.ts';
 import { printTable } from '../table.ts';
-import type { CrashPoint, Errand, ToolKind } from './points.ts';
-import { pointNames, toolKinds } from './points.ts';
+import type { HoldTally } from './hold-rounds.ts';
+import { emptyHoldTally, playHoldRound } from './hold-rounds.ts';
+import type { CrashPoint, Errand, HoldPoint, ToolKind } from './points.ts';
+import { holdPointNames, pointNames, toolKinds } from './points.ts';
 import type { World } from './world.ts';
 import { openWorld } from './world.ts';
 
@@ -118,7 +120,9 @@ const combinations = pointNames.flatMap((point) =>
 const ours = new Map<CrashPoint, Tally>(pointNames.map((point) => [point, emptyTally()]));
 const control = new Map<CrashPoint, Tally>(pointNames.map((point) => [point, emptyTally()]));
 const byTool = new Map<ToolKind, Tally>(toolKinds.map((tool) => [tool, emptyTally()]));
-const progress = createProgress('crash matrix', combinations.length * rounds);
+const holdCombinations = holdPointNames.map((point) => ({ point, calls: 12 }));
+const people = new Map<HoldPoint, HoldTally>(holdPointNames.map((point) => [point, emptyHoldTally()]));
+const progress = createProgress('crash matrix', (combinations.length + holdCombinations.length) * rounds);
 let serial = 0;
 try {
   for (let round = 0; round < rounds && !stopped; round++)
@@ -131,6 +135,13 @@ try {
         : [ours.get(errand.point), byTool.get(errand.tool)])
         for (const [key, value] of Object.entries(before))
           if (tally !== undefined) tally[key as keyof Tally] += value;
+      progress.step();
+    }
+  for (let round = 0; round < rounds && !stopped; round++)
+    for (const { point, calls } of holdCombinations) {
+      if (stopped) break;
+      const tally = people.get(point);
+      if (tally !== undefined) await playHoldRound(world, folder, { point, calls, serial: serial++ }, tally);
       progress.step();
     }
 } finally {
@@ -147,6 +158,26 @@ printTable(['quittance, killed', ...heading], rowsOf(ours));
 printTable(['by kind of tool', ...heading], rowsOf(byTool));
 printTable(['naive wrapper, killed', ...heading], rowsOf(control));
 
+const holdHeading = [
+  'rounds',
+  'calls',
+  'ran once',
+  'denied',
+  'duplicated',
+  'unapproved',
+  'asked twice',
+  'decided twice',
+  'lost',
+  'indeterminate',
+  'did not run',
+];
+printTable(
+  ['held for a person, killed', ...holdHeading],
+  [...people].map(([point, tally]) => [point, ...Object.values(tally).map(String)]),
+);
+
+const sumHeld = (column: keyof HoldTally): number =>
+  [...people.values()].reduce((total, tally) => total + tally[column], 0);
 const sum = (tallies: ReadonlyMap<string, Tally>, column: (typeof columns)[number]): number =>
   [...tallies.values()].reduce((total, tally) => total + tally[column], 0);
 const figures = {
@@ -157,10 +188,21 @@ const figures = {
   lost: sum(ours, 'lost'),
   indeterminate: sum(ours, 'indeterminate'),
   control_duplicated_after_effect: control.get('after the effect')?.duplicated ?? 0,
+  held: {
+    calls: sumHeld('calls'),
+    duplicated: sumHeld('duplicated'),
+    unapproved: sumHeld('unapproved'),
+    asked_twice: sumHeld('askedTwice'),
+    decided_twice: sumHeld('decidedTwice'),
+    lost: sumHeld('lost'),
+    indeterminate: sumHeld('indeterminate'),
+  },
 };
+const { held } = figures;
+const heldWrong = held.duplicated + held.unapproved + held.asked_twice + held.decided_twice + held.lost;
 process.stdout.write(`${JSON.stringify(figures)}\n`);
 if (stopped) process.exitCode = 130;
-else if (figures.duplicated > 0 || figures.lost > 0) process.exitCode = 1;
+else if (figures.duplicated + figures.lost + heldWrong > 0) process.exitCode = 1;
 else if (figures.control_duplicated_after_effect === 0) {
   process.stderr.write('The naive wrapper shows no duplicates after the effect: this run proves nothing.\n');
   process.exitCode = 1;

@@ -11,6 +11,34 @@ export const crashPoints = {
 export type CrashPoint = keyof typeof crashPoints;
 export const pointNames: readonly CrashPoint[] = Object.keys(crashPoints) as CrashPoint[]; // the keys of that table
 
+/** Where the process that holds a call, or the one that decides about it, is killed. */
+export const holdPoints = {
+  'holder: before hold': 'the call needs a person, nothing of that is kept',
+  'holder: after hold': 'the question is kept, nobody has seen it',
+  'decider: before decision': 'somebody has decided, it is not kept',
+  'decider: after decision': 'the decision is kept, nobody has heard of it',
+  'holder: after decision': 'the holder has heard of the decision and not acted on it',
+  'holder: before claim': 'the call is approved and checked again, its intent is not kept',
+  'holder: after claim': 'the intent of an approved call is kept, its body has not begun',
+  'both: after decision': 'the decision is kept, and neither who took it nor who waited is left',
+} as const;
+
+export type HoldPoint = keyof typeof holdPoints;
+export const holdPointNames: readonly HoldPoint[] = Object.keys(holdPoints) as HoldPoint[]; // the keys of that table
+
+/** What the process that holds calls, decides about them or comes after is told to do. */
+export type HoldErrand = {
+  readonly ledger: string;
+  readonly service: string;
+  readonly sessionId: string;
+  readonly calls: number;
+  readonly part: 'holder' | 'decider' | 'after';
+  /** Undefined for the processes that are to live. */
+  readonly point: HoldPoint | undefined;
+  /** Which of the calls meets its end. */
+  readonly nth: number;
+};
+
 export const toolKinds = ['non-idempotent', 'idempotent', 'reconcilable', 'read'] as const;
 export type ToolKind = (typeof toolKinds)[number];
 

@@ -6,7 +6,7 @@ import { waitFor } from '../wait-for.ts';
 
 export const people: Scene = {
   title: 'What cannot be undone waits for a person. A question outlives the turn that asked it.',
-  async play({ ask, check, openTurn, request, show, note, runtime, world }) {
+  async play({ ask, check, openTurn, request, show, runtime, world }) {
     const { ada } = world;
     const turn = openTurn();
     ada.will('deny', 'we need it for the taxes');
@@ -61,17 +61,20 @@ export const people: Scene = {
     });
     ada.will('approve');
 
+    // Another runtime on the same ledger, which has nobody at hand: the call waits until somebody decides, anywhere.
     const bare = createRuntime({ tools: createTools(world), ledger: world.ledger });
-    const nobody = await ask(
-      bare.turn({ sessionId }),
-      'delete_file',
-      { path: 'note.txt' },
-      {
-        ends: 'denied write_denied confirmation.rejected',
-        happened: 'a runtime without onConfirm says no',
-      },
+    const unattended = request('delete_file', { path: 'note.txt' });
+    const waiting = bare.turn({ sessionId }).submit(unattended);
+    const question = await waitFor(
+      async () => (await runtime.confirmations({ sessionId, status: 'pending' })).rows[0],
     );
+    const no = { decision: 'deny', by: 'Ada', reason: 'I may want it' } as const;
+    await runtime.decide(question?.confirmationId ?? '', no);
+    show(unattended, await waiting.outcome(), {
+      ends: 'denied write_denied confirmation.rejected',
+      happened: 'held without onConfirm, decided from elsewhere',
+      records: ['requires_confirmation', 'blocked'],
+    });
     check('note.txt should still be there.', world.has('note.txt'));
-    if (nobody.type === 'ToolDenied') note(`In full: ${nobody.details}`);
   },
 };

@@ -204,7 +204,7 @@ describe('tools as functions', () => {
   });
 
   it('throw a ToolError for everything that is no success', async () => {
-    const { turn } = setStage({ tools });
+    const { turn } = setStage({ tools, onConfirm: () => ({ decision: 'deny', by: 'ada' }) });
     for (const [asked, reason] of [
       [turn.run.fail({}), 'tool.reported_error'],
       [turn.run.delete_it({}), 'confirmation.rejected'],
