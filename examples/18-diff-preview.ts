@@ -6,6 +6,7 @@ import { z } from 'zod';
 
 const files = new Map([['menu.txt', 'rye\nsalt\n']]);
 const released: string[] = [];
+const plan = z.object({ was: z.string(), becomes: z.string() });
 const updateFile = defineTool({
   name: 'update_file', // a bounded write: by itself it would show its diff and run
   input: z.object({ path: z.string(), text: z.string() }),
@@ -18,11 +19,11 @@ const updateFile = defineTool({
     expiresInMs: 60_000,
   }),
   cancel: ({ operationId }) => void released.push(operationId),
-  run: ({ path }, { approved }) => {
-    const was = String(approved?.snapshot['was'] ?? '');
-    // What was approved is not there any more: refuse.
+  run: ({ path }, { previewed }) => {
+    const { was, becomes } = plan.parse(previewed?.snapshot);
+    // What was shown is not there any more: refuse.
     if ((files.get(path) ?? '') !== was) throw new Error(`${path} has changed since it was shown.`);
-    files.set(path, String(approved?.snapshot['becomes'] ?? ''));
+    files.set(path, becomes);
     return { written: path };
   },
 });

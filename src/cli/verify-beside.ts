@@ -5,7 +5,7 @@
 import { canonicalJson, digestJson, keyedDigestJson } from '../base/canonical.ts';
 import { isQuittanceError } from '../base/error.ts';
 import type { JsonObject } from '../base/json.ts';
-import { isJsonObject, readJsonText } from '../base/json.ts';
+import { isJsonObject } from '../base/json.ts';
 import type { BesideRow } from '../ledger/beside.ts';
 import type { BesideFold, NamedArtifact } from '../ledger/beside-fold.ts';
 import { callKey } from '../ledger/beside-fold.ts';

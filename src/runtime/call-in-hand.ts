@@ -358,10 +358,7 @@ export class CallInHand implements Subject {
   }
 
   /** Appends what was made since the last time. After any other answer than `appended` nothing of it is kept. */
-  async flush(
-    extra: EntryExtra = nothingMore,
-    expectedVersion: number | 'any' | undefined = undefined,
-  ): Promise<AppendResult> {
+  async flush(extra: EntryExtra = nothingMore, expectedVersion?: number | 'any'): Promise<AppendResult> {
     // What a preview is writing while its call ends comes first.
     while (this.flushing !== undefined) await this.flushing.promise;
     const { turn, engine } = this;

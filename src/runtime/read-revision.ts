@@ -88,7 +88,8 @@ function readPreview(
     const value = own.get(name);
     return typeof value === 'string' ? cutForDisplay(clean(value)) : undefined;
   };
-  const kind = own.get('kind');
+  const kind = own.get('kind') ?? null;
+  if (typeof kind !== 'string') return unknownKind;
   switch (kind) {
     case 'text': {
       const text = shown('text');
@@ -115,9 +116,11 @@ function readPreview(
       return readFields(hand, fields, clean);
     }
     default:
-      return 'has a kind that is none of text, diff, fields, command';
+      return unknownKind;
   }
 }
+
+const unknownKind = 'has a kind that is none of text, diff, fields, command';
 
 function readFields(
   hand: CallInHand,
