@@ -3,7 +3,6 @@ import type { Call } from '../call/call.ts';
 import type { ConfirmationDecision } from '../call/event.ts';
 import type { ConfirmationView } from './confirmation-view.ts';
 import { toConfirmationView } from './confirmation-view.ts';
-import type { Engine } from './engine.ts';
 import type { UnresolvedCall } from './unresolved-call.ts';
 
 /**
@@ -18,7 +17,10 @@ export type MayDecide = (
 
 /** Why somebody may not decide this. Undefined where they may: then `mayDecide` said so, and nothing but `true` does. */
 export async function whyForbidden(
-  { separateDuties, mayDecide }: Pick<Engine, 'separateDuties' | 'mayDecide'>,
+  {
+    separateDuties,
+    mayDecide,
+  }: { readonly separateDuties: boolean; readonly mayDecide: MayDecide | undefined },
   call: Call,
   by: string,
   decision: ConfirmationDecision,

@@ -21,6 +21,7 @@ import { foldStored } from './fold-stored.ts';
 import { keepEvidenceOf } from './follow-workflows.ts';
 import type { CallRef } from './gates/gate.ts';
 import { readLate } from './late.ts';
+import { canAskTool } from './list-unresolved.ts';
 import { isSameName } from './may-decide.ts';
 import { prepareInput, takeOver } from './take-over.ts';
 import { toUnresolvedCall } from './unresolved-call.ts';
@@ -103,7 +104,7 @@ async function refuseUnauthorised(engine: Engine, call: Call, by: string): Promi
     [call.principal?.userId, call.principal?.serviceId].some((each) => isSameName(each, by))
   )
     forbid('it was asked for on their behalf, and duties are separate');
-  const view = toUnresolvedCall(engine, call);
+  const view = toUnresolvedCall(call, canAskTool(engine, call));
   if (mayDecide === undefined || view === undefined) return;
   const allowed: unknown = await mayDecide(by, view, 'resolve');
   if (allowed !== true) forbid(typeof allowed === 'string' && allowed !== '' ? allowed : 'mayDecide says no');

@@ -1,22 +1,10 @@
-/** Calls whose effect may have happened although nobody can say so: what is known about each. */
+/** A call whose effect may have happened although nobody can say so: what is known about it. */
 import type { JsonValue } from '../base/json.ts';
 import type { Call } from '../call/call.ts';
 import type { Provenance, ToolLate } from '../call/event.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
-import type { Page } from '../ledger/call-query.ts';
 import type { ToolMode, ToolModeOrigin } from '../tool/mode.ts';
 import type { Principal } from '../tool/tool-context.ts';
-import { checkKeys } from './check-keys.ts';
-import type { Engine } from './engine.ts';
-import { foldStored } from './fold-stored.ts';
-
-export type UnresolvedQuery = {
-  readonly sessionId?: string;
-  readonly toolName?: string;
-  readonly limit?: number;
-  /** `next` of the page before. */
-  readonly cursor?: string;
-};
 
 /** A call that waits for somebody to find out what became of it. Inputs are in their kept form. */
 export type UnresolvedCall = {
@@ -51,22 +39,8 @@ export type UnresolvedCall = {
   readonly canAskTool: boolean;
 };
 
-/** Newest first. */
-export async function listUnresolved(engine: Engine, query: UnresolvedQuery): Promise<Page<UnresolvedCall>> {
-  checkKeys('runtime.unresolved', query, ['sessionId', 'toolName', 'limit', 'cursor']);
-  const { rows, next } = await engine.ledger.queryCalls({ ...query, unresolved: true });
-  const calls: UnresolvedCall[] = [];
-  for (const { sessionId, callId } of rows) {
-    const stored = await engine.ledger.readCall(sessionId, callId);
-    const call = stored && foldStored(stored);
-    const view = call && toUnresolvedCall(engine, call);
-    if (view !== undefined) calls.push(view);
-  }
-  return { rows: calls, next };
-}
-
 /** Undefined for a call without an end. */
-export function toUnresolvedCall(engine: Engine, call: Call): UnresolvedCall | undefined {
+export function toUnresolvedCall(call: Call, canAskTool: boolean): UnresolvedCall | undefined {
   const { settled, started } = call;
   if (settled === undefined) return undefined;
   return {
@@ -92,6 +66,6 @@ export function toUnresolvedCall(engine: Engine, call: Call): UnresolvedCall | u
     idempotencyKey: started?.idempotencyKey,
     worker: call.handedTo?.worker,
     late: call.late,
-    canAskTool: engine.tools.get(call.toolName)?.reconcile !== undefined,
+    canAskTool,
   };
 }
