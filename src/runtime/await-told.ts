@@ -1,6 +1,7 @@
 import { QuittanceError } from '../base/error.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
-import type { CallInHand, HeldCall, Told } from './call-in-hand.ts';
+import type { CallInHand } from './call-in-hand.ts';
+import type { HeldCall, Told } from './told.ts';
 import type { TurnState } from './turn-state.ts';
 
 /** In the place of an outcome: the call still waits for a person, or is still being made by somebody else. */

@@ -39,6 +39,7 @@ import { collectHidden, longestFirst, scrubJson, scrubText } from './hidden-valu
 import { isCallEvent } from './fold-stored.ts';
 import type { KeptInput } from './kept-input.ts';
 import type { Snapshot } from './snapshot.ts';
+import type { Told } from './told.ts';
 import type { TurnState } from './turn-state.ts';
 import { undoneCallId } from './undo-tool.ts';
 import type { GrantInUse } from './grant-in-use.ts';
@@ -55,15 +56,6 @@ export type CallOptions = {
   readonly onProgress?: (update: Progress) => void;
 };
 export type Progress = { readonly callId: string; readonly message?: string; readonly fraction?: number };
-
-/** A call that waits for a person, or that somebody else is making. `rest` is its way to the outcome. */
-export type HeldCall = {
-  readonly type: 'held';
-  /** What the person is asked; undefined where nobody is. */
-  readonly confirmationId: string | undefined;
-  readonly rest: Promise<ToolOutcome>;
-};
-export type Told = ToolOutcome | HeldCall;
 
 /** The input once the schema has accepted it. */
 export type PreparedInput = {

@@ -13,11 +13,11 @@ import type { ToolMode } from '../tool/mode.ts';
 import type { SuccessCheck } from '../tool/success-check.ts';
 import type { SchemaIssue } from '../tool/schema-issue.ts';
 import type { BudgetRule } from './budget.ts';
-import type { HeldCall } from './call-in-hand.ts';
 import type { OnConfirm } from './confirm.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { MayDecide } from './may-decide.ts';
 import type { MayGrant } from './may-grant.ts';
+import type { HeldCall } from './told.ts';
 import type { PreToolUse } from './tool-decision.ts';
 
 /** What a runtime is made of once its options are read. Shared by everything that works for it. */

@@ -2,10 +2,11 @@
 import type { Call } from '../call/call.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import type { StoredCall } from '../ledger/ledger.ts';
-import type { CallInHand, Told } from './call-in-hand.ts';
+import type { CallInHand } from './call-in-hand.ts';
 import { foldStored } from './fold-stored.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
 import { readWaiting } from './spill.ts';
+import type { Told } from './told.ts';
 import { notAccepted, notEnded } from './unavailable.ts';
 import { whenChanged } from './when-changed.ts';
 
