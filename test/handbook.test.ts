@@ -15,6 +15,7 @@ const pages = [
   'docs/getting-started.md',
   'docs/tools.md',
   'docs/runtime.md',
+  'docs/people.md',
   'docs/hand-off.md',
   'docs/grants.md',
   'docs/previews-and-undo.md',

@@ -33,7 +33,7 @@ export const promises: readonly Promised[] = [
     words:
       'a decision applies to exactly one (call, input digest, preview revision) under rules that still say the same, once, by a named person, first decision wins; nothing the model or a tool says can approve',
     part: 'people',
-    claimed: false,
+    claimed: true,
   },
   {
     id: 'deny-wins',
