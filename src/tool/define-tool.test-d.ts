@@ -151,3 +151,18 @@ export function useOfTools(given: readonly [typeof byZod, typeof byJsonSchema]):
   // @ts-expect-error what the other one takes
   call(given, 'send_mail', { orderId: 'o' });
 }
+
+const elsewhere = defineTool({
+  name: 'render',
+  input: z.object({ scene: z.string() }),
+  output: z.object({ frames: z.number() }),
+  handoff: true,
+});
+export type HandedOff = [
+  Expect<Equal<ToolInput<typeof elsewhere>, { scene: string }>>,
+  Expect<Equal<ToolOutput<typeof elsewhere>, { frames: number }>>,
+];
+// @ts-expect-error: what another process runs has no body here
+defineTool({ name: 'render', handoff: true, run: () => 1 });
+// @ts-expect-error: a tool has a body, or somebody else does
+defineTool({ name: 'render' });

@@ -274,3 +274,20 @@ describe('a definition that is not right', () => {
     );
   });
 });
+
+describe('a tool that is handed off', () => {
+  test('has no body here, and running it all the same throws', () => {
+    const tool = defineTool({ name: 'render', handoff: true });
+    expect(tool.handoff).toBe(true);
+    expect(() => tool.run({}, {} as never)).toThrow('Another process runs this tool.');
+    expect(defineTool({ name: 'x', run: () => 1 }).handoff).toBe(false);
+  });
+
+  test.each([
+    ['run', { run: () => 1 }],
+    ['idleTimeoutMs', { idleTimeoutMs: 5 }],
+    ['handoff', { handoff: 'yes' }],
+  ])('says nothing about %s', (field, more) => {
+    expect(() => defineTool({ name: 'x', handoff: true, ...more } as never)).toThrow(`The field "${field}"`);
+  });
+});
