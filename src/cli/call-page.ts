@@ -1,5 +1,4 @@
 /** Everything about one call, as a page to read. */
-import type { JsonValue } from '../base/json.ts';
 import { projectAudit } from '../call/audit-projection.ts';
 import { ToolAuditOutcome } from '../call/audit.ts';
 import type { Call } from '../call/call.ts';
@@ -10,12 +9,11 @@ import type { Span } from './call-timeline.ts';
 import { timelineOf } from './call-timeline.ts';
 import { shellWord } from './find-call.ts';
 import { colourOf, standing } from './outcome-word.ts';
-import { safeLines, safeText } from './safe-text.ts';
-import type { Terminal } from './terminal.ts';
-import { fit, textWidth, trim, wrap } from './text-layout.ts';
+import type { Page } from './page-layout.ts';
+import { block, indent, json, labelled, paragraph, section } from './page-layout.ts';
+import { safeText } from './safe-text.ts';
+import { fit, textWidth, trim } from './text-layout.ts';
 import { age, duration, localTime } from './time-text.ts';
-
-type Page = Pick<Terminal, 'paint' | 'textWidth'>;
 
 export type CallFacts = {
   readonly summary: CallSummary;
@@ -23,9 +21,6 @@ export type CallFacts = {
   readonly events: readonly CallEvent[];
   readonly now: number;
 };
-
-const indent = '  ';
-const mostLines = 60;
 
 export function callPage(facts: CallFacts, page: Page): string[] {
   const inside = { ...page, textWidth: page.textWidth - indent.length };
@@ -41,9 +36,6 @@ export function callPage(facts: CallFacts, page: Page): string[] {
     ...section('Resolution', resolution(facts, inside), page),
   ];
 }
-
-const section = (title: string, lines: readonly string[], { paint }: Page): string[] =>
-  lines.length === 0 ? [] : ['', paint('bold', title), ...lines.map((line) => `${indent}${line}`.trimEnd())];
 
 function head({ summary, call, now }: CallFacts, page: Page): string[] {
   const word = standing(summary);
@@ -79,21 +71,6 @@ function head({ summary, call, now }: CallFacts, page: Page): string[] {
     ...shown.flatMap(([name, value]) => labelled(name, value, page)),
   ];
 }
-
-const labelWidth = 13;
-
-function labelled(name: string, value: string, page: Page): string[] {
-  const text = safeText(value);
-  const beside = page.textWidth - labelWidth - indent.length;
-  const label = `${indent}${page.paint('dim', fit(name, labelWidth))}`;
-  // A digest is for copying: on a line of its own rather than in two.
-  if (!text.includes(' ') && textWidth(text) > beside && textWidth(text) <= page.textWidth - indent.length)
-    return [label, `${indent}${text}`];
-  const [first = '', ...rest] = wrap(text, beside);
-  return [`${label}${first}`, ...rest.map((line) => `${indent}${' '.repeat(labelWidth)}${line}`)];
-}
-
-const paragraph = (text: string, page: Page): string[] => wrap(safeText(text), page.textWidth);
 
 /** Bars to scale: when each part began and how long it took. */
 function timeline(events: readonly CallEvent[], page: Page): string[] {
@@ -232,23 +209,5 @@ function resolution({ call, summary }: CallFacts, page: Page): string[] {
     page.paint('yellow', 'Nobody can say whether its effect happened.'),
     ...paragraph(reasonOf('tool.indeterminate').whatToDo, page),
     `quittance reconcile ${shellWord(safeText(call.callId))} --as succeeded --by NAME --reason WHY`,
-  ];
-}
-
-const json = (value: JsonValue, page: Page): string[] => block(JSON.stringify(value, null, 2), page);
-
-/** Text somebody else wrote, in lines; the end of what is very long is left out, and that is said. */
-function block(text: string, page: Page): string[] {
-  const width = page.textWidth - indent.length;
-  const lines = safeLines(text.slice(0, 40_000)).flatMap((line) => {
-    const lead = /^ */.exec(line)?.[0] ?? '';
-    const [first = '', ...rest] =
-      textWidth(line) <= width ? [line] : wrap(line.slice(lead.length), width - lead.length - 2);
-    return textWidth(line) <= width ? [line] : [`${lead}${first}`, ...rest.map((each) => `${lead}  ${each}`)];
-  });
-  const cut = lines.length > mostLines || text.length > 40_000;
-  return [
-    ...lines.slice(0, mostLines).map((line) => `${indent}${line}`),
-    ...(cut ? [page.paint('dim', `${indent}… cut: ${text.length} characters in all; see --json`)] : []),
   ];
 }

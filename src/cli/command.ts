@@ -56,6 +56,8 @@ export interface Context {
     work: (ledger: Ledger) => Promise<Result>,
     access?: 'look' | 'write',
   ) => Promise<Result>;
+  /** Asks whoever sits at the terminal; undefined where nobody does. Anything but a yes is a no. */
+  readonly ask: ((question: string) => Promise<boolean>) | undefined;
   readonly startProgress: (label: string, total: number) => Progress;
   /** The version of this program. */
   readonly version: string;

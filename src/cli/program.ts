@@ -1,6 +1,7 @@
 /** The program: the process around a command, from what was typed to what the shell is told. */
 import { isQuittanceError } from '../base/error.ts';
 import { openLedger } from '../store/open-ledger.ts';
+import { askAtTerminal } from './ask-at-terminal.ts';
 import type { Context } from './command.ts';
 import { findCommand, parseCommandLine, unknownOption } from './command-line.ts';
 import { commonOptions } from './command.ts';
@@ -28,6 +29,10 @@ export async function run(): Promise<void> {
     signal: stop.signal,
     version: readVersion(),
     now: () => Date.now(),
+    ask:
+      process.stdin.isTTY === true && process.stdout.isTTY === true
+        ? (question) => askAtTerminal(question, process.stdin, process.stdout, stop.signal)
+        : undefined,
     startProgress: (label, total) => createProgress(label, total, process.stderr),
     async withLedger(given, work, access = 'look') {
       const url = findLedger(given.text('ledger'), process.env['QUITTANCE_LEDGER']);

@@ -7,7 +7,7 @@ import { foldStored } from './fold-stored.ts';
 
 /** Questions as they stand now. One that the call has replaced by another is not listed any more. */
 export async function listConfirmations(
-  { ledger }: Engine,
+  { ledger }: Pick<Engine, 'ledger'>,
   query: ConfirmationQuery,
 ): Promise<Page<ConfirmationView>> {
   const { rows, next } = await ledger.queryConfirmations(query);

@@ -1,0 +1,39 @@
+/** Waits for what becomes of a call somebody decided about. */
+import type { Call } from '../call/call.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { foldStored } from '../runtime/fold-stored.ts';
+
+export type Awaited =
+  /** It has its outcome. */
+  | { readonly status: 'settled'; readonly call: Call }
+  /** It asks another question than the one that was decided. */
+  | { readonly status: 'asks'; readonly call: Call; readonly confirmationId: string }
+  | { readonly status: 'open'; readonly call: Call | undefined };
+
+export async function awaitOutcome(
+  ledger: Ledger,
+  { sessionId, callId, confirmationId }: Readonly<Record<'sessionId' | 'callId' | 'confirmationId', string>>,
+  ms: number,
+  signal: AbortSignal,
+): Promise<Awaited> {
+  const over = Promise.withResolvers<void>();
+  const timer = setTimeout(over.resolve, ms);
+  signal.addEventListener('abort', () => over.resolve(), { once: true });
+  let isOver = signal.aborted;
+  void over.promise.then(() => (isOver = true));
+  try {
+    for (;;) {
+      const stored = await ledger.readCall(sessionId, callId);
+      const call = stored && foldStored(stored);
+      if (stored === undefined || call === undefined) return { status: 'open', call: undefined };
+      if (call.settled !== undefined) return { status: 'settled', call };
+      const asked = call.confirmation;
+      if (asked?.status === 'pending' && asked.confirmationId !== confirmationId)
+        return { status: 'asks', call, confirmationId: asked.confirmationId };
+      if (isOver) return { status: 'open', call };
+      await Promise.race([ledger.whenChanged(sessionId, callId, stored.version), over.promise]);
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,69 @@
+import { listConfirmations } from '../../runtime/list-confirmations.ts';
+import type { ConfirmationView } from '../../runtime/confirmation-view.ts';
+import type { ConfirmationQuery } from '../../ledger/confirmation-query.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import { byRiskAndAge, confirmationColumns, confirmationRow } from '../confirmation-table.ts';
+import { confirmationToJson, shortLength } from '../confirmation-table.ts';
+import type { Command, Context, Given } from '../command.ts';
+import { jsonOption } from '../command.ts';
+import type { ExitCode } from '../exit-code.ts';
+import { exitCodes } from '../exit-code.ts';
+import { limitOf, readPages } from '../pages.ts';
+import { safeJson } from '../safe-text.ts';
+import { layOutTable } from '../table.ts';
+
+export const pendingCommand: Command = {
+  name: 'pending',
+  summary: 'List calls that wait for a person, the riskiest first',
+  about: [
+    'A held call waits until somebody approves, denies, edits or answers it, from any process that shares the ledger. DIGEST is the start of the digest of its arguments, and REV the revision of what the tool shows of what it would do, where it does: a decision names them, so that it is about what you saw and nothing else.',
+  ],
+  options: {
+    session: { value: 'ID', help: 'Only calls of this session' },
+    tool: { value: 'NAME', help: 'Only calls of this tool' },
+    limit: { value: 'N', help: 'How many at most; 50 unless told' },
+    all: { help: 'However many there are' },
+    json: jsonOption,
+  },
+  examples: [
+    ['quittance pending', 'what waits for you'],
+    ['quittance pending --tool refund --session ticket-42', 'the refunds of one session'],
+    ['quittance pending --json | jq -r .confirmation_id', 'the full ids, for a program'],
+  ],
+  run: (given, context) => context.withLedger(given, (ledger) => list(ledger, given, context)),
+};
+
+async function list(ledger: Ledger, given: Given, { out, err, signal }: Context): Promise<ExitCode> {
+  const most = limitOf(given);
+  const waiting: ConfirmationView[] = [];
+  const query: ConfirmationQuery = {
+    status: 'pending',
+    sessionId: given.text('session'),
+    toolName: given.text('tool'),
+  };
+  // All of them, since the riskiest may be the oldest.
+  for await (const { rows } of readPages(
+    (asked: ConfirmationQuery) => listConfirmations({ ledger }, asked),
+    query,
+    Number.POSITIVE_INFINITY,
+    signal,
+  ))
+    waiting.push(...rows.filter(({ status }) => status === 'pending'));
+  const now = ledger.now();
+  const shown = byRiskAndAge(waiting, now).slice(0, most);
+  if (given.has('json')) for (const view of shown) await out.print(safeJson(confirmationToJson(view)));
+  else if (shown.length > 0) {
+    const length = shortLength(waiting);
+    const rows = shown.map((view) => confirmationRow(view, now, length));
+    const table = layOutTable(confirmationColumns, rows, out.width, out.paint);
+    await out.print(table.heading());
+    for (const row of rows) await out.print(table.line(row));
+  } else await err.print('Nothing waits for a person.');
+  if (waiting.length > shown.length)
+    await err.print(err.paint('dim', `${shown.length} of ${waiting.length} shown: --all or --limit N`));
+  else if (shown.length > 0 && err.isTerminal && !given.has('json'))
+    await err.print(
+      err.paint('dim', 'To decide: quittance approve QUESTION --by NAME, or deny, respond, edit'),
+    );
+  return exitCodes.good;
+}

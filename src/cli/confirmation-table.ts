@@ -1,0 +1,132 @@
+/** Questions to people as rows of a table, and as JSON. */
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import type { ConfirmationView } from '../runtime/confirmation-view.ts';
+import { withoutUndefined } from './call-table.ts';
+import { safeText } from './safe-text.ts';
+import { shortDigest } from './short-digest.ts';
+import type { Column, Row } from './table.ts';
+import type { Style } from './terminal.ts';
+import { age, utcTime } from './time-text.ts';
+
+/** What makes a call risky, the worst first. Words that are not listed come after those that are. */
+const worstFirst: readonly string[] = [
+  'irreversible',
+  'destructive',
+  'may have happened already',
+  'unknown kind of tool',
+  'touches this machine',
+  'reaches outside',
+  'cannot be repeated safely',
+];
+
+/** Smaller is worse. */
+export const riskRank = ({ risk }: Pick<ConfirmationView, 'risk'>): number =>
+  Math.min(
+    worstFirst.length + 1,
+    ...risk.map((word) => {
+      const rank = worstFirst.indexOf(word);
+      return rank === -1 ? worstFirst.length : rank;
+    }),
+  );
+
+/** The worst first, and of those the ones that have waited longest. What nobody can answer any more comes last. */
+export function byRiskAndAge(views: readonly ConfirmationView[], now: number): ConfirmationView[] {
+  const isOver = ({ expiresAt }: ConfirmationView): number =>
+    expiresAt !== undefined && now >= expiresAt ? 1 : 0;
+  return views.toSorted(
+    (left, right) =>
+      isOver(left) - isOver(right) || riskRank(left) - riskRank(right) || left.createdAt - right.createdAt,
+  );
+}
+
+const styleOf = (view: ConfirmationView): Style => {
+  const rank = riskRank(view);
+  return rank < 2 ? 'red' : rank < 5 ? 'yellow' : 'blue';
+};
+
+export const confirmationColumns: readonly Column[] = [
+  { title: 'AGE', usual: 6 },
+  { title: 'QUESTION' },
+  { title: 'TOOL', min: 10 },
+  { title: 'WHY', min: 12 },
+  { title: 'EXPIRES', usual: 7 },
+  { title: 'DIGEST' },
+  { title: 'REV', align: 'right' },
+  { title: 'ASKED BY', min: 8, optional: 1 },
+  { title: 'RISK', min: 11, optional: 2 },
+  { title: 'FOR', min: 6, optional: 3 },
+  { title: 'CALL', min: 12, optional: 4 },
+  { title: 'SESSION', min: 12, optional: 5 },
+];
+
+/** How many characters of each id tell it from all the others. */
+export function shortLength(views: readonly ConfirmationView[]): number {
+  const ids = [...new Set(views.map(({ confirmationId }) => confirmationId))];
+  let length = 12;
+  while (new Set(ids.map((id) => id.slice(0, length))).size < ids.length) length++;
+  return length;
+}
+
+export function confirmationRow(view: ConfirmationView, now: number, idLength: number): Row {
+  const { principal, preview, expiresAt } = view;
+  const left = expiresAt === undefined ? 'never' : now >= expiresAt ? 'over' : age(expiresAt, now);
+  return [
+    age(view.createdAt, now),
+    safeText(view.confirmationId.slice(0, idLength)),
+    { text: safeText(view.toolName), style: styleOf(view) },
+    safeText(view.description),
+    left === 'over' ? { text: left, style: 'dim' } : left,
+    shortDigest(view.inputDigest),
+    preview === undefined ? '' : String(preview.revision),
+    safeText([...new Set(view.asks.map(({ by }) => `${by.type} ${by.name}`))].join(', ')),
+    safeText(view.risk.join(', ')),
+    safeText(principal?.userId ?? principal?.serviceId ?? ''),
+    safeText(view.callId),
+    safeText(view.sessionId),
+  ];
+}
+
+/** In the spelling of files and wires. What is not known is not there. */
+export const confirmationToJson = (view: ConfirmationView): JsonObject => {
+  const { preview } = view;
+  const time = (at: number | undefined): string | undefined => (at === undefined ? undefined : utcTime(at));
+  return withoutUndefined({
+    confirmation_id: view.confirmationId,
+    session_id: view.sessionId,
+    turn_id: view.turnId,
+    call_id: view.callId,
+    tool_name: view.toolName,
+    display_name: view.displayName,
+    mode: view.mode,
+    mode_origin: view.modeOrigin,
+    status: view.status,
+    description: view.description,
+    // Plain data, all of it.
+    asks: view.asks as unknown as JsonValue,
+    risk: view.risk,
+    requested_input: view.requestedInput,
+    effective_input: view.effectiveInput,
+    hidden: view.hidden,
+    input_digest: view.inputDigest,
+    preview:
+      preview &&
+      withoutUndefined({
+        operation_id: preview.operationId,
+        revision: preview.revision,
+        ready: preview.ready,
+        preview: preview.preview as unknown as JsonValue,
+        snapshot: preview.snapshot,
+        expires_at: time(preview.expiresAt),
+      }),
+    policy_version: view.policyVersion,
+    principal: view.principal as unknown as JsonValue | undefined,
+    provenance: view.provenance,
+    created_at: utcTime(view.createdAt),
+    expires_at: time(view.expiresAt),
+    timeout_effect: view.timeoutEffect,
+    decision: view.decision,
+    by: view.by,
+    reason: view.reason,
+    decided_at: time(view.decidedAt),
+  });
+};

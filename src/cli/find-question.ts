@@ -1,0 +1,69 @@
+/** Which question to a person is meant: its id, as much of it as no other has, or the call that asks it. */
+import type { StoredCall } from '../ledger/ledger.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { ConfirmationView } from '../runtime/confirmation-view.ts';
+import { toConfirmationView } from '../runtime/confirmation-view.ts';
+import { foldStored } from '../runtime/fold-stored.ts';
+import { exitCodes } from './exit-code.ts';
+import { findCall, shellWord } from './find-call.ts';
+import { UsageError } from './usage-error.ts';
+
+export type Question = {
+  readonly view: ConfirmationView;
+  readonly stored: StoredCall;
+  /** Whether the words that were typed could have meant an earlier question of the same call. */
+  readonly ambiguous: boolean;
+};
+
+export async function findQuestion(
+  ledger: Ledger,
+  typed: string,
+  sessionId: string | undefined,
+  command: string,
+): Promise<Question> {
+  const wanted = typed.replace(/…$/, '');
+  const named = (await ledger.findConfirmation(wanted)) ?? (await findByStart(ledger, wanted, command));
+  const call = named ?? (await findCall(ledger, typed, sessionId, command));
+  const stored = await ledger.readCall(call.sessionId, call.callId);
+  const folded = stored && foldStored(stored);
+  const view = folded && toConfirmationView(folded);
+  if (stored === undefined || view === undefined)
+    throw new UsageError(
+      `Call ${JSON.stringify(call.callId)} asks nobody anything.`,
+      [
+        'quittance pending',
+        `quittance show ${shellWord(call.callId)} --session ${shellWord(call.sessionId)}`,
+      ],
+      exitCodes.bad,
+    );
+  if (named !== undefined && named.confirmationId !== view.confirmationId)
+    throw new UsageError(
+      `Question ${named.confirmationId} is over, and call ${JSON.stringify(call.callId)} has asked another one since.`,
+      [`quittance ${command} ${view.confirmationId}`, 'quittance pending'],
+      exitCodes.bad,
+    );
+  const asked = stored.events.filter(({ type }) => type === 'tool.held').length;
+  return { view, stored, ambiguous: named === undefined && asked > 1 };
+}
+
+type Found = NonNullable<Awaited<ReturnType<Ledger['findConfirmation']>>>;
+
+async function findByStart(ledger: Ledger, wanted: string, command: string): Promise<Found | undefined> {
+  if (!/^cnf_./.test(wanted)) return undefined;
+  const found: Found[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await ledger.queryConfirmations({ limit: 500, cursor });
+    found.push(...page.rows.filter(({ confirmationId }) => confirmationId.startsWith(wanted)));
+    cursor = page.next;
+  } while (cursor !== undefined);
+  const open = found.filter(({ status }) => status === 'pending');
+  const [first, ...others] = open.length > 0 ? open : found;
+  if (others.length === 0) return first;
+  throw new UsageError(
+    `${others.length + 1} questions begin with ${JSON.stringify(wanted)}. Say which one.`,
+    [...(first === undefined ? [] : [first]), ...others]
+      .slice(0, 8)
+      .map((each) => `quittance ${command} ${each.confirmationId}   (${each.toolName})`),
+  );
+}

@@ -1,0 +1,45 @@
+/** How arguments differ from others, member by member. */
+import type { JsonPath, JsonValue } from '../base/json.ts';
+import { formatPath, isJsonObject } from '../base/json.ts';
+
+export type Difference = {
+  readonly path: string;
+  /** Undefined where there was nothing. */
+  readonly before: JsonValue | undefined;
+  readonly after: JsonValue | undefined;
+};
+
+/** `shown` is what is said in the place of `after`: the same shape, with what is hidden hidden. */
+export function inputDifference(before: JsonValue, after: JsonValue, shown: JsonValue = after): Difference[] {
+  const found: Difference[] = [];
+  const visit = (
+    path: JsonPath,
+    left: JsonValue | undefined,
+    right: JsonValue | undefined,
+    said: JsonValue | undefined,
+  ): void => {
+    const isList = Array.isArray(left) && Array.isArray(right);
+    if (!isList && !(isJsonObject(left) && isJsonObject(right))) {
+      if (JSON.stringify(left) !== JSON.stringify(right))
+        found.push({ path: formatPath(path), before: left, after: right === undefined ? undefined : said });
+      return;
+    }
+    const keys = new Set([...Object.keys(left ?? {}), ...Object.keys(right ?? {})]);
+    for (const key of keys)
+      visit(
+        [...path, isList ? Number(key) : key],
+        own(left, key),
+        own(right, key),
+        // Where all of it is hidden, one mask stands for every member.
+        typeof said === 'object' && said !== null ? own(said, key) : said,
+      );
+  };
+  visit([], before, after, shown);
+  return found;
+}
+
+function own(holder: JsonValue | undefined, key: string): JsonValue | undefined {
+  if (typeof holder !== 'object' || holder === null || !Object.hasOwn(holder, key)) return undefined;
+  // An own member of JSON is JSON.
+  return (holder as { readonly [name: string]: JsonValue })[key];
+}

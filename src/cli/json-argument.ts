@@ -1,0 +1,29 @@
+/** JSON as it is typed: the text itself, or `@` and the name of a file that holds it. */
+import { readFileSync } from 'node:fs';
+import type { JsonValue } from '../base/json.ts';
+import { parseJson } from '../base/json.ts';
+import { UsageError } from './usage-error.ts';
+
+export function readJsonArgument(typed: string, option: string, example: string): JsonValue {
+  const tryThis = [`--${option} '${example}'`, `--${option} @file.json`];
+  const isFile = typed.startsWith('@');
+  const text = isFile ? readFile(typed.slice(1), option, tryThis) : typed;
+  const read = parseJson(text);
+  if (read.ok) return read.value;
+  // What was typed may hold a secret: it is not said again.
+  throw new UsageError(
+    `--${option} is JSON${isFile ? `, and ${typed.slice(1)} is not` : ''}: ${read.problem}.`,
+    tryThis,
+  );
+}
+
+function readFile(path: string, option: string, tryThis: readonly string[]): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new UsageError(
+      `--${option} names a file that cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+      tryThis,
+    );
+  }
+}

@@ -1,0 +1,52 @@
+/** The parts pages are made of: titled sections, labelled facts, sentences, and text somebody else wrote. */
+import type { JsonValue } from '../base/json.ts';
+import { safeLines, safeText } from './safe-text.ts';
+import type { Terminal } from './terminal.ts';
+import { fit, textWidth, wrap } from './text-layout.ts';
+
+export type Page = Pick<Terminal, 'paint' | 'textWidth'>;
+
+export const indent = '  ';
+
+/** How much of a text is shown. Whoever decides about it must see all of it. */
+export type Amount = 'start' | 'all';
+const mostLines = 60;
+const mostCharacters = 40_000;
+
+export const section = (title: string, lines: readonly string[], { paint }: Page): string[] =>
+  lines.length === 0 ? [] : ['', paint('bold', title), ...lines.map((line) => `${indent}${line}`.trimEnd())];
+
+const labelWidth = 13;
+
+export function labelled(name: string, value: string, page: Page): string[] {
+  const text = safeText(value);
+  const beside = page.textWidth - labelWidth - indent.length;
+  const label = `${indent}${page.paint('dim', fit(name, labelWidth))}`;
+  // A digest is for copying: on a line of its own rather than in two.
+  if (!text.includes(' ') && textWidth(text) > beside && textWidth(text) <= page.textWidth - indent.length)
+    return [label, `${indent}${text}`];
+  const [first = '', ...rest] = wrap(text, beside);
+  return [`${label}${first}`, ...rest.map((line) => `${indent}${' '.repeat(labelWidth)}${line}`)];
+}
+
+export const paragraph = (text: string, page: Page): string[] => wrap(safeText(text), page.textWidth);
+
+export const json = (value: JsonValue, page: Page, amount?: Amount): string[] =>
+  block(JSON.stringify(value, null, 2), page, amount);
+
+/** Text somebody else wrote, in lines; unless all is wanted, the end of what is very long is left out, and that is said. */
+export function block(text: string, page: Page, amount: Amount = 'start'): string[] {
+  const width = page.textWidth - indent.length;
+  const shown = amount === 'all' ? text : text.slice(0, mostCharacters);
+  const lines = safeLines(shown).flatMap((line) => {
+    const lead = /^ */.exec(line)?.[0] ?? '';
+    const [first = '', ...rest] =
+      textWidth(line) <= width ? [line] : wrap(line.slice(lead.length), width - lead.length - 2);
+    return textWidth(line) <= width ? [line] : [`${lead}${first}`, ...rest.map((each) => `${lead}  ${each}`)];
+  });
+  const cut = amount !== 'all' && (lines.length > mostLines || text.length > mostCharacters);
+  return [
+    ...(cut ? lines.slice(0, mostLines) : lines).map((line) => `${indent}${line}`),
+    ...(cut ? [page.paint('dim', `${indent}… cut: ${text.length} characters in all; see --json`)] : []),
+  ];
+}

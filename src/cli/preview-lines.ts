@@ -1,0 +1,48 @@
+import type { JsonValue } from '../base/json.ts';
+import type { Preview } from '../call/event.ts';
+import type { Amount, Page } from './page-layout.ts';
+import { block, labelled } from './page-layout.ts';
+import { safeText } from './safe-text.ts';
+import type { Style } from './terminal.ts';
+
+/** What a tool says it would do, in lines. */
+export function previewLines(preview: Preview, page: Page, amount: Amount): string[] {
+  switch (preview.kind) {
+    case 'text':
+      return block(preview.text, page, amount);
+    case 'diff':
+      return [...labelled('file', preview.path, page), ...diffLines(preview.diff, page, amount)];
+    case 'fields':
+      return preview.fields.flatMap(({ name, before, after }) =>
+        block(`${safeText(name)}: ${valueText(before)} → ${valueText(after)}`, page, amount),
+      );
+    case 'command':
+      return [
+        ...block(preview.command, page, amount),
+        ...(preview.directory === undefined ? [] : labelled('in', preview.directory, page)),
+      ];
+  }
+}
+
+/** Nothing for a value that is not there. */
+export const valueText = (value: JsonValue | undefined): string =>
+  value === undefined ? '(nothing)' : JSON.stringify(value);
+
+const diffStyles: Readonly<Record<string, Style>> = { '+': 'green', '-': 'red', '@': 'cyan' };
+
+/** What goes is red and what comes is green, line by line: text inside a line cannot pass for another one. */
+function diffLines(diff: string, page: Page, amount: Amount): string[] {
+  const lines = diff.split(/\r?\n/);
+  const shown = amount === 'all' ? lines : lines.slice(0, mostLines);
+  const cut = lines.length - shown.length;
+  return [
+    ...shown.flatMap((line) => {
+      const style = diffStyles[line.slice(0, 1)];
+      const drawn = block(line, page, amount);
+      return style === undefined ? drawn : drawn.map((each) => page.paint(style, each));
+    }),
+    ...(cut === 0 ? [] : [page.paint('dim', `  … cut: ${cut} more lines; see --json`)]),
+  ];
+}
+
+const mostLines = 60;

@@ -1,0 +1,72 @@
+/** A question to a person, as a page to decide by: all of what would be done, and none of it cut. */
+import type { Ask } from '../call/event.ts';
+import type { ConfirmationView } from '../runtime/confirmation-view.ts';
+import type { Page } from './page-layout.ts';
+import { indent, json, labelled, paragraph, section } from './page-layout.ts';
+import { previewLines } from './preview-lines.ts';
+import { safeText } from './safe-text.ts';
+import { age } from './time-text.ts';
+
+export function questionPage(view: ConfirmationView, page: Page, now: number): string[] {
+  const inside = { ...page, textWidth: page.textWidth - indent.length };
+  const { preview } = view;
+  return [
+    `${page.paint('bold', safeText(view.toolName))}  ${page.paint('yellow', safeText(view.risk.join(', ')))}`.trimEnd(),
+    '',
+    ...facts(view, page, now),
+    ...section(
+      'Why',
+      [...paragraph(view.description, inside), ...view.asks.flatMap((ask) => askLines(ask, inside))],
+      page,
+    ),
+    ...section('Arguments', input(view, inside), page),
+    ...(preview === undefined
+      ? []
+      : section(
+          `What it would do, revision ${preview.revision}${preview.ready ? '' : ', not ready yet'}`,
+          previewLines(preview.preview, inside, 'all'),
+          page,
+        )),
+  ];
+}
+
+function facts(view: ConfirmationView, page: Page, now: number): string[] {
+  const { principal, provenance, expiresAt, timeoutEffect } = view;
+  const then = timeoutEffect === 'allow' ? 'then it runs' : 'then it does not run';
+  const known: readonly (readonly [string, string | undefined])[] = [
+    ['question', view.confirmationId],
+    ['call', view.callId],
+    ['session', view.sessionId],
+    [
+      'for',
+      principal && [principal.userId ?? principal.serviceId, principal.orgId].filter(Boolean).join(' of '),
+    ],
+    ['model', provenance && [provenance.provider, provenance.model].filter(Boolean).join(' ')],
+    ['asked', `${age(view.createdAt, now)} ago`.replace('now ago', 'just now')],
+    [
+      'expires',
+      expiresAt === undefined ? undefined : now >= expiresAt ? 'over' : `${age(expiresAt, now)}; ${then}`,
+    ],
+    ['policy', view.policyVersion],
+  ];
+  return known.flatMap(([name, value]) => (value ? labelled(name, value, page) : []));
+}
+
+/** Who asks, and why. */
+export const askLines = ({ by, description, code }: Ask, page: Page): string[] =>
+  labelled(
+    'asked by',
+    `${by.type} ${by.name}${code === undefined ? '' : ` (${code})`}: ${description}`,
+    page,
+  );
+
+function input(view: ConfirmationView, page: Page): string[] {
+  const { requestedInput, effectiveInput, hidden } = view;
+  const isSame = JSON.stringify(requestedInput) === JSON.stringify(effectiveInput);
+  return [
+    ...json(effectiveInput, page, 'all'),
+    ...(isSame ? [] : [page.paint('dim', 'asked for as'), ...json(requestedInput, page, 'all')]),
+    ...hidden.flatMap((path) => labelled('hidden', path, page)),
+    ...labelled('digest', view.inputDigest, page),
+  ];
+}

@@ -1,0 +1,21 @@
+/** The part of a digest that people type: enough of it that no other input has it. */
+import { UsageError } from './usage-error.ts';
+
+const fewest = 12;
+
+/** Without the name of how it was made. */
+const hexOf = (digest: string): string => digest.slice(digest.lastIndexOf(':') + 1);
+
+export const shortDigest = (digest: string): string => hexOf(digest).slice(0, fewest);
+
+/** Whether what was typed names this digest: all of it, or at least its first twelve characters. */
+export function namesDigest(typed: string, digest: string): boolean {
+  const hex = hexOf(typed).replace(/…$/, '').toLowerCase();
+  if (!/^[0-9a-f]*$/.test(hex) || hex.length < fewest)
+    throw new UsageError(
+      `--digest takes a digest, or at least the first ${fewest} characters of one; found ${JSON.stringify(typed)}.`,
+      ['quittance pending'],
+    );
+  const scheme = typed.slice(0, typed.length - hexOf(typed).length);
+  return (scheme === '' || digest.startsWith(scheme)) && hexOf(digest).startsWith(hex);
+}
