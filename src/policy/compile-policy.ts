@@ -7,6 +7,7 @@ import type { Redactor } from '../base/redaction.ts';
 import { createRedactor } from '../base/redaction.ts';
 import { compileAfterRule } from './after-rule.ts';
 import { compileBeforeRule } from './before-rule.ts';
+import type { TraceLeaf } from './compile-expression.ts';
 import type { ComposedRule, ComposedRules } from './composed-rules.ts';
 import { contractsError } from './contracts-problem.ts';
 import type { CompileContext, FireRule } from './fire-rule.ts';
@@ -56,6 +57,8 @@ export type Policy = {
 export type PolicyOptions = RegexOptions & {
   /** Masks what messages would show; by default what is hidden everywhere by default. */
   readonly redactor?: Redactor | undefined;
+  /** Told of every leaf of every condition that is looked at. */
+  readonly trace?: ((ruleId: string, ...step: Parameters<TraceLeaf>) => void) | undefined;
 };
 
 /** Throws `contracts.invalid` for a pattern that cannot be used. */
@@ -65,11 +68,12 @@ export function compilePolicy(
   options: PolicyOptions = {},
 ): Policy {
   const { version, rules } = composed;
-  const { redactor = createRedactor() } = options;
+  const { redactor = createRedactor(), trace } = options;
   const known = new Map<string, LinearRegex>();
   const contextOf = ({ id, source }: ComposedRule): CompileContext => ({
     world,
     redactor,
+    traceLeaf: trace && ((...step) => trace(id, ...step)),
     readRegex: (pattern) => {
       const regex = known.get(pattern) ?? readRegex(pattern, options, id, source);
       known.set(pattern, regex);
