@@ -54,6 +54,8 @@ export type Policy = {
   readonly digestOf: (ruleId: string) => string | undefined;
 };
 
+const noLimits: readonly LimitShare[] = Object.freeze([]);
+
 export type PolicyOptions = RegexOptions & {
   /** Masks what messages would show; by default what is hidden everywhere by default. */
   readonly redactor?: Redactor | undefined;
@@ -92,12 +94,14 @@ export function compilePolicy(
     workflows: composed.workflows,
     composed,
     judgeCall: (call, counters) => {
-      let found: Resources | undefined;
-      const resources = (): Resources => (found ??= findResources(call, world));
-      return judgeCall(before(call.toolName), { call, counters, resources }, version);
+      const rules = before(call.toolName);
+      return rules.length === 0
+        ? decideRuling(nothing, nothing, version)
+        : judgeCall(rules, factsOf(call, counters, world), version);
     },
     judgeOutput: (call, end) => judgeOutput(after(call.toolName), call, end, version),
-    limitsFor: (toolName) => session.flatMap(({ limits }) => limits.sharesOf(toolName)),
+    limitsFor: (toolName) =>
+      session.length === 0 ? noLimits : session.flatMap(({ limits }) => limits.sharesOf(toolName)),
     limitFired: (share, call) => {
       const rule = session.find(({ id }) => id === share.ruleId);
       return rule === undefined ? unknownLimit(share) : rule.fire(call, undefined, false);
