@@ -12,25 +12,42 @@ import { findLedger } from './find-ledger.ts';
 import { commandHelp, programHelp } from './help-text.ts';
 import { createProgress } from './progress.ts';
 import { safeText } from './safe-text.ts';
-import type { Terminal } from './terminal.ts';
+import type { Environment, Stream, Terminal } from './terminal.ts';
 import { createTerminal } from './terminal.ts';
 import { UsageError } from './usage-error.ts';
 import { readVersion } from './version.ts';
 
+/** What the program uses of the process around it. */
+export type Surroundings = {
+  readonly args: readonly string[];
+  readonly env: Environment;
+  readonly stdout: Stream;
+  readonly stderr: Stream;
+  /** Aborted when somebody stops it, or nobody reads it any more. */
+  readonly signal: AbortSignal;
+};
+
 export async function run(): Promise<void> {
   const stop = new AbortController();
   const stoppedBy = listenForStop(stop);
-  const out = createTerminal(process.stdout, process.env, stop.signal);
-  const err = createTerminal(process.stderr, process.env, stop.signal);
+  const { argv, env, stdout, stderr } = process;
+  const code = await runProgram({ args: argv.slice(2), env, stdout, stderr, signal: stop.signal });
+  process.exitCode = stoppedBy() ?? code;
+}
+
+/** Does what was typed, and says how that ended. */
+export async function runProgram({ args, env, stdout, stderr, signal }: Surroundings): Promise<ExitCode> {
+  const out = createTerminal(stdout, env, signal);
+  const err = createTerminal(stderr, env, signal);
   const context: Context = {
     out,
     err,
-    signal: stop.signal,
+    signal,
     version: readVersion(),
     now: () => Date.now(),
-    startProgress: (label, total) => createProgress(label, total, process.stderr),
+    startProgress: (label, total) => createProgress(label, total, stderr),
     async withLedger(given, work, access = 'look') {
-      const url = findLedger(given.text('ledger'), process.env['QUITTANCE_LEDGER']);
+      const url = findLedger(given.text('ledger'), env['QUITTANCE_LEDGER']);
       const ledger = await openLedger(url, { readOnly: access === 'look' });
       try {
         return await work(ledger);
@@ -39,13 +56,11 @@ export async function run(): Promise<void> {
       }
     },
   };
-  let code: ExitCode;
   try {
-    code = await runCommand(process.argv.slice(2), context);
+    return await runCommand(args, context);
   } catch (error) {
-    code = await explain(error, err);
+    return explain(error, err);
   }
-  process.exitCode = stoppedBy() ?? code;
 }
 
 async function runCommand(args: readonly string[], context: Context): Promise<ExitCode> {
