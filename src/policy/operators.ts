@@ -51,7 +51,7 @@ export function compileOperator(operator: BuiltInOperator, operand: JsonValue, r
       return text(
         (field) => field.startsWith(prefix),
         false,
-        () => [[0, prefix.length]],
+        (field) => (field.startsWith(prefix) ? [[0, prefix.length]] : []),
       );
     }
     case 'ends_with': {
@@ -59,7 +59,7 @@ export function compileOperator(operator: BuiltInOperator, operand: JsonValue, r
       return text(
         (field) => field.endsWith(suffix),
         false,
-        ({ length }) => [[length - suffix.length, length]],
+        (field) => (field.endsWith(suffix) ? [[field.length - suffix.length, field.length]] : []),
       );
     }
     case 'matches':
@@ -101,7 +101,7 @@ const text = (
   find: (field: string) => readonly TextSpan[],
 ): Test => ({
   holds: (field) => (typeof field === 'string' ? holds(field) : 'error'),
-  locate: { inParts, find: (field) => (holds(field) === false ? [] : find(field)) },
+  locate: { inParts, find },
 });
 
 const containing = (words: readonly string[]): Test =>
@@ -119,19 +119,16 @@ function findWord(field: string, word: string): readonly TextSpan[] {
   return spans;
 }
 
-/** A text too long for a pattern that backtracks is an error, and then all of it counts as found. */
+/** A pattern that gives up is an error; what it would have found is all of the rest. */
 const matching = (regexes: readonly LinearRegex[]): Test =>
   text(
     (field) => {
       for (const regex of regexes) {
-        if (field.length > regex.mostUnits) return 'error';
-        if (regex.test(field)) return true;
+        const found = regex.test(field) ?? 'error';
+        if (found !== false) return found;
       }
       return false;
     },
     true,
-    (field) =>
-      regexes.flatMap((regex): readonly TextSpan[] =>
-        field.length > regex.mostUnits ? [[0, field.length]] : regex.findAll(field),
-      ),
+    (field) => regexes.flatMap((regex) => regex.findAll(field)),
   );
