@@ -218,9 +218,10 @@ function measure(kind: Kind, count: number): Row {
 }
 
 /** A bench of rules that fire, or of two things that disagree, would measure something else. */
-function check(ours: LoadedContracts, [judge, scan]: readonly Lane[], name: string): void {
-  const { decision } = judge?.() as { decision: string };
-  if ((decision !== 'allow' && decision !== 'pass') || scan?.() !== 0)
+function check(ours: LoadedContracts, lanes: readonly Lane[], name: string): void {
+  const [judge, scan] = lanes as [Lane, Lane];
+  const { decision } = judge() as { decision: string };
+  if ((decision !== 'allow' && decision !== 'pass') || scan() !== 0)
     throw new Error(`The rules of "${name}" were to fire for nobody; ${ours.version} says ${decision}.`);
 }
 

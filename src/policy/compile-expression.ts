@@ -91,7 +91,8 @@ function compileLeaf(leaf: Leaf, context: ExpressionContext): CompiledLeaf {
   const { holds } = test;
   const whenMissing = leaf.operator === 'exists' ? leaf.operand === false : leaf.onMissing === 'fire';
   // JSON writes quotes and line breaks as escapes; a text that holds them is found in either spelling.
-  const inText = leaf.selector.source === 'output.text' && test.locate?.inParts === true;
+  const inText =
+    leaf.selector.source === 'output.text' && test.locate?.inParts === true && test.sameInJson !== true;
   const evaluate: Condition = (call, output) => {
     try {
       const field = select(call, output);

@@ -7,6 +7,7 @@ import type { Redactor } from '../base/redaction.ts';
 import { createRedactor } from '../base/redaction.ts';
 import { compileAfterRule } from './after-rule.ts';
 import { compileBeforeRule } from './before-rule.ts';
+import { CallFacts } from './call-facts.ts';
 import type { TraceLeaf } from './compile-expression.ts';
 import type { ComposedRule, ComposedRules } from './composed-rules.ts';
 import { contractsError } from './contracts-problem.ts';
@@ -18,8 +19,6 @@ import type { LinearRegex, RegexOptions } from './linear-regex.ts';
 import { parseRegex } from './linear-regex.ts';
 import type { ToolEnd } from './output-view.ts';
 import type { PolicyCall, PolicyWorld } from './policy-call.ts';
-import type { Resources } from './resources.ts';
-import { findResources } from './resources.ts';
 import { digestRule } from './rule-digest.ts';
 import { createRuleIndex } from './rule-index.ts';
 import type { FiredRule, OutputRuling, Ruling } from './ruling.ts';
@@ -93,12 +92,8 @@ export function compilePolicy(
     version,
     workflows: composed.workflows,
     composed,
-    judgeCall: (call, counters) => {
-      const rules = before(call.toolName);
-      return rules.length === 0
-        ? decideRuling(nothing, nothing, version)
-        : judgeCall(rules, factsOf(call, counters, world), version);
-    },
+    judgeCall: (call, counters) =>
+      judgeCall(before(call.toolName), new CallFacts(call, counters, world), version),
     judgeOutput: (call, end) => judgeOutput(after(call.toolName), call, end, version),
     limitsFor: (toolName) =>
       session.length === 0 ? noLimits : session.flatMap(({ limits }) => limits.sharesOf(toolName)),

@@ -20,6 +20,11 @@ export type Test = {
    */
   readonly locate:
     { readonly find: (text: string) => readonly TextSpan[]; readonly inParts: boolean } | undefined;
+  /**
+   * Whether whatever it finds in a text it finds in the JSON of that text too: nothing it looks for is ever escaped.
+   * Then there is no need to look at both.
+   */
+  readonly sameInJson?: boolean;
 };
 
 export type ReadRegex = (pattern: string) => LinearRegex;
@@ -104,12 +109,14 @@ const text = (
   locate: { inParts, find },
 });
 
-const containing = (words: readonly string[]): Test =>
-  text(
+const containing = (words: readonly string[]): Test => ({
+  ...text(
     (field) => words.some((word) => field.includes(word)),
     true,
     (field) => words.flatMap((word) => findWord(field, word)),
-  );
+  ),
+  sameInJson: words.every((word) => JSON.stringify(word) === `"${word}"`),
+});
 
 function findWord(field: string, word: string): readonly TextSpan[] {
   const spans: TextSpan[] = [];
