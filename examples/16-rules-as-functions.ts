@@ -34,7 +34,7 @@ const programmed = contracts({
       before: async ({ input: { to } }) =>
         typeof to === 'string' && customers.has(to)
           ? undefined
-          : { action: 'block', message: `${String(to)} is no customer.` },
+          : { action: 'block', message: `${JSON.stringify(to)} is no customer.` },
     },
     {
       id: 'no-hosts',
@@ -57,7 +57,7 @@ const mail = (id: string, to: string) =>
 
 const stranger = await mail('m1', 'dan@rival.example');
 assert(stranger.type === 'ToolDenied');
-assert.equal(stranger.details, 'dan@rival.example is no customer.');
+assert.equal(stranger.details, '"dan@rival.example" is no customer.');
 
 const first = await mail('m2', 'ben@bakery.example');
 assert(first.type === 'ToolExecutionResult');
