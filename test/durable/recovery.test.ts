@@ -1,0 +1,127 @@
+/** What those who come after do with the calls of somebody who is gone: who goes on, who waits, who leaves it. */
+import type { AnyTool, Ledger, QuittanceEvent, Runtime } from 'quittance';
+import { createRuntime, defineTool } from 'quittance';
+import { openLedger } from 'quittance/ledger';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { deferred, envelope, expectSettledOnce } from '../stage.ts';
+import type { Play } from './play.ts';
+import { openPlay } from './play.ts';
+
+let play: Play;
+const closing: (() => Promise<unknown>)[] = [];
+beforeEach(async () => {
+  play = await openPlay();
+});
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+  play.end();
+});
+
+type Stage = { readonly runtime: Runtime; readonly ledger: Ledger; readonly ran: string[] };
+
+async function comeAfter(
+  names: readonly string[],
+  run: (callId: string) => unknown = () => 'done',
+): Promise<Stage> {
+  const ledger = await openLedger(play.ledger, { spillBytes: 16_384 });
+  const ran: string[] = [];
+  const tool = (name: string): AnyTool =>
+    defineTool({
+      name,
+      mode: name === 'get_it' ? 'read' : 'external',
+      idempotent: name === 'put',
+      run: (_, { callId }) => {
+        ran.push(callId);
+        return run(callId);
+      },
+    });
+  const runtime = createRuntime({ ledger, tools: names.map(tool) });
+  closing.push(async () => {
+    await runtime.close();
+    await ledger.close();
+  });
+  return { runtime, ledger, ran };
+}
+
+async function dieOver(tool: string): Promise<void> {
+  const actor = await play.start({ afterwards: 'hang' });
+  void actor.call('a', tool).catch(() => undefined);
+  await actor.reached;
+  await actor.kill();
+}
+
+describe('[one-outcome] a call whose owner is gone', () => {
+  it('[one-outcome] that may be run again is left by whoever has no such tool, and run by somebody who has it', async () => {
+    const knows = await comeAfter(['put', 'pay']);
+    await knows.runtime.turn({ sessionId: 's' }).call(envelope('before', 'pay', { n: 1 })); // has looked around already
+    await dieOver('put');
+    const other = await comeAfter(['pay']);
+    expect(await other.runtime.recover()).toMatchObject([{ callId: 'a', how: 'left' }]);
+    expect((await other.ledger.findOpenCalls()).map(({ callId }) => callId)).toEqual(['a']);
+    // Nobody has forgotten the owner: the next turn of somebody who knows the tool finds its call.
+    await knows.runtime.turn({ sessionId: 's' }).call(envelope('after', 'pay', { n: 2 }));
+    expect(await knows.runtime.turn({ sessionId: 's' }).call(envelope('a', 'put'))).toMatchObject({
+      type: 'ToolExecutionResult',
+    });
+    expect([knows.ran, other.ran]).toEqual([expect.arrayContaining(['a', 'after']), []]);
+    await expectSettledOnce(knows.runtime);
+  });
+
+  it('[one-outcome] that is run again keeps nobody else waiting', async () => {
+    await dieOver('put');
+    const gate = deferred();
+    const { runtime, ran } = await comeAfter(['put', 'pay'], (callId) =>
+      callId === 'a' ? gate.promise : 'done',
+    );
+    const paid = await runtime.turn({ sessionId: 'other' }).call(envelope('b', 'pay'));
+    expect(paid).toMatchObject({ output: 'done' });
+    expect(ran).toEqual(['a', 'b']);
+    gate.resolve();
+    await runtime.turn({ sessionId: 's' }).call(envelope('a', 'put'));
+    await expectSettledOnce(runtime);
+  });
+
+  it('[one-outcome] that was only asked for is cancelled, and one that was handed in goes on', async () => {
+    const gone = await openLedger(play.ledger, { spillBytes: 16_384 });
+    for (const [callId, submitted] of Object.entries({ asked: false, handed: true })) {
+      const event: QuittanceEvent = {
+        type: 'tool.requested',
+        id: `evt_${callId}`,
+        sessionId: 's',
+        turnId: 't',
+        callId,
+        at: Date.now(),
+        cause: undefined,
+        toolName: 'pay',
+        displayName: 'pay',
+        mode: 'external',
+        modeOrigin: 'declared',
+        requestedInput: {},
+        hidden: [],
+        requestDigest: 'sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a',
+        principal: undefined,
+        provenance: undefined,
+        attrs: undefined,
+        submitted,
+      };
+      await gone.append({
+        entryId: `ent_${callId}`,
+        sessionId: 's',
+        callId,
+        expectedVersion: 0,
+        events: [event],
+      });
+    }
+    await gone.close();
+    const { runtime, ran } = await comeAfter(['pay']);
+    expect(await runtime.recover()).toMatchObject([
+      { callId: 'asked', how: 'cancelled' },
+      { callId: 'handed', how: 'resumed' },
+    ]);
+    expect(ran).toEqual(['handed']);
+    expect(await runtime.turn({ sessionId: 's' }).call(envelope('asked', 'pay'))).toMatchObject({
+      code: 'tool.cancelled',
+    });
+    await expectSettledOnce(runtime);
+  });
+});
