@@ -125,3 +125,79 @@ describe('[one-outcome] a call whose owner is gone', () => {
     await expectSettledOnce(runtime);
   });
 });
+
+type Options = Omit<Parameters<typeof createRuntime>[0], 'ledger' | 'tools'>;
+
+/** Somebody begins a call and is gone without having ended it, in the middle of its body or of a question. */
+async function leaveOpen(tool: AnyTool, args: Record<string, unknown>, options: Options = {}): Promise<void> {
+  const ledger = await openLedger(play.ledger, { spillBytes: 16_384 });
+  const runtime = createRuntime({ ...options, ledger, tools: [tool] });
+  void runtime
+    .turn({ sessionId: 's' })
+    .call(envelope('a', tool.name, args))
+    .catch(() => undefined);
+  while ((await ledger.findOpenCalls()).length === 0) await new Promise(setImmediate);
+  await ledger.close();
+}
+
+async function returnWith(tool: AnyTool, options: Options = {}): Promise<Pick<Stage, 'runtime' | 'ledger'>> {
+  const ledger = await openLedger(play.ledger, { spillBytes: 16_384 });
+  const runtime = createRuntime({ ...options, ledger, tools: [tool] });
+  closing.push(async () => {
+    await runtime.close();
+    await ledger.close();
+  });
+  return { runtime, ledger };
+}
+
+const never = (): Promise<never> => new Promise(() => undefined);
+
+describe('[no-silent-rerun] a call that was left open', () => {
+  it('[no-silent-rerun] is held for somebody who can be asked, runs with what was hidden, and leaves nothing sealed', async () => {
+    const given: unknown[] = [];
+    const remove = defineTool({
+      name: 'delete_it',
+      mode: 'destructive',
+      run: (args) => given.push(args),
+    });
+    const args = { password: 'hunter2' };
+    await leaveOpen(remove, args, { onConfirm: never });
+    const silent = await returnWith(remove);
+    expect(await silent.runtime.recover()).toMatchObject([{ callId: 'a', how: 'left' }]);
+    await new Promise((resolve) => setTimeout(resolve, 20)); // and nothing else is held up by it
+    expect(await silent.ledger.readSealed('s', 'a')).toMatch(/^v1\./);
+    const { runtime, ledger } = await returnWith(remove, {
+      onConfirm: () => ({ decision: 'approve', by: 'Ada' }),
+    });
+    expect(await runtime.recover()).toMatchObject([{ callId: 'a', how: 'resumed' }]);
+    expect(await runtime.turn({ sessionId: 's' }).call(envelope('a', 'delete_it', args))).toMatchObject({
+      type: 'ToolExecutionResult',
+    });
+    expect(given).toEqual([args]);
+    expect(await ledger.readSealed('s', 'a')).toBeUndefined();
+    await expectSettledOnce(runtime);
+  });
+
+  it('[limits-hold] is charged what it had reserved', async () => {
+    const pay = defineTool({ name: 'pay', mode: 'external', costMicros: 700, run: never });
+    const budgets = [{ scope: 'session', costMicros: 10_000, toolCalls: 5 }] as const;
+    await leaveOpen(pay, {}, { budgets });
+    const { runtime, ledger } = await returnWith(pay, { budgets });
+    expect(await runtime.recover()).toMatchObject([{ how: 'indeterminate' }]);
+    expect(await ledger.readCounters(['session/"s"/cost_micros', 'session/"s"/tool_calls'])).toEqual([
+      { used: 700, reserved: 0 },
+      { used: 1, reserved: 0 },
+    ]);
+  });
+
+  it('[no-silent-rerun] is found by the first who would do the same, whether or not its owner left a trace', async () => {
+    const pay = defineTool({ name: 'pay', mode: 'external', rerun: 'deny', run: never });
+    await leaveOpen(pay, { sum: 5 });
+    const { runtime, ledger } = await returnWith(pay);
+    expect(await ledger.findGoneOwners()).toEqual([]);
+    expect(await runtime.turn({ sessionId: 's' }).call(envelope('b', 'pay', { sum: 5 }))).toMatchObject({
+      type: 'ToolDenied',
+      code: 'call.twin',
+    });
+  });
+});
