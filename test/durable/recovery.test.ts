@@ -181,13 +181,64 @@ describe('[no-silent-rerun] a call that was left open', () => {
   it('[limits-hold] is charged what it had reserved', async () => {
     const pay = defineTool({ name: 'pay', mode: 'external', costMicros: 700, run: never });
     const budgets = [{ scope: 'session', costMicros: 10_000, toolCalls: 5 }] as const;
-    await leaveOpen(pay, {}, { budgets });
+    await leaveOpen(pay, { password: 'hunter2' }, { budgets });
     const { runtime, ledger } = await returnWith(pay, { budgets });
     expect(await runtime.recover()).toMatchObject([{ how: 'indeterminate' }]);
     expect(await ledger.readCounters(['session/"s"/cost_micros', 'session/"s"/tool_calls'])).toEqual([
       { used: 700, reserved: 0 },
       { used: 1, reserved: 0 },
     ]);
+    expect(await ledger.readSealed('s', 'a')).toBeUndefined();
+  });
+
+  it('[no-silent-rerun] is run again under the key its tool made', async () => {
+    const keys: (string | undefined)[] = [];
+    const put = (body: () => unknown): AnyTool =>
+      defineTool({
+        name: 'put',
+        mode: 'external',
+        idempotent: true,
+        idempotencyKey: () => 'k',
+        run: (_, { idempotencyKey }) => {
+          keys.push(idempotencyKey);
+          return body();
+        },
+      });
+    await leaveOpen(put(never), {});
+    const { runtime } = await returnWith(put(() => 'done'));
+    expect(await runtime.recover()).toMatchObject([{ how: 'rerun' }]);
+    expect(keys).toEqual(['k', 'k']);
+  });
+
+  it('[no-silent-rerun] is not run again with an input its tool would have to be given otherwise now', async () => {
+    const put = (type: 'string' | 'integer', run: () => unknown): AnyTool =>
+      defineTool({
+        name: 'put',
+        mode: 'external',
+        idempotent: true,
+        input: { type: 'object', properties: { n: { type } }, required: ['n'] },
+        run,
+      });
+    await leaveOpen(put('string', never), { n: '7' });
+    let runs = 0;
+    const { runtime } = await returnWith(put('integer', () => ++runs));
+    expect(await runtime.recover()).toMatchObject([{ how: 'indeterminate' }]);
+    expect(runs).toBe(0);
+  });
+
+  it('[secrets-stay-out] what is said when it is resolved is kept without its secrets', async () => {
+    const secret = `sk-${'a1B2c3D4'.repeat(5)}`;
+    const pay = defineTool({ name: 'pay', mode: 'external', run: never });
+    await leaveOpen(pay, {});
+    const { runtime, ledger } = await returnWith(pay);
+    await runtime.recover();
+    await runtime.reconcile(
+      { sessionId: 's', callId: 'a' },
+      { resolution: 'succeeded', by: 'Ada', reason: `Seen with ${secret}.`, result: { seen: secret } },
+    );
+    const kept = JSON.stringify([await ledger.readSession('s'), await ledger.readEntries({ limit: 100 })]);
+    expect(kept).toContain('Seen with ');
+    expect(kept).not.toContain(secret);
   });
 
   it('[no-silent-rerun] is found by the first who would do the same, whether or not its owner left a trace', async () => {
