@@ -110,7 +110,7 @@ const kinds: readonly Kind[] = [
     output: ofSize(1_000_000),
   },
   {
-    name: 'post, hard matches, 1 MB',
+    name: 'post, class first, 1 MB',
     counts: [1],
     rule: (n) => post(n, `{output.text: {matches: '\\b[A-Z0-9]{16}-${n}[0-9]{3}\\b'}}`),
     output: ofSize(1_000_000),
