@@ -2,6 +2,11 @@
 import type { Command } from './command.ts';
 import { callsCommand } from './commands/calls.ts';
 import { createCompletionCommand } from './commands/completion.ts';
+import { contractsCheckCommand } from './commands/contracts-check.ts';
+import { contractsDiffCommand } from './commands/contracts-diff.ts';
+import { contractsExplainCommand } from './commands/contracts-explain.ts';
+import { contractsSchemaCommand } from './commands/contracts-schema.ts';
+import { contractsTestCommand } from './commands/contracts-test.ts';
 import { exportCommand } from './commands/export.ts';
 import { createHelpCommand } from './commands/help.ts';
 import { rebuildCommand } from './commands/rebuild.ts';
@@ -18,6 +23,11 @@ export const commands: readonly Command[] = [
   verifyCommand,
   exportCommand,
   rebuildCommand,
+  contractsCheckCommand,
+  contractsTestCommand,
+  contractsDiffCommand,
+  contractsExplainCommand,
+  contractsSchemaCommand,
   createCompletionCommand(() => commands),
   createHelpCommand(() => commands),
 ];

@@ -39,6 +39,30 @@ export function programHelp(commands: readonly Command[], page: Page): string[] 
   ];
 }
 
+/** Whether names of commands begin with this word and go on with another. */
+export const isGroup = (word: string, commands: readonly Pick<Command, 'name'>[]): boolean =>
+  commands.some(({ name }) => name.startsWith(`${word} `));
+
+/** The commands whose names begin with this word. */
+export function groupHelp(word: string, commands: readonly Command[], page: Page): string[] {
+  const title = (text: string): string => page.paint('bold', text);
+  const parts = commands.filter(({ name }) => name.startsWith(`${word} `));
+  return [
+    title('Usage'),
+    `  quittance ${word} <command> [options]`,
+    '',
+    title('Commands'),
+    ...parts.flatMap(({ name, takes, summary }) =>
+      entry(takes === undefined ? name : `${name} ${takes}`, summary, page),
+    ),
+    '',
+    title('Examples'),
+    ...parts.flatMap(({ examples }) =>
+      examples.slice(0, 1).flatMap(([line, what]) => [`  ${line}`, ...indented(what, 6, page)]),
+    ),
+  ];
+}
+
 export function commandHelp(command: Command, page: Page): string[] {
   const title = (text: string): string => page.paint('bold', text);
   const { name, takes, summary, about = [], options, examples } = command;

@@ -9,7 +9,7 @@ import { isDamage } from './damage.ts';
 import type { ExitCode } from './exit-code.ts';
 import { exitCodes } from './exit-code.ts';
 import { findLedger } from './find-ledger.ts';
-import { commandHelp, programHelp } from './help-text.ts';
+import { commandHelp, groupHelp, isGroup, programHelp } from './help-text.ts';
 import { createProgress } from './progress.ts';
 import { safeText } from './safe-text.ts';
 import type { Environment, Stream, Terminal } from './terminal.ts';
@@ -75,6 +75,10 @@ async function runCommand(args: readonly string[], context: Context): Promise<Ex
     // Asked for nothing is not asked for help: a script that forgot the command should notice.
     return args.length === 0 ? exitCodes.usage : exitCodes.good;
   }
+  if (isGroup(name, commands) && rest.some((word) => word === '--help' || word === '-h')) {
+    for (const line of groupHelp(name, commands, out)) await out.print(line);
+    return exitCodes.good;
+  }
   const command = findCommand(name, commands);
   const given = parseCommandLine(command, rest);
   if (!given.has('help')) return command.run(given, context);
@@ -96,7 +100,15 @@ function splitArguments(args: readonly string[]): {
     else if (arg.startsWith('--ledger=')) before.push(arg);
     else if (arg.startsWith('-'))
       throw unknownOption(arg, { ...commonOptions, version: { help: '' } }, 'quittance help');
-    else return { name: arg, rest: [...before, ...args.slice(index + 1)] };
+    else {
+      const rest = args.slice(index + 1);
+      const [second] = rest;
+      // Some commands have names of two words.
+      const isLonger = second !== undefined && !second.startsWith('-') && isGroup(arg, commands);
+      return isLonger
+        ? { name: `${arg} ${second}`, rest: [...before, ...rest.slice(1)] }
+        : { name: arg, rest: [...before, ...rest] };
+    }
   }
   return { name: undefined, rest: before };
 }
