@@ -10,8 +10,9 @@ import { unapproved, verdictOfOutput } from './verdict.ts';
 const sessionId = 'conformance';
 
 /**
- * Undefined where no runtime can be asked: it has no tool whose name holds control characters, and it waits for people
- * for as long as they take, so that what runs after a wait ran out cannot be seen in one.
+ * Undefined where no runtime can be asked: it has no tool of such a name (one with control characters, or one of its
+ * own); its rules never see arguments that JSON cannot hold; and it waits for people for as long as they take, so that
+ * what runs after a wait ran out cannot be seen in one.
  */
 export async function judgeInRuntime(asked: RulesetCase): Promise<Verdict | undefined> {
   const tool = toolNamed(asked.toolName, asked.result);
@@ -63,6 +64,7 @@ function verdictOf(
     return result === undefined ? { verdict: 'allowed', message: undefined, tags: [], observed } : undefined;
   }
   if (end?.outcome.type === 'ToolDenied') {
+    if (end.outcome.reason === 'validation') return undefined;
     const decidedBy = marks.find((mark) => mark.action === 'block' && mark.observed === undefined);
     return { verdict: 'denied', message: end.outcome.details, tags: decidedBy?.tags ?? [], observed };
   }
@@ -100,7 +102,9 @@ const timeoutOf = (asks: readonly Ask[]): 'block' | 'allow' =>
 
 function toolNamed(name: string, result: JsonValue | undefined): ReturnType<typeof defineTool> | undefined {
   try {
-    return defineTool({ name, mode: 'external', run: () => result ?? null });
+    const tool = defineTool({ name, mode: 'external', run: () => result ?? null });
+    createRuntime({ tools: [tool] }); // refuses the names of its own tools
+    return tool;
   } catch (error) {
     if (isQuittanceError(error) && error.code === 'config.invalid') return undefined;
     throw error;

@@ -36,13 +36,18 @@ export function checkStep(expected: Data, answer: StepAnswer | undefined, state:
   ];
 }
 
+const synonyms: ReadonlyMap<unknown, string> = new Map([
+  ['block', 'deny'],
+  ['ask', 'pause'],
+]);
+
 function checkAnswer(expected: Data, { outcome, asked, unused }: StepAnswer): Problems {
   const problems: string[] = [];
   const decision =
     outcome === undefined ? 'pause' : outcome.type === 'ToolDenied' ? 'deny' : ranOrNot(outcome);
   const message = outcome?.type === 'ToolDenied' ? outcome.details : (asked.at(-1)?.message ?? undefined);
   const wanted = own(expected, 'decision');
-  if (wanted !== undefined && (wanted === 'block' ? 'deny' : wanted) !== decision)
+  if (wanted !== undefined && (synonyms.get(wanted) ?? wanted) !== decision)
     problems.push(`expected decision ${show(wanted)}, got ${decision} (${show(message)})`);
   const part = textAt(expected, 'message_contains');
   if (part !== undefined && ![message, ...asked.map((ask) => ask.message)].some((text) => holds(text, part)))

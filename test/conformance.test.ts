@@ -66,6 +66,19 @@ describe('a ruleset case passes', () => {
       { contract: blocking, envelope: { ...bash, tool_name: 'Bash\0evil' }, verdict: 'allowed' },
     ],
     [
+      'for the name of a tool that runtimes have themselves',
+      { contract: blocking, envelope: { ...bash, tool_name: 'read_artifact' }, verdict: 'allowed' },
+    ],
+    [
+      'for arguments that JSON cannot hold',
+      {
+        contract: documentOf([preRule('many', { 'args.n': { gt: 1 } })]),
+        envelope: { tool_name: 'Bash', arguments: { n: Number.POSITIVE_INFINITY } },
+        verdict: 'denied',
+        message_contains: 'many fired',
+      },
+    ],
+    [
       'by claims of the principal',
       {
         contract: documentOf([
