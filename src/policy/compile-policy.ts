@@ -29,7 +29,7 @@ import { compileToolFacts } from './tool-facts.ts';
 import type { Workflow } from './workflow.ts';
 
 export type { ToolEnd } from './output-view.ts';
-export type { LimitMetric, LimitShare, SessionCounters } from './session-limits.ts';
+export type { LimitShare, SessionCounters } from './session-limits.ts';
 export type { KnownToolFacts } from './tool-facts.ts';
 
 export type Policy = {
