@@ -1,8 +1,9 @@
 /** What those who come after do with the calls of somebody who is gone: who goes on, who waits, who leaves it. */
-import type { AnyTool, Ledger, QuittanceEvent, Runtime } from 'quittance';
+import type { AnyTool, Ledger, OnConfirm, QuittanceEvent, Runtime } from 'quittance';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { deferred, envelope, expectSettledOnce } from '../stage.ts';
 import type { Play } from './play.ts';
 import { openPlay } from './play.ts';
@@ -176,6 +177,38 @@ describe('[no-silent-rerun] a call that was left open', () => {
     expect(given).toEqual([args]);
     expect(await ledger.readSealed('s', 'a')).toBeUndefined();
     await expectSettledOnce(runtime);
+  });
+
+  it('[secrets-stay-out] runs with what a repair put in, and says nothing of it', async () => {
+    const secret = 'sk-live-51Habcdefghijklmnopqrstu';
+    const got: unknown[] = [];
+    const open = async (onConfirm: OnConfirm): Promise<Stage> => {
+      const ledger = await openLedger(play.ledger);
+      const tool = defineTool({
+        name: 'delete_it',
+        input: z.object({ api_key: z.string() }),
+        run: (args) => {
+          got.push(args);
+          return `used ${args.api_key}`;
+        },
+      });
+      const repair = (): { api_key: string } => ({ api_key: secret });
+      return { ledger, ran: [], runtime: createRuntime({ ledger, tools: [tool], onConfirm, repair }) };
+    };
+    const first = await open(() => new Promise(() => {}));
+    void first.runtime.turn({ sessionId: 's' }).submit(envelope('a', 'delete_it', {}));
+    while ((await first.ledger.queryCalls({ status: 'held' })).rows.length === 0)
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    await first.ledger.close();
+    const second = await open(() => ({ decision: 'approve', by: 'ada' }));
+    closing.push(async () => {
+      await second.runtime.close();
+      await second.ledger.close();
+    });
+    await second.runtime.recover();
+    const outcome = await second.runtime.turn({ sessionId: 's' }).call(envelope('a', 'delete_it', {}));
+    expect(got).toEqual([{ api_key: secret }]);
+    expect(outcome).toMatchObject({ type: 'ToolExecutionResult', output: 'used [REDACTED]' });
   });
 
   it('[limits-hold] is charged what it had reserved', async () => {
