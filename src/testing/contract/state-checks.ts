@@ -85,4 +85,12 @@ export const stateChecks: readonly Check[] = [
       assert.equal((await ledger.append(moving('b', 0, { at: 2 }))).status, 'appended');
     },
   ],
+  [
+    'what a state says is erased with a whole session, and that it moved is not',
+    async ({ ledger }) => {
+      await ledger.append(moving('a', 0, { secret: 'Ada' }));
+      assert.equal(await ledger.erase({ sessionId: 'session', by: 'Ada', reason: 'asked' }), 1);
+      assert.deepEqual(await ledger.readState('session', subject), { version: 1, state: {} });
+    },
+  ],
 ];
