@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import ts from 'typescript';
 import { coercionRules, errorTable, toolModePatterns, toolModeTreatments } from 'quittance';
-import { contractsFromYamlString } from 'quittance/contracts';
+import { contractsFromYamlString, templateNames } from 'quittance/contracts';
 import { describe, expect, test } from 'vitest';
 import { operandKinds } from '../src/policy/operand.ts';
 import { builtInPrefixes } from '../src/policy/parse-selector.ts';
@@ -180,6 +180,10 @@ describe('docs/contracts.md', () => {
       expect([...rowOf(type), 'type']).toEqual(
         expect.arrayContaining([...keysOf(ruleShapes[type]), ...actionsOf[type]]),
       );
+  });
+
+  test('lists every template', () => {
+    expect(firstColumn('docs/contracts.md', 'Templates').toSorted()).toEqual(templateNames.toSorted());
   });
 
   test('lists every option and every function that loads', () => {
