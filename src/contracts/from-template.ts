@@ -4,7 +4,7 @@ import { QuittanceError } from '../base/error.ts';
 import { describeUnknownName } from '../tool/nearest.ts';
 import type { ContractsOptions } from './contracts-options.ts';
 import { LoadedContracts } from './loaded-contracts.ts';
-import { readDocuments } from './read-documents.ts';
+import { createReadText, readDocuments } from './read-documents.ts';
 import { templateDocuments, type TemplateName } from './template-documents.ts';
 
 /** The templates there are. Their documents and what they are tested by lie in the folder `templates` of the package. */
@@ -27,7 +27,10 @@ export function contractsFromTemplate(
   const workingDirectory = options.workingDirectory ?? projectHere(options.homeDirectory ?? homedir());
   const all = { ...options, ...(workingDirectory !== undefined && { workingDirectory }) };
   const source = `templates/${name}.yaml`;
-  return new LoadedContracts(readDocuments([{ source, text: templateDocuments[name] }], [], all), all);
+  return new LoadedContracts(
+    readDocuments([{ source, text: templateDocuments[name] }], [], createReadText(all)),
+    all,
+  );
 }
 
 const isTemplateName = (name: unknown): name is TemplateName =>
