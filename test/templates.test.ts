@@ -87,7 +87,7 @@ describe('whatever the spelling', () => {
   const disguise = (word: string): fc.Arbitrary<string> =>
     fc
       .array(fc.constantFrom('', '', '""', "''", '\\'), { minLength: word.length, maxLength: word.length })
-      .map((marks) => [...word].map((letter, index) => `${marks[index] ?? ''}${letter}`).join(''));
+      .map((marks) => Array.from(word, (letter, index) => `${marks[index] ?? ''}${letter}`).join(''));
 
   test('a coding agent removes nothing and sees no .env without a person, however its words are quoted', async () => {
     const commands = fc.oneof(

@@ -5,6 +5,7 @@
 import type { JsonValue } from '../base/json.ts';
 import type { Redactor } from '../base/redaction.ts';
 import { createRedactor } from '../base/redaction.ts';
+import { redacted } from '../base/secret-mask.ts';
 import { cutText } from '../tool/cut-text.ts';
 import type { PolicyOptions, SessionCounters, ToolEnd } from './compile-policy.ts';
 import { compilePolicy } from './compile-policy.ts';
@@ -123,7 +124,7 @@ export async function explainCall(
       line: each.line,
       verdict: verdictOf(each, fired, concerned, counters, output),
       fired,
-      leaves: [...(leaves.get(each.id)?.values() ?? [])],
+      leaves: [...(leaves.get(each.id) ?? [])].map(([leaf, found]) => veil(leaf, found, output)),
       resources:
         each.rule.type === 'sandbox' && concerned
           ? explainSandbox(each.rule, findResources(call, world), world, redactor)
@@ -152,6 +153,17 @@ function explainLeaf(
   const text = typeof masked === 'string' ? masked : JSON.stringify(masked ?? null);
   const value = text.length > longestValue ? cutText(text, longestValue) : masked;
   return { selector: selector.text, operator, operand, value, truth };
+}
+
+/** What a rule takes out of a result, nobody sees here either. */
+function veil(
+  { selector: { source } }: Leaf,
+  found: LeafExplanation,
+  output: OutputRuling | undefined,
+): LeafExplanation {
+  const isAboutOutput = source === 'output.text' || source === 'result';
+  const isTakenOut = output?.decision === 'redact' || output?.decision === 'block';
+  return isAboutOutput && isTakenOut && found.value !== undefined ? { ...found, value: redacted } : found;
 }
 
 function isConcerned({ rule }: ComposedRule, toolName: string): boolean {
