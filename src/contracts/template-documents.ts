@@ -149,38 +149,39 @@ rules:
     outside: ask
     message: 'Run this command? {args.command}'
 
-  # Options by which listed programs run others, write elsewhere or show any file.
-  - id: telling-options
+  # Words whose every letter means itself, and options that are known: with quotes inside words, or another option, a
+  # listed command may do or show something else than it seems to.
+  - id: plain-words
     type: pre
     tool: '*'
     when:
       any:
-        - args.command:
-            {
-              matches: &telling_option '(?i)\\s["'']?(--?(no-[iv][a-z-]*|ext-d[a-z-]*|textc[a-z]*|ou[a-z]*|upload-pack|receive-pack|exec[a-z-]*|toolexec|vettool|config|rcfile|rootdir|prefix|script-shell|global-?setup|import|require|eval|print|plugin[a-z-]*|resolve-plugins[a-z-]*|force)|-[oecr])(["''\\s=]|$)',
-            }
-        - args.cmd: { matches: *telling_option }
-        - args.script: { matches: *telling_option }
-        - args.commandLine: { matches: *telling_option }
-        - args.command_line: { matches: *telling_option }
+        - all:
+            - args.command: { exists: true }
+            - not:
+                args.command:
+                  {
+                    matches: &plain_words '^(?:git +(?:status|diff|log|show|add)(?: +(?:(?:[\\w./][\\w.,/:@=~^+-]*|(?:"[^"\\\\\`$-][^"\\\\\`$]*"|''[^''-][^'']*''))|-[0-9]+|-[nuspA]|--|--(?:oneline|stat|shortstat|name-only|name-status|short|porcelain|cached|staged|graph|patch|format=[\\w%: ,-]+|since=[\\w.-]+)))*|git +commit +-m(?: +(?:(?:[\\w./][\\w.,/:@=~^+-]*|(?:"[^"\\\\\`$-][^"\\\\\`$]*"|''[^''-][^'']*''))|-m|--))*|git +branch +--show-current(?: +(?:(?:[\\w./][\\w.,/:@=~^+-]*|(?:"[^"\\\\\`$-][^"\\\\\`$]*"|''[^''-][^'']*''))|--))*|(?:pwd|ls|wc)(?: +(?:(?:[\\w./][\\w.,/:@=~^+-]*|(?:"[^"\\\\\`$-][^"\\\\\`$]*"|''[^''-][^'']*''))|-[0-9A-EG-Za-eg-z]+))*|(?:npm|pnpm|yarn|npx|node|tsc|pytest|python3?|ruff|mypy|cargo|go|make|mvn|\\./gradlew)(?: +(?:(?:[\\w./][\\w.,/:@=~^+-]*|(?:"[^"\\\\\`$-][^"\\\\\`$]*"|''[^''-][^'']*''))|-[pvqxkstjwu]|-[jn]?[0-9]+|-v+|-(?:run|race|cover|short|v|count=[0-9]+|timeout=\\w+)|--|--(?:test|check|noEmit|silent|verbose|quiet|coverage|watch=false|run|bail|lf|ff|no-run|lib|release|workspaces?|all|all-targets|all-features|if-present|strict|pretty|nocapture|passWithNoTests|ci)|--(?:filter|grep|project|testNamePattern|test-name-pattern|workspace|package|features|maxfail|max-warnings|tb|ext)[= ] *(?:[\\w./][\\w.,/:@=~^+-]*|(?:"[^"\\\\\`$-][^"\\\\\`$]*"|''[^''-][^'']*''))|--reporter=(?:dot|verbose|json|default|tap|spec|basic)))*) *$',
+                  }
+        - all:
+            - args.cmd: { exists: true }
+            - not:
+                args.cmd: { matches: *plain_words }
+        - all:
+            - args.script: { exists: true }
+            - not:
+                args.script: { matches: *plain_words }
+        - all:
+            - args.commandLine: { exists: true }
+            - not:
+                args.commandLine: { matches: *plain_words }
+        - all:
+            - args.command_line: { exists: true }
+            - not:
+                args.command_line: { matches: *plain_words }
     then:
       action: ask
-      message: 'This command has an option that can make it do something else. Run it? {args.command}'
-
-  # Quotes inside a word, as in sec"re"ts, hide it from whoever reads along.
-  - id: quotes-inside-words
-    type: pre
-    tool: '*'
-    when:
-      any:
-        - args.command: { matches: &hidden_word '[^\\s"''\\\\=]["''\\\\]+[^\\s"''\\\\]' }
-        - args.cmd: { matches: *hidden_word }
-        - args.script: { matches: *hidden_word }
-        - args.commandLine: { matches: *hidden_word }
-        - args.command_line: { matches: *hidden_word }
-    then:
-      action: ask
-      message: 'This command has quotes inside a word. Is it what it looks like: {args.command}'
+      message: 'Run this command? {args.command}'
 
   - id: no-other-user
     type: pre
@@ -204,7 +205,7 @@ rules:
       any:
         - args.path:
             {
-              matches: &secret_name '(?i)(^|[\\s/\\\\"''=:@,]|%(25)*(2f|5c))((%(25)*2e|\\.)env(\\.(local|dev\\w*|prod\\w*|stag\\w*|test\\w*|ci|secret\\w*|private|bak\\w*|old|orig|save|swp|tmp|copy|[0-9]+))*~?|[^\\s/\\\\"'']+\\.env|\\.(npmrc|pypirc|netrc|pgpass|htpasswd|git-credentials|aws|ssh|gnupg|kube|docker|azure|gcloud)|id_(rsa|dsa|ecdsa|ed25519)[^\\s/\\\\"'']*|[^\\s/\\\\"'']*\\.(pem|key|p12|pfx|kdbx|jks|keystore|tfstate)|(credentials|secrets?|service-account)\\.(json|ya?ml|toml|ini|txt))([\\s/\\\\"'',:?#]|$)',
+              matches: &secret_name '(?i)(^|[\\s/\\\\"''=:@,]|%(25)*(2f|5c))((%(25)*2e|\\.)env(\\.(local|dev\\w*|prod\\w*|stag\\w*|test\\w*|ci|secret\\w*|private|bak\\w*|old|orig|save|swp|tmp|copy|[0-9]+)|rc|[_-]\\w+)*~?|[^\\s/\\\\"'']+\\.env|\\.(npmrc|pypirc|netrc|pgpass|htpasswd|git-credentials|aws|ssh|gnupg|kube|docker|azure|gcloud|git)|id_(rsa|dsa|ecdsa|ed25519)[^\\s/\\\\"'']*|[^\\s/\\\\"'']*\\.(pem|key|p12|pfx|kdbx|jks|keystore|tfstate|tfvars)|(credentials|secrets?|service-account)\\.(json|ya?ml|toml|ini|txt))([\\s/\\\\"'',:?#*\\[{]|$)',
             }
         - args.file_path: { matches: *secret_name }
         - args.filePath: { matches: *secret_name }
@@ -229,6 +230,10 @@ rules:
         - args.directory: { matches: *secret_name }
         - args.dir: { matches: *secret_name }
         - args.uri: { matches: *secret_name }
+        - args.name: { matches: *secret_name }
+        - args.glob: { matches: *secret_name }
+        - args.include: { matches: *secret_name }
+        - args.pattern: { matches: *secret_name }
         - args.command: { matches: *secret_name }
         - args.cmd: { matches: *secret_name }
         - args.script: { matches: *secret_name }
@@ -269,7 +274,7 @@ rules:
       any:
         - args.path:
             {
-              matches: &look_alike '[\\x{00AD}\\x{200B}-\\x{200F}\\x{2024}\\x{202A}-\\x{202E}\\x{2044}\\x{2060}-\\x{206F}\\x{2215}\\x{29F5}\\x{29F8}\\x{FE52}\\x{FEFF}\\x{FF01}-\\x{FF5E}]',
+              matches: &look_alike '[\\x{00A0}\\x{00AD}\\x{1680}\\x{2000}-\\x{200F}\\x{2024}\\x{202A}-\\x{202F}\\x{2044}\\x{205F}-\\x{206F}\\x{2215}\\x{29F5}\\x{29F8}\\x{3000}\\x{FE52}\\x{FEFF}\\x{FF01}-\\x{FF5E}]',
             }
         - args.file_path: { matches: *look_alike }
         - args.filePath: { matches: *look_alike }
@@ -294,6 +299,10 @@ rules:
         - args.directory: { matches: *look_alike }
         - args.dir: { matches: *look_alike }
         - args.uri: { matches: *look_alike }
+        - args.name: { matches: *look_alike }
+        - args.glob: { matches: *look_alike }
+        - args.include: { matches: *look_alike }
+        - args.pattern: { matches: *look_alike }
         - args.command: { matches: *look_alike }
         - args.cmd: { matches: *look_alike }
         - args.script: { matches: *look_alike }
@@ -379,6 +388,10 @@ rules:
             - args.directory: { matches: *obeyed_file }
             - args.dir: { matches: *obeyed_file }
             - args.uri: { matches: *obeyed_file }
+            - args.name: { matches: *obeyed_file }
+            - args.glob: { matches: *obeyed_file }
+            - args.include: { matches: *obeyed_file }
+            - args.pattern: { matches: *obeyed_file }
     then:
       action: ask
       message: 'Other machines and programs obey this file. Change {args.path}{args.file_path}?'
@@ -617,24 +630,6 @@ rules:
     outside: ask
     message: 'Run this on {environment}? {args.command}'
 
-  # Where looking shows a secret, or lasts for ever, or becomes something else.
-  - id: telling-options
-    type: pre
-    tool: '*'
-    when:
-      any:
-        - args.command:
-            {
-              matches: &telling_option '\\s["'']?(--?(?i:raw|kubeconfig|server|token|as|as-group|as-uid|context|cluster|user|insecure[a-z-]*|plugin[a-z-]*|template|output-file|ou[a-z]*|no-[iv][a-z-]*|ext-d[a-z-]*|textc[a-z]*|host|tls[a-z]*|ca-[a-z]*|config|profile|endpoint[a-z-]*|debug|follow|watch|root|machine|rec[a-z]*|der[a-z-]*|directories)|-[fwHM])(["''\\s=]|$)|\\s["'']?(-o|--output)[\\s=]*["'']?(go-template|jsonpath|custom-columns)|\\bgrep\\b.*\\s["'']?-[a-zA-Z]*[rRd]|\\bps\\b.*\\s["'']?[a-zA-Z]*[eE][a-zA-Z]*(["''\\s]|$)',
-            }
-        - args.cmd: { matches: *telling_option }
-        - args.script: { matches: *telling_option }
-        - args.commandLine: { matches: *telling_option }
-        - args.command_line: { matches: *telling_option }
-    then:
-      action: ask
-      message: 'This command has an option that can make it do or show something else. Run it? {args.command}'
-
   - id: no-secrets-of-the-cluster
     type: pre
     tool: '*'
@@ -776,20 +771,39 @@ rules:
       action: ask
       message: '{tool.name} is no tool that is known here. Allow it?'
 
-  # Quotes inside a word, as in sec"re"ts, hide it from whoever reads along.
-  - id: quotes-inside-words
+  # Words whose every letter means itself, and options that are known: with quotes inside words, or another option, a
+  # listed command may do or show something else than it seems to.
+  - id: plain-words
     type: pre
     tool: '*'
     when:
       any:
-        - args.command: { matches: &hidden_word '[^\\s"''\\\\=]["''\\\\]+[^\\s"''\\\\]' }
-        - args.cmd: { matches: *hidden_word }
-        - args.script: { matches: *hidden_word }
-        - args.commandLine: { matches: *hidden_word }
-        - args.command_line: { matches: *hidden_word }
+        - all:
+            - args.command: { exists: true }
+            - not:
+                args.command:
+                  {
+                    matches: &plain_words '^(?:kubectl +(?:get|describe|logs|top|version|rollout +(?:status|history))(?: +(?:(?:[\\w./][\\w.,/:@=~^+-]*|(?:"[^"\\\\\`$-][^"\\\\\`$]*"|''[^''-][^'']*''))|-[nAlcp]|-o *(?:wide|yaml|json|name)|--(?:all-namespaces|previous|timestamps|show-labels|no-headers|client)|--(?:namespace|selector|container|tail|since|sort-by)[= ] *[\\w./,=:-]+|--output[= ] *(?:wide|yaml|json|name)))*|docker +(?:ps|images|logs|stats +--no-stream)(?: +(?:(?:[\\w./][\\w.,/:@=~^+-]*|(?:"[^"\\\\\`$-][^"\\\\\`$]*"|''[^''-][^'']*''))|-[aqnt]|--(?:all|quiet|timestamps|no-trunc)|--(?:tail|since)[= ] *\\w+))*|helm +(?:list|status|history)(?: +(?:(?:[\\w./][\\w.,/:@=~^+-]*|(?:"[^"\\\\\`$-][^"\\\\\`$]*"|''[^''-][^'']*''))|-[nAa]|--all-namespaces|--namespace[= ] *[\\w-]+))*|systemctl +(?:status|is-active|list-units)(?: +(?:(?:[\\w./][\\w.,/:@=~^+-]*|(?:"[^"\\\\\`$-][^"\\\\\`$]*"|''[^''-][^'']*''))|--(?:no-pager|all|failed)|--type=\\w+))*|terraform +(?:validate|version)(?: +(?:(?:[\\w./][\\w.,/:@=~^+-]*|(?:"[^"\\\\\`$-][^"\\\\\`$]*"|''[^''-][^'']*''))|-(?:json|no-color)))*|git +(?:status|log|diff)(?: +(?:(?:[\\w./][\\w.,/:@=~^+-]*|(?:"[^"\\\\\`$-][^"\\\\\`$]*"|''[^''-][^'']*''))|-[0-9]+|-[np]|--|--(?:oneline|stat|name-only|short|cached|staged)))*|aws +(?:sts +get-caller-identity|ec2 +describe-instances|cloudwatch +describe-alarms)(?: +(?:(?:[\\w./][\\w.,/:@=~^+-]*|(?:"[^"\\\\\`$-][^"\\\\\`$]*"|''[^''-][^'']*''))|--(?:instance-ids|no-paginate|max-items)|--region[= ] *[\\w-]+|--output[= ] *(?:json|text|table)))*|gcloud +projects +list(?: +(?:(?:[\\w./][\\w.,/:@=~^+-]*|(?:"[^"\\\\\`$-][^"\\\\\`$]*"|''[^''-][^'']*''))|--limit=[0-9]+))*|ps(?: +-?(?:ef|aux|ax|A|u))?|grep(?: +(?:(?:[\\w./][\\w.,/:@=~^+-]*|(?:"[^"\\\\\`$-][^"\\\\\`$]*"|''[^''-][^'']*''))|-[0-9vincolHhwxsEFLqmABC]+|--))*|(?:pwd|ls|cat|head|tail|wc|df|du|free|uptime)(?: +(?:(?:[\\w./][\\w.,/:@=~^+-]*|(?:"[^"\\\\\`$-][^"\\\\\`$]*"|''[^''-][^'']*''))|-[0-9A-EG-Za-eg-z]+|--))*) *$',
+                  }
+        - all:
+            - args.cmd: { exists: true }
+            - not:
+                args.cmd: { matches: *plain_words }
+        - all:
+            - args.script: { exists: true }
+            - not:
+                args.script: { matches: *plain_words }
+        - all:
+            - args.commandLine: { exists: true }
+            - not:
+                args.commandLine: { matches: *plain_words }
+        - all:
+            - args.command_line: { exists: true }
+            - not:
+                args.command_line: { matches: *plain_words }
     then:
       action: ask
-      message: 'This command has quotes inside a word. Is it what it looks like: {args.command}'
+      message: 'Run this on {environment}? {args.command}'
 
   - id: no-other-user
     type: pre
@@ -813,7 +827,7 @@ rules:
       any:
         - args.path:
             {
-              matches: &secret_name '(?i)(^|[\\s/\\\\"''=:@,]|%(25)*(2f|5c))((%(25)*2e|\\.)env(\\.(local|dev\\w*|prod\\w*|stag\\w*|test\\w*|ci|secret\\w*|private|bak\\w*|old|orig|save|swp|tmp|copy|[0-9]+))*~?|[^\\s/\\\\"'']+\\.env|\\.(npmrc|pypirc|netrc|pgpass|htpasswd|git-credentials|aws|ssh|gnupg|kube|docker|azure|gcloud)|id_(rsa|dsa|ecdsa|ed25519)[^\\s/\\\\"'']*|[^\\s/\\\\"'']*\\.(pem|key|p12|pfx|kdbx|jks|keystore|tfstate)|(credentials|secrets?|service-account)\\.(json|ya?ml|toml|ini|txt))([\\s/\\\\"'',:?#]|$)',
+              matches: &secret_name '(?i)(^|[\\s/\\\\"''=:@,]|%(25)*(2f|5c))((%(25)*2e|\\.)env(\\.(local|dev\\w*|prod\\w*|stag\\w*|test\\w*|ci|secret\\w*|private|bak\\w*|old|orig|save|swp|tmp|copy|[0-9]+)|rc|[_-]\\w+)*~?|[^\\s/\\\\"'']+\\.env|\\.(npmrc|pypirc|netrc|pgpass|htpasswd|git-credentials|aws|ssh|gnupg|kube|docker|azure|gcloud|git)|id_(rsa|dsa|ecdsa|ed25519)[^\\s/\\\\"'']*|[^\\s/\\\\"'']*\\.(pem|key|p12|pfx|kdbx|jks|keystore|tfstate|tfvars)|(credentials|secrets?|service-account)\\.(json|ya?ml|toml|ini|txt))([\\s/\\\\"'',:?#*\\[{]|$)',
             }
         - args.file_path: { matches: *secret_name }
         - args.filePath: { matches: *secret_name }
@@ -838,6 +852,10 @@ rules:
         - args.directory: { matches: *secret_name }
         - args.dir: { matches: *secret_name }
         - args.uri: { matches: *secret_name }
+        - args.name: { matches: *secret_name }
+        - args.glob: { matches: *secret_name }
+        - args.include: { matches: *secret_name }
+        - args.pattern: { matches: *secret_name }
         - args.command: { matches: *secret_name }
         - args.cmd: { matches: *secret_name }
         - args.script: { matches: *secret_name }
@@ -878,7 +896,7 @@ rules:
       any:
         - args.path:
             {
-              matches: &look_alike '[\\x{00AD}\\x{200B}-\\x{200F}\\x{2024}\\x{202A}-\\x{202E}\\x{2044}\\x{2060}-\\x{206F}\\x{2215}\\x{29F5}\\x{29F8}\\x{FE52}\\x{FEFF}\\x{FF01}-\\x{FF5E}]',
+              matches: &look_alike '[\\x{00A0}\\x{00AD}\\x{1680}\\x{2000}-\\x{200F}\\x{2024}\\x{202A}-\\x{202F}\\x{2044}\\x{205F}-\\x{206F}\\x{2215}\\x{29F5}\\x{29F8}\\x{3000}\\x{FE52}\\x{FEFF}\\x{FF01}-\\x{FF5E}]',
             }
         - args.file_path: { matches: *look_alike }
         - args.filePath: { matches: *look_alike }
@@ -903,6 +921,10 @@ rules:
         - args.directory: { matches: *look_alike }
         - args.dir: { matches: *look_alike }
         - args.uri: { matches: *look_alike }
+        - args.name: { matches: *look_alike }
+        - args.glob: { matches: *look_alike }
+        - args.include: { matches: *look_alike }
+        - args.pattern: { matches: *look_alike }
         - args.command: { matches: *look_alike }
         - args.cmd: { matches: *look_alike }
         - args.script: { matches: *look_alike }
@@ -991,20 +1013,39 @@ rules:
       domains: [nobody.invalid]
     message: This agent works on files of the project folder and names them; use "." for the folder itself.
 
-  # Quotes inside a word, as in sec"re"ts, hide it from whoever reads along.
-  - id: quotes-inside-words
+  # Words whose every letter means itself, and options that are known: with quotes inside words, or another option, a
+  # listed command may do or show something else than it seems to.
+  - id: plain-words
     type: pre
     tool: '*'
     when:
       any:
-        - args.command: { matches: &hidden_word '[^\\s"''\\\\=]["''\\\\]+[^\\s"''\\\\]' }
-        - args.cmd: { matches: *hidden_word }
-        - args.script: { matches: *hidden_word }
-        - args.commandLine: { matches: *hidden_word }
-        - args.command_line: { matches: *hidden_word }
+        - all:
+            - args.command: { exists: true }
+            - not:
+                args.command:
+                  {
+                    matches: &plain_words '^(?:(?:ls|cat|head|tail|wc|pwd|stat|file)(?: +(?:(?:[\\w./][\\w.,/:@=~^+-]*|(?:"[^"\\\\\`$-][^"\\\\\`$]*"|''[^''-][^'']*''))|-[0-9A-EG-Za-eg-z]+|--))*) *$',
+                  }
+        - all:
+            - args.cmd: { exists: true }
+            - not:
+                args.cmd: { matches: *plain_words }
+        - all:
+            - args.script: { exists: true }
+            - not:
+                args.script: { matches: *plain_words }
+        - all:
+            - args.commandLine: { exists: true }
+            - not:
+                args.commandLine: { matches: *plain_words }
+        - all:
+            - args.command_line: { exists: true }
+            - not:
+                args.command_line: { matches: *plain_words }
     then:
       action: ask
-      message: 'This command has quotes inside a word. Is it what it looks like: {args.command}'
+      message: 'Run this command? {args.command}'
 
   # Nested ones too. Lists are looked at up to their tenth file; longer ones are refused.
   - id: secret-files
@@ -1014,7 +1055,7 @@ rules:
       any:
         - args.path:
             {
-              matches: &secret_name '(?i)(^|[\\s/\\\\"''=:@,]|%(25)*(2f|5c))((%(25)*2e|\\.)env(\\.(local|dev\\w*|prod\\w*|stag\\w*|test\\w*|ci|secret\\w*|private|bak\\w*|old|orig|save|swp|tmp|copy|[0-9]+))*~?|[^\\s/\\\\"'']+\\.env|\\.(npmrc|pypirc|netrc|pgpass|htpasswd|git-credentials|aws|ssh|gnupg|kube|docker|azure|gcloud)|id_(rsa|dsa|ecdsa|ed25519)[^\\s/\\\\"'']*|[^\\s/\\\\"'']*\\.(pem|key|p12|pfx|kdbx|jks|keystore|tfstate)|(credentials|secrets?|service-account)\\.(json|ya?ml|toml|ini|txt))([\\s/\\\\"'',:?#]|$)',
+              matches: &secret_name '(?i)(^|[\\s/\\\\"''=:@,]|%(25)*(2f|5c))((%(25)*2e|\\.)env(\\.(local|dev\\w*|prod\\w*|stag\\w*|test\\w*|ci|secret\\w*|private|bak\\w*|old|orig|save|swp|tmp|copy|[0-9]+)|rc|[_-]\\w+)*~?|[^\\s/\\\\"'']+\\.env|\\.(npmrc|pypirc|netrc|pgpass|htpasswd|git-credentials|aws|ssh|gnupg|kube|docker|azure|gcloud|git)|id_(rsa|dsa|ecdsa|ed25519)[^\\s/\\\\"'']*|[^\\s/\\\\"'']*\\.(pem|key|p12|pfx|kdbx|jks|keystore|tfstate|tfvars)|(credentials|secrets?|service-account)\\.(json|ya?ml|toml|ini|txt))([\\s/\\\\"'',:?#*\\[{]|$)',
             }
         - args.file_path: { matches: *secret_name }
         - args.filePath: { matches: *secret_name }
@@ -1039,6 +1080,10 @@ rules:
         - args.directory: { matches: *secret_name }
         - args.dir: { matches: *secret_name }
         - args.uri: { matches: *secret_name }
+        - args.name: { matches: *secret_name }
+        - args.glob: { matches: *secret_name }
+        - args.include: { matches: *secret_name }
+        - args.pattern: { matches: *secret_name }
         - args.command: { matches: *secret_name }
         - args.cmd: { matches: *secret_name }
         - args.script: { matches: *secret_name }
@@ -1079,7 +1124,7 @@ rules:
       any:
         - args.path:
             {
-              matches: &look_alike '[\\x{00AD}\\x{200B}-\\x{200F}\\x{2024}\\x{202A}-\\x{202E}\\x{2044}\\x{2060}-\\x{206F}\\x{2215}\\x{29F5}\\x{29F8}\\x{FE52}\\x{FEFF}\\x{FF01}-\\x{FF5E}]',
+              matches: &look_alike '[\\x{00A0}\\x{00AD}\\x{1680}\\x{2000}-\\x{200F}\\x{2024}\\x{202A}-\\x{202F}\\x{2044}\\x{205F}-\\x{206F}\\x{2215}\\x{29F5}\\x{29F8}\\x{3000}\\x{FE52}\\x{FEFF}\\x{FF01}-\\x{FF5E}]',
             }
         - args.file_path: { matches: *look_alike }
         - args.filePath: { matches: *look_alike }
@@ -1104,6 +1149,10 @@ rules:
         - args.directory: { matches: *look_alike }
         - args.dir: { matches: *look_alike }
         - args.uri: { matches: *look_alike }
+        - args.name: { matches: *look_alike }
+        - args.glob: { matches: *look_alike }
+        - args.include: { matches: *look_alike }
+        - args.pattern: { matches: *look_alike }
         - args.command: { matches: *look_alike }
         - args.cmd: { matches: *look_alike }
         - args.script: { matches: *look_alike }
@@ -1345,6 +1394,24 @@ rules:
       action: block
       message: Pages are fetched, not sent anything.
 
+  - id: plain-addresses
+    type: pre
+    tool: '*'
+    when:
+      any:
+        - all:
+            - args.url: { exists: true }
+            - not:
+                args.url:
+                  { matches: &plain_address '^(?i:https?://)?[^\\s/?#:@\\\\]+(:(80|443|8080|8443))?([/?#]|$)' }
+        - all:
+            - args.uri: { exists: true }
+            - not:
+                args.uri: { matches: *plain_address }
+    then:
+      action: block
+      message: 'Addresses are https://name/… or http://name/…, without a user and on the usual ports.'
+
   # What is written into an address or a question leaves the house.
   - id: nothing-leaves-in-an-address
     type: pre
@@ -1370,7 +1437,7 @@ rules:
         - args.q: { matches_any: *secret }
         - args.url: { matches: '.{1000}' }
         - args.uri: { matches: '.{1000}' }
-        - args.url: { matches: '(?i)^[^/?#]*//[^/?#]*@' }
+        - args.payload: { exists: true }
         - args.headers.Authorization: { exists: true }
         - args.headers.authorization: { exists: true }
         - args.headers.Cookie: { exists: true }
@@ -1388,7 +1455,7 @@ rules:
       any:
         - args.path:
             {
-              matches: &secret_name '(?i)(^|[\\s/\\\\"''=:@,]|%(25)*(2f|5c))((%(25)*2e|\\.)env(\\.(local|dev\\w*|prod\\w*|stag\\w*|test\\w*|ci|secret\\w*|private|bak\\w*|old|orig|save|swp|tmp|copy|[0-9]+))*~?|[^\\s/\\\\"'']+\\.env|\\.(npmrc|pypirc|netrc|pgpass|htpasswd|git-credentials|aws|ssh|gnupg|kube|docker|azure|gcloud)|id_(rsa|dsa|ecdsa|ed25519)[^\\s/\\\\"'']*|[^\\s/\\\\"'']*\\.(pem|key|p12|pfx|kdbx|jks|keystore|tfstate)|(credentials|secrets?|service-account)\\.(json|ya?ml|toml|ini|txt))([\\s/\\\\"'',:?#]|$)',
+              matches: &secret_name '(?i)(^|[\\s/\\\\"''=:@,]|%(25)*(2f|5c))((%(25)*2e|\\.)env(\\.(local|dev\\w*|prod\\w*|stag\\w*|test\\w*|ci|secret\\w*|private|bak\\w*|old|orig|save|swp|tmp|copy|[0-9]+)|rc|[_-]\\w+)*~?|[^\\s/\\\\"'']+\\.env|\\.(npmrc|pypirc|netrc|pgpass|htpasswd|git-credentials|aws|ssh|gnupg|kube|docker|azure|gcloud|git)|id_(rsa|dsa|ecdsa|ed25519)[^\\s/\\\\"'']*|[^\\s/\\\\"'']*\\.(pem|key|p12|pfx|kdbx|jks|keystore|tfstate|tfvars)|(credentials|secrets?|service-account)\\.(json|ya?ml|toml|ini|txt))([\\s/\\\\"'',:?#*\\[{]|$)',
             }
         - args.file_path: { matches: *secret_name }
         - args.filePath: { matches: *secret_name }
@@ -1413,6 +1480,10 @@ rules:
         - args.directory: { matches: *secret_name }
         - args.dir: { matches: *secret_name }
         - args.uri: { matches: *secret_name }
+        - args.name: { matches: *secret_name }
+        - args.glob: { matches: *secret_name }
+        - args.include: { matches: *secret_name }
+        - args.pattern: { matches: *secret_name }
         - args.paths.0: { matches: *secret_name }
         - args.paths.1: { matches: *secret_name }
         - args.paths.2: { matches: *secret_name }
@@ -1448,7 +1519,7 @@ rules:
       any:
         - args.path:
             {
-              matches: &look_alike '[\\x{00AD}\\x{200B}-\\x{200F}\\x{2024}\\x{202A}-\\x{202E}\\x{2044}\\x{2060}-\\x{206F}\\x{2215}\\x{29F5}\\x{29F8}\\x{FE52}\\x{FEFF}\\x{FF01}-\\x{FF5E}]',
+              matches: &look_alike '[\\x{00A0}\\x{00AD}\\x{1680}\\x{2000}-\\x{200F}\\x{2024}\\x{202A}-\\x{202F}\\x{2044}\\x{205F}-\\x{206F}\\x{2215}\\x{29F5}\\x{29F8}\\x{3000}\\x{FE52}\\x{FEFF}\\x{FF01}-\\x{FF5E}]',
             }
         - args.file_path: { matches: *look_alike }
         - args.filePath: { matches: *look_alike }
@@ -1473,6 +1544,10 @@ rules:
         - args.directory: { matches: *look_alike }
         - args.dir: { matches: *look_alike }
         - args.uri: { matches: *look_alike }
+        - args.name: { matches: *look_alike }
+        - args.glob: { matches: *look_alike }
+        - args.include: { matches: *look_alike }
+        - args.pattern: { matches: *look_alike }
         - args.url: { matches: *look_alike }
         - args.host: { matches: *look_alike }
         - args.paths.0: { matches: *look_alike }
