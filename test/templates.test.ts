@@ -106,7 +106,7 @@ describe('whatever the spelling', () => {
         fc.constantFrom('Bash', 'execute_command', 'shell'),
         async (command, toolName) => {
           const { decision } = await sources.coding.evaluate({ toolName, input: { command } });
-          expect(decision, command).not.toBe('allow');
+          expect({ command, decision }).not.toMatchObject({ decision: 'allow' });
         },
       ),
     );
@@ -119,7 +119,7 @@ describe('whatever the spelling', () => {
     await fc.assert(
       fc.asyncProperty(commands, async (command) => {
         const { decision } = await sources.devops.evaluate({ toolName: 'Bash', input: { command } });
-        expect(decision, command).not.toBe('allow');
+        expect({ command, decision }).not.toMatchObject({ decision: 'allow' });
       }),
     );
   });

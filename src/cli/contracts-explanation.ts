@@ -42,7 +42,10 @@ export function explanationLines(
   const isOutput = output?.decision === 'block';
   const sentence = isOutput ? 'would run, and its result would be kept from everybody' : sentences[word];
   const by = decidedBy === undefined ? '. No rule that counts fired.' : `, by ${decidedBy.ruleId}:`;
-  const asked = rules.filter(({ verdict }) => verdict !== 'other_tool');
+  // What decided is read first; every rule was asked in the order of the documents all the same.
+  const asked = (['fired', 'observed', 'quiet', 'not_asked'] as const).flatMap((kind) =>
+    rules.filter(({ verdict }) => verdict === kind),
+  );
   const others = rules.filter(({ verdict }) => verdict === 'other_tool');
   return [
     ...wrap(`${safeText(toolName)} ${sentence}${by}`, page.textWidth).map((line) =>
@@ -85,7 +88,7 @@ function ruleLines(rule: RuleExplanation, page: Page): string[] {
       ? indent('A value it could not judge was found, which makes a rule fire.', 2, page)
       : []),
     ...(verdict === 'not_asked' ? indent(notAsked(rule), 2, page) : []),
-    ...rule.leaves.map((leaf) => leafLine(leaf, page)),
+    ...leafLines(rule.leaves, page),
     ...rule.resources.map((resource) => resourceLine(resource, page)),
     ...(ruleType === 'sandbox' && rule.resources.length === 0
       ? indent('The call names no path, command or host, so there is nothing to judge it by.', 2, page)
@@ -101,13 +104,26 @@ const notAsked = ({ ruleType }: RuleExplanation): string =>
     ? 'It limits a session, and nothing is known about one here.'
     : 'It looks at results, and there is none: give one with --result.';
 
+/** Rules name one thing by many names: those that are not there are told together. */
+function leafLines(leaves: readonly LeafExplanation[], page: Page): string[] {
+  const isBeside = ({ value, truth, operator }: LeafExplanation): boolean =>
+    value === undefined && truth === false && operator !== 'exists';
+  const beside = leaves.filter(isBeside);
+  if (beside.length < 2) return leaves.map((leaf) => leafLine(leaf, page));
+  const names = `not there: ${beside.map(({ selector }) => selector).join(', ')}`;
+  return [
+    ...leaves.filter((leaf) => !isBeside(leaf)).map((leaf) => leafLine(leaf, page)),
+    `  ${page.paint('dim', trim(safeText(names), Math.min(page.width, 160) - 2))}`,
+  ];
+}
+
 function leafLine({ selector, operator, operand, value, truth }: LeafExplanation, page: Page): string {
   const found = value === undefined ? 'nothing there' : `found ${safeJson(value)}`;
   const word = truth === 'error' ? 'cannot be judged' : truth ? 'true' : 'false';
   const text = `${safeText(selector)} ${operator} ${safeJson(operand)}`;
   const room = Math.min(page.width, 160) - 4;
   const end = `  ${found}`;
-  const head = trim(text, Math.max(24, room - word.length - Math.min(end.length, Math.floor(room / 2))));
+  const head = trim(text, Math.max(24, room - word.length - Math.min(end.length, Math.floor(room * 0.65))));
   return `  ${page.paint(truth === false ? 'dim' : 'yellow', word)} ${trim(`${head}${end}`, room - word.length)}`;
 }
 
