@@ -52,11 +52,12 @@ export const contractsDiffCommand: Command = {
     ],
   ],
   run: async (given, context) => {
-    const [oldPath, newPath] = needFiles(given.args, 'contracts diff');
+    const [oldPath, newPath] = given.args;
     if (oldPath === undefined || newPath === undefined)
-      throw new UsageError('Two versions are compared; one is named.', [
+      throw new UsageError(`Two versions are compared; ${oldPath === undefined ? 'none' : 'one'} is named.`, [
         'quittance contracts diff old.yaml new.yaml',
       ]);
+    needFiles([oldPath, newPath], 'contracts diff old.yaml');
     const load = (path: string, options: ContractsOptions = {}): Promise<LoadedContracts> =>
       loadOrExplain([path], options);
     const [old, next] = [await load(oldPath), await load(newPath)];
