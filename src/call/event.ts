@@ -256,10 +256,7 @@ type WorkflowEventOf<Type extends string, Data> = EventOf<
     state: JsonObject;
   } & Data
 >;
-export type WorkflowAdvanced = WorkflowEventOf<
-  'workflow.advanced',
-  { stageId: string; toStageId: string }
->;
+export type WorkflowAdvanced = WorkflowEventOf<'workflow.advanced', { stageId: string; toStageId: string }>;
 export type WorkflowUpdated = WorkflowEventOf<
   'workflow.updated',
   { why: WorkflowUpdate; by: string | undefined }

@@ -114,7 +114,7 @@ describe('events in words', () => {
     expect(
       records.map(
         ({ action, session_id, parent_session_id, workflow }) =>
-          `${action} ${session_id} ${parent_session_id ?? '-'} ${String(workflow?.['active_stage'] ?? '-')}`,
+          `${action} ${session_id} ${parent_session_id ?? '-'} ${(workflow?.['active_stage'] ?? '-') as string}`,
       ),
     ).toEqual([
       'call_allowed s p -',

@@ -70,7 +70,7 @@ export const stateChecks: readonly Check[] = [
     'of many who move a subject at once from one version, one succeeds',
     async ({ ledger }) => {
       const results = await Promise.all(
-        Array.from({ length: 20 }, (_, n) => ledger.append(moving(`e${n}`, 0, { n }))),
+        Array.from({ length: 20 }, async (_, n) => ledger.append(moving(`e${n}`, 0, { n }))),
       );
       assert.equal(results.filter(({ status }) => status === 'appended').length, 1);
       assert.equal(results.filter(({ status }) => status === 'moved').length, 19);
