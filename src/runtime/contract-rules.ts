@@ -12,10 +12,10 @@ import type { CallInHand } from './call-in-hand.ts';
 import type { Stop } from './gates/gate.ts';
 
 export function toPolicyCall(hand: CallInHand): PolicyCall {
-  const { knownTool: tool, facts, input } = hand;
+  const { knownTool: tool, facts, judged } = hand;
   return {
     toolName: tool.name,
-    input: input.checked,
+    input: judged,
     principal: facts.principal,
     metadata: facts.attrs,
     snapshot: undefined,

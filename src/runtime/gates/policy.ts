@@ -111,7 +111,7 @@ async function hear(hook: PreToolUse, use: ToolUse, name: string): Promise<ToolD
   }
 }
 
-function toToolUse({ turn, request, knownTool: tool, facts, input }: CallInHand): ToolUse {
+function toToolUse({ turn, request, knownTool: tool, facts, judged }: CallInHand): ToolUse {
   return Object.freeze({
     sessionId: turn.sessionId,
     turnId: turn.turnId,
@@ -119,7 +119,7 @@ function toToolUse({ turn, request, knownTool: tool, facts, input }: CallInHand)
     toolName: tool.name,
     mode: tool.mode,
     modeOrigin: tool.modeOrigin,
-    arguments: freezeJson(input.checked),
+    arguments: freezeJson(judged),
     principal: facts.principal,
     attrs: facts.attrs,
   });
