@@ -1,16 +1,17 @@
 /**
- * Writes the generated pages of docs/: `npm run docs`. With `--check` it writes nothing and fails where a page
- * is not what the tables in src/call say.
+ * Writes what is generated: pages of docs/, the schema of contracts, and the templates as texts: `npm run docs`. With
+ * `--check` it writes nothing and fails where a file is not what the tables say.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { renderContracts } from './render-contracts.ts';
 import { renderDocs } from './render-docs.ts';
 
 const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } });
 const root = join(import.meta.dirname, '..');
 const drifted: string[] = [];
-for (const [path, text] of await renderDocs()) {
+for (const [path, text] of [...(await renderDocs()), ...(await renderContracts())]) {
   const file = join(root, path);
   if (existsSync(file) && readFileSync(file, 'utf8') === text) continue;
   drifted.push(path);

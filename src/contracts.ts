@@ -8,14 +8,23 @@ export type {
   StringContracts,
   StringOptions,
 } from './contracts/from-yaml.ts';
+export { contractsFromTemplate, templateNames } from './contracts/from-template.ts';
+export type { TemplateName } from './contracts/template-documents.ts';
 export { composeContracts, contractsFromMultiple } from './contracts/from-multiple.ts';
 export type { ContractsOptions } from './contracts/contracts-options.ts';
-export type { CallToJudge, LoadedContracts } from './contracts/loaded-contracts.ts';
+export type { CallCircumstances, CallToJudge, LoadedContracts } from './contracts/loaded-contracts.ts';
 export type { ContractsProblem } from './policy/contracts-problem.ts';
 export type { CompositionReport } from './policy/composed-rules.ts';
 export type { AfterAnswer, BeforeAnswer } from './policy/code-rule.ts';
 export type { HostOperator, HostSelector, PolicyCall } from './policy/policy-call.ts';
 export type { SessionCounters, ToolEnd } from './policy/compile-policy.ts';
+export type {
+  CallExplanation,
+  LeafExplanation,
+  RuleExplanation,
+  WorkflowExplanation,
+} from './policy/explain-call.ts';
+export type { ResourceExplanation } from './policy/explain-sandbox.ts';
 export type { FiredRule, OutputRuling, Ruling } from './policy/ruling.ts';
 export { mergeAsks, timeoutDecision } from './policy/ruling.ts';
 export { approvedRules, recheckApproval } from './policy/recheck-approval.ts';

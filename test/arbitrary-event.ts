@@ -302,6 +302,7 @@ export const anyEntry: fc.Arbitrary<Entry> = fc.record(
     ),
     releaseClaim: word,
     reserve: fc.array(fc.record({ counter: word, amount: count, limit: count }), { maxLength: 2 }),
+    moves: fc.array(fc.record({ subject: word, expectedVersion: count }), { minLength: 1, maxLength: 2 }),
     settle: fc.array(fc.record({ counter: word, reserved: count, used: count }), { maxLength: 2 }),
   },
   { requiredKeys: ['entryId', 'sessionId', 'callId', 'expectedVersion', 'events'] },

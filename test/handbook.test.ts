@@ -5,7 +5,18 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import ts from 'typescript';
 import { coercionRules, errorTable, toolModePatterns, toolModeTreatments } from 'quittance';
+import { contractsFromYamlString, templateNames } from 'quittance/contracts';
 import { describe, expect, test } from 'vitest';
+import { operandKinds } from '../src/policy/operand.ts';
+import { builtInPrefixes } from '../src/policy/parse-selector.ts';
+import {
+  actionsOf,
+  keysOf,
+  olderActions,
+  olderKeys,
+  rulesetShape,
+  ruleShapes,
+} from '../src/policy/rule-shape.ts';
 import { gates } from '../src/runtime/gates/gates.ts';
 import { toolFields } from '../src/tool/tool-fields.ts';
 import { root } from './sources.ts';
@@ -19,6 +30,8 @@ const pages = [
   'docs/hand-off.md',
   'docs/grants.md',
   'docs/previews-and-undo.md',
+  'docs/contracts.md',
+  'docs/moving-from-edictum.md',
 ];
 
 /** The blocks of one language, in order, as one text. */
@@ -136,4 +149,62 @@ describe('docs/runtime.md lists', () => {
     expect(firstColumn('docs/runtime.md', 'What is thrown')).toEqual(Object.keys(errorTable));
     for (const { means } of Object.values(errorTable)) expect(read('docs/runtime.md')).toContain(means);
   });
+});
+
+describe('docs/contracts.md', () => {
+  const page = read('docs/contracts.md');
+  const head = 'apiVersion: edictum/v1\nkind: Ruleset\nmetadata: {name: page}\ndefaults: {mode: enforce}\n';
+
+  test.each([...page.matchAll(/^```yaml\n(.*?)^```/gms)].map(([, text = '']) => text))(
+    'shows YAML that loads: %#',
+    (text) => {
+      const whole = text.startsWith('apiVersion:') ? text : head + text;
+      expect(() => contractsFromYamlString(whole)).not.toThrow();
+    },
+  );
+
+  /** The words in backticks in all columns of the row that begins so. */
+  const rowOf = (first: string): string[] =>
+    [
+      ...(page.split('\n').find((line) => line.startsWith(`| \`${first}\` `)) ?? '').matchAll(/`([^`]+)`/g),
+    ].map(([, word = '']) => word);
+
+  test('lists every operator and every selector', () => {
+    const listed = firstColumn('docs/contracts.md', 'Conditions');
+    expect(listed).toEqual(expect.arrayContaining(Object.keys(operandKinds)));
+    for (const prefix of builtInPrefixes)
+      expect(listed.some((word) => word === prefix || word.startsWith(`${prefix}.`))).toBe(true);
+  });
+
+  test('lists every key of a ruleset, and every field and action of each type of rule', () => {
+    expect(['apiVersion', 'kind', ...firstColumn('docs/contracts.md', 'Documents')].toSorted()).toEqual(
+      keysOf(rulesetShape).toSorted(),
+    );
+    for (const type of ['pre', 'post', 'session', 'sandbox'] as const)
+      expect([...rowOf(type), 'type']).toEqual(
+        expect.arrayContaining([...keysOf(ruleShapes[type]), ...actionsOf[type]]),
+      );
+  });
+
+  test('lists every template', () => {
+    expect(firstColumn('docs/contracts.md', 'Templates').toSorted()).toEqual(templateNames.toSorted());
+  });
+
+  test('lists every option and every function that loads', () => {
+    const options = [...read('src/contracts/contracts-options.ts').matchAll(/^ {2}readonly (\w+)\?:/gm)];
+    const listed = firstColumn('docs/contracts.md', 'Loading');
+    expect(listed).toEqual(expect.arrayContaining(options.map(([, name]) => name)));
+    const loading = [
+      ...read('src/contracts.ts').matchAll(/\b((?:compose)?[cC]ontracts(?:From\w+)?)\b(?=[ ,])/g),
+    ];
+    for (const [, name = ''] of loading)
+      expect(listed.some((word) => word.startsWith(`${name}(`))).toBe(true);
+  });
+});
+
+test('docs/moving-from-edictum.md lists every older word', () => {
+  const words = firstColumn('docs/moving-from-edictum.md', 'What loads unchanged').map((word) =>
+    word.replace(/:$/, ''),
+  );
+  expect(words).toEqual(expect.arrayContaining([...Object.keys(olderKeys), ...Object.keys(olderActions)]));
 });

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { fillLedger } from '../../test/fill-ledger.ts';
 import { runCli } from '../../test/run-cli.ts';
+import { runProgramHere } from '../../test/run-program.ts';
 import { commands } from './commands.ts';
 import { commandHelp } from './help-text.ts';
 import { readVersion } from './version.ts';
@@ -18,7 +19,7 @@ vi.setConfig({ testTimeout: 20_000, hookTimeout: 20_000 });
 const folder = mkdtempSync(join(tmpdir(), 'quittance-cli-'));
 const ledger = join(folder, 'ledger.db');
 const env = { QUITTANCE_LEDGER: ledger };
-const on = (...args: string[]): ReturnType<typeof runCli> => runCli(args, { env });
+const on = (...args: string[]): ReturnType<typeof runCli> => runProgramHere(args, { env });
 
 beforeAll(() => fillLedger(ledger));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -35,7 +36,7 @@ const jsonLines = (output: string): Record<string, unknown>[] =>
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 describe('calls', () => {
   test.each([80, 100, 140])('fits into %i columns', async (columns) => {
-    const { code, out, err } = await runCli(['calls'], { env: { ...env, COLUMNS: String(columns) } });
+    const { code, out, err } = await runProgramHere(['calls'], { env: { ...env, COLUMNS: String(columns) } });
     expect({ code, err }).toEqual({ code: 0, err: '' });
     const lines = out.trimEnd().split('\n');
     expect(lines).toHaveLength(12);
@@ -107,7 +108,7 @@ describe('show', () => {
   test.each(['call_refund', 'call_denied', 'call_confirmed', 'call_timeout', 'call_failed', 'call_artifact'])(
     '%s, in 80 columns',
     async (callId) => {
-      const { code, out, err } = await runCli(['show', callId], { env: { ...env, COLUMNS: '80' } });
+      const { code, out, err } = await runProgramHere(['show', callId], { env: { ...env, COLUMNS: '80' } });
       expect({ code, err }).toEqual({ code: 0, err: '' });
       for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
       for (const title of ['Timeline', 'Input', 'Told to the model', 'Records'])
@@ -176,7 +177,7 @@ test('reconcile lists what is in doubt and takes what was found out, once', asyn
   const copy = join(folder, 'reconcile.db');
   for (const name of readdirSync(folder).filter((each) => each.startsWith('ledger.db')))
     cpSync(join(folder, name), join(folder, name.replace('ledger.db', 'reconcile.db')), { recursive: true });
-  const there = (...args: string[]): ReturnType<typeof runCli> => runCli([...args, '--ledger', copy]);
+  const there = (...args: string[]): ReturnType<typeof runCli> => runProgramHere([...args, '--ledger', copy]);
   expect((await there('reconcile')).out).toMatch(/call_failed +send_mail +failure \?/);
   const incomplete = await there('reconcile', 'call_failed', '--as', 'failed', '--by', 'Ada');
   expect(incomplete).toMatchObject({ code: 2, out: '' });
@@ -281,7 +282,7 @@ describe.concurrent('help', () => {
   });
 
   test('says the version', async () => {
-    expect(await on('--version')).toEqual({ code: 0, out: `quittance ${manifest.version}\n`, err: '' });
+    expect(await runCli(['--version'])).toEqual({ code: 0, out: `quittance ${manifest.version}\n`, err: '' });
     expect(readVersion()).toBe(manifest.version);
   });
 
@@ -292,6 +293,18 @@ describe.concurrent('help', () => {
     expect(await text(shell.stdout)).toBe('failure\n');
     for (const shellName of ['zsh', 'fish'])
       expect((await on('completion', shellName)).out).toContain('--unresolved'.slice(2));
+  });
+});
+
+describe('in a process of its own', () => {
+  test.each<[string[], number]>([
+    [['calls', '--all', '--json'], 0],
+    [['show', 'nowhere'], 1],
+    [['calls', '--bogus'], 2],
+  ])('%j says and ends as it does here', async (args, code) => {
+    const there = await runCli(args, { env });
+    expect(there).toEqual(await on(...args));
+    expect(there.code).toBe(code);
   });
 });
 

@@ -67,6 +67,12 @@ export function findCommand<Named extends { readonly name: string }>(
 ): Named {
   const command = commands.find((each) => each.name === name);
   if (command !== undefined) return command;
+  const parts = commands.filter((each) => each.name.startsWith(`${name} `)).map((each) => each.name);
+  if (parts.length > 0)
+    throw new UsageError(
+      `"quittance ${name}" needs a second word: ${parts.map((part) => part.slice(name.length + 1)).join(', ')}.`,
+      [...parts.map((part) => `quittance ${part}`), `quittance help ${name}`],
+    );
   const near = nearestNames(
     name,
     commands.map((each) => each.name),

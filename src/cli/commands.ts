@@ -5,6 +5,11 @@ import { callsCommand } from './commands/calls.ts';
 import { createCompletionCommand } from './commands/completion.ts';
 import { denyCommand } from './commands/deny.ts';
 import { editCommand } from './commands/edit.ts';
+import { contractsCheckCommand } from './commands/contracts-check.ts';
+import { contractsDiffCommand } from './commands/contracts-diff.ts';
+import { contractsExplainCommand } from './commands/contracts-explain.ts';
+import { contractsSchemaCommand } from './commands/contracts-schema.ts';
+import { contractsTestCommand } from './commands/contracts-test.ts';
 import { exportCommand } from './commands/export.ts';
 import { createHelpCommand } from './commands/help.ts';
 import { pendingCommand } from './commands/pending.ts';
@@ -28,6 +33,11 @@ export const commands: readonly Command[] = [
   verifyCommand,
   exportCommand,
   rebuildCommand,
+  contractsCheckCommand,
+  contractsTestCommand,
+  contractsDiffCommand,
+  contractsExplainCommand,
+  contractsSchemaCommand,
   createCompletionCommand(() => commands),
   createHelpCommand(() => commands),
 ];

@@ -17,7 +17,18 @@ export function completionScript(shell: Shell, commands: readonly Command[]): st
 }
 
 const optionsOf = (command: Command): Options => ({ ...command.options, ...commonOptions });
-const names = (commands: readonly Command[]): string => commands.map(({ name }) => name).join(' ');
+/** The first words of their names. */
+const names = (commands: readonly Command[]): string =>
+  [...new Set(commands.map(({ name }) => name.split(' ', 1)[0]))].join(' ');
+/** First words that a second one has to follow, with those. */
+function groupsOf(commands: readonly Command[]): readonly (readonly [group: string, parts: string])[] {
+  const groups = new Map<string, string[]>();
+  for (const { name } of commands) {
+    const [group = '', part] = name.split(' ');
+    if (part !== undefined) groups.set(group, [...(groups.get(group) ?? []), part]);
+  }
+  return [...groups].map(([group, parts]) => [group, parts.join(' ')]);
+}
 /** What a command's first argument may be, where that is known. */
 const wordsOf = (command: Command, commands: readonly Command[]): string =>
   command.name === 'completion' ? shells.join(' ') : command.name === 'help' ? names(commands) : '';
@@ -25,14 +36,24 @@ const wordsOf = (command: Command, commands: readonly Command[]): string =>
 function bash(commands: readonly Command[]): string {
   const flags = commands.map((command) => {
     const options = Object.keys(optionsOf(command)).map((name) => `--${name}`);
-    return `    ${command.name}) words="${[...options, wordsOf(command, commands)].join(' ').trim()}" ;;`;
+    return `    "${command.name}") words="${[...options, wordsOf(command, commands)].join(' ').trim()}" ;;`;
   });
   const values = commands.flatMap((command) =>
     Object.entries(optionsOf(command)).flatMap(([name, { value, choices, file }]) => {
       if (value === undefined) return [];
       const reply = file === true ? 'compgen -f' : `compgen -W "${(choices ?? []).join(' ')}"`;
-      return [`    ${command.name}:--${name}) COMPREPLY=($(${reply} -- "$current")); return ;;`];
+      return [`    "${command.name}:--${name}") COMPREPLY=($(${reply} -- "$current")); return ;;`];
     }),
+  );
+  const groups = groupsOf(commands).map(
+    ([group, parts]) => `  if [ "$command" = ${group} ]; then
+    if [ "$COMP_CWORD" -eq 2 ]; then
+      COMPREPLY=($(compgen -W "${parts}" -- "$current"))
+      return
+    fi
+    command="$command \${COMP_WORDS[2]}"
+  fi
+`,
   );
   return `# Completion of quittance for bash. In ~/.bashrc:  eval "$(quittance completion bash)"
 _quittance() {
@@ -41,7 +62,7 @@ _quittance() {
     COMPREPLY=($(compgen -W "${names(commands)} --help --version --ledger" -- "$current"))
     return
   fi
-  case "$command:$previous" in
+${groups.join('')}  case "$command:$previous" in
 ${values.join('\n')}
   esac
   case "$command" in
@@ -54,7 +75,23 @@ complete -o default -F _quittance quittance
 }
 
 function zsh(commands: readonly Command[]): string {
-  const listed = commands.map(({ name, summary }) => `    ${quote(`${name}:${summary}`)}`);
+  const groups = groupsOf(commands);
+  const listed = [
+    ...commands.filter(({ name }) => !name.includes(' ')),
+    ...groups.map(([name, parts]) => ({ name, summary: parts.replaceAll(' ', ', ') })),
+  ].map(({ name, summary }) => `    ${quote(`${name}:${summary}`)}`);
+  const parts = groups.map(
+    ([group, names]) => `  if [[ $command == ${group} ]]; then
+    if (( CURRENT == 2 )); then
+      compadd ${names}
+      return
+    fi
+    command="$command $words[2]"
+    shift words
+    (( CURRENT-- ))
+  fi
+`,
+  );
   const cases = commands.map((command) => {
     const specs = Object.entries(optionsOf(command)).map(
       ([name, { value, help, choices, file, multiple }]) => {
@@ -67,7 +104,7 @@ function zsh(commands: readonly Command[]): string {
     );
     const words = wordsOf(command, commands);
     if (words !== '') specs.push(quote(`1:what:(${words})`));
-    return `    ${command.name}) _arguments ${specs.join(' ')} ;;`;
+    return `    ${quote(command.name)}) _arguments ${specs.join(' ')} ;;`;
   });
   return `#compdef quittance
 # Completion of quittance for zsh. In ~/.zshrc, after compinit:  eval "$(quittance completion zsh)"
@@ -82,7 +119,7 @@ ${listed.join('\n')}
   local command=$words[2]
   shift words
   (( CURRENT-- ))
-  case $command in
+${parts.join('')}  case $command in
 ${cases.join('\n')}
   esac
 }
@@ -91,11 +128,17 @@ compdef _quittance quittance
 }
 
 function fish(commands: readonly Command[]): string {
+  const groups = new Map(groupsOf(commands));
   const lines = commands.flatMap((command) => {
-    const inside = `-n '__fish_seen_subcommand_from ${command.name}'`;
+    const [first = '', second] = command.name.split(' ');
+    const seen = (word: string): string => `__fish_seen_subcommand_from ${word}`;
+    const inside = `-n '${seen(first)}${second === undefined ? '' : `; and ${seen(second)}`}'`;
+    const parts = groups.get(first) ?? '';
     const words = wordsOf(command, commands);
     return [
-      `complete -c quittance -f -n __fish_use_subcommand -a ${command.name} -d ${quote(command.summary)}`,
+      second === undefined
+        ? `complete -c quittance -f -n __fish_use_subcommand -a ${first} -d ${quote(command.summary)}`
+        : `complete -c quittance -f -n '${seen(first)}; and not ${seen(parts)}' -a ${second} -d ${quote(command.summary)}`,
       ...(words === '' ? [] : [`complete -c quittance -f ${inside} -a ${quote(words)}`]),
       ...Object.entries(optionsOf(command)).map(([name, { value, help, choices, file }]) => {
         const takes =
@@ -110,7 +153,7 @@ function fish(commands: readonly Command[]): string {
   });
   return `# Completion of quittance for fish:  quittance completion fish > ~/.config/fish/completions/quittance.fish
 complete -c quittance -f
-${lines.join('\n')}
+${[...groups].map(([group, parts]) => `complete -c quittance -f -n __fish_use_subcommand -a ${group} -d ${quote(parts)}\n`).join('')}${lines.join('\n')}
 `;
 }
 

@@ -11,7 +11,7 @@ export function programHelp(commands: readonly Command[], page: Page): string[] 
   const title = (text: string): string => page.paint('bold', text);
   return [
     ...wrap(
-      'quittance: look at a ledger of tool calls, prove that it is whole, and settle what is in doubt.',
+      'quittance: look at a ledger of tool calls, prove that it is whole, settle what is in doubt, and try out contracts.',
       page.textWidth,
     ),
     '',
@@ -30,11 +30,36 @@ export function programHelp(commands: readonly Command[], page: Page): string[] 
     ...entry('quittance calls --since 1h', 'what was called in the last hour', page, 34),
     ...entry('quittance show call_7', 'everything about one call', page, 34),
     ...entry('quittance verify', 'whether anything was changed', page, 34),
+    ...entry('quittance contracts test x.yaml', 'whether rules do what they should', page, 34),
     '',
     ...wrap(
       `Exit codes: ${exitCodes.good} good, ${exitCodes.bad} the answer is no, ${exitCodes.usage} not understood, ` +
         `${exitCodes.broken} something broke, ${exitCodes.interrupted} stopped by Ctrl-C.`,
       page.textWidth,
+    ),
+  ];
+}
+
+/** Whether names of commands begin with this word and go on with another. */
+export const isGroup = (word: string, commands: readonly Pick<Command, 'name'>[]): boolean =>
+  commands.some(({ name }) => name.startsWith(`${word} `));
+
+/** The commands whose names begin with this word. */
+export function groupHelp(word: string, commands: readonly Command[], page: Page): string[] {
+  const title = (text: string): string => page.paint('bold', text);
+  const parts = commands.filter(({ name }) => name.startsWith(`${word} `));
+  return [
+    title('Usage'),
+    `  quittance ${word} <command> [options]`,
+    '',
+    title('Commands'),
+    ...parts.flatMap(({ name, takes, summary }) =>
+      entry(takes === undefined ? name : `${name} ${takes}`, summary, page),
+    ),
+    '',
+    title('Examples'),
+    ...parts.flatMap(({ examples }) =>
+      examples.slice(0, 1).flatMap(([line, what]) => [`  ${line}`, ...indented(what, 6, page)]),
     ),
   ];
 }

@@ -15,6 +15,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { openLedger } from '../store/open-ledger.ts';
 import { fillLedger } from '../../test/fill-ledger.ts';
 import { runCli } from '../../test/run-cli.ts';
+import { runProgramHere } from '../../test/run-program.ts';
 
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 20_000 });
 
@@ -61,7 +62,7 @@ describe('looking at a ledger', () => {
   test.each(commands)('leaves nothing behind: %s', async (...args) => {
     for (const path of [copy(`there-${args[0]}`), copy(`made-${args[0]}`, 'read tables')]) {
       const before = contentOf(path);
-      const { code, err } = await runCli([...args, '--ledger', join(path, 'ledger.db')]);
+      const { code, err } = await runProgramHere([...args, '--ledger', join(path, 'ledger.db')]);
       expect({ code, err }).toEqual({ code: 0, err: '' });
       expect(contentOf(path)).toEqual(before);
     }
@@ -80,7 +81,7 @@ describe('looking at a ledger', () => {
     const before = contentOf(path);
     for (const args of commands) {
       const ran = await runCli([...args, '--ledger', join(path, 'ledger.db')], user);
-      const same = await runCli([...args, '--ledger', join(filled, 'ledger.db')]);
+      const same = await runProgramHere([...args, '--ledger', join(filled, 'ledger.db')]);
       expect({ args, code: ran.code, err: ran.err }).toEqual({ args, code: 0, err: '' });
       expect(ran.out.split('\n').length).toBe(same.out.split('\n').length);
     }

@@ -10,32 +10,58 @@ import { isDamage } from './damage.ts';
 import type { ExitCode } from './exit-code.ts';
 import { exitCodes } from './exit-code.ts';
 import { findLedger } from './find-ledger.ts';
-import { commandHelp, programHelp } from './help-text.ts';
+import { commandHelp, groupHelp, isGroup, programHelp } from './help-text.ts';
 import { createProgress } from './progress.ts';
 import { safeText } from './safe-text.ts';
-import type { Terminal } from './terminal.ts';
+import type { Environment, Stream, Terminal } from './terminal.ts';
 import { createTerminal } from './terminal.ts';
 import { UsageError } from './usage-error.ts';
 import { readVersion } from './version.ts';
 
+/** What the program uses of the process around it. */
+export type Surroundings = {
+  readonly args: readonly string[];
+  readonly env: Environment;
+  readonly stdout: Stream;
+  readonly stderr: Stream;
+  /** Aborted when somebody stops it, or nobody reads it any more. */
+  readonly signal: AbortSignal;
+  /** Asks somebody who sits in front of it; undefined where nobody does. */
+  readonly ask?: Context['ask'];
+};
+
 export async function run(): Promise<void> {
   const stop = new AbortController();
   const stoppedBy = listenForStop(stop);
-  const out = createTerminal(process.stdout, process.env, stop.signal);
-  const err = createTerminal(process.stderr, process.env, stop.signal);
+  const { argv, env, stdin, stdout, stderr } = process;
+  const { signal } = stop;
+  const ask: Context['ask'] =
+    stdin.isTTY && stdout.isTTY ? (question) => askAtTerminal(question, stdin, stdout, signal) : undefined;
+  const code = await runProgram({ args: argv.slice(2), env, stdout, stderr, signal, ask });
+  process.exitCode = stoppedBy() ?? code;
+}
+
+/** Does what was typed, and says how that ended. */
+export async function runProgram({
+  args,
+  env,
+  stdout,
+  stderr,
+  signal,
+  ask,
+}: Surroundings): Promise<ExitCode> {
+  const out = createTerminal(stdout, env, signal);
+  const err = createTerminal(stderr, env, signal);
   const context: Context = {
     out,
     err,
-    signal: stop.signal,
+    signal,
     version: readVersion(),
     now: () => Date.now(),
-    ask:
-      process.stdin.isTTY === true && process.stdout.isTTY === true
-        ? (question) => askAtTerminal(question, process.stdin, process.stdout, stop.signal)
-        : undefined,
-    startProgress: (label, total) => createProgress(label, total, process.stderr),
+    ask,
+    startProgress: (label, total) => createProgress(label, total, stderr),
     async withLedger(given, work, access = 'look') {
-      const url = findLedger(given.text('ledger'), process.env['QUITTANCE_LEDGER']);
+      const url = findLedger(given.text('ledger'), env['QUITTANCE_LEDGER']);
       const ledger = await openLedger(url, { readOnly: access === 'look' });
       try {
         return await work(ledger);
@@ -44,13 +70,11 @@ export async function run(): Promise<void> {
       }
     },
   };
-  let code: ExitCode;
   try {
-    code = await runCommand(process.argv.slice(2), context);
+    return await runCommand(args, context);
   } catch (error) {
-    code = await explain(error, err);
+    return explain(error, err);
   }
-  process.exitCode = stoppedBy() ?? code;
 }
 
 async function runCommand(args: readonly string[], context: Context): Promise<ExitCode> {
@@ -64,6 +88,10 @@ async function runCommand(args: readonly string[], context: Context): Promise<Ex
     for (const line of programHelp(commands, out)) await out.print(line);
     // Asked for nothing is not asked for help: a script that forgot the command should notice.
     return args.length === 0 ? exitCodes.usage : exitCodes.good;
+  }
+  if (isGroup(name, commands) && rest.some((word) => word === '--help' || word === '-h')) {
+    for (const line of groupHelp(name, commands, out)) await out.print(line);
+    return exitCodes.good;
   }
   const command = findCommand(name, commands);
   const given = parseCommandLine(command, rest);
@@ -86,7 +114,15 @@ function splitArguments(args: readonly string[]): {
     else if (arg.startsWith('--ledger=')) before.push(arg);
     else if (arg.startsWith('-'))
       throw unknownOption(arg, { ...commonOptions, version: { help: '' } }, 'quittance help');
-    else return { name: arg, rest: [...before, ...args.slice(index + 1)] };
+    else {
+      const rest = args.slice(index + 1);
+      const [second] = rest;
+      // Some commands have names of two words.
+      const isLonger = second !== undefined && !second.startsWith('-') && isGroup(arg, commands);
+      return isLonger
+        ? { name: `${arg} ${second}`, rest: [...before, ...rest.slice(1)] }
+        : { name: arg, rest: [...before, ...rest] };
+    }
   }
   return { name: undefined, rest: before };
 }

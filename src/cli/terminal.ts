@@ -1,13 +1,14 @@
 /** Where a command writes: how wide it is, whether it has colours, and whether anybody still reads. */
 import { once } from 'node:events';
+import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { wrap } from './text-layout.ts';
 
 export type Style = Parameters<typeof styleText>[0];
 
 /** As much of a stream as a terminal is. */
-type Stream = NodeJS.WriteStream;
-type Environment = Readonly<Record<string, string | undefined>>;
+export type Stream = Writable & { readonly isTTY?: boolean; readonly columns?: number };
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface Terminal {
   readonly isTerminal: boolean;

@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { fillLedger } from '../../test/fill-ledger.ts';
-import { runCli } from '../../test/run-cli.ts';
+import { runProgramHere } from '../../test/run-program.ts';
 
 vi.setConfig({ testTimeout: 20_000, hookTimeout: 20_000 });
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-cli-'));
-const inFolder = (...args: string[]): ReturnType<typeof runCli> => runCli(args, { cwd: folder });
+const inFolder = (...args: string[]): ReturnType<typeof runProgramHere> =>
+  runProgramHere(args, { cwd: folder });
 const { privateKey, publicKey } = generateKeyPairSync('ed25519');
 
 beforeAll(async () => {

@@ -2,10 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { contractsError } from '../policy/contracts-problem.ts';
-import { readDocument } from '../policy/parse-document.ts';
-import type { ContractsOptions } from './contracts-options.ts';
-import { toReadOptions } from './contracts-options.ts';
-import type { DocumentText } from './read-documents.ts';
+import type { DocumentText, ReadText } from './read-documents.ts';
 
 export type FoundFiles = {
   readonly documents: readonly DocumentText[];
@@ -18,11 +15,11 @@ export type FoundFiles = {
 export async function findFiles(
   paths: readonly string[],
   parentPaths: readonly string[],
-  options: ContractsOptions,
+  readText: ReadText,
 ): Promise<FoundFiles> {
-  const documents = await Promise.all(paths.map(readText));
-  const given = await Promise.all(parentPaths.map(readText));
-  const extending = documents.filter((document) => extendsAnother(document, options));
+  const documents = await Promise.all(paths.map(readFileText));
+  const given = await Promise.all(parentPaths.map(readFileText));
+  const extending = documents.filter((document) => extendsAnother(document, readText));
   const folders = new Set(extending.map(({ source }) => dirname(resolve(source))));
   const beside: DocumentText[] = [];
   for (const folder of folders)
@@ -30,11 +27,11 @@ export async function findFiles(
       const path = join(folder, name);
       if (!/\.ya?ml$/i.test(name) || isAmong(path, [...paths, ...parentPaths])) continue;
       const text = await readFile(path).catch(() => undefined);
+      const document = text && { source: path, text };
       // A folder may hold anything; what is no ruleset is nobody's parent.
-      if (text !== undefined && isRuleset({ source: path, text }, options))
-        beside.push({ source: path, text });
+      if (document !== undefined && rulesetOf(document, readText) !== undefined) beside.push(document);
     }
-  const needed = chainOf(extending, [...given, ...beside], options);
+  const needed = chainOf(extending, [...given, ...beside], readText);
   const parents = [...given, ...beside.filter(({ source }) => needed.has(source))];
   return { documents, parents, paths: [...documents, ...parents].map(({ source }) => source) };
 }
@@ -42,7 +39,7 @@ export async function findFiles(
 const isAmong = (path: string, others: readonly string[]): boolean =>
   others.some((other) => resolve(other) === resolve(path));
 
-async function readText(path: string): Promise<DocumentText> {
+async function readFileText(path: string): Promise<DocumentText> {
   try {
     return { source: path, text: await readFile(path) };
   } catch (cause) {
@@ -61,37 +58,34 @@ async function readText(path: string): Promise<DocumentText> {
 }
 
 const rulesetOf = (
-  { source, text }: DocumentText,
-  options: ContractsOptions,
+  document: DocumentText,
+  readText: ReadText,
 ): { readonly name: string; readonly extends: string | undefined } | undefined => {
-  const result = readDocument(text, source, toReadOptions(options));
+  const result = readText(document);
   return result.ok && result.document.kind === 'Ruleset' ? result.document.ruleset : undefined;
 };
 
-const isRuleset = (document: DocumentText, options: ContractsOptions): boolean =>
-  rulesetOf(document, options) !== undefined;
-
-const extendsAnother = (document: DocumentText, options: ContractsOptions): boolean =>
-  rulesetOf(document, options)?.extends !== undefined;
+const extendsAnother = (document: DocumentText, readText: ReadText): boolean =>
+  rulesetOf(document, readText)?.extends !== undefined;
 
 /** The sources of all that is inherited from. */
 function chainOf(
   documents: readonly DocumentText[],
   candidates: readonly DocumentText[],
-  options: ContractsOptions,
+  readText: ReadText,
 ): ReadonlySet<string> {
   const byName = new Map<string, DocumentText>();
   for (const candidate of candidates) {
-    const name = rulesetOf(candidate, options)?.name;
+    const name = rulesetOf(candidate, readText)?.name;
     if (name !== undefined && !byName.has(name)) byName.set(name, candidate);
   }
   const needed = new Set<string>();
   for (const document of documents)
-    for (let next = rulesetOf(document, options)?.extends; next !== undefined;) {
+    for (let next = rulesetOf(document, readText)?.extends; next !== undefined;) {
       const parent = byName.get(next);
       if (parent === undefined || needed.has(parent.source)) break;
       needed.add(parent.source);
-      next = rulesetOf(parent, options)?.extends;
+      next = rulesetOf(parent, readText)?.extends;
     }
   return needed;
 }

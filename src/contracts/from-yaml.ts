@@ -1,7 +1,8 @@
 import { contractsError } from '../policy/contracts-problem.ts';
 import type { ContractsOptions } from './contracts-options.ts';
+import type { ReadContracts } from './loaded-contracts.ts';
 import { LoadedContracts } from './loaded-contracts.ts';
-import { readDocuments } from './read-documents.ts';
+import { createReadText, readDocuments } from './read-documents.ts';
 import type { FoundFiles } from './find-files.ts';
 import { findFiles } from './find-files.ts';
 import { watchFiles } from './watch-files.ts';
@@ -26,14 +27,20 @@ export const contractsFromYaml = (path: string, options: FileOptions = {}): Prom
 
 /** Composes documents from files, left to right: a later rule replaces an earlier one of its id. */
 export async function loadFiles(paths: readonly string[], options: FileOptions): Promise<FileContracts> {
-  let found: FoundFiles = await findFiles(paths, options.parents ?? [], options);
-  const loaded = new LoadedContracts(readDocuments(found.documents, found.parents, options), options);
+  const read = async (): Promise<{ readonly found: FoundFiles; readonly read: ReadContracts }> => {
+    const readText = createReadText(options);
+    const files = await findFiles(paths, options.parents ?? [], readText);
+    return { found: files, read: readDocuments(files.documents, files.parents, readText) };
+  };
+  const first = await read();
+  let { found } = first;
+  const loaded = new LoadedContracts(first.read, options);
 
   const readAgain = async (): Promise<ReloadResult> => {
     try {
-      found = await findFiles(paths, options.parents ?? [], options);
-      const read = readDocuments(found.documents, found.parents, options);
-      if (read.composed.version !== loaded.version) loaded.replace(read);
+      const again = await read();
+      ({ found } = again);
+      if (again.read.composed.version !== loaded.version) loaded.replace(again.read);
       return { ok: true, version: loaded.version };
     } catch (error) {
       return { ok: false, error };
@@ -89,7 +96,7 @@ export function contractsFromYamlString(text: string, options: StringOptions = {
     return readDocuments(
       [{ source, text: given }],
       parents.map((parent, index) => ({ source: `${source} parent ${index + 1}`, text: parent })),
-      options,
+      createReadText(options),
     );
   };
   const loaded = new LoadedContracts(read(text), options);

@@ -9,6 +9,8 @@ import type { Policy, SessionCounters, ToolEnd } from '../policy/compile-policy.
 import { compilePolicy } from '../policy/compile-policy.ts';
 import type { ComposedRules, CompositionReport } from '../policy/composed-rules.ts';
 import type { ContractDocument, Contracts } from '../policy/contracts.ts';
+import type { CallExplanation, ExplainOptions } from '../policy/explain-call.ts';
+import { explainCall } from '../policy/explain-call.ts';
 import { lintRules } from '../policy/lint-rules.ts';
 import type { LintWarning } from '../policy/lint-warning.ts';
 import type { PolicyCall } from '../policy/policy-call.ts';
@@ -23,6 +25,9 @@ export type CallToJudge = Pick<PolicyCall, 'toolName'> & {
   readonly input?: JsonObject;
 } & { readonly [Name in 'principal' | 'metadata' | 'snapshot' | 'resources']?: PolicyCall[Name] };
 
+/** What else there is to know about a call that is explained. */
+export type CallCircumstances = Pick<ExplainOptions, 'counters' | 'end' | 'stateOf'>;
+
 /** What is read from one place: rules put together, and the texts they stand in. */
 export type ReadContracts = {
   readonly composed: ComposedRules;
@@ -35,6 +40,11 @@ export class LoadedContracts implements Contracts {
   readonly successCheck: SuccessCheck | undefined;
   readonly workflowHost: WorkflowHost;
   readonly #compile: (read: ReadContracts) => InForce;
+  readonly #explain: (
+    composed: ComposedRules,
+    call: PolicyCall,
+    about: CallCircumstances,
+  ) => Promise<CallExplanation>;
   #inForce: InForce;
   readonly #listeners = new Set<() => void>();
   #close: (() => void) | undefined;
@@ -49,6 +59,12 @@ export class LoadedContracts implements Contracts {
         allowBacktracking: options.allowBacktracking ?? false,
       }),
     });
+    this.#explain = (composed, call, about) =>
+      explainCall(composed, world, call, {
+        ...about,
+        allowBacktracking: options.allowBacktracking ?? false,
+        workflowHost: this.workflowHost,
+      });
     this.#inForce = this.#compile(read);
   }
 
@@ -78,6 +94,11 @@ export class LoadedContracts implements Contracts {
   /** What the post rules would say about what came of it. */
   evaluateOutput(call: CallToJudge, end: ToolEnd): Awaitable<OutputRuling> {
     return this.policy.judgeOutput(toPolicyCall(call), end);
+  }
+
+  /** Why the rules would say what they would: every rule, what it looked at and what it found, secrets masked. */
+  explain(call: CallToJudge, about: CallCircumstances = {}): Promise<CallExplanation> {
+    return this.#explain(this.#inForce.composed, toPolicyCall(call), about);
   }
 
   /** What may be wrong with the rules although they can be loaded. */

@@ -15,16 +15,28 @@ import type { ReadContracts } from './loaded-contracts.ts';
 /** A document and where it comes from, for messages. */
 export type DocumentText = { readonly source: string; readonly text: string | Uint8Array };
 
+/** Reads a document, the same one only once: looking for parents and composing both need it. */
+export type ReadText = (document: DocumentText) => DocumentResult;
+
+export function createReadText(options: ContractsOptions): ReadText {
+  const reading = toReadOptions(options);
+  const known = new Map<DocumentText, DocumentResult>();
+  return (document) => {
+    const result = known.get(document) ?? readDocument(document.text, document.source, reading);
+    known.set(document, result);
+    return result;
+  };
+}
+
 /** Composes documents, left to right. `parents` are what they may extend, by the name in their metadata. */
 export function readDocuments(
   texts: readonly DocumentText[],
   parents: readonly DocumentText[],
-  options: ContractsOptions,
+  readText: ReadText,
 ): ReadContracts {
-  const reading = toReadOptions(options);
   const problems: ContractsProblem[] = [];
-  const read = ({ text, source }: DocumentText): Extract<DocumentResult, { ok: true }>['document'][] => {
-    const result = readDocument(text, source, reading);
+  const read = (document: DocumentText): Extract<DocumentResult, { ok: true }>['document'][] => {
+    const result = readText(document);
     if (result.ok) return [result.document];
     problems.push(...result.problems);
     return [];

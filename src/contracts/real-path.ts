@@ -1,5 +1,5 @@
 /** The port of policies to the file system: where a path leads once links are followed. */
-import { readlinkSync, realpathSync } from 'node:fs';
+import { lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join, parse, resolve, sep } from 'node:path';
 
 /** As many links without a target as are followed one behind the other; systems give up here as well. */
@@ -11,7 +11,10 @@ const mostLinks = 40;
  */
 export function realPath(absolutePath: string): string {
   if (!isAbsolute(absolutePath)) return absolutePath;
-  return attempt(() => realpathSync.native(absolutePath)) ?? walk(resolve(absolutePath), mostLinks);
+  return (
+    (leadsSomewhere(absolutePath) ? attempt(() => realpathSync.native(absolutePath)) : undefined) ??
+    walk(resolve(absolutePath), mostLinks)
+  );
 }
 
 /** Component by component from the top, until one is missing. */
@@ -21,6 +24,7 @@ function walk(path: string, linksLeft: number): string {
   let reached = root;
   for (const [index, part] of parts.entries()) {
     const next = join(reached, part);
+    if (!isThere(next)) return join(next, ...parts.slice(index + 1));
     const real = attempt(() => realpathSync.native(next));
     if (real === undefined) {
       const target = attempt(() => readlinkSync(next));
@@ -31,6 +35,16 @@ function walk(path: string, linksLeft: number): string {
   }
   return reached;
 }
+
+/**
+ * Two looks that throw for nothing that is merely missing, which is most of what is asked about: an exception costs more
+ * than all the rest. Where they cannot say, they say yes, and the next one finds out.
+ */
+const leadsSomewhere = (path: string): boolean =>
+  attempt(() => (statSync(path, { throwIfNoEntry: false }) === undefined ? '' : path)) !== '';
+
+const isThere = (path: string): boolean =>
+  attempt(() => (lstatSync(path, { throwIfNoEntry: false }) === undefined ? '' : path)) !== '';
 
 function attempt(look: () => string): string | undefined {
   try {

@@ -59,8 +59,8 @@ export interface Ledger {
   /** Resolves when there is an entry after this position. */
   whenAppended(after: number): Promise<void>;
   /**
-   * Empties the bodies of entries for good, and the artifacts and sealed inputs of their calls with them; appends
-   * `body.erased` to say so. Gives how many entries that was. Refuses while a call concerned has no outcome.
+   * Empties the bodies of entries for good, and the artifacts and sealed inputs of their calls with them; of a whole
+   * session, the states of its subjects too. Appends `body.erased` to say so. Gives how many entries that was. Refuses while a call concerned has no outcome.
    */
   erase(erasure: Erasure): Awaitable<number>;
   /**

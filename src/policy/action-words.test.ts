@@ -1,7 +1,8 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { releaseStages, workflowOf } from '../../test/sample-workflow.ts';
+import type { QuittanceEvent } from '../call/event.ts';
 import type { PolicyStep } from './action-words.ts';
-import { toActionWords } from './action-words.ts';
+import { eventsToActionWords, toActionWords } from './action-words.ts';
 import { parseWorkflowState } from './workflow-state.ts';
 
 const session = { sessionId: 's' };
@@ -81,4 +82,58 @@ test('a word carries its session, the session it came from and where the workflo
       workflow: expect.not.objectContaining({ version: expect.anything(), stage_id: expect.anything() }),
     },
   ]);
+});
+
+describe('events in words', () => {
+  /** Made as readers find them: unknown to the compiler, with what the projection looks at. */
+  const event = (type: string, more: object = {}): QuittanceEvent =>
+    ({ id: type, type, sessionId: 's', turnId: 't', at: 0, cause: undefined, callId: 'c', ...more }) as never;
+  const flow = (type: string, active_stage: string, more: object = {}): QuittanceEvent =>
+    event(type, {
+      workflow: 'w',
+      workflowVersion: '2',
+      state: { active_stage, completed_stages: [] },
+      ...more,
+    });
+
+  test('carry where the workflow of their session stood then, and which session they came from', () => {
+    const records = eventsToActionWords([
+      event('turn.opened', { parentSessionId: 'p' }),
+      event('tool.decided', { decision: 'allow', rules: [] }),
+      flow('workflow.updated', 'one'),
+      event('tool.requested'),
+      event('tool.decided', { decision: 'ask', rules: [] }),
+      event('tool.held'),
+      event('confirmation.decided', { decision: 'approve' }),
+      flow('workflow.advanced', 'two', { stageId: 'one', toStageId: 'two' }),
+      event('tool.started'),
+      event('tool.responded', { attempt: 1, final: false, toolSuccess: false }),
+      event('tool.responded', { attempt: 2, final: true, toolSuccess: true }),
+      event('tool.decided', { decision: 'deny', rules: [], sessionId: 'other' }),
+    ]);
+    expect(
+      records.map(
+        ({ action, session_id, parent_session_id, workflow }) =>
+          `${action} ${session_id} ${parent_session_id ?? '-'} ${(workflow?.['active_stage'] ?? '-') as string}`,
+      ),
+    ).toEqual([
+      'call_allowed s p -',
+      'workflow_state_updated s p one',
+      'call_asked s p one',
+      'call_approval_granted s p one',
+      'workflow_stage_advanced s p two',
+      'call_executed s p two',
+      'call_blocked other - -',
+    ]);
+  });
+
+  test('say what a rule that only observes would have blocked, and pass over what they do not know', () => {
+    const rules = [{ ruleId: 'r', action: 'block', message: 'm', observed: true }];
+    const records = eventsToActionWords([
+      event('tool.decided', { decision: 'allow', rules }),
+      event('tool.decided', { decision: 'allow', rules: [{ ...rules[0], action: 'ask' }] }),
+      event('weather.changed'),
+    ]);
+    expect(records.map(({ action }) => action)).toEqual(['call_would_block', 'call_allowed', 'call_allowed']);
+  });
 });

@@ -51,7 +51,7 @@ function compilePost(composed: ComposedRule, rule: PostRule, context: CompileCon
     return {
       fire: (ofCall, output) => fire(ofCall, output, truth === 'error'),
       observed,
-      end: rule.action === 'redact' && !observed ? redactMatches(end, view, leaves, call) : undefined,
+      end: rule.action === 'redact' ? redactMatches(end, view, leaves, call) : undefined,
     };
   };
 }

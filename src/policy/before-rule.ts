@@ -2,26 +2,17 @@
 import type { Awaitable } from '../base/json.ts';
 import { describeThrown } from '../tool/describe-thrown.ts';
 import { isPromiseLike } from '../tool/when-ready.ts';
+import type { CallFacts } from './call-facts.ts';
 import type { BeforeAnswer, CodeRule } from './code-rule.ts';
 import { compileExpression } from './compile-expression.ts';
 import type { ComposedRule } from './composed-rules.ts';
 import { tidyMessage } from './fill-message.ts';
 import type { CompileContext, FireRule } from './fire-rule.ts';
 import { compileFire, onlyObserves } from './fire-rule.ts';
-import type { PolicyCall } from './policy-call.ts';
-import type { Resources } from './resources.ts';
 import type { FiredRule } from './ruling.ts';
 import type { PreRule, SandboxRule, SessionRule } from './ruleset.ts';
 import { compileSandbox } from './sandbox.ts';
-import type { SessionCounters } from './session-limits.ts';
 import { compileLimits } from './session-limits.ts';
-
-/** What rules are judged by: the call, what its session has used, and what the call names, found when first asked for. */
-export type CallFacts = {
-  readonly call: PolicyCall;
-  readonly counters: SessionCounters | undefined;
-  readonly resources: () => Resources;
-};
 
 /** What the rule says, or nothing. */
 export type BeforeRule = (facts: CallFacts) => Awaitable<FiredRule | undefined>;
@@ -40,7 +31,7 @@ export function compileBeforeRule(composed: ComposedRule, context: CompileContex
     case 'sandbox':
       return {
         tools: rule.tools,
-        entry: compileSandboxed(rule, compileFire(composed, rule, context), context),
+        entry: compileSandboxed(rule, compileFire(composed, rule, context)),
       };
     case 'session':
       return {
@@ -64,14 +55,16 @@ function compilePre(rule: PreRule, fire: FireRule, context: CompileContext): Bef
   };
 }
 
-function compileSandboxed(rule: SandboxRule, fire: FireRule, { world }: CompileContext): BeforeRule {
+function compileSandboxed(rule: SandboxRule, fire: FireRule): BeforeRule {
   const isOutside = compileSandbox(rule);
-  return ({ call, resources }) => {
+  return (facts) => {
     try {
-      return isOutside(resources, world) ? fire(call, undefined, false) : undefined;
+      return isOutside(() => facts.resources(), facts.world())
+        ? fire(facts.call, undefined, false)
+        : undefined;
     } catch {
       // A port of the host failed. What cannot be shown to lie inside lies outside.
-      return fire(call, undefined, true);
+      return fire(facts.call, undefined, true);
     }
   };
 }

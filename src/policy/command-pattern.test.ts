@@ -16,11 +16,9 @@ test('a command is right if it matches, or does not, as the check says', () => {
   expect(isCommandRight('command_not_matches', regex('^make'), 'rm a')).toBe(true);
 });
 
-test('a command too long for a pattern that backtracks is never right', () => {
-  const long = `make ${'a'.repeat(100_000)}`;
-  for (const type of ['command_matches', 'command_not_matches'] as const) {
-    expect(isCommandRight(type, regex('^(?=make)'), long)).toBe(false);
-    expect(isCommandRight(type, regex('^(?!make)'), long)).toBe(false);
-  }
-  expect(isCommandRight('command_matches', regex('^make a+$'), long)).toBe(true);
+test('a command on which a pattern gives up is never right', () => {
+  const hopeless = `make ${'a'.repeat(100)}!`;
+  for (const type of ['command_matches', 'command_not_matches'] as const)
+    expect(isCommandRight(type, regex('^make (?=a)(a+)+$'), hopeless)).toBe(false);
+  expect(isCommandRight('command_matches', regex('^make (a+)+!$'), hopeless)).toBe(true);
 });

@@ -1,11 +1,9 @@
-/** Patterns on commands, where a text too long for a backtracking pattern must never open a gate. */
+/** Patterns on commands, where a pattern that backtracks and gives up must never open a gate. */
 import type { LinearRegex } from './linear-regex.ts';
 
-export const surelyMatches = (regex: LinearRegex, command: string): boolean =>
-  command.length <= regex.mostUnits && regex.test(command);
+export const surelyMatches = (regex: LinearRegex, command: string): boolean => regex.test(command) === true;
 
-export const mayMatch = (regex: LinearRegex, command: string): boolean =>
-  command.length > regex.mostUnits || regex.test(command);
+export const mayMatch = (regex: LinearRegex, command: string): boolean => regex.test(command) !== false;
 
 /** What a `command_matches` or `command_not_matches` asks of one command. */
 export const isCommandRight = (

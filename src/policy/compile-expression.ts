@@ -31,7 +31,15 @@ export type CompiledLeaf = {
   readonly test: Test;
 };
 
-export type ExpressionContext = { readonly world: PolicyWorld; readonly readRegex: ReadRegex };
+export type ExpressionContext = {
+  readonly world: PolicyWorld;
+  readonly readRegex: ReadRegex;
+  /** Told of every leaf that is looked at, for explanations. */
+  readonly traceLeaf?: TraceLeaf | undefined;
+};
+
+/** What a leaf found and made of it. */
+export type TraceLeaf = (leaf: Leaf, field: JsonValue | undefined, truth: Truth) => void;
 
 export function compileExpression(expression: Expression, context: ExpressionContext): CompiledExpression {
   const leaves: CompiledLeaf[] = [];
@@ -83,11 +91,12 @@ function compileLeaf(leaf: Leaf, context: ExpressionContext): CompiledLeaf {
   const { holds } = test;
   const whenMissing = leaf.operator === 'exists' ? leaf.operand === false : leaf.onMissing === 'fire';
   // JSON writes quotes and line breaks as escapes; a text that holds them is found in either spelling.
-  const inText = leaf.selector.source === 'output.text' && test.locate?.inParts === true;
+  const inText =
+    leaf.selector.source === 'output.text' && test.locate?.inParts === true && test.sameInJson !== true;
   const evaluate: Condition = (call, output) => {
     try {
       const field = select(call, output);
-      if (field === undefined || field === null) return whenMissing;
+      if (field === undefined) return whenMissing;
       const truth = holds(field);
       if (truth !== false || !inText || output === undefined) return truth;
       const plain = output.plainText();
@@ -96,8 +105,28 @@ function compileLeaf(leaf: Leaf, context: ExpressionContext): CompiledLeaf {
       return 'error';
     }
   };
-  return { leaf, evaluate, select, test };
+  const { traceLeaf } = context;
+  return {
+    leaf,
+    evaluate: traceLeaf === undefined ? evaluate : traced(leaf, evaluate, select, traceLeaf),
+    select,
+    test,
+  };
 }
+
+const traced =
+  (leaf: Leaf, evaluate: Condition, select: Select, trace: TraceLeaf): Condition =>
+  (call, output) => {
+    const truth = evaluate(call, output);
+    let field: JsonValue | undefined;
+    try {
+      field = select(call, output);
+    } catch {
+      // A host's resolver threw; the truth says so already.
+    }
+    trace(leaf, field, truth);
+    return truth;
+  };
 
 function compileTest({ operator, operand }: Leaf, { world, readRegex }: ExpressionContext): Test {
   if (isBuiltInOperator(operator)) return compileOperator(operator, operand, readRegex);

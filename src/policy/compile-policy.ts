@@ -7,6 +7,8 @@ import type { Redactor } from '../base/redaction.ts';
 import { createRedactor } from '../base/redaction.ts';
 import { compileAfterRule } from './after-rule.ts';
 import { compileBeforeRule } from './before-rule.ts';
+import { CallFacts } from './call-facts.ts';
+import type { TraceLeaf } from './compile-expression.ts';
 import type { ComposedRule, ComposedRules } from './composed-rules.ts';
 import { contractsError } from './contracts-problem.ts';
 import type { CompileContext, FireRule } from './fire-rule.ts';
@@ -17,8 +19,6 @@ import type { LinearRegex, RegexOptions } from './linear-regex.ts';
 import { parseRegex } from './linear-regex.ts';
 import type { ToolEnd } from './output-view.ts';
 import type { PolicyCall, PolicyWorld } from './policy-call.ts';
-import type { Resources } from './resources.ts';
-import { findResources } from './resources.ts';
 import { digestRule } from './rule-digest.ts';
 import { createRuleIndex } from './rule-index.ts';
 import type { FiredRule, OutputRuling, Ruling } from './ruling.ts';
@@ -29,7 +29,7 @@ import { compileToolFacts } from './tool-facts.ts';
 import type { Workflow } from './workflow.ts';
 
 export type { ToolEnd } from './output-view.ts';
-export type { LimitMetric, LimitShare, SessionCounters } from './session-limits.ts';
+export type { LimitShare, SessionCounters } from './session-limits.ts';
 export type { KnownToolFacts } from './tool-facts.ts';
 
 export type Policy = {
@@ -53,9 +53,13 @@ export type Policy = {
   readonly digestOf: (ruleId: string) => string | undefined;
 };
 
+const noLimits: readonly LimitShare[] = Object.freeze([]);
+
 export type PolicyOptions = RegexOptions & {
   /** Masks what messages would show; by default what is hidden everywhere by default. */
   readonly redactor?: Redactor | undefined;
+  /** Told of every leaf of every condition that is looked at. */
+  readonly trace?: ((ruleId: string, ...step: Parameters<TraceLeaf>) => void) | undefined;
 };
 
 /** Throws `contracts.invalid` for a pattern that cannot be used. */
@@ -65,11 +69,12 @@ export function compilePolicy(
   options: PolicyOptions = {},
 ): Policy {
   const { version, rules } = composed;
-  const { redactor = createRedactor() } = options;
+  const { redactor = createRedactor(), trace } = options;
   const known = new Map<string, LinearRegex>();
   const contextOf = ({ id, source }: ComposedRule): CompileContext => ({
     world,
     redactor,
+    traceLeaf: trace && ((...step) => trace(id, ...step)),
     readRegex: (pattern) => {
       const regex = known.get(pattern) ?? readRegex(pattern, options, id, source);
       known.set(pattern, regex);
@@ -87,13 +92,11 @@ export function compilePolicy(
     version,
     workflows: composed.workflows,
     composed,
-    judgeCall: (call, counters) => {
-      let found: Resources | undefined;
-      const resources = (): Resources => (found ??= findResources(call, world));
-      return judgeCall(before(call.toolName), { call, counters, resources }, version);
-    },
+    judgeCall: (call, counters) =>
+      judgeCall(before(call.toolName), new CallFacts(call, counters, world), version),
     judgeOutput: (call, end) => judgeOutput(after(call.toolName), call, end, version),
-    limitsFor: (toolName) => session.flatMap(({ limits }) => limits.sharesOf(toolName)),
+    limitsFor: (toolName) =>
+      session.length === 0 ? noLimits : session.flatMap(({ limits }) => limits.sharesOf(toolName)),
     limitFired: (share, call) => {
       const rule = session.find(({ id }) => id === share.ruleId);
       return rule === undefined ? unknownLimit(share) : rule.fire(call, undefined, false);

@@ -68,6 +68,8 @@ describe('in its stage', () => {
       summary: 'Deploy',
       message: ruling.message,
     });
+    const about = rule('Deploy', { filePath: '', path: 'site/index.html' });
+    expect(about.state.lastBlockedAction).toMatchObject({ tool: 'Deploy', summary: 'site/index.html' });
   });
 
   test('checks look at commands only, so a tool that runs none passes them', () => {

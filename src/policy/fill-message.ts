@@ -63,8 +63,12 @@ function fillPart(
   const asWritten = `{${selector.text}}`;
   try {
     const value = select(call, output);
-    if (value === undefined || value === null) return asWritten;
-    const shown = mask(selector, typeof value === 'string' ? cutText(value, mostLookedAt) : value, redactor);
+    if (value === undefined) return asWritten;
+    const shown = maskSelected(
+      selector,
+      typeof value === 'string' ? cutText(value, mostLookedAt) : value,
+      redactor,
+    );
     return cutText(typeof shown === 'string' ? shown : JSON.stringify(shown), mostOfValue);
   } catch {
     // A host's resolver threw, or gave what is no JSON.
@@ -73,7 +77,7 @@ function fillPart(
 }
 
 /** Puts the value back under the names it was found by: `{args.db.password}` hides by name what it would show. */
-function mask({ path }: Selector, value: JsonValue, redactor: Redactor): JsonValue {
+export function maskSelected({ path }: Selector, value: JsonValue, redactor: Redactor): JsonValue {
   const wrapped = path.reduceRight((inner: JsonValue, key) => {
     const holder: { [key: string]: JsonValue } = {};
     defineMember(holder, key, inner);

@@ -11,6 +11,7 @@ import {
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { CodeRule } from './code-rule.ts';
 import type { Policy, SessionCounters } from './compile-policy.ts';
+import { compilePolicy } from './compile-policy.ts';
 import type { PolicyCall } from './policy-call.ts';
 import type { Ruling } from './ruling.ts';
 
@@ -135,6 +136,23 @@ test('a sandbox rule fires about what lies outside', () => {
   });
   const asking = judge(policyOf([{ ...sandbox, outside: 'ask' }]), sampleCall({ path: '/etc/passwd' }));
   expect(asking.decidedBy).toMatchObject({ action: 'ask', timeoutSeconds: 300, timeoutEffect: 'block' });
+});
+
+test('a candidate only observes even if its mode says otherwise', () => {
+  const { composed } = policyOf([preRule('a', always)]);
+  const rules = composed.rules.map((rule) => ({ ...rule, candidate: true }));
+  const ruling = judge(compilePolicy({ ...composed, rules }, sampleWorld()));
+  expect([ruling.decision, ruling.observed.length]).toEqual(['allow', 1]);
+});
+
+test('a world that cannot be asked puts the call outside', () => {
+  const world = Object.defineProperty(sampleWorld(), 'workingDirectory', {
+    get: () => {
+      throw new Error('gone');
+    },
+  });
+  const ruling = judge(policyOf([sandbox], world), sampleCall({ path: 'a/b' }));
+  expect(ruling).toMatchObject({ decision: 'block', decidedBy: { policyError: true } });
 });
 
 test('a port of the host that fails puts the call outside', () => {

@@ -1,6 +1,7 @@
 import type { Awaitable } from '../base/json.ts';
 import { isPromiseLike } from '../tool/when-ready.ts';
-import type { BeforeRule, CallFacts } from './before-rule.ts';
+import type { BeforeRule } from './before-rule.ts';
+import type { CallFacts } from './call-facts.ts';
 import type { FiredRule, Ruling } from './ruling.ts';
 import { decideRuling } from './ruling.ts';
 

@@ -76,6 +76,21 @@ test('what output.text finds is hidden at any depth, in keys too, and types else
   });
 });
 
+test('part of a key is hidden like part of a text', () => {
+  const when = { 'output.text': { contains: 'k-1' } };
+  expect(afterRedaction(when, { 'the k-1 key': 1 })).toEqual({ 'the [REDACTED] key': 1 });
+});
+
+test('what stands for something hidden is not found again', () => {
+  const when = { 'output.text': { contains: 'RED' } };
+  expect(afterRedaction(when, { a: 'x RED y', b: 'kept' })).toEqual({ a: 'x [REDACTED] y', b: 'kept' });
+});
+
+test('a match of escapes, as JSON writes them, hides what it touches', () => {
+  const when = { 'output.text': { contains: String.raw`a\nb","c` } };
+  expect(afterRedaction(when, ['a\nb', 'c', 'd'])).toEqual(['[REDACTED]', '[REDACTED]', 'd']);
+});
+
 test('keys that become the same lose no member', () => {
   expect(
     afterRedaction({ 'output.text': { matches: 'k-[0-9]+' } }, { 'k-1': 1, 'k-2': 2, '[REDACTED]': 3 }),

@@ -16,6 +16,7 @@ export function judgeOutput(
   end: ToolEnd,
   version: string,
 ): Awaitable<OutputRuling> {
+  if (rules.length === 0) return pass(end, version);
   const verdicts: AfterVerdict[] = [];
   let at = end;
   let view = viewOutput(end);
@@ -38,11 +39,24 @@ export function judgeOutput(
           return goOn(index + 1);
         });
     }
-    return decideOutput(verdicts, call, view, at, version);
+    return verdicts.length === 0 ? pass(at, version) : decideOutput(verdicts, call, view, at, version);
   };
 
   return goOn(0);
 }
+
+const nothing: readonly FiredRule[] = Object.freeze([]);
+
+const outputOf = (end: ToolEnd): JsonValue => (end.type === 'result' ? end.value : end.text);
+
+const pass = (end: ToolEnd, policyVersion: string): OutputRuling => ({
+  decision: 'pass',
+  decidedBy: undefined,
+  fired: nothing,
+  observed: nothing,
+  output: outputOf(end),
+  policyVersion,
+});
 
 const strongestFirst = ['block', 'redact', 'warn'] as const;
 
@@ -56,7 +70,7 @@ function decideOutput(
   const all = verdicts.map(({ fire }) => fire(call, view));
   const fired = all.filter(({ observed }) => !observed);
   const observed = all.filter((rule) => rule.observed);
-  const output: JsonValue = end.type === 'result' ? end.value : end.text;
+  const output = outputOf(end);
   for (const action of strongestFirst) {
     const decidedBy: FiredRule | undefined = fired.find((rule) => rule.action === action);
     if (decidedBy !== undefined)

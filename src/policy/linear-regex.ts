@@ -4,20 +4,22 @@
  * 1. `test` reads the whole text. Literals that a pattern cannot do without are looked for first, by the platform where
  *    they begin it and else by RE2JS, so a long text without them costs no more than a search for them.
  * 2. A pattern no automaton can follow (lookaround, backreference) is refused, unless the host allows backtracking.
- *    Then the platform's engine takes it, whose time has no bound in the length of the text: so texts longer than
- *    `mostUnits` are not to be given to it, and whoever would is to report an error instead of cutting the text.
+ *    Then a machine of our own takes it, which counts its steps and gives up after so many in proportion to the text.
+ *    That is an error and never an answer; no text is cut.
  */
 import { RE2JS } from 're2js';
+import type { StepBudget } from './backtracking-program.ts';
+import { runProgram, TooManySteps } from './backtracking-program.ts';
 import { findMatches } from './find-matches.ts';
+import type { BacktrackingProgram } from './parse-backtracking.ts';
+import { parseBacktracking } from './parse-backtracking.ts';
 import { requiredText } from './required-text.ts';
 import type { TextSpan } from './text-span.ts';
 
 export type LinearRegex = {
   readonly source: string;
-  /** The longest text it may be asked about, in UTF-16 units. Infinite unless it needs backtracking. */
-  readonly mostUnits: number;
-  /** Whether the pattern occurs anywhere in the text. */
-  readonly test: (text: string) => boolean;
+  /** Whether the pattern occurs anywhere in the text. Undefined where one that backtracks gave up: nobody knows. */
+  readonly test: (text: string) => boolean | undefined;
   /**
    * Where the pattern occurs, from left to right, without overlaps and without matches of nothing. Where finding them
    * one by one would take time beyond all proportion to the text, the last span is all of the rest.
@@ -29,12 +31,9 @@ export type RegexReading =
   { readonly ok: true; readonly regex: LinearRegex } | { readonly ok: false; readonly problem: string };
 
 export type RegexOptions = {
-  /** Lets the platform's backtracking engine take what the linear one cannot, on short texts. */
+  /** Takes by bounded backtracking what the linear engine cannot. */
   readonly allowBacktracking?: boolean | undefined;
 };
-
-/** Short enough that what is merely quadratic or cubic in the text stays a matter of seconds. */
-const mostBacktrackedUnits = 4_096;
 
 export function parseRegex(pattern: string, options: RegexOptions = {}): RegexReading {
   try {
@@ -44,7 +43,7 @@ export function parseRegex(pattern: string, options: RegexOptions = {}): RegexRe
       error instanceof Error ? error.message.replace(/^error parsing regexp: /, '') : String(error);
     const construct = nameConstruct(found);
     if (construct === undefined) return { ok: false, problem: `${found}.` };
-    if (options.allowBacktracking === true) return parseBacktracking(pattern);
+    if (options.allowBacktracking === true) return parseCounting(pattern);
     return {
       ok: false,
       problem:
@@ -75,7 +74,6 @@ function toLinear(pattern: string, compiled: RE2JS): LinearRegex {
   const startIn = required === undefined ? () => 0 : (text: string) => text.search(required);
   return {
     source: pattern,
-    mostUnits: Number.POSITIVE_INFINITY,
     test: (text) => {
       const start = startIn(text);
       return start >= 0 && compiled.test(start === 0 ? text : text.slice(start));
@@ -102,31 +100,66 @@ const constructs: readonly (readonly [opening: RegExp, name: string])[] = [
 const nameConstruct = (problem: string): string | undefined =>
   constructs.find(([opening]) => opening.test(problem))?.[1];
 
-/**
- * The same pattern for the platform. Flags in front become flags, and `u` makes it refuse what it would otherwise read
- * as something else, such as `\A`.
- */
-function parseBacktracking(pattern: string): RegexReading {
-  const [prefix = '', flags = ''] = /^\(\?([ims]+)\)/.exec(pattern) ?? [];
+function parseCounting(pattern: string): RegexReading {
   try {
-    const body = pattern.slice(prefix.length).replaceAll('(?P<', '(?<');
-    const compiled = new RegExp(body, [...new Set(`${flags}ug`)].join(''));
-    return { ok: true, regex: toBacktracking(pattern, compiled) };
+    return { ok: true, regex: toCounting(pattern, parseBacktracking(pattern)) };
   } catch (error) {
     const found = error instanceof Error ? error.message : String(error);
-    return { ok: false, problem: `the platform's engine cannot take it either: ${found}.` };
+    return { ok: false, problem: `not even backtracking can take it: ${found}.` };
   }
 }
 
-function toBacktracking(pattern: string, compiled: RegExp): LinearRegex {
+function toCounting(pattern: string, program: BacktrackingProgram): LinearRegex {
   return {
     source: pattern,
-    mostUnits: mostBacktrackedUnits,
-    // `search` and `matchAll` keep no position in the pattern, which is shared.
-    test: (text) => text.search(compiled) >= 0,
-    findAll: (text) =>
-      [...text.matchAll(compiled)]
-        .map(({ 0: found, index }): TextSpan => [index, index + found.length])
-        .filter(([start, end]) => start < end),
+    test: (text) => {
+      try {
+        return nextMatch(program, text, 0, stepsFor(text)) !== undefined;
+      } catch (error) {
+        if (error instanceof TooManySteps) return undefined;
+        throw error;
+      }
+    },
+    findAll: (text) => {
+      const spans: TextSpan[] = [];
+      const budget = stepsFor(text);
+      let at = 0;
+      try {
+        for (
+          let found = nextMatch(program, text, 0, budget);
+          found;
+          found = nextMatch(program, text, at, budget)
+        ) {
+          if (found[0] < found[1]) spans.push(found);
+          at = Math.max(found[1], found[0] + 1);
+        }
+      } catch (error) {
+        if (!(error instanceof TooManySteps)) throw error;
+        spans.push([at, text.length]);
+      }
+      return spans;
+    },
   };
+}
+
+/** Some for the pattern, some for each unit of the text: in all linear in it. */
+const stepsFor = (text: string): StepBudget => ({ left: 1_000_000 + 50 * text.length });
+
+function nextMatch(
+  { steps, registers }: BacktrackingProgram,
+  text: string,
+  from: number,
+  budget: StepBudget,
+): TextSpan | undefined {
+  for (let start = from; start <= text.length; start++) {
+    const end = runProgram(
+      steps,
+      text,
+      start,
+      Array.from({ length: registers }, () => -1),
+      budget,
+    );
+    if (end >= 0) return [start, end];
+  }
+  return undefined;
 }

@@ -42,7 +42,7 @@ export function maskTouched(
   const pass = (length: number, quote: 0 | 1): boolean => {
     const start = at;
     at += length;
-    return start + quote < at - quote && isTouched(start + quote, at - quote);
+    return isTouched(start + quote, at - quote);
   };
   const passText = (text: string): boolean =>
     pass(spelling === 'plain' ? text.length + 2 : JSON.stringify(text).length, 1);

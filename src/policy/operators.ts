@@ -20,6 +20,11 @@ export type Test = {
    */
   readonly locate:
     { readonly find: (text: string) => readonly TextSpan[]; readonly inParts: boolean } | undefined;
+  /**
+   * Whether whatever it finds in a text it finds in the JSON of that text too: nothing it looks for is ever escaped.
+   * Then there is no need to look at both.
+   */
+  readonly sameInJson?: boolean;
 };
 
 export type ReadRegex = (pattern: string) => LinearRegex;
@@ -51,7 +56,7 @@ export function compileOperator(operator: BuiltInOperator, operand: JsonValue, r
       return text(
         (field) => field.startsWith(prefix),
         false,
-        () => [[0, prefix.length]],
+        (field) => (field.startsWith(prefix) ? [[0, prefix.length]] : []),
       );
     }
     case 'ends_with': {
@@ -59,7 +64,7 @@ export function compileOperator(operator: BuiltInOperator, operand: JsonValue, r
       return text(
         (field) => field.endsWith(suffix),
         false,
-        ({ length }) => [[length - suffix.length, length]],
+        (field) => (field.endsWith(suffix) ? [[field.length - suffix.length, field.length]] : []),
       );
     }
     case 'matches':
@@ -101,15 +106,17 @@ const text = (
   find: (field: string) => readonly TextSpan[],
 ): Test => ({
   holds: (field) => (typeof field === 'string' ? holds(field) : 'error'),
-  locate: { inParts, find: (field) => (holds(field) === false ? [] : find(field)) },
+  locate: { inParts, find },
 });
 
-const containing = (words: readonly string[]): Test =>
-  text(
+const containing = (words: readonly string[]): Test => ({
+  ...text(
     (field) => words.some((word) => field.includes(word)),
     true,
     (field) => words.flatMap((word) => findWord(field, word)),
-  );
+  ),
+  sameInJson: words.every((word) => JSON.stringify(word) === `"${word}"`),
+});
 
 function findWord(field: string, word: string): readonly TextSpan[] {
   const spans: TextSpan[] = [];
@@ -119,19 +126,16 @@ function findWord(field: string, word: string): readonly TextSpan[] {
   return spans;
 }
 
-/** A text too long for a pattern that backtracks is an error, and then all of it counts as found. */
+/** A pattern that gives up is an error; what it would have found is all of the rest. */
 const matching = (regexes: readonly LinearRegex[]): Test =>
   text(
     (field) => {
       for (const regex of regexes) {
-        if (field.length > regex.mostUnits) return 'error';
-        if (regex.test(field)) return true;
+        const found = regex.test(field) ?? 'error';
+        if (found !== false) return found;
       }
       return false;
     },
     true,
-    (field) =>
-      regexes.flatMap((regex): readonly TextSpan[] =>
-        field.length > regex.mostUnits ? [[0, field.length]] : regex.findAll(field),
-      ),
+    (field) => regexes.flatMap((regex) => regex.findAll(field)),
   );

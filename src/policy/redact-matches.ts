@@ -54,7 +54,7 @@ function redactLeaf(
   if (source !== 'output.text' && source !== 'result') return undefined;
   const truth = evaluate(call, view);
   const value = truth === false ? undefined : select(call, view);
-  if (value === undefined || value === null) return undefined;
+  if (value === undefined) return undefined;
   const locate = truth === 'error' ? undefined : test.locate;
   if (source === 'output.text') {
     if (locate === undefined) return hideAll(end);

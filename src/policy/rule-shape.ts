@@ -58,15 +58,20 @@ export const thenShapes: { readonly [Type in 'pre' | 'post' | 'session']: Object
   session: plainThen,
 };
 
-export const ruleTypes = ['pre', 'post', 'session', 'sandbox'] as const satisfies readonly Rule['type'][];
+export const ruleTypes: readonly Rule['type'][] = ['pre', 'post', 'session', 'sandbox'];
 
 /** What a rule of each type may do; for a sandbox that is what `outside` says. */
-export const actionsOf = {
+export const actionsOf: {
+  readonly pre: readonly ['block', 'ask'];
+  readonly post: readonly ['warn', 'redact', 'block'];
+  readonly session: readonly ['block'];
+  readonly sandbox: readonly ['block', 'ask'];
+} = {
   pre: ['block', 'ask'],
   post: ['warn', 'redact', 'block'],
   session: ['block'],
   sandbox: ['block', 'ask'],
-} as const satisfies { readonly [Type in Rule['type']]: readonly string[] };
+};
 
 export const ruleModes = ['enforce', 'observe'] as const;
 export const sideEffects = ['pure', 'read', 'write', 'irreversible'] as const;

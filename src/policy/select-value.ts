@@ -8,7 +8,7 @@ import type { Selector } from './expression.ts';
 import type { OutputView } from './output-view.ts';
 import type { PolicyCall, PolicyWorld } from './policy-call.ts';
 
-/** Gives what is there, or undefined. `output` is undefined before the tool has run. Only a host's resolver throws. */
+/** Gives what is there, or undefined; never null. `output` is undefined before the tool has run. Only a host's resolver throws. */
 export type Select = (call: PolicyCall, output: OutputView | undefined) => JsonValue | undefined;
 
 export function compileSelector({ source, path }: Selector, world: PolicyWorld): Select {

@@ -4,7 +4,7 @@
  * N lets N through: it bites when N were counted before.
  */
 import type { JsonObject } from '../base/json.ts';
-import { compileGlob } from './glob.ts';
+import { createRuleIndex } from './rule-index.ts';
 import type { RuleMode, SessionRule } from './ruleset.ts';
 
 export type LimitMetric = 'tool_calls' | 'attempts' | 'calls_per_tool';
@@ -52,7 +52,9 @@ export function compileLimits(
   { id, mode, candidate }: { readonly id: string; readonly mode: RuleMode; readonly candidate: boolean },
 ): CompiledLimits {
   const { maxToolCalls = Number.POSITIVE_INFINITY, maxAttempts = Number.POSITIVE_INFINITY } = limits;
-  const perTool = limits.maxCallsPerTool.map(([tool, limit]) => ({ glob: compileGlob(tool), limit }));
+  const perTool = createRuleIndex(
+    limits.maxCallsPerTool.map(([tool, limit]) => ({ tools: [tool], entry: limit })),
+  );
   const share = (metric: LimitMetric, counter: string, limit: number): LimitShare => ({
     ruleId: id,
     metric,
@@ -68,13 +70,13 @@ export function compileLimits(
     sharesOf: (toolName) => [
       ...(Number.isFinite(maxToolCalls) ? [share('tool_calls', 'tool_calls', maxToolCalls)] : []),
       ...(Number.isFinite(maxAttempts) ? [share('attempts', 'attempts', maxAttempts)] : []),
-      ...perTool
-        .filter(({ glob }) => glob.matches(toolName))
-        .map(({ limit }) => share('calls_per_tool', `calls_per_tool/${JSON.stringify(toolName)}`, limit)),
+      ...perTool(toolName).map((limit) =>
+        share('calls_per_tool', `calls_per_tool/${JSON.stringify(toolName)}`, limit),
+      ),
     ],
     isUsedUp: (toolName, { toolCalls, attempts, callsOf }) =>
       toolCalls >= maxToolCalls ||
       attempts >= maxAttempts ||
-      perTool.some(({ glob, limit }) => glob.matches(toolName) && callsOf(toolName) >= limit),
+      perTool(toolName).some((limit) => callsOf(toolName) >= limit),
   };
 }

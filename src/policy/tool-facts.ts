@@ -1,4 +1,5 @@
 import { compileGlob } from './glob.ts';
+import { createRuleIndex } from './rule-index.ts';
 import type { SideEffect, ToolFacts } from './ruleset.ts';
 
 /** What documents say about one tool. */
@@ -9,6 +10,8 @@ export type KnownToolFacts = {
   readonly idempotent: boolean | undefined;
 };
 
+const unlisted: KnownToolFacts = Object.freeze({ sideEffect: 'irreversible', idempotent: undefined });
+
 /** Each fact by itself: its exact name beats a pattern, a later pattern an earlier one. */
 export function compileToolFacts(facts: readonly ToolFacts[]): (toolName: string) => KnownToolFacts {
   const compiled = facts.map((fact) => ({ fact, glob: compileGlob(fact.tool) }));
@@ -17,11 +20,14 @@ export function compileToolFacts(facts: readonly ToolFacts[]): (toolName: string
     ...compiled.filter(({ glob }) => glob.exact !== undefined).reverse(),
     ...compiled.filter(({ glob }) => glob.exact === undefined).reverse(),
   ];
+  const find = createRuleIndex(ranked.map(({ fact }) => ({ tools: [fact.tool], entry: fact })));
   return (toolName) => {
-    const about = ranked.filter(({ glob }) => glob.matches(toolName));
-    return {
-      sideEffect: about.find(({ fact }) => fact.sideEffect !== undefined)?.fact.sideEffect ?? 'irreversible',
-      idempotent: about.find(({ fact }) => fact.idempotent !== undefined)?.fact.idempotent,
-    };
+    const about = find(toolName);
+    return about.length === 0
+      ? unlisted
+      : {
+          sideEffect: about.find(({ sideEffect }) => sideEffect !== undefined)?.sideEffect ?? 'irreversible',
+          idempotent: about.find(({ idempotent }) => idempotent !== undefined)?.idempotent,
+        };
   };
 }

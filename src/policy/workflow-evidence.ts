@@ -31,8 +31,10 @@ export type ToolEvidence = {
 /** Undefined for a tool that shows nothing. */
 export type EvidenceSources = (toolName: string) => ToolEvidence | undefined;
 
+const pathNames = ['file_path', 'filePath', 'path'];
+
 const defaults: Readonly<Record<string, ToolEvidence>> = {
-  Read: { reads: ['file_path', 'filePath', 'path'] },
+  Read: { reads: pathNames },
   Bash: { command: 'command' },
 };
 
@@ -111,7 +113,9 @@ export function structuredResultOf(
 export function noteOf(call: WorkflowCall, sources: EvidenceSources): NotedAction {
   const commands = commandsOf(call, sources);
   const summary =
-    commands?.type === 'clear' ? commands.texts.join('; ') : (readPathOf(call, sources) ?? call.toolName);
+    commands?.type === 'clear'
+      ? commands.texts.join('; ')
+      : (readPathOf(call, sources) ?? namedPathOf(call) ?? call.toolName);
   const timestamp = call.at === undefined ? undefined : timestampOf(call.at);
   return {
     tool: call.toolName,
@@ -119,6 +123,13 @@ export function noteOf(call: WorkflowCall, sources: EvidenceSources): NotedActio
     ...(timestamp === undefined ? {} : { timestamp }),
   };
 }
+
+/** The file a call is about, by the names arguments for it go by; good enough for people, and for no gate. */
+const namedPathOf = ({ input }: WorkflowCall): string | undefined =>
+  pathNames
+    .map((name) => ownValue(input, name))
+    .filter((value) => typeof value === 'string')
+    .find((path) => path !== '');
 
 function timestampOf(at: number): string | undefined {
   const date = new Date(at);

@@ -6,13 +6,15 @@ import { QuittanceError } from '../base/error.ts';
 import type { JsonObject } from '../base/json.ts';
 import { isJsonObject, toJson } from '../base/json.ts';
 import type { LogLine } from '../call/event.ts';
+import { cutText } from '../tool/cut-text.ts';
 import type { Attachment, Principal, ToolContext } from '../tool/tool-context.ts';
 import type { PreviewedOperation } from '../tool/preview.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import { operationFor } from './recall-snapshot.ts';
 
 const mostLogLines = 200;
-const longestLine = 2_000;
+/** Of a log line or a place, in characters. */
+export const longestLine = 2_000;
 const mostTargets = 200;
 const mostAttachments = 100;
 
@@ -99,7 +101,7 @@ export class BodyContext implements ToolContext {
       try {
         this.#hand.options.onProgress?.({
           callId: this.callId,
-          ...(message !== undefined && { message: this.#clean(message) }),
+          ...(message !== undefined && { message: cutText(this.#clean(message), longestLine) }),
           ...(fraction !== undefined && { fraction }),
         });
       } catch {
@@ -150,7 +152,7 @@ export class BodyContext implements ToolContext {
       const artifactId = this.#hand.engine.ids.secret('art');
       const file: NamedAttachment = {
         artifactId,
-        mimeType: this.#clean(mimeType),
+        mimeType: cutText(this.#clean(mimeType), longestLine),
         // A body may use its buffer again.
         content: typeof content === 'string' ? content : Uint8Array.from(content),
         ...(attachment.name !== undefined && { name: this.#clean(attachment.name) }),
@@ -160,8 +162,10 @@ export class BodyContext implements ToolContext {
     };
   }
 
+  /** What rules will look at is cut after that: half a secret is recognised by nobody. */
   #clean(text: unknown): string {
-    return this.#hand.clean(String(text)).slice(0, longestLine);
+    const clean = this.#hand.clean(String(text));
+    return this.#hand.policy === undefined ? cutText(clean, longestLine) : clean;
   }
 }
 

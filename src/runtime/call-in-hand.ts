@@ -37,6 +37,7 @@ import type { Engine } from './engine.ts';
 import { cleanBytes } from './clean-bytes.ts';
 import { collectHidden, longestFirst, scrubJson, scrubText } from './hidden-values.ts';
 import { isCallEvent } from './fold-stored.ts';
+import { judgedInput } from './judged-input.ts';
 import type { KeptInput } from './kept-input.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { Told } from './told.ts';
@@ -63,7 +64,7 @@ export type PreparedInput = {
   readonly effective: KeptInput;
   /** The exact input behind `effective`, before redaction. */
   readonly effectiveInput: JsonObject;
-  /** With artifacts filled in: what policy looks at. Never handed to the body. */
+  /** With artifacts filled in. Never handed to the body. */
   readonly checked: JsonObject;
   /** What the body gets: the schema's own reading of the input. */
   readonly executed: unknown;
@@ -104,6 +105,7 @@ export class CallInHand implements Subject {
   private draft: CallDraft | undefined;
   private made: QuittanceEvent[] = [];
   private kept = 0;
+  private lastJudged: { readonly of: PreparedInput; readonly value: JsonObject } | undefined;
   private hidden: { readonly of: KeptInput; readonly values: readonly string[] } | undefined;
 
   prepared: PreparedInput | undefined;
@@ -225,6 +227,14 @@ export class CallInHand implements Subject {
   get input(): PreparedInput {
     if (this.prepared === undefined) throw new TypeError(`Call ${this.request.id} has no validated input.`);
     return this.prepared;
+  }
+
+  /** What hooks and rules judge the call by. */
+  get judged(): JsonObject {
+    const { input } = this;
+    if (this.lastJudged?.of !== input)
+      this.lastJudged = { of: input, value: judgedInput(input.checked, input.executed) };
+    return this.lastJudged.value;
   }
 
   get principal(): Principal | undefined {

@@ -10,15 +10,17 @@ export type ThrownFailure = {
   readonly message: string;
   readonly retryable: boolean;
   readonly extras: JsonObject;
+  /** Where it was thrown, as long as it is. */
+  readonly traceback: string | undefined;
   /** The author of the tool said in so many words that trying again is safe. */
   readonly authorSaysRetry: boolean;
 };
 
 /**
- * What a body threw, whatever it is, as a failure. Nothing is cut before it was cleaned: half a secret is recognised
- * by nobody.
+ * What a body threw, whatever it is, as a failure. Nothing is cut here, before it was cleaned and rules had their
+ * say: half a secret is recognised by nobody.
  */
-export function classifyThrown(thrown: unknown, clean: (text: string) => string): ThrownFailure {
+export function classifyThrown(thrown: unknown): ThrownFailure {
   const told = readToolError(thrown);
   if (told !== undefined) return told;
   const code: ReasonCode = isNetworkTrouble(thrown, 0) ? 'tool.network_error' : 'tool.execution_error';
@@ -26,7 +28,8 @@ export function classifyThrown(thrown: unknown, clean: (text: string) => string)
     code,
     message: messageOf(thrown),
     retryable: reasonOf(code).retryable,
-    extras: { exception_type: typeOf(thrown), ...stackOf(thrown, clean) },
+    extras: { exception_type: typeOf(thrown) },
+    traceback: stackOf(thrown),
     authorSaysRetry: false,
   };
 }
@@ -47,6 +50,7 @@ function readToolError(thrown: unknown): ThrownFailure | undefined {
         extras.ok && isJsonObject(extras.value)
           ? extras.value
           : { not_kept: 'The extras hold something JSON cannot.' },
+      traceback: undefined,
       authorSaysRetry: markedRetryable === true,
     };
   } catch {
@@ -79,13 +83,11 @@ function typeOf(thrown: unknown): string {
   }
 }
 
-function stackOf(thrown: unknown, clean: (text: string) => string): JsonObject {
+function stackOf(thrown: unknown): string | undefined {
   try {
-    return thrown instanceof Error && typeof thrown.stack === 'string'
-      ? { traceback: cutText(clean(thrown.stack), 4_000) }
-      : {};
+    return thrown instanceof Error && typeof thrown.stack === 'string' ? thrown.stack : undefined;
   } catch {
-    return {};
+    return undefined;
   }
 }
 

@@ -13,10 +13,10 @@ import type { Stop } from './gates/gate.ts';
 import { currentSnapshot } from './recall-snapshot.ts';
 
 export function toPolicyCall(hand: CallInHand): PolicyCall {
-  const { knownTool: tool, facts, input } = hand;
+  const { knownTool: tool, facts, judged } = hand;
   return {
     toolName: tool.name,
-    input: input.checked,
+    input: judged,
     principal: facts.principal,
     metadata: facts.attrs,
     snapshot: currentSnapshot(hand)?.snapshot,
@@ -50,8 +50,10 @@ export function askRules(hand: CallInHand, policy: Policy): Awaitable<Ruling> {
  * at it only observe, it is counted without a limit.
  */
 export function contractShares(hand: CallInHand, policy: Policy): readonly ContractShare[] {
+  const all = policy.limitsFor(hand.knownTool.name);
+  if (all.length === 0) return noShares;
   const shares = new Map<string, ContractShare>();
-  for (const limits of policy.limitsFor(hand.knownTool.name)) {
+  for (const limits of all) {
     const counter = counterOf(hand, limits);
     const isEnforced = limits.mode === 'enforce' && !limits.candidate;
     const limit = isEnforced ? limits.limit : Number.MAX_SAFE_INTEGER;
@@ -60,7 +62,7 @@ export function contractShares(hand: CallInHand, policy: Policy): readonly Contr
     if (known === undefined || limit < known.limit)
       shares.set(counter, { counter, amount: 1, limit, metric, limits });
   }
-  return shares.size === 0 ? noShares : [...shares.values()];
+  return [...shares.values()];
 }
 
 /** Somebody else took the last share between the gate and the intent. */

@@ -1,5 +1,4 @@
 /** From the last gate to the outcome: a place, the claim and the intent in one append, the body, the judgement. */
-import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { StageMark } from '../call/event.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import type { Policy } from '../policy/compile-policy.ts';
@@ -25,7 +24,7 @@ import { appendLate } from './late.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
 import { isStale } from './recall-snapshot.ts';
 import { beforeIntent } from './spill.ts';
-import { ruleValue, withheld } from './rule-output.ts';
+import { ruleBeside, ruleLines, ruleTargets } from './rule-beside.ts';
 import { resourceKeysOf } from './resource-keys.ts';
 import { overtaken, settle, settleStopped } from './settle.ts';
 import { sealInput } from './seal-input.ts';
@@ -236,20 +235,13 @@ async function attempt(hand: CallInHand, budgetMs: number, deadlineMs: number): 
   const judgement = judged instanceof Promise ? await keptOrDoubtful(hand, judged, facts) : judged;
   const outcome = await settle(hand, judgement, {
     costMicros: (context.chargedMicros ?? hand.costMicros) + hand.lostCostMicros,
-    reached: context.targets,
-    log: context.lines,
-    payloadExtras: context.partial && { partial: await rulePartial(hand, context.partial) },
+    reached: context.targets.length === 0 ? context.targets : await ruleTargets(hand, context.targets),
+    log: context.lines.length === 0 ? context.lines : await ruleLines(hand, context.lines),
+    payloadExtras: context.partial && { partial: await ruleBeside(hand, context.partial) },
   });
   settled = true;
   for (const { end: lateEnd, elapsedMs: lateMs } of late) appendLate(hand, lateEnd, lateMs);
   return outcome;
-}
-
-/** What a body left of its work, as far as the rules let it out. */
-async function rulePartial(hand: CallInHand, partial: JsonObject): Promise<JsonValue> {
-  if (hand.policy === undefined) return partial;
-  const ruled = await ruleValue(hand, hand.policy, partial);
-  return ruled.type === 'block' ? withheld : ruled.output;
 }
 
 /**

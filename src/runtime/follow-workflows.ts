@@ -38,7 +38,7 @@ export async function askWorkflows(
   const steps: WorkflowStep[] = [];
   for (const workflow of workflows) {
     const { state, version } = await readState(hand.engine, hand.sessionId, workflow);
-    const ruling = await evaluateWorkflow(workflow, state, toWorkflowCall(hand, hand.input.checked), host);
+    const ruling = await evaluateWorkflow(workflow, state, toWorkflowCall(hand, hand.judged), host);
     steps.push({ workflow, ruling, before: state, version });
   }
   return steps;

@@ -155,10 +155,8 @@ function reported(
 function judgeThrown(hand: CallInHand, thrown: unknown, facts: AttemptFacts): Promise<Judgement> {
   const aborted = hand.cancelled !== undefined && isAbort(thrown);
   if (aborted) return cancelled(hand, hand.cancelled ?? '', facts);
-  const { code, message, retryable, extras, authorSaysRetry } = classifyThrown(thrown, (text) =>
-    hand.clean(text),
-  );
-  return fail(hand, { code, error: message, retryable, extras, authorSaysRetry }, facts);
+  const { message, ...classified } = classifyThrown(thrown);
+  return fail(hand, { ...classified, error: message }, facts);
 }
 
 function isAbort(thrown: unknown): boolean {

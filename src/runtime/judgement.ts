@@ -11,6 +11,7 @@ import { cutText } from '../tool/cut-text.ts';
 import type { BodyContext } from './body-context.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
+import { ruleFile } from './rule-beside.ts';
 import { ruleFailure } from './rule-output.ts';
 import { summarise } from './summarise.ts';
 
@@ -157,7 +158,8 @@ async function keepText(hand: CallInHand, content: string): Promise<string> {
 
 async function keepFiles(hand: CallInHand, { attachments }: BodyContext): Promise<readonly OutputFile[]> {
   const files: OutputFile[] = [];
-  for (const { artifactId, mimeType, content, name } of attachments) {
+  for (const attached of attachments) {
+    const { artifactId, mimeType, content, name } = await ruleFile(hand, attached);
     const kept = typeof content === 'string' ? hand.clean(content) : hand.cleanBytes(content);
     await hand.engine.ledger.putArtifact({
       artifactId,
@@ -180,6 +182,7 @@ export type Failed = {
   readonly error: string;
   readonly retryable: boolean;
   readonly extras?: JsonObject;
+  readonly traceback?: string | undefined;
   readonly authorSaysRetry?: boolean;
   /** What the body gave although it failed. */
   readonly output?: JsonValue;
@@ -204,6 +207,9 @@ export async function fail(
   const free = (key: string): string => (Object.hasOwn(given, key) ? `recorded_${key}` : key);
   const extras: JsonObject = {
     ...given,
+    ...(failed.traceback !== undefined && {
+      [free('traceback')]: cutText(hand.clean(failed.traceback), longestError),
+    }),
     ...(partial !== undefined && { [free('partial')]: partial }),
     ...(output !== undefined &&
       (large ? { [free('output_artifact')]: await keepText(hand, content) } : { [free('output')]: output })),
@@ -247,17 +253,22 @@ async function underRules(
   const ruled = await ruleFailure(hand, policy, {
     error: failed.error,
     output: failed.output,
-    extras: { ...failed.extras, ...(partial !== undefined && { [partialKey]: partial }) },
+    extras: {
+      ...failed.extras,
+      ...(partial !== undefined && { [partialKey]: partial }),
+      ...(failed.traceback !== undefined && { [tracebackKey]: failed.traceback }),
+    },
   });
   if (typeof ruled === 'string')
     return { failed: { code: 'policy.output', error: ruled, retryable: false }, partial: undefined };
-  const { [partialKey]: kept, ...extras } = ruled.extras;
-  const { output: _, extras: __, toolMade, ...rest } = failed;
+  const { [partialKey]: kept, [tracebackKey]: traceback, ...extras } = ruled.extras;
+  const { output: _, extras: __, traceback: ___, toolMade, ...rest } = failed;
   return {
     failed: {
       ...rest,
       error: ruled.error,
       ...(failed.extras !== undefined && { extras }),
+      ...(typeof traceback === 'string' && { traceback }),
       ...(ruled.output !== undefined && { output: ruled.output }),
       toolMade: toolMade === true && ruled.output === failed.output,
     },
@@ -265,8 +276,9 @@ async function underRules(
   };
 }
 
-/** No author's extras have a key like it. */
+/** No author's extras have keys like these. */
 const partialKey = '\0partial';
+const tracebackKey = '\0traceback';
 
 /** `toolResult` checked the shape when the tool made it, and cleaning changes no boolean. */
 const asToolResult = (kept: JsonValue): ToolResult => freezeJson(kept) as unknown as ToolResult;

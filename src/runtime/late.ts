@@ -29,7 +29,7 @@ export function appendLate(
 export async function readLate(hand: CallInHand, end: BodyEnd): Promise<DataOf<'tool.late'>['result']> {
   const clean = (text: string): string => hand.clean(text);
   if (end.type === 'threw') {
-    const text = clean(classifyThrown(end.error, clean).message);
+    const text = clean(classifyThrown(end.error).message);
     const error = await underRules(hand, { type: 'error', text });
     return {
       type: 'threw',

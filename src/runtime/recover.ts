@@ -86,7 +86,7 @@ async function takeOrphans(desk: Desk): Promise<Promise<RecoveredCall | undefine
     recovering.catch(() => undefined); // heard by whoever is given it, which may be later
     underWay.push(recovering);
     if (goesOn(call)) gone.delete(open.ownerId);
-    else if ((await recovering)?.how === 'left') gone.delete(open.ownerId);
+    else await recovering;
   }
   for (const ownerId of gone) await ledger.forgetOwner(ownerId);
   return underWay;
@@ -139,12 +139,13 @@ export async function recoverCall(desk: Desk, stored: StoredCall, call: Call): P
   const key = keyOf(call);
   const mine = !desk.inHand.has(key);
   const recovery = endByStatus(hand, call);
-  hand.told = recovery.then(
-    ({ told }) => told ?? overtaken(hand),
-    (error: unknown) => notEnded(hand, call, error),
+  tellWhoJoins(hand, () =>
+    recovery.then(
+      ({ told }) => told ?? overtaken(hand),
+      (error: unknown) => notEnded(hand, call, error),
+    ),
   );
   if (mine) desk.inHand.set(key, hand);
-  hand.told.catch(() => undefined);
   try {
     const { how, told } = await recovery;
     if (told?.type === 'held')
@@ -155,6 +156,15 @@ export async function recoverCall(desk: Desk, stored: StoredCall, call: Call): P
     if (mine) desk.inHand.delete(key);
     throw error;
   }
+}
+
+/**
+ * Made when it is first asked for: where nobody joins, nobody follows the call to its end, which somebody else may
+ * bring about much later, and nobody is noted to have been told of it.
+ */
+function tellWhoJoins(hand: CallInHand, tell: () => Promise<Told>): void {
+  let told: Promise<Told> | undefined;
+  Object.defineProperty(hand, 'told', { configurable: true, get: () => (told ??= tell()) });
 }
 
 async function endByStatus(hand: CallInHand, call: Call): Promise<Recovery> {

@@ -34,7 +34,9 @@ export async function importSpills({ ledger, spill }: Engine): Promise<number> {
     for (const { ownerId, entries } of await ledger.readSpills()) {
       for (const entry of entries) {
         // One that is there already, or was overtaken, answers `conflict`: then its call has an outcome.
-        await ledger.append(entry);
+        const { status } = await ledger.append(entry);
+        // Somebody else has moved the session on since: the outcome counts all the same.
+        if (status === 'moved') await ledger.append({ ...entry, moves: undefined });
         imported++;
       }
       if (!(await ledger.dropSpill(ownerId, entries.at(-1)?.entryId))) spill.waiting = true;

@@ -2,6 +2,7 @@
  * A call somebody else began, taken in hand: what is on record about it, and the input it really had, unsealed where
  * something of it is hidden.
  */
+import { isKeyedDigest } from '../base/canonical.ts';
 import { isJsonObject } from '../base/json.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { Call } from '../call/call.ts';
@@ -11,6 +12,7 @@ import { CallInHand } from './call-in-hand.ts';
 import type { Engine } from './engine.ts';
 import { bindKey } from './gates/key.ts';
 import { validateGate } from './gates/validate.ts';
+import { keepInput } from './kept-input.ts';
 import { createRecentCalls } from './recent-calls.ts';
 import { recallSnapshot } from './recall-snapshot.ts';
 import { openSealed, sealedNameOf } from './seal-input.ts';
@@ -33,21 +35,28 @@ export async function takeOver(engine: Engine, stored: StoredCall, call: Call): 
   );
   hand.inherit(call, stored.version);
   hand.sealedAs = sealedNameOf(call);
-  hand.sealed = hand.sealedAs !== undefined || call.hidden.length > 0;
+  hand.sealed = hand.sealedAs !== undefined || isPartlyHidden(call);
   return hand;
 }
 
 /** Makes the input ready for the body, as it was approved. False where it does not fit its schema any more. */
 export async function prepareInput(hand: CallInHand): Promise<boolean> {
-  const { call, tool } = hand;
-  if (call?.inputDigest === undefined || tool === undefined || !hand.request.input.ok) return false;
+  const { call, tool, engine } = hand;
+  const { input } = hand.request;
+  if (call?.inputDigest === undefined || tool === undefined || !input.ok) return false;
   if ((await validateGate.check(hand)) !== undefined || hand.input.changes.length > 0) return false;
   const kept = call.effectiveInput ?? call.requestedInput;
-  hand.prepared = { ...hand.input, effective: { kept, hidden: call.hidden, digest: call.inputDigest } };
+  // What was mended may hide more than what was asked for.
+  const { hidden } = keepInput(input.arguments, tool.redact?.input, engine.redactor, engine.seal);
+  hand.prepared = { ...hand.input, effective: { kept, hidden, digest: call.inputDigest } };
   if (bindKey(hand) !== undefined) return false;
   // What is held goes on to be said to be void; what ran must not be run again with a mask in the snapshot's place.
   return (await recallSnapshot(hand)) || call.status !== 'running';
 }
+
+/** Whether the kept form of the input is not all of it: then its digest is keyed, whatever was mended on the way. */
+const isPartlyHidden = ({ hidden, inputDigest, requestDigest }: Call): boolean =>
+  hidden.length > 0 || isKeyedDigest(inputDigest ?? requestDigest);
 
 type Executed =
   | { readonly ok: true; readonly arguments: JsonObject }
@@ -57,7 +66,7 @@ type Executed =
 export async function readExecuted(engine: Engine, call: Call): Promise<Executed> {
   const kept = call.effectiveInput ?? call.requestedInput;
   const refuse = (problem: string): Executed => ({ ok: false, problem, raw: kept });
-  if (call.hidden.length === 0)
+  if (!isPartlyHidden(call))
     return isJsonObject(kept) ? { ok: true, arguments: kept } : refuse('the arguments are no object');
   const opened = await openSealed(engine, call);
   return opened.ok ? { ok: true, arguments: opened.input } : refuse(opened.problem);

@@ -28,7 +28,7 @@ export type ToolUse = {
   readonly toolName: string;
   readonly mode: ToolMode;
   readonly modeOrigin: ToolModeOrigin;
-  /** The arguments as the body would get them: after coercion, with artifacts filled in. */
+  /** The arguments as the body would get them: after coercion and what the schema makes of them, artifacts filled in. */
   readonly arguments: JsonObject;
   /** What the tool's preview says it would do. Undefined where it gives none, and before it has. */
   readonly snapshot: JsonObject | undefined;

@@ -264,3 +264,24 @@ describe('tools for any agent loop', () => {
     expect(await add?.execute({ a: 5 }, { callId: 'c' })).toBe('6');
   });
 });
+
+describe('a turn that works for another session', () => {
+  it('says so when it opens; a child of another turn says so by itself', async () => {
+    const { runtime, turn } = setStage({ tools: [defineTool({ name: 'other', run: () => 'ran' })] });
+    const turns = {
+      told: runtime.turn({ sessionId: 'told', parentSessionId: 'boss' }),
+      child: turn.child({ sessionId: 'child' }),
+      both: turn.child({ sessionId: 'both', parentSessionId: 'boss' }),
+      none: runtime.turn({ sessionId: 'none' }),
+    };
+    const parents: Record<string, string | undefined> = {};
+    for (const [sessionId, each] of Object.entries(turns)) {
+      await each.call(envelope('c', 'other'));
+      const [opened] = await eventsOf(runtime, 'turn.opened', sessionId);
+      parents[sessionId] = opened?.parentSessionId;
+    }
+    expect(parents).toEqual({ told: 'boss', child: 's', both: 'boss', none: undefined });
+    for (const parentSessionId of ['', '\ud800', 7 as never])
+      expect(() => runtime.turn({ sessionId: 'x', parentSessionId })).toThrow(/parentSessionId/);
+  });
+});

@@ -1,5 +1,4 @@
 import type { Awaitable } from '../base/json.ts';
-import { cutText } from './cut-text.ts';
 import { describeThrown } from './describe-thrown.ts';
 import { describeValue } from './describe-value.ts';
 import { ownValue } from './own-value.ts';
@@ -11,10 +10,8 @@ export type SuccessVerdict = boolean | { readonly ok: boolean; readonly reason?:
 /** Tells whether what a tool returned means that it succeeded. Replaces the default; a throw is a failure anyway. */
 export type SuccessCheck = (toolName: string, result: unknown) => Awaitable<SuccessVerdict>;
 
-/** What came of asking a check. A failure always says why. */
+/** What came of asking a check. A failure always says why, in full: half a secret is recognised by nobody. */
 export type SuccessJudgement = { readonly ok: true } | { readonly ok: false; readonly reason: string };
-
-const reasonLength = 2_000;
 
 /**
  * The check used where none is given. In order: null succeeds; an own boolean `success` decides; a truthy own
@@ -23,9 +20,7 @@ const reasonLength = 2_000;
  */
 export function defaultSuccessCheck(_toolName: string, result: unknown): SuccessJudgement {
   if (typeof result === 'string') {
-    return /^(?:error|fatal):/i.test(result)
-      ? { ok: false, reason: cutText(result, reasonLength) }
-      : { ok: true };
+    return /^(?:error|fatal):/i.test(result) ? { ok: false, reason: result } : { ok: true };
   }
   if (typeof result !== 'object' || result === null) return { ok: true };
 
@@ -68,21 +63,18 @@ function judge(verdict: unknown): SuccessJudgement {
   const reason = typeof verdict === 'object' && verdict !== null ? ownValue(verdict, 'reason') : undefined;
   return {
     ok: false,
-    reason:
-      typeof reason === 'string' && reason !== ''
-        ? cutText(reason, reasonLength)
-        : 'The success check said no.',
+    reason: typeof reason === 'string' && reason !== '' ? reason : 'The success check said no.',
   };
 }
 
 const threw = (cause: unknown): SuccessJudgement => ({
   ok: false,
-  reason: cutText(`The success check itself threw: ${describeThrown(cause)}`, reasonLength),
+  reason: `The success check itself threw: ${describeThrown(cause)}`,
 });
 
 const failed = (result: object, fallback: string): SuccessJudgement => ({
   ok: false,
-  reason: cutText(textOf(result) ?? `The tool reported a failure: ${fallback}.`, reasonLength),
+  reason: textOf(result) ?? `The tool reported a failure: ${fallback}.`,
 });
 
 /** The words in a reported failure a reader can use: its error, its message, or the text parts of its content. */

@@ -4,6 +4,7 @@
  */
 import { createRuntime, defineTool } from 'quittance';
 import type { AnyTool, Runtime, ToolContext } from 'quittance';
+import { contractsFromYamlString } from 'quittance/contracts';
 import { openLedger } from 'quittance/ledger';
 import { openLedgerFile } from './ledger-file.ts';
 import type { Answer, Errand, Order } from './play.ts';
@@ -46,6 +47,7 @@ const runtime: Runtime = createRuntime({
   tools,
   ledger,
   budgets: errand.budget === undefined ? [] : [{ scope: 'everybody', toolCalls: errand.budget }],
+  ...(errand.contracts !== undefined && { contracts: contractsFromYamlString(errand.contracts) }),
   ...(errand.concurrency !== undefined && { concurrency: errand.concurrency }),
 });
 

@@ -19,6 +19,8 @@ export type Errand = {
   readonly spillBytes?: number;
   /** How many calls all actors may make together. */
   readonly budget?: number;
+  /** The text of the rules they go by. */
+  readonly contracts?: string;
   readonly concurrency?: number;
 };
 

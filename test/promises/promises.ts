@@ -39,7 +39,7 @@ export const promises: readonly Promised[] = [
     id: 'deny-wins',
     words: 'block beats ask beats allow, and an approval never skips a check',
     part: 'contracts',
-    claimed: false,
+    claimed: true,
   },
   {
     id: 'limits-hold',

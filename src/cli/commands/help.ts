@@ -1,22 +1,28 @@
 import type { Command } from '../command.ts';
 import { findCommand } from '../command-line.ts';
 import { exitCodes } from '../exit-code.ts';
-import { commandHelp, programHelp } from '../help-text.ts';
+import { commandHelp, groupHelp, isGroup, programHelp } from '../help-text.ts';
 
 /** Explains the commands it is given, itself among them. */
 export const createHelpCommand = (all: () => readonly Command[]): Command => ({
   name: 'help',
   summary: 'Explain this program, or one of its commands',
   takes: '[<command>]',
-  most: 1,
+  most: 2,
   options: {},
   examples: [
     ['quittance help', 'what there is'],
     ['quittance help verify', 'one command'],
+    ['quittance help contracts', 'the commands about contracts'],
   ],
   run: async (given, { out }) => {
-    const [name] = given.args;
-    const lines = name === undefined ? programHelp(all(), out) : commandHelp(findCommand(name, all()), out);
+    const name = given.args.join(' ');
+    const lines =
+      name === ''
+        ? programHelp(all(), out)
+        : isGroup(name, all())
+          ? groupHelp(name, all(), out)
+          : commandHelp(findCommand(name, all()), out);
     for (const line of lines) await out.print(line);
     return exitCodes.good;
   },

@@ -113,7 +113,7 @@ async function hear(hook: PreToolUse, use: ToolUse, name: string): Promise<ToolD
 }
 
 function toToolUse(hand: CallInHand): ToolUse {
-  const { turn, request, knownTool: tool, facts, input } = hand;
+  const { turn, request, knownTool: tool, facts, judged } = hand;
   return Object.freeze({
     sessionId: turn.sessionId,
     turnId: turn.turnId,
@@ -121,7 +121,7 @@ function toToolUse(hand: CallInHand): ToolUse {
     toolName: tool.name,
     mode: tool.mode,
     modeOrigin: tool.modeOrigin,
-    arguments: freezeJson(input.checked),
+    arguments: freezeJson(judged),
     snapshot: currentSnapshot(hand)?.snapshot,
     principal: facts.principal,
     attrs: facts.attrs,

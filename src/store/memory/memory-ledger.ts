@@ -205,6 +205,9 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
       );
       const erased = items.filter((item) => session.erase(item, ownerId, salt));
       const callIds = new Set(erased.map(({ entry }) => entry.callId));
+      if (asked === undefined)
+        for (const [subject, { version }] of session.states)
+          session.states.set(subject, { version, state: {} });
       for (const [artifactId, { callId }] of artifacts.get(erasure.sessionId) ?? [])
         if (callIds.has(callId)) artifacts.get(erasure.sessionId)?.delete(artifactId);
       const entryIds = erased.map(({ entry }) => entry.entryId);

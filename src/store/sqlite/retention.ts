@@ -128,6 +128,7 @@ export class Retention {
     const { heads, side, artifacts, ids, now } = this.#parts;
     const head = heads.take(erasure.sessionId);
     for (const { position } of found) this.#empty.run(position);
+    if (erasure.entryIds === undefined) side.emptyStates(head.session);
     const callIds = new Set(found.flatMap(({ callId }) => callId ?? []));
     const hashes: string[] = [];
     for (const callId of callIds) {

@@ -75,7 +75,7 @@ const migrations: readonly string[] = [
 
 /** Makes a new file a ledger, brings an old one up to date, and refuses everything else. Throws while it is locked. */
 export function prepareSchema(database: Database, path: string): void {
-  const found = identify(database, path);
+  const found = atOneMoment(database, () => identify(database, path));
   if (found === migrations.length) return;
   if (database.readonly) throw notReady(path, found);
   if (found === 0) {
@@ -96,6 +96,16 @@ export function prepareSchema(database: Database, path: string): void {
   } catch (error) {
     if (database.inTransaction) database.exec('ROLLBACK');
     throw error;
+  }
+}
+
+/** Another process may be making the ledger: half of before and half of after would look like somebody else's file. */
+function atOneMoment<Found>(database: Database, look: () => Found): Found {
+  database.exec('BEGIN');
+  try {
+    return look();
+  } finally {
+    if (database.inTransaction) database.exec('ROLLBACK');
   }
 }
 

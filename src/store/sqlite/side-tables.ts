@@ -46,6 +46,7 @@ export class SideTables {
   readonly #dropSealedOf: Statement<never>;
   readonly #dropUnsettledOf: Statement<never>;
   readonly #dropStatesOf: Statement<never>;
+  readonly #emptyStatesOf: Statement<never>;
 
   /** `digestOf`: the input digest of a call that is in the ledger. */
   constructor(
@@ -78,6 +79,7 @@ export class SideTables {
     this.#dropClaimsOf = prepareRow(database, 'DELETE FROM claims WHERE session = ?');
     this.#dropCounters = prepareRow(database, 'DELETE FROM counters WHERE name >= ? AND name < ?');
     this.#dropSealedOf = prepareRow(database, 'DELETE FROM sealed WHERE session = ?');
+    this.#emptyStatesOf = prepareRow(database, `UPDATE states SET text = '{}' WHERE session = ?`);
     this.#dropStatesOf = prepareRow(database, 'DELETE FROM states WHERE session = ?');
     this.#dropUnsettledOf = prepareRow(database, 'DELETE FROM unsettled WHERE session = ?');
   }
@@ -189,6 +191,11 @@ export class SideTables {
     this.#dropSealedOf.run(session);
     this.#dropUnsettledOf.run(session);
     this.#dropStatesOf.run(session);
+  }
+
+  /** What was shown to workflows goes with the bodies it stood in; that they moved stays. */
+  emptyStates(session: number): void {
+    this.#emptyStatesOf.run(session);
   }
 
   dropSealed(session: number, callId: string): void {

@@ -152,7 +152,7 @@ function toSpilled(entry: Entry, ownerId: string, salt: () => string): SpilledTe
 
 function fromSpilled({ text, bodies, sealed, dropSealed }: SpilledText): Entry {
   const { entryId, sessionId, callId, expectedVersion, events, ...beside } = readEntry({ text, bodies });
-  const { claim, releaseClaim, reserve, settle } = beside;
+  const { claim, releaseClaim, reserve, settle, moves } = beside;
   return {
     entryId,
     sessionId,
@@ -163,6 +163,7 @@ function fromSpilled({ text, bodies, sealed, dropSealed }: SpilledText): Entry {
     ...(releaseClaim !== undefined && { releaseClaim }),
     ...(reserve !== undefined && { reserve }),
     ...(settle !== undefined && { settle }),
+    ...(moves !== undefined && { moves }),
     ...(sealed !== undefined && { sealed }),
     ...(dropSealed !== undefined && { dropSealed }),
   };

@@ -25,6 +25,40 @@ export const oddNames: readonly string[] = [
 
 export const keepingChecks: readonly Check[] = [
   [
+    'what is kept beside the entries is listed, and no longer once it is given up',
+    async ({ ledger }) => {
+      const call = new SampleCall('c');
+      const reserve = [{ counter: 'n', amount: 1, limit: 2 }];
+      const claim = { key: 'k', inputDigest: 'd' };
+      await ledger.append(call.begin({ claim, reserve, sealed: 'v1.x' }));
+      await ledger.putArtifact({
+        sessionId: 'session',
+        artifactId: 'a',
+        callId: 'c',
+        mimeType: 'text/plain',
+        content: 'hello',
+      });
+      const listed = async (): Promise<string[]> => {
+        const rows: string[] = [];
+        for await (const row of ledger.readBeside()) rows.push(JSON.stringify(row));
+        return rows.sort();
+      };
+      const artifact = JSON.stringify({
+        kind: 'artifact',
+        sessionId: 'session',
+        callId: 'c',
+        artifactId: 'a',
+        sizeBytes: 5,
+        digest: 'sha256:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824',
+      });
+      const counter = '{"kind":"counter","name":"n"}';
+      const sealed = '{"kind":"sealed","sessionId":"session","callId":"c"}';
+      assert.deepEqual(await listed(), [artifact, '{"kind":"claim","key":"k"}', counter, sealed]);
+      await ledger.append({ ...call.end(), releaseClaim: 'k', dropSealed: true });
+      assert.deepEqual(await listed(), [artifact, counter]);
+    },
+  ],
+  [
     'an effect in doubt is found by session, tool and input, oldest first',
     async ({ ledger }) => {
       const ends = ['timeout', 'failure', 'result'] as const;

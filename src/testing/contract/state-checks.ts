@@ -106,7 +106,7 @@ export const stateChecks: readonly Check[] = [
     'of many who move a subject at once from one version, one succeeds',
     async ({ ledger }) => {
       const results = await Promise.all(
-        Array.from({ length: 20 }, (_, n) => ledger.append(moving(`e${n}`, 0, { n }))),
+        Array.from({ length: 20 }, async (_, n) => ledger.append(moving(`e${n}`, 0, { n }))),
       );
       assert.equal(results.filter(({ status }) => status === 'appended').length, 1);
       assert.equal(results.filter(({ status }) => status === 'moved').length, 19);
@@ -119,6 +119,14 @@ export const stateChecks: readonly Check[] = [
       assert.equal(await ledger.dropSession({ sessionId: 'session', by: 'Ada', reason: 'asked' }), true);
       assert.equal(await ledger.readState('session', subject), undefined);
       assert.equal((await ledger.append(moving('b', 0, { at: 2 }))).status, 'appended');
+    },
+  ],
+  [
+    'what a state says is erased with a whole session, and that it moved is not',
+    async ({ ledger }) => {
+      await ledger.append(moving('a', 0, { secret: 'Ada' }));
+      assert.equal(await ledger.erase({ sessionId: 'session', by: 'Ada', reason: 'asked' }), 1);
+      assert.deepEqual(await ledger.readState('session', subject), { version: 1, state: {} });
     },
   ],
 ];

@@ -1,9 +1,12 @@
-/** Format 1 as it was first written. These files never change; what reads ledgers must always read them so. */
-import { readFileSync } from 'node:fs';
+/**
+ * Format 1 as it was written when the work closed that brought its events, a set of files for each. They never change;
+ * what reads ledgers must always read them so. Fields that were added later are read as what their absence means.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { readJsonText } from '../../../src/base/json-text.ts';
 import { outcomeTypes } from '../../../src/call/outcome.ts';
-import { eventTable, outcomeFields } from '../../../src/ledger/formats/v1/event-table.ts';
+import { eventTable, fieldsOf, outcomeFields } from '../../../src/ledger/formats/v1/event-table.ts';
 import { readEntry } from '../../../src/ledger/formats/v1/read-entry.ts';
 import type { WrittenEntry } from '../../../src/ledger/formats/v1/write-entry.ts';
 import { readExport } from '../../../src/ledger/export-format.ts';
@@ -11,15 +14,30 @@ import type { ReadEvent } from '../../../src/ledger/unknown-event.ts';
 import type { VerifyProblem } from '../../../src/ledger/verify-problem.ts';
 import { createVerifier } from '../../../src/ledger/verify.ts';
 
-const linesOf = (name: string): string[] =>
-  readFileSync(new URL(name, import.meta.url), 'utf8')
+const sets = readdirSync(new URL('.', import.meta.url), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name);
+const linesOf = (set: string, name: string): string[] =>
+  readFileSync(new URL(`${set}/${name}`, import.meta.url), 'utf8')
     .trimEnd()
     .split('\n');
-const valuesOf = (name: string): unknown[] => linesOf(name).map((line) => readJsonText(line));
+const valuesOf = (set: string, name: string): unknown[] =>
+  linesOf(set, name).map((line) => readJsonText(line));
 
-describe('an export of format 1', () => {
-  test('reads as the events it was written from, and verifies', async () => {
-    const { manifest, entries } = await readExport(linesOf('ledger.jsonl'));
+/** An event as this version reads it, whose file knew less. */
+function withLaterFields(event: ReadEvent): ReadEvent {
+  const later = Object.entries(fieldsOf(event.type) ?? {}).flatMap(([name, { absent }]) =>
+    absent === undefined || Object.hasOwn(event, name) ? [] : [[name, absent] as const],
+  );
+  return { ...event, ...Object.fromEntries(later) } as ReadEvent;
+}
+
+describe.each(sets)('the golden set "%s"', (set) => {
+  const written = valuesOf(set, 'entries.jsonl') as WrittenEntry[];
+  const expected = valuesOf(set, 'entries.expected.jsonl') as { events: ReadEvent[] }[];
+
+  test('holds an export that reads as the events it was written from, and verifies', async () => {
+    const { manifest, entries } = await readExport(linesOf(set, 'ledger.jsonl'));
     const verifier = createVerifier({ heads: manifest.heads });
     const problems: VerifyProblem[] = [];
     const events: ReadEvent[] = [];
@@ -28,14 +46,8 @@ describe('an export of format 1', () => {
       events.push(...readEntry(entry).events);
     }
     expect([...problems, ...verifier.end()]).toEqual([]);
-    expect(events).toEqual(valuesOf('ledger.events.jsonl'));
+    expect(events).toEqual((valuesOf(set, 'ledger.events.jsonl') as ReadEvent[]).map(withLaterFields));
   });
-});
-
-describe('entries of format 1', () => {
-  const written = valuesOf('entries.jsonl') as WrittenEntry[];
-  const expected = valuesOf('entries.expected.jsonl') as { events: ReadEvent[] }[];
-  const all = expected.flatMap(({ events }) => events);
 
   test.each(written.map((entry, index) => [index + 1, entry] as const))(
     'line %i reads as it was written',
@@ -43,27 +55,30 @@ describe('entries of format 1', () => {
       const { format, ownerId, bodiesDigest, erased, ...read } = readEntry(entry);
       expect({ format, ownerId, erased }).toEqual({ format: 1, ownerId: 'own_1', erased: false });
       expect(bodiesDigest === undefined).toBe(entry.bodies === undefined);
-      expect(read).toEqual(expected[line - 1]);
+      const then = expected[line - 1];
+      expect(read).toEqual({ ...then, events: then?.events.map(withLaterFields) });
     },
   );
 
-  test('read with what is left of them when their bodies are erased', () => {
+  test('reads with what is left of it when its bodies are erased', () => {
     const erased = written.map(({ text }) => readEntry({ text, bodies: undefined }).events);
-    expect(erased).toEqual(valuesOf('entries.erased.jsonl'));
+    const then = valuesOf(set, 'entries.erased.jsonl') as ReadEvent[][];
+    expect(erased).toEqual(then.map((events) => events.map(withLaterFields)));
   });
+});
 
-  test('have every event type, every outcome and every field of both', () => {
-    for (const [type, fields] of Object.entries(eventTable)) {
-      const found = new Set(
-        all.filter((event) => event.type === type).flatMap((event) => Object.keys(event)),
-      );
-      expect([type, ...Object.keys(fields).filter((field) => !found.has(field))]).toEqual([type]);
-    }
-    const outcomes = all.flatMap((event) =>
-      event.type === 'tool.responded' && 'outcome' in event ? [event.outcome] : [],
-    );
-    const found = new Set(outcomes.flatMap((outcome) => Object.keys(outcome)));
-    expect(Object.keys(outcomeFields).filter((field) => !found.has(field))).toEqual([]);
-    expect(new Set(outcomes.map(({ type }) => type))).toEqual(new Set(Object.keys(outcomeTypes)));
-  });
+test('the golden sets have every event type, every outcome and every field of both', () => {
+  const all = sets.flatMap((set) =>
+    (valuesOf(set, 'entries.expected.jsonl') as { events: ReadEvent[] }[]).flatMap(({ events }) => events),
+  );
+  for (const [type, fields] of Object.entries(eventTable)) {
+    const found = new Set(all.filter((event) => event.type === type).flatMap((event) => Object.keys(event)));
+    expect([type, ...Object.keys(fields).filter((field) => !found.has(field))]).toEqual([type]);
+  }
+  const outcomes = all.flatMap((event) =>
+    event.type === 'tool.responded' && 'outcome' in event ? [event.outcome] : [],
+  );
+  const found = new Set(outcomes.flatMap((outcome) => Object.keys(outcome)));
+  expect(Object.keys(outcomeFields).filter((field) => !found.has(field))).toEqual([]);
+  expect(new Set(outcomes.map(({ type }) => type))).toEqual(new Set(Object.keys(outcomeTypes)));
 });

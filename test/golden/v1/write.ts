@@ -1,8 +1,9 @@
 /**
- * Wrote the golden files of format 1, once. They are never written again: every later version must read them. A file
- * that is there already is left alone.
+ * Writes a set of golden files of format 1, once: `node --conditions=quittance-source test/golden/v1/write.ts NAME`, run
+ * when the work closes that brought new events. They are never written again: every later version must read them. A
+ * file that is there already is left alone.
  */
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { readEntry } from '../../../src/ledger/formats/v1/read-entry.ts';
 import { writeEntry } from '../../../src/ledger/formats/v1/write-entry.ts';
@@ -11,8 +12,12 @@ import type { Story } from '../../make-ledger.ts';
 import { makeEntries, stories, storeEntries } from '../../make-ledger.ts';
 import { anyEntry } from '../../arbitrary-event.ts';
 
+const [set = ''] = process.argv.slice(2);
+if (!/^[a-z]+$/.test(set)) throw new Error('Name the set: write.ts contracts');
+const folder = new URL(`${set}/`, import.meta.url);
+mkdirSync(folder, { recursive: true });
 const write = (name: string, lines: readonly string[]): void =>
-  writeFileSync(new URL(name, import.meta.url), `${lines.join('\n')}\n`, { flag: 'wx' });
+  writeFileSync(new URL(name, folder), `${lines.join('\n')}\n`, { flag: 'wx' });
 
 const plans = (session: string): { session: string; call: string; story: Story }[] =>
   (Object.keys(stories) as Story[]).map((story) => ({ session, call: `${story}-${session}`, story }));

@@ -1,0 +1,63 @@
+// Rules in a file beside the program: one blocks, one asks a person, one hides, one counts.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { createRuntime, defineTool } from 'quittance';
+import { contractsFromYaml } from 'quittance/contracts';
+import { z } from 'zod';
+
+const refunded: number[] = [];
+const refund = defineTool({
+  name: 'refund',
+  input: z.object({ order: z.string(), cents: z.number() }),
+  run: ({ order, cents }) => ({ order, refunds: refunded.push(cents) }),
+});
+const findOrder = defineTool({
+  name: 'find_order',
+  input: z.object({ order: z.string() }),
+  mode: 'read',
+  run: ({ order }) => ({ order, paidFrom: 'DE02 1203 0000 0000 2020 51', lines: ['2 loaves'] }),
+});
+
+const contracts = await contractsFromYaml(join(import.meta.dirname, '14-contracts.yaml'));
+const questions: string[] = [];
+const runtime = createRuntime({
+  tools: [refund, findOrder],
+  contracts,
+  onConfirm: ({ description }) => {
+    questions.push(description);
+    return { decision: 'approve', by: 'Ada' };
+  },
+});
+const turn = runtime.turn({ sessionId: 'till-3' });
+const pay = (id: string, cents: number) => ({ id, name: 'refund', arguments: { order: 'A7', cents } });
+
+// Both rules about refunds fire. A block beats a question, so nobody is asked.
+const large = await turn.call(pay('r1', 90_000));
+assert(large.type === 'ToolDenied');
+assert.equal(large.reason, 'contract');
+assert.equal(large.details, 'A refund of 90000 cents is for the office, not for an agent.');
+assert.deepEqual(questions, []);
+
+// Enough to ask about. Ada agrees, and every check is made once more before the body runs.
+assert.equal((await turn.call(pay('r2', 3_000))).type, 'ToolExecutionResult');
+assert.deepEqual(questions, ['Refund 3000 cents for order A7?']);
+
+// What nothing objects to is allowed.
+assert.equal((await turn.call(pay('r3', 500))).type, 'ToolExecutionResult');
+
+// The body ran twice; the rule that counts refunds lets no third one through.
+const third = await turn.call(pay('r4', 600));
+assert(third.type === 'ToolDenied');
+assert.equal(third.details, 'Two refunds are enough for one conversation.');
+assert.deepEqual(refunded, [3_000, 500]);
+
+// A result loses what a rule finds in it. The rest keeps its shape.
+const order = await turn.call({ id: 'o1', name: 'find_order', arguments: { order: 'A7' } });
+assert(order.type === 'ToolExecutionResult');
+assert.deepEqual(order.output, { order: 'A7', paidFrom: '[REDACTED]', lines: ['2 loaves'] });
+
+// Who decided, and under which version of the rules, is on the record.
+for (const { callId, outcome, decidedBy, policyVersion } of await runtime.audit({ sessionId: 'till-3' })) {
+  assert.equal(policyVersion, contracts.version);
+  console.log(callId, outcome.kind, decidedBy?.name ?? '');
+}

@@ -1,0 +1,132 @@
+import type { LintWarning } from '../../policy/lint-warning.ts';
+import type { Command, Context, Given } from '../command.ts';
+import { withoutUndefined } from '../call-table.ts';
+import { needFiles, problemLines, tryToLoad, type Loading } from '../contracts-files.ts';
+import { toolsInLedger } from '../contracts-ledger.ts';
+import { exitCodes } from '../exit-code.ts';
+import { safeJson, safeText } from '../safe-text.ts';
+import { wrap } from '../text-layout.ts';
+import { UsageError } from '../usage-error.ts';
+
+export const contractsCheckCommand: Command = {
+  name: 'contracts check',
+  summary: 'Check that contracts can be loaded, and warn of what is probably not meant',
+  takes: '<file>…',
+  most: Number.POSITIVE_INFINITY,
+  about: [
+    'Every problem is said with its line. Contracts without one are looked at again for what is legal and probably not meant: patterns that never match, rules that never decide, fields that may be absent. Several files are composed, left to right.',
+    'Where the tools are known, by --tools or from a ledger, names that no tool has and tools that no rule is about are said too. Exit code 1 for problems, and with --strict for warnings.',
+  ],
+  options: {
+    tools: { value: 'A,B,C', help: 'The tools there are' },
+    strict: { help: 'Warnings count as problems' },
+    json: { help: 'JSON instead of text: a line for each problem and warning, then one with the totals' },
+  },
+  examples: [
+    ['quittance contracts check contracts.yaml', 'one document'],
+    ['quittance contracts check base.yaml team.yaml --strict', 'two, composed, before they are merged'],
+    ['quittance contracts check contracts.yaml --tools Bash,Read,Write', 'whether every tool is covered'],
+    [
+      'quittance contracts check contracts.yaml --ledger ledger.db',
+      'the same for the tools a ledger has seen',
+    ],
+  ],
+  run: async (given, context) => {
+    const paths = needFiles(given.args, 'contracts check');
+    const tools = await knownTools(given, context);
+    const loading = await tryToLoad(paths, {});
+    const warnings = loading.ok ? loading.contracts.check(tools) : [];
+    const print = given.has('json') ? printJson : printText;
+    await print(loading, warnings, paths, context);
+    const isBad = !loading.ok || (given.has('strict') && warnings.length > 0);
+    return isBad ? exitCodes.bad : exitCodes.good;
+  },
+};
+
+async function knownTools(given: Given, context: Context): Promise<readonly string[] | undefined> {
+  const typed = given
+    .text('tools')
+    ?.split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+  if (typed?.length === 0) throw new UsageError('--tools names no tool.', ['--tools Bash,Read,Write']);
+  const seen = given.has('ledger')
+    ? await context.withLedger(given, (ledger) => toolsInLedger(ledger, context.signal))
+    : undefined;
+  return typed === undefined && seen === undefined
+    ? undefined
+    : [...new Set([...(typed ?? []), ...(seen ?? [])])];
+}
+
+type Print = (
+  loading: Loading,
+  warnings: readonly LintWarning[],
+  paths: readonly string[],
+  context: Context,
+) => Promise<void>;
+
+const printJson: Print = async (loading, warnings, paths, { out }) => {
+  const problems = loading.ok ? [] : loading.problems;
+  for (const problem of problems) await out.print(safeJson({ type: 'problem', ...problem }));
+  for (const { ruleId, ...warning } of warnings)
+    await out.print(safeJson(withoutUndefined({ type: 'warning', rule: ruleId, ...warning })));
+  await out.print(
+    safeJson({
+      type: 'totals',
+      files: paths,
+      ...(loading.ok && {
+        rules: loading.contracts.policy.composed.rules.length,
+        workflows: loading.contracts.policy.workflows.length,
+        version: loading.contracts.version,
+      }),
+      problems: problems.length,
+      warnings: warnings.length,
+      good: loading.ok,
+    }),
+  );
+};
+
+const printText: Print = async (loading, warnings, paths, { out }) => {
+  if (!loading.ok) {
+    for (const problem of loading.problems) {
+      for (const line of problemLines(problem, out)) await out.print(line);
+      await out.print('');
+    }
+    await out.print(
+      out.paint(
+        ['bold', 'red'],
+        `${count(loading.problems.length, 'problem')}. Nothing of this would be in force.`,
+      ),
+    );
+    return;
+  }
+  for (const warning of warnings) {
+    for (const line of warningLines(warning, out)) await out.print(line);
+    await out.print('');
+  }
+  const { policy } = loading.contracts;
+  const holds = [
+    count(policy.composed.rules.length, 'rule'),
+    ...(policy.workflows.length === 0 ? [] : [count(policy.workflows.length, 'workflow')]),
+  ].join(', ');
+  const good = paths.length === 1 ? 'The contracts can be loaded' : 'The contracts can be loaded together';
+  await out.print(
+    `${out.paint(['bold', 'green'], `${good}.`)} ${holds}, ${count(warnings.length, 'warning')}.`,
+  );
+};
+
+function warningLines(
+  { source, line, ruleId, code, message, advice }: LintWarning,
+  out: Context['out'],
+): string[] {
+  const place = source === undefined ? '' : `${source}${line === undefined ? '' : `:${line}`}  `;
+  const head = `${place}${ruleId === undefined ? '' : `rule ${ruleId}`}`.trim();
+  return [
+    `${out.paint('bold', safeText(head === '' ? 'the contracts' : head))}  ${out.paint('dim', code)}`,
+    ...wrap(safeText(message), out.textWidth - 2).map((text) => `  ${out.paint('yellow', text)}`),
+    ...wrap(safeText(advice), out.textWidth - 2).map((text) => `  ${text}`),
+  ];
+}
+
+const count = (number: number, one: string, many = `${one}s`): string =>
+  `${number} ${number === 1 ? one : many}`;

@@ -1,0 +1,201 @@
+import type { ContractsOptions } from '../../contracts/contracts-options.ts';
+import type { LoadedContracts } from '../../contracts/loaded-contracts.ts';
+import { filterOptions, timesOf } from '../call-filter.ts';
+import { withoutUndefined } from '../call-table.ts';
+import type { Command, Context, Given } from '../command.ts';
+import { readCaseFiles } from '../contracts-case-files.ts';
+import { createCaseLoader, toCall } from '../contracts-case-run.ts';
+import type { Change, ComparedCall, RuleChange } from '../contracts-comparison.ts';
+import { compareCall, compareRules } from '../contracts-comparison.ts';
+import { loadOrExplain, needFiles } from '../contracts-files.ts';
+import { callsInLedger } from '../contracts-ledger.ts';
+import { exitCodes } from '../exit-code.ts';
+import { safeJson, safeText } from '../safe-text.ts';
+import { trim, wrap } from '../text-layout.ts';
+import { UsageError } from '../usage-error.ts';
+
+const mostCalls = 10_000;
+const { since, session } = filterOptions;
+
+export const contractsDiffCommand: Command = {
+  name: 'contracts diff',
+  summary: 'Compare two versions of contracts on the same calls',
+  takes: '<old> <new>',
+  most: 2,
+  about: [
+    'Says which rules were added, removed and changed, and which calls the new version decides differently: from allow to block, from ask to allow, and so on, with the rule that decides. The calls are the cases beside the two documents, or those of a ledger, which are judged in their kept form: where an argument is hidden in the ledger, rules see the mask. Limits and workflows depend on earlier calls and are left out.',
+    'Exit code 1 where a call is decided differently.',
+  ],
+  options: {
+    cases: {
+      value: 'FILE',
+      help: 'Take the calls from this file; may be repeated',
+      file: true,
+      multiple: true,
+    },
+    ...(since && {
+      since: { ...since, help: 'Calls of a ledger, requested since then: 15m, 7d, 2026-10-12' },
+    }),
+    ...(session && { session: { ...session, help: 'Calls of a ledger, of this session' } }),
+    limit: { value: 'N', help: `How many calls of a ledger at most, newest first; ${mostCalls} unless told` },
+    samples: { value: 'N', help: 'How many calls to show of each kind of change; 3 unless told' },
+    json: {
+      help: 'JSON instead of text: a line for each rule and call that differs, then one with the totals',
+    },
+  },
+  examples: [
+    ['quittance contracts diff old.yaml new.yaml', 'on the cases beside them'],
+    ['quittance contracts diff old.yaml new.yaml --ledger ledger.db --since 7d', 'on a week of real calls'],
+    [
+      'git show HEAD:contracts.yaml > /tmp/old.yaml && quittance contracts diff /tmp/old.yaml contracts.yaml',
+      'what an edit changes',
+    ],
+  ],
+  run: async (given, context) => {
+    const [oldPath, newPath] = given.args;
+    if (oldPath === undefined || newPath === undefined)
+      throw new UsageError(`Two versions are compared; ${oldPath === undefined ? 'none' : 'one'} is named.`, [
+        'quittance contracts diff old.yaml new.yaml',
+      ]);
+    needFiles([oldPath, newPath], 'contracts diff old.yaml');
+    const load = (path: string, options: ContractsOptions = {}): Promise<LoadedContracts> =>
+      loadOrExplain([path], options);
+    const [old, next] = [await load(oldPath), await load(newPath)];
+    const rules = compareRules(old, next);
+    const changes: Change[] = [];
+    const totals = { compared: 0, hidden: 0 };
+    const compare = async (call: ComparedCall, before = old, after = next): Promise<void> => {
+      totals.compared++;
+      if (call.hidden) totals.hidden++;
+      const change = await compareCall(call, before, after);
+      if (change !== undefined) changes.push(change);
+    };
+    if (fromLedger(given))
+      await context.withLedger(given, async (ledger) => {
+        const query = { sessionId: given.text('session'), ...timesOf(given, context.now()) };
+        const limit = given.count('limit') ?? mostCalls;
+        for await (const found of callsInLedger(ledger, query, limit, context.signal))
+          await compare({ ...found, name: found.callId });
+      });
+    else {
+      const files = await readCaseFiles(
+        given.list('cases'),
+        [newPath, oldPath],
+        'contracts diff old.yaml new.yaml',
+        context.out,
+      );
+      if (files === undefined) return exitCodes.bad;
+      for (const file of files) {
+        const oldOf = createCaseLoader(file, (options) => load(oldPath, options));
+        const newOf = createCaseLoader(file, (options) => load(newPath, options));
+        for (const each of file.cases) {
+          const call = { name: each.id, call: toCall(each), end: each.end, hidden: false };
+          await compare(call, await oldOf(each), await newOf(each));
+        }
+      }
+    }
+    if (given.has('json')) await printJson(rules, changes, totals, context);
+    else await printText(rules, changes, totals, given, context);
+    return changes.length > 0 ? exitCodes.bad : exitCodes.good;
+  },
+};
+
+const fromLedger = (given: Given): boolean =>
+  ['ledger', 'since', 'session', 'limit'].some((name) => given.has(name));
+
+type Totals = { readonly compared: number; readonly hidden: number };
+
+/** `allow → block`, and the calls it happens to; the commonest first. */
+function byKind(
+  changes: readonly Change[],
+): readonly (readonly [kind: string, changes: readonly Change[]])[] {
+  const kinds = new Map<string, Change[]>();
+  for (const change of changes) {
+    const kind = `${change.before.word} → ${change.after.word}`;
+    kinds.set(kind, [...(kinds.get(kind) ?? []), change]);
+  }
+  return [...kinds].toSorted(([, one], [, other]) => other.length - one.length);
+}
+
+const marks = { added: '+', removed: '-', changed: '~' } as const;
+const colours = { added: 'green', removed: 'red', changed: 'yellow' } as const;
+
+async function printText(
+  rules: readonly RuleChange[],
+  changes: readonly Change[],
+  { compared, hidden }: Totals,
+  given: Given,
+  { out }: Context,
+): Promise<void> {
+  const mostSamples = given.count('samples') ?? 3;
+  if (rules.length > 0) await out.print(out.paint('bold', 'Rules'));
+  for (const { id, change } of rules)
+    await out.print(
+      `  ${out.paint(colours[change], `${marks[change]} ${change.padEnd(8)}`)} ${safeText(id)}`,
+    );
+  if (rules.length > 0) await out.print('');
+  for (const [kind, some] of byKind(changes)) {
+    await out.print(`${out.paint('bold', kind)}  ${some.length}`);
+    for (const change of some.slice(0, mostSamples))
+      for (const line of sampleLines(change, out)) await out.print(line);
+    if (some.length > mostSamples)
+      await out.print(out.paint('dim', `  and ${some.length - mostSamples} more: --samples ${some.length}`));
+    await out.print('');
+  }
+  const calls = `${compared} ${compared === 1 ? 'call' : 'calls'} compared`;
+  await out.print(
+    changes.length === 0
+      ? `${out.paint(['bold', 'green'], 'Every call is decided as before.')} ${calls}.`
+      : `${out.paint(['bold', 'yellow'], `${changes.length} decided differently.`)} ${calls}.`,
+  );
+  if (hidden > 0)
+    for (const line of wrap(
+      `${hidden} of them have hidden arguments: rules saw the masks, and may decide otherwise about the real ones.`,
+      out.textWidth,
+    ))
+      await out.print(out.paint('dim', line));
+}
+
+function sampleLines({ call, before, after }: Change, out: Context['out']): string[] {
+  const { name, sessionId, call: asked, hidden } = call;
+  const where = sessionId === undefined ? '' : `  ${out.paint('dim', safeText(sessionId))}`;
+  // What decides now, or what no longer does.
+  const rule = after.decidedBy ?? before.decidedBy;
+  const said =
+    rule === undefined ? '' : `${after.decidedBy === undefined ? 'was ' : ''}${rule.ruleId}: ${rule.message}`;
+  const input = `${safeText(asked.toolName)} ${safeJson(asked.input ?? {})}`;
+  return [
+    `  ${safeText(name)}${where}${hidden ? out.paint('dim', '  (arguments hidden)') : ''}`,
+    `    ${trim(input, Math.min(out.width, 160) - 4)}`,
+    ...(said === ''
+      ? []
+      : wrap(safeText(said), out.textWidth - 4).map((line) => `    ${out.paint('dim', line)}`)),
+  ];
+}
+
+async function printJson(
+  rules: readonly RuleChange[],
+  changes: readonly Change[],
+  { compared, hidden }: Totals,
+  { out }: Context,
+): Promise<void> {
+  for (const { id, change } of rules) await out.print(safeJson({ type: 'rule', id, change }));
+  for (const { call, before, after } of changes)
+    await out.print(
+      safeJson(
+        withoutUndefined({
+          type: 'call',
+          id: call.name,
+          session_id: call.sessionId,
+          tool: call.call.toolName,
+          before: before.word,
+          after: after.word,
+          rule_before: before.decidedBy?.ruleId,
+          rule_after: after.decidedBy?.ruleId,
+          hidden: call.hidden,
+        }),
+      ),
+    );
+  const counts = Object.fromEntries(byKind(changes).map(([kind, some]) => [kind, some.length]));
+  await out.print(safeJson({ type: 'totals', compared, hidden, different: changes.length, changes: counts }));
+}

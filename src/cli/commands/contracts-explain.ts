@@ -1,0 +1,157 @@
+import { resolve } from 'node:path';
+import type { JsonObject, JsonValue } from '../../base/json.ts';
+import { isJsonObject } from '../../base/json.ts';
+import type { CallToJudge } from '../../contracts/loaded-contracts.ts';
+import type { ToolEnd } from '../../policy/compile-policy.ts';
+import type { ContractsProblem } from '../../policy/contracts-problem.ts';
+import { nodeFromJson } from '../../policy/document-node.ts';
+import { DocumentReader } from '../../policy/document-reader.ts';
+import type { Command, Context, Given } from '../command.ts';
+import { readPrincipal } from '../contracts-case.ts';
+import { explanationLines, explanationToJson } from '../contracts-explanation.ts';
+import { loadOrExplain, needFiles } from '../contracts-files.ts';
+import { readLedgerCall } from '../contracts-ledger.ts';
+import { exitCodes } from '../exit-code.ts';
+import { findCall } from '../find-call.ts';
+import { safeJson } from '../safe-text.ts';
+import { UsageError } from '../usage-error.ts';
+
+export const contractsExplainCommand: Command = {
+  name: 'contracts explain',
+  summary: 'Say why one call would be decided as it would',
+  takes: '<file>…',
+  most: Number.POSITIVE_INFINITY,
+  about: [
+    'Every rule that was looked at, whether it fired, and what it found: the fields its condition looked at with their values, secrets masked; the paths, commands and hosts a sandbox rule found in the call; what was left of a limit. Then the decision.',
+    'The call is typed, or taken from a ledger with --call. One from a ledger is judged in its kept form: where an argument is hidden, rules see the mask. Workflows are asked as at the beginning of a session.',
+  ],
+  options: {
+    tool: { value: 'NAME', help: 'The tool that is called' },
+    args: { value: 'JSON', help: 'Its arguments' },
+    principal: { value: 'JSON', help: 'Who asks: user_id, service_id, org_id, role, ticket_ref, claims' },
+    metadata: { value: 'JSON', help: 'Metadata of the call' },
+    result: { value: 'JSON', help: 'What the tool gave, for post rules' },
+    environment: { value: 'WORD', help: 'What rules see as the environment; production unless told' },
+    'working-directory': {
+      value: 'PATH',
+      help: 'What relative paths start from; nobody knows unless told',
+      file: true,
+    },
+    call: { value: 'ID', help: 'A call of a ledger instead' },
+    session: { value: 'ID', help: 'The session of that call, where several have one of this id' },
+    json: { help: 'JSON instead of text, one object' },
+  },
+  examples: [
+    [
+      `quittance contracts explain contracts.yaml --tool Bash --args '{"command": "rm -rf build"}'`,
+      'a call nobody has made yet',
+    ],
+    ['quittance contracts explain contracts.yaml --call call_7 --session ticket-42', 'a call of the ledger'],
+    [
+      `quittance contracts explain contracts.yaml --tool Read --args '{"path": "a.txt"}' --result '"AKIA…"'`,
+      'and what came of it',
+    ],
+  ],
+  run: async (given, context) => {
+    const paths = needFiles(given.args, 'contracts explain');
+    const directory = given.text('working-directory');
+    const environment = given.text('environment');
+    const contracts = await loadOrExplain(paths, {
+      ...(directory !== undefined && { workingDirectory: resolve(directory) }),
+      ...(environment !== undefined && { environment }),
+    });
+    const { call, end, hidden } = given.has('call') ? await fromLedger(given, context) : typed(given, paths);
+    const explanation = await contracts.explain(call, { end });
+    if (given.has('json')) await context.out.print(safeJson(explanationToJson(explanation, call)));
+    else {
+      for (const line of explanationLines(explanation, call, context.out)) await context.out.print(line);
+      if (hidden)
+        await context.err.say('Some arguments of this call are hidden in the ledger: rules saw the masks.');
+    }
+    return exitCodes.good;
+  },
+};
+
+type Asked = { readonly call: CallToJudge; readonly end: ToolEnd | undefined; readonly hidden: boolean };
+
+function typed(given: Given, paths: readonly string[]): Asked {
+  const toolName = given.text('tool');
+  if (toolName === undefined)
+    throw new UsageError('Which call? Name its tool, or take one from a ledger.', [
+      `quittance contracts explain ${paths.join(' ')} --tool Bash --args '{"command": "ls"}'`,
+      `quittance contracts explain ${paths.join(' ')} --call ID --ledger PATH`,
+    ]);
+  const metadata = objectOf(given, 'metadata');
+  const principal = principalOf(given);
+  const result = jsonOf(given, 'result');
+  return {
+    call: {
+      toolName,
+      input: objectOf(given, 'args') ?? {},
+      ...(principal !== undefined && { principal }),
+      ...(metadata !== undefined && { metadata }),
+    },
+    end: result === undefined ? undefined : { type: 'result', value: result },
+    hidden: false,
+  };
+}
+
+async function fromLedger(given: Given, context: Context): Promise<Asked> {
+  const clash = ['tool', 'args', 'principal', 'metadata', 'result'].find((name) => given.has(name));
+  if (clash !== undefined)
+    throw new UsageError(`--call takes everything from the ledger; --${clash} does not go with it.`, [
+      `quittance contracts explain ${given.args.join(' ')} --call ${given.text('call') ?? 'ID'}`,
+    ]);
+  return context.withLedger(given, async (ledger) => {
+    const command = `contracts explain ${given.args.join(' ')} --call`;
+    const { sessionId, callId } = await findCall(
+      ledger,
+      given.text('call') ?? '',
+      given.text('session'),
+      command,
+    );
+    const found = await readLedgerCall(ledger, sessionId, callId);
+    if (found === undefined)
+      throw new UsageError(
+        `Call ${JSON.stringify(callId)} came with arguments that are no object, so no rule was asked about it.`,
+        [`quittance show ${callId}`],
+        exitCodes.bad,
+      );
+    return found;
+  });
+}
+
+function jsonOf(given: Given, option: string): JsonValue | undefined {
+  const text = given.text(option);
+  if (text === undefined) return undefined;
+  try {
+    // What JSON.parse gives is a JSON value.
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    throw new UsageError(`--${option} takes JSON; found ${JSON.stringify(text)}.`, [
+      option === 'result' ? `--result '"some text"'` : `--${option} '{"name": "value"}'`,
+    ]);
+  }
+}
+
+function objectOf(given: Given, option: string): JsonObject | undefined {
+  const value = jsonOf(given, option);
+  if (value === undefined || isJsonObject(value)) return value;
+  throw new UsageError(`--${option} takes a JSON object; found ${JSON.stringify(value)}.`, [
+    `--${option} '{"name": "value"}'`,
+  ]);
+}
+
+function principalOf(given: Given): CallToJudge['principal'] {
+  const value = objectOf(given, 'principal');
+  if (value === undefined) return undefined;
+  const problems: ContractsProblem[] = [];
+  const reading = { source: '--principal', locate: () => ({ line: 1, column: 1 }), problems };
+  const principal = readPrincipal(new DocumentReader(nodeFromJson(value), reading));
+  const [problem] = problems;
+  if (problem !== undefined)
+    throw new UsageError(`--principal: ${problem.message}`, [
+      `--principal '{"user_id": "ada", "role": "admin"}'`,
+    ]);
+  return principal;
+}

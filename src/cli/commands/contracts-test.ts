@@ -1,0 +1,117 @@
+import type { Command, Context } from '../command.ts';
+import { readCaseFiles } from '../contracts-case-files.ts';
+import type { CaseResult } from '../contracts-case-run.ts';
+import { runCases } from '../contracts-case-run.ts';
+import { loadOrExplain, needFiles } from '../contracts-files.ts';
+import { withoutUndefined } from '../call-table.ts';
+import { exitCodes } from '../exit-code.ts';
+import { shellWord } from '../find-call.ts';
+import { safeJson, safeText } from '../safe-text.ts';
+import type { Column, Row } from '../table.ts';
+import { layOutTable } from '../table.ts';
+
+export const contractsTestCommand: Command = {
+  name: 'contracts test',
+  summary: 'Run the cases kept beside contracts: calls, and what has to come of them',
+  takes: '<file>…',
+  most: Number.POSITIVE_INFINITY,
+  about: [
+    'The cases of rules.yaml are looked for in rules.cases.yaml: a list `cases`, each with id, tool, args and expect (allow, ask, block, warn, redact), and where needed rule, message_contains, output, principal, metadata, snapshot, environment (a word, or variables), session (tool_calls, attempts, per_tool), result or error for post rules, and before (calls that succeeded earlier) for workflows.',
+    'A `working_directory` beside `cases` says what relative paths start from; nothing in it needs to exist. Variables of this machine are out of sight.',
+  ],
+  options: {
+    cases: {
+      value: 'FILE',
+      help: 'Take the cases from this file; may be repeated',
+      file: true,
+      multiple: true,
+    },
+    json: { help: 'JSON instead of text: a line for each case, then one with the totals' },
+  },
+  examples: [
+    ['quittance contracts test contracts.yaml', 'with the cases in contracts.cases.yaml'],
+    ['quittance contracts test base.yaml team.yaml --cases team.cases.yaml', 'two documents, composed'],
+    ['quittance contracts test contracts.yaml --json | jq "select(.passed == false)"', 'what failed'],
+  ],
+  run: async (given, context) => {
+    const { out } = context;
+    const paths = needFiles(given.args, 'contracts test');
+    await loadOrExplain(paths, {});
+    const files = await readCaseFiles(given.list('cases'), paths, 'contracts test', out);
+    if (files === undefined) return exitCodes.bad;
+    const results: CaseResult[] = [];
+    for (const file of files)
+      results.push(...(await runCases(file, (options) => loadOrExplain(paths, options))));
+    const failed = results.filter(({ passed }) => !passed);
+    if (given.has('json')) {
+      for (const result of results) await out.print(safeJson(resultToJson(result)));
+      await out.print(
+        safeJson({ type: 'totals', passed: results.length - failed.length, failed: failed.length }),
+      );
+    } else await printText(results.length, failed, paths, context);
+    return failed.length > 0 ? exitCodes.bad : exitCodes.good;
+  },
+};
+
+const columns: readonly Column[] = [
+  { title: 'CASE', min: 16 },
+  { title: 'EXPECTED' },
+  { title: 'CAME' },
+  { title: 'RULE', min: 10, optional: 2 },
+  { title: 'WHY', min: 24 },
+  { title: 'WHERE', optional: 1 },
+];
+
+function toRow({ case: each, came, decidedBy, problems }: CaseResult): Row {
+  const why = decidedBy === undefined ? 'no rule fired' : decidedBy.message;
+  const others = problems.filter((problem) => problem !== `expected ${each.expected.word}, came ${came}`);
+  return [
+    safeText(each.id),
+    each.expected.word,
+    { text: came, style: came === each.expected.word ? 'yellow' : 'red' },
+    safeText(decidedBy?.ruleId ?? ''),
+    safeText(others.length > 0 ? others.join('; ') : why),
+    { text: safeText(`${each.source}:${each.line ?? 1}`), style: 'dim' },
+  ];
+}
+
+async function printText(
+  total: number,
+  failed: readonly CaseResult[],
+  paths: readonly string[],
+  { out }: Context,
+): Promise<void> {
+  const rows = failed.map(toRow);
+  if (rows.length > 0) {
+    const table = layOutTable(columns, rows, out.width, out.paint);
+    await out.print(table.heading());
+    for (const row of rows) await out.print(table.line(row));
+    await out.print('');
+  }
+  const words = `${total - failed.length} passed, ${failed.length} failed`;
+  await out.print(out.paint(['bold', failed.length > 0 ? 'red' : 'green'], words));
+  const [first] = failed;
+  if (first === undefined) return;
+  const { toolName, input } = first.case;
+  const files = paths.map(shellWord).join(' ');
+  await out.print(
+    out.paint(
+      'dim',
+      `Why: quittance contracts explain ${files} --tool ${shellWord(toolName)} --args ${shellWord(safeJson(input))}`,
+    ),
+  );
+}
+
+const resultToJson = ({ case: each, passed, came, decidedBy, problems }: CaseResult): object =>
+  withoutUndefined({
+    type: 'case',
+    id: each.id,
+    passed,
+    expected: each.expected.word,
+    came,
+    rule: decidedBy?.ruleId,
+    message: decidedBy?.message,
+    problems,
+    source: each.source,
+    line: each.line,
+  });

@@ -1,0 +1,36 @@
+/** The files with cases that belong to contracts: `x.cases.yaml` beside `x.yaml`, or those that are named. */
+import { existsSync, readFileSync } from 'node:fs';
+import type { Terminal } from './terminal.ts';
+import { readCases, type CaseFile } from './contracts-case.ts';
+import { needFile, problemLines } from './contracts-files.ts';
+import { UsageError } from './usage-error.ts';
+
+/** Where the cases of a document are looked for. */
+export const casesBeside = (path: string): string => path.replace(/(\.ya?ml)?$/i, '.cases.yaml');
+
+/** Undefined where a file has problems, which then have been printed. */
+export async function readCaseFiles(
+  named: readonly string[],
+  documents: readonly string[],
+  command: string,
+  out: Terminal,
+): Promise<readonly CaseFile[] | undefined> {
+  for (const path of named) needFile(path, `quittance ${command} --cases contracts.cases.yaml`);
+  const paths =
+    named.length > 0 ? named : [...new Set(documents.map(casesBeside))].filter((path) => existsSync(path));
+  if (paths.length === 0)
+    throw new UsageError(
+      `There are no cases beside ${documents.join(', ')}. They are looked for in ${documents.map(casesBeside).join(', ')}.`,
+      [
+        `quittance ${command} --cases FILE`,
+        `printf 'cases:\\n  - {id: first, tool: Bash, args: {command: ls}, expect: allow}\\n' > ${casesBeside(documents[0] ?? 'contracts.yaml')}`,
+      ],
+    );
+  const readings = paths.map((path) => readCases(readFileSync(path), path));
+  const problems = readings.flatMap((reading) => (reading.ok ? [] : reading.problems));
+  for (const problem of problems) {
+    for (const line of problemLines(problem, out)) await out.print(line);
+    await out.print('');
+  }
+  return problems.length > 0 ? undefined : readings.flatMap((reading) => (reading.ok ? [reading.file] : []));
+}

@@ -1,0 +1,232 @@
+/**
+ * Cases kept beside contracts: a call and what has to come of it. Read with the same care as contracts: every object is
+ * closed, and every problem has its line.
+ */
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import type { ContractsProblem } from '../policy/contracts-problem.ts';
+import type { ClosedObject } from '../policy/document-reader.ts';
+import { DocumentReader } from '../policy/document-reader.ts';
+import { readDocumentText } from '../policy/document-text.ts';
+import { readYaml } from '../policy/yaml-document.ts';
+import type { Principal } from '../tool/tool-context.ts';
+import type { ToolResources } from '../tool/tool-resources.ts';
+
+/** What can come of a call. */
+export const caseWords = ['allow', 'ask', 'block', 'warn', 'redact'] as const;
+export type CaseWord = (typeof caseWords)[number];
+
+export type ContractCase = {
+  readonly id: string;
+  readonly source: string;
+  readonly line: number | undefined;
+  readonly toolName: string;
+  readonly input: JsonObject;
+  readonly principal: Principal | undefined;
+  readonly metadata: JsonObject | undefined;
+  readonly snapshot: JsonObject | undefined;
+  readonly resources: ToolResources | undefined;
+  /** The word rules see as `environment`. */
+  readonly environment: string | undefined;
+  /** The variables rules see as `env.NAME`. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly counters: CaseCounters | undefined;
+  readonly end:
+    | { readonly type: 'result'; readonly value: JsonValue }
+    | { readonly type: 'error'; readonly text: string }
+    | undefined;
+  /** Calls of the session before this one, which succeeded: what workflows have seen. */
+  readonly before: readonly CaseStep[];
+  readonly expected: {
+    readonly word: CaseWord;
+    readonly ruleId: string | undefined;
+    readonly message: string | undefined;
+    readonly output: { readonly value: JsonValue } | undefined;
+  };
+};
+
+export type CaseCounters = {
+  readonly toolCalls: number;
+  readonly attempts: number;
+  readonly perTool: ReadonlyMap<string, number>;
+};
+
+/** A call, or a person's yes to a stage. */
+export type CaseStep =
+  | {
+      readonly type: 'call';
+      readonly toolName: string;
+      readonly input: JsonObject;
+      readonly output: JsonValue;
+    }
+  | { readonly type: 'approval'; readonly stageId: string };
+
+export type CaseFile = {
+  readonly source: string;
+  /** What relative paths start from. */
+  readonly workingDirectory: string | undefined;
+  readonly homeDirectory: string | undefined;
+  readonly cases: readonly ContractCase[];
+};
+
+export type CaseReading =
+  | { readonly ok: true; readonly file: CaseFile }
+  | { readonly ok: false; readonly problems: readonly ContractsProblem[] };
+
+const caseKeys = [
+  'id',
+  'tool',
+  'args',
+  'principal',
+  'metadata',
+  'snapshot',
+  'resources',
+  'environment',
+  'session',
+  'before',
+  'result',
+  'error',
+  'expect',
+  'rule',
+  'message_contains',
+  'output',
+] as const;
+
+export function readCases(text: string | Uint8Array, source: string): CaseReading {
+  const problems: ContractsProblem[] = [];
+  const given = readDocumentText(text, source, problems);
+  const node = given && readYaml(given.text, given.reading);
+  const at = node && new DocumentReader(node, given.reading);
+  const fields = at?.closed(['working_directory', 'home_directory', 'cases']);
+  const ids = new Set<string>();
+  const cases = fields
+    ?.required('cases')
+    ?.items(1, 'cases')
+    ?.flatMap((each) => {
+      const read = readCase(each);
+      if (read !== undefined && ids.has(read.id)) each.refuse(`Two cases have the id "${read.id}".`);
+      ids.add(read?.id ?? '');
+      return read ?? [];
+    });
+  const workingDirectory = fields?.optional('working_directory')?.text();
+  const homeDirectory = fields?.optional('home_directory')?.text();
+  if (problems.length > 0 || cases === undefined) return { ok: false, problems };
+  return { ok: true, file: { source, workingDirectory, homeDirectory, cases } };
+}
+
+function readCase(at: DocumentReader): ContractCase | undefined {
+  const fields = at.closed(caseKeys);
+  if (fields === undefined) return undefined;
+  const id = fields.required('id')?.text();
+  const toolName = fields.required('tool')?.text();
+  const word = fields.required('expect')?.oneOf(caseWords);
+  const environment = readEnvironment(fields.optional('environment'));
+  if (fields.has('result') && fields.has('error'))
+    at.refuse('A call ends with a result or with an error; keep one of them.');
+  const result = fields.optional('result');
+  const error = fields.optional('error')?.text({ least: 0 });
+  if ((word === 'warn' || word === 'redact') && result === undefined && error === undefined)
+    fields
+      .optional('expect')
+      ?.refuse(`expect is ${word}, which only post rules do: the case needs a result or an error.`);
+  const output = fields.optional('output');
+  const read = {
+    source: at.reading.source,
+    line: at.line,
+    input: fields.optional('args')?.object() ?? {},
+    principal: readPrincipal(fields.optional('principal')),
+    metadata: fields.optional('metadata')?.object(),
+    snapshot: fields.optional('snapshot')?.object(),
+    resources: readResources(fields.optional('resources')),
+    ...environment,
+    counters: readCounters(fields.optional('session')),
+    end:
+      result !== undefined
+        ? ({ type: 'result', value: result.json() } as const)
+        : error === undefined
+          ? undefined
+          : ({ type: 'error', text: error } as const),
+    before: fields.optional('before')?.items()?.flatMap(readStep) ?? [],
+  };
+  const ruleId = fields.optional('rule')?.text();
+  const message = fields.optional('message_contains')?.text();
+  if (id === undefined || toolName === undefined || word === undefined) return undefined;
+  return {
+    id,
+    toolName,
+    ...read,
+    expected: { word, ruleId, message, output: output && { value: output.json() } },
+  };
+}
+
+const principalKeys = ['user_id', 'service_id', 'org_id', 'role', 'ticket_ref', 'claims'] as const;
+
+export function readPrincipal(at: DocumentReader | undefined): Principal | undefined {
+  const fields = at?.closed(principalKeys);
+  if (fields === undefined) return undefined;
+  const text = (key: (typeof principalKeys)[number]): string | undefined => fields.optional(key)?.text();
+  const [userId, serviceId, orgId] = [text('user_id'), text('service_id'), text('org_id')];
+  const [role, ticketRef] = [text('role'), text('ticket_ref')];
+  const claims = fields.optional('claims')?.object();
+  return {
+    ...(userId !== undefined && { userId }),
+    ...(serviceId !== undefined && { serviceId }),
+    ...(orgId !== undefined && { orgId }),
+    ...(role !== undefined && { role }),
+    ...(ticketRef !== undefined && { ticketRef }),
+    ...(claims !== undefined && { claims }),
+  };
+}
+
+function readResources(at: DocumentReader | undefined): ToolResources | undefined {
+  const fields = at?.closed(['paths', 'commands', 'urls']);
+  return (
+    fields && {
+      paths: fields.optional('paths')?.texts(),
+      commands: fields.optional('commands')?.texts(),
+      urls: fields.optional('urls')?.texts(),
+    }
+  );
+}
+
+/** A word is the environment itself, an object its variables. */
+function readEnvironment(at: DocumentReader | undefined): Pick<ContractCase, 'environment' | 'env'> {
+  if (at === undefined || at.node.type !== 'map') return { environment: at?.text(), env: {} };
+  const variables = (at.members() ?? []).map(({ key, value }) => {
+    const found = value.json();
+    if (typeof found === 'object') value.expected('text, a number, true or false');
+    return [key, typeof found === 'string' ? found : JSON.stringify(found)] as const;
+  });
+  return { environment: undefined, env: Object.fromEntries(variables) };
+}
+
+function readCounters(at: DocumentReader | undefined): CaseCounters | undefined {
+  const fields = at?.closed(['tool_calls', 'attempts', 'per_tool']);
+  if (fields === undefined) return undefined;
+  const count = (key: 'tool_calls' | 'attempts'): number => fields.optional(key)?.integer({ least: 0 }) ?? 0;
+  const perTool = (fields.optional('per_tool')?.members() ?? []).flatMap(({ key, value }) => {
+    const used = value.integer({ least: 0 });
+    return used === undefined ? [] : [[key, used] as const];
+  });
+  return { toolCalls: count('tool_calls'), attempts: count('attempts'), perTool: new Map(perTool) };
+}
+
+function readStep(at: DocumentReader): readonly CaseStep[] {
+  const fields: ClosedObject<'tool' | 'args' | 'result' | 'approve'> | undefined = at.closed([
+    'tool',
+    'args',
+    'result',
+    'approve',
+  ]);
+  const approval = fields?.optional('approve')?.text();
+  if (approval !== undefined) return [{ type: 'approval', stageId: approval }];
+  const toolName = fields?.required('tool')?.text();
+  if (fields === undefined || toolName === undefined) return [];
+  return [
+    {
+      type: 'call',
+      toolName,
+      input: fields.optional('args')?.object() ?? {},
+      output: fields.optional('result')?.json() ?? null,
+    },
+  ];
+}

@@ -1,0 +1,189 @@
+/** An explanation as people read it, and as programs do. */
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import type { CallToJudge } from '../contracts/loaded-contracts.ts';
+import type {
+  CallExplanation,
+  LeafExplanation,
+  RuleExplanation,
+  WorkflowExplanation,
+} from '../policy/explain-call.ts';
+import type { ResourceExplanation } from '../policy/explain-sandbox.ts';
+import { withoutUndefined } from './call-table.ts';
+import { wordOf } from './contracts-case-run.ts';
+import { safeJson, safeText } from './safe-text.ts';
+import type { Style, Terminal } from './terminal.ts';
+import { trim, wrap } from './text-layout.ts';
+
+type Page = Pick<Terminal, 'paint' | 'textWidth' | 'width'>;
+
+const colours: Readonly<Record<string, Style>> = {
+  allow: 'green',
+  ask: 'yellow',
+  block: 'red',
+  warn: 'yellow',
+  redact: 'yellow',
+};
+
+const sentences: Readonly<Record<string, string>> = {
+  allow: 'would be allowed',
+  ask: 'would be held for a person',
+  block: 'would be blocked',
+  warn: 'would be allowed, with a warning about its result',
+  redact: 'would be allowed, and its result redacted',
+};
+
+export function explanationLines(
+  explanation: CallExplanation,
+  { toolName }: CallToJudge,
+  page: Page,
+): string[] {
+  const { rules, workflows, output } = explanation;
+  const { word, decidedBy } = wordOf(explanation);
+  const isOutput = output?.decision === 'block';
+  const sentence = isOutput ? 'would run, and its result would be kept from everybody' : sentences[word];
+  const by = decidedBy === undefined ? '. No rule that counts fired.' : `, by ${decidedBy.ruleId}:`;
+  // What decided is read first; every rule was asked in the order of the documents all the same.
+  const asked = (['fired', 'observed', 'quiet', 'not_asked'] as const).flatMap((kind) =>
+    rules.filter(({ verdict }) => verdict === kind),
+  );
+  const others = rules.filter(({ verdict }) => verdict === 'other_tool');
+  return [
+    ...wrap(`${safeText(toolName)} ${sentence}${by}`, page.textWidth).map((line) =>
+      page.paint(['bold', colours[word] ?? 'bold'].flat() as Style, line),
+    ),
+    ...(decidedBy === undefined ? [] : indent(decidedBy.message, 2, page)),
+    '',
+    ...asked.flatMap((rule) => [...ruleLines(rule, page), '']),
+    ...workflows.flatMap((workflow) => [...workflowLines(workflow, page), '']),
+    ...(output !== undefined && output.decision === 'redact'
+      ? [page.paint('bold', 'What is left of the result'), ...indent(safeJson(output.output), 2, page), '']
+      : []),
+    ...(others.length === 0
+      ? []
+      : wrap(
+          `${others.length} ${others.length === 1 ? 'rule is' : 'rules are'} about other tools: ${others.map(({ ruleId }) => ruleId).join(', ')}.`,
+          page.textWidth,
+        ).map((line) => page.paint('dim', line))),
+  ];
+}
+
+const verdicts: {
+  readonly [Verdict in RuleExplanation['verdict']]: { readonly word: string; readonly style: Style };
+} = {
+  fired: { word: 'fired', style: 'red' },
+  observed: { word: 'would have fired, only observes', style: 'yellow' },
+  quiet: { word: 'did not fire', style: 'green' },
+  not_asked: { word: 'was not asked', style: 'dim' },
+  other_tool: { word: 'is about other tools', style: 'dim' },
+};
+
+function ruleLines(rule: RuleExplanation, page: Page): string[] {
+  const { ruleId, ruleType, source, line, verdict, fired } = rule;
+  const { word, style } = verdicts[verdict];
+  const action = fired === undefined ? '' : `: ${fired.action}`;
+  const place = `${source}${line === undefined ? '' : `:${line}`}`;
+  return [
+    `${page.paint('bold', safeText(ruleId))}  ${ruleType}  ${page.paint(style, `${word}${action}`)}  ${page.paint('dim', safeText(place))}`,
+    ...(fired?.policyError === true
+      ? indent('A value it could not judge was found, which makes a rule fire.', 2, page)
+      : []),
+    ...(verdict === 'not_asked' ? indent(notAsked(rule), 2, page) : []),
+    ...leafLines(rule.leaves, page),
+    ...rule.resources.map((resource) => resourceLine(resource, page)),
+    ...(ruleType === 'sandbox' && rule.resources.length === 0
+      ? indent('The call names no path, command or host, so there is nothing to judge it by.', 2, page)
+      : []),
+    ...rule.limits.map(
+      ({ counter, limit, used }) => `  ${counter.replaceAll('_', ' ')}: ${used} used, ${limit} allowed`,
+    ),
+  ];
+}
+
+const notAsked = ({ ruleType }: RuleExplanation): string =>
+  ruleType === 'session'
+    ? 'It limits a session, and nothing is known about one here.'
+    : 'It looks at results, and there is none: give one with --result.';
+
+/** Rules name one thing by many names: those that are not there are told together. */
+function leafLines(leaves: readonly LeafExplanation[], page: Page): string[] {
+  const isBeside = ({ value, truth, operator }: LeafExplanation): boolean =>
+    value === undefined && truth === false && operator !== 'exists';
+  const beside = leaves.filter(isBeside);
+  if (beside.length < 2) return leaves.map((leaf) => leafLine(leaf, page));
+  const names = `not there: ${beside.map(({ selector }) => selector).join(', ')}`;
+  return [
+    ...leaves.filter((leaf) => !isBeside(leaf)).map((leaf) => leafLine(leaf, page)),
+    `  ${page.paint('dim', trim(safeText(names), Math.min(page.width, 160) - 2))}`,
+  ];
+}
+
+function leafLine({ selector, operator, operand, value, truth }: LeafExplanation, page: Page): string {
+  const found = value === undefined ? 'nothing there' : `found ${safeJson(value)}`;
+  const word = truth === 'error' ? 'cannot be judged' : truth ? 'true' : 'false';
+  const text = `${safeText(selector)} ${operator} ${safeJson(operand)}`;
+  const room = Math.min(page.width, 160) - 4;
+  const end = `  ${found}`;
+  const head = trim(text, Math.max(24, room - word.length - Math.min(end.length, Math.floor(room * 0.65))));
+  return `  ${page.paint(truth === false ? 'dim' : 'yellow', word)} ${trim(`${head}${end}`, room - word.length)}`;
+}
+
+function resourceLine({ kind, text, leadsTo, inside }: ResourceExplanation, page: Page): string {
+  const word = inside === undefined ? 'not judged' : inside ? 'inside' : 'outside';
+  const style: Style = inside === undefined ? 'dim' : inside ? 'green' : 'red';
+  const leads = leadsTo.length === 0 ? '' : `, which leads to ${leadsTo.join(' and ')}`;
+  const shown = trim(safeText(`${kind} ${text}${leads}`), Math.min(page.width, 160) - word.length - 3);
+  return `  ${page.paint(style, word)} ${shown}`;
+}
+
+function workflowLines(
+  { workflow, stageBefore, decision, message, stageId }: WorkflowExplanation,
+  page: Page,
+): string[] {
+  const at = stageBefore === undefined ? 'complete' : `in stage ${stageBefore}`;
+  const where = stageId === undefined || stageId === stageBefore ? '' : ` (stage ${stageId})`;
+  return [
+    `${page.paint('bold', safeText(workflow))}  workflow ${safeText(at)}  ${page.paint(colours[decision] ?? 'dim', `${decision}${safeText(where)}`)}`,
+    ...(message === undefined ? [] : indent(message, 2, page)),
+  ];
+}
+
+const indent = (text: string, columns: number, page: Page): string[] =>
+  wrap(safeText(text), page.textWidth - columns).map((line) => `${' '.repeat(columns)}${line}`);
+
+export function explanationToJson(explanation: CallExplanation, { toolName }: CallToJudge): JsonObject {
+  const { ruling, output, rules, workflows } = explanation;
+  const { word, decidedBy } = wordOf(explanation);
+  return withoutUndefined({
+    tool: toolName,
+    decision: word,
+    before: ruling.decision,
+    after: output?.decision,
+    rule: decidedBy?.ruleId,
+    message: decidedBy?.message,
+    policy_version: ruling.policyVersion,
+    output: output?.decision === 'redact' ? output.output : undefined,
+    rules: rules.map(ruleToJson),
+    workflows: workflows.map(({ workflow, stageBefore, decision, message, stageId }) =>
+      withoutUndefined({ workflow, stage: stageBefore, decision, decided_in: stageId, message }),
+    ),
+  });
+}
+
+const ruleToJson = (rule: RuleExplanation): JsonObject =>
+  withoutUndefined({
+    rule: rule.ruleId,
+    type: rule.ruleType,
+    verdict: rule.verdict,
+    source: rule.source,
+    line: rule.line,
+    action: rule.fired?.action,
+    message: rule.fired?.message,
+    policy_error: rule.fired?.policyError,
+    leaves: rule.leaves.map(({ selector, operator, operand, value, truth }) =>
+      withoutUndefined({ selector, operator, operand, value, truth }),
+    ),
+    resources: rule.resources.map(({ kind, text, leadsTo, inside }) =>
+      withoutUndefined({ kind, text, leads_to: leadsTo as JsonValue, inside }),
+    ),
+    limits: rule.limits.map((limit) => ({ ...limit })),
+  });

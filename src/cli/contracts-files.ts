@@ -1,0 +1,103 @@
+/** Contracts named on a command line: loaded, or told apart from what is wrong with them. */
+import { readFileSync, statSync } from 'node:fs';
+import { isQuittanceError } from '../base/error.ts';
+import type { FileOptions } from '../contracts/from-yaml.ts';
+import { loadFiles } from '../contracts/from-yaml.ts';
+import type { LoadedContracts } from '../contracts/loaded-contracts.ts';
+import type { ContractsProblem } from '../policy/contracts-problem.ts';
+import { exitCodes } from './exit-code.ts';
+import { safeText } from './safe-text.ts';
+import type { Terminal } from './terminal.ts';
+import { trim, wrap } from './text-layout.ts';
+import { UsageError } from './usage-error.ts';
+
+/** That files are named, and are there. */
+export function needFiles(paths: readonly string[], command: string): readonly string[] {
+  if (paths.length === 0)
+    throw new UsageError('Which contracts?', [
+      `quittance ${command} contracts.yaml`,
+      `quittance help ${command}`,
+    ]);
+  for (const path of paths) needFile(path, `quittance ${command} contracts.yaml`);
+  return paths;
+}
+
+export function needFile(path: string, tryThis: string): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) throw new UsageError(`There is no file ${path}.`, [tryThis]);
+  if (found.isDirectory())
+    throw new UsageError(`${path} is a folder; name the files in it.`, [
+      `${tryThis.replace(/contracts\.yaml$/, '')}${path.replace(/\/+$/, '')}/*.yaml`,
+    ]);
+}
+
+export type Loading =
+  | { readonly ok: true; readonly contracts: LoadedContracts }
+  | { readonly ok: false; readonly problems: readonly ContractsProblem[] };
+
+export async function tryToLoad(paths: readonly string[], options: FileOptions): Promise<Loading> {
+  try {
+    return { ok: true, contracts: await loadFiles(paths, options) };
+  } catch (error) {
+    if (!isQuittanceError(error, 'contracts.invalid')) throw error;
+    // Written by the same package, as a list of problems.
+    return { ok: false, problems: JSON.parse(error.facts['problems'] ?? '[]') as ContractsProblem[] };
+  }
+}
+
+/** For commands that are not about the problems: they name the one that is. */
+export async function loadOrExplain(
+  paths: readonly string[],
+  options: FileOptions,
+): Promise<LoadedContracts> {
+  const loading = await tryToLoad(paths, options);
+  if (loading.ok) return loading.contracts;
+  const [first] = loading.problems;
+  const more = loading.problems.length - 1;
+  throw new UsageError(
+    `These contracts cannot be loaded. ${first === undefined ? '' : `${placeOf(first)}: ${first.message}`}` +
+      (more > 0 ? ` And ${more} more.` : ''),
+    [`quittance contracts check ${paths.join(' ')}`],
+    exitCodes.bad,
+  );
+}
+
+export const placeOf = ({
+  source,
+  line,
+  column,
+}: Pick<ContractsProblem, 'source' | 'line' | 'column'>): string =>
+  line === undefined ? source : `${source}:${line}:${column ?? 1}`;
+
+/** A problem with the lines around it, and a mark under the place. */
+export function problemLines(problem: ContractsProblem, out: Terminal): string[] {
+  const { field, message, line, column } = problem;
+  const place = out.paint('bold', safeText(placeOf(problem)));
+  return [
+    field === '' ? place : `${place}  ${out.paint('dim', safeText(field))}`,
+    ...wrap(safeText(message), out.textWidth - 2).map((text) => `  ${out.paint('red', text)}`),
+    ...(line === undefined ? [] : excerpt(problem.source, line, column ?? 1, out)),
+  ];
+}
+
+/** The line and the one before it. Nothing where the file cannot be read any more. */
+function excerpt(path: string, line: number, column: number, out: Terminal): string[] {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch {
+    return [];
+  }
+  const lines = text.split(/\r?\n/);
+  const gutter = String(line).length;
+  // A long line is shown around the place.
+  const room = Math.max(20, Math.min(out.width, 120) - gutter - 5);
+  const from = column > room - 10 ? column - Math.floor(room / 2) : 1;
+  const show = (number: number): string =>
+    `  ${out.paint('dim', `${String(number).padStart(gutter)} |`)} ${trim(safeText((lines[number - 1] ?? '').replaceAll('\t', ' ').slice(from - 1)), room)}`;
+  return [
+    ...(line > 1 && (lines[line - 2] ?? '').trim() !== '' ? [show(line - 1)] : []),
+    show(line),
+    `  ${out.paint('dim', `${' '.repeat(gutter)} |`)} ${' '.repeat(Math.max(0, column - from))}${out.paint('red', '^')}`,
+  ];
+}

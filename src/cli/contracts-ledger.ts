@@ -1,0 +1,89 @@
+/** Calls in a ledger, as contracts would judge them: in their kept form, which is all a ledger shows of them. */
+import type { JsonObject } from '../base/json.ts';
+import { isJsonObject } from '../base/json.ts';
+import type { Call } from '../call/call.ts';
+import type { CallToJudge } from '../contracts/loaded-contracts.ts';
+import type { CallQuery, CallSummary } from '../ledger/call-query.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { ToolEnd } from '../policy/compile-policy.ts';
+import { foldStored } from '../runtime/fold-stored.ts';
+import { readPages } from './pages.ts';
+
+export type LedgerCall = {
+  readonly sessionId: string;
+  readonly callId: string;
+  readonly call: CallToJudge & { readonly input: JsonObject };
+  readonly end: ToolEnd | undefined;
+  /** Some of its arguments are hidden in the ledger, so rules see masks in their place. */
+  readonly hidden: boolean;
+};
+
+/** Every tool that was ever asked for. */
+export async function toolsInLedger(ledger: Ledger, signal: AbortSignal): Promise<readonly string[]> {
+  const names = new Set<string>();
+  for await (const { rows } of readCalls(ledger, {}, Number.POSITIVE_INFINITY, signal))
+    for (const { toolName } of rows) names.add(toolName);
+  return [...names].toSorted();
+}
+
+/** As many as were asked for, newest first. Those whose arguments were no object cannot be judged, and are left out. */
+export async function* callsInLedger(
+  ledger: Ledger,
+  query: CallQuery,
+  limit: number,
+  signal: AbortSignal,
+): AsyncGenerator<LedgerCall, void, undefined> {
+  for await (const { rows } of readCalls(ledger, query, limit, signal))
+    for (const { sessionId, callId } of rows) {
+      const found = await readLedgerCall(ledger, sessionId, callId);
+      if (found !== undefined) yield found;
+    }
+}
+
+const readCalls = (
+  ledger: Ledger,
+  query: CallQuery,
+  limit: number,
+  signal: AbortSignal,
+): AsyncGenerator<{ readonly rows: readonly CallSummary[] }> =>
+  readPages<CallSummary, CallQuery>((page) => ledger.queryCalls(page), query, limit, signal);
+
+export async function readLedgerCall(
+  ledger: Ledger,
+  sessionId: string,
+  callId: string,
+): Promise<LedgerCall | undefined> {
+  const stored = await ledger.readCall(sessionId, callId);
+  const call = stored && foldStored(stored);
+  const input = call && (call.effectiveInput ?? call.requestedInput);
+  if (call === undefined || !isJsonObject(input)) return undefined;
+  const { toolName, principal, attrs } = call;
+  return {
+    sessionId,
+    callId,
+    call: {
+      toolName,
+      input,
+      ...(principal !== undefined && { principal }),
+      ...(attrs !== undefined && { metadata: attrs }),
+    },
+    end: endOf(call),
+    hidden: call.hidden.length > 0,
+  };
+}
+
+/** What the body gave, where it ran and gave something that is not kept aside. */
+function endOf({ settled, attempt }: Call): ToolEnd | undefined {
+  const outcome = settled?.outcome;
+  if (outcome === undefined || attempt === 0) return undefined;
+  switch (outcome.type) {
+    case 'ToolExecutionResult':
+      return { type: 'result', value: outcome.output };
+    case 'ToolFailure':
+      return { type: 'error', text: outcome.error };
+    case 'ToolTimeout':
+    case 'ToolDenied':
+    case 'ToolArtifactReference':
+      return undefined;
+  }
+}

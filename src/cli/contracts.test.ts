@@ -1,0 +1,374 @@
+/** The commands about contracts, as they are typed. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { fillLedger } from '../../test/fill-ledger.ts';
+import { runCli } from '../../test/run-cli.ts';
+
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
+
+const folder = mkdtempSync(join(tmpdir(), 'quittance-contracts-'));
+const ledger = join(folder, 'ledger.db');
+const on = (args: readonly string[], columns?: number): ReturnType<typeof runCli> =>
+  runCli(['contracts', ...args], {
+    cwd: folder,
+    ...(columns !== undefined && { env: { COLUMNS: String(columns) } }),
+  });
+const file = (name: string, content: string): void => writeFileSync(join(folder, name), content);
+const json = (output: string): Record<string, unknown>[] =>
+  output
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+const good = `apiVersion: edictum/v1
+kind: Ruleset
+metadata: {name: good}
+defaults: {mode: enforce}
+rules:
+  - id: no-rm
+    type: pre
+    tool: Bash
+    when: {args.command: {matches: "\\\\brm\\\\b"}}
+    then: {action: block, message: "Not {args.command}."}
+  - id: box
+    type: sandbox
+    tools: [Bash, "Read*"]
+    within: [.]
+    allows: {commands: [ls, cat]}
+    outside: ask
+    message: Stay inside.
+  - id: hide
+    type: post
+    tool: "*"
+    when: {output.text: {matches: "AKIA[0-9A-Z]{4,}"}}
+    then: {action: redact, message: Hidden.}
+  - id: big-refunds
+    type: pre
+    tool: refund
+    when: {args.cents: {gt: 1}}
+    then: {action: ask, message: "Refund {args.cents}?"}
+`;
+
+beforeAll(async () => {
+  await fillLedger(ledger);
+  file('good.yaml', good);
+  file(
+    'newer.yaml',
+    good
+      .replace('commands: [ls, cat]', 'commands: [ls]')
+      .replace(/ {2}- id: hide[^]*?Hidden.}\n/, '')
+      .replace('action: ask', 'action: block'),
+  );
+  file('bad.yaml', good.replace('action: block', 'action: blok').replace('outside: ask', 'outsde: ask'));
+  file(
+    'good.cases.yaml',
+    `working_directory: /project
+cases:
+  - {id: ls, tool: Bash, args: {command: ls}, expect: allow}
+  - {id: cat, tool: Bash, args: {command: cat a.txt}, expect: allow}
+  - {id: rm, tool: Bash, args: {command: rm a}, expect: block, rule: no-rm, message_contains: not rm a}
+  - {id: etc, tool: Read, args: {path: /etc/passwd}, expect: ask, rule: box}
+  - {id: key, tool: Read, args: {path: a}, result: {k: AKIA1234}, expect: redact, output: {k: "[REDACTED]"}}
+`,
+  );
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe.concurrent('check', () => {
+  test('says that good contracts are good', async ({ expect }) => {
+    expect(await on(['check', 'good.yaml'])).toEqual({
+      code: 0,
+      out: 'The contracts can be loaded. 4 rules, 0 warnings.\n',
+      err: '',
+    });
+  });
+
+  test('says every problem with its place, and marks it', async ({ expect }) => {
+    const { code, out } = await on(['check', 'bad.yaml'], 80);
+    expect(code).toBe(1);
+    expect(out).toContain(
+      'bad.yaml:10:20  rules[0].then.action\n  action is "blok"; expected block or ask.\n',
+    );
+    expect(out).toContain(
+      '  10 |     then: {action: blok, message: "Not {args.command}."}\n     |                    ^\n',
+    );
+    expect(out).toContain('Did you mean outside?');
+    expect(out).toContain('2 problems.');
+    for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+  });
+
+  test('warns of tools, named or seen in a ledger, that no rule is about', async ({ expect }) => {
+    file('narrow.yaml', good.replace('tool: "*"', 'tool: Raed'));
+    const named = await on(['check', 'narrow.yaml', '--tools', 'Bash,Read,Frobnicate,refund']);
+    expect(named.code).toBe(0);
+    expect(named.out).toContain('Frobnicate');
+    expect(named.out).toContain('Did you mean Read?');
+    const seen = await on(['check', 'narrow.yaml', '--ledger', ledger, '--strict', '--json']);
+    expect(seen.code).toBe(1);
+    expect(json(seen.out)).toContainEqual(
+      expect.objectContaining({ type: 'warning', code: 'uncovered_tool' }),
+    );
+    expect(json(seen.out).at(-1)).toMatchObject({ type: 'totals', problems: 0, good: true });
+  });
+
+  test.each<[string[], string, string]>([
+    [['check'], 'Which contracts?', 'quittance contracts check contracts.yaml'],
+    [['check', 'nothing.yaml'], 'There is no file nothing.yaml.', 'quittance contracts check'],
+    [['check', '.'], '. is a folder', '*.yaml'],
+    [['chek', 'good.yaml'], 'Did you mean contracts check', 'quittance contracts check'],
+    [[], 'needs a second word', 'quittance contracts explain'],
+    [['test', 'newer.yaml'], 'There are no cases beside newer.yaml', 'newer.cases.yaml'],
+    [['diff', 'good.yaml'], 'Two versions are compared', 'quittance contracts diff old.yaml new.yaml'],
+    [['explain', 'good.yaml'], 'Which call?', '--tool Bash'],
+    [['explain', 'good.yaml', '--tool', 'x', '--args', '{'], '--args takes JSON', "--args '{"],
+    [['explain', 'good.yaml', '--tool', 'x', '--args', '[]'], '--args takes a JSON object', "--args '{"],
+    [
+      ['explain', 'good.yaml', '--tool', 'x', '--principal', '{"rol":"a"}'],
+      'Did you mean role?',
+      '--principal',
+    ],
+    [['explain', 'good.yaml', '--call', 'x', '--tool', 'y'], '--tool does not go with it', '--call x'],
+  ])('contracts %j says what is wrong and what to type', async (args, sentence, tryThis) => {
+    const { code, out, err } = await on(args);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain(sentence);
+    expect(err).toContain('try:');
+    expect(err).toContain(tryThis);
+  });
+
+  test('contracts that cannot be loaded are sent to check', async ({ expect }) => {
+    for (const command of ['test', 'explain']) {
+      const { code, err } = await on([
+        command,
+        'bad.yaml',
+        ...(command === 'explain' ? ['--tool', 'x'] : []),
+      ]);
+      expect(code).toBe(1);
+      expect(err).toContain('bad.yaml:10:20');
+      expect(err).toContain('try: quittance contracts check bad.yaml');
+    }
+  });
+});
+
+describe.concurrent('test', () => {
+  test('runs the cases beside the document', async ({ expect }) => {
+    expect(await on(['test', 'good.yaml'])).toEqual({ code: 0, out: '5 passed, 0 failed\n', err: '' });
+  });
+
+  test.each([80, 120])('lists what failed, and why, in %i columns', async (columns) => {
+    const { code, out } = await on(['test', 'newer.yaml', '--cases', 'good.cases.yaml'], columns);
+    expect(code).toBe(1);
+    const lines = out.trimEnd().split('\n');
+    expect(lines[0]).toMatch(/^CASE +EXPECTED +CAME +RULE +WHY/);
+    expect(out).toMatch(/^cat +allow +ask +box +Stay inside\./m);
+    expect(out).toMatch(/^key +redact +allow /m);
+    expect(lines).toContain('3 passed, 2 failed');
+    for (const line of lines.slice(0, 3)) expect(line.length).toBeLessThanOrEqual(columns);
+    expect(lines.at(-1)).toContain('quittance contracts explain newer.yaml --tool Bash --args');
+  });
+
+  test('says with its line what is wrong with a case', async ({ expect }) => {
+    file(
+      'broken.cases.yaml',
+      'cases:\n  - {id: a, tool: Bash, expect: deny}\n  - {id: a, tool: Bash, expct: allow}\n',
+    );
+    const { code, out } = await on(['test', 'good.yaml', '--cases', 'broken.cases.yaml']);
+    expect(code).toBe(1);
+    expect(out).toContain('broken.cases.yaml:2:33  cases[0].expect\n');
+    expect(out).toContain('Did you mean expect?');
+  });
+
+  test('knows principals, environments, counters and errors', async ({ expect }) => {
+    file(
+      'facts.yaml',
+      `apiVersion: edictum/v1
+kind: Ruleset
+metadata: {name: facts}
+defaults: {mode: enforce}
+rules:
+  - {id: role, type: pre, tool: a, when: {principal.role: {equals: guest}}, then: {action: block, message: m}}
+  - {id: word, type: pre, tool: b, when: {environment: {equals: staging}}, then: {action: block, message: m}}
+  - {id: variable, type: pre, tool: c, when: {env.LEVEL: {gt: 3}}, then: {action: block, message: m}}
+  - {id: limit, type: session, limits: {max_calls_per_tool: {d: 2}}, then: {action: block, message: m}}
+  - {id: error, type: post, tool: e, when: {output.text: {contains: pw}}, then: {action: redact, message: m}}
+`,
+    );
+    file(
+      'facts.cases.yaml',
+      `cases:
+  - {id: role, tool: a, principal: {role: guest}, expect: block, rule: role}
+  - {id: nobody, tool: a, expect: allow}
+  - {id: word, tool: b, environment: staging, expect: block, rule: word}
+  - {id: other word, tool: b, expect: allow}
+  - {id: variable, tool: c, environment: {LEVEL: 4}, expect: block, rule: variable}
+  - {id: no variable of this machine, tool: c, expect: allow}
+  - {id: limit, tool: d, session: {per_tool: {d: 2}}, expect: block, rule: limit}
+  - {id: below the limit, tool: d, session: {per_tool: {d: 1}}, expect: allow}
+  - {id: error, tool: e, error: the pw is, expect: redact, output: "the [REDACTED] is"}
+`,
+    );
+    const { code, out } = await runCli(['contracts', 'test', 'facts.yaml'], {
+      cwd: folder,
+      env: { LEVEL: '9' },
+    });
+    expect({ code, out }).toEqual({ code: 0, out: '9 passed, 0 failed\n' });
+  });
+
+  test('is JSON for programs', async ({ expect }) => {
+    const lines = json((await on(['test', 'good.yaml', '--json'])).out);
+    expect(lines[2]).toMatchObject({
+      type: 'case',
+      id: 'rm',
+      passed: true,
+      came: 'block',
+      rule: 'no-rm',
+      line: 5,
+    });
+    expect(lines.at(-1)).toEqual({ type: 'totals', passed: 5, failed: 0 });
+  });
+});
+
+describe.concurrent('diff', () => {
+  test('says which rules and which cases differ', async ({ expect }) => {
+    const { code, out } = await on(['diff', 'good.yaml', 'newer.yaml'], 80);
+    expect(code).toBe(1);
+    expect(out).toContain('~ changed  box');
+    expect(out).toContain('- removed  hide');
+    expect(out).toMatch(
+      /^allow → ask {2}1\n {2}cat\n {4}Bash \{"command":"cat a\.txt"\}\n {4}box: Stay inside\./m,
+    );
+    expect(out).toMatch(/^redact → allow {2}1$/m);
+    expect(out).toContain('2 decided differently. 5 calls compared.');
+  });
+
+  test('looks at the calls of a ledger, in their kept form', async ({ expect }) => {
+    const { code, out } = await on([
+      'diff',
+      'good.yaml',
+      'newer.yaml',
+      '--ledger',
+      ledger,
+      '--since',
+      '1h',
+      '--json',
+    ]);
+    expect(code).toBe(1);
+    const lines = json(out);
+    expect(lines).toContainEqual(
+      expect.objectContaining({
+        type: 'call',
+        tool: 'refund',
+        before: 'ask',
+        after: 'block',
+        rule_after: 'big-refunds',
+      }),
+    );
+    expect(lines.at(-1)).toMatchObject({
+      type: 'totals',
+      changes: { 'ask → block': expect.any(Number) as number },
+    });
+  });
+
+  test('of the same version is nothing', async ({ expect }) => {
+    expect(await on(['diff', 'good.yaml', 'good.yaml'])).toEqual({
+      code: 0,
+      out: 'Every call is decided as before. 5 calls compared.\n',
+      err: '',
+    });
+  });
+});
+
+describe.concurrent('explain', () => {
+  test.each([80, 120])('says what every rule found, in %i columns', async (columns) => {
+    const args = [
+      '--tool',
+      'Bash',
+      '--args',
+      '{"command":"cat /etc/passwd"}',
+      '--working-directory',
+      '/project',
+    ];
+    const { code, out } = await on(['explain', 'good.yaml', ...args], columns);
+    expect(code).toBe(0);
+    expect(out).toContain('Bash would be held for a person, by box:\n  Stay inside.\n');
+    expect(out).toContain('false args.command matches');
+    expect(out).toContain('outside path /etc/passwd');
+    expect(out).toContain('1 rule is about other tools: big-refunds.');
+    for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(columns);
+  });
+
+  test('masks secrets and obeys no text', async ({ expect }) => {
+    const command = 'rm \u001b[31m ghp_abcdefghijklmnopqrstuvwxyz0123456789';
+    const { out } = await on([
+      'explain',
+      'good.yaml',
+      '--tool',
+      'Bash',
+      '--args',
+      JSON.stringify({ command }),
+    ]);
+    expect(out).not.toContain('\u001b');
+    expect(out).not.toContain('ghp_');
+  });
+
+  test('takes a call from the ledger', async ({ expect }) => {
+    const { code, out } = await on([
+      'explain',
+      'good.yaml',
+      '--call',
+      'call_refund',
+      '--ledger',
+      ledger,
+      '--json',
+    ]);
+    expect(code).toBe(0);
+    expect(json(out)[0]).toMatchObject({ tool: 'refund', decision: 'ask', rule: 'big-refunds' });
+    const missing = await on(['explain', 'good.yaml', '--call', 'call_nobody', '--ledger', ledger]);
+    expect(missing.code).toBe(1);
+    expect(missing.err).toContain('try: quittance calls');
+  });
+
+  test('shows what is left of a result', async ({ expect }) => {
+    const args = ['--tool', 'x', '--result', '{"k":"AKIA12345"}'];
+    const { out } = await on(['explain', 'good.yaml', ...args]);
+    expect(out).toContain('x would be allowed, and its result redacted, by hide:');
+    expect(out).toContain('{"k":"[REDACTED]"}');
+    expect(out).not.toContain('AKIA12345');
+  });
+});
+
+test('schema prints the schema that is published', async () => {
+  const { code, out } = await on(['schema']);
+  const published = (await import('../../schema/contracts.schema.json', { with: { type: 'json' } })).default;
+  expect(code).toBe(0);
+  expect(JSON.parse(out)).toEqual(published);
+});
+
+describe.concurrent('help and completion', () => {
+  test('know names of two words', async ({ expect }) => {
+    const [flag, word, group] = await Promise.all([
+      on(['check', '--help']),
+      runCli(['help', 'contracts', 'check']),
+      on(['--help']),
+    ]);
+    expect(flag).toMatchObject({ code: 0, err: '' });
+    expect(word.out).toBe(flag.out);
+    for (const name of ['check', 'test', 'diff', 'explain', 'schema'])
+      expect(group.out).toMatch(new RegExp(`^ {2}contracts ${name}\\b`, 'm'));
+  });
+
+  test('bash completes them', async ({ expect }) => {
+    const { out } = await runCli(['completion', 'bash']);
+    const lines = ['contrac', 'contracts ch', 'contracts check --st', 'calls --outcome fa'];
+    const script = lines.map(
+      (line) =>
+        `COMP_WORDS=(quittance ${line}); COMP_CWORD=${line.split(' ').length}; _quittance; echo "\${COMPREPLY[@]}"`,
+    );
+    const shell = spawn('bash', ['-c', [out, ...script].join('\n')]);
+    expect(await text(shell.stdout)).toBe('contracts\ncheck\n--strict\nfailure\n');
+  });
+});

@@ -1,0 +1,42 @@
+import type { PolicyCall, PolicyWorld } from './policy-call.ts';
+import type { Resources } from './resources.ts';
+import { findResources } from './resources.ts';
+import type { SessionCounters } from './session-limits.ts';
+
+/** What rules are judged by: the call, what its session has used, and what the call names, found when first asked for. */
+export class CallFacts {
+  readonly call: PolicyCall;
+  readonly counters: SessionCounters | undefined;
+  readonly #world: PolicyWorld;
+  #looking: PolicyWorld | undefined;
+  #found: Resources | undefined;
+
+  constructor(call: PolicyCall, counters: SessionCounters | undefined, world: PolicyWorld) {
+    this.call = call;
+    this.counters = counters;
+    this.#world = world;
+  }
+
+  resources(): Resources {
+    return (this.#found ??= findResources(this.call, this.world()));
+  }
+
+  /** Where a path leads is looked up once for all rules that ask, and never kept for another call. */
+  world(): PolicyWorld {
+    return (this.#looking ??= rememberPaths(this.#world));
+  }
+}
+
+function rememberPaths(world: PolicyWorld): PolicyWorld {
+  const known = new Map<string, string>();
+  return {
+    ...world,
+    realPath: (path) => {
+      const before = known.get(path);
+      if (before !== undefined) return before;
+      const real = world.realPath(path);
+      known.set(path, real);
+      return real;
+    },
+  };
+}

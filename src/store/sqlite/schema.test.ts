@@ -1,0 +1,35 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { isBusy, openDatabase } from './database.ts';
+import { prepareSchema } from './schema.ts';
+
+test('a file that another process makes a ledger of meanwhile is not taken for somebody else’s', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'quittance-schema-'));
+  const path = join(folder, 'ledger.db');
+  const [mine, others] = [openDatabase(path), openDatabase(path)];
+  const makeIt = (): void => {
+    try {
+      prepareSchema(others, path);
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+    }
+  };
+  // Whatever the other does, it does it between two looks of ours.
+  const read = mine.pragma.bind(mine);
+  mine.pragma = (source, options) => {
+    const found: unknown = read(source, options);
+    if (source === 'user_version') makeIt();
+    return found;
+  };
+  try {
+    prepareSchema(mine, path);
+    makeIt();
+    expect(others.pragma('user_version', { simple: true })).toBe(read('user_version', { simple: true }));
+  } finally {
+    mine.close();
+    others.close();
+    rmSync(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,72 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Entry } from '../../ledger/ledger.ts';
+import { SampleCall } from '../../testing/sample-call.ts';
+import { SpillFile } from './spill-file.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'quittance-spill-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const owner = (digit: number): string => `own_${String(digit).repeat(24)}`;
+const salt = (): string => 'abcdefghijklmnopqrstuvwx';
+const open = (ownerId: string): SpillFile => new SpillFile(folder, ownerId, 65_536, salt);
+
+/** An entry with everything an entry may have. */
+const whole = (callId: string): Required<Entry> => ({
+  ...new SampleCall(callId).begin(),
+  callId,
+  claim: { key: 'k', inputDigest: 'd', supersedes: { sessionId: 's', callId: 'before' } },
+  releaseClaim: 'r',
+  reserve: [{ counter: 'n', amount: 1, limit: 2 }],
+  settle: [{ counter: 'n', reserved: 1, used: 1 }],
+  sealed: 'v1.sealed',
+  dropSealed: true,
+  moves: [{ subject: 'workflow/w', expectedVersion: 3 }],
+});
+
+test('what is spilled is read back with everything it does, by its owner and by whoever finds the owner gone', () => {
+  const entries = [whole('a'), new SampleCall('b').begin()];
+  const spill = open(owner(1));
+  for (const entry of entries) expect(spill.add(entry)).toBe(true);
+  const expected = [{ ownerId: owner(1), entries: entries.map((entry) => ({ ...entry })) }];
+  expect(spill.read(() => false)).toEqual(expected);
+  const other = open(owner(2));
+  expect(other.read(() => true)).toEqual(expected);
+  expect(other.read(() => false)).toEqual([]);
+});
+
+test('an owner is not forgotten while something it spilled is still to be appended', () => {
+  const spill = open(owner(1));
+  spill.add(whole('a'));
+  spill.close();
+  const other = open(owner(2));
+  other.forget(owner(1));
+  expect(other.read(() => true)).toHaveLength(1);
+  expect(other.drop(owner(1))).toBe(true);
+  expect(existsSync(join(folder, owner(1)))).toBe(false);
+});
+
+test('what came after the entry that is named is not dropped with it', () => {
+  const spill = open(owner(1));
+  const [first, second] = [whole('a'), whole('b')];
+  spill.add(first);
+  spill.add(second);
+  expect(spill.drop(owner(1), first.entryId)).toBe(false);
+  expect(spill.read(() => false)).toHaveLength(1);
+  expect(spill.drop(owner(1), second.entryId)).toBe(true);
+  expect(spill.read(() => false)).toEqual([]);
+});
+
+test('a file that is no longer needed is gone, one that is stays', () => {
+  open(owner(1)).close();
+  expect(existsSync(join(folder, owner(1)))).toBe(false);
+  const spill = open(owner(2));
+  spill.add(whole('a'));
+  spill.close();
+  expect(existsSync(join(folder, owner(2)))).toBe(true);
+});

@@ -1,0 +1,287 @@
+/** What those who come after do with the calls of somebody who is gone: who goes on, who waits, who leaves it. */
+import type { AnyTool, Ledger, OnConfirm, QuittanceEvent, Runtime } from 'quittance';
+import { createRuntime, defineTool } from 'quittance';
+import { openLedger } from 'quittance/ledger';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { deferred, envelope, expectSettledOnce } from '../stage.ts';
+import type { Play } from './play.ts';
+import { openPlay } from './play.ts';
+
+let play: Play;
+const closing: (() => Promise<unknown>)[] = [];
+beforeEach(async () => {
+  play = await openPlay();
+});
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+  play.end();
+});
+
+type Stage = { readonly runtime: Runtime; readonly ledger: Ledger; readonly ran: string[] };
+
+async function comeAfter(
+  names: readonly string[],
+  run: (callId: string) => unknown = () => 'done',
+): Promise<Stage> {
+  const ledger = await openLedger(play.ledger, { spillBytes: 16_384 });
+  const ran: string[] = [];
+  const tool = (name: string): AnyTool =>
+    defineTool({
+      name,
+      mode: name === 'get_it' ? 'read' : 'external',
+      idempotent: name === 'put',
+      run: (_, { callId }) => {
+        ran.push(callId);
+        return run(callId);
+      },
+    });
+  const runtime = createRuntime({ ledger, tools: names.map(tool) });
+  closing.push(async () => {
+    await runtime.close();
+    await ledger.close();
+  });
+  return { runtime, ledger, ran };
+}
+
+async function dieOver(tool: string): Promise<void> {
+  const actor = await play.start({ afterwards: 'hang' });
+  void actor.call('a', tool).catch(() => undefined);
+  await actor.reached;
+  await actor.kill();
+}
+
+describe('[one-outcome] a call whose owner is gone', () => {
+  it('[one-outcome] that may be run again is left by whoever has no such tool, and run by somebody who has it', async () => {
+    const knows = await comeAfter(['put', 'pay']);
+    await knows.runtime.turn({ sessionId: 's' }).call(envelope('before', 'pay', { n: 1 })); // has looked around already
+    await dieOver('put');
+    const other = await comeAfter(['pay']);
+    expect(await other.runtime.recover()).toMatchObject([{ callId: 'a', how: 'left' }]);
+    expect((await other.ledger.findOpenCalls()).map(({ callId }) => callId)).toEqual(['a']);
+    // Nobody has forgotten the owner: the next turn of somebody who knows the tool finds its call.
+    await knows.runtime.turn({ sessionId: 's' }).call(envelope('after', 'pay', { n: 2 }));
+    expect(await knows.runtime.turn({ sessionId: 's' }).call(envelope('a', 'put'))).toMatchObject({
+      type: 'ToolExecutionResult',
+    });
+    expect([knows.ran, other.ran]).toEqual([expect.arrayContaining(['a', 'after']), []]);
+    await expectSettledOnce(knows.runtime);
+  });
+
+  it('[one-outcome] that is run again keeps nobody else waiting', async () => {
+    await dieOver('put');
+    const gate = deferred();
+    const { runtime, ran } = await comeAfter(['put', 'pay'], (callId) =>
+      callId === 'a' ? gate.promise : 'done',
+    );
+    const paid = await runtime.turn({ sessionId: 'other' }).call(envelope('b', 'pay'));
+    expect(paid).toMatchObject({ output: 'done' });
+    expect(ran).toEqual(['a', 'b']);
+    gate.resolve();
+    await runtime.turn({ sessionId: 's' }).call(envelope('a', 'put'));
+    await expectSettledOnce(runtime);
+  });
+
+  it('[one-outcome] that was only asked for is cancelled, and one that was handed in goes on', async () => {
+    const gone = await openLedger(play.ledger, { spillBytes: 16_384 });
+    for (const [callId, submitted] of Object.entries({ asked: false, handed: true })) {
+      const event: QuittanceEvent = {
+        type: 'tool.requested',
+        id: `evt_${callId}`,
+        sessionId: 's',
+        turnId: 't',
+        callId,
+        at: Date.now(),
+        cause: undefined,
+        toolName: 'pay',
+        displayName: 'pay',
+        mode: 'external',
+        modeOrigin: 'declared',
+        requestedInput: {},
+        hidden: [],
+        requestDigest: 'sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a',
+        principal: undefined,
+        provenance: undefined,
+        attrs: undefined,
+        submitted,
+      };
+      await gone.append({
+        entryId: `ent_${callId}`,
+        sessionId: 's',
+        callId,
+        expectedVersion: 0,
+        events: [event],
+      });
+    }
+    await gone.close();
+    const { runtime, ran } = await comeAfter(['pay']);
+    expect(await runtime.recover()).toMatchObject([
+      { callId: 'asked', how: 'cancelled' },
+      { callId: 'handed', how: 'resumed' },
+    ]);
+    expect(ran).toEqual(['handed']);
+    expect(await runtime.turn({ sessionId: 's' }).call(envelope('asked', 'pay'))).toMatchObject({
+      code: 'tool.cancelled',
+    });
+    await expectSettledOnce(runtime);
+  });
+});
+
+type Options = Omit<Parameters<typeof createRuntime>[0], 'ledger' | 'tools'>;
+
+/** Somebody begins a call and is gone without having ended it, in the middle of its body or of a question. */
+async function leaveOpen(tool: AnyTool, args: Record<string, unknown>, options: Options = {}): Promise<void> {
+  const ledger = await openLedger(play.ledger, { spillBytes: 16_384 });
+  const runtime = createRuntime({ ...options, ledger, tools: [tool] });
+  void runtime
+    .turn({ sessionId: 's' })
+    .call(envelope('a', tool.name, args))
+    .catch(() => undefined);
+  while ((await ledger.findOpenCalls()).length === 0) await new Promise(setImmediate);
+  await ledger.close();
+}
+
+async function returnWith(tool: AnyTool, options: Options = {}): Promise<Pick<Stage, 'runtime' | 'ledger'>> {
+  const ledger = await openLedger(play.ledger, { spillBytes: 16_384 });
+  const runtime = createRuntime({ ...options, ledger, tools: [tool] });
+  closing.push(async () => {
+    await runtime.close();
+    await ledger.close();
+  });
+  return { runtime, ledger };
+}
+
+const never = (): Promise<never> => new Promise(() => undefined);
+
+describe('[no-silent-rerun] a call that was left open', () => {
+  it('[no-silent-rerun] is held for somebody who can be asked, runs with what was hidden, and leaves nothing sealed', async () => {
+    const given: unknown[] = [];
+    const remove = defineTool({
+      name: 'delete_it',
+      mode: 'destructive',
+      run: (args) => given.push(args),
+    });
+    const args = { password: 'hunter2' };
+    await leaveOpen(remove, args, { onConfirm: never });
+    const silent = await returnWith(remove);
+    expect(await silent.runtime.recover()).toMatchObject([{ callId: 'a', how: 'left' }]);
+    await new Promise((resolve) => setTimeout(resolve, 20)); // and nothing else is held up by it
+    expect(await silent.ledger.readSealed('s', 'a')).toMatch(/^v1\./);
+    const { runtime, ledger } = await returnWith(remove, {
+      onConfirm: () => ({ decision: 'approve', by: 'Ada' }),
+    });
+    expect(await runtime.recover()).toMatchObject([{ callId: 'a', how: 'resumed' }]);
+    expect(await runtime.turn({ sessionId: 's' }).call(envelope('a', 'delete_it', args))).toMatchObject({
+      type: 'ToolExecutionResult',
+    });
+    expect(given).toEqual([args]);
+    expect(await ledger.readSealed('s', 'a')).toBeUndefined();
+    await expectSettledOnce(runtime);
+  });
+
+  it('[secrets-stay-out] runs with what a repair put in, and says nothing of it', async () => {
+    const secret = 'sk-live-51Habcdefghijklmnopqrstu';
+    const got: unknown[] = [];
+    const open = async (onConfirm: OnConfirm): Promise<Stage> => {
+      const ledger = await openLedger(play.ledger);
+      const tool = defineTool({
+        name: 'delete_it',
+        input: z.object({ api_key: z.string() }),
+        run: (args) => {
+          got.push(args);
+          return `used ${args.api_key}`;
+        },
+      });
+      const repair = (): { api_key: string } => ({ api_key: secret });
+      return { ledger, ran: [], runtime: createRuntime({ ledger, tools: [tool], onConfirm, repair }) };
+    };
+    const first = await open(() => new Promise(() => {}));
+    void first.runtime.turn({ sessionId: 's' }).submit(envelope('a', 'delete_it', {}));
+    while ((await first.ledger.queryCalls({ status: 'held' })).rows.length === 0)
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    await first.ledger.close();
+    const second = await open(() => ({ decision: 'approve', by: 'ada' }));
+    closing.push(async () => {
+      await second.runtime.close();
+      await second.ledger.close();
+    });
+    await second.runtime.recover();
+    const outcome = await second.runtime.turn({ sessionId: 's' }).call(envelope('a', 'delete_it', {}));
+    expect(got).toEqual([{ api_key: secret }]);
+    expect(outcome).toMatchObject({ type: 'ToolExecutionResult', output: 'used [REDACTED]' });
+  });
+
+  it('[limits-hold] is charged what it had reserved', async () => {
+    const pay = defineTool({ name: 'pay', mode: 'external', costMicros: 700, run: never });
+    const budgets = [{ scope: 'session', costMicros: 10_000, toolCalls: 5 }] as const;
+    await leaveOpen(pay, { password: 'hunter2' }, { budgets });
+    const { runtime, ledger } = await returnWith(pay, { budgets });
+    expect(await runtime.recover()).toMatchObject([{ how: 'indeterminate' }]);
+    expect(await ledger.readCounters(['session/"s"/cost_micros', 'session/"s"/tool_calls'])).toEqual([
+      { used: 700, reserved: 0 },
+      { used: 1, reserved: 0 },
+    ]);
+    expect(await ledger.readSealed('s', 'a')).toBeUndefined();
+  });
+
+  it('[no-silent-rerun] is run again under the key its tool made', async () => {
+    const keys: (string | undefined)[] = [];
+    const put = (body: () => unknown): AnyTool =>
+      defineTool({
+        name: 'put',
+        mode: 'external',
+        idempotent: true,
+        idempotencyKey: () => 'k',
+        run: (_, { idempotencyKey }) => {
+          keys.push(idempotencyKey);
+          return body();
+        },
+      });
+    await leaveOpen(put(never), {});
+    const { runtime } = await returnWith(put(() => 'done'));
+    expect(await runtime.recover()).toMatchObject([{ how: 'rerun' }]);
+    expect(keys).toEqual(['k', 'k']);
+  });
+
+  it('[no-silent-rerun] is not run again with an input its tool would have to be given otherwise now', async () => {
+    const put = (type: 'string' | 'integer', run: () => unknown): AnyTool =>
+      defineTool({
+        name: 'put',
+        mode: 'external',
+        idempotent: true,
+        input: { type: 'object', properties: { n: { type } }, required: ['n'] },
+        run,
+      });
+    await leaveOpen(put('string', never), { n: '7' });
+    let runs = 0;
+    const { runtime } = await returnWith(put('integer', () => ++runs));
+    expect(await runtime.recover()).toMatchObject([{ how: 'indeterminate' }]);
+    expect(runs).toBe(0);
+  });
+
+  it('[secrets-stay-out] what is said when it is resolved is kept without its secrets', async () => {
+    const secret = `sk-${'a1B2c3D4'.repeat(5)}`;
+    const pay = defineTool({ name: 'pay', mode: 'external', run: never });
+    await leaveOpen(pay, {});
+    const { runtime, ledger } = await returnWith(pay);
+    await runtime.recover();
+    await runtime.reconcile(
+      { sessionId: 's', callId: 'a' },
+      { resolution: 'succeeded', by: 'Ada', reason: `Seen with ${secret}.`, result: { seen: secret } },
+    );
+    const kept = JSON.stringify([await ledger.readSession('s'), await ledger.readEntries({ limit: 100 })]);
+    expect(kept).toContain('Seen with ');
+    expect(kept).not.toContain(secret);
+  });
+
+  it('[no-silent-rerun] is found by the first who would do the same, whether or not its owner left a trace', async () => {
+    const pay = defineTool({ name: 'pay', mode: 'external', rerun: 'deny', run: never });
+    await leaveOpen(pay, { sum: 5 });
+    const { runtime, ledger } = await returnWith(pay);
+    expect(await ledger.findGoneOwners()).toEqual([]);
+    expect(await runtime.turn({ sessionId: 's' }).call(envelope('b', 'pay', { sum: 5 }))).toMatchObject({
+      type: 'ToolDenied',
+      code: 'call.twin',
+    });
+  });
+});

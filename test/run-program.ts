@@ -1,0 +1,32 @@
+/** Runs the command line within the process of the test: all of it but what the system does around it. */
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { runProgram } from '../src/cli/program.ts';
+import type { Ran } from './run-cli.ts';
+
+/** One at a time where it stands in another folder: a process is in one folder only. */
+export async function runProgramHere(
+  args: readonly string[],
+  { cwd, env = {} }: { readonly cwd?: string; readonly env?: Readonly<Record<string, string>> } = {},
+): Promise<Ran> {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const before = process.cwd();
+  const { TZ } = process.env;
+  process.env['TZ'] = 'UTC';
+  if (cwd !== undefined) process.chdir(cwd);
+  try {
+    const [code, out, err] = await Promise.all([
+      runProgram({ args, env, stdout, stderr, signal: new AbortController().signal }).finally(() => {
+        stdout.end();
+        stderr.end();
+      }),
+      text(stdout),
+      text(stderr),
+    ]);
+    return { code, out, err };
+  } finally {
+    process.chdir(before);
+    if (TZ === undefined) delete process.env['TZ'];
+    else process.env['TZ'] = TZ;
+  }
+}
