@@ -7,6 +7,7 @@ import { contractsDiffCommand } from './commands/contracts-diff.ts';
 import { contractsExplainCommand } from './commands/contracts-explain.ts';
 import { contractsSchemaCommand } from './commands/contracts-schema.ts';
 import { contractsTestCommand } from './commands/contracts-test.ts';
+import { errorsCommand } from './commands/errors.ts';
 import { exportCommand } from './commands/export.ts';
 import { createHelpCommand } from './commands/help.ts';
 import { rebuildCommand } from './commands/rebuild.ts';
@@ -19,6 +20,7 @@ export const commands: readonly Command[] = [
   callsCommand,
   showCommand,
   sessionsCommand,
+  errorsCommand,
   reconcileCommand,
   verifyCommand,
   exportCommand,
