@@ -1,0 +1,176 @@
+/**
+ * Makes a body end as a recorded run did: everything it left on the record, then what it returned or threw. Answers
+ * at once in every case but a timeout, which no body can end by itself.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { readJsonText } from '../base/json.ts';
+import type { OutputFile, ToolFailure, ToolOutcome, ToolTimeout } from '../call/outcome.ts';
+import { timeoutMessage } from '../call/outcome.ts';
+import { parseToolResult, toolResult } from '../call/tool-result.ts';
+import type { ToolContext } from '../tool/tool-context.ts';
+import { renameTexts } from './artifact-names.ts';
+import type { RecordedLate, RecordedRun } from './cassette.ts';
+import type { RecordedArtifacts } from './fill-recorded.ts';
+import { outputArtifactOf } from './record-cassette.ts';
+import { RecordedError } from './recorded-error.ts';
+
+/** A clock that somebody moves by hand: recorded time passes on it without anybody waiting. */
+export interface MovableClock extends Clock {
+  advance(ms: number): void;
+}
+
+export type Playback =
+  /** `reported`: why what it returns is no success, where it was found to be none. */
+  | { readonly type: 'returned'; readonly value: unknown; readonly reported: string | undefined }
+  | { readonly type: 'threw'; readonly error: RecordedError }
+  | { readonly type: 'timed_out'; readonly pending: Promise<unknown> };
+
+/** `mayWait`: whether the runtime will time out whatever does not answer at once. */
+export function playBack(
+  run: RecordedRun,
+  artifacts: RecordedArtifacts,
+  context: ToolContext,
+  time: { readonly clock: MovableClock | undefined; readonly mayWait: boolean },
+): Playback {
+  for (const { message, fields } of run.log) context.log(message, fields);
+  for (const target of run.reached) context.reached(target);
+  context.charge(run.costMicros);
+  if (run.partial !== undefined) context.record(run.partial);
+  const { outcome } = run;
+  switch (outcome.type) {
+    case 'ToolExecutionResult':
+      return returned(outcome.output, outcome, artifacts, context);
+    case 'ToolArtifactReference':
+      return kept(outcome.artifactId, artifacts, (output) => returned(output, outcome, artifacts, context));
+    case 'ToolFailure':
+      return failed(outcome, run.unsettled, artifacts, context);
+    case 'ToolTimeout':
+      return time.mayWait
+        ? { type: 'timed_out', pending: runOut(outcome, run.late, context, time.clock) }
+        : threw(
+            new RecordedError(outcome.code, timeoutMessage(outcome), {
+              ...outcome,
+              unsettled: run.unsettled,
+            }),
+          );
+    case 'ToolDenied':
+      return missing(`The cassette says that call ${JSON.stringify(outcome.callId)} ran and was denied.`);
+  }
+}
+
+type Returned = Extract<ToolOutcome, { readonly wasCoerced: boolean }>;
+
+function returned(
+  output: JsonValue,
+  { files = [], toolResult: made }: Returned,
+  artifacts: RecordedArtifacts,
+  context: ToolContext,
+): Playback {
+  const names = new Map<string, string>();
+  for (const { artifactId, mimeType, name } of files) {
+    const content = artifacts.get(artifactId)?.content;
+    if (content === undefined) return leftBehind(artifactId, artifacts);
+    const attached = context.attach({ mimeType, content, ...(name !== undefined && { name }) });
+    names.set(artifactId, attached.$artifact);
+  }
+  return {
+    type: 'returned',
+    value: asMade(renameTexts(output, names), made !== undefined),
+    reported: undefined,
+  };
+}
+
+/** What the tool itself said about the turn counts in a replay too; what a rule made something else of is data. */
+function asMade(output: JsonValue, made: boolean): unknown {
+  if (!made) return output;
+  try {
+    return toolResult(parseToolResult(output));
+  } catch {
+    return output;
+  }
+}
+
+function failed(
+  { code, error, retryable, payloadExtras: extras, toolResult: made }: ToolFailure,
+  unsettled: boolean,
+  artifacts: RecordedArtifacts,
+  context: ToolContext,
+): Playback {
+  if (code !== 'tool.reported_error' || !retryable || extras === undefined || !isReport(extras))
+    return threw(new RecordedError(code, error, { retryable, unsettled, ...(extras && { extras }) }));
+  const partial = extras['partial'];
+  if (typeof partial === 'object' && partial !== null) context.record(partial as JsonObject);
+  const report = (output: JsonValue): Playback => ({
+    type: 'returned',
+    value: asMade(output, made !== undefined),
+    reported: error,
+  });
+  const aside = outputArtifactOf(extras);
+  return aside === undefined ? report(extras['output'] ?? null) : kept(aside, artifacts, report);
+}
+
+/** Whether these extras are what the runtime makes of an output that was no success, and nothing else. */
+const isReport = (extras: JsonObject): boolean =>
+  (Object.hasOwn(extras, 'output') || Object.hasOwn(extras, 'output_artifact')) &&
+  Object.keys(extras).every((key) => ['output', 'output_artifact', 'partial'].includes(key));
+
+/** Reads an output that was kept aside. */
+function kept(
+  artifactId: string,
+  artifacts: RecordedArtifacts,
+  use: (output: JsonValue) => Playback,
+): Playback {
+  const content = artifacts.get(artifactId)?.content;
+  if (typeof content !== 'string') return leftBehind(artifactId, artifacts);
+  let output: JsonValue;
+  try {
+    output = readJsonText(content);
+  } catch {
+    return missing(`The content of ${artifactId} in the cassette is no JSON. Record again.`);
+  }
+  return use(output);
+}
+
+function leftBehind(artifactId: string, artifacts: RecordedArtifacts): Playback {
+  const { sizeBytes, digest } = artifacts.get(artifactId) ?? {};
+  return missing(
+    sizeBytes === undefined
+      ? `The cassette does not hold ${artifactId}. Record again.`
+      : `The content of ${artifactId} (${sizeBytes} bytes, ${digest}) was too large for the cassette. ` +
+          'Record again with a larger `maxArtifactBytes`.',
+  );
+}
+
+const threw = (error: RecordedError): Playback => ({ type: 'threw', error });
+
+const missing = (message: string): Playback =>
+  threw(
+    new RecordedError('tool.fixture_missing', message, {
+      retryable: false,
+      unsettled: false,
+      extras: { why: 'content' },
+    }),
+  );
+
+/**
+ * Never ends in time. The runtime is told that this tool may not be silent at all, so that what does not answer at
+ * once has run out of time: when as much has passed as was recorded, where the clock can be moved, else now.
+ */
+function runOut(
+  { elapsedMs }: ToolTimeout,
+  late: RecordedLate | undefined,
+  context: ToolContext,
+  clock: MovableClock | undefined,
+): Promise<unknown> {
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  if (late !== undefined)
+    context.signal.addEventListener('abort', () => {
+      if (late.type === 'returned') resolve(late.output);
+      else reject(new Error(late.error));
+    });
+  clock?.advance(elapsedMs);
+  // The runtime watches the clock only once the body has given it a promise.
+  if (clock !== undefined) setImmediate(() => clock.advance(0));
+  return promise;
+}
