@@ -7,6 +7,7 @@ import type { JsonObject, JsonValue } from '../base/json.ts';
 import { toJson } from '../base/json.ts';
 import type { CallEvent, DecidedBy, RuleMark, ToolDecided, ToolHeld, ToolResponded } from '../call/event.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
+import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';
 import type { ReadEvent } from '../ledger/unknown-event.ts';
 
 export type CallView = {
@@ -31,11 +32,10 @@ export type CallView = {
 export function toCallViews(events: Iterable<ReadEvent>): readonly CallView[] {
   const calls = new Map<string, CallEvent[]>();
   for (const event of events) {
-    if (!('callId' in event) || event.callId === undefined) continue;
+    if (!isKnownEvent(event) || !('callId' in event)) continue;
     const known = calls.get(event.callId);
-    // Types this version does not know fall through the switch below.
-    if (known !== undefined) known.push(event as CallEvent);
-    else if (event.type === 'tool.requested') calls.set(event.callId, [event as CallEvent]);
+    if (known !== undefined) known.push(event);
+    else if (event.type === 'tool.requested') calls.set(event.callId, [event]);
   }
   return [...calls.values()].map(toView);
 }
@@ -158,7 +158,7 @@ const ofOneRun: ReadonlySet<string> = new Set([
 ]);
 
 type FilesOf = NonNullable<Extract<ToolOutcome, { type: 'ToolExecutionResult' }>['files']>;
-const plainFile = ({ artifactId: _, ...file }: FilesOf[number]): unknown => file;
+const plainFile = (file: FilesOf[number]): unknown => ({ ...file, artifactId: undefined });
 
 const snake = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 

@@ -99,7 +99,7 @@ describe('two runs of the same program', () => {
     const diff = diffSessions(a, b, { sameLedger: true });
     expect(diff.calls.filter(({ status }) => status !== 'same')).toEqual([]);
     expect(diff).toMatchObject({ identical: true, same: program.length, workflows: [], circumstances: [] });
-    const kinds = new Set(diff.calls.map((call) => ('a' in call ? call.a.outcome : '')));
+    const kinds = new Set(diff.calls.map((call) => ('a' in call ? String(call.a.outcome) : '')));
     expect([...kinds].toSorted()).toEqual([
       'ToolArtifactReference',
       'ToolDenied',

@@ -6,6 +6,7 @@
 import { canonicalJson } from '../base/canonical.ts';
 import type { JsonValue } from '../base/json.ts';
 import { formatPath, isJsonObject } from '../base/json.ts';
+import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';
 import { stateIn } from '../ledger/state-of.ts';
 import type { ReadEvent } from '../ledger/unknown-event.ts';
 import type { Aligned } from './align-calls.ts';
@@ -232,7 +233,7 @@ function workflowsOf(events: readonly ReadEvent[]): { readonly [name: string]: J
 function circumstancesOf(events: readonly ReadEvent[]): { readonly [name: string]: JsonValue } {
   const [principals, models, policies] = [new Set<string>(), new Set<string>(), new Set<string>()];
   for (const event of events) {
-    if ('unknownFields' in event) continue;
+    if (!isKnownEvent(event)) continue;
     if (event.type === 'tool.requested') {
       if (event.principal !== undefined)
         principals.add(event.principal.userId ?? event.principal.serviceId ?? '?');
