@@ -56,6 +56,8 @@ export interface Context {
     work: (ledger: Ledger) => Promise<Result>,
     access?: 'look' | 'write',
   ) => Promise<Result>;
+  /** The ledger that was named, for whoever opens it elsewhere: in a thread of its own. */
+  readonly ledgerUrl: (given: Given) => string;
   readonly startProgress: (label: string, total: number) => Progress;
   /** The version of this program. */
   readonly version: string;

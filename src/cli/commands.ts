@@ -1,5 +1,6 @@
 /** Every command, in the order of the help. */
 import type { Command } from './command.ts';
+import { backtestCommand } from './commands/backtest.ts';
 import { callsCommand } from './commands/calls.ts';
 import { createCompletionCommand } from './commands/completion.ts';
 import { contractsCheckCommand } from './commands/contracts-check.ts';
@@ -30,6 +31,7 @@ export const commands: readonly Command[] = [
   contractsDiffCommand,
   contractsExplainCommand,
   contractsSchemaCommand,
+  backtestCommand,
   createCompletionCommand(() => commands),
   createHelpCommand(() => commands),
 ];

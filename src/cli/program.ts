@@ -45,10 +45,10 @@ export async function runProgram({ args, env, stdout, stderr, signal }: Surround
     signal,
     version: readVersion(),
     now: () => Date.now(),
+    ledgerUrl: (given) => findLedger(given.text('ledger'), env['QUITTANCE_LEDGER']),
     startProgress: (label, total) => createProgress(label, total, stderr),
     async withLedger(given, work, access = 'look') {
-      const url = findLedger(given.text('ledger'), env['QUITTANCE_LEDGER']);
-      const ledger = await openLedger(url, { readOnly: access === 'look' });
+      const ledger = await openLedger(context.ledgerUrl(given), { readOnly: access === 'look' });
       try {
         return await work(ledger);
       } finally {

@@ -245,7 +245,7 @@ stages:
   });
 
   test('and no command is ever run for them', async () => {
-    const exec = vi.fn(() => 0);
+    const exec = vi.fn<() => number>(() => 0);
     const text = workflow.replace('file_read("spec.md")', 'exec("true", exit_code=0)');
     const ledger = await record([
       ['Read', { path: 'a' }],
@@ -305,7 +305,8 @@ describe('calls', () => {
       ['say', {}],
     ]);
     const stricter = defineTool({
-      ...{ name: 'say', mode: 'read' as const },
+      name: 'say',
+      mode: 'read',
       input: { type: 'object', properties: { text: { type: 'string', minLength: 1 } }, required: ['text'] },
       output: { type: 'object', properties: { text: { const: 'a' } } },
       run: () => {
