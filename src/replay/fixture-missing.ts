@@ -1,8 +1,9 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
+import { formatPath } from '../base/json.ts';
 import { quote } from '../tool/nearest.ts';
 import { cutText } from '../tool/cut-text.ts';
 import type { RecordedCall } from './cassette.ts';
-import type { Difference } from './input-difference.ts';
+import type { JsonDifference } from './diff-json.ts';
 import { RecordedError } from './recorded-error.ts';
 import type { Miss, Recording, RecordingShelf, Wanted } from './recording-shelf.ts';
 
@@ -70,7 +71,7 @@ function sentence(
   }: {
     readonly expected: Recording | undefined;
     readonly stopped: RecordedCall | undefined;
-    readonly difference: readonly Difference[];
+    readonly difference: readonly JsonDifference[];
     readonly nearest: Recording | undefined;
   },
 ): string {
@@ -112,13 +113,13 @@ function endOf({ outcome }: RecordedCall): { readonly [key: string]: string } {
   return 'code' in outcome ? { code: outcome.code } : { type: outcome.type };
 }
 
-const inWords = ({ path, recorded, now }: Difference): string =>
-  `${path}: ${recorded === undefined ? 'nothing' : inShort(recorded)} was recorded, ${now === undefined ? 'nothing' : inShort(now)} came`;
+const inWords = ({ path, a: recorded, b: now }: JsonDifference): string =>
+  `${formatPath(path)}: ${recorded === undefined ? 'nothing' : inShort(recorded)} was recorded, ${now === undefined ? 'nothing' : inShort(now)} came`;
 
 const inShort = (value: JsonValue): string => cutText(JSON.stringify(value), 80);
 
-const toWire = ({ path, recorded, now }: Difference): JsonObject => ({
-  path,
+const toWire = ({ path, a: recorded, b: now }: JsonDifference): JsonObject => ({
+  path: formatPath(path),
   ...(recorded !== undefined && { recorded: shorten(recorded) }),
   ...(now !== undefined && { now: shorten(now) }),
 });

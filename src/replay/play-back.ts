@@ -1,11 +1,11 @@
 /**
  * Makes a body end as a recorded run did: everything it left on the record, then what it returned or threw. Answers
- * at once in every case but a timeout, which no body can end by itself.
+ * at once in every case but a timeout and a cancellation, which no body can end by itself.
  */
 import type { Clock } from '../base/clock.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { readJsonText } from '../base/json.ts';
-import type { OutputFile, ToolFailure, ToolOutcome, ToolTimeout } from '../call/outcome.ts';
+import type { ToolFailure, ToolOutcome, ToolTimeout } from '../call/outcome.ts';
 import { timeoutMessage } from '../call/outcome.ts';
 import { parseToolResult, toolResult } from '../call/tool-result.ts';
 import type { ToolContext } from '../tool/tool-context.ts';
@@ -24,7 +24,7 @@ export type Playback =
   /** `reported`: why what it returns is no success, where it was found to be none. */
   | { readonly type: 'returned'; readonly value: unknown; readonly reported: string | undefined }
   | { readonly type: 'threw'; readonly error: RecordedError }
-  | { readonly type: 'timed_out'; readonly pending: Promise<unknown> };
+  | { readonly type: 'pending'; readonly pending: Promise<unknown> };
 
 /** `mayWait`: whether the runtime will time out whatever does not answer at once. */
 export function playBack(
@@ -47,7 +47,7 @@ export function playBack(
       return failed(outcome, run.unsettled, artifacts, context);
     case 'ToolTimeout':
       return time.mayWait
-        ? { type: 'timed_out', pending: runOut(outcome, run.late, context, time.clock) }
+        ? { type: 'pending', pending: runOut(outcome, run.late, context, time.clock) }
         : threw(
             new RecordedError(outcome.code, timeoutMessage(outcome), {
               ...outcome,
@@ -97,6 +97,7 @@ function failed(
   artifacts: RecordedArtifacts,
   context: ToolContext,
 ): Playback {
+  if (code === 'tool.cancelled') return { type: 'pending', pending: untilCancelled(context) };
   if (code !== 'tool.reported_error' || !retryable || extras === undefined || !isReport(extras))
     return threw(new RecordedError(code, error, { retryable, unsettled, ...(extras && { extras }) }));
   const partial = extras['partial'];
@@ -144,14 +145,10 @@ function leftBehind(artifactId: string, artifacts: RecordedArtifacts): Playback 
 
 const threw = (error: RecordedError): Playback => ({ type: 'threw', error });
 
-const missing = (message: string): Playback =>
-  threw(
-    new RecordedError('tool.fixture_missing', message, {
-      retryable: false,
-      unsettled: false,
-      extras: { why: 'content' },
-    }),
-  );
+const missing = (message: string): Playback => threw(fixtureMissing(message, 'content'));
+
+const fixtureMissing = (message: string, why: string): RecordedError =>
+  new RecordedError('tool.fixture_missing', message, { retryable: false, unsettled: false, extras: { why } });
 
 /**
  * Never ends in time. The runtime is told that this tool may not be silent at all, so that what does not answer at
@@ -171,6 +168,20 @@ function runOut(
     });
   clock?.advance(elapsedMs);
   // The runtime watches the clock only once the body has given it a promise.
-  if (clock !== undefined) setImmediate(() => clock.advance(0));
+  if (clock !== undefined) queueMicrotask(() => clock.advance(0));
+  return promise;
+}
+
+/** Somebody cancelled the call while its body ran. If nobody does now, a second is enough to find out. */
+function untilCancelled(context: ToolContext): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const giveUp = setTimeout(() => {
+    const message = 'This call was cancelled while it ran when it was recorded, and nobody cancels it now.';
+    reject(fixtureMissing(message, 'cancelled'));
+  }, 1_000);
+  context.signal.addEventListener('abort', () => {
+    clearTimeout(giveUp);
+    reject(new DOMException('The call was cancelled.', 'AbortError'));
+  });
   return promise;
 }

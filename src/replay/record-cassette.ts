@@ -152,11 +152,16 @@ function toRun(event: ToolResponded, late: RecordedLate | undefined): RecordedRu
     unsettled,
     costMicros,
     reached,
-    log: log.map(({ at: _, ...line }: LogLine) => line),
+    log: log.map(withoutTime),
     partial: isJsonObject(partial) ? partial : undefined,
     late: late?.type === 'returned' ? { type: 'returned', output: late.output } : late,
   };
 }
+
+const withoutTime = ({ message, fields }: LogLine): Omit<LogLine, 'at'> => ({
+  message,
+  ...(fields !== undefined && { fields }),
+});
 
 /** The artifacts an outcome speaks of, in order. */
 function artifactsOf({ runs, outcome }: RecordedCall): readonly string[] {

@@ -65,7 +65,7 @@ export function toRecordedTool(
       switch (played.type) {
         case 'threw':
           throw played.error;
-        case 'timed_out':
+        case 'pending':
           return played.pending;
         case 'returned':
           returned = { reported: played.reported };

@@ -1,8 +1,8 @@
 /** The recordings of a cassette, in order, and which of them have been played. */
 import { digestJson } from '../base/canonical.ts';
 import type { JsonValue } from '../base/json.ts';
-import type { Difference } from './input-difference.ts';
-import { differencesOf } from './input-difference.ts';
+import type { JsonDifference } from './diff-json.ts';
+import { diffJson } from './diff-json.ts';
 import type { RecordedCall } from './cassette.ts';
 
 /** A call whose body ran, and the input it is known by. */
@@ -38,7 +38,7 @@ export type Miss =
   /** The call was made and its body never ran. */
   | 'denied';
 
-export type Nearest = { readonly recording: Recording; readonly difference: readonly Difference[] };
+export type Nearest = { readonly recording: Recording; readonly difference: readonly JsonDifference[] };
 
 export const keyOf = ({ toolName, input }: Wanted): string =>
   `${JSON.stringify(toolName)} ${digestJson(input)}`;
@@ -101,7 +101,7 @@ export class RecordingShelf {
       difference.length + (recording.status === 'played' ? 1_000 : 0);
     for (const recording of this.recordings) {
       if (recording.call.toolName !== toolName) continue;
-      const candidate = { recording, difference: differencesOf(recording.input, input) };
+      const candidate = { recording, difference: diffJson(recording.input, input) };
       if (found === undefined || weigh(candidate) < weigh(found)) found = candidate;
     }
     return found;
