@@ -2,6 +2,9 @@
 import type { Command } from './command.ts';
 import { backtestCommand } from './commands/backtest.ts';
 import { callsCommand } from './commands/calls.ts';
+import { cassetteExportCommand } from './commands/cassette-export.ts';
+import { cassetteSealCommand } from './commands/cassette-seal.ts';
+import { cassetteShowCommand } from './commands/cassette-show.ts';
 import { createCompletionCommand } from './commands/completion.ts';
 import { contractsCheckCommand } from './commands/contracts-check.ts';
 import { contractsDiffCommand } from './commands/contracts-diff.ts';
@@ -26,6 +29,9 @@ export const commands: readonly Command[] = [
   verifyCommand,
   exportCommand,
   rebuildCommand,
+  cassetteExportCommand,
+  cassetteShowCommand,
+  cassetteSealCommand,
   contractsCheckCommand,
   contractsTestCommand,
   contractsDiffCommand,

@@ -50,7 +50,7 @@ async function drive(runtime: Runtime, steps: readonly Step[]): Promise<readonly
   return outcomes;
 }
 
-const circumstances = { onConfirm: () => ({ decision: 'approve', by: 'ada' }) } as const;
+const circumstances = { onConfirm: () => ({ decision: 'approve', by: 'ada' }) as const };
 
 async function record(
   steps: readonly Step[],
@@ -92,7 +92,10 @@ describe('[replay-is-sealed] a replay never touches the world; failures replay a
           const { missed, played } = recorded.report();
           for (const outcome of outcomes)
             if (outcome.type === 'ToolExecutionResult') expect(outcome.output).toBeDefined();
-            else expect(['tool.network_error', 'tool.fixture_missing']).toContain(outcome.code);
+            else
+              expect(['tool.network_error', 'tool.fixture_missing']).toContain(
+                'code' in outcome && outcome.code,
+              );
           expect(missed.length + played).toBe(playedSteps.length);
           await expectSettledOnce(runtime);
         },
