@@ -11,6 +11,7 @@ import { contractsDiffCommand } from './commands/contracts-diff.ts';
 import { contractsExplainCommand } from './commands/contracts-explain.ts';
 import { contractsSchemaCommand } from './commands/contracts-schema.ts';
 import { contractsTestCommand } from './commands/contracts-test.ts';
+import { diffCommand } from './commands/diff.ts';
 import { errorsCommand } from './commands/errors.ts';
 import { exportCommand } from './commands/export.ts';
 import { createHelpCommand } from './commands/help.ts';
@@ -18,6 +19,7 @@ import { rebuildCommand } from './commands/rebuild.ts';
 import { reconcileCommand } from './commands/reconcile.ts';
 import { sessionsCommand } from './commands/sessions.ts';
 import { showCommand } from './commands/show.ts';
+import { traceCommand } from './commands/trace.ts';
 import { verifyCommand } from './commands/verify.ts';
 
 export const commands: readonly Command[] = [
@@ -25,6 +27,8 @@ export const commands: readonly Command[] = [
   showCommand,
   sessionsCommand,
   errorsCommand,
+  traceCommand,
+  diffCommand,
   reconcileCommand,
   verifyCommand,
   exportCommand,
