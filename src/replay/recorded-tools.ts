@@ -12,8 +12,8 @@ import type { MovableClock } from './play-back.ts';
 import { answerAsRecorded } from './recorded-answers.ts';
 import type { AskedBody } from './recorded-tool.ts';
 import { toRecordedTool } from './recorded-tool.ts';
-import type { Miss, Recording } from './recording-shelf.ts';
-import { keyOf, RecordingShelf } from './recording-shelf.ts';
+import type { Miss, Playing, Recording } from './recording-shelf.ts';
+import { keyOf, nextRun, RecordingShelf } from './recording-shelf.ts';
 import type { ReplayReport } from './replay-report.ts';
 import { assertConsumed, toReport } from './replay-report.ts';
 
@@ -63,7 +63,7 @@ export function recordedTools<const Tools extends readonly AnyTool[]>(
   );
   const stopped = cassette.calls.filter(({ runs }) => runs.length === 0);
   /** The recording each call plays, and how many of its runs it has played. */
-  const playing = new Map<string, { readonly recording: Recording; played: number }>();
+  const playing = new Map<string, Playing>();
   const missed: ReplayReport['missed'][number][] = [];
 
   const choose = ({ tool, input, context }: AskedBody): RecordedRun => {
@@ -111,11 +111,3 @@ export function recordedTools<const Tools extends readonly AnyTool[]>(
 /** An input as it is kept: on both sides of a comparison, so that a mask is compared with a mask. */
 const keep = (redactor: Redactor, tool: AnyTool | undefined, input: JsonValue): JsonValue =>
   redactor.input(input, tool?.redact?.input).value;
-
-/** A call that is tried once more than it was when it was recorded ends as it did then. */
-function nextRun(playing: { readonly recording: Recording; played: number }): RecordedRun {
-  const { runs } = playing.recording.call;
-  const run = runs[Math.min(playing.played++, runs.length - 1)];
-  if (run === undefined) throw new TypeError('A recording without a run is on the shelf.');
-  return run;
-}

@@ -3,7 +3,7 @@ import { digestJson } from '../base/canonical.ts';
 import type { JsonValue } from '../base/json.ts';
 import type { JsonDifference } from './diff-json.ts';
 import { diffJson } from './diff-json.ts';
-import type { RecordedCall } from './cassette.ts';
+import type { RecordedCall, RecordedRun } from './cassette.ts';
 
 /** A call whose body ran, and the input it is known by. */
 export type Recording = {
@@ -111,4 +111,15 @@ export class RecordingShelf {
 function play(recording: Recording): Found {
   recording.status = 'played';
   return { type: 'found', recording };
+}
+
+/** A recording a call plays, and how many of its runs it has played. */
+export type Playing = { readonly recording: Recording; played: number };
+
+/** A call that is tried once more than it was when it was recorded ends as it did then. */
+export function nextRun(playing: Playing): RecordedRun {
+  const { runs } = playing.recording.call;
+  const run = runs[Math.min(playing.played++, runs.length - 1)];
+  if (run === undefined) throw new TypeError('A recording without a run is on the shelf.');
+  return run;
 }

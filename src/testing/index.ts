@@ -13,3 +13,5 @@ export type * from '../replay/cassette.ts';
 export { recordedTools } from '../replay/recorded-tools.ts';
 export type { RecordedTools, RecordedToolsOptions } from '../replay/recorded-tools.ts';
 export type { ReplayReport } from '../replay/replay-report.ts';
+export { forkSession } from '../replay/fork-session.ts';
+export type { AfterFork, Fork, ForkOptions, SessionFork } from '../replay/fork-session.ts';
