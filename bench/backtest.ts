@@ -94,12 +94,17 @@ async function measure(
 ): Promise<string[]> {
   const progress = createProgress(name, calls);
   const before = performance.now();
+  const usedBefore = process.cpuUsage();
   const report = await run((count) => progress.step(count));
   const seconds = (performance.now() - before) / 1_000;
+  const used = process.cpuUsage(usedBefore);
   progress.done();
+  // By what the processor spent on it, which other programs on the machine do not change.
+  const perCore = Math.round(report.calls / ((used.user + used.system) / 1_000_000));
   const perSecond = Math.round(report.calls / seconds);
   const key = name.replaceAll(' ', '_');
   figures[`${key}_calls_per_second`] = perSecond;
+  figures[`${key}_calls_per_second_per_core`] = perCore;
   figures[`${key}_seconds`] = Number(seconds.toFixed(2));
   const megabytes = Math.round(process.memoryUsage.rss() / 2 ** 20);
   return [
@@ -108,6 +113,7 @@ async function measure(
     String(report.different),
     seconds.toFixed(1),
     String(perSecond),
+    String(perCore),
     `${megabytes}`,
   ];
 }
@@ -130,6 +136,6 @@ const rows = [
   ),
 ];
 await ledger.close();
-printTable(['backtest', 'calls', 'different', 'seconds', 'calls/s', 'rss MiB'], rows);
+printTable(['backtest', 'calls', 'different', 'seconds', 'calls/s', 'calls/s/core', 'rss MiB'], rows);
 process.stdout.write(`${JSON.stringify({ bench: 'backtest', node: process.version, cores, ...figures })}\n`);
 rmSync(folder, { recursive: true });
