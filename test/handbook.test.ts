@@ -28,6 +28,7 @@ const pages = [
   'docs/runtime.md',
   'docs/contracts.md',
   'docs/moving-from-edictum.md',
+  'docs/backtest-and-diff.md',
 ];
 
 /** The blocks of one language, in order, as one text. */

@@ -15,3 +15,5 @@ export type { RecordedTools, RecordedToolsOptions } from '../replay/recorded-too
 export type { ReplayReport } from '../replay/replay-report.ts';
 export { forkSession } from '../replay/fork-session.ts';
 export type { AfterFork, Fork, ForkOptions, SessionFork } from '../replay/fork-session.ts';
+export { diffSessions } from '../replay/diff-sessions.ts';
+export type { CallDifference, Difference, DiffOptions, SessionDiff } from '../replay/diff-sessions.ts';
