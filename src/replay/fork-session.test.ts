@@ -35,11 +35,11 @@ async function drive(
   turn: { sessionId: string; parentSessionId?: string },
   prefix = '',
 ): Promise<readonly unknown[]> {
-  const { call } = runtime.turn(turn);
+  const opened = runtime.turn(turn);
   return [
-    await call(envelope(`${prefix}pay`, 'pay', { n: 1 })),
-    await call(envelope(`${prefix}ship`, 'ship')),
-    await call(envelope(`${prefix}tell`, 'tell')),
+    await opened.call(envelope(`${prefix}pay`, 'pay', { n: 1 })),
+    await opened.call(envelope(`${prefix}ship`, 'ship')),
+    await opened.call(envelope(`${prefix}tell`, 'tell')),
   ];
 }
 
@@ -71,9 +71,9 @@ describe('a fork', () => {
 
   test('runs nothing before all of the record has been served', async () => {
     const fork = await forkSession(ledger, { from: 'old', at: 'tell', as: 'new', after: 'live', tools });
-    const { call } = createRuntime({ tools: fork.tools, ledger }).turn({ sessionId: 'new' });
-    expect(await call(envelope('tell', 'tell'))).toMatchObject({ code: 'tool.fixture_missing' });
-    expect(await call(envelope('pay', 'pay', { n: 2 }))).toMatchObject({ code: 'tool.fixture_missing' });
+    const turn = createRuntime({ tools: fork.tools, ledger }).turn({ sessionId: 'new' });
+    expect(await turn.call(envelope('tell', 'tell'))).toMatchObject({ code: 'tool.fixture_missing' });
+    expect(await turn.call(envelope('pay', 'pay', { n: 2 }))).toMatchObject({ code: 'tool.fixture_missing' });
     expect(ran).toEqual([]);
   });
 

@@ -30,6 +30,8 @@ import type { Playing, Recording } from './recording-shelf.ts';
 import { keyOf, nextRun, RecordingShelf } from './recording-shelf.ts';
 import type { ReplayReport } from './replay-report.ts';
 import { toReport } from './replay-report.ts';
+import type { MovableClock } from './replay-time.ts';
+import { ReplayTime } from './replay-time.ts';
 
 /** What happens after the fork: real bodies run, recorded ones are played, or none runs and the outcome says so. */
 export type AfterFork = 'live' | 'recorded' | 'dry';
@@ -47,6 +49,11 @@ export type ForkOptions<Tools extends readonly AnyTool[]> = {
   readonly redaction?: RedactionOptions;
   /** As given to the runtime, for what runs live. */
   readonly successCheck?: SuccessCheck;
+  /**
+   * The clock of the runtime, where it is one that can be moved: recorded timeouts take their time on it. Without it,
+   * those before a live fork come as failures that say `tool.timeout`.
+   */
+  readonly clock?: MovableClock;
   /** Asks people after the fork. Before it they are not asked again. */
   readonly onConfirm?: OnConfirm;
 };
@@ -86,6 +93,7 @@ export async function forkSession<const Tools extends readonly AnyTool[]>(
     redaction,
     successCheck = defaultSuccessCheck,
     onConfirm,
+    clock,
   }: ForkOptions<Tools>,
 ): Promise<Fork<Tools>> {
   if ((await ledger.readSession(as)).length > 0)
@@ -105,7 +113,7 @@ export async function forkSession<const Tools extends readonly AnyTool[]>(
     );
   const whole = await recordCassette(ledger, { sessionId: from }, { tools, maxArtifactBytes: 100_000_000 });
   const before = new Set(ids.slice(0, position));
-  const source = new ForkSource(as, whole, before, after, tools, redaction);
+  const source = new ForkSource(as, whole, before, { after, tools, redaction, clock });
   return {
     sessionId: as,
     parentSessionId: from,
@@ -121,6 +129,7 @@ class ForkSource {
   readonly #sessionId: string;
   readonly #artifacts: ReadonlyMap<string, Cassette['artifacts'][number]>;
   readonly #after: AfterFork;
+  readonly #time: ReplayTime | undefined;
   readonly #keep: (toolName: string, input: JsonValue) => JsonValue;
   readonly #before: RecordingShelf;
   readonly #later: RecordingShelf;
@@ -132,14 +141,23 @@ class ForkSource {
     sessionId: string,
     cassette: Cassette,
     before: ReadonlySet<string>,
-    after: AfterFork,
-    tools: readonly AnyTool[],
-    redaction: RedactionOptions | undefined,
+    {
+      after,
+      tools,
+      redaction,
+      clock,
+    }: {
+      readonly after: AfterFork;
+      readonly tools: readonly AnyTool[];
+      readonly redaction: RedactionOptions | undefined;
+      readonly clock: MovableClock | undefined;
+    },
   ) {
     const redactor = createRedactor(redaction);
     const byName = new Map(tools.map((tool) => [tool.name, tool]));
     this.#sessionId = sessionId;
     this.#after = after;
+    this.#time = clock && new ReplayTime(clock);
     this.#artifacts = new Map(cassette.artifacts.map((artifact) => [artifact.artifactId, artifact]));
     this.#keep = (name, input) => redactor.input(input, byName.get(name)?.redact?.input).value;
     const ran = cassette.calls.filter(
@@ -160,7 +178,7 @@ class ForkSource {
   toTool(tool: AnyTool, successCheck: SuccessCheck): AnyTool {
     return toRecordedTool(tool, {
       artifacts: this.#artifacts,
-      clock: undefined,
+      time: this.#time,
       choose: (asked) => this.#choose(asked),
       ...(this.#after === 'live' && { live: { successCheck } }),
     });

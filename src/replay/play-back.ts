@@ -2,7 +2,6 @@
  * Makes a body end as a recorded run did: everything it left on the record, then what it returned or threw. Answers
  * at once in every case but a timeout and a cancellation, which no body can end by itself.
  */
-import type { Clock } from '../base/clock.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { readJsonText } from '../base/json.ts';
 import type { ToolFailure, ToolOutcome, ToolTimeout } from '../call/outcome.ts';
@@ -14,11 +13,7 @@ import type { RecordedLate, RecordedRun } from './cassette.ts';
 import type { RecordedArtifacts } from './fill-recorded.ts';
 import { outputArtifactOf } from './record-cassette.ts';
 import { RecordedError } from './recorded-error.ts';
-
-/** A clock that somebody moves by hand: recorded time passes on it without anybody waiting. */
-export interface MovableClock extends Clock {
-  advance(ms: number): void;
-}
+import type { ReplayTime } from './replay-time.ts';
 
 export type Playback =
   /** `reported`: why what it returns is no success, where it was found to be none. */
@@ -26,12 +21,17 @@ export type Playback =
   | { readonly type: 'threw'; readonly error: RecordedError }
   | { readonly type: 'pending'; readonly pending: Promise<unknown> };
 
-/** `mayWait`: whether the runtime will time out whatever does not answer at once. */
+/**
+ * How a timeout comes about: on a clock that can be moved; `at_once`, where the runtime takes whatever does not answer
+ * at once for silent; or `never`, and then the body says itself that it ran out of time.
+ */
+export type Time = { readonly clock: ReplayTime; readonly idleMs: number | undefined } | 'at_once' | 'never';
+
 export function playBack(
   run: RecordedRun,
   artifacts: RecordedArtifacts,
   context: ToolContext,
-  time: { readonly clock: MovableClock | undefined; readonly mayWait: boolean },
+  time: Time,
 ): Playback {
   for (const { message, fields } of run.log) context.log(message, fields);
   for (const target of run.reached) context.reached(target);
@@ -46,14 +46,11 @@ export function playBack(
     case 'ToolFailure':
       return failed(outcome, run.unsettled, artifacts, context);
     case 'ToolTimeout':
-      return time.mayWait
-        ? { type: 'pending', pending: runOut(outcome, run.late, context, time.clock) }
-        : threw(
-            new RecordedError(outcome.code, timeoutMessage(outcome), {
-              ...outcome,
-              unsettled: run.unsettled,
-            }),
-          );
+      if (time === 'never')
+        return threw(
+          new RecordedError(outcome.code, timeoutMessage(outcome), { ...outcome, unsettled: run.unsettled }),
+        );
+      return { type: 'pending', pending: runOut(outcome, run.late, context, time) };
     case 'ToolDenied':
       return missing(`The cassette says that call ${JSON.stringify(outcome.callId)} ran and was denied.`);
   }
@@ -150,15 +147,12 @@ const missing = (message: string): Playback => threw(fixtureMissing(message, 'co
 const fixtureMissing = (message: string, why: string): RecordedError =>
   new RecordedError('tool.fixture_missing', message, { retryable: false, unsettled: false, extras: { why } });
 
-/**
- * Never ends in time. The runtime is told that this tool may not be silent at all, so that what does not answer at
- * once has run out of time: when as much has passed as was recorded, where the clock can be moved, else now.
- */
+/** Never ends in time; what came late comes late again. */
 function runOut(
   { elapsedMs }: ToolTimeout,
   late: RecordedLate | undefined,
   context: ToolContext,
-  clock: MovableClock | undefined,
+  time: Exclude<Time, 'never'>,
 ): Promise<unknown> {
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
   if (late !== undefined)
@@ -166,9 +160,7 @@ function runOut(
       if (late.type === 'returned') resolve(late.output);
       else reject(new Error(late.error));
     });
-  clock?.advance(elapsedMs);
-  // The runtime watches the clock only once the body has given it a promise.
-  if (clock !== undefined) queueMicrotask(() => clock.advance(0));
+  if (time !== 'at_once') time.clock.runOut(elapsedMs, context, time.idleMs);
   return promise;
 }
 

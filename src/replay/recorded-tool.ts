@@ -14,15 +14,16 @@ import type { ToolContext } from '../tool/tool-context.ts';
 import { isPromiseLike } from '../tool/when-ready.ts';
 import type { RecordedRun } from './cassette.ts';
 import type { RecordedArtifacts } from './fill-recorded.ts';
-import type { MovableClock } from './play-back.ts';
+import type { Time } from './play-back.ts';
 import { playBack } from './play-back.ts';
+import type { ReplayTime } from './replay-time.ts';
 
 /** A body that is asked for, with its input as JSON, artifacts filled in. */
 export type AskedBody = { readonly tool: AnyTool; readonly input: JsonValue; readonly context: ToolContext };
 
 export type RecordedToolOptions = {
   readonly artifacts: RecordedArtifacts;
-  readonly clock: MovableClock | undefined;
+  readonly time: ReplayTime | undefined;
   /** Finds the run to play; throws where there is none. `live` runs the real body, where that is allowed. */
   readonly choose: (asked: AskedBody) => RecordedRun | 'live';
   /** Given where the real body may run: what judges its results, unless the tool says so itself. */
@@ -31,10 +32,12 @@ export type RecordedToolOptions = {
 
 export function toRecordedTool(
   tool: AnyTool,
-  { artifacts, clock, choose, live }: RecordedToolOptions,
+  { artifacts, time, choose, live }: RecordedToolOptions,
 ): AnyTool {
   let returned: { readonly reported: string | undefined } | undefined;
   let checked = false;
+  const { idleTimeoutMs: idleMs } = tool;
+  const howTimePasses: Time = time ? { clock: time, idleMs } : live ? 'never' : 'at_once';
   const { costMicros, idempotencyKey, resourceKeys, reconcile, output } = tool;
   return Object.freeze({
     ...tool,
@@ -47,7 +50,7 @@ export function toRecordedTool(
       reconcile &&
       ((attempt: UnseenAttempt<unknown>) => reconcile({ ...attempt, args: unbox(attempt.args) })),
     // Whatever does not answer at once has timed out.
-    idleTimeoutMs: live ? tool.idleTimeoutMs : 0,
+    idleTimeoutMs: howTimePasses === 'at_once' ? 0 : tool.idleTimeoutMs,
     output: live && output && { ...output, check: (value: unknown) => checkLive(output, value) },
     successCheck: (name: string, result: unknown) => {
       const recorded = returned;
@@ -61,7 +64,7 @@ export function toRecordedTool(
     run: (args: unknown, context: ToolContext) => {
       const run = choose({ tool, input: args instanceof Boxed ? args.json : null, context });
       if (run === 'live') return tool.run(unbox(args), context);
-      const played = playBack(run, artifacts, context, { clock, mayWait: live === undefined });
+      const played = playBack(run, artifacts, context, howTimePasses);
       switch (played.type) {
         case 'threw':
           throw played.error;

@@ -8,7 +8,6 @@ import type { Cassette, RecordedCall, RecordedRun } from './cassette.ts';
 import { inputOf } from './cassette.ts';
 import { fillRecorded } from './fill-recorded.ts';
 import { describeMiss } from './fixture-missing.ts';
-import type { MovableClock } from './play-back.ts';
 import { answerAsRecorded } from './recorded-answers.ts';
 import type { AskedBody } from './recorded-tool.ts';
 import { toRecordedTool } from './recorded-tool.ts';
@@ -16,6 +15,8 @@ import type { Miss, Playing, Recording } from './recording-shelf.ts';
 import { keyOf, nextRun, RecordingShelf } from './recording-shelf.ts';
 import type { ReplayReport } from './replay-report.ts';
 import { assertConsumed, toReport } from './replay-report.ts';
+import type { MovableClock } from './replay-time.ts';
+import { ReplayTime } from './replay-time.ts';
 
 export type RecordedToolsOptions = {
   /** `strict`: bodies run in the order they were recorded. `loose`, the default: in any order. */
@@ -51,6 +52,7 @@ export function recordedTools<const Tools extends readonly AnyTool[]>(
   { mode = 'loose', drift = 'refuse', redaction, clock }: RecordedToolsOptions = {},
 ): RecordedTools<Tools> {
   const redactor = createRedactor(redaction);
+  const time = clock && new ReplayTime(clock);
   const artifacts = new Map(cassette.artifacts.map((artifact) => [artifact.artifactId, artifact]));
   const byName = new Map<string, AnyTool>(tools.map((tool) => [tool.name, tool]));
   const digests = new Map(cassette.tools.map(({ name, schemaDigest }) => [name, schemaDigest]));
@@ -99,7 +101,7 @@ export function recordedTools<const Tools extends readonly AnyTool[]>(
   const report = (): ReplayReport => toReport(shelf.recordings, missed);
   return {
     // Each is the tool it was, but for its body; only the types know which is which.
-    tools: tools.map((tool) => toRecordedTool(tool, { artifacts, clock, choose })) as unknown as Tools,
+    tools: tools.map((tool) => toRecordedTool(tool, { artifacts, time, choose })) as unknown as Tools,
     onConfirm: answerAsRecorded(cassette.calls, known, (name, input) =>
       keep(redactor, byName.get(name), input),
     ),
