@@ -11,8 +11,9 @@ export default defineConfig({
     ),
     // What package.json "bin" names. It checks the version of Node before it loads the rest.
     cli: 'src/cli/main.ts',
-    // Runs in a thread of its own, beside the bundle that starts it.
+    // These run in threads of their own, beside the bundle that starts them.
     'projector-thread': 'src/store/sqlite/projector-thread.ts',
+    'backtest-thread': 'src/cli/backtest-thread.ts',
   },
   format: 'esm',
   platform: 'node',

@@ -34,3 +34,11 @@ export type { LintWarning } from './policy/lint-warning.ts';
 export type { ToolEvidence } from './policy/workflow-evidence.ts';
 export { eventsToActionWords, toActionWords } from './policy/action-words.ts';
 export type { ActionRecord, ActionWord, PolicyStep } from './policy/action-words.ts';
+export { backtest } from './replay/backtest.ts';
+export type { BacktestOptions, BacktestSlice } from './replay/backtest.ts';
+export type {
+  BacktestChange,
+  BacktestReport,
+  BacktestRule,
+  BacktestSample,
+} from './replay/backtest-report.ts';

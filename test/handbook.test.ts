@@ -32,6 +32,7 @@ const pages = [
   'docs/previews-and-undo.md',
   'docs/contracts.md',
   'docs/moving-from-edictum.md',
+  'docs/backtest-and-diff.md',
 ];
 
 /** The blocks of one language, in order, as one text. */

@@ -27,8 +27,11 @@ export const layers: readonly (readonly string[])[] = [
 const pure = new Set(['base', 'tool', 'call', 'policy', 'ledger']);
 const pureMayUse = new Set(['node:crypto', 'node:util']);
 
-/** The folders that may read the global `process`; contracts look at its environment for their rules. */
-const readsProcess = new Set(['cli', 'contracts']);
+/**
+ * The folders that may read the global `process`; contracts look at its environment for their rules, and helpers for
+ * tests whether they run where nothing may be recorded.
+ */
+const readsProcess = new Set(['cli', 'contracts', 'testing']);
 
 const bannedComments: readonly [RegExp, string][] = [
   [/@ts-(nocheck|ignore)\b/, 'silences the compiler; `@ts-expect-error` belongs in a type test'],

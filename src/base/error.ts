@@ -29,7 +29,9 @@ export type ErrorCode =
   | 'ledger.newer'
   | 'ledger.damaged'
   | 'ledger.in_use'
-  | 'ledger.closed';
+  | 'ledger.closed'
+  | 'cassette.invalid'
+  | 'cassette.unused';
 
 /** Every code an error of ours may carry, with what it means and what to do. */
 export const errorTable: {
@@ -143,6 +145,16 @@ export const errorTable: {
   'ledger.closed': {
     means: 'The ledger was closed and is of no more use.',
     remedy: 'Open it again, and close it only after the runtimes that use it.',
+  },
+  'cassette.invalid': {
+    means: 'A cassette is not one, or was changed after it was sealed.',
+    remedy:
+      'Read the message: it names the place. Where the change is meant, `quittance cassette seal FILE` seals it anew; else record again.',
+  },
+  'cassette.unused': {
+    means: 'A replay did not do what was recorded: calls of the cassette were not made, or others were.',
+    remedy:
+      'Read the message: it lists them. Where the change is meant, record again; `report()` says the same without throwing.',
   },
 };
 

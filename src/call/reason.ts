@@ -201,7 +201,7 @@ export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson
     whoseMove: 're-record',
     retryable: false,
     blocksTool: false,
-    bodyMayClaim: false,
+    bodyMayClaim: true,
     terminal: false,
     nextAction: 're_record',
     title: 'The cassette holds no such call',

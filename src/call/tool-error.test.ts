@@ -145,6 +145,7 @@ test('a body may claim what a body can know, and nothing that gates or people sa
     'tool.reported_error',
     'tool.invalid_input',
     'tool.invalid_output',
+    'tool.fixture_missing',
     'tool.indeterminate',
   ]);
   for (const other of ['toString', '', null, undefined, 7]) expect(bodyMayClaim(other)).toBe(false);

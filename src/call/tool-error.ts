@@ -57,8 +57,9 @@ export function isToolError(value: unknown): value is ToolError {
 
 /**
  * Whether a body may give this reason: tool.timeout, tool.network_error, tool.execution_error,
- * tool.reported_error, tool.invalid_input, tool.invalid_output and tool.indeterminate ("it may have happened,
- * I cannot tell"). Anything else is not for a body to say; the runtime records it as tool.execution_error.
+ * tool.reported_error, tool.invalid_input, tool.invalid_output, tool.fixture_missing (the body of a recorded tool) and
+ * tool.indeterminate ("it may have happened, I cannot tell"). Anything else is not for a body to say; the runtime
+ * records it as tool.execution_error.
  */
 export const bodyMayClaim = (code: unknown): code is ReasonCode =>
   isReasonCode(code) && reasonOf(code).bodyMayClaim;

@@ -58,6 +58,8 @@ export interface Context {
   ) => Promise<Result>;
   /** Asks whoever sits at the terminal; undefined where nobody does. Anything but a yes is a no. */
   readonly ask: ((question: string) => Promise<boolean>) | undefined;
+  /** The ledger that was named, for whoever opens it elsewhere: in a thread of its own. */
+  readonly ledgerUrl: (given: Given) => string;
   readonly startProgress: (label: string, total: number) => Progress;
   /** The version of this program. */
   readonly version: string;

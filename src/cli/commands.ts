@@ -1,7 +1,11 @@
 /** Every command, in the order of the help. */
 import type { Command } from './command.ts';
 import { approveCommand } from './commands/approve.ts';
+import { backtestCommand } from './commands/backtest.ts';
 import { callsCommand } from './commands/calls.ts';
+import { cassetteExportCommand } from './commands/cassette-export.ts';
+import { cassetteSealCommand } from './commands/cassette-seal.ts';
+import { cassetteShowCommand } from './commands/cassette-show.ts';
 import { createCompletionCommand } from './commands/completion.ts';
 import { denyCommand } from './commands/deny.ts';
 import { editCommand } from './commands/edit.ts';
@@ -10,6 +14,8 @@ import { contractsDiffCommand } from './commands/contracts-diff.ts';
 import { contractsExplainCommand } from './commands/contracts-explain.ts';
 import { contractsSchemaCommand } from './commands/contracts-schema.ts';
 import { contractsTestCommand } from './commands/contracts-test.ts';
+import { diffCommand } from './commands/diff.ts';
+import { errorsCommand } from './commands/errors.ts';
 import { exportCommand } from './commands/export.ts';
 import { createHelpCommand } from './commands/help.ts';
 import { pendingCommand } from './commands/pending.ts';
@@ -18,6 +24,7 @@ import { reconcileCommand } from './commands/reconcile.ts';
 import { respondCommand } from './commands/respond.ts';
 import { sessionsCommand } from './commands/sessions.ts';
 import { showCommand } from './commands/show.ts';
+import { traceCommand } from './commands/trace.ts';
 import { verifyCommand } from './commands/verify.ts';
 
 export const commands: readonly Command[] = [
@@ -29,15 +36,22 @@ export const commands: readonly Command[] = [
   denyCommand,
   respondCommand,
   editCommand,
+  errorsCommand,
+  traceCommand,
+  diffCommand,
   reconcileCommand,
   verifyCommand,
   exportCommand,
   rebuildCommand,
+  cassetteExportCommand,
+  cassetteShowCommand,
+  cassetteSealCommand,
   contractsCheckCommand,
   contractsTestCommand,
   contractsDiffCommand,
   contractsExplainCommand,
   contractsSchemaCommand,
+  backtestCommand,
   createCompletionCommand(() => commands),
   createHelpCommand(() => commands),
 ];

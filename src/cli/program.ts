@@ -59,10 +59,10 @@ export async function runProgram({
     version: readVersion(),
     now: () => Date.now(),
     ask,
+    ledgerUrl: (given) => findLedger(given.text('ledger'), env['QUITTANCE_LEDGER']),
     startProgress: (label, total) => createProgress(label, total, stderr),
     async withLedger(given, work, access = 'look') {
-      const url = findLedger(given.text('ledger'), env['QUITTANCE_LEDGER']);
-      const ledger = await openLedger(url, { readOnly: access === 'look' });
+      const ledger = await openLedger(context.ledgerUrl(given), { readOnly: access === 'look' });
       try {
         return await work(ledger);
       } finally {

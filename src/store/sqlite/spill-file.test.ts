@@ -16,8 +16,8 @@ const owner = (digit: number): string => `own_${String(digit).repeat(24)}`;
 const salt = (): string => 'abcdefghijklmnopqrstuvwx';
 const open = (ownerId: string): SpillFile => new SpillFile(folder, ownerId, 65_536, salt);
 
-/** An entry with everything an entry may have. */
-const whole = (callId: string): Required<Entry> => ({
+/** An entry with everything that is ever spilled: guards belong to intents. */
+const whole = (callId: string): Required<Omit<Entry, 'guards'>> => ({
   ...new SampleCall(callId).begin(),
   callId,
   claim: { key: 'k', inputDigest: 'd', supersedes: { sessionId: 's', callId: 'before' } },

@@ -1,0 +1,131 @@
+/** What a backtest found, for people and for programs. */
+import type { JsonObject } from '../base/json.ts';
+import type {
+  BacktestChange,
+  BacktestReport,
+  BacktestRule,
+  BacktestSample,
+} from '../replay/backtest-report.ts';
+import { withoutUndefined } from './call-table.ts';
+import { safeText } from './safe-text.ts';
+import type { Column, Row } from './table.ts';
+import { layOutTable } from './table.ts';
+import type { Style, Terminal } from './terminal.ts';
+import { trim, wrap } from './text-layout.ts';
+import { utcTime } from './time-text.ts';
+
+/** `allow → block`, `output pass → redact`. */
+const kindOf = ({ about, before, after }: BacktestChange): string =>
+  `${about === 'output' ? 'output ' : ''}${before} → ${after}`;
+
+const colours: Readonly<Record<string, Style>> = {
+  block: 'red',
+  refused: 'red',
+  ask: 'yellow',
+  redact: 'yellow',
+  warn: 'yellow',
+};
+
+const columns: readonly Column[] = [
+  { title: 'RULE', min: 16 },
+  { title: 'ACTION' },
+  { title: 'FIRED', align: 'right' },
+  { title: 'DIFFERENT', align: 'right' },
+];
+
+export function* backtestLines(report: BacktestReport, out: Terminal): Generator<string, void> {
+  for (const change of report.changes) {
+    const style = colours[change.after] ?? 'green';
+    yield `${out.paint(['bold', style] as Style, kindOf(change))}  ${count(change.count)}`;
+    for (const sample of change.samples) yield* sampleLines(sample, out);
+    if (change.count > change.samples.length)
+      yield out.paint('dim', `  and ${count(change.count - change.samples.length)} more`);
+    yield '';
+  }
+  if (report.rules.length > 0) {
+    const rows = report.rules.map(ruleRow);
+    const table = layOutTable(columns, rows, Math.min(out.width, 110), out.paint);
+    yield table.heading();
+    for (const row of rows) yield table.line(row);
+    yield '';
+  }
+  const { different, judged } = report;
+  const calls = `${count(judged)} ${judged === 1 ? 'call' : 'calls'} of ${count(report.sessions)} ${report.sessions === 1 ? 'session' : 'sessions'} judged`;
+  yield different === 0
+    ? `${out.paint(['bold', 'green'], 'Every call would have been decided as it was.')} ${calls}.`
+    : `${out.paint(['bold', 'yellow'], `${count(different)} would have been decided otherwise.`)} ${calls}.`;
+  for (const remark of remarks(report))
+    for (const line of wrap(remark, out.textWidth)) yield out.paint('dim', line);
+}
+
+function* remarks({ notJudged, byKeptForm }: BacktestReport): Generator<string, void> {
+  const { never_reached_rules: never, erased } = notJudged;
+  if (never > 0)
+    yield `${count(never)} more never came to the rules: a schema, a deadline or a guard stopped them before.`;
+  if (erased > 0) yield `${count(erased)} more could not be judged: what they asked for has been erased.`;
+  if (byKeptForm > 0)
+    yield `${count(byKeptForm)} were judged by their kept form: rules saw masks in place of what is hidden, and may decide otherwise about the real thing.`;
+}
+
+const count = (value: number): string => value.toLocaleString('en-US');
+
+const ruleRow = ({ ruleId, action, observed, count: fired, different }: BacktestRule): Row => [
+  safeText(ruleId),
+  observed
+    ? { text: `${action}, observed`, style: 'dim' }
+    : { text: action, style: colours[action] ?? 'dim' },
+  count(fired),
+  different === 0 ? '·' : count(different),
+];
+
+function* sampleLines(sample: BacktestSample, out: Terminal): Generator<string, void> {
+  const { sessionId, callId, toolName, input, ruleId, message, byKeptForm } = sample;
+  const mark = byKeptForm ? out.paint('dim', '  (by its kept form)') : '';
+  const width = Math.min(out.width, 160);
+  yield `  ${safeText(callId)}  ${out.paint('dim', safeText(sessionId))}${mark}`;
+  yield `    ${trim(`${safeText(toolName)} ${safeText(input)}`, width - 4)}`;
+  if (message !== undefined)
+    for (const line of wrap(
+      safeText(ruleId === undefined ? message : `${ruleId}: ${message}`),
+      out.textWidth - 4,
+    ))
+      yield `    ${out.paint('dim', line)}`;
+}
+
+export function* backtestToJson(report: BacktestReport): Generator<JsonObject, void> {
+  for (const { about, before, after, count: calls, samples } of report.changes)
+    yield { type: 'change', about, before, after, count: calls, samples: samples.map(sampleToJson) };
+  for (const { ruleId, action, observed, count: fired, different, samples } of report.rules)
+    yield {
+      type: 'rule',
+      rule: ruleId,
+      action,
+      observed,
+      count: fired,
+      different,
+      samples: samples.map(sampleToJson),
+    };
+  yield {
+    type: 'totals',
+    policy_version: report.policyVersion,
+    sessions: report.sessions,
+    calls: report.calls,
+    judged: report.judged,
+    different: report.different,
+    not_judged: report.notJudged,
+    by_kept_form: report.byKeptForm,
+    complete: report.complete,
+  };
+}
+
+const sampleToJson = (sample: BacktestSample): JsonObject =>
+  withoutUndefined({
+    session_id: sample.sessionId,
+    call_id: sample.callId,
+    tool_name: sample.toolName,
+    at: utcTime(sample.at),
+    arguments: sample.input,
+    rule: sample.ruleId,
+    message: sample.message,
+    by_kept_form: sample.byKeptForm,
+  });

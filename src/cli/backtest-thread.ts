@@ -1,0 +1,61 @@
+/** One thread of a backtest: opens the ledger to look at it, and tries the contracts on the sessions it is given. */
+import type { MessagePort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { ContractsOptions } from '../contracts/contracts-options.ts';
+import { loadFiles } from '../contracts/from-yaml.ts';
+import type { BacktestSlice } from '../replay/backtest.ts';
+import { backtestSession } from '../replay/backtest.ts';
+import type { BacktestReport } from '../replay/backtest-report.ts';
+import { BacktestTally } from '../replay/backtest-report.ts';
+import { openLedger } from '../store/open-ledger.ts';
+
+export type ThreadData = {
+  readonly ledgerUrl: string;
+  readonly paths: readonly string[];
+  readonly contractsOptions: Pick<ContractsOptions, 'environment' | 'workingDirectory'>;
+  readonly slice: BacktestSlice;
+  readonly samples: number;
+};
+
+/** Sessions to look at; `stop` makes an end of those at once; `end` of the thread. */
+export type ThreadOrder = readonly string[] | 'stop' | 'end';
+export type ThreadAnswer = BacktestReport;
+
+if (parentPort !== null) await serve(parentPort, workerData as ThreadData);
+
+async function serve(port: MessagePort, data: ThreadData): Promise<void> {
+  const contracts = await loadFiles(data.paths, data.contractsOptions);
+  const ledger = await openLedger(data.ledgerUrl, { readOnly: true });
+  const stop = new AbortController();
+  const options = { ...data.slice, contracts, samples: data.samples, signal: stop.signal };
+  let working: Promise<void> = Promise.resolve();
+
+  const work = async (sessionIds: readonly string[]): Promise<void> => {
+    const tally = new BacktestTally(contracts.version, data.samples);
+    for (const sessionId of sessionIds)
+      if (!stop.signal.aborted) await backtestSession(ledger, sessionId, options, tally);
+    port.postMessage(tally.toReport(!stop.signal.aborted) satisfies ThreadAnswer);
+  };
+
+  const end = async (): Promise<void> => {
+    await working;
+    await ledger.close();
+    contracts.close();
+    port.close();
+  };
+
+  port.on('message', (order: ThreadOrder) => {
+    if (order === 'stop') stop.abort();
+    else if (order === 'end') void end();
+    else {
+      const next = working.then(() => work(order));
+      working = next;
+      // What goes wrong ends the thread, and whoever started it hears why.
+      next.catch((error: unknown) =>
+        setImmediate(() => {
+          throw error;
+        }),
+      );
+    }
+  });
+}

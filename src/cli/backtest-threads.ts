@@ -1,0 +1,84 @@
+/** A backtest in threads: sessions know nothing of each other, so each thread takes some of them at a time. */
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import type { Ledger } from '../ledger/ledger.ts';
+import { sessionsOf } from '../replay/backtest.ts';
+import type { BacktestReport } from '../replay/backtest-report.ts';
+import { BacktestTally } from '../replay/backtest-report.ts';
+import type { ThreadAnswer, ThreadData, ThreadOrder } from './backtest-thread.ts';
+
+export type ThreadsOptions = ThreadData & {
+  readonly policyVersion: string;
+  readonly threads: number;
+  readonly signal: AbortSignal;
+  readonly onProgress: (calls: number) => void;
+};
+
+/** As much as a thread is given at once: enough to be worth the way, little enough to be shared out evenly. */
+const callsAtOnce = 2_000;
+const sessionsAtOnce = 500;
+
+export async function backtestInThreads(
+  ledger: Pick<Ledger, 'querySessions'>,
+  options: ThreadsOptions,
+): Promise<BacktestReport> {
+  const { policyVersion, threads, signal, onProgress, ...data } = options;
+  const tally = new BacktestTally(policyVersion, data.samples);
+  const batches = batchesOf(ledger, options);
+  let isComplete = true;
+
+  const run = async (): Promise<void> => {
+    const worker = startThread(data);
+    const stop = (): void => worker.postMessage('stop' satisfies ThreadOrder);
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      for (;;) {
+        // Threads ask one after the other: a generator answers in that order.
+        const batch = signal.aborted ? undefined : await batches.next();
+        if (batch === undefined || batch.done === true) break;
+        const answered = once(worker, 'message') as Promise<[ThreadAnswer]>;
+        worker.postMessage(batch.value.sessionIds satisfies ThreadOrder);
+        const [report] = await answered;
+        tally.merge(report);
+        isComplete &&= report.complete;
+        onProgress(batch.value.calls);
+      }
+      const ended = once(worker, 'exit');
+      worker.postMessage('end' satisfies ThreadOrder);
+      await ended;
+    } finally {
+      signal.removeEventListener('abort', stop);
+      await worker.terminate();
+    }
+  };
+
+  await Promise.all(Array.from({ length: threads }, run));
+  return tally.toReport(isComplete && !signal.aborted);
+}
+
+type Batch = { readonly sessionIds: readonly string[]; readonly calls: number };
+
+async function* batchesOf(
+  ledger: Pick<Ledger, 'querySessions'>,
+  { slice }: ThreadsOptions,
+): AsyncGenerator<Batch, void, undefined> {
+  let sessionIds: string[] = [];
+  let calls = 0;
+  for await (const session of sessionsOf(ledger, slice)) {
+    sessionIds.push(session.sessionId);
+    calls += session.calls;
+    if (calls < callsAtOnce && sessionIds.length < sessionsAtOnce) continue;
+    yield { sessionIds, calls };
+    [sessionIds, calls] = [[], 0];
+  }
+  if (sessionIds.length > 0) yield { sessionIds, calls };
+}
+
+function startThread(workerData: ThreadData): Worker {
+  // Built, this stands beside us as JavaScript; in the sources, as TypeScript.
+  const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
+  return new Worker(new URL(`./backtest-thread${extension}`, import.meta.url), {
+    workerData,
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+  });
+}

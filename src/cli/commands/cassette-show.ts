@@ -1,0 +1,80 @@
+import type { JsonObject } from '../../base/json.ts';
+import type { RecordedCall } from '../../replay/cassette.ts';
+import { inputOf } from '../../replay/cassette.ts';
+import { outcomeToWire } from '../../call/wire.ts';
+import { cassetteFile, readCassetteFile } from '../cassette-file.ts';
+import type { Command } from '../command.ts';
+import { jsonOption } from '../command.ts';
+import { exitCodes } from '../exit-code.ts';
+import { colourOf, outcomeWords } from '../outcome-word.ts';
+import { safeJson, safeText } from '../safe-text.ts';
+import type { Row } from '../table.ts';
+import { layOutTable } from '../table.ts';
+import { contents } from './cassette-export.ts';
+
+export const cassetteShowCommand: Command = {
+  name: 'cassette show',
+  summary: 'Show what is on a cassette; fails where it is not as it was sealed',
+  takes: '<file>',
+  most: 1,
+  options: { json: jsonOption },
+  examples: [
+    ['quittance cassette show ticket-42.json', 'its calls, one to a line'],
+    ['quittance cassette show ticket-42.json --json | jq .outcome', 'for a program'],
+  ],
+  run: async (given, { out }) => {
+    const cassette = await readCassetteFile(cassetteFile(given, 'show'));
+    const { sessionId, createdAt, tools, calls } = cassette;
+    if (given.has('json')) {
+      for (const call of calls) await out.print(safeJson(toJson(call)));
+      return exitCodes.good;
+    }
+    const known = tools.map(
+      ({ name, schemaDigest }) =>
+        safeText(name) + (schemaDigest === undefined ? ' (schema not recorded)' : ''),
+    );
+    await out.print(`session   ${safeText(sessionId)}`);
+    await out.print(`recorded  ${new Date(createdAt).toISOString()}`);
+    await out.print(`tools     ${known.join(', ')}`);
+    await out.print(`holds     ${contents(cassette)}`);
+    await out.print('');
+    const rows = calls.map(toRow);
+    const table = layOutTable(columns, rows, out.width, out.paint);
+    await out.print(table.heading());
+    for (const row of rows) await out.print(table.line(row));
+    return exitCodes.good;
+  },
+};
+
+const columns = [
+  { title: 'CALL', min: 8 },
+  { title: 'TURN', align: 'right' },
+  { title: 'TOOL', min: 8 },
+  { title: 'ENDED' },
+  { title: 'CODE', optional: 1 },
+  { title: 'RUNS', align: 'right', optional: 2 },
+  { title: 'INPUT', min: 12 },
+] as const;
+
+function toRow(call: RecordedCall): Row {
+  const word = outcomeWords[call.outcome.type];
+  return [
+    safeText(call.callId),
+    String(call.turn),
+    safeText(call.toolName),
+    { text: word, style: colourOf(word) },
+    'code' in call.outcome ? call.outcome.code : '',
+    String(call.runs.length),
+    safeJson(inputOf(call)),
+  ];
+}
+
+const toJson = (call: RecordedCall): JsonObject => ({
+  call: call.callId,
+  turn: call.turn,
+  tool: call.toolName,
+  input: inputOf(call),
+  hidden: call.hidden,
+  runs: call.runs.length,
+  outcome: outcomeToWire(call.outcome),
+});

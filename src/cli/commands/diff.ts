@@ -1,0 +1,70 @@
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { ReadEvent } from '../../ledger/unknown-event.ts';
+import { diffSessions } from '../../replay/diff-sessions.ts';
+import type { Command, Given } from '../command.ts';
+import { diffLines, diffToJson } from '../diff-page.ts';
+import { exitCodes } from '../exit-code.ts';
+import { fromSafeText, safeJson } from '../safe-text.ts';
+import { UsageError } from '../usage-error.ts';
+
+export const diffCommand: Command = {
+  name: 'diff',
+  summary: 'Compare two sessions, call by call',
+  takes: '<session> <session>',
+  most: 2,
+  about: [
+    'Side by side: which calls were made in one session and not in the other, and what differs in those that were made in both: arguments, coercions, decisions and the rules behind them, questions and who answered, attempts, how it ended, the output by its path, what the model was told, the cost. Ids and times are ignored. What was found out after a call had ended is not compared.',
+    'Exit code 0 where they are identical, 1 where they differ, as of diff.',
+  ],
+  options: {
+    'ledger-b': {
+      value: 'URL',
+      help: 'The ledger of the second session, where it is another one',
+      file: true,
+    },
+    all: { help: 'Show calls that are the same too' },
+    json: { help: 'JSON instead of text: a line for each call that differs, then one with the totals' },
+  },
+  examples: [
+    ['quittance diff ticket-42 ticket-42-again', 'a run and its replay'],
+    ['quittance diff nightly nightly --ledger monday.db --ledger-b tuesday.db', 'of two ledgers'],
+    ["quittance diff a b --json | jq '.differences[]?.field'", 'what differs, for a program'],
+  ],
+  run: async (given, context) => {
+    const [a, b] = given.args;
+    if (a === undefined || b === undefined)
+      throw new UsageError('Two sessions are compared; name both.', [
+        'quittance diff <session> <session>',
+        'quittance sessions',
+      ]);
+    const other = given.has('ledger-b');
+    const left = await context.withLedger(given, (ledger) => readSession(ledger, a));
+    const right = await context.withLedger(other ? inLedgerB(given) : given, (ledger) =>
+      readSession(ledger, b),
+    );
+    const diff = diffSessions(left, right, { sameLedger: !other });
+    const { out } = context;
+    const lines = given.has('json')
+      ? diffToJson(diff, given.has('all')).map((line) => safeJson(line))
+      : diffLines(diff, [a, b], given.has('all'), out);
+    for (const line of lines) await out.print(line);
+    return diff.identical ? exitCodes.good : exitCodes.bad;
+  },
+};
+
+/** What was typed, as if `--ledger-b` had been `--ledger`. */
+const inLedgerB = (given: Given): Given => ({
+  args: given.args,
+  has: (option) => given.has(option),
+  list: (option) => given.list(option),
+  count: (option) => given.count(option),
+  text: (option) => given.text(option === 'ledger' ? 'ledger-b' : option),
+});
+
+async function readSession(ledger: Ledger, typed: string): Promise<readonly ReadEvent[]> {
+  for (const sessionId of [typed, fromSafeText(typed)]) {
+    const events = await ledger.readSession(sessionId);
+    if (events.length > 0) return events;
+  }
+  throw new UsageError(`There is no session ${JSON.stringify(typed)}.`, ['quittance sessions']);
+}

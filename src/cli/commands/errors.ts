@@ -1,0 +1,117 @@
+import type { ErrorCode, ErrorGroup } from '../../ledger/summarise-errors.ts';
+import { summariseErrors } from '../../ledger/summarise-errors.ts';
+import { filterOptions, timesOf } from '../call-filter.ts';
+import { callToJson, withoutUndefined } from '../call-table.ts';
+import type { Command, Context } from '../command.ts';
+import { jsonOption } from '../command.ts';
+import { exitCodes } from '../exit-code.ts';
+import { shellWord } from '../find-call.ts';
+import { safeJson, safeText } from '../safe-text.ts';
+import type { Terminal } from '../terminal.ts';
+import { trim, wrap } from '../text-layout.ts';
+import { age, utcTime } from '../time-text.ts';
+
+const { session, tool, code, since, until } = filterOptions;
+
+export const errorsCommand: Command = {
+  name: 'errors',
+  summary: 'Say what did not succeed, by whose move it is',
+  about: [
+    'Every call that failed, timed out or was denied, grouped by who can do something about it: what may be tried again, what your inputs must change, what the author of a tool must mend, what a person must decide. Each code is shown with how often it came, which tools it came from, and the newest call that has it.',
+  ],
+  options: {
+    ...(since && { since }),
+    ...(until && { until }),
+    ...(session && { session }),
+    ...(tool && { tool }),
+    ...(code && { code }),
+    json: { ...jsonOption, help: 'JSON instead of text, one code to a line, times in UTC' },
+  },
+  examples: [
+    ['quittance errors --since 7d', 'what went wrong in the last week'],
+    ['quittance errors --session ticket-42', 'in one session'],
+    ["quittance errors --json | jq -r '[.whose_move, .code, .count] | @tsv'", 'for a program'],
+  ],
+  run: (given, context) =>
+    context.withLedger(given, async (ledger) => {
+      const now = context.now();
+      const groups = await summariseErrors(ledger, {
+        sessionId: given.text('session'),
+        toolName: given.text('tool'),
+        code: given.text('code'),
+        ...timesOf(given, now),
+        signal: context.signal,
+      });
+      if (given.has('json')) await printJson(groups, context);
+      else await printText(groups, now, context);
+      return exitCodes.good;
+    }),
+};
+
+/** What the groups are called on the page about reason codes. */
+const headings: { readonly [Move in ErrorGroup['whoseMove']]: string } = {
+  retry: 'Retry',
+  'your inputs': 'Your inputs',
+  "the tool's author": "The tool's author",
+  're-record': 'Re-record',
+  budget: 'Budget',
+  'a person': 'A person',
+  nobody: 'Nobody',
+  unknown: 'Codes this version does not know',
+};
+
+async function printText(groups: readonly ErrorGroup[], now: number, { out, err }: Context): Promise<void> {
+  if (groups.length === 0) return err.print('Nothing failed and nothing was denied.');
+  for (const [index, { whoseMove, count, codes }] of groups.entries()) {
+    if (index > 0) await out.print('');
+    await out.print(`${out.paint('bold', headings[whoseMove])}  ${count}`);
+    for (const each of codes) for (const line of codeLines(each, now, out)) await out.print(line);
+  }
+}
+
+function codeLines(each: ErrorCode, now: number, out: Terminal): string[] {
+  const { code: word, title, whatToDo, count, unresolved, tools, lastAt, sample } = each;
+  const doubt = unresolved === 0 ? '' : `, ${unresolved} in doubt`;
+  const width = Math.min(out.width, 110);
+  const indented = (text: string): string[] => wrap(text, width - 4).map((line) => `    ${line}`);
+  const some = tools.slice(0, 6).map((found) => `${safeText(found.toolName)} ${found.count}`);
+  const more = tools.length > some.length ? `, and ${tools.length - some.length} more` : '';
+  return [
+    `  ${out.paint('red', safeText(word))}  ${count}${doubt}${out.paint('dim', `, last ${sayAge(lastAt, now)}`)}`,
+    ...(title === undefined ? [] : indented(`${title}. ${whatToDo ?? ''}`.trim())),
+    ...indented(some.join(', ') + more).map((line) => out.paint('dim', line)),
+    ...(sample.message === undefined
+      ? []
+      : [out.paint('dim', `    ${trim(`"${safeText(sample.message)}"`, width - 4)}`)]),
+    out.paint(
+      'dim',
+      `    quittance show ${shellWord(safeText(sample.callId))} --session ${shellWord(safeText(sample.sessionId))}`,
+    ),
+  ];
+}
+
+const sayAge = (at: number, now: number): string => {
+  const word = age(at, now);
+  return word === 'now' || word.startsWith('in ') ? word : `${word} ago`;
+};
+
+async function printJson(groups: readonly ErrorGroup[], { out }: Context): Promise<void> {
+  for (const { whoseMove, codes } of groups)
+    for (const { code: word, title, whatToDo, count, unresolved, tools, firstAt, lastAt, sample } of codes)
+      await out.print(
+        safeJson(
+          withoutUndefined({
+            whose_move: whoseMove,
+            code: word,
+            title,
+            what_to_do: whatToDo,
+            count,
+            unresolved,
+            tools: tools.map(({ toolName, count: calls }) => ({ tool_name: toolName, count: calls })),
+            first_at: utcTime(firstAt),
+            last_at: utcTime(lastAt),
+            sample: callToJson(sample),
+          }),
+        ),
+      );
+}

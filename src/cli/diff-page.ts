@@ -1,0 +1,125 @@
+/** Two sessions side by side, for people and for programs. */
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import type { CallDifference, Difference, SessionDiff } from '../replay/diff-sessions.ts';
+import { withoutUndefined } from './call-table.ts';
+import { safeJson, safeText } from './safe-text.ts';
+import type { Terminal } from './terminal.ts';
+import { fit, trim } from './text-layout.ts';
+
+export function* diffLines(
+  diff: SessionDiff,
+  names: readonly [a: string, b: string],
+  showSame: boolean,
+  out: Terminal,
+): Generator<string, void> {
+  const width = Math.min(out.width, 160);
+  const half = Math.floor((width - 5) / 2);
+  const beside = (a: string, b: string): string =>
+    `${fit(a, half)} ${out.paint('dim', '│')} ${trim(b, half)}`;
+  yield out.paint('bold', `  ${beside(safeText(names[0]), safeText(names[1]))}`.trimEnd());
+  let same = 0;
+  const skipped = function* (): Generator<string, void> {
+    if (same > 0) yield out.paint('dim', `  ${same} ${same === 1 ? 'call is' : 'calls are'} the same`);
+    same = 0;
+  };
+  for (const call of diff.calls) {
+    if (call.status === 'same' && !showSame) {
+      same++;
+      continue;
+    }
+    yield* skipped();
+    yield* callLines(call, beside, out);
+  }
+  yield* skipped();
+  for (const [title, differences] of [
+    ['Workflows at the end', diff.workflows],
+    ['Circumstances, which are no difference by themselves', diff.circumstances],
+  ] as const) {
+    if (differences.length === 0) continue;
+    yield '';
+    yield out.paint('bold', title);
+    for (const each of differences) yield* differenceLines(each, beside, out);
+  }
+  yield '';
+  yield summaryOf(diff, out);
+  if (diff.comparedByKeptForm > 0)
+    yield out.paint(
+      'dim',
+      `${diff.comparedByKeptForm} have hidden arguments, compared by what the two ledgers show of them.`,
+    );
+}
+
+type Beside = (a: string, b: string) => string;
+
+const titleOf = ({ callId, toolName }: { readonly callId: string; readonly toolName: string }): string =>
+  `${safeText(callId)}  ${safeText(toolName)}`;
+
+function* callLines(call: CallDifference, beside: Beside, out: Terminal): Generator<string, void> {
+  switch (call.status) {
+    case 'same':
+      yield `  ${beside(titleOf(call.a), titleOf(call.b))}`;
+      return;
+    case 'changed':
+      yield `${out.paint('yellow', '~')} ${beside(titleOf(call.a), titleOf(call.b))}`;
+      for (const each of call.differences) yield* differenceLines(each, beside, out);
+      return;
+    case 'only_a':
+      yield `${out.paint('red', '-')} ${beside(`${titleOf(call.a)} ${safeJson(call.a.requestedInput)}`, '')}`.trimEnd();
+      return;
+    case 'only_b':
+      yield `${out.paint('green', '+')} ${beside('', `${titleOf(call.b)} ${safeJson(call.b.requestedInput)}`)}`;
+  }
+}
+
+function* differenceLines(
+  { field, path, a, b }: Difference,
+  beside: Beside,
+  out: Terminal,
+): Generator<string, void> {
+  yield out.paint('dim', `    ${safeText(`${field}${path === '$' ? '' : ` ${path}`}`)}`);
+  yield `  ${beside(`    ${valueText(a)}`, `    ${valueText(b)}`)}`.trimEnd();
+}
+
+const valueText = (value: JsonValue | undefined): string =>
+  value === undefined ? '(nothing)' : safeJson(value);
+
+function summaryOf({ identical, same, changed, onlyA, onlyB }: SessionDiff, out: Terminal): string {
+  if (identical) return out.paint(['bold', 'green'], `Identical: ${same} ${same === 1 ? 'call' : 'calls'}.`);
+  const parts = [
+    ...(changed > 0 ? [`${changed} changed`] : []),
+    ...(onlyA > 0 ? [`${onlyA} only in the first`] : []),
+    ...(onlyB > 0 ? [`${onlyB} only in the second`] : []),
+    `${same} the same`,
+  ];
+  return `${out.paint(['bold', 'yellow'], 'They differ.')} Calls: ${parts.join(', ')}.`;
+}
+
+/** A line for each call that differs, for each workflow and circumstance, and one with the totals. */
+export function* diffToJson(diff: SessionDiff, showSame: boolean): Generator<JsonObject, void> {
+  for (const call of diff.calls) {
+    if (call.status === 'same' && !showSame) continue;
+    const [a, b] = ['a' in call ? call.a : undefined, 'b' in call ? call.b : undefined];
+    yield withoutUndefined({
+      type: 'call',
+      status: call.status,
+      tool_name: (a ?? b)?.toolName,
+      call_a: a?.callId,
+      call_b: b?.callId,
+      differences: call.status === 'changed' ? call.differences.map(differenceToJson) : undefined,
+    });
+  }
+  for (const each of diff.workflows) yield { type: 'workflow', ...differenceToJson(each) };
+  for (const each of diff.circumstances) yield { type: 'circumstance', ...differenceToJson(each) };
+  yield {
+    type: 'totals',
+    identical: diff.identical,
+    same: diff.same,
+    changed: diff.changed,
+    only_a: diff.onlyA,
+    only_b: diff.onlyB,
+    compared_by_kept_form: diff.comparedByKeptForm,
+  };
+}
+
+const differenceToJson = ({ field, path, a, b }: Difference): JsonObject =>
+  withoutUndefined({ field, path, a, b });

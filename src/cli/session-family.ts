@@ -1,0 +1,64 @@
+/** A session and those that work for it, as they say when they begin. */
+import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';
+import { readEntry } from '../ledger/formats/v1/read-entry.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { readPages } from './pages.ts';
+import type { SessionQuery, SessionSummary } from '../ledger/call-query.ts';
+
+/** So many sessions are looked at for those that belong here: nobody keeps a list of them. */
+const mostLookedAt = 5_000;
+
+export type Family = {
+  readonly sessionIds: readonly string[];
+  /** Whether there were more sessions than were looked at. */
+  readonly isCut: boolean;
+};
+
+/** Whether there is such a session; its summary if so. */
+export async function findSession(ledger: Ledger, sessionId: string): Promise<SessionSummary | undefined> {
+  const pages = readPages<SessionSummary, SessionQuery>(
+    (query) => ledger.querySessions(query),
+    { text: sessionId },
+    Number.POSITIVE_INFINITY,
+    new AbortController().signal,
+  );
+  for await (const { rows } of pages) {
+    const found = rows.find((row) => row.sessionId === sessionId);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+export async function findFamily(
+  ledger: Ledger,
+  { sessionId, firstAt }: SessionSummary,
+  signal: AbortSignal,
+): Promise<Family> {
+  const children = new Map<string, string[]>();
+  let next: string | undefined;
+  const pages = readPages<SessionSummary, SessionQuery>(
+    (query) => ledger.querySessions(query),
+    { since: firstAt },
+    mostLookedAt,
+    signal,
+  );
+  for await (const page of pages) {
+    ({ next } = page);
+    for (const row of page.rows) {
+      const parent = await parentOf(ledger, row.sessionId);
+      if (parent !== undefined) children.set(parent, [row.sessionId, ...(children.get(parent) ?? [])]);
+    }
+  }
+  const family = new Set([sessionId]);
+  // A set goes on with what is added to it meanwhile.
+  for (const id of family) for (const child of children.get(id) ?? []) family.add(child);
+  return { sessionIds: [...family], isCut: next !== undefined };
+}
+
+async function parentOf(ledger: Ledger, sessionId: string): Promise<string | undefined> {
+  const [entry] = await ledger.readEntries({ sessionId, limit: 1 });
+  const [first] = entry === undefined ? [] : readEntry(entry).events;
+  return first !== undefined && isKnownEvent(first) && first.type === 'turn.opened'
+    ? first.parentSessionId
+    : undefined;
+}

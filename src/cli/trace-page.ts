@@ -1,0 +1,151 @@
+/** A trace as lines: a tree with times and outcomes, or an object to a line. */
+import type { JsonObject } from '../base/json.ts';
+import type { TraceNode } from '../ledger/trace.ts';
+import { withoutUndefined } from './call-table.ts';
+import { colourOf, outcomeWords } from './outcome-word.ts';
+import { safeText } from './safe-text.ts';
+import type { Terminal } from './terminal.ts';
+import { fit, textWidth, trim } from './text-layout.ts';
+import { duration, localTime, utcTime } from './time-text.ts';
+
+type Placed = {
+  readonly node: TraceNode;
+  readonly depth: number;
+  readonly parent: number | undefined;
+  /** What stands before it, and before what is below it. */
+  readonly prefix: string;
+  readonly below: string;
+};
+
+/** Deeper than this, lines are no longer moved to the right: there is a page to fit on. */
+const deepest = 10;
+
+/** Every node in the order of the lines. No recursion: a chain of causes may be as long as a ledger. */
+function* walk(roots: readonly TraceNode[]): Generator<Placed & { readonly index: number }, void> {
+  const stack: Placed[] = roots
+    .toReversed()
+    .map((node) => ({ node, depth: 0, parent: undefined, prefix: '', below: '' }));
+  let index = 0;
+  for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
+    yield { ...next, index };
+    const { node, depth, below } = next;
+    const isDeep = depth >= deepest;
+    for (const [at, child] of [...node.children.entries()].reverse()) {
+      const isLast = at === node.children.length - 1;
+      stack.push({
+        node: child,
+        depth: depth + 1,
+        parent: index,
+        prefix: isDeep ? `${below}… ` : `${below}${isLast ? '└─ ' : '├─ '}`,
+        below: isDeep ? below : `${below}${isLast ? '   ' : '│  '}`,
+      });
+    }
+    index++;
+  }
+}
+
+const timeWidth = 10;
+
+export function* traceLines(roots: readonly TraceNode[], out: Terminal): Generator<string, void> {
+  const width = Math.min(out.width, 110);
+  const beganAt = roots[0]?.at ?? 0;
+  for (const { node, prefix, depth } of walk(roots)) {
+    const room = width - 2 * timeWidth - 2;
+    const name = nameOf(node);
+    const note = noteOf(node);
+    const left = trim(`${prefix}${name}`, room);
+    const rest = room - textWidth(left) - 2;
+    const shown = note === '' || rest < 4 ? '' : `  ${trim(note, rest)}`;
+    const blanks = ' '.repeat(Math.max(0, room - textWidth(left) - textWidth(shown)));
+    const when = depth === 0 ? localTime(node.at).slice(11) : `+${duration(Math.max(0, node.at - beganAt))}`;
+    const took = node.endedAt === undefined ? '' : duration(Math.max(0, node.endedAt - node.at));
+    yield `${paintName(left, prefix, node, out)}${paintNote(shown, node, out)}${blanks} ${out.paint('dim', fit(when, timeWidth, 'right'))} ${fit(took, timeWidth, 'right')}`.trimEnd();
+  }
+}
+
+const paintName = (left: string, prefix: string, { kind }: TraceNode, out: Terminal): string =>
+  kind === 'call' || kind === 'session'
+    ? `${out.paint('dim', left.slice(0, prefix.length))}${out.paint('bold', left.slice(prefix.length))}`
+    : out.paint('dim', left);
+
+const paintNote = (note: string, node: TraceNode, out: Terminal): string =>
+  note !== '' && (node.kind === 'call' || node.kind === 'attempt')
+    ? out.paint(colourOf(node.outcome === undefined ? 'open' : outcomeWords[node.outcome]), note)
+    : note;
+
+function nameOf(node: TraceNode): string {
+  switch (node.kind) {
+    case 'session':
+      return `session ${safeText(node.sessionId)}`;
+    case 'turn':
+      return `turn ${safeText(node.turnId)}`;
+    case 'call':
+      return `${safeText(node.callId)}  ${safeText(node.toolName)}`;
+    case 'attempt':
+      return `attempt ${node.attempt}`;
+    case 'event':
+      return safeText(node.type);
+  }
+}
+
+function noteOf(node: TraceNode): string {
+  switch (node.kind) {
+    case 'session':
+      return node.parentSessionId === undefined ? '' : `for ${safeText(node.parentSessionId)}`;
+    case 'turn':
+      return node.why === undefined ? '' : `ended: ${safeText(node.why)}`;
+    case 'call': {
+      const missing = node.cause?.known === false ? `, cause ${safeText(node.cause.eventId)} is missing` : '';
+      return `${endOf(node)}${missing}`;
+    }
+    case 'attempt':
+      return endOf(node);
+    case 'event':
+      return node.known ? safeText(node.note) : 'of a type this version does not know';
+  }
+}
+
+const endOf = ({ outcome, code }: Extract<TraceNode, { kind: 'call' | 'attempt' }>): string =>
+  outcome === undefined
+    ? 'no end on record'
+    : `${outcomeWords[outcome] ?? safeText(outcome)}${code === undefined ? '' : ` ${safeText(code)}`}`;
+
+/** Each node with the number of the one it stands below. */
+export function* traceToJson(roots: readonly TraceNode[]): Generator<JsonObject, void> {
+  for (const { node, index, parent, depth } of walk(roots)) {
+    const { at, endedAt } = node;
+    yield withoutUndefined({
+      node: index,
+      parent,
+      depth,
+      kind: node.kind,
+      ...fieldsOf(node),
+      at: utcTime(at),
+      ended_at: endedAt === undefined ? undefined : utcTime(endedAt),
+    });
+  }
+}
+
+function fieldsOf(node: TraceNode): { readonly [name: string]: JsonObject[string] | undefined } {
+  switch (node.kind) {
+    case 'session':
+      return { session_id: node.sessionId, parent_session_id: node.parentSessionId };
+    case 'turn':
+      return { session_id: node.sessionId, turn_id: node.turnId, why: node.why };
+    case 'call':
+      return {
+        session_id: node.sessionId,
+        turn_id: node.turnId,
+        call_id: node.callId,
+        tool_name: node.toolName,
+        outcome: node.outcome,
+        code: node.code,
+        cause: node.cause?.eventId,
+        cause_known: node.cause?.known,
+      };
+    case 'attempt':
+      return { attempt: node.attempt, outcome: node.outcome, code: node.code, final: node.final };
+    case 'event':
+      return { event_id: node.eventId, type: node.type, note: node.note, known: node.known };
+  }
+}

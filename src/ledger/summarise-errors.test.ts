@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest';
+import type { CallQuery, CallSummary, Page } from './call-query.ts';
+import { matchesCall } from './match-call.ts';
+import { summariseErrors } from './summarise-errors.ts';
+
+const call = (callId: string, code: string, changes: Partial<CallSummary> = {}): CallSummary => ({
+  sessionId: 's1',
+  callId,
+  turnId: 't1',
+  toolName: 'send',
+  mode: 'external',
+  modeOrigin: 'declared',
+  status: 'settled',
+  outcome: 'ToolFailure',
+  reason: undefined,
+  code,
+  message: `Because of ${callId}.`,
+  inputDigest: undefined,
+  attempts: 1,
+  unresolved: false,
+  requestedAt: 1_000,
+  settledAt: 1_010,
+  elapsedMs: 10,
+  costMicros: 0,
+  userId: undefined,
+  ...changes,
+});
+
+/** Pages of two, so that there are several. */
+const ledgerOf = (
+  calls: readonly CallSummary[],
+): { readonly asked: CallQuery[]; queryCalls(query: CallQuery): Page<CallSummary> } => {
+  const asked: CallQuery[] = [];
+  return {
+    asked,
+    queryCalls(query) {
+      asked.push(query);
+      const from = Number(query.cursor ?? 0);
+      const found = calls.filter((each) => matchesCall(each, query));
+      return {
+        rows: found.slice(from, from + 2),
+        next: found.length > from + 2 ? String(from + 2) : undefined,
+      };
+    },
+  };
+};
+
+describe('failures', () => {
+  test('are grouped by whose move it is, in the order of the table, the commonest code first', async () => {
+    const groups = await summariseErrors(
+      ledgerOf([
+        call('c1', 'tool.indeterminate', { unresolved: true }),
+        call('c2', 'tool.network_error'),
+        call('c3', 'tool.timeout', { outcome: 'ToolTimeout' }),
+        call('c4', 'tool.network_error'),
+        call('c5', 'policy.contract', { outcome: 'ToolDenied', reason: 'contract' }),
+        call('c6', 'tool.network_error', { toolName: 'fetch' }),
+      ]),
+    );
+    expect(groups.map(({ whoseMove, count }) => [whoseMove, count])).toEqual([
+      ['retry', 4],
+      ['your inputs', 1],
+      ['a person', 1],
+    ]);
+    expect(groups[0]?.codes.map(({ code, count }) => [code, count])).toEqual([
+      ['tool.network_error', 3],
+      ['tool.timeout', 1],
+    ]);
+    expect(groups[0]?.codes[0]?.tools).toEqual([
+      { toolName: 'send', count: 2 },
+      { toolName: 'fetch', count: 1 },
+    ]);
+    expect(groups[2]?.codes[0]).toMatchObject({ unresolved: 1, title: 'Nobody knows whether it happened' });
+  });
+
+  test('are shown by the newest, with when it began and was last seen', async () => {
+    const [group] = await summariseErrors(
+      ledgerOf([
+        call('old', 'tool.timeout', { outcome: 'ToolTimeout', settledAt: 5 }),
+        call('new', 'tool.timeout', { outcome: 'ToolTimeout', settledAt: 50 }),
+        call('middle', 'tool.timeout', { outcome: 'ToolTimeout', settledAt: 20 }),
+      ]),
+    );
+    expect(group?.codes[0]).toMatchObject({ firstAt: 5, lastAt: 50, count: 3, sample: { callId: 'new' } });
+  });
+
+  test('with a code of a newer version, or one that every object has, are kept in a group of their own', async () => {
+    const groups = await summariseErrors(
+      ledgerOf([call('c1', 'tool.from_the_future'), call('c2', 'constructor'), call('c3', '__proto__')]),
+    );
+    expect(groups).toMatchObject([{ whoseMove: 'unknown', count: 3 }]);
+    expect(groups[0]?.codes.map(({ code, title }) => [code, title])).toEqual([
+      ['__proto__', undefined],
+      ['constructor', undefined],
+      ['tool.from_the_future', undefined],
+    ]);
+  });
+
+  test('are looked for among calls that did not succeed only, and as it was asked', async () => {
+    const ledger = ledgerOf([
+      call('c1', 'tool.timeout', { outcome: 'ToolTimeout' }),
+      call('c2', 'x', { outcome: 'ToolExecutionResult' }),
+      call('c3', 'tool.timeout', { outcome: 'ToolTimeout', sessionId: 's2' }),
+    ]);
+    expect(await summariseErrors(ledger, { sessionId: 's2' })).toMatchObject([{ count: 1 }]);
+    expect(ledger.asked.map(({ outcome }) => outcome)).toEqual(['ToolFailure', 'ToolTimeout', 'ToolDenied']);
+    expect(ledger.asked.every(({ sessionId }) => sessionId === 's2')).toBe(true);
+  });
+
+  test('found until somebody said stop are given', async () => {
+    const stop = new AbortController();
+    stop.abort();
+    const many = Array.from({ length: 9 }, (_, index) => call(`c${index}`, 'tool.network_error'));
+    expect(await summariseErrors(ledgerOf(many), { signal: stop.signal })).toMatchObject([{ count: 2 }]);
+  });
+});
+
+test('nothing failed, nothing is listed', async () => {
+  expect(await summariseErrors(ledgerOf([]))).toEqual([]);
+});

@@ -1,0 +1,317 @@
+/**
+ * What brought about what: the events of one session or of several as a tree. A call stands below the call whose event
+ * caused it, else in its turn; a turn in its session; a session below the one it works for.
+ *
+ * Total: a cause that is missing, lies ahead or leads in a circle is said and not followed, and events of types this
+ * version does not know are carried along.
+ */
+import type { CallEvent, DecidedBy } from '../call/event.ts';
+import type { ToolOutcome } from '../call/outcome.ts';
+import { isKnownEvent } from './formats/v1/event-table.ts';
+import type { ReadEvent } from './unknown-event.ts';
+
+/** When it began and ended, in milliseconds since 1970, and what it brought about. */
+interface Spanning {
+  readonly at: number;
+  /** Undefined where it has not ended, or is a moment. */
+  readonly endedAt: number | undefined;
+  readonly children: readonly TraceNode[];
+}
+
+export interface SessionNode extends Spanning {
+  readonly kind: 'session';
+  readonly sessionId: string;
+  readonly parentSessionId: string | undefined;
+}
+
+export interface TurnNode extends Spanning {
+  readonly kind: 'turn';
+  readonly turnId: string;
+  readonly sessionId: string;
+  /** Why it ended. */
+  readonly why: string | undefined;
+}
+
+export interface CallNode extends Spanning {
+  readonly kind: 'call';
+  readonly sessionId: string;
+  readonly turnId: string;
+  readonly callId: string;
+  readonly toolName: string;
+  readonly outcome: ToolOutcome['type'] | undefined;
+  readonly code: string | undefined;
+  /** The event that caused it; `known` is false where there is no such event before it. */
+  readonly cause: { readonly eventId: string; readonly known: boolean } | undefined;
+}
+
+export interface AttemptNode extends Spanning {
+  readonly kind: 'attempt';
+  readonly attempt: number;
+  readonly outcome: ToolOutcome['type'] | undefined;
+  readonly code: string | undefined;
+  /** False where another attempt followed, or the call has no end. */
+  readonly final: boolean;
+}
+
+/** One event, in a few words. */
+export interface EventNode extends Spanning {
+  readonly kind: 'event';
+  readonly eventId: string;
+  readonly type: string;
+  readonly note: string;
+  /** Whether this version knows the type. */
+  readonly known: boolean;
+}
+
+export type TraceNode = SessionNode | TurnNode | CallNode | AttemptNode | EventNode;
+
+type Draft<Node extends TraceNode> = { -readonly [Name in keyof Node]: Node[Name] } & {
+  children: TraceNode[];
+};
+type AnyDraft =
+  Draft<SessionNode> | Draft<TurnNode> | Draft<CallNode> | Draft<AttemptNode> | Draft<EventNode>;
+
+/** The sessions the events are of, each with everything below it. Events are given in the order they were appended. */
+export function buildTrace(events: Iterable<ReadEvent>): readonly TraceNode[] {
+  const tracing = new Tracing();
+  for (const event of events) tracing.take(event);
+  return tracing.roots();
+}
+
+class Tracing {
+  /** Where each event stands, for those it causes. */
+  readonly #places = new Map<string, AnyDraft>();
+  readonly #sessions = new Map<string, Draft<SessionNode>>();
+  readonly #turns = new Map<string, Draft<TurnNode>>();
+  readonly #calls = new Map<string, Draft<CallNode>>();
+  readonly #attempts = new Map<string, Draft<AttemptNode>>();
+
+  take(event: ReadEvent): void {
+    const place = this.#put(event);
+    // An id that comes twice is the first one's.
+    if (!this.#places.has(event.id)) this.#places.set(event.id, place);
+    // A session lasts as long as anything happens in it.
+    const session = this.#sessionOf(event);
+    session.endedAt = Math.max(session.endedAt ?? event.at, event.at);
+  }
+
+  /** Sessions that stand below no other. Of a circle of sessions, the first is a root. */
+  roots(): readonly TraceNode[] {
+    const below = new Set<string>();
+    for (const [sessionId, session] of this.#sessions) {
+      const parent = this.#parentOf(session);
+      if (parent === undefined || this.#leadsTo(parent, sessionId, below)) continue;
+      parent.children.push(session);
+      below.add(sessionId);
+    }
+    return [...this.#sessions.values()].filter(({ sessionId }) => !below.has(sessionId));
+  }
+
+  #parentOf({ parentSessionId }: SessionNode): Draft<SessionNode> | undefined {
+    return parentSessionId === undefined ? undefined : this.#sessions.get(parentSessionId);
+  }
+
+  #leadsTo(from: SessionNode, sessionId: string, below: ReadonlySet<string>): boolean {
+    let at: SessionNode | undefined = from;
+    while (at !== undefined) {
+      if (at.sessionId === sessionId) return true;
+      at = below.has(at.sessionId) ? this.#parentOf(at) : undefined;
+    }
+    return false;
+  }
+
+  #put(event: ReadEvent): AnyDraft {
+    if (!isKnownEvent(event)) return this.#note(event, '', false);
+    if ('callId' in event) return this.#putInCall(event);
+    switch (event.type) {
+      case 'turn.opened': {
+        const turn = this.#turnOf(event);
+        this.#sessionOf(event).parentSessionId ??= event.parentSessionId;
+        return turn;
+      }
+      case 'turn.ended': {
+        const turn = this.#turnOf(event);
+        turn.why = event.why;
+        turn.endedAt = event.at;
+        return turn;
+      }
+      case 'workflow.advanced':
+        return this.#note(event, `${event.workflow}: ${event.stageId} → ${event.toStageId}`);
+      case 'workflow.updated':
+        return this.#note(
+          event,
+          `${event.workflow}: ${event.why}${event.by === undefined ? '' : `, by ${event.by}`}`,
+        );
+      case 'workflow.completed':
+        return this.#note(event, `${event.workflow}: complete with ${event.stageId}`);
+      case 'contracts.loaded':
+        return this.#note(event, event.documents.map(({ name }) => name).join(', '));
+      case 'body.erased':
+        return this.#note(event, `${event.entryIds.length} entries, by ${event.by}: ${event.reason}`);
+      case 'session.dropped':
+        return this.#note(event, `${event.droppedSessionId}, by ${event.by}: ${event.reason}`);
+      default:
+        event satisfies never;
+        return this.#note(event, '');
+    }
+  }
+
+  #putInCall(event: CallEvent): AnyDraft {
+    if (event.type === 'tool.requested') return this.#request(event);
+    const call = this.#calls.get(callKey(event));
+    // Its beginning is not among these events.
+    if (call === undefined) return this.#note(event, noteOf(event));
+    if (event.type === 'tool.started') {
+      const attempt = newAttempt(event.attempt, event.at);
+      call.children.push(attempt);
+      this.#attempts.set(`${callKey(event)} ${event.attempt}`, attempt);
+      return attempt;
+    }
+    if (event.type === 'tool.responded') return this.#respond(call, event);
+    return this.#note(event, noteOf(event), true, call);
+  }
+
+  #request(event: Extract<CallEvent, { type: 'tool.requested' }>): AnyDraft {
+    const key = callKey(event);
+    const known = this.#calls.get(key);
+    if (known !== undefined) return known;
+    const cause = event.cause === undefined ? undefined : this.#places.get(event.cause);
+    const call: Draft<CallNode> = {
+      kind: 'call',
+      at: event.at,
+      endedAt: undefined,
+      sessionId: event.sessionId,
+      turnId: event.turnId,
+      callId: event.callId,
+      toolName: event.toolName,
+      outcome: undefined,
+      code: undefined,
+      cause: event.cause === undefined ? undefined : { eventId: event.cause, known: cause !== undefined },
+      children: [],
+    };
+    this.#calls.set(key, call);
+    const turn = this.#turnOf(event);
+    // Caused by the opening of a turn, it is a call of its own turn.
+    const holder = cause === undefined || cause.kind === 'turn' || cause.kind === 'session' ? turn : cause;
+    holder.children.push(call);
+    return call;
+  }
+
+  #respond(call: Draft<CallNode>, event: Extract<CallEvent, { type: 'tool.responded' }>): AnyDraft {
+    const { outcome, attempt, final, at } = event;
+    const code = 'code' in outcome ? outcome.code : undefined;
+    const end = { outcome: outcome.type, code, endedAt: at };
+    if (final) Object.assign(call, end);
+    if (attempt === 0) return call;
+    let run = this.#attempts.get(`${callKey(event)} ${attempt}`);
+    if (run === undefined) {
+      // A read under no limit leaves no intent: it began as long before its end as it took.
+      const elapsedMs = 'elapsedMs' in outcome ? outcome.elapsedMs : 0;
+      run = newAttempt(attempt, Math.max(call.at, at - elapsedMs));
+      call.children.push(run);
+    }
+    return Object.assign(run, end, { final });
+  }
+
+  /** An event with no place of its own: below what caused it, in its call, its turn. */
+  #note(event: ReadEvent, note: string, known = true, call?: AnyDraft): AnyDraft {
+    const { id: eventId, type, at } = event;
+    const place: Draft<EventNode> = {
+      kind: 'event',
+      at,
+      endedAt: undefined,
+      eventId,
+      type,
+      note,
+      known,
+      children: [],
+    };
+    const cause = event.cause === undefined ? undefined : this.#places.get(event.cause);
+    const holder =
+      call ??
+      (cause?.kind === 'event' ? undefined : cause) ??
+      ('callId' in event && event.callId !== undefined ? this.#calls.get(callKey(event)) : undefined) ??
+      (event.turnId === '' ? this.#sessionOf(event) : this.#turnOf(event));
+    holder.children.push(place);
+    return place;
+  }
+
+  #sessionOf({ sessionId, at }: ReadEvent): Draft<SessionNode> {
+    let session = this.#sessions.get(sessionId);
+    if (session === undefined) {
+      session = {
+        kind: 'session',
+        at,
+        endedAt: undefined,
+        sessionId,
+        parentSessionId: undefined,
+        children: [],
+      };
+      this.#sessions.set(sessionId, session);
+    }
+    return session;
+  }
+
+  #turnOf(event: ReadEvent): Draft<TurnNode> {
+    const { sessionId, turnId, at } = event;
+    const key = JSON.stringify([sessionId, turnId]);
+    let turn = this.#turns.get(key);
+    if (turn === undefined) {
+      turn = { kind: 'turn', at, endedAt: undefined, turnId, sessionId, why: undefined, children: [] };
+      this.#turns.set(key, turn);
+      this.#sessionOf(event).children.push(turn);
+    }
+    return turn;
+  }
+}
+
+const newAttempt = (attempt: number, at: number): Draft<AttemptNode> => ({
+  kind: 'attempt',
+  at,
+  endedAt: undefined,
+  attempt,
+  outcome: undefined,
+  code: undefined,
+  final: false,
+  children: [],
+});
+
+const callKey = ({
+  sessionId,
+  callId,
+}: {
+  readonly sessionId: string;
+  readonly callId?: string | undefined;
+}): string => JSON.stringify([sessionId, callId]);
+
+const by = ({ type, name }: DecidedBy): string => `${type} ${name}`;
+
+function noteOf(event: CallEvent): string {
+  switch (event.type) {
+    case 'tool.decided':
+      return `${event.decision}${event.decidedBy === undefined ? '' : `, by ${by(event.decidedBy)}`}`;
+    case 'tool.held':
+      return event.description;
+    case 'confirmation.decided':
+      return `${event.decision}, by ${by(event.by)}${event.reason === undefined ? '' : `: ${event.reason}`}`;
+    case 'confirmation.withdrawn':
+      return event.reason;
+    case 'tool.recalled':
+      return `${event.how}${event.how === 'conflict' ? `: ${event.details}` : `, from ${event.fromCallId}`}`;
+    case 'tool.late':
+      return `attempt ${event.attempt} ${event.result.type} after its end`;
+    case 'tool.resolved':
+      return `${event.resolution}, by ${by(event.by)}`;
+    case 'persistence.failed':
+      return `${event.boundary}: ${event.error}`;
+    case 'runtime.budget_exhausted':
+      return `${event.scope}: ${event.used} of ${event.limit} ${event.metric} used`;
+    case 'tool.started':
+    case 'tool.responded':
+    case 'tool.requested':
+      return '';
+    default:
+      event satisfies never;
+      return '';
+  }
+}

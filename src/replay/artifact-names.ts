@@ -1,0 +1,13 @@
+import type { JsonValue } from '../base/json.ts';
+import { defineMember, isJsonObject } from '../base/json.ts';
+
+/** A copy in which every text that is one of these names is the other one. Text that only holds a name is left. */
+export function renameTexts(value: JsonValue, names: ReadonlyMap<string, string>): JsonValue {
+  if (names.size === 0) return value;
+  if (typeof value === 'string') return names.get(value) ?? value;
+  if (Array.isArray(value)) return (value as readonly JsonValue[]).map((item) => renameTexts(item, names));
+  if (!isJsonObject(value)) return value;
+  const renamed: { [key: string]: JsonValue } = {};
+  for (const key of Object.keys(value)) defineMember(renamed, key, renameTexts(value[key] ?? null, names));
+  return renamed;
+}

@@ -1,0 +1,268 @@
+/** What other rules would have said about calls that were made: counts for each kind of change and each rule. */
+import type { JsonValue } from '../base/json.ts';
+import type { FiredRule } from '../policy/ruling.ts';
+import { cutText } from '../tool/cut-text.ts';
+
+/** About a call before it runs. `refused` is its schema's word, not a rule's. */
+export type CallWord = 'allow' | 'ask' | 'block' | 'refused';
+/** About what came of it. */
+export type OutputWord = 'pass' | 'warn' | 'redact' | 'block' | 'refused';
+
+/** One call, as it was decided and as it would be. */
+export type CallVerdict = {
+  readonly sessionId: string;
+  readonly callId: string;
+  readonly toolName: string;
+  readonly at: number;
+  /** Kept form. */
+  readonly input: JsonValue;
+  readonly before: { readonly call: CallWord; readonly output: OutputWord | undefined };
+  /** `output` is undefined where there is none to judge, or it would not have come to one. */
+  readonly after: { readonly call: CallWord; readonly output: OutputWord | undefined };
+  /** Every rule that would have had something to say, those that only observe too. */
+  readonly fired: { readonly call: readonly FiredRule[]; readonly output: readonly FiredRule[] };
+  /** What is refused by a schema, in words. */
+  readonly refusal: string | undefined;
+  /** Some of what rules look at is hidden in the ledger, or kept aside: they saw a mask or a name in its place. */
+  readonly byKeptForm: boolean;
+};
+
+/** Why a call could not be judged. */
+export type NotJudged =
+  /** Something stopped it before rules are asked: its schema, a deadline, a guard; or its owner died. */
+  | 'never_reached_rules'
+  /** What it asked for has been erased. */
+  | 'erased';
+
+export type BacktestSample = Pick<CallVerdict, 'sessionId' | 'callId' | 'toolName' | 'at' | 'byKeptForm'> & {
+  /** The arguments in their kept form, as JSON, cut short. */
+  readonly input: string;
+  readonly ruleId: string | undefined;
+  readonly message: string | undefined;
+};
+
+export type BacktestChange = {
+  readonly about: 'call' | 'output';
+  readonly before: CallWord | OutputWord;
+  readonly after: CallWord | OutputWord;
+  readonly count: number;
+  readonly samples: readonly BacktestSample[];
+};
+
+export type BacktestRule = {
+  readonly ruleId: string;
+  readonly action: FiredRule['action'];
+  /** It only says what it would have done. */
+  readonly observed: boolean;
+  /** Calls it fired for. */
+  readonly count: number;
+  /** Of these, calls that would have been decided otherwise than they were. */
+  readonly different: number;
+  readonly samples: readonly BacktestSample[];
+};
+
+export type BacktestReport = {
+  /** Of the rules that were tried. */
+  readonly policyVersion: string;
+  readonly sessions: number;
+  /** Calls in the slice. */
+  readonly calls: number;
+  readonly judged: number;
+  /** Calls about which something would have been decided otherwise. */
+  readonly different: number;
+  readonly notJudged: { readonly [Why in NotJudged]: number };
+  /** Calls that were judged by what the ledger shows of them. */
+  readonly byKeptForm: number;
+  /** The commonest first. */
+  readonly changes: readonly BacktestChange[];
+  readonly rules: readonly BacktestRule[];
+  /** False where it was stopped before it came to the end. */
+  readonly complete: boolean;
+};
+
+type Kind<Row> = { -readonly [Name in keyof Row]: Row[Name] };
+
+/** Gathers verdicts, or the reports of others, in the space of one report. */
+export class BacktestTally {
+  readonly #policyVersion: string;
+  readonly #mostSamples: number;
+  #sessions = 0;
+  #calls = 0;
+  #judged = 0;
+  #different = 0;
+  #byKeptForm = 0;
+  readonly #notJudged: { [Why in NotJudged]: number } = { never_reached_rules: 0, erased: 0 };
+  readonly #changes = new Map<string, Kind<BacktestChange>>();
+  readonly #rules = new Map<string, Kind<BacktestRule>>();
+
+  constructor(policyVersion: string, mostSamples: number) {
+    this.#policyVersion = policyVersion;
+    this.#mostSamples = mostSamples;
+  }
+
+  get calls(): number {
+    return this.#calls;
+  }
+
+  addSession(): void {
+    this.#sessions++;
+  }
+
+  skip(why: NotJudged): void {
+    this.#calls++;
+    this.#notJudged[why]++;
+  }
+
+  add(verdict: CallVerdict): void {
+    const { before, after, fired, byKeptForm } = verdict;
+    this.#calls++;
+    this.#judged++;
+    if (byKeptForm) this.#byKeptForm++;
+    const callDiffers = before.call !== after.call;
+    const outputDiffers =
+      before.output !== undefined && after.output !== undefined && before.output !== after.output;
+    if (callDiffers || outputDiffers) this.#different++;
+    if (callDiffers) this.#change('call', before.call, after.call, verdict);
+    if (outputDiffers) this.#change('output', before.output, after.output, verdict);
+    for (const rule of fired.call) this.#fire(rule, verdict, callDiffers);
+    for (const rule of onceEach(fired.output)) this.#fire(rule, verdict, outputDiffers);
+  }
+
+  #fire(rule: FiredRule, verdict: CallVerdict, differs: boolean): void {
+    const row = this.#rule(rule.ruleId, rule.action, rule.observed);
+    row.count++;
+    if (differs && !rule.observed) row.different++;
+    row.samples = this.#keep(row.samples, verdict, () => toSample(verdict, rule));
+  }
+
+  /** Takes in what another one gathered, e.g. in a thread of its own. */
+  merge(report: BacktestReport): void {
+    this.#sessions += report.sessions;
+    this.#calls += report.calls;
+    this.#judged += report.judged;
+    this.#different += report.different;
+    this.#byKeptForm += report.byKeptForm;
+    this.#notJudged.never_reached_rules += report.notJudged.never_reached_rules;
+    this.#notJudged.erased += report.notJudged.erased;
+    for (const { about, before, after, count, samples } of report.changes) {
+      const row = this.#changeRow(about, before, after);
+      row.count += count;
+      for (const sample of samples) row.samples = this.#keep(row.samples, sample, () => sample);
+    }
+    for (const { ruleId, action, observed, count, different, samples } of report.rules) {
+      const row = this.#rule(ruleId, action, observed);
+      row.count += count;
+      row.different += different;
+      for (const sample of samples) row.samples = this.#keep(row.samples, sample, () => sample);
+    }
+  }
+
+  toReport(complete: boolean): BacktestReport {
+    return {
+      policyVersion: this.#policyVersion,
+      sessions: this.#sessions,
+      calls: this.#calls,
+      judged: this.#judged,
+      different: this.#different,
+      notJudged: { ...this.#notJudged },
+      byKeptForm: this.#byKeptForm,
+      changes: [...this.#changes.values()].toSorted(
+        (one, other) => other.count - one.count || compareText(kindOf(one), kindOf(other)),
+      ),
+      rules: [...this.#rules.values()].toSorted(
+        (one, other) =>
+          other.different - one.different || other.count - one.count || compareText(one.ruleId, other.ruleId),
+      ),
+      complete,
+    };
+  }
+
+  #change(
+    about: 'call' | 'output',
+    before: CallWord | OutputWord,
+    after: CallWord | OutputWord,
+    verdict: CallVerdict,
+  ): void {
+    const row = this.#changeRow(about, before, after);
+    row.count++;
+    row.samples = this.#keep(row.samples, verdict, () => toSample(verdict, deciderOf(about, after, verdict)));
+  }
+
+  #changeRow(
+    about: 'call' | 'output',
+    before: CallWord | OutputWord,
+    after: CallWord | OutputWord,
+  ): Kind<BacktestChange> {
+    const key = kindOf({ about, before, after });
+    let row = this.#changes.get(key);
+    if (row === undefined) {
+      row = { about, before, after, count: 0, samples: [] };
+      this.#changes.set(key, row);
+    }
+    return row;
+  }
+
+  #rule(ruleId: string, action: FiredRule['action'], observed: boolean): Kind<BacktestRule> {
+    const key = JSON.stringify([ruleId, action, observed]);
+    let row = this.#rules.get(key);
+    if (row === undefined) {
+      row = { ruleId, action, observed, count: 0, different: 0, samples: [] };
+      this.#rules.set(key, row);
+    }
+    return row;
+  }
+
+  /** The newest are kept, so that the same ones are shown however the work was shared out. */
+  #keep(
+    samples: readonly BacktestSample[],
+    call: Dated,
+    make: () => BacktestSample,
+  ): readonly BacktestSample[] {
+    const last = samples.at(-1);
+    const isFull = samples.length >= this.#mostSamples;
+    if (isFull && (last === undefined || newestFirst(last, call) <= 0)) return samples;
+    return [...samples, make()].sort(newestFirst).slice(0, this.#mostSamples);
+  }
+}
+
+/** A rule that is asked about an error and about what came with it has fired once. */
+const onceEach = (fired: readonly FiredRule[]): readonly FiredRule[] =>
+  fired.length < 2
+    ? fired
+    : fired.filter(
+        ({ ruleId, observed }, index) =>
+          fired.findIndex((other) => other.ruleId === ruleId && other.observed === observed) === index,
+      );
+
+const kindOf = ({ about, before, after }: Pick<BacktestChange, 'about' | 'before' | 'after'>): string =>
+  `${about} ${before} ${after}`;
+
+const compareText = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
+
+type Dated = Pick<CallVerdict, 'at' | 'sessionId' | 'callId'>;
+
+const newestFirst = (one: Dated, other: Dated): number =>
+  other.at - one.at || compareText(one.sessionId, other.sessionId) || compareText(one.callId, other.callId);
+
+/** The rule that decides now; none where nothing does any more. */
+const deciderOf = (
+  about: 'call' | 'output',
+  after: CallWord | OutputWord,
+  { fired }: CallVerdict,
+): FiredRule | undefined => fired[about].find(({ action, observed }) => !observed && action === after);
+
+const longestInput = 400;
+
+const toSample = (
+  { sessionId, callId, toolName, at, input, byKeptForm, refusal }: CallVerdict,
+  rule: FiredRule | undefined,
+): BacktestSample => ({
+  sessionId,
+  callId,
+  toolName,
+  at,
+  byKeptForm,
+  input: cutText(JSON.stringify(input), longestInput),
+  ruleId: rule?.ruleId,
+  message: rule?.message ?? refusal,
+});

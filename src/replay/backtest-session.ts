@@ -1,0 +1,305 @@
+/**
+ * One session, tried against other rules. Its entries are read in the order they were written, and what rules count and
+ * workflows were shown is counted and shown as if these rules had been in force.
+ *
+ * 1. Nothing is run: no body, no hook, no `exec` gate. What a body gave is what the ledger holds of it.
+ * 2. A call that would be blocked does not run: it uses no limit and shows nothing to a workflow.
+ * 3. A question counts as answered with yes, unless a person was asked about this call and said no.
+ */
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { isJsonObject } from '../base/json.ts';
+import type { RuleMark, ToolDecided, ToolHeld, ToolRequested, ToolResponded } from '../call/event.ts';
+import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';
+import type { ReadEntry } from '../ledger/formats/v1/read-entry.ts';
+import type { ReadEvent } from '../ledger/unknown-event.ts';
+import type { Policy, SessionCounters } from '../policy/compile-policy.ts';
+import type { PolicyCall } from '../policy/policy-call.ts';
+import type { FiredRule, Ruling } from '../policy/ruling.ts';
+import { decideRuling } from '../policy/ruling.ts';
+import type { WorkflowHost } from '../policy/stage-gates.ts';
+import { namesArtifact } from '../runtime/artifact-arguments.ts';
+import { gates } from '../runtime/gates/gates.ts';
+import type { AnyTool } from '../tool/define-tool.ts';
+import type { CallVerdict, CallWord, NotJudged } from './backtest-report.ts';
+import { judgeEnd } from './judge-end.ts';
+import { readArguments } from './judge-arguments.ts';
+import type { WorkflowRulings } from './session-workflows.ts';
+import { SessionWorkflows } from './session-workflows.ts';
+
+export type SessionTrial = {
+  readonly policy: Policy;
+  readonly workflowHost: WorkflowHost;
+  readonly tools: ReadonlyMap<string, AnyTool>;
+  readonly readArtifact: (sessionId: string, artifactId: string) => Promise<JsonValue | undefined>;
+  readonly tell: (verdict: CallVerdict) => void;
+  readonly skip: (call: Pick<CallVerdict, 'toolName' | 'at'>, why: NotJudged) => void;
+};
+
+type OpenCall = {
+  readonly requested: ToolRequested;
+  readonly erased: boolean;
+  tool: AnyTool | undefined;
+  input: JsonObject | undefined;
+  byKeptForm: boolean;
+  before: CallWord | undefined;
+  after: CallWord | undefined;
+  fired: readonly FiredRule[];
+  refusal: string | undefined;
+  workflows: WorkflowRulings | undefined;
+  held: ToolHeld | undefined;
+  counted: boolean;
+};
+
+const gateNames = gates.map(({ name }) => name);
+const beforeRules: ReadonlySet<string> = new Set(gateNames.slice(0, gateNames.indexOf('policy')));
+
+export class SessionBacktest {
+  readonly #trial: SessionTrial;
+  readonly #workflows: SessionWorkflows | undefined;
+  readonly #open = new Map<string, OpenCall>();
+  readonly #perTool = new Map<string, number>();
+  #toolCalls = 0;
+  #attempts = 0;
+
+  constructor(trial: SessionTrial) {
+    this.#trial = trial;
+    const { workflows } = trial.policy;
+    this.#workflows =
+      workflows.length === 0 ? undefined : new SessionWorkflows(workflows, withoutExec(trial.workflowHost));
+  }
+
+  async take({ events, erased }: Pick<ReadEntry, 'events' | 'erased'>): Promise<void> {
+    for (const event of events) await this.#hear(event, erased);
+  }
+
+  /** Calls that have no outcome yet are told of as far as they came. */
+  finish(): void {
+    for (const call of this.#open.values()) this.#close(call, undefined, undefined);
+    this.#open.clear();
+  }
+
+  async #hear(event: ReadEvent, erased: boolean): Promise<void> {
+    // What a type of a newer version says about a call, this version cannot judge.
+    if (!isKnownEvent(event)) return;
+    if (event.type === 'tool.requested') return this.#begin(event, erased);
+    if (event.type === 'workflow.updated') return this.#workflows?.follow(event);
+    const call = 'callId' in event ? this.#open.get(event.callId) : undefined;
+    if (call === undefined) return;
+    if (event.type === 'tool.decided') await this.#decide(call, event);
+    else if (event.type === 'tool.held') call.held = event;
+    else if (
+      event.type === 'confirmation.decided' &&
+      event.decision === 'approve' &&
+      call.workflows !== undefined
+    )
+      this.#workflows?.approve(call.workflows);
+    else if (event.type === 'tool.started') this.#count(call, call.after === 'allow' || call.after === 'ask');
+    else if (event.type === 'tool.responded' && event.final) await this.#settle(call, event, erased);
+  }
+
+  #begin(requested: ToolRequested, erased: boolean): void {
+    const { requestedInput, hidden } = requested;
+    this.#open.set(requested.callId, {
+      requested,
+      erased,
+      tool: this.#trial.tools.get(requested.toolName),
+      input: isJsonObject(requestedInput) ? requestedInput : undefined,
+      byKeptForm: hidden.length > 0 || namesArtifact(requestedInput),
+      before: undefined,
+      after: undefined,
+      fired: [],
+      refusal: undefined,
+      workflows: undefined,
+      held: undefined,
+      counted: false,
+    });
+  }
+
+  async #decide(call: OpenCall, event: ToolDecided): Promise<void> {
+    if (call.erased) return;
+    const isRefused = event.decision === 'deny' && stoppedBy(event, 'validate');
+    const { tool, requested } = call;
+    if (tool !== undefined && call.before === undefined && (isRefused || reachedRules(event))) {
+      const reading = await readArguments(tool, requested.requestedInput);
+      if (!reading.ok) {
+        call.before = isRefused ? 'refused' : wordOf(event.rules);
+        call.after = 'refused';
+        call.refusal = reading.refusal;
+        return;
+      }
+      call.input = reading.input;
+    } else if (!reachedRules(event) || call.after === 'refused') return;
+    else call.input = event.effectiveInput ?? call.input;
+    call.before = isRefused ? 'refused' : stronger(call.before, wordOf(event.rules));
+    const { input } = call;
+    if (input === undefined) return;
+    await this.#judge(call, event, input, isRefused);
+  }
+
+  async #judge(call: OpenCall, event: ToolDecided, input: JsonObject, wasRefused: boolean): Promise<void> {
+    const { policy } = this.#trial;
+    const asked = await policy.judgeCall(toPolicyCall(call, input), this.#counters());
+    const workflows = await this.#workflows?.ask(toWorkflowCall(call, input), event.decision !== 'ask');
+    let ruling = merge(asked, workflows?.fired ?? []);
+    // Under the very same rules, what hidden arguments made them say is on record.
+    if (call.byKeptForm && event.policyVersion === policy.version && !wasRefused)
+      ruling = withMarks(ruling, event.rules);
+    call.after = stronger(call.after, ruling.decision);
+    call.fired = [
+      ...call.fired.filter(({ ruleId }) => !hasRule(ruling, ruleId)),
+      ...ruling.fired,
+      ...ruling.observed,
+    ];
+    if (workflows === undefined) return;
+    call.workflows = workflows;
+    const goesOn = event.decision === 'allow' || wasRefused || event.decidedBy?.type === 'rule';
+    if (event.decision !== 'ask') this.#workflows?.move(workflows, goesOn && ruling.decision !== 'block');
+  }
+
+  async #settle(call: OpenCall, event: ToolResponded, erased: boolean): Promise<void> {
+    this.#open.delete(call.requested.callId);
+    const { after } = call;
+    const wouldRun = after === 'allow' || after === 'ask';
+    this.#count(call, wouldRun && (event.attempt > 0 || wasStoppedByRules(call, event)));
+    if (event.attempt === 0 || erased || !wouldRun || call.input === undefined)
+      return this.#close(call, undefined, event);
+    if (call.workflows !== undefined)
+      await this.#workflows?.record(call.workflows, toWorkflowCall(call, call.input), event);
+    const end = await judgeEnd(this.#trial, toPolicyCall(call, call.input), call.requested.sessionId, event);
+    return this.#close(call, end, event);
+  }
+
+  #close(
+    call: OpenCall,
+    end: Awaited<ReturnType<typeof judgeEnd>> | undefined,
+    event: ToolResponded | undefined,
+  ): void {
+    const { requested, before, after, fired, refusal, byKeptForm } = call;
+    const { sessionId, callId, toolName, at, requestedInput } = requested;
+    if (before === undefined || after === undefined) {
+      this.#trial.skip({ toolName, at }, call.erased ? 'erased' : 'never_reached_rules');
+      return;
+    }
+    this.#trial.tell({
+      sessionId,
+      callId,
+      toolName,
+      at,
+      input: call.input ?? requestedInput,
+      before: { call: before, output: event === undefined || event.attempt === 0 ? undefined : end?.before },
+      after: { call: after, output: end?.after },
+      fired: { call: fired, output: end?.fired ?? [] },
+      refusal: refusal ?? end?.refusal,
+      byKeptForm: byKeptForm || end?.byKeptForm === true,
+    });
+  }
+
+  #counters(): SessionCounters {
+    return {
+      toolCalls: this.#toolCalls,
+      attempts: this.#attempts,
+      callsOf: (toolName) => this.#perTool.get(toolName) ?? 0,
+    };
+  }
+
+  /** A call that came to the rules is counted once, and once more where its body would have started. */
+  #count(call: OpenCall, runs: boolean): void {
+    if (call.counted || call.after === undefined || call.after === 'refused') return;
+    call.counted = true;
+    this.#attempts++;
+    if (!runs) return;
+    this.#toolCalls++;
+    const { toolName } = call.requested;
+    this.#perTool.set(toolName, (this.#perTool.get(toolName) ?? 0) + 1);
+  }
+}
+
+/** Nothing is run here: a gate that would run a command stays shut. */
+const withoutExec = ({ evidence, workingDirectory }: WorkflowHost): WorkflowHost => ({
+  evidence,
+  ...(workingDirectory !== undefined && { workingDirectory }),
+});
+
+const stoppedBy = ({ decidedBy }: ToolDecided, gate: string): boolean =>
+  decidedBy?.type === 'gate' && decidedBy.name === gate;
+
+const reachedRules = (event: ToolDecided): boolean =>
+  event.decision !== 'deny' || event.decidedBy?.type !== 'gate' || !beforeRules.has(event.decidedBy.name);
+
+const toPolicyCall = ({ requested, tool }: OpenCall, input: JsonObject): PolicyCall => ({
+  toolName: requested.toolName,
+  input,
+  principal: requested.principal,
+  metadata: requested.attrs,
+  snapshot: undefined,
+  resources: tool?.resources,
+});
+
+const toWorkflowCall = (
+  { requested }: OpenCall,
+  input: JsonObject,
+): { toolName: string; input: JsonObject; at: number } => ({
+  toolName: requested.toolName,
+  input,
+  at: requested.at,
+});
+
+const strength: { readonly [Word in CallWord]: number } = { allow: 0, ask: 1, block: 2, refused: 3 };
+
+const stronger = (one: CallWord | undefined, other: CallWord): CallWord =>
+  one !== undefined && strength[one] > strength[other] ? one : other;
+
+/** What rules said then. Those that only observe said nothing that counts. */
+function wordOf(marks: readonly RuleMark[]): CallWord {
+  const says = (action: RuleMark['action']): boolean =>
+    marks.some((mark) => mark.action === action && mark.observed !== true);
+  return says('block') ? 'block' : says('ask') ? 'ask' : 'allow';
+}
+
+const merge = (asked: Ruling, workflows: readonly FiredRule[]): Ruling =>
+  workflows.length === 0
+    ? asked
+    : decideRuling([...asked.fired, ...workflows], asked.observed, asked.policyVersion);
+
+const hasRule = ({ fired, observed }: Ruling, id: string): boolean =>
+  [...fired, ...observed].some(({ ruleId }) => ruleId === id);
+
+function withMarks(ruling: Ruling, marks: readonly RuleMark[]): Ruling {
+  const news = marks.filter(({ ruleId }) => !hasRule(ruling, ruleId)).map(toFired);
+  return decideRuling(
+    [...ruling.fired, ...news.filter(({ observed }) => !observed)],
+    [...ruling.observed, ...news.filter(({ observed }) => observed)],
+    ruling.policyVersion,
+  );
+}
+
+const toFired = ({
+  ruleId,
+  action,
+  message,
+  tags,
+  metadata,
+  observed,
+  policyError,
+}: RuleMark): FiredRule => ({
+  ruleId,
+  ruleType: 'pre',
+  action,
+  message,
+  tags: tags ?? [],
+  metadata,
+  policyError: policyError === true,
+  observed: observed === true,
+});
+
+/** Whether it was rules, and nothing else, that kept a call from running: by a no, or by asking somebody who said it. */
+function wasStoppedByRules({ held, after }: OpenCall, { outcome }: ToolResponded): boolean {
+  if (outcome.type !== 'ToolDenied') return false;
+  if (outcome.reason === 'contract' || outcome.reason === 'validation') return true;
+  return (
+    outcome.reason === 'write_denied' &&
+    after === 'allow' &&
+    held !== undefined &&
+    held.asks.every(({ by }) => by.type === 'rule')
+  );
+}

@@ -1,0 +1,83 @@
+/**
+ * A cassette: a slice of a ledger, made to be played again. Everything in it is in its kept form, so nothing a
+ * redactor hid is in it, and nothing that would differ from one machine or run to the next is either: turns are
+ * numbered, artifacts are named in the order they appear.
+ */
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import type { LogLine } from '../call/event.ts';
+import type { ToolOutcome } from '../call/outcome.ts';
+
+export type Cassette = {
+  /** The session it was taken from. */
+  readonly sessionId: string;
+  /** In milliseconds since 1970, by the clock of the ledger. */
+  readonly createdAt: number;
+  readonly tools: readonly CassetteTool[];
+  readonly artifacts: readonly CassetteArtifact[];
+  /** In the order of their requests. */
+  readonly calls: readonly RecordedCall[];
+};
+
+export type CassetteTool = {
+  readonly name: string;
+  /** Of the tool that was recorded; undefined where the recorder was not given the tools. */
+  readonly schemaDigest: string | undefined;
+};
+
+/** An output or a file that was kept aside. */
+export type CassetteArtifact = {
+  /** What stands for it in this cassette: `artifact-1`, `artifact-2`, … */
+  readonly artifactId: string;
+  readonly mimeType: string;
+  readonly digest: string;
+  readonly sizeBytes: number;
+  /** Undefined where it was too large to be taken along. */
+  readonly content: string | Uint8Array | undefined;
+};
+
+export type RecordedCall = {
+  readonly callId: string;
+  /** Which turn of the slice it belongs to, from 1. */
+  readonly turn: number;
+  readonly toolName: string;
+  /** As it came, in its kept form. */
+  readonly requestedInput: JsonValue;
+  /** What the body got, where that differs from what was requested. Kept form. */
+  readonly effectiveInput: JsonObject | undefined;
+  /** Where something was hidden in the requested input: there, calls are compared by the mask. */
+  readonly hidden: readonly string[];
+  /** What people said about it, in order. */
+  readonly answers: readonly RecordedAnswer[];
+  /** Every run of the body that ended, in order; empty where it never ran. */
+  readonly runs: readonly RecordedRun[];
+  /** How the call ended. */
+  readonly outcome: ToolOutcome;
+};
+
+export type RecordedAnswer = {
+  readonly decision: 'approve' | 'deny';
+  readonly by: string;
+  readonly reason: string | undefined;
+};
+
+export type RecordedRun = {
+  /** How this run ended; the outcome of the call for the last one. */
+  readonly outcome: ToolOutcome;
+  /** Nobody could say whether the effect had happened. */
+  readonly unsettled: boolean;
+  readonly costMicros: number;
+  readonly reached: readonly string[];
+  readonly log: readonly Omit<LogLine, 'at'>[];
+  /** What a body that succeeded or timed out had put on record on its way. */
+  readonly partial: JsonObject | undefined;
+  /** What it gave after its deadline. */
+  readonly late: RecordedLate | undefined;
+};
+
+export type RecordedLate =
+  | { readonly type: 'returned'; readonly output: JsonValue }
+  | { readonly type: 'threw'; readonly error: string };
+
+/** The input a call is known by. */
+export const inputOf = ({ effectiveInput, requestedInput }: RecordedCall): JsonValue =>
+  effectiveInput ?? requestedInput;

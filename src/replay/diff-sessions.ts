@@ -1,0 +1,251 @@
+/**
+ * Two sessions side by side: which calls differ, in which fields and decisions. Ids and times are ignored, and so are
+ * the places where the runtime itself writes them into a text; nothing a tool or a model wrote is ever changed before it
+ * is compared.
+ */
+import { canonicalJson } from '../base/canonical.ts';
+import type { JsonValue } from '../base/json.ts';
+import { formatPath, isJsonObject } from '../base/json.ts';
+import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';
+import { stateIn } from '../ledger/state-of.ts';
+import type { ReadEvent } from '../ledger/unknown-event.ts';
+import type { Aligned } from './align-calls.ts';
+import { alignCalls } from './align-calls.ts';
+import type { CallView } from './call-view.ts';
+import { toCallViews } from './call-view.ts';
+import { diffJson } from './diff-json.ts';
+
+/** Where two calls, or two sessions, are not the same. */
+export type Difference = {
+  /** What differs: `arguments`, `decisions`, `questions`, `outcome`, `code`, `output`, `content`, `cost_micros` … */
+  readonly field: string;
+  /** Where in it: `$.total`; `$` for all of it. */
+  readonly path: string;
+  /** Undefined where there is nothing on that side. */
+  readonly a: JsonValue | undefined;
+  readonly b: JsonValue | undefined;
+};
+
+export type CallDifference =
+  | { readonly status: 'same'; readonly a: CallView; readonly b: CallView }
+  | {
+      readonly status: 'changed';
+      readonly a: CallView;
+      readonly b: CallView;
+      readonly differences: readonly Difference[];
+    }
+  | { readonly status: 'only_a'; readonly a: CallView }
+  | { readonly status: 'only_b'; readonly b: CallView };
+
+export type SessionDiff = {
+  readonly identical: boolean;
+  /** In the order of the first session, with those of the second where they came between. */
+  readonly calls: readonly CallDifference[];
+  readonly same: number;
+  readonly changed: number;
+  readonly onlyA: number;
+  readonly onlyB: number;
+  /** Where workflows stand at the end, as far as they differ. */
+  readonly workflows: readonly Difference[];
+  /** On whose behalf, with which models and rules. Shown, and no difference by itself: what they led to is. */
+  readonly circumstances: readonly Difference[];
+  /** Pairs of calls with hidden arguments, of which only the kept form could be compared. */
+  readonly comparedByKeptForm: number;
+};
+
+export type DiffOptions = {
+  /** Both are kept in one ledger, so that digests of hidden arguments can be compared too. */
+  readonly sameLedger?: boolean;
+};
+
+/** Compares the events of two sessions. */
+export function diffSessions(
+  a: readonly ReadEvent[],
+  b: readonly ReadEvent[],
+  { sameLedger = false }: DiffOptions = {},
+): SessionDiff {
+  const [left, right] = [toCallViews(a), toCallViews(b)];
+  const aligned = alignCalls(left.map(toAlignable), right.map(toAlignable));
+  const names = nameThings(aligned, left, right);
+  let comparedByKeptForm = 0;
+  const [besideA, besideB] = [besideOthers(left), besideOthers(right)];
+  const calls = aligned.map(({ a: atA, b: atB, moved }): CallDifference => {
+    const one = atA === undefined ? undefined : left[atA];
+    const other = atB === undefined ? undefined : right[atB];
+    if (one === undefined) return { status: 'only_b', b: other as CallView };
+    if (other === undefined) return { status: 'only_a', a: one };
+    if ((one.hidden || other.hidden) && !sameLedger) comparedByKeptForm++;
+    // The order of calls that run side by side means nothing.
+    const order = moved === true && !(besideA.has(one) && besideB.has(other));
+    const differences = [
+      ...compare(one, other, names, sameLedger),
+      ...(order ? [{ field: 'order', path: '$', a: (atA ?? 0) + 1, b: (atB ?? 0) + 1 }] : []),
+    ];
+    return differences.length === 0
+      ? { status: 'same', a: one, b: other }
+      : { status: 'changed', a: one, b: other, differences };
+  });
+  const count = (status: CallDifference['status']): number =>
+    calls.filter((each) => each.status === status).length;
+  const workflows = fieldDifferences(workflowsOf(a), workflowsOf(b));
+  const same = count('same');
+  return {
+    identical: same === calls.length && workflows.length === 0,
+    calls,
+    same,
+    changed: count('changed'),
+    onlyA: count('only_a'),
+    onlyB: count('only_b'),
+    workflows,
+    circumstances: fieldDifferences(circumstancesOf(a), circumstancesOf(b)),
+    comparedByKeptForm,
+  };
+}
+
+const toAlignable = ({
+  callId,
+  toolName,
+  requestedInput,
+}: CallView): { callId: string; toolName: string; key: string } => ({
+  callId,
+  toolName,
+  key: canonicalJson(requestedInput),
+});
+
+/** Calls that had not ended when the next one was asked for, and those asked for meanwhile. */
+function besideOthers(calls: readonly CallView[]): ReadonlySet<CallView> {
+  const beside = new Set<CallView>();
+  let latest: CallView | undefined;
+  const endOf = ({ settledAt = Number.POSITIVE_INFINITY }: CallView): number => settledAt;
+  for (const call of calls) {
+    if (latest !== undefined && call.requestedAt < endOf(latest)) beside.add(call).add(latest);
+    if (latest === undefined || endOf(call) > endOf(latest)) latest = call;
+  }
+  return beside;
+}
+
+/** What ids of calls and artifacts stand for, the same word for both of a pair. */
+type Names = { readonly a: ReadonlyMap<string, string>; readonly b: ReadonlyMap<string, string> };
+
+function nameThings(
+  aligned: readonly Aligned[],
+  left: readonly CallView[],
+  right: readonly CallView[],
+): Names {
+  const names = { a: new Map<string, string>(), b: new Map<string, string>() };
+  const name = (known: Map<string, string>, call: CallView | undefined, number: number): void => {
+    if (call === undefined) return;
+    known.set(call.callId, `<call ${number}>`);
+    for (const [index, id] of call.artifactIds.entries()) known.set(id, `<artifact ${number}.${index + 1}>`);
+  };
+  for (const [index, { a, b }] of aligned.entries()) {
+    if (a !== undefined) name(names.a, left[a], index + 1);
+    if (b !== undefined) name(names.b, right[b], index + 1);
+  }
+  return names;
+}
+
+function compare(a: CallView, b: CallView, names: Names, sameLedger: boolean): readonly Difference[] {
+  const found = fieldDifferences(a.fields, b.fields).filter(
+    ({ field, a: one, b: other }) =>
+      plain(field, one, a, names.a) !== plain(field, other, b, names.b) ||
+      one === undefined ||
+      other === undefined,
+  );
+  // What the model was told is made from the outcome: said only where that does not explain it.
+  const isExplained = found.some(({ field }) => outcomeFields.has(field));
+  const told = isExplained ? found.filter(({ field }) => field !== 'content') : found;
+  const hidden = a.hidden && b.hidden && sameLedger && a.digest !== b.digest;
+  return hidden && !told.some(({ field }) => field === 'arguments' || field === 'effective_arguments')
+    ? [...told, { field: 'hidden_arguments', path: '$', a: a.digest, b: b.digest }]
+    : told;
+}
+
+const outcomeFields: ReadonlySet<string> = new Set([
+  'outcome',
+  'code',
+  'reason',
+  'details',
+  'error',
+  'output',
+  'retryable',
+  'summary',
+]);
+
+/** A value without the ids and times that the runtime puts into it. */
+function plain(
+  field: string,
+  value: JsonValue | undefined,
+  { fields }: CallView,
+  names: ReadonlyMap<string, string>,
+): JsonValue | undefined {
+  if (typeof value !== 'string') return value;
+  let text = value.replaceAll(/\bart_[0-9a-f]{32}\b/g, (id) => names.get(id) ?? id);
+  if (field === 'content' && fields['outcome'] === 'ToolTimeout')
+    text = text.replace(/it was stopped after \d+ ms\./, 'it was stopped.');
+  if (field === 'copied_from') return names.get(text) ?? text;
+  return madeByRuntime(field, fields) ? nameCall(text, names) : text;
+}
+
+const codesThatNameCalls: ReadonlySet<JsonValue> = new Set([
+  'call.duplicate',
+  'call.twin',
+  'call.blocked',
+  'call.conflict',
+]);
+
+/** Whether a text may be a sentence of the runtime that names another call. Rules and tools write their own. */
+const madeByRuntime = (field: string, fields: CallView['fields']): boolean =>
+  field === 'questions' ||
+  ((field === 'details' || field === 'content') && codesThatNameCalls.has(fields['code'] ?? null));
+
+const nameCall = (text: string, names: ReadonlyMap<string, string>): string => {
+  const put = (whole: string, before: string, id: string, after: string): string =>
+    names.has(id) ? `${before}${names.get(id)}${after}` : whole;
+  return text
+    .replace(/(\bCall )(.+?)( (?:of this turn did|did|has|took) the same )/s, put)
+    .replace(/(\(call )(.+)(\)\.)/s, put);
+};
+
+function fieldDifferences(
+  a: { readonly [field: string]: JsonValue },
+  b: { readonly [field: string]: JsonValue },
+): readonly Difference[] {
+  return diffJson(a, b).map(({ path: [field = '', ...path], ...values }) => ({
+    field: String(field),
+    path: formatPath(path),
+    ...values,
+  }));
+}
+
+/** Where each workflow stands at the end: its stage, what is complete and approved. Evidence is what calls showed. */
+function workflowsOf(events: readonly ReadEvent[]): { readonly [name: string]: JsonValue } {
+  const states = new Map<string, JsonValue>();
+  for (const event of events) {
+    const told = stateIn(event);
+    if (told === undefined || !isJsonObject(told.state)) continue;
+    const { active_stage = null, completed_stages = null, approvals = null } = told.state;
+    states.set(told.subject, { active_stage, completed_stages, approvals });
+  }
+  return Object.fromEntries(states);
+}
+
+function circumstancesOf(events: readonly ReadEvent[]): { readonly [name: string]: JsonValue } {
+  const [principals, models, policies] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  for (const event of events) {
+    if (!isKnownEvent(event)) continue;
+    if (event.type === 'tool.requested') {
+      if (event.principal !== undefined)
+        principals.add(event.principal.userId ?? event.principal.serviceId ?? '?');
+      const { provider = '', model = '' } = event.provenance ?? {};
+      if (provider !== '' || model !== '') models.add([provider, model].filter(Boolean).join('/'));
+    }
+    if (event.type === 'tool.decided' && event.policyVersion !== undefined) policies.add(event.policyVersion);
+  }
+  const list = (names: ReadonlySet<string>): string => [...names].toSorted().join(', ');
+  return {
+    ...(principals.size > 0 && { principals: list(principals) }),
+    ...(models.size > 0 && { models: list(models) }),
+    ...(policies.size > 0 && { policy_versions: list(policies) }),
+  };
+}

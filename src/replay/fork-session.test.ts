@@ -1,0 +1,115 @@
+import type { Ledger } from 'quittance';
+import { createMemoryLedger, createRuntime, defineTool, ToolError } from 'quittance';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { envelope } from '../../test/stage.ts';
+import { forkSession } from './fork-session.ts';
+
+let ledger: Ledger;
+let ran: string[];
+let broken: boolean;
+
+const tools = [
+  defineTool({
+    name: 'pay',
+    mode: 'external',
+    run: (args) => {
+      ran.push(`pay ${JSON.stringify(args)}`);
+      return { paid: args };
+    },
+  }),
+  defineTool({
+    name: 'ship',
+    mode: 'external',
+    run: () => {
+      ran.push('ship');
+      if (broken) throw new ToolError('tool.network_error', 'no line', { retryable: true });
+      return { shipped: true };
+    },
+  }),
+  defineTool({ name: 'tell', mode: 'external', run: () => ran.push('tell') }),
+];
+
+/** The program: pay, ship, tell. */
+async function drive(
+  runtime: ReturnType<typeof createRuntime>,
+  turn: { sessionId: string; parentSessionId?: string },
+  prefix = '',
+): Promise<readonly unknown[]> {
+  const opened = runtime.turn(turn);
+  return [
+    await opened.call(envelope(`${prefix}pay`, 'pay', { n: 1 })),
+    await opened.call(envelope(`${prefix}ship`, 'ship')),
+    await opened.call(envelope(`${prefix}tell`, 'tell')),
+  ];
+}
+
+beforeEach(async () => {
+  [ledger, ran, broken] = [createMemoryLedger(), [], true];
+  await drive(createRuntime({ tools, ledger }), { sessionId: 'old' });
+  [ran, broken] = [[], false];
+});
+
+describe('a fork', () => {
+  test('at a failed call serves what came before and resumes there', async () => {
+    const fork = await forkSession(ledger, { from: 'old', at: 'ship', as: 'new', after: 'live', tools });
+    expect(fork.forked).toEqual({ fromSessionId: 'old', atCallId: 'ship', position: 1, after: 'live' });
+    const { sessionId, parentSessionId } = fork;
+    const outcomes = await drive(createRuntime({ tools: fork.tools, ledger }), {
+      sessionId,
+      parentSessionId,
+    });
+    expect(outcomes).toMatchObject([{ output: { paid: { n: 1 } } }, { output: { shipped: true } }, {}]);
+    expect(ran).toEqual(['ship', 'tell']);
+    expect(fork.report()).toEqual({ played: 1, unused: [], missed: [] });
+  });
+
+  test('serves calls with new ids by their tool and input', async () => {
+    const fork = await forkSession(ledger, { from: 'old', at: 1, as: 'new', after: 'live', tools });
+    await drive(createRuntime({ tools: fork.tools, ledger }), { sessionId: 'new' }, 'other-');
+    expect(ran).toEqual(['ship', 'tell']);
+  });
+
+  test('runs nothing before all of the record has been served', async () => {
+    const fork = await forkSession(ledger, { from: 'old', at: 'tell', as: 'new', after: 'live', tools });
+    const turn = createRuntime({ tools: fork.tools, ledger }).turn({ sessionId: 'new' });
+    expect(await turn.call(envelope('tell', 'tell'))).toMatchObject({ code: 'tool.fixture_missing' });
+    expect(await turn.call(envelope('pay', 'pay', { n: 2 }))).toMatchObject({ code: 'tool.fixture_missing' });
+    expect(ran).toEqual([]);
+  });
+
+  test('leaves other sessions of the same runtime alone', async () => {
+    const fork = await forkSession(ledger, { from: 'old', at: 'ship', as: 'new', after: 'live', tools });
+    const runtime = createRuntime({ tools: fork.tools, ledger });
+    await runtime.turn({ sessionId: 'another' }).call(envelope('pay', 'pay', { n: 1 }));
+    expect(ran).toEqual(['pay {"n":1}']);
+    await drive(runtime, { sessionId: 'new' });
+    expect(ran).toEqual(['pay {"n":1}', 'ship', 'tell']);
+  });
+
+  test('plays the rest of the record where it is told to', async () => {
+    const fork = await forkSession(ledger, { from: 'old', at: 'ship', as: 'new', after: 'recorded', tools });
+    const outcomes = await drive(createRuntime({ tools: fork.tools, ledger }), { sessionId: 'new' });
+    expect(outcomes).toMatchObject([{}, { code: 'tool.network_error', error: 'no line' }, { output: 3 }]);
+    expect(ran).toEqual([]);
+  });
+
+  test('that is dry runs nothing, and says what it would have run', async () => {
+    const fork = await forkSession(ledger, { from: 'old', at: 'ship', as: 'new', after: 'dry', tools });
+    const outcomes = await drive(createRuntime({ tools: fork.tools, ledger }), { sessionId: 'new' });
+    expect(outcomes).toMatchObject([
+      { type: 'ToolExecutionResult' },
+      { code: 'tool.fixture_missing', payloadExtras: { why: 'dry', would_run: { toolName: 'ship' } } },
+      { code: 'tool.fixture_missing' },
+    ]);
+    expect(ran).toEqual([]);
+  });
+
+  test.each([
+    [{ from: 'nowhere', at: 0 }, /has 0 calls/],
+    [{ from: 'old', at: 'no' }, /has no call "no"/],
+    [{ from: 'old', at: 4 }, /cannot be forked at 4/],
+    [{ from: 'old', at: 1, as: 'old' }, /is there already/],
+  ])('refuses %j', async (asked, says) => {
+    await expect(forkSession(ledger, { as: 'new', after: 'dry', tools, ...asked })).rejects.toThrow(says);
+  });
+});

@@ -1,0 +1,262 @@
+/**
+ * A new session that begins where an old one stood. What came before the fork is served from the record, so that the
+ * program is run from its beginning and comes to the fork without touching anything; from there on it is live,
+ * recorded or dry.
+ *
+ * 1. Before every call of the record has been served, nothing runs: a call that the record does not answer is a miss,
+ *    not a reason to go live early.
+ * 2. A call is served by its id, or by its tool and input where the ids are new; never by an id with another input.
+ */
+import { QuittanceError } from '../base/error.ts';
+import type { RedactionOptions } from '../base/redaction.ts';
+import { createRedactor } from '../base/redaction.ts';
+import type { JsonValue } from '../base/json.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { OnConfirm } from '../runtime/confirm.ts';
+import { readArtifactName } from '../runtime/read-artifact.ts';
+import type { AnyTool } from '../tool/define-tool.ts';
+import type { SuccessCheck } from '../tool/success-check.ts';
+import { defaultSuccessCheck } from '../tool/success-check.ts';
+import type { Cassette, RecordedCall, RecordedRun } from './cassette.ts';
+import { inputOf } from './cassette.ts';
+import { fillRecorded } from './fill-recorded.ts';
+import { describeMiss } from './fixture-missing.ts';
+import { byCall, recordCassette } from './record-cassette.ts';
+import { answerAsRecorded } from './recorded-answers.ts';
+import { RecordedError } from './recorded-error.ts';
+import type { AskedBody } from './recorded-tool.ts';
+import { toRecordedTool } from './recorded-tool.ts';
+import type { Playing, Recording } from './recording-shelf.ts';
+import { keyOf, nextRun, RecordingShelf } from './recording-shelf.ts';
+import type { ReplayReport } from './replay-report.ts';
+import { toReport } from './replay-report.ts';
+import type { MovableClock } from './replay-time.ts';
+import { ReplayTime } from './replay-time.ts';
+
+/** What happens after the fork: real bodies run, recorded ones are played, or none runs and the outcome says so. */
+export type AfterFork = 'live' | 'recorded' | 'dry';
+
+export type ForkOptions<Tools extends readonly AnyTool[]> = {
+  /** The session to begin from. */
+  readonly from: string;
+  /** The first call that is not served from the record: its id, or how many calls come before it. */
+  readonly at: string | number;
+  /** The id of the new session. */
+  readonly as: string;
+  readonly after: AfterFork;
+  readonly tools: Tools;
+  /** As given to the runtime: inputs are compared in their kept form. */
+  readonly redaction?: RedactionOptions;
+  /** As given to the runtime, for what runs live. */
+  readonly successCheck?: SuccessCheck;
+  /**
+   * The clock of the runtime, where it is one that can be moved: recorded timeouts take their time on it. Without it,
+   * those before a live fork come as failures that say `tool.timeout`.
+   */
+  readonly clock?: MovableClock;
+  /** Asks people after the fork. Before it they are not asked again. */
+  readonly onConfirm?: OnConfirm;
+};
+
+/** Where a session came from. */
+export type SessionFork = {
+  readonly fromSessionId: string;
+  /** The first call that was not served from the record; undefined at the end of the session. */
+  readonly atCallId: string | undefined;
+  /** How many calls came before it. */
+  readonly position: number;
+  readonly after: AfterFork;
+};
+
+export type Fork<Tools extends readonly AnyTool[]> = {
+  /** For `runtime.turn`, together with `parentSessionId`. */
+  readonly sessionId: string;
+  readonly parentSessionId: string;
+  /** The tools for `createRuntime`. */
+  readonly tools: Tools;
+  /** For `createRuntime`: answers for the people of the record, and asks yours after it. */
+  readonly onConfirm: OnConfirm;
+  readonly forked: SessionFork;
+  /** What of the record was served, what was not yet, and what was asked for in vain. */
+  readonly report: () => ReplayReport;
+};
+
+/** Forks a session. Throws where there is no such session or call, or the new session is there already. */
+export async function forkSession<const Tools extends readonly AnyTool[]>(
+  ledger: Pick<Ledger, 'readSession' | 'readArtifact' | 'now'>,
+  {
+    from,
+    at,
+    as,
+    after,
+    tools,
+    redaction,
+    successCheck = defaultSuccessCheck,
+    onConfirm,
+    clock,
+  }: ForkOptions<Tools>,
+): Promise<Fork<Tools>> {
+  if ((await ledger.readSession(as)).length > 0)
+    throw new QuittanceError(
+      'config.invalid',
+      `Session ${JSON.stringify(as)} is there already. A fork needs a session of its own.`,
+    );
+  const ids = byCall(await ledger.readSession(from)).map(([first]) => first?.callId ?? '');
+  const position = typeof at === 'number' ? at : ids.indexOf(at);
+  if (!Number.isInteger(position) || position < 0 || position > ids.length || ids.length === 0)
+    throw new QuittanceError(
+      'call.unknown',
+      typeof at === 'number'
+        ? `Session ${JSON.stringify(from)} has ${ids.length} calls; it cannot be forked at ${at}.`
+        : `Session ${JSON.stringify(from)} has no call ${JSON.stringify(at)}.`,
+      { sessionId: from },
+    );
+  const whole = await recordCassette(ledger, { sessionId: from }, { tools, maxArtifactBytes: 100_000_000 });
+  const before = new Set(ids.slice(0, position));
+  const source = new ForkSource(as, whole, before, { after, tools, redaction, clock });
+  return {
+    sessionId: as,
+    parentSessionId: from,
+    // Each is the tool it was, but for its body; only the types know which is which.
+    tools: tools.map((tool) => source.toTool(tool, successCheck)) as unknown as Tools,
+    onConfirm: source.confirming(onConfirm),
+    forked: { fromSessionId: from, atCallId: ids[position], position, after },
+    report: () => source.report(),
+  };
+}
+
+class ForkSource {
+  readonly #sessionId: string;
+  readonly #artifacts: ReadonlyMap<string, Cassette['artifacts'][number]>;
+  readonly #after: AfterFork;
+  readonly #time: ReplayTime | undefined;
+  readonly #keep: (toolName: string, input: JsonValue) => JsonValue;
+  readonly #before: RecordingShelf;
+  readonly #later: RecordingShelf;
+  readonly #answered: readonly RecordedCall[];
+  readonly #playing: Map<string, Playing> = new Map();
+  readonly #missed: ReplayReport['missed'][number][] = [];
+
+  constructor(
+    sessionId: string,
+    cassette: Cassette,
+    before: ReadonlySet<string>,
+    {
+      after,
+      tools,
+      redaction,
+      clock,
+    }: {
+      readonly after: AfterFork;
+      readonly tools: readonly AnyTool[];
+      readonly redaction: RedactionOptions | undefined;
+      readonly clock: MovableClock | undefined;
+    },
+  ) {
+    const redactor = createRedactor(redaction);
+    const byName = new Map(tools.map((tool) => [tool.name, tool]));
+    this.#sessionId = sessionId;
+    this.#after = after;
+    this.#time = clock && new ReplayTime(clock);
+    this.#artifacts = new Map(cassette.artifacts.map((artifact) => [artifact.artifactId, artifact]));
+    this.#keep = (name, input) => redactor.input(input, byName.get(name)?.redact?.input).value;
+    const ran = cassette.calls.filter(
+      ({ runs, toolName }) => runs.length > 0 && toolName !== readArtifactName,
+    );
+    const shelf = (calls: readonly RecordedCall[]): RecordingShelf =>
+      new RecordingShelf(calls.map((call) => ({ call, input: this.#known(call) })));
+    this.#before = shelf(ran.filter(({ callId }) => before.has(callId)));
+    this.#later = shelf(after === 'recorded' ? ran.filter(({ callId }) => !before.has(callId)) : []);
+    this.#answered =
+      after === 'recorded' ? cassette.calls : cassette.calls.filter(({ callId }) => before.has(callId));
+  }
+
+  #known(call: RecordedCall): JsonValue {
+    return this.#keep(call.toolName, fillRecorded(inputOf(call), this.#artifacts));
+  }
+
+  toTool(tool: AnyTool, successCheck: SuccessCheck): AnyTool {
+    return toRecordedTool(tool, {
+      artifacts: this.#artifacts,
+      time: this.#time,
+      choose: (asked) => this.#choose(asked),
+      ...(this.#after === 'live' && { live: { successCheck } }),
+    });
+  }
+
+  confirming(ask: OnConfirm | undefined): OnConfirm {
+    const recorded = answerAsRecorded(
+      this.#answered,
+      (call) => this.#known(call),
+      (name, input) => this.#keep(name, input),
+    );
+    return (request) =>
+      this.#before.next === undefined && ask !== undefined && this.#after !== 'recorded'
+        ? ask(request)
+        : recorded(request);
+  }
+
+  report(): ReplayReport {
+    return toReport([...this.#before.recordings, ...this.#later.recordings], this.#missed);
+  }
+
+  #choose({ tool, input, context }: AskedBody): RecordedRun | 'live' {
+    const { callId, sessionId } = context;
+    const begun = sessionId === this.#sessionId ? this.#playing.get(callId) : undefined;
+    if (begun !== undefined) return nextRun(begun);
+    const wanted = { toolName: tool.name, input: this.#keep(tool.name, input) };
+    // The record is that of one session; others of the same runtime have no part in it.
+    if (this.#before.next === undefined || sessionId !== this.#sessionId) return this.#goOn(wanted, callId);
+    const byId = this.#before.recordings.find(
+      ({ call, status, key }) => call.callId === callId && status === 'waiting' && key === keyOf(wanted),
+    );
+    if (byId !== undefined) byId.status = 'played';
+    const found =
+      byId === undefined ? this.#before.takeByKey(wanted) : ({ type: 'found', recording: byId } as const);
+    if (found.type === 'found') return this.#play(callId, found.recording);
+    throw this.#miss(callId, describeMiss(wanted, found.why, this.#before, {}), tool.name, found.why);
+  }
+
+  /** After the fork. */
+  #goOn(
+    wanted: { readonly toolName: string; readonly input: JsonValue },
+    callId: string,
+  ): RecordedRun | 'live' {
+    switch (this.#after) {
+      case 'live':
+        return 'live';
+      case 'dry':
+        throw new RecordedError(
+          'tool.fixture_missing',
+          'Dry run: the tool was not run. Everything before its body let the call through.',
+          { retryable: false, unsettled: false, extras: { why: 'dry', would_run: wanted } },
+        );
+      case 'recorded': {
+        const found = this.#later.takeByKey(wanted);
+        if (found.type === 'found') return this.#play(callId, found.recording);
+        throw this.#miss(
+          callId,
+          describeMiss(wanted, found.why, this.#later, {}),
+          wanted.toolName,
+          found.why,
+        );
+      }
+    }
+  }
+
+  #play(callId: string, recording: Recording): RecordedRun {
+    const fresh = { recording, played: 0 };
+    this.#playing.set(callId, fresh);
+    return nextRun(fresh);
+  }
+
+  #miss(
+    callId: string,
+    error: RecordedError,
+    toolName: string,
+    why: ReplayReport['missed'][number]['why'],
+  ): RecordedError {
+    this.#missed.push({ callId, toolName, why, message: error.message });
+    return error;
+  }
+}

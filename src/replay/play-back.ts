@@ -1,0 +1,179 @@
+/**
+ * Makes a body end as a recorded run did: everything it left on the record, then what it returned or threw. Answers
+ * at once in every case but a timeout and a cancellation, which no body can end by itself.
+ */
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { readJsonText } from '../base/json.ts';
+import type { ToolFailure, ToolOutcome, ToolTimeout } from '../call/outcome.ts';
+import { timeoutMessage } from '../call/outcome.ts';
+import { parseToolResult, toolResult } from '../call/tool-result.ts';
+import type { ToolContext } from '../tool/tool-context.ts';
+import { renameTexts } from './artifact-names.ts';
+import type { RecordedLate, RecordedRun } from './cassette.ts';
+import type { RecordedArtifacts } from './fill-recorded.ts';
+import { outputArtifactOf } from './record-cassette.ts';
+import { RecordedError } from './recorded-error.ts';
+import type { ReplayTime } from './replay-time.ts';
+
+export type Playback =
+  /** `reported`: why what it returns is no success, where it was found to be none. */
+  | { readonly type: 'returned'; readonly value: unknown; readonly reported: string | undefined }
+  | { readonly type: 'threw'; readonly error: RecordedError }
+  | { readonly type: 'pending'; readonly pending: Promise<unknown> };
+
+/**
+ * How a timeout comes about: on a clock that can be moved; `at_once`, where the runtime takes whatever does not answer
+ * at once for silent; or `never`, and then the body says itself that it ran out of time.
+ */
+export type Time = { readonly clock: ReplayTime; readonly idleMs: number | undefined } | 'at_once' | 'never';
+
+export function playBack(
+  run: RecordedRun,
+  artifacts: RecordedArtifacts,
+  context: ToolContext,
+  time: Time,
+): Playback {
+  for (const { message, fields } of run.log) context.log(message, fields);
+  for (const target of run.reached) context.reached(target);
+  context.charge(run.costMicros);
+  if (run.partial !== undefined) context.record(run.partial);
+  const { outcome } = run;
+  switch (outcome.type) {
+    case 'ToolExecutionResult':
+      return returned(outcome.output, outcome, artifacts, context);
+    case 'ToolArtifactReference':
+      return kept(outcome.artifactId, artifacts, (output) => returned(output, outcome, artifacts, context));
+    case 'ToolFailure':
+      return failed(outcome, run.unsettled, artifacts, context);
+    case 'ToolTimeout':
+      if (time === 'never')
+        return threw(
+          new RecordedError(outcome.code, timeoutMessage(outcome), { ...outcome, unsettled: run.unsettled }),
+        );
+      return { type: 'pending', pending: runOut(outcome, run.late, context, time) };
+    case 'ToolDenied':
+      return missing(`The cassette says that call ${JSON.stringify(outcome.callId)} ran and was denied.`);
+  }
+}
+
+type Returned = Extract<ToolOutcome, { readonly wasCoerced: boolean }>;
+
+function returned(
+  output: JsonValue,
+  { files = [], toolResult: made }: Returned,
+  artifacts: RecordedArtifacts,
+  context: ToolContext,
+): Playback {
+  const names = new Map<string, string>();
+  for (const { artifactId, mimeType, name } of files) {
+    const content = artifacts.get(artifactId)?.content;
+    if (content === undefined) return leftBehind(artifactId, artifacts);
+    const attached = context.attach({ mimeType, content, ...(name !== undefined && { name }) });
+    names.set(artifactId, attached.$artifact);
+  }
+  return {
+    type: 'returned',
+    value: asMade(renameTexts(output, names), made !== undefined),
+    reported: undefined,
+  };
+}
+
+/** What the tool itself said about the turn counts in a replay too; what a rule made something else of is data. */
+function asMade(output: JsonValue, made: boolean): unknown {
+  if (!made) return output;
+  try {
+    return toolResult(parseToolResult(output));
+  } catch {
+    return output;
+  }
+}
+
+function failed(
+  { code, error, retryable, payloadExtras: extras, toolResult: made }: ToolFailure,
+  unsettled: boolean,
+  artifacts: RecordedArtifacts,
+  context: ToolContext,
+): Playback {
+  if (code === 'tool.cancelled') return { type: 'pending', pending: untilCancelled(context) };
+  if (code !== 'tool.reported_error' || !retryable || extras === undefined || !isReport(extras))
+    return threw(new RecordedError(code, error, { retryable, unsettled, ...(extras && { extras }) }));
+  const partial = extras['partial'];
+  if (typeof partial === 'object' && partial !== null) context.record(partial as JsonObject);
+  const report = (output: JsonValue): Playback => ({
+    type: 'returned',
+    value: asMade(output, made !== undefined),
+    reported: error,
+  });
+  const aside = outputArtifactOf(extras);
+  return aside === undefined ? report(extras['output'] ?? null) : kept(aside, artifacts, report);
+}
+
+/** Whether these extras are what the runtime makes of an output that was no success, and nothing else. */
+const isReport = (extras: JsonObject): boolean =>
+  (Object.hasOwn(extras, 'output') || Object.hasOwn(extras, 'output_artifact')) &&
+  Object.keys(extras).every((key) => ['output', 'output_artifact', 'partial'].includes(key));
+
+/** Reads an output that was kept aside. */
+function kept(
+  artifactId: string,
+  artifacts: RecordedArtifacts,
+  use: (output: JsonValue) => Playback,
+): Playback {
+  const content = artifacts.get(artifactId)?.content;
+  if (typeof content !== 'string') return leftBehind(artifactId, artifacts);
+  let output: JsonValue;
+  try {
+    output = readJsonText(content);
+  } catch {
+    return missing(`The content of ${artifactId} in the cassette is no JSON. Record again.`);
+  }
+  return use(output);
+}
+
+function leftBehind(artifactId: string, artifacts: RecordedArtifacts): Playback {
+  const { sizeBytes, digest } = artifacts.get(artifactId) ?? {};
+  return missing(
+    sizeBytes === undefined
+      ? `The cassette does not hold ${artifactId}. Record again.`
+      : `The content of ${artifactId} (${sizeBytes} bytes, ${digest}) was too large for the cassette. ` +
+          'Record again with a larger `maxArtifactBytes`.',
+  );
+}
+
+const threw = (error: RecordedError): Playback => ({ type: 'threw', error });
+
+const missing = (message: string): Playback => threw(fixtureMissing(message, 'content'));
+
+const fixtureMissing = (message: string, why: string): RecordedError =>
+  new RecordedError('tool.fixture_missing', message, { retryable: false, unsettled: false, extras: { why } });
+
+/** Never ends in time; what came late comes late again. */
+function runOut(
+  { elapsedMs }: ToolTimeout,
+  late: RecordedLate | undefined,
+  context: ToolContext,
+  time: Exclude<Time, 'never'>,
+): Promise<unknown> {
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  if (late !== undefined)
+    context.signal.addEventListener('abort', () => {
+      if (late.type === 'returned') resolve(late.output);
+      else reject(new Error(late.error));
+    });
+  if (time !== 'at_once') time.clock.runOut(elapsedMs, context, time.idleMs);
+  return promise;
+}
+
+/** Somebody cancelled the call while its body ran. If nobody does now, a second is enough to find out. */
+function untilCancelled(context: ToolContext): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const giveUp = setTimeout(() => {
+    const message = 'This call was cancelled while it ran when it was recorded, and nobody cancels it now.';
+    reject(fixtureMissing(message, 'cancelled'));
+  }, 1_000);
+  context.signal.addEventListener('abort', () => {
+    clearTimeout(giveUp);
+    reject(new DOMException('The call was cancelled.', 'AbortError'));
+  });
+  return promise;
+}

@@ -1,0 +1,212 @@
+import { contentBytes, contentDigest } from '../base/content-digest.ts';
+import { QuittanceError } from '../base/error.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { isJsonObject } from '../base/json.ts';
+import type { CallEvent, LogLine, QuittanceEvent, ToolResponded } from '../call/event.ts';
+import { foldCall } from '../call/evolve.ts';
+import type { ToolOutcome } from '../call/outcome.ts';
+import { outcomeFromWire, outcomeToWire } from '../call/wire.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { isCallEvent } from '../runtime/fold-stored.ts';
+import type { AnyTool } from '../tool/define-tool.ts';
+import { renameTexts } from './artifact-names.ts';
+import type {
+  Cassette,
+  CassetteArtifact,
+  RecordedAnswer,
+  RecordedCall,
+  RecordedLate,
+  RecordedRun,
+} from './cassette.ts';
+
+/** Which slice of a ledger. */
+export type CassetteSlice = {
+  readonly sessionId: string;
+  /** Only these calls. Every one of them must be there, and have ended. */
+  readonly callIds?: readonly string[];
+  /** Only what was requested before this call. */
+  readonly until?: string;
+};
+
+export type RecordCassetteOptions = {
+  /** The tools as they are now: their schema digests go into the cassette, so that a replay can see them change. */
+  readonly tools?: readonly AnyTool[];
+  /** Larger artifacts are named by their digest and left behind. One million. */
+  readonly maxArtifactBytes?: number;
+};
+
+/**
+ * Takes a slice of a ledger as a cassette. Calls without an outcome are not in it. What was hidden in the ledger is
+ * hidden in the cassette: nothing sealed is opened.
+ */
+export async function recordCassette(
+  ledger: Pick<Ledger, 'readSession' | 'readArtifact' | 'now'>,
+  slice: CassetteSlice,
+  { tools = [], maxArtifactBytes = 1_000_000 }: RecordCassetteOptions = {},
+): Promise<Cassette> {
+  const { sessionId } = slice;
+  const chosen = choose(byCall(await ledger.readSession(sessionId)), slice);
+  const turns = numbersOf(chosen.map(([first]) => first?.turnId ?? ''));
+  const recorded = chosen.flatMap((events) => recordCall(events, turns) ?? []);
+  const named = new Map<string, string>();
+  for (const artifactId of recorded.flatMap(artifactsOf))
+    if (!named.has(artifactId)) named.set(artifactId, `artifact-${named.size + 1}`);
+  const artifacts: CassetteArtifact[] = [];
+  for (const [artifactId, name] of named) {
+    const artifact = await ledger.readArtifact(sessionId, artifactId);
+    if (artifact === undefined) continue;
+    const { content, mimeType } = artifact;
+    const sizeBytes = contentBytes(content).byteLength;
+    artifacts.push({
+      artifactId: name,
+      mimeType,
+      digest: contentDigest(content),
+      sizeBytes,
+      content: sizeBytes <= maxArtifactBytes ? content : undefined,
+    });
+  }
+  const digests = new Map(tools.map(({ name, schemaDigest }) => [name, schemaDigest]));
+  return {
+    sessionId,
+    createdAt: ledger.now(),
+    tools: [...new Set(recorded.map(({ toolName }) => toolName))]
+      .toSorted()
+      .map((name) => ({ name, schemaDigest: digests.get(name) })),
+    artifacts,
+    calls: recorded.map((call) => renameIn(call, named)),
+  };
+}
+
+/** The events of each call, in the order of their requests. */
+export function byCall(events: readonly QuittanceEvent[]): readonly (readonly CallEvent[])[] {
+  const calls = new Map<string, CallEvent[]>();
+  for (const event of events) {
+    if (!isCallEvent(event)) continue;
+    const known = calls.get(event.callId);
+    if (known === undefined) calls.set(event.callId, [event]);
+    else known.push(event);
+  }
+  return [...calls.values()];
+}
+
+function choose(
+  calls: readonly (readonly CallEvent[])[],
+  { sessionId, callIds, until }: CassetteSlice,
+): readonly (readonly CallEvent[])[] {
+  const ids = calls.map(([first]) => first?.callId);
+  for (const wanted of [...(callIds ?? []), ...(until === undefined ? [] : [until])])
+    if (!ids.includes(wanted))
+      throw new QuittanceError(
+        'call.unknown',
+        `Session ${JSON.stringify(sessionId)} has no call ${JSON.stringify(wanted)}.`,
+        { sessionId, callId: wanted },
+      );
+  if (calls.length === 0)
+    throw new QuittanceError(
+      'call.unknown',
+      `This ledger has no calls of session ${JSON.stringify(sessionId)}.`,
+      { sessionId },
+    );
+  const upTo = until === undefined ? calls : calls.slice(0, ids.indexOf(until));
+  return callIds === undefined
+    ? upTo
+    : upTo.filter(([first]) => first !== undefined && callIds.includes(first.callId));
+}
+
+function numbersOf(turnIds: readonly string[]): ReadonlyMap<string, number> {
+  return new Map([...new Set(turnIds)].map((turnId, index) => [turnId, index + 1]));
+}
+
+/** Undefined for a call that has not ended. */
+function recordCall(
+  events: readonly CallEvent[],
+  turns: ReadonlyMap<string, number>,
+): RecordedCall | undefined {
+  const call = foldCall(events);
+  if (call?.settled === undefined) return undefined;
+  const late = call.late.at(-1)?.result;
+  const ran = events.filter((event) => event.type === 'tool.responded' && event.attempt > 0);
+  return {
+    callId: call.callId,
+    turn: turns.get(call.turnId) ?? 1,
+    toolName: call.toolName,
+    requestedInput: call.requestedInput,
+    effectiveInput: call.effectiveInput,
+    hidden: call.hidden,
+    answers: events.flatMap(toAnswer),
+    runs: (ran as readonly ToolResponded[]).map((event) => toRun(event, event.final ? late : undefined)),
+    outcome: call.settled.outcome,
+  };
+}
+
+const toAnswer = (event: CallEvent): readonly RecordedAnswer[] =>
+  event.type === 'confirmation.decided' && event.by.type === 'person'
+    ? [{ decision: event.decision, by: event.by.name, reason: event.reason }]
+    : [];
+
+function toRun(event: ToolResponded, late: RecordedLate | undefined): RecordedRun {
+  const { outcome, unsettledEffect: unsettled, costMicros, reached, log, payloadExtras } = event;
+  const partial = outcome.type === 'ToolFailure' ? undefined : payloadExtras?.['partial'];
+  return {
+    outcome,
+    unsettled,
+    costMicros,
+    reached,
+    log: log.map(withoutTime),
+    partial: isJsonObject(partial) ? partial : undefined,
+    late: late?.type === 'returned' ? { type: 'returned', output: late.output } : late,
+  };
+}
+
+const withoutTime = ({ message, fields }: LogLine): Omit<LogLine, 'at'> => ({
+  message,
+  ...(fields !== undefined && { fields }),
+});
+
+/** The artifacts an outcome speaks of, in order. */
+function artifactsOf({ runs, outcome }: RecordedCall): readonly string[] {
+  return [...runs.map((run) => run.outcome), outcome].flatMap((each) => {
+    switch (each.type) {
+      case 'ToolArtifactReference':
+        return [...filesOf(each), each.artifactId];
+      case 'ToolExecutionResult':
+        return filesOf(each);
+      case 'ToolFailure':
+        return outputArtifactOf(each.payloadExtras) ?? [];
+      case 'ToolTimeout':
+      case 'ToolDenied':
+        return [];
+    }
+  });
+}
+
+const filesOf = ({ files = [] }: Extract<ToolOutcome, { files?: unknown }>): readonly string[] =>
+  files.map(({ artifactId }) => artifactId);
+
+/** Where the output of a body that reported an error was kept, if it was too large for the record. */
+export function outputArtifactOf(extras: JsonObject | undefined): string | undefined {
+  const key = outputArtifactKey(extras);
+  const name = key === undefined ? undefined : extras?.[key];
+  return typeof name === 'string' ? name : undefined;
+}
+
+/** The runtime steps aside where the author of the tool has used its word. */
+const outputArtifactKey = (extras: JsonObject | undefined): string | undefined =>
+  ['recorded_output_artifact', 'output_artifact'].find(
+    (key) => extras !== undefined && Object.hasOwn(extras, key),
+  );
+
+function renameIn(call: RecordedCall, names: ReadonlyMap<string, string>): RecordedCall {
+  if (names.size === 0) return call;
+  const rename = <Value extends JsonValue>(value: Value): Value =>
+    // Renaming texts changes no other part of a value.
+    renameTexts(value, names) as Value;
+  const outcome = (each: ToolOutcome): ToolOutcome => outcomeFromWire(rename(outcomeToWire(each)));
+  return {
+    ...call,
+    requestedInput: rename(call.requestedInput),
+    effectiveInput: call.effectiveInput && rename(call.effectiveInput),
+    runs: call.runs.map((run) => ({ ...run, outcome: outcome(run.outcome) })),
+    outcome: outcome(call.outcome),
+  };
+}

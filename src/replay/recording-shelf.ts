@@ -1,0 +1,125 @@
+/** The recordings of a cassette, in order, and which of them have been played. */
+import { digestJson } from '../base/canonical.ts';
+import type { JsonValue } from '../base/json.ts';
+import type { JsonDifference } from './diff-json.ts';
+import { diffJson } from './diff-json.ts';
+import type { RecordedCall, RecordedRun } from './cassette.ts';
+
+/** A call whose body ran, and the input it is known by. */
+export type Recording = {
+  readonly call: RecordedCall;
+  readonly input: JsonValue;
+  readonly key: string;
+  status: 'waiting' | 'played' | 'passed_over';
+};
+
+export type Wanted = { readonly toolName: string; readonly input: JsonValue };
+
+export type Found =
+  | { readonly type: 'found'; readonly recording: Recording }
+  | {
+      readonly type: 'missed';
+      readonly why: Exclude<Miss, 'schema' | 'denied'>;
+      readonly expected?: Recording;
+    };
+
+/** Why nothing was played. */
+export type Miss =
+  /** The tool was never recorded. */
+  | 'tool'
+  /** It was, with other arguments. */
+  | 'arguments'
+  /** It was with these, and every such recording has been played. */
+  | 'used_up'
+  /** It was, and another call came next. */
+  | 'order'
+  /** It takes or gives something else since. */
+  | 'schema'
+  /** The call was made and its body never ran. */
+  | 'denied';
+
+export type Nearest = { readonly recording: Recording; readonly difference: readonly JsonDifference[] };
+
+export const keyOf = ({ toolName, input }: Wanted): string =>
+  `${JSON.stringify(toolName)} ${digestJson(input)}`;
+
+export class RecordingShelf {
+  readonly recordings: readonly Recording[];
+  readonly #byKey: Map<string, Recording[]> = new Map();
+
+  constructor(recordings: readonly Omit<Recording, 'status' | 'key'>[]) {
+    this.recordings = recordings.map(({ call, input }) => ({
+      call,
+      input,
+      key: keyOf({ toolName: call.toolName, input }),
+      status: 'waiting',
+    }));
+    for (const recording of this.recordings) {
+      const same = this.#byKey.get(recording.key);
+      if (same === undefined) this.#byKey.set(recording.key, [recording]);
+      else same.push(recording);
+    }
+  }
+
+  /** The first that has not been played. */
+  get next(): Recording | undefined {
+    return this.recordings.find(({ status }) => status === 'waiting');
+  }
+
+  /** The next one of this key, wherever it stands. */
+  takeByKey(wanted: Wanted): Found {
+    const same = this.#byKey.get(keyOf(wanted));
+    const recording = same?.find(({ status }) => status === 'waiting');
+    if (recording !== undefined) return play(recording);
+    return { type: 'missed', why: this.#why(wanted, same) };
+  }
+
+  /**
+   * The next one, which must be of this key. A call of the tool that was to come next stands in its place, so that
+   * one changed argument is one miss and not a row of them.
+   */
+  takeInOrder(wanted: Wanted): Found {
+    const expected = this.next;
+    const key = keyOf(wanted);
+    if (expected?.key === key) return play(expected);
+    const same = this.#byKey.get(key);
+    const isWaiting = same?.some(({ status }) => status === 'waiting') === true;
+    if (expected?.call.toolName === wanted.toolName) expected.status = 'passed_over';
+    const why = isWaiting ? 'order' : this.#why(wanted, same);
+    return { type: 'missed', why, ...(expected !== undefined && { expected }) };
+  }
+
+  #why({ toolName }: Wanted, same: readonly Recording[] | undefined): 'tool' | 'arguments' | 'used_up' {
+    if (same !== undefined) return 'used_up';
+    return this.recordings.some(({ call }) => call.toolName === toolName) ? 'arguments' : 'tool';
+  }
+
+  /** The recording of the tool whose input differs least; one that still waits, if any does. */
+  nearest({ toolName, input }: Wanted): Nearest | undefined {
+    let found: Nearest | undefined;
+    const weigh = ({ recording, difference }: Nearest): number =>
+      difference.length + (recording.status === 'played' ? 1_000 : 0);
+    for (const recording of this.recordings) {
+      if (recording.call.toolName !== toolName) continue;
+      const candidate = { recording, difference: diffJson(recording.input, input) };
+      if (found === undefined || weigh(candidate) < weigh(found)) found = candidate;
+    }
+    return found;
+  }
+}
+
+function play(recording: Recording): Found {
+  recording.status = 'played';
+  return { type: 'found', recording };
+}
+
+/** A recording a call plays, and how many of its runs it has played. */
+export type Playing = { readonly recording: Recording; played: number };
+
+/** A call that is tried once more than it was when it was recorded ends as it did then. */
+export function nextRun(playing: Playing): RecordedRun {
+  const { runs } = playing.recording.call;
+  const run = runs[Math.min(playing.played++, runs.length - 1)];
+  if (run === undefined) throw new TypeError('A recording without a run is on the shelf.');
+  return run;
+}

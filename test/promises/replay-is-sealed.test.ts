@@ -1,0 +1,154 @@
+import type { AnyTool, Runtime, ToolOutcome } from 'quittance';
+import { createMemoryLedger, createRuntime, defineTool, ToolError } from 'quittance';
+import type { Cassette } from 'quittance/testing';
+import {
+  createManualClock,
+  readCassette,
+  recordCassette,
+  recordedTools,
+  writeCassette,
+} from 'quittance/testing';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { envelope, eventsOf, expectSettledOnce } from '../stage.ts';
+
+/** The world: everything a tool can touch it by is counted. */
+function makeWorld(): { touched: string[]; tools: readonly AnyTool[] } {
+  const touched: string[] = [];
+  const touch =
+    <Result>(what: string, result: (args: unknown) => Result) =>
+    (args: unknown): Result => {
+      touched.push(what);
+      return result(args);
+    };
+  const tools = [
+    defineTool({
+      name: 'pay',
+      mode: 'external',
+      run: touch('pay', (args) => ({ paid: args })),
+      reconcile: touch('reconcile', () => ({ status: 'succeeded' as const, output: 1 })),
+      successCheck: touch('check', () => true),
+    }),
+    defineTool({
+      name: 'fail',
+      mode: 'external',
+      run: touch('fail', () => {
+        throw new ToolError('tool.network_error', 'no line', { extras: { host: 'h' } });
+      }),
+    }),
+    defineTool({ name: 'look', mode: 'read', run: touch('look', (args) => ({ saw: args })) }),
+  ];
+  return { touched, tools };
+}
+
+type Step = { readonly tool: 'pay' | 'fail' | 'look'; readonly args: { readonly n: number } };
+
+async function drive(runtime: Runtime, steps: readonly Step[]): Promise<readonly ToolOutcome[]> {
+  const outcomes: ToolOutcome[] = [];
+  for (const [index, { tool, args }] of steps.entries())
+    outcomes.push(await runtime.turn({ sessionId: 's' }).call(envelope(`c${index}`, tool, args)));
+  return outcomes;
+}
+
+const circumstances = { onConfirm: () => ({ decision: 'approve', by: 'ada' }) as const };
+
+async function record(
+  steps: readonly Step[],
+): Promise<{ cassette: Cassette; outcomes: readonly ToolOutcome[] }> {
+  const clock = createManualClock();
+  const { tools } = makeWorld();
+  const ledger = createMemoryLedger({ clock });
+  const outcomes = await drive(createRuntime({ ...circumstances, tools, ledger, clock }), steps);
+  const cassette = await recordCassette(ledger, { sessionId: 's' }, { tools });
+  return { cassette: readCassette(writeCassette(cassette)), outcomes };
+}
+
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.record({
+    tool: fc.constantFrom('pay', 'fail', 'look'),
+    args: fc.record({ n: fc.integer({ min: 0, max: 3 }) }),
+  }),
+  { minLength: 1, maxLength: 8 },
+);
+
+describe('[replay-is-sealed] a replay never touches the world; failures replay as failures; a miss is `tool.fixture_missing`', () => {
+  it('[replay-is-sealed] whatever is asked of whatever was recorded, no body, check or reconcile of the host runs', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        steps,
+        steps,
+        fc.constantFrom('strict' as const, 'loose' as const),
+        async (recordedSteps, playedSteps, mode) => {
+          const { cassette } = await record(recordedSteps);
+          const { touched, tools } = makeWorld();
+          const recorded = recordedTools(cassette, tools, { mode });
+          const runtime = createRuntime({
+            ...circumstances,
+            tools: recorded.tools,
+            clock: createManualClock(),
+          });
+          const outcomes = await drive(runtime, playedSteps);
+          expect(touched).toEqual([]);
+          const { missed, played } = recorded.report();
+          for (const outcome of outcomes)
+            if (outcome.type === 'ToolExecutionResult') expect(outcome.output).toBeDefined();
+            else
+              expect(['tool.network_error', 'tool.fixture_missing']).toContain(
+                'code' in outcome && outcome.code,
+              );
+          expect(missed.length + played).toBe(playedSteps.length);
+          await expectSettledOnce(runtime);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it('[replay-is-sealed] the same calls give the same outcomes, failures as failures', async () => {
+    await fc.assert(
+      fc.asyncProperty(steps, async (asked) => {
+        const { cassette, outcomes } = await record(asked);
+        const { touched, tools } = makeWorld();
+        const recorded = recordedTools(cassette, tools, { mode: 'strict' });
+        const runtime = createRuntime({
+          ...circumstances,
+          tools: recorded.tools,
+          clock: createManualClock(),
+        });
+        expect(await drive(runtime, asked)).toEqual(outcomes);
+        expect(touched).toEqual([]);
+        recorded.assertConsumed();
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('[replay-is-sealed] a miss says what is nearest and where it differs, and leaves nothing in doubt', async () => {
+    const { cassette } = await record([
+      { tool: 'pay', args: { n: 1 } },
+      { tool: 'look', args: { n: 2 } },
+    ]);
+    const { touched, tools } = makeWorld();
+    const recorded = recordedTools(cassette, tools);
+    const runtime = createRuntime({ ...circumstances, tools: recorded.tools });
+    const [outcome] = await drive(runtime, [{ tool: 'pay', args: { n: 3 } }]);
+    expect(outcome).toMatchObject({
+      type: 'ToolFailure',
+      code: 'tool.fixture_missing',
+      retryable: false,
+      error:
+        'The cassette holds no call of "pay" with these arguments. The nearest, call "c0", differs at $.n: 1 was recorded, 3 came.',
+      payloadExtras: {
+        why: 'arguments',
+        nearest: { call_id: 'c0', input: { n: 1 }, difference: [{ path: '$.n', recorded: 1, now: 3 }] },
+      },
+    });
+    // Nothing ran, so nobody need be asked before the like of it is tried.
+    expect(outcome).not.toHaveProperty('modelNote');
+    expect(await eventsOf(runtime, 'tool.responded')).toMatchObject([{ unsettledEffect: false }]);
+    expect(touched).toEqual([]);
+    expect(() => recorded.assertConsumed()).toThrow(
+      /2 calls of the cassette were not made:[^]*pay \{"n":1\}/,
+    );
+  });
+});
