@@ -144,6 +144,9 @@ class Tracing {
         );
       case 'workflow.completed':
         return this.#note(event, `${event.workflow}: complete with ${event.stageId}`);
+      case 'grant.given':
+      case 'grant.revoked':
+        return this.#note(event, `${event.grantId}, by ${event.by}`);
       case 'contracts.loaded':
         return this.#note(event, event.documents.map(({ name }) => name).join(', '));
       case 'body.erased':
@@ -296,6 +299,14 @@ function noteOf(event: CallEvent): string {
       return `${event.decision}, by ${by(event.by)}${event.reason === undefined ? '' : `: ${event.reason}`}`;
     case 'confirmation.withdrawn':
       return event.reason;
+    case 'confirmation.expired':
+      return `${event.effect}${event.by === undefined ? '' : `, by ${by(event.by)}`}`;
+    case 'tool.previewed':
+      return `revision ${event.revision}${event.ready ? ', ready' : ''}`;
+    case 'tool.reported':
+      return `${event.what.type}, by ${event.worker}`;
+    case 'tool.undone':
+      return `by ${by(event.by)}, with call ${event.undoCallId}`;
     case 'tool.recalled':
       return `${event.how}${event.how === 'conflict' ? `: ${event.details}` : `, from ${event.fromCallId}`}`;
     case 'tool.late':

@@ -88,6 +88,9 @@ function toView(events: readonly CallEvent[]): CallView {
           ...(event.reason !== undefined && { reason: event.reason }),
         });
         break;
+      case 'confirmation.expired':
+        answer(questions, { decision: `expired, ${event.effect}` });
+        break;
       case 'confirmation.withdrawn':
         answer(questions, { decision: 'withdrawn', reason: event.reason });
         break;
@@ -105,6 +108,9 @@ function toView(events: readonly CallEvent[]): CallView {
       case 'tool.requested':
       case 'tool.started':
       case 'tool.late':
+      case 'tool.previewed':
+      case 'tool.reported':
+      case 'tool.undone':
       case 'tool.resolved':
       case 'persistence.failed':
         break;

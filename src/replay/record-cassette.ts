@@ -141,7 +141,14 @@ function recordCall(
 
 const toAnswer = (event: CallEvent): readonly RecordedAnswer[] =>
   event.type === 'confirmation.decided' && event.by.type === 'person'
-    ? [{ decision: event.decision, by: event.by.name, reason: event.reason }]
+    ? [
+        {
+          // A decider can only say yes or no: an edit is a yes to other arguments, an answer to the model a no.
+          decision: event.decision === 'approve' || event.decision === 'edit' ? 'approve' : 'deny',
+          by: event.by.name,
+          reason: event.reason,
+        },
+      ]
     : [];
 
 function toRun(event: ToolResponded, late: RecordedLate | undefined): RecordedRun {
