@@ -6,6 +6,8 @@ import { createCompletionCommand } from './commands/completion.ts';
 import { denyCommand } from './commands/deny.ts';
 import { editCommand } from './commands/edit.ts';
 import { exportCommand } from './commands/export.ts';
+import { grantsCommand } from './commands/grants.ts';
+import { handoffCommand } from './commands/handoff.ts';
 import { createHelpCommand } from './commands/help.ts';
 import { pendingCommand } from './commands/pending.ts';
 import { rebuildCommand } from './commands/rebuild.ts';
@@ -24,6 +26,8 @@ export const commands: readonly Command[] = [
   denyCommand,
   respondCommand,
   editCommand,
+  grantsCommand,
+  handoffCommand,
   reconcileCommand,
   verifyCommand,
   exportCommand,

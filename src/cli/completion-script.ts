@@ -20,7 +20,11 @@ const optionsOf = (command: Command): Options => ({ ...command.options, ...commo
 const names = (commands: readonly Command[]): string => commands.map(({ name }) => name).join(' ');
 /** What a command's first argument may be, where that is known. */
 const wordsOf = (command: Command, commands: readonly Command[]): string =>
-  command.name === 'completion' ? shells.join(' ') : command.name === 'help' ? names(commands) : '';
+  command.name === 'completion'
+    ? shells.join(' ')
+    : command.name === 'help'
+      ? names(commands)
+      : (command.words ?? []).join(' ');
 
 function bash(commands: readonly Command[]): string {
   const flags = commands.map((command) => {
