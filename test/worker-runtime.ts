@@ -1,7 +1,6 @@
 /** The runtime of a worker, as `quittance handoff --runtime` takes it. Run with `hand-over LEDGER`, it hands a call over. */
-import type { Runtime } from 'quittance';
+import type { Ledger, Runtime } from 'quittance';
 import { createRuntime, defineTool } from 'quittance';
-import type { Ledger } from 'quittance/ledger';
 import { openLedger } from 'quittance/ledger';
 
 const render = defineTool({
