@@ -1,4 +1,7 @@
-/** The runtime of a worker, as `quittance handoff --runtime` takes it. Run with `hand-over LEDGER`, it hands a call over. */
+/**
+ * The runtime of a worker, as `quittance handoff --runtime` takes it. Run as `hand-over LEDGER` it hands a call over, as
+ * `make LEDGER` it makes an empty ledger.
+ */
 import type { Ledger, Runtime } from 'quittance';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
@@ -26,4 +29,13 @@ if (process.argv[2] === 'hand-over') {
   const outcome = await turn.call({ id: 'call_render', name: 'render_video', arguments: input });
   console.log(JSON.stringify(outcome));
   await ledger.close();
+}
+
+if (process.argv[2] === 'make') {
+  const ledger = await openLedger(process.argv[3] ?? '');
+  await makeRuntime(ledger)
+    .turn({ sessionId: 'film' })
+    .call({ id: 'call_none', name: 'none', arguments: {} });
+  await ledger.close();
+  console.log('{}');
 }
