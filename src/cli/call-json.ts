@@ -8,7 +8,8 @@ import { timelineOf } from './call-timeline.ts';
 import { utcTime } from './time-text.ts';
 
 export function callFactsToJson({ summary, call, events }: CallFacts): JsonObject {
-  const { confirmation, settled, resolution } = call;
+  const { confirmation, preview, settled, undone, resolution } = call;
+  const time = (at: number | undefined): string | undefined => (at === undefined ? undefined : utcTime(at));
   return withoutUndefined({
     ...callToJson(summary),
     display_name: call.displayName,
@@ -20,7 +21,63 @@ export function callFactsToJson({ summary, call, events }: CallFacts): JsonObjec
     ),
     grant_id: call.grantId,
     hidden: events.flatMap((event) => (event.type === 'tool.requested' ? event.hidden : [])),
-    confirmation: confirmation && fieldsToJson({ ...confirmation, askedAt: utcTime(confirmation.askedAt) }),
+    preview:
+      preview &&
+      fieldsToJson({
+        operationId: preview.operationId,
+        revision: preview.revision,
+        ready: preview.ready,
+        preview: preview.preview,
+        snapshot: preview.snapshot,
+        expiresAt: time(preview.expiresAt),
+      }),
+    confirmation:
+      confirmation &&
+      fieldsToJson({
+        ...confirmation,
+        askedAt: utcTime(confirmation.askedAt),
+        expiresAt: time(confirmation.expiresAt),
+        decidedAt: time(confirmation.decidedAt),
+      }),
+    decisions: events.flatMap((event) =>
+      event.type === 'confirmation.decided'
+        ? [
+            fieldsToJson({
+              confirmationId: event.confirmationId,
+              decision: event.decision,
+              by: event.by,
+              reason: event.reason,
+              inputDigest: event.inputDigest,
+              revision: event.revision,
+              editedInput: event.editedInput,
+              editedDigest: event.editedDigest,
+              response: event.response,
+              at: utcTime(event.at),
+            }),
+          ]
+        : [],
+    ),
+    handoff: events.flatMap((event) =>
+      event.type === 'tool.reported'
+        ? [
+            fieldsToJson({
+              type: event.what.type,
+              worker: event.worker,
+              attempt: event.attempt,
+              expiresAt: event.what.type === 'claimed' ? time(event.what.expiresAt) : undefined,
+              at: utcTime(event.at),
+            }),
+          ]
+        : [],
+    ),
+    undone:
+      undone &&
+      fieldsToJson({
+        undoCallId: undone.undoCallId,
+        by: undone.by,
+        reason: undone.reason,
+        at: utcTime(undone.at),
+      }),
     result: settled && outcomeToWire(settled.outcome),
     told: settled?.content,
     timeline: timelineOf(events).map((span) => fieldsToJson(span)),

@@ -9,7 +9,9 @@ import type { Span } from './call-timeline.ts';
 import { timelineOf } from './call-timeline.ts';
 import { shellWord } from './find-call.ts';
 import { colourOf, standing } from './outcome-word.ts';
+import { confirmationLines } from './confirmation-lines.ts';
 import type { Page } from './page-layout.ts';
+import { previewLines } from './preview-lines.ts';
 import { block, indent, json, labelled, paragraph, section } from './page-layout.ts';
 import { safeText } from './safe-text.ts';
 import { fit, textWidth, trim } from './text-layout.ts';
@@ -29,9 +31,12 @@ export function callPage(facts: CallFacts, page: Page): string[] {
     ...head(facts, page),
     ...section('Timeline', timeline(events, inside), page),
     ...section('Input', input(facts, inside), page),
-    ...section('Confirmation', confirmation(call, inside), page),
+    ...section('What it said it would do', preview(call, inside), page),
+    ...section('Confirmation', confirmationLines(events, inside), page),
+    ...section('Hand-off', handoff(events, inside), page),
     ...section('Told to the model', told(call, inside), page),
     ...section('Late results', late(call, inside), page),
+    ...section('Undo', undo(facts, inside), page),
     ...section('Records', records(events, inside), page),
     ...section('Resolution', resolution(facts, inside), page),
   ];
@@ -60,6 +65,7 @@ function head({ summary, call, now }: CallFacts, page: Page): string[] {
         ? undefined
         : `${summary.costMicros / 1_000_000} (${summary.costMicros} micros)`,
     ],
+    ['grant', call.grantId],
     ['copied from', call.copiedFrom],
     ['asked again', call.recalls === 0 ? undefined : `${call.recalls} times`],
   ];
@@ -130,26 +136,49 @@ function input({ call, events }: CallFacts, page: Page): string[] {
   ];
 }
 
-function confirmation({ confirmation: asked }: Call, page: Page): string[] {
-  if (asked === undefined) return [];
-  const by = asked.by === undefined ? '' : ` by ${asked.by.name}`;
+function preview({ preview: shown }: Call, page: Page): string[] {
+  if (shown === undefined) return [];
+  const until = shown.expiresAt === undefined ? '' : `, good until ${localTime(shown.expiresAt)}`;
   return [
-    ...paragraph(asked.description, page),
-    ...asked.asks.flatMap(({ by: asker, description, code }) =>
-      labelled(
-        'asked by',
-        `${asker.type} ${asker.name}${code === undefined ? '' : ` (${code})`}: ${description}`,
-        page,
-      ),
-    ),
-    ...labelled(
-      'answer',
-      `${asked.status}${by}${asked.reason === undefined ? '' : `: ${asked.reason}`}`,
-      page,
-    ),
-    ...labelled('for input', asked.inputDigest, page),
-    ...labelled('question', asked.confirmationId, page),
+    page.paint('dim', `revision ${shown.revision}${shown.ready ? '' : ', not the last one'}${until}`),
+    ...previewLines(shown.preview, page, 'start'),
   ];
+}
+
+/** Who had it in hand, and what they said when. The digests of tokens are nobody's business. */
+const handoff = (events: readonly CallEvent[], page: Page): string[] =>
+  events.flatMap((event) => {
+    if (event.type !== 'tool.reported') return [];
+    const { what, worker, attempt } = event;
+    const when = `${localTime(event.at)}, attempt ${attempt}`;
+    switch (what.type) {
+      case 'claimed': {
+        const until = what.expiresAt === undefined ? '' : `, until ${localTime(what.expiresAt)}`;
+        return labelled('taken by', `${worker}: ${when}${until}`, page);
+      }
+      case 'given':
+        return labelled('reported by', `${worker}: ${when}`, page);
+      case 'differs':
+        return labelled('reported by', `${worker}: ${when}, something else than before`, page);
+    }
+  });
+
+function undo({ call: { undone, settled, callId, sessionId }, now }: CallFacts, page: Page): string[] {
+  if (undone !== undefined)
+    return [
+      ...labelled('undone by', `${undone.by.name}, ${localTime(undone.at)}`, page),
+      ...(undone.reason === undefined ? [] : labelled('reason', undone.reason, page)),
+      ...labelled('by call', undone.undoCallId, page),
+    ];
+  const handle = settled !== undefined && 'undo' in settled.outcome ? settled.outcome.undo : undefined;
+  if (handle === undefined) return [];
+  if (handle.until !== undefined && now >= handle.until)
+    return [page.paint('dim', `could be undone until ${localTime(handle.until)}`)];
+  const until = handle.until === undefined ? '' : ` until ${localTime(handle.until)}`;
+  return paragraph(
+    `It can be undone${until}, by a runtime that has the tool: runtime.undo(${JSON.stringify({ sessionId, callId })}, { by }).`,
+    page,
+  );
 }
 
 function told({ settled }: Call, page: Page): string[] {

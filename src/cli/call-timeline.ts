@@ -1,5 +1,5 @@
 /** The life of a call as spans of time: what it waited for, and how long. */
-import type { CallEvent } from '../call/event.ts';
+import type { CallEvent, ConfirmationDecision } from '../call/event.ts';
 import { outcomeWords } from './outcome-word.ts';
 import { gates, gatesAfterApproval } from '../runtime/gates/gates.ts';
 
@@ -44,15 +44,9 @@ export function timelineOf(events: readonly CallEvent[]): Span[] {
         heldAt = event.at;
         break;
       case 'confirmation.decided':
-        approved = event.decision === 'approve';
+        approved = event.decision === 'approve' || event.decision === 'edit';
         spans.push(
-          endOf(
-            'held',
-            heldAt,
-            event.at,
-            startedAt,
-            `${event.decision === 'approve' ? 'approved' : 'denied'} by ${event.by.name}`,
-          ),
+          endOf('held', heldAt, event.at, startedAt, `${decisionWords[event.decision]} by ${event.by.name}`),
         );
         heldAt = undefined;
         since = event.at;
@@ -122,10 +116,10 @@ export function timelineOf(events: readonly CallEvent[]): Span[] {
         break;
       case 'tool.reported':
         spans.push({
-          name: 'reported',
+          name: event.what.type === 'claimed' ? 'handed over' : 'reported',
           from: at,
           ms: 0,
-          note: event.what.type === 'claimed' ? `taken by ${event.worker}` : `${event.worker} said otherwise`,
+          note: reportNote(event),
         });
         break;
       case 'tool.undone':
@@ -147,6 +141,24 @@ export function timelineOf(events: readonly CallEvent[]): Span[] {
   if (intentAt !== undefined)
     spans.push({ name: 'attempt', from: intentAt - startedAt, ms: undefined, note: 'no end on record' });
   return spans;
+}
+
+export const decisionWords: { readonly [Decision in ConfirmationDecision]: string } = {
+  approve: 'approved',
+  deny: 'denied',
+  edit: 'approved with other arguments',
+  respond: 'answered',
+};
+
+function reportNote({ what, worker }: CallEvent & { type: 'tool.reported' }): string {
+  switch (what.type) {
+    case 'claimed':
+      return `taken by ${worker}`;
+    case 'given':
+      return `${worker} said how it went`;
+    case 'differs':
+      return `${worker} said otherwise later`;
+  }
 }
 
 const endOf = (

@@ -23,6 +23,8 @@ export type Command = {
   readonly summary: string;
   /** What stands for the arguments in the help, e.g. `<call>`. */
   readonly takes?: string;
+  /** What its first argument may be, where that is one of a few words. */
+  readonly words?: readonly string[];
   /** How many arguments it takes. */
   readonly most?: number;
   /** What else there is to know, a paragraph each. */

@@ -17,6 +17,8 @@ import { contractsTestCommand } from './commands/contracts-test.ts';
 import { diffCommand } from './commands/diff.ts';
 import { errorsCommand } from './commands/errors.ts';
 import { exportCommand } from './commands/export.ts';
+import { grantsCommand } from './commands/grants.ts';
+import { handoffCommand } from './commands/handoff.ts';
 import { createHelpCommand } from './commands/help.ts';
 import { pendingCommand } from './commands/pending.ts';
 import { rebuildCommand } from './commands/rebuild.ts';
@@ -36,6 +38,8 @@ export const commands: readonly Command[] = [
   denyCommand,
   respondCommand,
   editCommand,
+  grantsCommand,
+  handoffCommand,
   errorsCommand,
   traceCommand,
   diffCommand,

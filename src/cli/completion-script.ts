@@ -31,7 +31,11 @@ function groupsOf(commands: readonly Command[]): readonly (readonly [group: stri
 }
 /** What a command's first argument may be, where that is known. */
 const wordsOf = (command: Command, commands: readonly Command[]): string =>
-  command.name === 'completion' ? shells.join(' ') : command.name === 'help' ? names(commands) : '';
+  command.name === 'completion'
+    ? shells.join(' ')
+    : command.name === 'help'
+      ? names(commands)
+      : (command.words ?? []).join(' ');
 
 function bash(commands: readonly Command[]): string {
   const flags = commands.map((command) => {

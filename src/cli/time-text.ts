@@ -56,11 +56,26 @@ const units: Readonly<Record<string, number>> = {
   w: 7 * day,
 };
 
-/** Reads `90s`, `15m`, `6h`, `7d`, `2w` ago, or a date with or without a time: local unless it says otherwise. */
-export function parseMoment(text: string, option: string, now: number): number {
+/** Reads how long: `90s`, `15m`, `6h`, `7d`, `2w`. Gives milliseconds. */
+export function parseSpan(text: string, option: string): number {
+  const ms = spanMs(text);
+  if (ms !== undefined && ms >= 1) return ms;
+  throw new UsageError(`--${option} takes a time span; found ${JSON.stringify(text)}.`, [
+    `--${option} 15m`,
+    `--${option} 7d`,
+  ]);
+}
+
+function spanMs(text: string): number | undefined {
   const [, count, unit = ''] = /^(\d+(?:\.\d+)?)\s*([a-z]+)$/i.exec(text) ?? [];
   const unitMs = units[unit.toLowerCase()];
-  if (count !== undefined && unitMs !== undefined) return Math.floor(now - Number(count) * unitMs);
+  return count === undefined || unitMs === undefined ? undefined : Math.floor(Number(count) * unitMs);
+}
+
+/** Reads `90s`, `15m`, `6h`, `7d`, `2w` ago, or a date with or without a time: local unless it says otherwise. */
+export function parseMoment(text: string, option: string, now: number): number {
+  const span = spanMs(text);
+  if (span !== undefined) return now - span;
   // A bare date would be taken for one in UTC.
   const dated = /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00` : text.replace(' ', 'T');
   const at = /^\d{4}-\d{2}/.test(text) ? Date.parse(dated) : Number.NaN;

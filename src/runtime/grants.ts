@@ -87,7 +87,10 @@ export async function giveGrant(engine: Engine, request: GrantRequest): Promise<
 }
 
 /** The grants of a session, oldest first. */
-export async function listGrants(engine: Engine, query: GrantQuery): Promise<readonly GrantView[]> {
+export async function listGrants(
+  engine: Pick<Engine, 'ledger'>,
+  query: GrantQuery,
+): Promise<readonly GrantView[]> {
   checkKeys('runtime.grants', query, queryNames);
   const { sessionId, active } = query;
   const { state } = await readGrants(engine, sessionId);
@@ -131,7 +134,7 @@ export async function revokeGrant(engine: Engine, ref: GrantRef): Promise<GrantV
 
 type Found = { readonly state: JsonObject; readonly version: number };
 
-const readGrants = async ({ ledger }: Engine, sessionId: string): Promise<Found> =>
+const readGrants = async ({ ledger }: Pick<Engine, 'ledger'>, sessionId: string): Promise<Found> =>
   (await ledger.readState(sessionId, grantsSubject)) ?? { state: {}, version: 0 };
 
 /** `Omit` of a union, variant by variant. */

@@ -1,5 +1,5 @@
 import type { ConfirmationAnswer, ConfirmationRequest, OnConfirm } from 'quittance';
-import { defineTool, outcomeToModelContent, ToolDecision } from 'quittance';
+import { defineTool, ToolDecision } from 'quittance';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {

@@ -75,7 +75,7 @@ export async function* findHandoffs(
 export const isWaiting = (call: Call, now: number): boolean =>
   takenBy(call) === undefined || leaseIsOver(call, now);
 
-function toHandoffView(call: Call, now: number): HandoffView {
+export function toHandoffView(call: Call, now: number): HandoffView {
   const waiting = isWaiting(call, now);
   const taken = waiting ? undefined : takenBy(call);
   return {

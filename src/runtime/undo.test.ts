@@ -172,6 +172,17 @@ describe('undo', () => {
     expect(rows.get('1')).toBe('one');
   });
 
+  it('of the last call to touch something makes way for that of the one before', async () => {
+    const { tools, rows } = table();
+    const { turn, runtime } = setStage({ tools });
+    await turn.call(remove('1', 'c'));
+    await turn.call(remove('1', 'later'));
+    expect(await refusal(runtime.undo(first, ada))).toBe('undo.conflict');
+    await runtime.undo({ sessionId: 's', callId: 'later' }, ada);
+    expect((await runtime.undo(first, ada)).type).toBe('ToolExecutionResult');
+    expect(rows.get('1')).toBe('one');
+  });
+
   it.each([
     ['a call nobody knows', 'nobody', 'call.unknown'],
     ['a call whose tool cannot undo', 'w', 'undo.unavailable'],

@@ -69,7 +69,9 @@ export const toolFields: Readonly<Record<ToolField, FieldRule>> = {
       typeof value === 'object' &&
       value !== null &&
       !Array.isArray(value) &&
-      Object.entries(value).every(([key, paths]) => ['input', 'output', 'snapshot'].includes(key) && isPathList(paths)),
+      Object.entries(value).every(
+        ([key, paths]) => ['input', 'output', 'snapshot'].includes(key) && isPathList(paths),
+      ),
   },
   resources: {
     expected: 'an object whose only fields, paths, commands and urls, are lists of paths into the arguments',

@@ -288,13 +288,14 @@ describe('[one-outcome] every accepted call ends in exactly one outcome', () => 
       ],
       onPreToolUse: ({ arguments: { stop } }) =>
         stop === true ? ToolDecision.block('stopped') : ToolDecision.allow,
+      onConfirm: () => ({ decision: 'deny', by: 'ada' }),
       budgets: [{ scope: 'session', toolCalls: 2 }],
     });
     await turn.call(envelope('unknown', 'nope'));
     await turn.call(envelope('invalid', 'pay', {}));
     await turn.call(envelope('no json', 'pay', '{"to": '));
     await turn.call(envelope('hook', 'pay', { to: 'ada', stop: true }));
-    await turn.call(envelope('nobody to ask', 'delete_it'));
+    await turn.call(envelope('a person says no', 'delete_it'));
     await turn.call(envelope('breaks', 'break_it'));
     await turn.call(envelope('blocked', 'break_it'));
     await turn.call(envelope('runs', 'pay', { to: 'ada' }));

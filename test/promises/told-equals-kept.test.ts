@@ -15,6 +15,7 @@ const stageOf = (run: Body) =>
     ],
     onPreToolUse: ({ arguments: { stop } }) =>
       stop === true ? ToolDecision.block('stop was "true"\n') : ToolDecision.allow,
+    onConfirm: () => ({ decision: 'deny', by: 'ada', reason: 'not "now"\n' }),
     budgets: [{ scope: 'session', toolCalls: 1 }],
   });
 
@@ -55,7 +56,7 @@ const cases: Readonly<
   'an unknown tool': { type: 'ToolFailure', name: 'nope' },
   'a validation denial': { type: 'ToolDenied', args: 'no json' },
   'a denial by a hook': { type: 'ToolDenied', args: { stop: true } },
-  'a denial for want of a person': { type: 'ToolDenied', name: 'delete_it' },
+  'a denial by a person': { type: 'ToolDenied', name: 'delete_it' },
 };
 
 describe('[told-equals-kept] what the model was told is what the ledger holds, byte for byte', () => {

@@ -3,11 +3,10 @@ import { createRedactor } from '../../base/redaction.ts';
 import { undoneCallId } from '../../runtime/undo-tool.ts';
 import type { Command } from '../command.ts';
 import { decideQuestion, decisionOptions } from '../decide-question.ts';
+import { differenceLines } from '../difference-lines.ts';
 import { exitCodes } from '../exit-code.ts';
 import { inputDifference } from '../input-difference.ts';
 import { readJsonArgument } from '../json-argument.ts';
-import { block } from '../page-layout.ts';
-import { valueText } from '../preview-lines.ts';
 import { UsageError } from '../usage-error.ts';
 
 const example = '{"order":"A7","cents":300}';
@@ -56,20 +55,10 @@ export const editCommand: Command = {
           throw new UsageError('Those are the arguments it has.', [
             `quittance approve ${view.confirmationId} --by NAME`,
           ]);
-        const lines = differences.flatMap(({ path, before, after }) => [
-          out.paint('bold', block(path, out, 'all').join(' ').trim()),
-          ...(before === undefined ? [] : mark('-', valueText(before), out)),
-          ...(after === undefined ? [] : mark('+', valueText(after), out)),
-        ]);
         return {
           decision: { decision: 'edit', arguments: edited },
-          lines: [out.paint('bold', 'Edited'), ...lines.map((line) => `  ${line}`)],
+          lines: [out.paint('bold', 'Edited'), ...differenceLines(differences, out)],
         };
       },
     }),
 };
-
-const mark = (sign: '+' | '-', text: string, page: Parameters<typeof block>[1]): string[] =>
-  block(`${sign} ${text}`, { ...page, textWidth: page.textWidth - 2 }, 'all').map((line) =>
-    page.paint(sign === '+' ? 'green' : 'red', line),
-  );

@@ -1,6 +1,4 @@
 import { isQuittanceError } from '../../base/error.ts';
-import type { JsonValue } from '../../base/json.ts';
-import { parseJson } from '../../base/json.ts';
 import type { Resolution } from '../../call/event.ts';
 import type { CallQuery, CallSummary } from '../../ledger/call-query.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
@@ -13,6 +11,7 @@ import { jsonOption } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { findCall, shellWord } from '../find-call.ts';
+import { readJsonArgument } from '../json-argument.ts';
 import { printList } from '../print-list.ts';
 import { safeJson, safeText } from '../safe-text.ts';
 import { UsageError } from '../usage-error.ts';
@@ -30,13 +29,14 @@ export const reconcileCommand: Command = {
   most: 1,
   about: [
     'A call that was begun and whose end nobody saw is not run again: somebody has to look in the system the tool talks to. Say what you found, with your name. The outcome stays as it was told; what was found out is kept beside it, once.',
+    'The tool itself cannot be asked here, where it is not: a runtime that has it does that, by runtime.reconcile(call, { ask: "tool", by }).',
     'succeeded: it did happen. failed: it did not. safe-to-retry: whatever happened, doing it again does no harm.',
   ],
   options: {
     as: { value: 'WORD', help: 'What was found', choices: Object.keys(resolutions) },
     by: { value: 'NAME', help: 'Who found out' },
     reason: { value: 'TEXT', help: 'How that is known' },
-    result: { value: 'JSON', help: 'What the effect gave, where that is known' },
+    result: { value: 'JSON|@FILE', help: 'What the effect gave, where that is known', file: true },
     session: { value: 'ID', help: 'The session of the call; or list only those of this session' },
     ...pagingOptions,
     json: jsonOption,
@@ -119,7 +119,12 @@ async function resolve(ledger: Ledger, typed: string, given: Given, context: Con
         `quittance show ${shellWord(callId)} --session ${shellWord(sessionId)}`,
       ],
     );
-  const result = readResult(given.text('result'));
+  const typedResult = given.text('result');
+  const result = typedResult === undefined ? undefined : readJsonArgument(typedResult, 'result', '{"id":7}');
+  if (result !== undefined && resolution !== 'succeeded')
+    throw new UsageError('--result is what an effect gave that did happen: --as succeeded.', [
+      `${line} --as succeeded --by ${shellWord(by)} --reason WHY`,
+    ]);
   const runtime = createRuntime({ tools: [], ledger });
   try {
     const call = await runtime.reconcile(
@@ -142,14 +147,4 @@ async function resolve(ledger: Ledger, typed: string, given: Given, context: Con
   } finally {
     await runtime.close();
   }
-}
-
-function readResult(text: string | undefined): JsonValue | undefined {
-  if (text === undefined) return undefined;
-  const read = parseJson(text);
-  if (read.ok) return read.value;
-  throw new UsageError(`--result is JSON; found ${JSON.stringify(text)}: ${read.problem}.`, [
-    `--result '{"id":7}'`,
-    `--result '"a text"'`,
-  ]);
 }

@@ -16,7 +16,7 @@ export const showCommand: Command = {
   takes: '<call>',
   most: 1,
   about: [
-    'The gates it came to and how long each took, its input as it was asked for and as the tool got it, who was asked, every attempt, what the model was told, the audit records, and what was found out later. The beginning of a call id is enough where only one call has it.',
+    'The gates it came to and how long each took, its input as it was asked for and as the tool got it, what it said it would do, who was asked and what they decided or changed, the grant it ran under, who it was handed to, every attempt, what the model was told, whether it was undone, the audit records, and what was found out later. The beginning of a call id is enough where only one call has it.',
   ],
   options: {
     session: { value: 'ID', help: 'The session of the call, where several have a call of this id' },

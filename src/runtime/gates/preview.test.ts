@@ -35,6 +35,7 @@ function writer(preview: Shown, mode: 'safe_write' | 'destructive' | 'local' = '
     mode,
     input: z.object({ text: z.string() }),
     redact: { snapshot: ['$.key'] },
+    resourceKeys: ({ text }) => [text],
     preview,
     cancel: (operation) => void cancelled.push(operation),
     run: ({ text }, context) => {
@@ -329,6 +330,53 @@ describe('a preview that was held', () => {
     });
     expect((await outcome).type).toBe('ToolExecutionResult');
     expect(ran).toMatchObject([{ text: 'b', approved: { revision: 2, snapshot: { text: 'b' } } }]);
+    expect(cancelled).toHaveLength(1);
+    await expectSettledOnce(runtime);
+  });
+
+  it('is let go of once where no other can be made of edited arguments', async () => {
+    const { tool, ran, cancelled } = writer(({ text }) => {
+      if (text === 'b') throw new Error('no such place');
+      return draft(text);
+    });
+    const { turn, runtime } = setStage({ tools: [tool] });
+    const outcome = turn.call(call());
+    await quiet();
+    const [asked] = (await runtime.confirmations()).rows;
+    await runtime.decide(asked?.confirmationId ?? '', {
+      decision: 'edit',
+      by: 'ada',
+      inputDigest: asked?.inputDigest ?? '',
+      revision: 1,
+      arguments: { text: 'b' },
+    });
+    expect(await outcome).toMatchObject({ type: 'ToolDenied', code: 'preview.failed' });
+    expect(ran).toEqual([]);
+    expect(cancelled).toHaveLength(1);
+    await expectSettledOnce(runtime);
+  });
+
+  it('that goes stale while its call waits for a place lets nothing run', async () => {
+    const clock = createManualClock();
+    const { tool, ran, cancelled } = writer(({ text }) => draft(text, { expiresInMs: 100 }), 'safe_write');
+    const busy = deferred();
+    const begun = deferred();
+    const slow = defineTool({
+      name: 'set_slowly',
+      resourceKeys: () => ['elsewhere'],
+      run: () => {
+        begun.resolve();
+        return busy.promise;
+      },
+    });
+    const { turn, runtime } = setStage({ tools: [tool, slow], clock });
+    const outcomes = turn.callAll([envelope('first', 'set_slowly'), call()], { concurrency: 1 });
+    await begun.promise;
+    await quiet();
+    clock.advance(100);
+    busy.resolve();
+    expect((await outcomes)[1]).toMatchObject({ type: 'ToolDenied', reason: 'expired' });
+    expect(ran).toEqual([]);
     expect(cancelled).toHaveLength(1);
     await expectSettledOnce(runtime);
   });

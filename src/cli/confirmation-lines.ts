@@ -1,0 +1,93 @@
+/** Every question a call asked, and what became of it. */
+import type { JsonValue } from '../base/json.ts';
+import type { CallEvent, ToolHeld } from '../call/event.ts';
+import { decisionWords } from './call-timeline.ts';
+import { differenceLines } from './difference-lines.ts';
+import { shellWord } from './find-call.ts';
+import { inputDifference } from './input-difference.ts';
+import type { Page } from './page-layout.ts';
+import { labelled, paragraph } from './page-layout.ts';
+import { askLines } from './question-page.ts';
+import { safeText } from './safe-text.ts';
+import { localTime } from './time-text.ts';
+
+export function confirmationLines(events: readonly CallEvent[], page: Page): string[] {
+  const lines: string[] = [];
+  let input: JsonValue = null;
+  let open: ToolHeld | undefined;
+  for (const event of events)
+    switch (event.type) {
+      case 'tool.requested':
+        input = event.requestedInput;
+        break;
+      case 'tool.decided':
+        input = event.effectiveInput ?? input;
+        break;
+      case 'tool.held':
+        if (lines.length > 0) lines.push('');
+        open = event;
+        lines.push(...held(event, page));
+        break;
+      case 'confirmation.decided': {
+        open = undefined;
+        const by = event.by.type === 'person' ? event.by.name : `${event.by.type} ${event.by.name}`;
+        const why = event.reason === undefined ? '' : `: ${event.reason}`;
+        lines.push(
+          ...labelled('answer', `${decisionWords[event.decision]} by ${by}${why}`, page),
+          ...labelled('at', localTime(event.at), page),
+        );
+        if (event.response !== undefined) lines.push(...labelled('told', event.response, page));
+        if (event.editedInput !== undefined) {
+          lines.push(...differenceLines(inputDifference(input, event.editedInput), page));
+          input = event.editedInput;
+        }
+        if (event.editedDigest !== undefined) lines.push(...labelled('approved', event.editedDigest, page));
+        break;
+      }
+      case 'confirmation.expired': {
+        open = undefined;
+        const effect = event.effect === 'allow' ? 'and so it was let run' : 'and so it did not run';
+        lines.push(...labelled('answer', `none in time, ${effect}`, page));
+        break;
+      }
+      case 'confirmation.withdrawn':
+        open = undefined;
+        lines.push(...labelled('answer', `none: withdrawn, ${event.reason}`, page));
+        break;
+      case 'tool.recalled':
+      case 'tool.previewed':
+      case 'tool.started':
+      case 'tool.responded':
+      case 'tool.late':
+      case 'tool.reported':
+      case 'tool.resolved':
+      case 'tool.undone':
+      case 'persistence.failed':
+      case 'runtime.budget_exhausted':
+        break;
+      default:
+        event satisfies never;
+    }
+  if (open !== undefined)
+    lines.push(
+      page.paint('yellow', 'It waits for a person:'),
+      `quittance approve ${shellWord(safeText(open.confirmationId))} --by NAME`,
+    );
+  return lines;
+}
+
+const held = (event: ToolHeld, page: Page): string[] => [
+  ...paragraph(event.description, page),
+  ...event.asks.flatMap((ask) => askLines(ask, page)),
+  ...(event.risk.length === 0 ? [] : labelled('risk', event.risk.join(', '), page)),
+  ...(event.expiresAt === undefined
+    ? []
+    : labelled(
+        'expires',
+        `${localTime(event.expiresAt)}, ${event.timeoutEffect === 'allow' ? 'then it runs' : 'then it does not run'}`,
+        page,
+      )),
+  ...labelled('for input', event.inputDigest, page),
+  ...(event.revision === undefined ? [] : labelled('for revision', String(event.revision), page)),
+  ...labelled('question', event.confirmationId, page),
+];

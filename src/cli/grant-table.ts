@@ -1,0 +1,60 @@
+/** Standing permissions as rows of a table, and as JSON. */
+import type { JsonObject } from '../base/json.ts';
+import type { GrantView } from '../runtime/grant-view.ts';
+import { withoutUndefined } from './call-table.ts';
+import { safeText } from './safe-text.ts';
+import type { Column, Row } from './table.ts';
+import { age, utcTime } from './time-text.ts';
+
+export const grantColumns: readonly Column[] = [
+  { title: 'AGE', usual: 6 },
+  { title: 'GRANT' },
+  { title: 'TOOL', min: 10 },
+  { title: 'WHERE', min: 12 },
+  { title: 'ENDS' },
+  { title: 'USED', align: 'right' },
+  { title: 'STATUS' },
+  { title: 'BY', min: 6 },
+  { title: 'SESSION', min: 10, optional: 1 },
+  { title: 'REASON', min: 12, optional: 2 },
+];
+
+export const shortGrant = (grantId: string): string => grantId.slice(0, 12);
+
+export function grantRow(grant: GrantView, now: number): Row {
+  const { status, until } = grant;
+  return [
+    age(grant.givenAt, now),
+    safeText(shortGrant(grant.grantId)),
+    safeText(grant.toolName),
+    safeText(grant.where === undefined ? 'any arguments' : JSON.stringify(grant.where)),
+    until === undefined ? 'never' : now >= until ? 'over' : age(until, now),
+    `${grant.used}${grant.uses === undefined ? '' : ` of ${grant.uses}`}`,
+    { text: status === 'used_up' ? 'used up' : status, style: status === 'active' ? 'green' : 'dim' },
+    safeText(grant.by),
+    safeText(grant.sessionId),
+    { text: safeText(grant.reason ?? ''), style: 'dim' },
+  ];
+}
+
+export const grantToJson = (grant: GrantView): JsonObject =>
+  withoutUndefined({
+    grant_id: grant.grantId,
+    session_id: grant.sessionId,
+    tool_name: grant.toolName,
+    where: grant.where,
+    until: grant.until === undefined ? undefined : utcTime(grant.until),
+    uses: grant.uses,
+    used: grant.used,
+    status: grant.status,
+    by: grant.by,
+    reason: grant.reason,
+    given_at: utcTime(grant.givenAt),
+    revoked:
+      grant.revoked &&
+      withoutUndefined({
+        by: grant.revoked.by,
+        at: utcTime(grant.revoked.at),
+        reason: grant.revoked.reason,
+      }),
+  });

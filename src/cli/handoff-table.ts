@@ -1,0 +1,62 @@
+/** Calls that another process runs, as rows of a table, and as JSON. */
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import type { HandoffView } from '../runtime/list-handoffs.ts';
+import { withoutUndefined } from './call-table.ts';
+import { safeText } from './safe-text.ts';
+import type { Column, Row } from './table.ts';
+import { age, utcTime } from './time-text.ts';
+
+/** A call whose time is up is settled by whoever asks for it, or has its tool, next. */
+export type ShownHandoff = Omit<HandoffView, 'status'> & { readonly status: HandoffView['status'] | 'over' };
+
+export const handoffColumns: readonly Column[] = [
+  { title: 'AGE', usual: 6 },
+  { title: 'CALL', min: 14 },
+  { title: 'TOOL', min: 12 },
+  { title: 'STATUS', usual: 7 },
+  { title: 'WORKER', min: 8 },
+  { title: 'UNTIL', usual: 8 },
+  { title: 'SESSION', min: 10, optional: 1 },
+  { title: 'FOR', min: 6, optional: 3 },
+  { title: 'INPUT', min: 16, optional: 2 },
+];
+
+export function handoffRow(handoff: ShownHandoff, now: number): Row {
+  const { status, principal, expiresAt = handoff.deadlineMs } = handoff;
+  const style = ({ waiting: 'yellow', taken: 'blue', over: 'dim' } as const)[status];
+  return [
+    age(handoff.startedAt, now),
+    safeText(handoff.callId),
+    safeText(handoff.toolName),
+    { text: status, style },
+    safeText(handoff.worker ?? ''),
+    status === 'over' ? '' : age(expiresAt, now),
+    safeText(handoff.sessionId),
+    safeText(principal?.userId ?? principal?.serviceId ?? ''),
+    { text: safeText(JSON.stringify(handoff.input)), style: 'dim' },
+  ];
+}
+
+export const handoffToJson = (handoff: ShownHandoff): JsonObject => {
+  const time = (at: number | undefined): string | undefined => (at === undefined ? undefined : utcTime(at));
+  return withoutUndefined({
+    session_id: handoff.sessionId,
+    call_id: handoff.callId,
+    turn_id: handoff.turnId,
+    tool_name: handoff.toolName,
+    display_name: handoff.displayName,
+    mode: handoff.mode,
+    attempt: handoff.attempt,
+    status: handoff.status,
+    input: handoff.input,
+    hidden: handoff.hidden,
+    input_digest: handoff.inputDigest,
+    // Plain data.
+    principal: handoff.principal as unknown as JsonValue | undefined,
+    started_at: utcTime(handoff.startedAt),
+    deadline_at: utcTime(handoff.deadlineMs),
+    worker: handoff.worker,
+    taken_at: time(handoff.takenAt),
+    expires_at: time(handoff.expiresAt),
+  });
+};

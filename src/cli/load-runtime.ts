@@ -1,0 +1,34 @@
+/**
+ * The runtime of a worker, from a file of theirs: what a tool takes and gives, which rules hear its results and what of
+ * them is hidden is known there, and nowhere in a ledger.
+ */
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Runtime } from '../runtime/create-runtime.ts';
+import { UsageError } from './usage-error.ts';
+
+export async function loadRuntime(path: string, ledger: Ledger): Promise<Runtime> {
+  const url = pathToFileURL(resolve(path)).href;
+  let made: unknown;
+  try {
+    const { default: make } = (await import(url)) as { readonly default?: unknown };
+    made = typeof make === 'function' ? await (make as (ledger: Ledger) => unknown)(ledger) : undefined;
+  } catch (error) {
+    throw new UsageError(
+      `${path} gives no runtime: ${error instanceof Error ? error.message : String(error)}`,
+      [how],
+    );
+  }
+  if (isRuntime(made)) return made;
+  throw new UsageError(`${path} exports no function that makes a runtime, as its default.`, [how]);
+}
+
+const how = 'export default (ledger) => createRuntime({ tools, ledger });';
+
+const isRuntime = (value: unknown): value is Runtime =>
+  typeof value === 'object' &&
+  value !== null &&
+  ['claimHandoff', 'report', 'close'].every(
+    (name) => typeof (value as Readonly<Record<string, unknown>>)[name] === 'function',
+  );

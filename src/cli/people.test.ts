@@ -1,0 +1,276 @@
+/** People in the loop, from the command line: each command in a process of its own, beside one that holds the calls. */
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
+import type { Ran } from '../../test/run-cli.ts';
+import { runCli } from '../../test/run-cli.ts';
+import { root } from '../../test/sources.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const folder = mkdtempSync(join(tmpdir(), 'quittance-people-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const started: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of started.splice(0)) child.kill('SIGKILL');
+});
+
+type Json = Readonly<Record<string, unknown>>;
+const jsonLines = (output: string): Json[] =>
+  output
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Json);
+
+/** A process that runs one of our scripts, with what it says line by line. */
+function start(script: string, ...args: string[]) {
+  const child = spawn(
+    process.execPath,
+    ['--conditions=quittance-source', join(root, 'test', script), ...args],
+    { env: { ...process.env, NODE_NO_WARNINGS: '1' }, stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  started.push(child);
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return {
+    next: async (): Promise<Json> => JSON.parse(String((await lines.next()).value)) as Json,
+    async die(): Promise<void> {
+      child.kill('SIGKILL');
+      await once(child, 'close');
+    },
+  };
+}
+
+let count = 0;
+/** A ledger of its own, a process that holds these calls, and the command line on that ledger. */
+async function hold(...callIds: string[]) {
+  const path = join(folder, `${++count}.db`);
+  const holder = start('hold-calls.ts', path, ...callIds);
+  const on = (...args: string[]): Promise<Ran> => runCli([...args, '--ledger', path]);
+  const pending = async (): Promise<Json[]> => jsonLines((await on('pending', '--json')).out);
+  await vi.waitFor(async () => expect(await pending()).toHaveLength(callIds.length), {
+    timeout: 20_000,
+    interval: 200,
+  });
+  const digestOf = async (callId: string): Promise<string> =>
+    String((await pending()).find((each) => each['call_id'] === callId)?.['input_digest']);
+  return { path, on, pending, digestOf, holder };
+}
+
+/** What no terminal may be sent. */
+const dangerous = /[\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/u;
+
+describe('quittance pending', () => {
+  test('lists what waits, the riskiest first, and fits', async () => {
+    const { path, on } = await hold('call_write', 'call_nasty', 'call_refund', 'call_delete');
+    for (const columns of [80, 120]) {
+      const { out, code } = await runCli(['pending', '--ledger', path], {
+        env: { COLUMNS: String(columns) },
+      });
+      const lines = out.trimEnd().split('\n');
+      expect({ code, count: lines.length }).toEqual({ code: 0, count: 5 });
+      for (const line of lines) {
+        expect(line.length).toBeLessThanOrEqual(columns);
+        expect(line).not.toMatch(dangerous);
+      }
+      expect(lines.map((line) => /delete_order|refund|write_file/.exec(line)?.[0])).toEqual([
+        undefined,
+        'delete_order',
+        'delete_order',
+        'refund',
+        'write_file',
+      ]);
+    }
+    const some = jsonLines((await on('pending', '--tool', 'refund', '--json')).out);
+    expect(some).toMatchObject([
+      {
+        call_id: 'call_refund',
+        effective_input: { password: '[REDACTED]' },
+        hidden: ['$.password'],
+        risk: ['reaches outside', 'cannot be repeated safely'],
+      },
+    ]);
+    expect((await on('pending', '--session', 'nobody')).err).toBe('Nothing waits for a person.\n');
+  });
+});
+
+describe('a decision from another process', () => {
+  test('is about what was seen, counts once, and lets the holder go on', async () => {
+    const { on, pending, digestOf, holder } = await hold('call_delete');
+    const [question] = await pending();
+    const digest = await digestOf('call_delete');
+    const blind = await on('approve', 'call_delete', '--by', 'Ada');
+    expect(blind).toMatchObject({ code: 2, out: '' });
+    expect(blind.err).toContain('--digest is missing');
+    expect(blind.err).not.toContain(digest.slice(7, 19));
+    for (const other of [digest.slice(7, 18), 'zz'.repeat(8), ''])
+      expect((await on('approve', 'call_delete', '--by', 'Ada', '--digest', other)).code).toBe(2);
+    for (const other of ['0'.repeat(12), `hmac-${digest}`, `${digest}0`])
+      expect((await on('approve', 'call_delete', '--by', 'Ada', '--digest', other)).code).toBe(1);
+    expect((await on('approve', 'call_delete', '--digest', digest)).err).toContain('--by is missing');
+    expect(await pending()).toHaveLength(1);
+
+    const short = String(question?.['confirmation_id']).slice(0, 12);
+    const yes = ['approve', short, '--by', 'Ada', '--digest', digest.slice(7, 19), '--wait', '20'];
+    const first = await on(...yes);
+    expect(first).toMatchObject({ code: 0, err: '' });
+    expect(first.out).toContain('Approved by Ada: delete_order, call call_delete');
+    expect(first.out).toContain('The process that holds the call goes on with it.');
+    expect(first.out).toContain('It ended: result. The model is told:\n  {"deleted":true}');
+    expect(await holder.next()).toMatchObject({ outcome: { output: { deleted: true } } });
+    const second = await on('deny', 'call_delete', '--by', 'Eve');
+    expect(second).toMatchObject({ code: 1, out: '' });
+    expect(second.err).toMatch(/was approved already by Ada at \d{4}-/);
+  });
+
+  test('may be a no, or an answer to the model', async () => {
+    const { on, holder } = await hold('call_delete', 'call_refund');
+    expect(await on('deny', 'call_delete', '--by', 'Ada', '--reason', 'Not today.')).toMatchObject({
+      code: 0,
+    });
+    expect(await holder.next()).toMatchObject({
+      id: 'call_delete',
+      outcome: { details: 'Ada said no: Not today.' },
+    });
+    expect((await on('respond', 'call_refund', '--by', 'Ada')).err).toContain('--text is missing');
+    const said = await on(
+      'respond',
+      'call_refund',
+      '--by',
+      'Ada',
+      '--text',
+      'Refunded by phone.',
+      '--wait',
+      '20',
+    );
+    expect(said.out).toContain('Answered by Ada');
+    expect(said.out).toContain('Refunded by phone.');
+    expect(await holder.next()).toMatchObject({ outcome: { code: 'confirmation.answered' } });
+  });
+
+  test('may change the arguments, and shows how, without what is hidden', async () => {
+    const { on, digestOf, holder } = await hold('call_refund');
+    const digest = await digestOf('call_refund');
+    const edit = (args: string): Promise<Ran> =>
+      on('edit', 'call_refund', '--by', 'Ada', '--digest', digest, '--wait', '20', '--args', args);
+    expect((await edit('{"order":"A7","cents":500,"password":"[REDACTED]"}')).err).toContain(
+      'Those are the arguments it has.',
+    );
+    expect((await edit('[1]')).err).toContain('Arguments are a JSON object.');
+    expect((await edit('{"password":"hunter2"')).err).not.toContain('hunter2');
+    const file = join(folder, 'edit.json');
+    writeFileSync(file, '{"order":"A7","cents":300,"password":"[REDACTED]"}');
+    const done = await edit(`@${file}`);
+    expect(done.out).toMatch(/\$\.cents\n +- 500\n +\+ 300\n/);
+    expect(done.out).not.toContain('password');
+    expect(await holder.next()).toMatchObject({ outcome: { output: { refunded: 300, knew: true } } });
+    const { out } = await on('show', 'call_refund');
+    expect(out).toContain('approved with other arguments by Ada');
+    expect(out).toMatch(/\$\.cents\n +- 500\n +\+ 300\n/);
+    expect(out).not.toContain('correct horse');
+  });
+
+  test('names the revision of what the tool showed', async () => {
+    const { on, digestOf, holder } = await hold('call_write');
+    const yes = ['approve', 'call_write', '--by', 'Ada', '--digest', await digestOf('call_write')];
+    expect((await on('show', 'call_write')).out).toMatch(
+      /revision 1\n.*notes\.md\n(?:.*\n){3} +-old\n +\+new\n/,
+    );
+    expect((await on(...yes)).err).toContain('--revision is missing');
+    expect(await on(...yes, '--revision', '2')).toMatchObject({ code: 1 });
+    expect(await on(...yes, '--revision', '1')).toMatchObject({ code: 0 });
+    expect(await holder.next()).toMatchObject({ outcome: { output: { wrote: { sha: 'abc' } } } });
+  });
+
+  test('outlives the holder: a no ends the call, a yes waits for whoever has the tool', async () => {
+    const { path, on, digestOf, holder } = await hold('call_delete', 'call_refund');
+    await holder.die();
+    const no = await on('deny', 'call_refund', '--by', 'Ada');
+    expect(no.out).toContain('The process that held the call is gone; the call ends here.');
+    expect(jsonLines((await on('calls', '--json', '--tool', 'refund')).out)).toMatchObject([
+      { status: 'settled', code: 'confirmation.rejected' },
+    ]);
+    const digest = await digestOf('call_delete');
+    const yes = await on('approve', 'call_delete', '--by', 'Ada', '--digest', digest, '--wait', '1');
+    expect(yes.code).toBe(1);
+    expect(yes.out).toContain('Another that has the tool goes on with it');
+    expect(yes.err).toContain('There is no outcome after 1 s; the decision stands.');
+    const again = start('hold-calls.ts', path, 'call_delete');
+    expect(await again.next()).toMatchObject({ outcome: { output: { deleted: true } } });
+    expect(await on('verify')).toMatchObject({ code: 0 });
+  });
+});
+
+describe('quittance grants', () => {
+  test('gives, lists and revokes, and the calls name the grant', async () => {
+    const path = join(folder, 'grants.db');
+    const on = (...args: string[]): Promise<Ran> => runCli([...args, '--ledger', path]);
+    await start('worker-runtime.ts', 'make', path).next();
+    expect((await on('grants')).err).toBe('No grant is in force.\n');
+    const give = ['grants', 'give', 'delete_*', '--session', 'ticket-42', '--by', 'Ada'];
+    const bad = await on(...give, '--where', '{"order":{"equals":"A7"}}');
+    expect(bad).toMatchObject({ code: 2, out: '' });
+    expect(bad.err).toContain('Known beginnings: args');
+    expect(await on(...give, '--for', '1h', '--until', '2099-01-01')).toMatchObject({ code: 2 });
+    expect(await on(...give, '--until', '2020-01-01')).toMatchObject({ code: 2 });
+    const where = '{"args.order":{"equals":"A7"}}';
+    expect((await on(...give, '--where', where, '--for', '1h', '--uses', '5')).out).toContain(
+      'Granted by Ada: 5 calls of delete_* in session ticket-42',
+    );
+    expect(await start('hold-calls.ts', path, 'call_delete').next()).toMatchObject({
+      outcome: { output: { deleted: true } },
+    });
+    const [grant] = jsonLines((await on('grants', '--json')).out);
+    const grantId = String(grant?.['grant_id']);
+    expect(grant).toMatchObject({ used: 1, uses: 5, status: 'active' });
+    expect((await on('show', 'call_delete')).out).toContain(`grant        ${grantId}`);
+    const revoke = ['grants', 'revoke', grantId.slice(0, 12), '--by', 'Ada'];
+    expect(await on(...revoke)).toMatchObject({ code: 0, err: '' });
+    expect((await on(...revoke)).err).toContain('was revoked already by Ada');
+    expect((await on('grants')).out).toBe('');
+    expect((await on('grants', '--all')).out).toContain('revoked');
+  });
+});
+
+describe('quittance handoff', () => {
+  test('lists, claims and reports; the token and what is hidden only where they are asked for', async () => {
+    const path = join(folder, 'handoff.db');
+    const on = (...args: string[]): Promise<Ran> => runCli([...args, '--ledger', path]);
+    const runtime = ['--runtime', join(root, 'test/worker-runtime.ts')];
+    const boss = start('worker-runtime.ts', 'hand-over', path);
+    await vi.waitFor(async () => expect((await on('handoff')).out).toContain('waiting'), {
+      timeout: 20_000,
+      interval: 200,
+    });
+    const claim = ['handoff', 'claim', 'call_render', '--worker', 'farm-1'];
+    expect((await on(...claim)).err).toContain('only if asked for');
+    expect((await on(...claim, '--json')).err).toContain('--runtime is missing');
+    expect((await on(...claim, '--json', '--runtime', join(root, 'test/sources.ts'))).code).toBe(2);
+    expect((await on('handoff')).out).toContain('waiting');
+    const [claimed] = jsonLines((await on(...claim, '--json', ...runtime)).out);
+    expect(claimed).toMatchObject({ arguments: { scene: 'dawn', password: 'correct horse' }, attempt: 1 });
+    expect(await on(...claim, '--json', ...runtime)).toMatchObject({ code: 1, out: '' });
+    expect((await on('handoff')).out).toMatch(/taken +farm-1/);
+    const token = join(folder, 'token');
+    writeFileSync(token, `${String(claimed?.['token'])}\n`);
+    const report = ['handoff', 'report', '--token', `@${token}`, ...runtime];
+    expect((await on(...report)).err).toContain('Say --output or --error.');
+    expect(await on(...report, '--output', '{"frames":9}')).toMatchObject({ code: 0, err: '' });
+    expect(await boss.next()).toMatchObject({ output: { frames: 9 } });
+    expect(await on(...report, '--output', '{"frames":9}')).toMatchObject({ code: 0 });
+    const otherwise = await on(...report, '--error', 'It broke.', '--json');
+    expect(otherwise.code).toBe(1);
+    expect(jsonLines(otherwise.out)).toMatchObject([{ status: 'replayed', differs: true }]);
+    const { out } = await on('show', 'call_render');
+    expect(out).toContain('taken by     farm-1');
+    expect(out).not.toContain('correct horse');
+    expect(await on('handoff', 'report', '--token', 'v1.x', '--output', '1', ...runtime)).toMatchObject({
+      code: 1,
+    });
+  });
+});

@@ -1,0 +1,72 @@
+import { defineTool, outcomeToModelContent } from 'quittance';
+import { describe, expect, it } from 'vitest';
+import { auditKinds, envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../stage.ts';
+import { openQuestions, question, refusal, yes } from './question.ts';
+
+function setDesk() {
+  const ran: unknown[] = [];
+  return { ...setStage({ tools: [defineTool({ name: 'delete_it', run: (args) => ran.push(args) })] }), ran };
+}
+
+describe('a question', () => {
+  it('that is answered in words tells the model those words, and nothing runs', async () => {
+    const { runtime, turn, ran } = setDesk();
+    const asked = turn.call(envelope('c', 'delete_it'));
+    const open = await question(runtime);
+    const response = 'Use the archive; the password is hunter2 password=hunter2.';
+    await runtime.decide(open.confirmationId, { decision: 'respond', by: 'ada', response });
+    const outcome = await asked;
+    expect(outcome).toMatchObject({
+      type: 'ToolDenied',
+      reason: 'write_denied',
+      code: 'confirmation.answered',
+      details: expect.stringContaining('Use the archive') as string,
+    });
+    expect(outcomeToModelContent(outcome)).toContain('Use the archive');
+    expect(JSON.stringify(await runtime.events({ sessionId: 's' }))).not.toContain('password=hunter2');
+    expect((await runtime.confirmations({ status: 'answered' })).rows).toHaveLength(1);
+    expect(await auditKinds(runtime, 'c')).toEqual(['requires_confirmation', 'blocked']);
+    expect(ran).toEqual([]);
+    await expectSettledOnce(runtime);
+  });
+
+  it('that was withdrawn cannot be answered any more', async () => {
+    const { runtime, turn, ran } = setDesk();
+    const asked = turn.call(envelope('c', 'delete_it'));
+    const open = await question(runtime);
+    await turn.end({ withdraw: true });
+    expect(await asked).toMatchObject({ reason: 'ended', code: 'turn.ended' });
+    expect((await refusal(runtime.decide(open.confirmationId, yes(open)))).message).toContain('withdrawn');
+    expect(await auditKinds(runtime, 'c')).toEqual(['requires_confirmation', 'invalidated']);
+    expect(await openQuestions(runtime)).toEqual([]);
+    expect(ran).toEqual([]);
+    await expectSettledOnce(runtime);
+  });
+
+  it('outlives its turn: pending says what to do, and the same id rejoins', async () => {
+    const { clock, runtime, ran } = setDesk();
+    const pending = refusal(runtime.turn({ sessionId: 's', timeoutMs: 10 }).call(envelope('c', 'delete_it')));
+    await quiet();
+    clock.advance(10);
+    const { code, message, facts } = await pending;
+    const open = await question(runtime);
+    expect({ code, facts }).toEqual({
+      code: 'call.pending',
+      facts: { callId: 'c', confirmationId: open.confirmationId },
+    });
+    for (const word of [
+      open.confirmationId,
+      'runtime.confirmations',
+      'runtime.decide',
+      'onConfirm',
+      'treatments',
+    ])
+      expect(message).toContain(word);
+    await runtime.decide(open.confirmationId, yes(open));
+    expect(await runtime.turn({ sessionId: 's' }).call(envelope('c', 'delete_it'))).toMatchObject({
+      output: 1,
+    });
+    expect(ran).toHaveLength(1);
+    expect(await eventsOf(runtime, 'tool.held')).toHaveLength(1);
+  });
+});
