@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import ts from 'typescript';
 import { coercionRules, errorTable, toolModePatterns, toolModeTreatments } from 'quittance';
 import { contractsFromYamlString, templateNames } from 'quittance/contracts';
+import { faultNames } from 'quittance/testing';
 import { describe, expect, test } from 'vitest';
 import { operandKinds } from '../src/policy/operand.ts';
 import { builtInPrefixes } from '../src/policy/parse-selector.ts';
@@ -30,6 +31,7 @@ const pages = [
   'docs/hand-off.md',
   'docs/grants.md',
   'docs/previews-and-undo.md',
+  'docs/testing.md',
   'docs/contracts.md',
   'docs/moving-from-edictum.md',
   'docs/backtest-and-diff.md',
@@ -208,4 +210,8 @@ test('docs/moving-from-edictum.md lists every older word', () => {
     word.replace(/:$/, ''),
   );
   expect(words).toEqual(expect.arrayContaining([...Object.keys(olderKeys), ...Object.keys(olderActions)]));
+});
+
+test('docs/testing.md lists every fault', () => {
+  expect(firstColumn('docs/testing.md', 'Faults')).toEqual(faultNames);
 });

@@ -170,6 +170,7 @@ describe('what brought about what', () => {
     ]);
     expect(draw(buildTrace([of('a', 'b'), of('b', 'a')]))).toHaveLength(4);
     expect(draw(buildTrace([of('a', 'a')]))).toHaveLength(2);
+    expect(draw(buildTrace([of('x', 'a'), of('a', 'b'), of('b', 'a')]))).toHaveLength(6);
   });
 
   test('however long the chain of causes is', () => {

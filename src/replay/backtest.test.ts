@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { LoadedContracts } from '../contracts/loaded-contracts.ts';
+import { ToolError } from '../call/tool-error.ts';
 import { contractsFromYamlString } from '../contracts/from-yaml.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Contracts } from '../policy/contracts.ts';
@@ -133,6 +134,28 @@ describe('a backtest says', () => {
     ]);
   });
 
+  test('what would have been taken out of errors and of what came with them', async () => {
+    const fails = defineTool({
+      name: 'fails',
+      mode: 'read',
+      input: anything,
+      run: ({ where }) => {
+        throw new ToolError('tool.network_error', where === 'text' ? 'KEY-1 failed' : 'Failed.', {
+          extras: { body: where === 'extras' ? 'KEY-2' : 'none' },
+        });
+      },
+    });
+    const ledger = createMemoryLedger();
+    const runtime = createRuntime({ tools: [fails], ledger });
+    const turn = runtime.turn({ sessionId: 's1' });
+    for (const where of ['text', 'extras', 'nowhere'])
+      await turn.call({ id: where, name: 'fails', arguments: { where } });
+    await runtime.close();
+    const report = await backtest(ledger, { contracts: rules(post('keys', 'fails', 'redact', 'KEY-[0-9]')) });
+    expect(kinds(report)).toEqual(['output: pass → redact 2']);
+    expect(report.rules).toMatchObject([{ ruleId: 'keys', count: 2 }]);
+  });
+
   test('nothing about rules that only observe, but how often they would have fired', async () => {
     const ledger = await record([hello, hello]);
     const observing = rules(pre('watch', 'say', 'block').replace('type: pre', 'type: pre, mode: observe'));
@@ -198,6 +221,25 @@ describe('session limits are counted', () => {
     expect(await kindsOf('{max_tool_calls: 2}')).toEqual(['call: allow → block 3']);
     expect(await kindsOf('{max_attempts: 3}')).toEqual(['call: allow → block 4']);
     expect(await kindsOf('{max_calls_per_tool: {"s*": 3}}')).toEqual(['call: allow → block 2']);
+  });
+
+  test('with calls that were stopped by rules then and would not be now', async () => {
+    const strict = rules(pre('no-send', 'send', 'block'));
+    const contracts = rules(limit('few', '{max_tool_calls: 2}'));
+    const stopped = await record([['send', {}], ['send', { n: 2 }], hello], strict);
+    expect(kinds(await backtest(stopped, { contracts }))).toEqual([
+      'call: block → allow 2',
+      'call: allow → block 1',
+    ]);
+    const asking = rules(pre('ask-say', 'say', 'ask'));
+    const rejected = await record([hello, ['say', { n: 2 }], ['Read', {}]], asking, { answer: 'deny' });
+    expect(kinds(await backtest(rejected, { contracts }))).toEqual([
+      'call: ask → allow 2',
+      'call: allow → block 1',
+    ]);
+    // Who said no once says no again.
+    const still = rules(pre('ask-say', 'say', 'ask') + limit('few', '{max_tool_calls: 2}'));
+    expect(kinds(await backtest(rejected, { contracts: still }))).toEqual([]);
   });
 
   test('by what came before a slice too, which itself is not reported', async () => {

@@ -1,5 +1,5 @@
 import type { Ledger } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool, ToolError } from 'quittance';
+import { createMemoryLedger, createRuntime, defineTool, jsonSchema, ToolError } from 'quittance';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { envelope } from '../../test/stage.ts';
 import { forkSession } from './fork-session.ts';
@@ -102,6 +102,31 @@ describe('a fork', () => {
       { code: 'tool.fixture_missing' },
     ]);
     expect(ran).toEqual([]);
+  });
+
+  test('judges what runs live by itself, whatever was recorded before', async () => {
+    let answers = 0;
+    const ask = defineTool({
+      name: 'ask',
+      mode: 'read',
+      output: jsonSchema<unknown>({ type: 'object', required: ['answer'] }),
+      run: async () => {
+        await Promise.resolve();
+        answers++;
+        return answers === 1 ? { error: 'ask again' } : answers === 2 ? { answer: 2 } : { wrong: true };
+      },
+    });
+    const call = (
+      runtime: ReturnType<typeof createRuntime>,
+      sessionId: string,
+      n: number,
+    ): Promise<unknown> => runtime.turn({ sessionId }).call(envelope(`c${n}`, 'ask', { n }));
+    await call(createRuntime({ tools: [ask], ledger }), 'asked', 1);
+    const fork = await forkSession(ledger, { from: 'asked', at: 1, as: 'new', after: 'live', tools: [ask] });
+    const runtime = createRuntime({ tools: fork.tools, ledger });
+    expect(await call(runtime, 'new', 1)).toMatchObject({ code: 'tool.reported_error', error: 'ask again' });
+    expect(await call(runtime, 'new', 2)).toMatchObject({ output: { answer: 2 } });
+    expect(await call(runtime, 'new', 3)).toMatchObject({ code: 'tool.invalid_output' });
   });
 
   test.each([

@@ -2,8 +2,6 @@ import type { JsonObject } from '../base/json.ts';
 import type { ReasonCode } from '../call/reason.ts';
 import { ToolError } from '../call/tool-error.ts';
 
-const brand: unique symbol = Symbol.for('quittance.recorded-end');
-
 /**
  * What the body of a recorded tool throws. Unlike an error a tool makes itself, it says apart whether the call may be
  * tried again (as was recorded) and whether the effect is in doubt: nothing is, where nothing ran.
@@ -24,6 +22,5 @@ export class RecordedError extends ToolError {
     super(reason, message, { ...(extras && { extras }) });
     this.retryable = retryable;
     this.markedRetryable = !unsettled;
-    Object.defineProperty(this, brand, { value: true });
   }
 }

@@ -6,7 +6,16 @@ import type { AnyTool } from '../tool/define-tool.ts';
 import type { ToolContext } from '../tool/tool-context.ts';
 
 /** What can be made to go wrong. */
-export type FaultName = keyof typeof faults;
+export type FaultName =
+  | 'timeout'
+  | 'network_error'
+  | 'network_error_after'
+  | 'invalid_output'
+  | 'late_result'
+  | 'crash'
+  | 'throws_undefined'
+  | 'settles_twice'
+  | 'reported_error';
 
 export type Fault = {
   /**
@@ -22,7 +31,7 @@ export type FaultyBody = (args: unknown, context: ToolContext, run: RealBody) =>
 type RealBody = () => Awaitable<unknown>;
 
 /** What each name does. None needs a clock of its own: time passes on that of the runtime. */
-const faults = {
+const faults: Readonly<Record<FaultName, FaultyBody>> = {
   /** Nothing happens, for ever. */
   timeout: () => new Promise(() => {}),
   /** The connection breaks before anything happened. */
@@ -30,19 +39,19 @@ const faults = {
     throw Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' });
   },
   /** The connection breaks after everything happened: the worst time to do it again. */
-  network_error_after: async (_args: unknown, _context: ToolContext, run: RealBody) => {
+  network_error_after: async (_args, _context, run) => {
     await run();
     throw Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' });
   },
   /** It happens, and the answer is something JSON cannot hold. */
-  invalid_output: async (_args: unknown, _context: ToolContext, run: RealBody) => {
+  invalid_output: async (_args, _context, run) => {
     await run();
     const circle: { self?: unknown } = {};
     circle.self = circle;
     return circle;
   },
   /** It happens, but only once the deadline has passed. */
-  late_result: async (_args: unknown, { signal }: ToolContext, run: RealBody) => {
+  late_result: async (_args, { signal }, run) => {
     if (!signal.aborted)
       await new Promise((resolve) => {
         signal.addEventListener('abort', resolve, { once: true });
@@ -50,7 +59,7 @@ const faults = {
     return run();
   },
   /** It happens, and nobody ever hears of it: what a process leaves behind that dies at the wrong moment. */
-  crash: async (_args: unknown, _context: ToolContext, run: RealBody) => {
+  crash: async (_args, _context, run) => {
     await run();
     return new Promise(() => {});
   },
@@ -59,7 +68,7 @@ const faults = {
     throw undefined;
   },
   /** An answer, another one, and a failure on top. */
-  settles_twice: (_args: unknown, _context: ToolContext, run: RealBody) => ({
+  settles_twice: (_args, _context, run) => ({
     // A body in plain JavaScript may return any thenable, and this is one that does not keep the rules.
     // oxlint-disable-next-line unicorn/no-thenable -- being a bad one is the point
     then(resolve: (value: unknown) => void, reject: (error: Error) => void) {
@@ -72,7 +81,7 @@ const faults = {
   }),
   /** It returns, politely, that it did not work. */
   reported_error: () => ({ is_error: true, error: 'The service is closed.' }),
-} as const satisfies Readonly<Record<string, FaultyBody>>;
+};
 
 /** The names of the faults. */
 export const faultNames: readonly FaultName[] = Object.keys(faults) as FaultName[]; // the keys of that table
