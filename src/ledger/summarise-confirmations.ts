@@ -35,8 +35,20 @@ export function summariseConfirmations(events: readonly CallEvent[]): readonly C
       case 'confirmation.withdrawn':
         set(event.confirmationId, 'withdrawn');
         break;
-      default:
+      case 'tool.decided':
+      case 'tool.previewed':
+      case 'tool.started':
+      case 'tool.responded':
+      case 'tool.late':
+      case 'tool.recalled':
+      case 'tool.reported':
+      case 'tool.resolved':
+      case 'tool.undone':
+      case 'persistence.failed':
+      case 'runtime.budget_exhausted':
         break;
+      default:
+        event satisfies never;
     }
   return [...found.values()];
 }

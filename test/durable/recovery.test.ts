@@ -154,7 +154,7 @@ async function returnWith(tool: AnyTool, options: Options = {}): Promise<Pick<St
 const never = (): Promise<never> => new Promise(() => undefined);
 
 describe('[no-silent-rerun] a call that was left open', () => {
-  it('[no-silent-rerun] is held for somebody who can be asked, runs with what was hidden, and leaves nothing sealed', async () => {
+  it('[no-silent-rerun] stays held until somebody decides, runs with what was hidden, and leaves nothing sealed', async () => {
     const given: unknown[] = [];
     const remove = defineTool({
       name: 'delete_it',
@@ -163,14 +163,17 @@ describe('[no-silent-rerun] a call that was left open', () => {
     });
     const args = { password: 'hunter2' };
     await leaveOpen(remove, args, { onConfirm: never });
-    const silent = await returnWith(remove);
-    expect(await silent.runtime.recover()).toMatchObject([{ callId: 'a', how: 'left' }]);
-    await new Promise((resolve) => setTimeout(resolve, 20)); // and nothing else is held up by it
-    expect(await silent.ledger.readSealed('s', 'a')).toMatch(/^v1\./);
-    const { runtime, ledger } = await returnWith(remove, {
-      onConfirm: () => ({ decision: 'approve', by: 'Ada' }),
-    });
+    const { runtime, ledger } = await returnWith(remove);
     expect(await runtime.recover()).toMatchObject([{ callId: 'a', how: 'resumed' }]);
+    await new Promise((resolve) => setTimeout(resolve, 20)); // and nothing else is held up by it
+    expect(given).toEqual([]);
+    expect(await ledger.readSealed('s', 'a')).toMatch(/^v1\./);
+    const [held] = (await runtime.confirmations({ status: 'pending' })).rows;
+    await runtime.decide(held?.confirmationId ?? '', {
+      decision: 'approve',
+      by: 'Ada',
+      inputDigest: held?.inputDigest ?? '',
+    });
     expect(await runtime.turn({ sessionId: 's' }).call(envelope('a', 'delete_it', args))).toMatchObject({
       type: 'ToolExecutionResult',
     });

@@ -104,7 +104,7 @@ describe('[bound-approval] a decision applies to exactly one call', () => {
     const batch = turn.callAll(names.map((name) => envelope(`id of ${name}`, name)));
     const open = await openQuestions(runtime);
     const answers = new Map(open.map((view) => [view.toolName, view]));
-    const of = (name: string) => answers.get(name) ?? expect.fail(name);
+    const of = (name: string): ConfirmationView => answers.get(name) as ConfirmationView;
     await runtime.decide(of('drop_d').confirmationId, yes(of('drop_d')));
     await runtime.decide(of('delete_b').confirmationId, {
       decision: 'respond',

@@ -298,12 +298,13 @@ describe('[limits-hold] what counts', () => {
         defineTool({ name: 'delete_it', costMicros: 10, run: () => ++runs }),
       ],
       budgets: [{ scope: 'turn', toolCalls: 3, costMicros: 30 }],
+      onConfirm: () => ({ decision: 'deny', by: 'ada' }),
     });
     await Promise.all([turn.call(envelope('a', 'pay')), turn.call(envelope('a', 'pay'))]);
     await turn.call(envelope('a', 'pay'));
     await turn.call(envelope('a', 'pay', { other: true }));
     await turn.call(envelope('unknown', 'nope'));
-    await turn.call(envelope('unasked', 'delete_it'));
+    await turn.call(envelope('refused', 'delete_it'));
     await Promise.all([turn.call(envelope('k1', 'keyed')), turn.call(envelope('k2', 'keyed'))]);
     await turn.call(envelope('k3', 'keyed'));
     expect(runs).toBe(2);
