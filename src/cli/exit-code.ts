@@ -2,7 +2,7 @@
 export const exitCodes = {
   /** Done, and what was looked at is good. */
   good: 0,
-  /** The answer is no: something in the ledger is not as it was written, or there is no such call. */
+  /** The answer is no: something in the ledger is not as it was written, there is no such call, or it was not decided. */
   bad: 1,
   /** The command was not understood or cannot be run like this. Nothing was done. */
   usage: 2,
