@@ -47,6 +47,7 @@ const inputs: Readonly<
 > = {
   call_delete: { name: 'delete_order', arguments: { order: 'A7' } },
   call_nasty: { name: 'delete_order', arguments: { note: nasty } },
+  call_long: { name: 'delete_order', arguments: { note: `${'a line\n'.repeat(1_000)}the last line` } },
   call_refund: { name: 'refund', arguments: { order: 'A7', cents: 500, password: 'correct horse' } },
   call_write: { name: 'write_file', arguments: { file: 'notes.md' } },
 };

@@ -2,7 +2,10 @@
 export const exitCodes = {
   /** Done, and what was looked at is good. */
   good: 0,
-  /** The answer is no: something in the ledger is not as it was written, there is no such call, contracts have problems. */
+  /**
+   * The answer is no: something in the ledger is not as it was written, there is no such call, it was not decided,
+   * contracts have problems.
+   */
   bad: 1,
   /** The command was not understood or cannot be run like this. Nothing was done. */
   usage: 2,

@@ -11,7 +11,7 @@ export function programHelp(commands: readonly Command[], page: Page): string[] 
   const title = (text: string): string => page.paint('bold', text);
   return [
     ...wrap(
-      'quittance: look at a ledger of tool calls, prove that it is whole, settle what is in doubt, and try out contracts.',
+      'quittance: look at a ledger of tool calls, decide what waits for a person, prove that the ledger is whole, settle what is in doubt, and try out contracts.',
       page.textWidth,
     ),
     '',
@@ -29,6 +29,7 @@ export function programHelp(commands: readonly Command[], page: Page): string[] 
     title('Examples'),
     ...entry('quittance calls --since 1h', 'what was called in the last hour', page, 34),
     ...entry('quittance show call_7', 'everything about one call', page, 34),
+    ...entry('quittance pending', 'what waits for a person', page, 34),
     ...entry('quittance verify', 'whether anything was changed', page, 34),
     ...entry('quittance contracts test x.yaml', 'whether rules do what they should', page, 34),
     '',

@@ -1,4 +1,4 @@
-/** People in the loop, from the command line: each command in a process of its own, beside one that holds the calls. */
+/** People in the loop, from the command line, beside processes that hold the calls. */
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,6 +9,8 @@ import { createInterface } from 'node:readline';
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import type { Ran } from '../../test/run-cli.ts';
 import { runCli } from '../../test/run-cli.ts';
+import type { Sitting } from '../../test/run-in-process.ts';
+import { runInProcess } from '../../test/run-in-process.ts';
 import { root } from '../../test/sources.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -36,13 +38,15 @@ function start(script: string, ...args: string[]) {
     { env: { ...process.env, NODE_NO_WARNINGS: '1' }, stdio: ['ignore', 'pipe', 'inherit'] },
   );
   started.push(child);
+  const closed = once(child, 'close');
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   return {
     next: async (): Promise<Json> => JSON.parse(String((await lines.next()).value)) as Json,
     async die(): Promise<void> {
       child.kill('SIGKILL');
-      await once(child, 'close');
+      await closed;
     },
+    ended: async (): Promise<void> => void (await closed),
   };
 }
 
@@ -51,7 +55,7 @@ let count = 0;
 async function hold(...callIds: string[]) {
   const path = join(folder, `${++count}.db`);
   const holder = start('hold-calls.ts', path, ...callIds);
-  const on = (...args: string[]): Promise<Ran> => runCli([...args, '--ledger', path]);
+  const on = (...args: string[]): Promise<Ran> => runInProcess(args, { ledger: path });
   const pending = async (): Promise<Json[]> => jsonLines((await on('pending', '--json')).out);
   await vi.waitFor(async () => expect(await pending()).toHaveLength(callIds.length), {
     timeout: 20_000,
@@ -69,9 +73,7 @@ describe('quittance pending', () => {
   test('lists what waits, the riskiest first, and fits', async () => {
     const { path, on } = await hold('call_write', 'call_nasty', 'call_refund', 'call_delete');
     for (const columns of [80, 120]) {
-      const { out, code } = await runCli(['pending', '--ledger', path], {
-        env: { COLUMNS: String(columns) },
-      });
+      const { out, code } = await runInProcess(['pending'], { ledger: path, columns });
       const lines = out.trimEnd().split('\n');
       expect({ code, count: lines.length }).toEqual({ code: 0, count: 5 });
       for (const line of lines) {
@@ -101,7 +103,7 @@ describe('quittance pending', () => {
 
 describe('a decision from another process', () => {
   test('is about what was seen, counts once, and lets the holder go on', async () => {
-    const { on, pending, digestOf, holder } = await hold('call_delete');
+    const { path, on, pending, digestOf, holder } = await hold('call_delete');
     const [question] = await pending();
     const digest = await digestOf('call_delete');
     const blind = await on('approve', 'call_delete', '--by', 'Ada');
@@ -117,7 +119,7 @@ describe('a decision from another process', () => {
 
     const short = String(question?.['confirmation_id']).slice(0, 12);
     const yes = ['approve', short, '--by', 'Ada', '--digest', digest.slice(7, 19), '--wait', '20'];
-    const first = await on(...yes);
+    const first = await runCli([...yes, '--ledger', path]);
     expect(first).toMatchObject({ code: 0, err: '' });
     expect(first.out).toContain('Approved by Ada: delete_order, call call_delete');
     expect(first.out).toContain('The process that holds the call goes on with it.');
@@ -202,14 +204,82 @@ describe('a decision from another process', () => {
     expect(yes.err).toContain('There is no outcome after 1 s; the decision stands.');
     const again = start('hold-calls.ts', path, 'call_delete');
     expect(await again.next()).toMatchObject({ outcome: { output: { deleted: true } } });
-    expect(await on('verify')).toMatchObject({ code: 0 });
+    await again.ended();
+    expect(await on('verify')).toMatchObject({ code: 0, err: '' });
+  });
+});
+
+describe('somebody at a terminal', () => {
+  const at = (ledger: string, says: boolean): Sitting & { readonly seen: string[] } => {
+    const seen: string[] = [];
+    return {
+      ledger,
+      columns: 80,
+      seen,
+      answer(shown, question) {
+        seen.push(shown, question);
+        return says;
+      },
+    };
+  };
+
+  test('sees all of what would run, and decides by a yes', async () => {
+    const { path, pending, holder } = await hold('call_nasty', 'call_long');
+    const no = at(path, false);
+    const left = await runInProcess(['approve', 'call_long', '--by', 'Ada'], no);
+    expect(left).toMatchObject({ code: 1 });
+    expect(left.out).toMatch(/Nothing was decided\.\n$/);
+    const [shown = '', question] = no.seen;
+    expect(question).toBe('Approve?');
+    // The last of a thousand lines is no place to hide.
+    expect(shown).toContain('the last line');
+    expect(shown).not.toContain('… cut');
+    expect(shown).toMatch(/destructive[^]*for +bob[^]*asked by +gate mode[^]*digest\s+sha256:[0-9a-f]{64}/);
+    expect(await pending()).toHaveLength(2);
+    const yes = at(path, true);
+    const done = await runInProcess(['approve', 'call_nasty', '--by', 'Ada', '--wait', '20'], yes);
+    expect(done).toMatchObject({ code: 0, err: '' });
+    for (const line of done.out.split('\n')) {
+      expect(line).not.toMatch(dangerous);
+      expect(line.length).toBeLessThanOrEqual(120);
+    }
+    expect(await holder.next()).toMatchObject({ id: 'call_nasty', outcome: { output: { deleted: true } } });
+  });
+
+  test('sees what is edited, and the diff of what the tool would do', async () => {
+    const { path } = await hold('call_refund', 'call_write');
+    const no = at(path, false);
+    const args = '{"order":"A7","cents":300,"password":"hunter2"}';
+    await runInProcess(['edit', 'call_refund', '--by', 'Ada', '--args', args], no);
+    expect(no.seen[0]).toMatch(/\$\.cents\n +- 500\n +\+ 300\n +\$\.password\n +- "\[REDACTED\]"\n/);
+    expect(no.seen[0]).not.toContain('hunter2');
+    await runInProcess(['approve', 'call_write', '--by', 'Ada'], no);
+    expect(no.seen[2]).toMatch(/What it would do, revision 1\n.*notes\.md\n(?:.*\n){3} +-old\n +\+new\n/);
+  });
+
+  test('as a program: JSON is for those who name the digest', async () => {
+    const { path, digestOf } = await hold('call_delete');
+    const yes = at(path, true);
+    expect(await runInProcess(['approve', 'call_delete', '--by', 'Ada', '--json'], yes)).toMatchObject({
+      code: 2,
+    });
+    expect(yes.seen).toEqual([]);
+    const digest = await digestOf('call_delete');
+    const { out } = await runInProcess(
+      ['approve', 'call_delete', '--by', 'Ada', '--json', '--digest', digest, '--wait', '20'],
+      yes,
+    );
+    expect(jsonLines(out)).toMatchObject([
+      { status: 'approved', by: { name: 'Ada' }, holder_alive: true },
+      { status: 'settled', told: '{"deleted":true}' },
+    ]);
   });
 });
 
 describe('quittance grants', () => {
   test('gives, lists and revokes, and the calls name the grant', async () => {
     const path = join(folder, 'grants.db');
-    const on = (...args: string[]): Promise<Ran> => runCli([...args, '--ledger', path]);
+    const on = (...args: string[]): Promise<Ran> => runInProcess(args, { ledger: path });
     await start('worker-runtime.ts', 'make', path).next();
     expect((await on('grants')).err).toBe('No grant is in force.\n');
     const give = ['grants', 'give', 'delete_*', '--session', 'ticket-42', '--by', 'Ada'];
@@ -240,7 +310,7 @@ describe('quittance grants', () => {
 describe('quittance handoff', () => {
   test('lists, claims and reports; the token and what is hidden only where they are asked for', async () => {
     const path = join(folder, 'handoff.db');
-    const on = (...args: string[]): Promise<Ran> => runCli([...args, '--ledger', path]);
+    const on = (...args: string[]): Promise<Ran> => runInProcess(args, { ledger: path });
     const runtime = ['--runtime', join(root, 'test/worker-runtime.ts')];
     const boss = start('worker-runtime.ts', 'hand-over', path);
     await vi.waitFor(async () => expect((await on('handoff')).out).toContain('waiting'), {

@@ -77,7 +77,8 @@ export async function runProgram({
   }
 }
 
-async function runCommand(args: readonly string[], context: Context): Promise<ExitCode> {
+/** Carries out what was typed. */
+export async function runCommand(args: readonly string[], context: Context): Promise<ExitCode> {
   const { out } = context;
   const { name, rest } = splitArguments(args);
   if (name === '--version') {
@@ -128,7 +129,7 @@ function splitArguments(args: readonly string[]): {
 }
 
 /** Says what went wrong and what to type next. */
-async function explain(error: unknown, err: Terminal): Promise<ExitCode> {
+export async function explain(error: unknown, err: Terminal): Promise<ExitCode> {
   const say = (line: string): Promise<void> => err.print(line);
   if (error instanceof UsageError) {
     await err.say(`quittance: ${safeText(error.message)}`);

@@ -219,5 +219,8 @@ function askByMode(hand: CallInHand): void {
   const { mode, displayName, undo } = hand.knownTool;
   const treatment = hand.engine.treatments[mode];
   if (treatment === 'run' || (treatment === 'ask_unless_undo' && undo !== undefined)) return;
-  hand.ask({ by: { type: 'gate', name: 'mode' }, description: `"${displayName}" is a ${mode} tool.` });
+  hand.ask({
+    by: { type: 'gate', name: 'mode' },
+    description: `"${displayName}" is ${mode === 'external' ? 'an' : 'a'} ${mode} tool.`,
+  });
 }

@@ -14,7 +14,11 @@ import { grantsSubject } from '../ledger/state-of.ts';
 import { parseArgumentConstraint } from '../policy/argument-constraint.ts';
 import { compileGlob } from '../policy/glob.ts';
 import type { CallInHand } from './call-in-hand.ts';
+import type { Engine } from './engine.ts';
+import type { GrantView } from './grant-view.ts';
+import { toGrantViews } from './grant-view.ts';
 import { isSameName } from './may-decide.ts';
+import { refuseGranting } from './refuse-granting.ts';
 
 /** Whether a grant answers all of the asks. It is then in the call's hand, with a share to reserve. */
 export async function answerByGrant(hand: CallInHand, asks: readonly Ask[]): Promise<boolean> {
@@ -27,14 +31,7 @@ export async function answerByGrant(hand: CallInHand, asks: readonly Ask[]): Pro
     .filter((grant) => fits(hand, grant, now))
     // What is counted is kept for calls that nothing else covers.
     .toSorted((left, right) => Number(left.uses !== undefined) - Number(right.uses !== undefined));
-  if (fitting.length === 0) return false;
-  const counters = await engine.ledger.readCounters(
-    fitting.map(({ grantId }) => grantCounter(sessionId, grantId)),
-  );
-  const grant = fitting.find(({ uses }, index) => {
-    const { used, reserved } = counters[index] ?? { used: 0, reserved: 0 };
-    return uses === undefined || used + reserved < uses;
-  });
+  const grant = await findUsable(engine, await toGrantViews(engine.ledger, fitting));
   if (grant === undefined) return false;
   const { grantId, uses = Number.MAX_SAFE_INTEGER } = grant;
   hand.grant = { grant, guard: { subject: grantsSubject, expectedVersion: stored.version } };
@@ -43,6 +40,22 @@ export async function answerByGrant(hand: CallInHand, asks: readonly Ask[]): Pro
     { counter: grantCounter(sessionId, grantId), amount: 1, limit: uses, metric: 'tool_calls', grantId },
   ];
   return true;
+}
+
+/**
+ * The first that has a use left and whose giver has the right here: it may have been given by a process that did not
+ * ask. A port that throws permits nothing.
+ */
+async function findUsable(engine: Engine, grants: readonly GrantView[]): Promise<GrantView | undefined> {
+  for (const grant of grants) {
+    if (grant.status !== 'active') continue;
+    const isPermitted = await refuseGranting(engine, grant.by, grant, 'give').then(
+      () => true,
+      () => false,
+    );
+    if (isPermitted) return grant;
+  }
+  return undefined;
 }
 
 /** What a person may answer beforehand. Whatever is not listed here needs them in person. */
@@ -64,7 +77,7 @@ function fits(hand: CallInHand, grant: Grant, now: number): boolean {
   if (!compileGlob(grant.toolName).matches(hand.knownTool.name)) return false;
   if (hand.engine.separateDuties && requestersOf(hand).some((name) => isSameName(name, grant.by)))
     return false;
-  return grant.where === undefined || permits(grant.where, hand.input.checked);
+  return grant.where === undefined || permits(grant.where, hand.judged);
 }
 
 /** What cannot be read any more permits nothing. */

@@ -224,6 +224,9 @@ describe('[no-silent-rerun] a call that was left open', () => {
       { used: 700, reserved: 0 },
       { used: 1, reserved: 0 },
     ]);
+    // Its tool may still be asked how it ended; once that is known, nothing is left sealed.
+    expect(await ledger.readSealed('s', 'a')).toMatch(/^v1\./);
+    await runtime.reconcile({ sessionId: 's', callId: 'a' }, { resolution: 'failed', by: 'Ada' });
     expect(await ledger.readSealed('s', 'a')).toBeUndefined();
   });
 

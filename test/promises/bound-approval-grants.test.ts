@@ -5,6 +5,7 @@ import { createMemoryLedger, createRuntime, defineTool } from 'quittance';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { envelope, expectSettledOnce, quiet, setStage } from '../stage.ts';
 
 const everything = { sessionId: 's', toolName: '*', by: 'ada' } as const;
@@ -333,4 +334,38 @@ describe('[bound-approval] whatever is granted, revoked and called', () => {
       { numRuns: 150 },
     );
   }, 30_000);
+});
+
+describe('[bound-approval] a grant given where nobody asked for the right', () => {
+  it('[bound-approval] permits nothing where its giver has none, and everything it says where they have it', async () => {
+    const ledger = createMemoryLedger();
+    let runs = 0;
+    const tools = [defineTool({ name: 'delete_it', run: () => ++runs })];
+    const careless = createRuntime({ tools, ledger });
+    const strict = createRuntime({ tools, ledger, mayGrant: (actor) => actor === 'ada' });
+    await careless.grant({ ...everything, by: 'eve' });
+    expect(await statusOf(strict, 'a', 'delete_it')).toBe('held');
+    expect(runs).toBe(0);
+    await careless.grant(everything);
+    expect(await statusOf(strict, 'b', 'delete_it')).toBe('settled');
+    expect(runs).toBe(1);
+  });
+
+  it('[bound-approval] is held against what the body gets: a default the model left out', async () => {
+    const { runtime } = setStage({
+      tools: [
+        defineTool({
+          name: 'delete_it',
+          input: z.object({ all: z.boolean().default(true) }),
+          run: () => 'gone',
+        }),
+      ],
+    });
+    await runtime
+      .grant({ ...everything, where: { not: { 'args.all': { equals: true } } } })
+      .catch(() => undefined);
+    await runtime.grant({ ...everything, where: { 'args.all': { equals: false } } });
+    expect(await statusOf(runtime, 'a', 'delete_it', {})).toBe('held');
+    expect(await statusOf(runtime, 'b', 'delete_it', { all: false })).toBe('settled');
+  });
 });

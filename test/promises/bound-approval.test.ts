@@ -1,4 +1,4 @@
-import type { OnConfirm, ToolCallInput } from 'quittance';
+import type { ConfirmationView, OnConfirm, ToolCallInput } from 'quittance';
 import { defineTool, toolResult } from 'quittance';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';

@@ -86,7 +86,8 @@ export async function openSqliteLedger(
 ): Promise<SqliteLedger> {
   const readOnly = options.readOnly ?? false;
   if (!readOnly) mkdirSync(dirname(path), { recursive: true });
-  const database = openFile(path, readOnly);
+  // Whoever closes it last folds its log into it, and has it locked meanwhile.
+  const database = await whenFree(() => openFile(path, readOnly));
   try {
     await whenFree(() => (readOnly ? checkSchema(database, path) : prepareSchema(database, path)));
     database.pragma(`synchronous = ${options.synchronous === 'normal' ? 'NORMAL' : 'FULL'}`);

@@ -1,0 +1,62 @@
+/** Runs the command line in this process, with somebody at the terminal where an answer is given. */
+import { readVersion } from '../src/cli/version.ts';
+import type { Context } from '../src/cli/command.ts';
+import { explain, runCommand } from '../src/cli/program.ts';
+import type { Terminal } from '../src/cli/terminal.ts';
+import { openLedger } from '../src/store/open-ledger.ts';
+import type { Ran } from './run-cli.ts';
+
+export type Sitting = {
+  readonly ledger: string;
+  readonly columns?: number;
+  /** What whoever sits there answers, once they have seen what is shown. Nobody sits there without it. */
+  readonly answer?: (shown: string, question: string) => boolean;
+};
+
+export async function runInProcess(
+  args: readonly string[],
+  { ledger: path, columns = 100, answer }: Sitting,
+): Promise<Ran> {
+  const [out, err] = [createPaper(columns), createPaper(columns)];
+  const context: Context = {
+    out: out.terminal,
+    err: err.terminal,
+    signal: new AbortController().signal,
+    now: () => Date.now(),
+    version: readVersion(),
+    ask: answer && ((question) => Promise.resolve(answer(out.text(), question))),
+    ledgerUrl: () => path,
+    startProgress: () => ({ step: () => undefined, done: () => undefined }),
+    async withLedger(_, work, access = 'look') {
+      const ledger = await openLedger(path, { readOnly: access === 'look' });
+      try {
+        return await work(ledger);
+      } finally {
+        await ledger.close();
+      }
+    },
+  };
+  const code = await runCommand(args, context).catch((error: unknown) => explain(error, err.terminal));
+  return { code, out: out.text(), err: err.text() };
+}
+
+function createPaper(columns: number): { readonly terminal: Terminal; readonly text: () => string } {
+  let text = '';
+  const write = (more: string): Promise<void> => {
+    text += more;
+    return Promise.resolve();
+  };
+  const print = (line: string): Promise<void> => write(`${line}\n`);
+  return {
+    terminal: {
+      isTerminal: false,
+      width: columns,
+      textWidth: columns,
+      paint: (_, painted) => painted,
+      write,
+      print,
+      say: print,
+    },
+    text: () => text,
+  };
+}
