@@ -5,7 +5,13 @@ import { checkBudgets } from './budget.ts';
 import { checkKeys } from './check-keys.ts';
 import type { RuntimeOptions } from './runtime-options.ts';
 
-const wholeNumbers = { defaultTimeoutMs: 1, inlineLimit: 1, cancelGraceMs: 0, concurrency: 1 } as const;
+const wholeNumbers = {
+  defaultTimeoutMs: 1,
+  holdTimeoutMs: 1,
+  inlineLimit: 1,
+  cancelGraceMs: 0,
+  concurrency: 1,
+} as const;
 
 const known: Readonly<Record<keyof RuntimeOptions<readonly AnyTool[]>, true>> = {
   tools: true,
@@ -16,6 +22,7 @@ const known: Readonly<Record<keyof RuntimeOptions<readonly AnyTool[]>, true>> = 
   mayDecide: true,
   mayGrant: true,
   separateDuties: true,
+  holdTimeoutMs: true,
   repair: true,
   successCheck: true,
   treatments: true,

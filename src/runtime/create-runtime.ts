@@ -242,6 +242,7 @@ function createEngine<Tools extends readonly AnyTool[]>(
     mayDecide: options.mayDecide,
     mayGrant: options.mayGrant,
     separateDuties: options.separateDuties ?? false,
+    holdTimeoutMs: options.holdTimeoutMs,
     repair: typeof options.repair === 'function' ? { repair: options.repair, attempts: 2 } : options.repair,
     successCheck: options.successCheck ?? options.contracts?.successCheck ?? defaultSuccessCheck,
     treatments: { ...treatmentsByDefault, ...options.treatments },

@@ -44,6 +44,7 @@ export type Engine = {
   readonly mayDecide: MayDecide | undefined;
   readonly mayGrant: MayGrant | undefined;
   readonly separateDuties: boolean;
+  readonly holdTimeoutMs: number | undefined;
   readonly repair: Repairer | undefined;
   readonly successCheck: SuccessCheck;
   readonly treatments: Readonly<Record<ToolMode, Treatment>>;

@@ -17,9 +17,11 @@ export type Expiry = {
 export function expiryOf(hand: CallInHand, asks: readonly Ask[]): Expiry {
   const now = hand.engine.ledger.now();
   const preview = hand.call?.preview?.expiresAt;
-  const limits = asks.flatMap(({ timeoutSeconds }) =>
-    timeoutSeconds === undefined ? [] : [now + timeoutSeconds * 1_000],
-  );
+  const { holdTimeoutMs } = hand.engine;
+  const limits = asks.flatMap(({ timeoutSeconds }) => {
+    const afterMs = timeoutSeconds === undefined ? holdTimeoutMs : timeoutSeconds * 1_000;
+    return afterMs === undefined ? [] : [now + afterMs];
+  });
   if (preview !== undefined) limits.push(preview);
   return {
     expiresAt: limits.length === 0 ? undefined : Math.min(...limits),

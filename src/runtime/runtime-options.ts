@@ -30,6 +30,8 @@ export type RuntimeOptions<Tools extends readonly AnyTool[]> = {
   readonly mayDecide?: MayDecide;
   /** Who may give and revoke grants. Everybody the host lets by default; nobody gives any where `mayDecide` is set alone. */
   readonly mayGrant?: MayGrant;
+  /** How long held calls wait where nothing that asks says how long; then they are denied as `expired`. For ever by default. */
+  readonly holdTimeoutMs?: number;
   /** Whether those on whose behalf a call is made may not approve it. */
   readonly separateDuties?: boolean;
   /** Mends arguments that neither fit their schema nor could be coerced. Two tries by default. */

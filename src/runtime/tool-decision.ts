@@ -7,17 +7,29 @@ import type { Principal } from '../tool/tool-context.ts';
 export type ToolDecision =
   | { readonly type: 'allow' }
   | { readonly type: 'block'; readonly reason: string }
-  | { readonly type: 'requires_confirmation'; readonly description: string };
+  | {
+      readonly type: 'requires_confirmation';
+      readonly description: string;
+      /** How long a person has; then the call is denied as `expired`. */
+      readonly timeoutMs?: number;
+    };
 
 /** Makers of the three decisions, so that a hook reads as a sentence. */
 export const ToolDecision: {
   readonly allow: ToolDecision;
   readonly block: (reason: string) => ToolDecision;
-  readonly requiresConfirmation: (description: string) => ToolDecision;
+  readonly requiresConfirmation: (
+    description: string,
+    options?: { readonly timeoutMs?: number },
+  ) => ToolDecision;
 } = {
   allow: { type: 'allow' },
   block: (reason) => ({ type: 'block', reason }),
-  requiresConfirmation: (description) => ({ type: 'requires_confirmation', description }),
+  requiresConfirmation: (description, { timeoutMs } = {}) => ({
+    type: 'requires_confirmation',
+    description,
+    ...(timeoutMs !== undefined && { timeoutMs }),
+  }),
 };
 
 /** What a hook may look at. Frozen: a hook decides, it does not edit. */
@@ -48,14 +60,22 @@ export function readToolDecision(answer: unknown, hookName: string): ToolDecisio
     case 'block':
       return ToolDecision.block(textOr(decision['reason'], `${hookName} blocked the call.`));
     case 'requires_confirmation':
-      return ToolDecision.requiresConfirmation(
-        textOr(decision['description'], `${hookName} asks for a person.`),
-      );
+      return readQuestion(decision['description'], decision['timeoutMs'], hookName);
     default:
       return ToolDecision.block(
         `${hookName} must return ToolDecision.allow, .block(reason) or .requiresConfirmation(description); it returned ${describe(answer)}.`,
       );
   }
+}
+
+function readQuestion(description: unknown, timeoutMs: unknown, hookName: string): ToolDecision {
+  const question = textOr(description, `${hookName} asks for a person.`);
+  if (timeoutMs === undefined) return ToolDecision.requiresConfirmation(question);
+  if (typeof timeoutMs === 'number' && Number.isFinite(timeoutMs) && timeoutMs > 0)
+    return ToolDecision.requiresConfirmation(question, { timeoutMs });
+  return ToolDecision.block(
+    `${hookName} asks for a person with a timeoutMs that is no number of milliseconds above 0.`,
+  );
 }
 
 const textOr = (value: unknown, otherwise: string): string =>

@@ -1,4 +1,4 @@
-import { createRuntime, defineTool } from 'quittance';
+import { createRuntime, defineTool, ToolDecision } from 'quittance';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
@@ -39,6 +39,38 @@ describe('a question', () => {
     clock.advance(366 * 86_400_000);
     await runtime.decide(open.confirmationId, yes(await question(runtime)));
     expect(await asked).toMatchObject({ output: 'gone' });
+  });
+
+  it.each([
+    [
+      'of a hook, by what the hook says',
+      { onPreToolUse: () => ToolDecision.requiresConfirmation('Sure?', { timeoutMs: 2_000 }) },
+    ],
+    ['of anything, by what the host says', { holdTimeoutMs: 2_000 }],
+    [
+      'of both, by the earlier',
+      {
+        holdTimeoutMs: 2_000,
+        onPreToolUse: () => ToolDecision.requiresConfirmation('Sure?', { timeoutMs: 9_000 }),
+      },
+    ],
+  ])('%s, expires after its time', async (_, options) => {
+    const { clock, runtime, turn } = setStage({
+      tools: [defineTool({ name: 'delete_it', run: () => 'gone' })],
+      ...options,
+    });
+    const asked = turn.call(envelope('c', 'delete_it'));
+    expect((await question(runtime)).expiresAt).toBe(clock.now() + 2_000);
+    clock.advance(2_000);
+    expect(await asked).toMatchObject({ reason: 'expired', code: 'confirmation.expired' });
+  });
+
+  it('with a time that is none stops the call, and says so', async () => {
+    const { turn } = setStage({
+      tools: [defineTool({ name: 'delete_it', run: () => 'gone' })],
+      onPreToolUse: () => ToolDecision.requiresConfirmation('Sure?', { timeoutMs: Number.NaN }),
+    });
+    expect(await turn.call(envelope('c', 'delete_it'))).toMatchObject({ code: 'policy.hook' });
   });
 
   it('of a rule expires after its time: denied as expired, which is not a person’s no', async () => {

@@ -95,7 +95,11 @@ async function askHooks(hand: CallInHand): Promise<Stop | undefined> {
         };
         break;
       case 'requires_confirmation':
-        hand.ask({ by, description: hand.clean(decision.description) });
+        hand.ask({
+          by,
+          description: hand.clean(decision.description),
+          ...(decision.timeoutMs !== undefined && { timeoutSeconds: decision.timeoutMs / 1_000 }),
+        });
         break;
       default:
         decision satisfies never;
