@@ -226,7 +226,7 @@ describe('a runtime that is closed', () => {
       onConfirm: () => answers[question++]?.promise ?? Promise.reject(new Error('no third')),
     });
     const approved = turn.call(envelope('a', 'delete_it', { n: 1 }));
-    void turn.call(envelope('b', 'delete_it', { n: 2 }));
+    void turn.call(envelope('b', 'delete_it', { n: 2 })).catch(() => undefined);
     await quiet();
     answers[0]?.resolve({ decision: 'approve', by: 'ada' });
     await quiet();

@@ -3,6 +3,7 @@
  * process that shares the ledger. The first of a decision, an expiry, a withdrawal and a cancellation counts, and an
  * approval skips no check.
  */
+import { QuittanceError } from '../base/error.ts';
 import type { JsonObject } from '../base/json.ts';
 import { freezeJson } from '../base/json.ts';
 import type { Call, Confirmation } from '../call/call.ts';
@@ -124,7 +125,19 @@ async function untilDecided(hand: CallInHand, confirmation: Confirmation): Promi
     case 'answered':
       await keepAnswer(hand, confirmation, await checkRights(hand, news.answer));
       return undefined;
+    case 'left':
+      return letGo(hand, confirmation);
   }
+}
+
+/** This runtime was closed: the call stays held, for whoever comes after, and is not this runtime's any more. */
+function letGo(hand: CallInHand, { confirmationId }: Confirmation): never {
+  hand.owned = false;
+  throw new QuittanceError(
+    'call.pending',
+    `Call ${hand.callId} still waits for a person (confirmation ${confirmationId}), and this runtime was closed. Ask again with the same id in another one on the same ledger.`,
+    { callId: hand.callId, confirmationId },
+  );
 }
 
 /** Nobody answered in time: by the rule that asked, the call runs or does not. */
@@ -263,7 +276,7 @@ const sameAsk = (left: Ask, right: Ask): boolean =>
 type News =
   | { readonly type: 'answered'; readonly answer: ReadAnswer }
   | { readonly type: 'withdrawn' | 'cancelled'; readonly reason: string }
-  | { readonly type: 'changed' | 'expired' };
+  | { readonly type: 'changed' | 'expired' | 'left' };
 
 function firstNews(hand: CallInHand, confirmation: Confirmation): Promise<News> {
   const { engine } = hand;
@@ -275,14 +288,17 @@ function firstNews(hand: CallInHand, confirmation: Confirmation): Promise<News> 
       watch?.stop();
       hand.withdraw = undefined;
       hand.onCancel = undefined;
+      hand.onLeave = undefined;
       resolve(news);
     };
+    hand.onLeave = () => tell({ type: 'left' });
     hand.withdraw = (reason) => tell({ type: 'withdrawn', reason });
     hand.onCancel = () => tell({ type: 'cancelled', reason: hand.cancelled ?? 'cancelled' });
     const watch = watchExpiry(hand, confirmation, () => tell({ type: 'expired' }));
     // What was decided while the hold was being kept counts before anybody is asked.
     if (hand.cancelled !== undefined) return hand.onCancel();
     if (hand.turn.withdrawn !== undefined) return hand.withdraw(hand.turn.withdrawn);
+    if (hand.left) return hand.onLeave();
     engine.ledger.whenChanged(hand.sessionId, hand.callId, hand.version).then(
       () => tell({ type: 'changed' }),
       (error: unknown) => (isOver ? undefined : reject(error as Error)),

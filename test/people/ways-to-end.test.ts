@@ -1,4 +1,5 @@
-import { defineTool, outcomeToModelContent } from 'quittance';
+import type { Runtime } from 'quittance';
+import { createMemoryLedger, createRuntime, defineTool, outcomeToModelContent } from 'quittance';
 import { describe, expect, it } from 'vitest';
 import { auditKinds, envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../stage.ts';
 import { openQuestions, question, refusal, yes } from './question.ts';
@@ -68,5 +69,24 @@ describe('a question', () => {
     });
     expect(ran).toHaveLength(1);
     expect(await eventsOf(runtime, 'tool.held')).toHaveLength(1);
+  });
+
+  it('is let go of by a runtime that is closed, and answered for by another on the same ledger', async () => {
+    const ledger = createMemoryLedger();
+    const ran: string[] = [];
+    const open = (who: string): Runtime =>
+      createRuntime({ ledger, tools: [defineTool({ name: 'delete_it', run: () => ran.push(who) })] });
+    const first = open('first');
+    const asked = refusal(first.turn({ sessionId: 's' }).call(envelope('c', 'delete_it')));
+    const held = await question(first);
+    await first.close();
+    expect(await asked).toMatchObject({ code: 'call.pending', facts: { callId: 'c' } });
+    const second = open('second');
+    await second.decide(held.confirmationId, yes(held));
+    expect(await second.turn({ sessionId: 's' }).call(envelope('c', 'delete_it'))).toMatchObject({
+      output: 1,
+    });
+    expect(ran).toEqual(['second']);
+    await expectSettledOnce(second);
   });
 });
