@@ -13,10 +13,13 @@ import type { Stop } from './gates/gate.ts';
 import { currentSnapshot } from './recall-snapshot.ts';
 
 export function toPolicyCall(hand: CallInHand): PolicyCall {
-  const { knownTool: tool, facts, judged } = hand;
+  const { knownTool: tool, facts } = hand;
   return {
     toolName: tool.name,
-    input: judged,
+    // Made when a rule first looks: most calls are about tools no rule is about.
+    get input() {
+      return hand.judged;
+    },
     principal: facts.principal,
     metadata: facts.attrs,
     snapshot: currentSnapshot(hand)?.snapshot,
