@@ -30,6 +30,7 @@ export type ErrorCode =
   | 'ledger.damaged'
   | 'ledger.in_use'
   | 'ledger.closed'
+  | 'ledger.unavailable'
   | 'cassette.invalid'
   | 'cassette.unused';
 
@@ -145,6 +146,10 @@ export const errorTable: {
   'ledger.closed': {
     means: 'The ledger was closed and is of no more use.',
     remedy: 'Open it again, and close it only after the runtimes that use it.',
+  },
+  'ledger.unavailable': {
+    means: 'The ledger could not be read or written, so what was asked for did not happen.',
+    remedy: 'See to the disk or the store the message names, and ask again: nothing is lost by it.',
   },
   'cassette.invalid': {
     means: 'A cassette is not one, or was changed after it was sealed.',

@@ -26,7 +26,7 @@ import type { Desk } from './desk.ts';
 import { createInHand } from './desk.ts';
 import type { Engine, Treatment } from './engine.ts';
 import { isCallEvent } from './fold-stored.ts';
-import { tellTrouble } from './ledger-trouble.ts';
+import { orUnavailable, tellTrouble } from './ledger-trouble.ts';
 import { followContracts } from './note-contracts.ts';
 import type { ConfirmationView } from './confirmation-view.ts';
 import type { PersonDecision } from './decide-confirmation.ts';
@@ -173,22 +173,23 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
     audit: async (filter) => projectAudit((await read(filter)).filter(isCallEvent)),
     events: read,
     recover: () => recover(desk),
-    confirmations: (query = {}) => listConfirmations(engine, query),
-    decide: (confirmationId, decision) => decideConfirmation(desk, confirmationId, decision),
-    decisionToken: (confirmationId, tokenOptions) => makeDecisionToken(engine, confirmationId, tokenOptions),
-    decideByToken: (token, use) => decideByToken(desk, token, use),
-    grant: (request) => giveGrant(engine, request),
-    grants: (query) => listGrants(engine, query),
-    revokeGrant: (ref) => revokeGrant(engine, ref),
-    handoffs: (query = {}) => listHandoffs(desk, query),
+    confirmations: (query = {}) => orUnavailable(listConfirmations(engine, query)),
+    decide: (confirmationId, decision) => orUnavailable(decideConfirmation(desk, confirmationId, decision)),
+    decisionToken: (confirmationId, tokenOptions) =>
+      orUnavailable(makeDecisionToken(engine, confirmationId, tokenOptions)),
+    decideByToken: (token, use) => orUnavailable(decideByToken(desk, token, use)),
+    grant: (request) => orUnavailable(giveGrant(engine, request)),
+    grants: (query) => orUnavailable(listGrants(engine, query)),
+    revokeGrant: (ref) => orUnavailable(revokeGrant(engine, ref)),
+    handoffs: (query = {}) => orUnavailable(listHandoffs(desk, query)),
     // Named by its id, a call is given or refused: only a search comes back with nothing.
     claimHandoff: ((choice: HandoffChoice, terms: HandoffTerms) =>
-      claimHandoff(desk, choice, terms)) as Runtime['claimHandoff'],
-    report: (token, report, notes) => reportHandoff(desk, token, report, notes),
+      orUnavailable(claimHandoff(desk, choice, terms))) as Runtime['claimHandoff'],
+    report: (token, report, notes) => orUnavailable(reportHandoff(desk, token, report, notes)),
     reportAll: (reports) => reportAll(desk, reports),
-    undo: (call, request) => undo(desk, call, request),
-    reconcile: (call, found) => reconcile(engine, call, found),
-    unresolved: (query = {}) => listUnresolved(engine, query),
+    undo: (call, request) => orUnavailable(undo(desk, call, request)),
+    reconcile: (call, found) => orUnavailable(reconcile(engine, call, found)),
+    unresolved: (query = {}) => orUnavailable(listUnresolved(engine, query)),
     workflow: (ref) => controlWorkflow(engine, ref),
     async close() {
       desk.closed = true;

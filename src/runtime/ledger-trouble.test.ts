@@ -1,5 +1,5 @@
-import type { Entry, Ledger, ToolOutcome } from 'quittance';
-import { createMemoryLedger, defineTool, outcomeToModelContent } from 'quittance';
+import type { AnyTool, Entry, Ledger, ToolOutcome } from 'quittance';
+import { createMemoryLedger, defineTool, isQuittanceError, outcomeToModelContent } from 'quittance';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
 import {
@@ -248,6 +248,70 @@ describe.each([
     expect(outcomes.every(({ type }) => type === 'ToolExecutionResult')).toBe(true);
     const opened = (await runtime.events({ sessionId: 's' })).filter(({ type }) => type === 'turn.opened');
     expect(opened).toHaveLength(1);
+    await expectSettledOnce(runtime);
+  });
+});
+
+describe('[nothing-lost] a ledger that fails where people decide', () => {
+  const tools = (ran: string[]): AnyTool[] => [
+    defineTool({ name: 'delete_it', run: (_, { callId }) => ran.push(callId) }),
+    defineTool({ name: 'send_it', mode: 'external', handoff: true }),
+  ];
+  const staged = () => {
+    const { clock, ledger, broken } = brittle(false);
+    const ran: string[] = [];
+    return { ...setStage({ clock, ledger, tools: tools(ran) }), ran, broken };
+  };
+  const failing = async (asked: Promise<unknown>): Promise<unknown> =>
+    asked.then(
+      () => 'nothing',
+      (error: unknown) => (isQuittanceError(error) ? error.code : error),
+    );
+
+  it('[nothing-lost] at the hold: the call is not accepted, and the same id is asked about once', async () => {
+    const { runtime, turn, ran, broken } = staged();
+    broken.add('tool.held');
+    expect(await turn.call(envelope('c', 'delete_it'))).toMatchObject(unavailable);
+    expect((await runtime.confirmations()).rows).toEqual([]);
+    broken.clear();
+    const asked = turn.call(envelope('c', 'delete_it'));
+    await quiet();
+    const [held] = (await runtime.confirmations({ status: 'pending' })).rows;
+    await runtime.decide(held?.confirmationId ?? '', {
+      decision: 'approve',
+      by: 'ada',
+      inputDigest: held?.inputDigest ?? '',
+    });
+    expect(await asked).toMatchObject({ type: 'ToolExecutionResult' });
+    expect(ran).toEqual(['c']);
+  });
+
+  it('[nothing-lost] at the decision: it does not count, whoever took it hears so, and can take it again', async () => {
+    const { runtime, turn, ran, broken } = staged();
+    const asked = turn.call(envelope('c', 'delete_it'));
+    await quiet();
+    const [held] = (await runtime.confirmations({ status: 'pending' })).rows;
+    const yes = { decision: 'approve', by: 'ada', inputDigest: held?.inputDigest ?? '' } as const;
+    broken.add('confirmation.decided');
+    expect(await failing(runtime.decide(held?.confirmationId ?? '', yes))).toBe('ledger.unavailable');
+    expect((await runtime.confirmations({ status: 'pending' })).rows).toHaveLength(1);
+    expect(ran).toEqual([]);
+    broken.clear();
+    await runtime.decide(held?.confirmationId ?? '', yes);
+    expect(await asked).toMatchObject({ type: 'ToolExecutionResult' });
+    expect(ran).toEqual(['c']);
+  });
+
+  it('[nothing-lost] at the report: the worker hears so, and what it reports again is kept', async () => {
+    const { runtime, turn, broken } = staged();
+    const asked = turn.call(envelope('c', 'send_it'));
+    await quiet();
+    const { token } = await runtime.claimHandoff({ sessionId: 's', callId: 'c' }, { worker: 'w' });
+    broken.add('tool.responded').add('tool.reported');
+    expect(await failing(runtime.report(token, { output: 'sent' }))).toBe('ledger.unavailable');
+    broken.clear();
+    expect(await runtime.report(token, { output: 'sent' })).toMatchObject({ status: 'settled' });
+    expect(await asked).toMatchObject({ output: 'sent' });
     await expectSettledOnce(runtime);
   });
 });

@@ -1,3 +1,4 @@
+import { isQuittanceError, QuittanceError } from '../base/error.ts';
 import type { Awaitable } from '../base/json.ts';
 import { isPromiseLike } from '../tool/when-ready.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -61,6 +62,23 @@ export function tellTrouble(ledger: Ledger): Ledger {
     sealKey: ledger.sealKey,
     close: () => ledger.close(),
   };
+}
+
+/** For what a host asks of a runtime beside calls: they end in an outcome, this in an error that says what to do. */
+export async function orUnavailable<Result>(asked: Promise<Result>): Promise<Result> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (!(error instanceof LedgerTrouble)) throw error;
+    // A refusal of the ledger's own, e.g. that it was closed, says more.
+    if (isQuittanceError(error.cause)) throw error.cause;
+    throw new QuittanceError(
+      'ledger.unavailable',
+      `The ledger could not be used, so nothing was changed; ask again: ${error.message}`,
+      {},
+      error,
+    );
+  }
 }
 
 function raise(error: unknown): never {
