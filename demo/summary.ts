@@ -1,4 +1,4 @@
-/** What was seen: how often each outcome, reason and record came up, and what is not there to be seen yet. */
+/** What was seen: how often each outcome, reason and record came up, and where to see the rest. */
 import type { DenialReason, Runtime, ToolOutcome } from 'quittance';
 import { denialReasons, reasonTable } from 'quittance';
 import { outcomeWords, toCode, toWord } from './ends.ts';
@@ -24,14 +24,14 @@ const recordMeanings: Readonly<Record<string, string>> = {
   completed: 'ran its course, well or not',
 };
 
-/** Named by the tables, and not reachable before the part that brings it. */
-const laterRecords: Readonly<Record<string, string>> = {
-  replayed: 'not yet: comes with hand-offs (tools run elsewhere)',
-  persistence_failed: 'not yet: comes with the ledger on disk',
+/** Not played here, and where it is. */
+const otherRecords: Readonly<Record<string, string>> = {
+  replayed: 'not here: see examples/20-external-worker.ts',
+  persistence_failed: 'not here: what a full disk leaves',
 };
-const laterReasons: Readonly<Partial<Record<DenialReason, string>>> = {
-  contract: 'with contracts in YAML',
-  expired: 'with questions that have a time limit',
+const otherReasons: Readonly<Partial<Record<DenialReason, string>>> = {
+  contract: 'examples/14-contracts-from-yaml.ts',
+  expired: 'docs/people.md',
 };
 
 /** Prints the totals and gives what a full play should have shown and did not. */
@@ -55,23 +55,23 @@ export async function summarise(
   title('Why a call is denied: eleven reasons');
   const seen = Object.keys(denialReasons).filter((reason) => reasons.has(reason));
   paragraph(seen.map((reason) => `${reason} ${reasons.get(reason)}`).join(' · '));
-  const later = Object.entries(laterReasons).map(([reason, part]) => `${reason} comes ${part}`);
-  paragraph(`Not yet: ${later.join(', ')}.`);
+  const others = Object.entries(otherReasons).map(([reason, place]) => `${reason}, see ${place}`);
+  paragraph(`Not played here: ${others.join('; ')}.`);
 
   title('The audit trail: seven kinds of records');
-  for (const [kind, meaning] of Object.entries({ ...recordMeanings, ...laterRecords }))
+  for (const [kind, meaning] of Object.entries({ ...recordMeanings, ...otherRecords }))
     countLine(kind, records.get(kind), meaning);
 
   title('Reason codes');
   const unseen = Object.keys(reasonTable).filter((code) => !codes.has(code));
-  paragraph(`${codes.size} of ${codes.size + unseen.length} came up. Not yet: ${unseen.join(', ')}.`);
+  paragraph(`${codes.size} of ${codes.size + unseen.length} came up. Not played here: ${unseen.join(', ')}.`);
 
   print('');
   paragraph(`${answers.length} answers, ${checks} checks, ${(elapsedMs / 1000).toFixed(1)} s.`);
   return [
     ...Object.values(outcomeWords).filter((word) => !outcomes.has(word)),
     ...Object.keys(recordMeanings).filter((kind) => !records.has(kind)),
-    ...Object.keys(denialReasons).filter((reason) => !reasons.has(reason) && !(reason in laterReasons)),
+    ...Object.keys(denialReasons).filter((reason) => !reasons.has(reason) && !(reason in otherReasons)),
   ].map((word) => `No scene showed "${word}".`);
 }
 
