@@ -6,7 +6,6 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { systemClock } from '../../base/clock.ts';
-import { QuittanceError } from '../../base/error.ts';
 import { createIds } from '../../base/ids.ts';
 import type { QuittanceEvent } from '../../call/event.ts';
 import type { BesideRow } from '../../ledger/beside.ts';
@@ -34,18 +33,16 @@ import type { EntryQuery, StoredEntry } from '../../ledger/stored-entry.ts';
 import { lastInputDigest } from '../../ledger/unsettled-effect.ts';
 import { AppendJob, Appender } from './append-job.ts';
 import { ArtifactTable } from './artifact-table.ts';
-import { whenFree } from './backoff.ts';
 import { listBeside } from './beside-rows.ts';
 import type { Database } from './database.ts';
-import { isMissing, isReadOnly, openDatabase, prepareValue } from './database.ts';
+import { prepareValue } from './database.ts';
 import { EntryTable } from './entry-table.ts';
 import { Heads } from './heads.ts';
-import { openToRead } from './open-to-read.ts';
+import { openLedgerFile } from './open-file.ts';
 import { forgetOwner, isOwnerAlive, listOwners, newOwnerId, takeOwnerLock } from './owner-lock.ts';
 import { ReadTables } from './read-tables.ts';
 import { Retention } from './retention.ts';
 import { createSalts } from './salts.ts';
-import { prepareSchema } from './schema.ts';
 import { readSealKey } from './seal-key-file.ts';
 import { rebuildSideTables } from './side-rebuild.ts';
 import { SideTables } from './side-tables.ts';
@@ -86,10 +83,8 @@ export async function openSqliteLedger(
 ): Promise<SqliteLedger> {
   const readOnly = options.readOnly ?? false;
   if (!readOnly) mkdirSync(dirname(path), { recursive: true });
-  // Whoever closes it last folds its log into it, and has it locked meanwhile.
-  const database = await whenFree(() => openFile(path, readOnly));
+  const database = await openLedgerFile(path, readOnly);
   try {
-    await whenFree(() => (readOnly ? checkSchema(database, path) : prepareSchema(database, path)));
     database.pragma(`synchronous = ${options.synchronous === 'normal' ? 'NORMAL' : 'FULL'}`);
     // What is erased must not be left in pages nobody uses any more.
     database.pragma('secure_delete = ON');
@@ -107,37 +102,6 @@ export async function openSqliteLedger(
 const rememberedLifeMs = 200;
 /** Writing so many to the index at once costs a third of writing each with its entry, and takes milliseconds. */
 const measured: SqliteTuning = { longestTail: 4_096, threadLag: 10_000 };
-
-/** Whoever only looks changes nothing, and so cannot bring an older file up to date either. */
-function checkSchema(database: Database, path: string): void {
-  try {
-    prepareSchema(database, path);
-  } catch (error) {
-    if (!isReadOnly(error)) throw error;
-    throw new QuittanceError(
-      'config.invalid',
-      `The ledger ${path} has an older format, or holds none, and it is opened for reading only. Open it once for ` +
-        'writing; `quittance rebuild` does.',
-      { path },
-      error,
-    );
-  }
-}
-
-function openFile(path: string, readOnly: boolean): Database {
-  try {
-    return readOnly ? openToRead(path) : openDatabase(path);
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-    const why = readOnly ? 'there is no such file' : 'the file can neither be read nor made';
-    throw new QuittanceError(
-      'config.invalid',
-      `The ledger ${path} cannot be opened: ${why}.`,
-      { path },
-      error,
-    );
-  }
-}
 
 export class SqliteLedger implements Ledger {
   readonly ownerId: string = newOwnerId();
