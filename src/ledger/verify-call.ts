@@ -123,10 +123,20 @@ function checkOrder(call: Call | undefined, event: CallEvent, report: Report): v
 
 /** Checks the records and says which of `endKinds` settled the call. */
 function checkAudit(events: readonly CallEvent[], settled: boolean, report: Report): number {
-  const kinds = projectAudit(events).map(({ outcome }) => outcome.kind);
+  const kinds = kindsOf(events, report);
   const check = checkAuditOrder(kinds, { settled });
   if (!check.ok) report('audit', check.message);
   return Math.max(0, endKinds.indexOf(kinds.at(-1) ?? ''));
+}
+
+/** Whoever changed a ledger may have left outcomes no version ever wrote: they are a finding, not a crash. */
+function kindsOf(events: readonly CallEvent[], report: Report): readonly string[] {
+  try {
+    return projectAudit(events).map(({ outcome }) => outcome.kind);
+  } catch {
+    report('audit', 'The outcome of the call is none that can be: no record can be read from it.');
+    return [];
+  }
 }
 
 function checkTold(event: CallEvent & { type: 'tool.responded' }, report: Report): void {
