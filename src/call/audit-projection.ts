@@ -50,6 +50,7 @@ function auditOutcomeOf(before: Call | undefined, event: CallEvent): ToolAuditOu
     case 'tool.decided':
     case 'tool.started':
     case 'tool.late':
+    case 'retry.requested':
     case 'confirmation.decided':
     case 'confirmation.expired':
     case 'confirmation.withdrawn':

@@ -8,8 +8,10 @@ import type {
   Provenance,
   ToolLate,
   ToolPreviewed,
+  RetryRequested,
   ToolReported,
   ToolResolved,
+  ToolResponded,
   ToolStarted,
   ToolUndone,
 } from './event.ts';
@@ -49,6 +51,12 @@ export type Call = {
   readonly attempt: number;
   /** The intent of the last attempt. */
   readonly started: ToolStarted | undefined;
+  /** How the last attempt ended, while the call may be tried again. */
+  readonly failed: ToolResponded | undefined;
+  /** Who wants it tried again, and when. */
+  readonly retry: RetryRequested | undefined;
+  /** What attempts cost that were not the last. */
+  readonly spentMicros: number;
   readonly confirmation: Confirmation | undefined;
   /** The last thing the tool said it would do. */
   readonly preview: ToolPreviewed | undefined;

@@ -3,7 +3,7 @@ import type { DataOf } from './event-data.ts';
 
 /** What may be asked of a call. The runtime finds out the facts; `decide` says whether they are legal. */
 export type Command =
-  | ({ readonly type: 'request' } & DataOf<'tool.requested'>)
+  | ({ readonly type: 'request' } & MaySay<'tool.requested', 'schemaDigest'>)
   | ({ readonly type: 'rule' } & MaySay<'tool.decided', 'grantId'>)
   | ({ readonly type: 'hold' } & MaySay<
       'tool.held',
@@ -18,6 +18,10 @@ export type Command =
   | ({ readonly type: 'report' } & DataOf<'tool.reported'>)
   | ({ readonly type: 'undo' } & DataOf<'tool.undone'>)
   | ({ readonly type: 'withdraw' } & DataOf<'confirmation.withdrawn'>)
+  | ({ readonly type: 'try_again' } & Pick<
+      DataOf<'retry.requested'>,
+      'notBefore' | 'by' | 'attempt' | 'forEvent'
+    >)
   | ({ readonly type: 'exhaust' } & DataOf<'runtime.budget_exhausted'>)
   | ({ readonly type: 'start' } & Omit<MaySay<'tool.started', 'handoff' | 'stages'>, 'attempt'>)
   | ({ readonly type: 'respond'; readonly mayRerun: boolean; readonly authorSaysRetry: boolean } & Omit<

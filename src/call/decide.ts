@@ -5,7 +5,8 @@
  * 2. Nothing starts while a person is asked, nor after a person or a gate said no.
  * 3. An attempt begins only after every earlier one has ended or the call is being run again.
  * 4. There is one final outcome. A denial means the body never ran; a result means it did.
- * 5. After the outcome only late results, recalls and resolutions may follow, and none changes it.
+ * 5. An attempt that failed is followed by another only where a behaviour asked for it.
+ * 6. After the outcome only late results, recalls and resolutions may follow, and none changes it.
  */
 import type { Call } from './call.ts';
 import type { Command } from './command.ts';
@@ -75,12 +76,19 @@ function refuse(call: Call | undefined, command: Command): string | undefined {
       if (call.ruling !== 'allow') return 'The gates have not let the call through; its body may not run.';
       if (call.copiedFrom !== undefined)
         return 'The call is answered by another of the same key; its body may not run.';
+      if (call.failed !== undefined && call.retry === undefined)
+        return 'The attempt has failed and nobody asked to try again.';
       return undefined;
     case 'respond':
+      if (!command.final && call.failed !== undefined) return 'The attempt has ended already.';
       return refuseOutcome(call, command.outcome, command.final);
+    case 'try_again':
+      return refuseRetry(call, command);
     case 'add_late':
       if (call.attempt === 0) return 'Nothing can be late: the body never ran.';
-      return settled ? undefined : 'The call has no outcome yet, so nothing is late.';
+      return settled || command.attempt < call.attempt || call.failed !== undefined
+        ? undefined
+        : 'The attempt has not ended yet, so nothing of it is late.';
     case 'resolve':
       return refuseResolution(call);
     case 'fail_to_persist':
@@ -88,6 +96,15 @@ function refuse(call: Call | undefined, command: Command): string | undefined {
     case 'recall':
       return refuseRecall(call, command.how);
   }
+}
+
+function refuseRetry(call: Call, { forEvent, attempt }: Command & { type: 'try_again' }): string | undefined {
+  if (call.status === 'settled') return 'The call has its outcome; it is not tried again.';
+  if (call.failed === undefined)
+    return 'No attempt of the call has failed, so there is nothing to try again.';
+  if (call.failed.id !== forEvent) return 'That is not how the last attempt of the call ended.';
+  if (call.retry !== undefined) return `It is tried again already, as ${call.retry.by} asked.`;
+  return attempt === call.attempt + 1 ? undefined : `The next attempt is number ${call.attempt + 1}.`;
 }
 
 function refuseResolution({ settled, resolution }: Call): string | undefined {
@@ -226,6 +243,7 @@ function toEvent(call: Call | undefined, command: Command, subject: Subject): Ca
         provenance: command.provenance,
         attrs: command.attrs,
         submitted: command.submitted,
+        schemaDigest: command.schemaDigest,
       };
     case 'rule':
       return {
@@ -328,6 +346,19 @@ function toEvent(call: Call | undefined, command: Command, subject: Subject): Ca
       };
     case 'withdraw':
       return { ...command, id, type: 'confirmation.withdrawn', sessionId, turnId, callId, at, cause };
+    case 'try_again':
+      return {
+        ...command,
+        forCallId: callId,
+        behavior: undefined,
+        id,
+        type: 'retry.requested',
+        sessionId,
+        turnId,
+        callId,
+        at,
+        cause,
+      };
     case 'exhaust':
       return { ...command, id, type: 'runtime.budget_exhausted', sessionId, turnId, callId, at, cause };
     case 'add_late':

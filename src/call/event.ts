@@ -28,19 +28,32 @@ export type CallEvent =
   | ConfirmationDecided
   | ConfirmationExpired
   | ConfirmationWithdrawn
+  | RetryRequested
   | BudgetExhausted;
 
+/** Where a session came from. */
+export type SessionEvent = SessionForked;
 export type TurnEvent = TurnOpened | TurnEnded;
 
 /** Where a session stands in an order of calls. Each carries the whole state, so that the last one is the state. */
 export type WorkflowEvent = WorkflowAdvanced | WorkflowUpdated | WorkflowCompleted;
+
+/** What behaviours leave behind. */
+export type BehaviorEvent = RedeliveryRequested | BehaviorFailed;
 
 /** About the ledger itself: the first inside a session's chain, the second in the ledger's own. */
 export type LedgerEvent = BodyErased | SessionDropped;
 
 /** Everything this version appends. Readers keep types they do not know. */
 export type QuittanceEvent =
-  CallEvent | TurnEvent | WorkflowEvent | GrantEvent | ContractsLoaded | LedgerEvent;
+  | CallEvent
+  | SessionEvent
+  | TurnEvent
+  | WorkflowEvent
+  | GrantEvent
+  | BehaviorEvent
+  | ContractsLoaded
+  | LedgerEvent;
 export type EventType = QuittanceEvent['type'];
 
 type EventOf<Type extends string, Data> = {
@@ -55,6 +68,22 @@ type EventOf<Type extends string, Data> = {
 } & Readonly<Data>;
 
 type CallEventOf<Type extends string, Data> = EventOf<Type, { readonly callId: string } & Data>;
+
+/** The first event of a session that begins where another one stood: what came before is served from its record. */
+export type SessionForked = EventOf<
+  'session.forked',
+  {
+    fromSessionId: string;
+    /** The first call that is not served from the record; undefined at the end of that session. */
+    atCallId: string | undefined;
+    /** How many calls come before it. */
+    position: number;
+    /** What happens from there on. */
+    after: ForkedHow;
+  }
+>;
+/** Real bodies run, recorded ones are played, or none runs and the outcome says so. */
+export type ForkedHow = 'live' | 'recorded' | 'dry';
 
 export type TurnOpened = EventOf<
   'turn.opened',
@@ -81,6 +110,8 @@ export type ToolRequested = CallEventOf<
     attrs: JsonObject | undefined;
     /** Asked for by `submit`: nobody waits, so it is decided again after a crash. */
     submitted: boolean;
+    /** Of the tool as it was: what it takes and gives. Undefined where there is no tool, or no JSON Schema says it. */
+    schemaDigest: string | undefined;
   }
 >;
 
@@ -286,6 +317,44 @@ export type ReservedShare = {
   readonly metric: BudgetMetric;
 };
 export type BudgetMetric = 'tool_calls' | 'cost_micros' | 'attempts';
+
+type RetryData = {
+  /** The event that is answered by trying again: an attempt's end, or what a behaviour failed to handle. */
+  forEvent: string;
+  /** The call that event tells of. */
+  forCallId: string | undefined;
+  /** Which attempt is asked for: 2 is the first one that is made again. */
+  attempt: number;
+  /** Not before this moment, by the ledger's clock; at once where undefined. */
+  notBefore: number | undefined;
+  /** The behaviour that asks. */
+  by: string;
+  /** The behaviour that is to be given the event again; undefined where it is the call that is tried again. */
+  behavior: string | undefined;
+};
+/** The call is to be tried again: the same call, the same key, another attempt. */
+export type RetryRequested = CallEventOf<'retry.requested', RetryData>;
+/** A behaviour is to be given an event again that it failed to handle. */
+export type RedeliveryRequested = EventOf<'retry.requested', RetryData>;
+
+/** A behaviour could not handle an event. Its caller hears of it here and nowhere else. */
+export type BehaviorFailed = EventOf<
+  'behavior.failed',
+  {
+    behavior: string;
+    /** The code of the ToolError that escaped, or what else went wrong. */
+    reason: ReasonCode | BehaviorReason;
+    message: string;
+    /** How many times it was given the event by then. */
+    attempt: number;
+    triggeringEventId: string;
+    /** The call that event tells of. */
+    triggeringCallId: string | undefined;
+    payloadExtras: JsonObject | undefined;
+  }
+>;
+/** It threw something that is no ToolError; it took too long; too many behaviours had set each other off. */
+export type BehaviorReason = 'behavior.error' | 'behavior.timeout' | 'behavior.depth';
 
 /** Another process that was handed the call says how it went. */
 export type ToolReported = CallEventOf<

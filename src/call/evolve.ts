@@ -105,9 +105,15 @@ export function advance(call: CallDraft, event: CallEvent): CallDraft {
       call.status = 'running';
       call.attempt = event.attempt;
       call.started = event;
+      call.failed = undefined;
+      call.retry = undefined;
       return call;
     case 'tool.responded':
-      if (!event.final) return call;
+      if (!event.final) {
+        call.failed = event;
+        call.spentMicros += event.costMicros;
+        return call;
+      }
       call.status = 'settled';
       call.settled = {
         outcome: event.outcome,
@@ -116,6 +122,9 @@ export function advance(call: CallDraft, event: CallEvent): CallDraft {
         costMicros: event.costMicros,
         unsettledEffect: event.unsettledEffect,
       };
+      return call;
+    case 'retry.requested':
+      call.retry = event;
       return call;
     case 'tool.late':
       call.late = [...call.late, event];
@@ -171,6 +180,9 @@ const beginWith = (event: ToolRequested): CallDraft => ({
   status: 'requested',
   attempt: 0,
   started: undefined,
+  failed: undefined,
+  retry: undefined,
+  spentMicros: 0,
   confirmation: undefined,
   preview: undefined,
   grantId: undefined,

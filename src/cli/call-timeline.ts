@@ -72,6 +72,14 @@ export function timelineOf(events: readonly CallEvent[]): Span[] {
         }
         since = event.at;
         break;
+      case 'retry.requested':
+        spans.push({
+          name: 'try again',
+          from: at,
+          ms: Math.max(0, (event.notBefore ?? event.at) - event.at),
+          note: `attempt ${event.attempt}, as ${event.by} asked`,
+        });
+        break;
       case 'tool.late':
         spans.push({
           name: 'late',

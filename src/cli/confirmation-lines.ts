@@ -59,6 +59,7 @@ export function confirmationLines(events: readonly CallEvent[], page: Page): str
       case 'tool.started':
       case 'tool.responded':
       case 'tool.late':
+      case 'retry.requested':
       case 'tool.reported':
       case 'tool.resolved':
       case 'tool.undone':

@@ -40,6 +40,7 @@ export function summariseConfirmations(events: readonly CallEvent[]): readonly C
       case 'tool.started':
       case 'tool.responded':
       case 'tool.late':
+      case 'retry.requested':
       case 'tool.recalled':
       case 'tool.reported':
       case 'tool.resolved':

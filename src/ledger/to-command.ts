@@ -29,6 +29,8 @@ export function toCommand(event: CallEvent): Command {
     case 'tool.responded':
       // What the tool said about running again is not kept; no rule about the order asks for it.
       return { ...event, type: 'respond', mayRerun: false, authorSaysRetry: false };
+    case 'retry.requested':
+      return { ...event, type: 'try_again' };
     case 'tool.late':
       return { ...event, type: 'add_late' };
     case 'tool.resolved':

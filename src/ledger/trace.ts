@@ -124,6 +124,12 @@ class Tracing {
     if (!isKnownEvent(event)) return this.#note(event, '', false);
     if ('callId' in event) return this.#putInCall(event);
     switch (event.type) {
+      case 'session.forked':
+        this.#sessionOf(event).parentSessionId ??= event.fromSessionId;
+        return this.#note(
+          event,
+          `from ${event.fromSessionId} at ${event.atCallId ?? 'its end'}, then ${event.after}`,
+        );
       case 'turn.opened': {
         const turn = this.#turnOf(event);
         this.#sessionOf(event).parentSessionId ??= event.parentSessionId;
@@ -144,6 +150,10 @@ class Tracing {
         );
       case 'workflow.completed':
         return this.#note(event, `${event.workflow}: complete with ${event.stageId}`);
+      case 'behavior.failed':
+        return this.#note(event, `${event.behavior}: ${event.reason}, attempt ${event.attempt}`);
+      case 'retry.requested':
+        return this.#note(event, `attempt ${event.attempt} of ${event.behavior}, as ${event.by} asked`);
       case 'grant.given':
       case 'grant.revoked':
         return this.#note(event, `${event.grantId}, by ${event.by}`);
@@ -232,7 +242,7 @@ class Tracing {
     const cause = event.cause === undefined ? undefined : this.#places.get(event.cause);
     const holder =
       call ??
-      (cause?.kind === 'event' ? undefined : cause) ??
+      (cause?.kind === 'event' && !setOffByEvents.has(type) ? undefined : cause) ??
       ('callId' in event && event.callId !== undefined ? this.#calls.get(callKey(event)) : undefined) ??
       (event.turnId === '' ? this.#sessionOf(event) : this.#turnOf(event));
     holder.children.push(place);
@@ -267,6 +277,9 @@ class Tracing {
     return turn;
   }
 }
+
+/** A behaviour is set off by an event, and so stands below it; anything else is a moment of its call or turn. */
+const setOffByEvents: ReadonlySet<string> = new Set(['behavior.failed', 'retry.requested']);
 
 const newAttempt = (attempt: number, at: number): Draft<AttemptNode> => ({
   kind: 'attempt',
@@ -313,6 +326,8 @@ function noteOf(event: CallEvent): string {
       return `attempt ${event.attempt} ${event.result.type} after its end`;
     case 'tool.resolved':
       return `${event.resolution}, by ${by(event.by)}`;
+    case 'retry.requested':
+      return `attempt ${event.attempt}, as ${event.by} asked`;
     case 'persistence.failed':
       return `${event.boundary}: ${event.error}`;
     case 'runtime.budget_exhausted':

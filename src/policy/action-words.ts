@@ -137,6 +137,8 @@ function toFact(event: QuittanceEvent): Fact | undefined {
     case 'tool.recalled':
     case 'tool.started':
     case 'tool.late':
+    case 'retry.requested':
+    case 'behavior.failed':
     case 'tool.resolved':
     case 'persistence.failed':
     case 'confirmation.withdrawn':
@@ -149,6 +151,7 @@ function toFact(event: QuittanceEvent): Fact | undefined {
     case 'grant.revoked':
     case 'body.erased':
     case 'session.dropped':
+    case 'session.forked':
       return undefined;
     default:
       // Carried from a later version of the format.

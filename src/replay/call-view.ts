@@ -108,6 +108,7 @@ function toView(events: readonly CallEvent[]): CallView {
       case 'tool.requested':
       case 'tool.started':
       case 'tool.late':
+      case 'retry.requested':
       case 'tool.previewed':
       case 'tool.reported':
       case 'tool.undone':

@@ -71,6 +71,12 @@ const workflowFields = {
 } as const;
 
 export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
+  'session.forked': {
+    fromSessionId: text('from_session_id'),
+    atCallId: text('at_call_id'),
+    position: text('position'),
+    after: text('after'),
+  },
   'turn.opened': {
     deadlineMs: text('deadline_ms'),
     parentSessionId: text('parent_session_id'),
@@ -90,6 +96,7 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     provenance: text('provenance'),
     attrs: body('attrs'),
     submitted: text('submitted', { absent: false }),
+    schemaDigest: text('schema_digest'),
   },
   'tool.recalled': {
     how: text('how'),
@@ -220,6 +227,23 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     metric: text('metric'),
     limit: text('limit'),
     used: text('used'),
+  },
+  'retry.requested': {
+    forEvent: text('for_event'),
+    forCallId: text('for_call'),
+    attempt: text('attempt'),
+    notBefore: text('not_before'),
+    by: text('by'),
+    behavior: text('behavior'),
+  },
+  'behavior.failed': {
+    behavior: text('behavior'),
+    reason: text('reason'),
+    message: body('message', erasedText),
+    attempt: text('attempt'),
+    triggeringEventId: text('triggering_event_id'),
+    triggeringCallId: text('triggering_call'),
+    payloadExtras: body('payload_extras'),
   },
   'grant.given': {
     grantId: text('grant_id'),
