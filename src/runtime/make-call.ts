@@ -194,7 +194,7 @@ export async function goThroughGates(hand: CallInHand): Promise<Told> {
   }
 }
 
-function toRequestCommand(hand: CallInHand): Command & { type: 'request' } {
+export function toRequestCommand(hand: CallInHand): Command & { type: 'request' } {
   const { tool, request, requested, facts, submitted } = hand;
   const { mode, origin } =
     tool === undefined ? classifyTool(request.name) : { mode: tool.mode, origin: tool.modeOrigin };
@@ -215,7 +215,7 @@ function toRequestCommand(hand: CallInHand): Command & { type: 'request' } {
 }
 
 /** Some kinds of effect want a person by themselves, unless the host says otherwise. */
-function askByMode(hand: CallInHand): void {
+export function askByMode(hand: CallInHand): void {
   const { mode, displayName, undo } = hand.knownTool;
   const treatment = hand.engine.treatments[mode];
   if (treatment === 'run' || (treatment === 'ask_unless_undo' && undo !== undefined)) return;

@@ -8,6 +8,7 @@ import type { TurnEndReason, TurnEnded } from '../call/event.ts';
 import { parseToolCall } from '../call/tool-call.ts';
 import type { AnyTool, ToolInput, ToolOutput } from '../tool/define-tool.ts';
 import type { Jsonified } from '../tool/jsonified.ts';
+import { askFirst } from './ask-first.ts';
 import type { PendingCall } from './await-told.ts';
 import { awaitTold, orPending } from './await-told.ts';
 import { callBatch } from './call-batch.ts';
@@ -33,6 +34,13 @@ export interface Turn<Tools extends readonly AnyTool[] = readonly AnyTool[]> {
    * the turn's deadline comes while the call is held for a person (`call.pending`).
    */
   call(call: ToolCallInput, options?: CallOptions): Promise<ToolOutcome>;
+  /** Makes a call and waits for no person: where one has to be asked, `{type: 'pending'}` says which question that is. */
+  callOrPending(call: ToolCallInput, options?: CallOptions): Promise<ToolOutcome | PendingCall>;
+  /**
+   * Holds the call where a person has to be asked about it, and says so; otherwise nothing comes of it. For frameworks
+   * that want to know before they run a tool: the call itself is made as any other, and rejoins its question.
+   */
+  ask(call: ToolCallInput, options?: CallOptions): Promise<PendingCall | undefined>;
   /** Makes several calls; see there for the order. A call still held at the deadline gives `{type: 'pending'}`. */
   callAll(
     calls: readonly ToolCallInput[],
@@ -162,6 +170,13 @@ export function createTurn<Tools extends readonly AnyTool[]>(
     sessionId: state.sessionId,
     turnId: state.turnId,
     call,
+    async callOrPending(envelope, options = noOptions) {
+      const hand = make(envelope, options);
+      const told = await hand.told;
+      if (told?.type !== 'held') return orPending(await awaitTold(hand, state));
+      return { type: 'pending', callId: hand.request.id, confirmationId: told.confirmationId };
+    },
+    ask: async (envelope, options = noOptions) => askFirst(desk, state, parseToolCall(envelope), options),
     async callAll(calls, { concurrency = engine.concurrency, ...options } = {}) {
       if (!Number.isSafeInteger(concurrency) || concurrency < 1)
         throw new QuittanceError(

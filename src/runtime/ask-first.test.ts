@@ -1,0 +1,66 @@
+import { createMemoryLedger, createRuntime, defineTool, ToolDecision } from 'quittance';
+import { expect, test } from 'vitest';
+
+const pay = { id: 'c1', name: 'pay', arguments: { cents: '500' } };
+
+function stage(): {
+  readonly runtime: ReturnType<typeof createRuntime>;
+  readonly paid: unknown[];
+} {
+  const paid: unknown[] = [];
+  const runtime = createRuntime({
+    ledger: createMemoryLedger(),
+    tools: [
+      defineTool({
+        name: 'pay',
+        mode: 'external',
+        input: { type: 'object', properties: { cents: { type: 'number' } }, required: ['cents'] },
+        run: (args) => paid.push(args),
+      }),
+    ],
+    onPreToolUse: ({ arguments: { cents } }) =>
+      Number(cents) > 1_000
+        ? ToolDecision.block('too much')
+        : Number(cents) > 100
+          ? ToolDecision.requiresConfirmation('Pay?')
+          : ToolDecision.allow,
+  });
+  return { runtime, paid };
+}
+
+test('a call somebody must be asked about is held by asking, and made once it is approved', async () => {
+  const { runtime, paid } = stage();
+  const turn = runtime.turn({ sessionId: 's' });
+  const question = await turn.ask(pay);
+  expect(question).toMatchObject({ type: 'pending', callId: 'c1' });
+  expect(await turn.ask(pay)).toEqual(question);
+  expect(await turn.callOrPending(pay)).toEqual(question);
+  expect(paid).toEqual([]);
+  const { rows } = await runtime.confirmations({ status: 'pending' });
+  expect(rows).toHaveLength(1);
+  await runtime.decide(question?.confirmationId ?? '', {
+    decision: 'approve',
+    by: 'ada',
+    inputDigest: rows[0]?.inputDigest ?? '',
+  });
+  expect(await turn.call(pay)).toMatchObject({ type: 'ToolExecutionResult', wasCoerced: true });
+  expect(await turn.ask(pay)).toBeUndefined();
+  expect(paid).toEqual([{ cents: 500 }]);
+});
+
+test.each([
+  ['nobody is asked about', { ...pay, arguments: { cents: 5 } }],
+  ['is blocked', { ...pay, arguments: { cents: 5_000 } }],
+  ['does not fit its schema', { ...pay, arguments: { cents: 'x' } }],
+  ['names no tool', { ...pay, name: 'pya' }],
+])('asking leaves no trace of a call that %s', async (_, call) => {
+  const { runtime, paid } = stage();
+  expect(await runtime.turn({ sessionId: 's' }).ask(call)).toBeUndefined();
+  expect([paid, await runtime.events({ sessionId: 's' })]).toEqual([[], []]);
+});
+
+test('a call nobody is asked about is made at once and not pending', async () => {
+  const { runtime } = stage();
+  const outcome = await runtime.turn({ sessionId: 's' }).callOrPending({ ...pay, arguments: { cents: 5 } });
+  expect(outcome.type).toBe('ToolExecutionResult');
+});
