@@ -58,7 +58,7 @@ export async function findFamily(
 async function parentOf(ledger: Ledger, sessionId: string): Promise<string | undefined> {
   const [entry] = await ledger.readEntries({ sessionId, limit: 1 });
   const [first] = entry === undefined ? [] : readEntry(entry).events;
-  return first !== undefined && isKnownEvent(first) && first.type === 'turn.opened'
-    ? first.parentSessionId
-    : undefined;
+  if (first === undefined || !isKnownEvent(first)) return undefined;
+  if (first.type === 'session.forked') return first.fromSessionId;
+  return first.type === 'turn.opened' ? first.parentSessionId : undefined;
 }

@@ -11,6 +11,8 @@ import { QuittanceError } from '../base/error.ts';
 import type { RedactionOptions } from '../base/redaction.ts';
 import { createRedactor } from '../base/redaction.ts';
 import type { JsonValue } from '../base/json.ts';
+import { createIds } from '../base/ids.ts';
+import type { ForkedHow, QuittanceEvent, SessionForked } from '../call/event.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { OnConfirm } from '../runtime/confirm.ts';
 import { readArtifactName } from '../runtime/read-artifact.ts';
@@ -34,7 +36,7 @@ import type { MovableClock } from './replay-time.ts';
 import { ReplayTime } from './replay-time.ts';
 
 /** What happens after the fork: real bodies run, recorded ones are played, or none runs and the outcome says so. */
-export type AfterFork = 'live' | 'recorded' | 'dry';
+export type AfterFork = ForkedHow;
 
 export type ForkOptions<Tools extends readonly AnyTool[]> = {
   /** The session to begin from. */
@@ -81,9 +83,12 @@ export type Fork<Tools extends readonly AnyTool[]> = {
   readonly report: () => ReplayReport;
 };
 
-/** Forks a session. Throws where there is no such session or call, or the new session is there already. */
+/**
+ * Forks a session, and says so in the first event of the new one. Throws where there is no such session or call, or
+ * the new session is there already; one that was forked in the very same way and has done nothing since is taken up.
+ */
 export async function forkSession<const Tools extends readonly AnyTool[]>(
-  ledger: Pick<Ledger, 'readSession' | 'readArtifact' | 'now'>,
+  ledger: Pick<Ledger, 'readSession' | 'readArtifact' | 'append' | 'now'>,
   {
     from,
     at,
@@ -96,11 +101,6 @@ export async function forkSession<const Tools extends readonly AnyTool[]>(
     clock,
   }: ForkOptions<Tools>,
 ): Promise<Fork<Tools>> {
-  if ((await ledger.readSession(as)).length > 0)
-    throw new QuittanceError(
-      'config.invalid',
-      `Session ${JSON.stringify(as)} is there already. A fork needs a session of its own.`,
-    );
   const ids = byCall(await ledger.readSession(from)).map(([first]) => first?.callId ?? '');
   const position = typeof at === 'number' ? at : ids.indexOf(at);
   if (!Number.isInteger(position) || position < 0 || position > ids.length || ids.length === 0)
@@ -111,18 +111,57 @@ export async function forkSession<const Tools extends readonly AnyTool[]>(
         : `Session ${JSON.stringify(from)} has no call ${JSON.stringify(at)}.`,
       { sessionId: from },
     );
+  const forked: SessionFork = { fromSessionId: from, atCallId: ids[position], position, after };
+  const isBegun = refuseOther(as, forked, await ledger.readSession(as));
   const whole = await recordCassette(ledger, { sessionId: from }, { tools, maxArtifactBytes: 100_000_000 });
   const before = new Set(ids.slice(0, position));
   const source = new ForkSource(as, whole, before, { after, tools, redaction, clock });
+  if (!isBegun) await begin(ledger, as, forked);
   return {
     sessionId: as,
     parentSessionId: from,
     // Each is the tool it was, but for its body; only the types know which is which.
     tools: tools.map((tool) => source.toTool(tool, successCheck)) as unknown as Tools,
     onConfirm: source.confirming(onConfirm),
-    forked: { fromSessionId: from, atCallId: ids[position], position, after },
+    forked,
     report: () => source.report(),
   };
+}
+
+/** Whether the session says already that it is this fork. Throws where it is anything else. */
+function refuseOther(as: string, wanted: SessionFork, events: readonly QuittanceEvent[]): boolean {
+  const [first] = events;
+  if (first === undefined) return false;
+  const isSame =
+    events.length === 1 &&
+    first.type === 'session.forked' &&
+    first.fromSessionId === wanted.fromSessionId &&
+    first.position === wanted.position &&
+    first.after === wanted.after;
+  if (isSame) return true;
+  throw new QuittanceError(
+    'config.invalid',
+    `Session ${JSON.stringify(as)} is there already. A fork needs a session of its own.`,
+  );
+}
+
+async function begin(
+  ledger: Pick<Ledger, 'append' | 'now'>,
+  sessionId: string,
+  forked: SessionFork,
+): Promise<void> {
+  const ids = createIds();
+  const event: SessionForked = {
+    id: ids.next('evt'),
+    type: 'session.forked',
+    sessionId,
+    turnId: '',
+    at: ledger.now(),
+    cause: undefined,
+    ...forked,
+  };
+  const entry = { entryId: ids.next('ent'), sessionId, callId: undefined, expectedVersion: 0 };
+  await ledger.append({ ...entry, events: [event] });
 }
 
 class ForkSource {

@@ -211,6 +211,7 @@ export function toRequestCommand(hand: CallInHand): Command & { type: 'request' 
     provenance: facts.kept.provenance,
     attrs: facts.kept.attrs,
     submitted,
+    schemaDigest: tool?.input.jsonSchema === undefined ? undefined : tool.schemaDigest,
   };
 }
 

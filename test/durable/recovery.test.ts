@@ -104,6 +104,7 @@ describe('[one-outcome] a call whose owner is gone', () => {
         provenance: undefined,
         attrs: undefined,
         submitted,
+        schemaDigest: undefined,
       };
       await gone.append({
         entryId: `ent_${callId}`,

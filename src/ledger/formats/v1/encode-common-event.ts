@@ -20,7 +20,7 @@ import { quoteText } from './quote-text.ts';
 
 /** What `encodeEvent` gives, sooner. */
 export function encodeCommonEvent(event: ReadEvent, holder: Holder, previous?: Previous): EncodedEvent {
-  if ('unknownFields' in event || event.sessionId !== holder.sessionId)
+  if ('unknownFields' in event || 'data' in event || event.sessionId !== holder.sessionId)
     return encodeEvent(event, holder, previous);
   if (!('callId' in event) || event.callId !== holder.callId) return encodeEvent(event, holder, previous);
   if (event.type === 'tool.requested') return encodeRequested(event, previous);
@@ -41,6 +41,7 @@ function encodeRequested(event: ToolRequested, previous: Previous | undefined): 
   text += `,"request_digest":${quoteText(event.requestDigest)}`;
   if (event.provenance !== undefined) text += `,"provenance":${write(event.provenance as JsonObject)}`;
   if (event.submitted) text += ',"submitted":true';
+  if (event.schemaDigest !== undefined) text += `,"schema_digest":${quoteText(event.schemaDigest)}`;
   let body = `{"requested_input":${write(event.requestedInput)}`;
   if (event.principal !== undefined)
     body += `,"principal":${write(rename(event.principal as JsonObject, principalNames))}`;

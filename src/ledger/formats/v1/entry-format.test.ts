@@ -37,6 +37,7 @@ const requested: ToolRequested = {
   provenance: undefined,
   attrs: undefined,
   submitted: false,
+  schemaDigest: 'sha256:2',
 };
 
 const responded = (output: JsonValue): ToolResponded => ({
@@ -356,7 +357,7 @@ const plainFields: ReadonlySet<string> = new Set(
   provenance.model how fromCallId decision gates.gate decidedBy.name policyVersion inputDigest changes.path changes.rule
   confirmationId asks.by.name asks.code by by.name idempotencyKey reserved.counter reserved.metric resolution outcome.callId outcome.toolName
   outcome.code outcome.reason outcome.artifactId error.reason boundary keptIn scope metric why parentSessionId droppedSessionId hash
-  entryIds timeoutEffect risk schemaDigest effect operationId worker what.tokenDigest what.digest undoCallId stages.workflow stages.stageId grantId editedDigest editedHidden asks.digest rules.ruleId rules.action rules.tags sideEffect workflow workflowVersion stageId toStageId documents.name documents.stamp`.split(
+  fromSessionId atCallId after entryIds timeoutEffect risk schemaDigest effect operationId worker what.tokenDigest what.digest undoCallId stages.workflow stages.stageId grantId editedDigest editedHidden asks.digest rules.ruleId rules.action rules.tags sideEffect workflow workflowVersion stageId toStageId documents.name documents.stamp`.split(
     /\s+/,
   ),
 );
