@@ -1,0 +1,77 @@
+/** Questions to people, what they say, and what they permit beforehand. */
+import type { JsonObject, JsonValue } from '../../base/json.ts';
+import type { Resolution } from '../../call/event.ts';
+import type { Page } from '../../ledger/call-query.ts';
+import type { ConfirmationView } from '../../runtime/confirmation-view.ts';
+import type { GrantView } from '../../runtime/grant-view.ts';
+import type { TokenDecision } from '../../runtime/signed-token.ts';
+import type { UnresolvedCall } from '../../runtime/unresolved-call.ts';
+
+/** `GET /v1/confirmations`: newest first. `GET /v1/confirmations/{confirmationId}` is one `ConfirmationView`. */
+export type ConfirmationPage = Page<ConfirmationView>;
+
+/** `POST /v1/confirmations/{confirmationId}/decision`; answered with the `ConfirmationView` as it is then. */
+export type NewDecision =
+  | (DecisionTerms & { readonly decision: 'approve' | 'deny' })
+  /** Approves other arguments. */
+  | (DecisionTerms & { readonly decision: 'edit'; readonly arguments: JsonObject })
+  /** Answers the model without running anything. */
+  | (DecisionTerms & { readonly decision: 'respond'; readonly response: string });
+type DecisionTerms = {
+  /** Of the input that was shown; needed to approve or edit. */
+  readonly inputDigest?: string;
+  /** Of the preview that was shown, where there was one. */
+  readonly revision?: number;
+  readonly reason?: string;
+};
+
+/** `POST /v1/confirmations/{confirmationId}/link`. */
+export type NewDecisionLink = {
+  /** Who alone may use it. */
+  readonly by?: string;
+  readonly decisions?: readonly TokenDecision[];
+  readonly expiresInMs: number;
+};
+export type DecisionLink = {
+  readonly token: string;
+  /** The token stands after the `#`, which no server sees. */
+  readonly url: string;
+};
+
+/** `POST /v1/decisions/read`: what a decision token is about. Needs no other token. */
+export type TokenToRead = { readonly token: string };
+/** `POST /v1/decisions`: decides with a decision token. Needs no other token. */
+export type NewTokenDecision = {
+  readonly token: string;
+  readonly decision: TokenDecision;
+  /** Who decides, where the token names nobody. */
+  readonly by?: string;
+  readonly reason?: string;
+};
+
+/** `GET /v1/grants`. Without a session, those of the newest sessions: `capped` says that there are older ones. */
+export type GrantList = { readonly rows: readonly GrantView[]; readonly capped: boolean };
+/** `POST /v1/grants`; answered with the `GrantView`. */
+export type NewGrant = {
+  readonly sessionId: string;
+  /** Exact name or glob. */
+  readonly toolName: string;
+  readonly where?: JsonObject;
+  readonly until?: number;
+  readonly forMs?: number;
+  readonly uses?: number;
+  readonly reason?: string;
+};
+/** `POST /v1/sessions/{sessionId}/grants/{grantId}/revoke`. */
+export type GrantRevocationRequest = { readonly reason?: string };
+
+/** `GET /v1/unresolved`: calls that may have taken effect although nobody can say so, newest first. */
+export type UnresolvedPage = Page<UnresolvedCall>;
+/** `POST /v1/sessions/{sessionId}/calls/{callId}/resolution`; answered with the `CallDetail`. */
+export type NewResolution =
+  | { readonly resolution: Resolution; readonly reason?: string; readonly result?: JsonValue }
+  /** Has the tool's own `reconcile` find out. */
+  | { readonly ask: 'tool' };
+
+/** `POST /v1/sessions/{sessionId}/calls/{callId}/undo`; answered with a `CallAnswer` about the call that undoes it. */
+export type NewUndo = { readonly reason?: string; readonly force?: boolean };

@@ -1,0 +1,36 @@
+/** The ledger as it grows: entries in commit order. */
+import type { ToolAuditRecord } from '../../call/audit.ts';
+import type { ReadEvent } from '../../ledger/unknown-event.ts';
+
+/**
+ * One commit. `GET /v1/events` sends each as a message `event: entry` with `id: <position>`; with
+ * `Accept: application/json` a page of them. Its events are in their kept form, as `runtime.events` gives them.
+ */
+export type FeedEntry = {
+  /** Where it stands in this ledger. Resume after it with `Last-Event-ID` or `?after=`. */
+  readonly position: number;
+  /** The position of the message before in this stream: one that is not what was seen last means something was lost. */
+  readonly previous: number;
+  readonly sessionId: string;
+  /** How many behaviours stand between this and something no behaviour caused. */
+  readonly depth: number;
+  readonly events: readonly ReadEvent[];
+};
+
+/** `event: position`: sent now and then where a filter lets nothing through, so that a reader resumes from here. */
+export type FeedPosition = { readonly position: number; readonly previous: number };
+
+export type FeedPage = {
+  readonly entries: readonly FeedEntry[];
+  /** Ask for what is after this next. */
+  readonly position: number;
+  /** Whether there is more now. */
+  readonly more: boolean;
+};
+
+/** `GET /v1/audit`: records in commit order. */
+export type AuditPage = {
+  readonly records: readonly (ToolAuditRecord & { readonly position: number })[];
+  readonly position: number;
+  readonly more: boolean;
+};

@@ -1,0 +1,26 @@
+/** Calls that other processes run. */
+import type { HandoffClaim } from '../../runtime/claim-handoff.ts';
+import type { HandoffNotes, HandoffReport } from '../../runtime/handoff-report.ts';
+import type { HandoffView } from '../../runtime/list-handoffs.ts';
+import type { ReportedCall } from '../../runtime/report-handoff.ts';
+
+/** `GET /v1/handoffs`: oldest first. */
+export type HandoffList = { readonly rows: readonly HandoffView[] };
+
+/** `POST /v1/handoffs/claim`: this call, or the one that waits longest for a tool. */
+export type NewClaim = (
+  { readonly sessionId: string; readonly callId: string } | { readonly toolName: string }
+) & { readonly worker?: string; readonly leaseMs?: number; readonly waitMs?: number };
+/** `claim` is null where no call of the tool waits. */
+export type ClaimAnswer = { readonly claim: HandoffClaim | null };
+
+/** `POST /v1/handoffs/report`. The same report again gets the same answer, with `status: replayed`. */
+export type NewReport = {
+  readonly token: string;
+  readonly report: HandoffReport;
+  readonly notes?: HandoffNotes;
+};
+export type ReportAnswer = ReportedCall & {
+  /** What the model is told, byte for byte. */
+  readonly content: string;
+};

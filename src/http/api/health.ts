@@ -1,0 +1,10 @@
+/** `GET /healthz` and `GET /readyz`. Both need no token and tell nothing about what is in the ledger. */
+export type Health = { readonly status: 'ok'; readonly version: string };
+export type Readiness = {
+  readonly status: 'ready' | 'not_ready';
+  readonly checks: readonly {
+    readonly name: string;
+    readonly ok: boolean;
+    readonly detail: string | undefined;
+  }[];
+};
