@@ -44,11 +44,14 @@ type Step = (typeof stories)[Story][number][number];
 
 const remarks: ReadonlySet<string> = new Set(['late', 'cached', 'conflict']);
 
+/** None of these was emitted by a behaviour. */
+export type MadeEntry = Omit<Entry, 'events'> & { readonly events: readonly QuittanceEvent[] };
+
 export type Plan = { readonly session: string; readonly call: string; readonly story: Story };
 
 /** The entries of these calls, which take turns: one entry of each, then the next. */
-export function makeEntries(plans: readonly Plan[]): Entry[] {
-  const entries: Entry[] = [];
+export function makeEntries(plans: readonly Plan[]): MadeEntry[] {
+  const entries: MadeEntry[] = [];
   const calls = plans.map((plan) => ({ ...plan, state: undefined as Call | undefined, version: 0 }));
   let count = 0;
   const nextId = (): string => `e${count++}`;

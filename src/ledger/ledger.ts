@@ -8,6 +8,7 @@
  * 3. Appends about one call are ordered by the call's version: who names an old one is refused.
  */
 import type { Awaitable, JsonObject } from '../base/json.ts';
+import type { EmittedEvent } from '../call/emitted-event.ts';
 import type { QuittanceEvent } from '../call/event.ts';
 import type { BesideRow } from './beside.ts';
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from './call-query.ts';
@@ -19,7 +20,7 @@ export interface Ledger {
   append(entry: Entry): Awaitable<AppendResult>;
   /** The events of one call with the version to name in the next append, or undefined. */
   readCall(sessionId: string, callId: string): Awaitable<StoredCall | undefined>;
-  /** Every event of a session, in the order of appending. */
+  /** Every event of a session, in the order of appending; what behaviours emitted too: see `isEmittedEvent`. */
   readSession(sessionId: string): Awaitable<readonly QuittanceEvent[]>;
   readClaim(claimKey: string): Awaitable<ClaimHolder | undefined>;
   /** What is used and reserved under each name, in the order asked. */
@@ -58,6 +59,21 @@ export interface Ledger {
   readHeads(): Awaitable<readonly Head[]>;
   /** Resolves when there is an entry after this position. */
   whenAppended(after: number): Promise<void>;
+  /** How far the reader of this name has got; undefined where there is none. */
+  readCursor(name: string): Awaitable<Cursor | undefined>;
+  /** Every cursor, by name. */
+  readCursors(): Awaitable<readonly Cursor[]>;
+  /**
+   * Takes a cursor where nobody holds it, `holder` does already, or `instead` does, who must be known to be gone.
+   * Gives the cursor as it is then: whoever is named in it holds it.
+   */
+  takeCursor(take: CursorTake): Awaitable<Cursor>;
+  /** Moves a cursor without appending anything. False where somebody else holds it or it stands elsewhere. */
+  moveCursor(move: CursorMove): Awaitable<boolean>;
+  /** Lets go of a cursor, which stays where it is. Does nothing where somebody else holds it. */
+  releaseCursor(name: string, holder: string): Awaitable<void>;
+  /** Removes a cursor for good, whoever holds it. False where there is none of this name. */
+  dropCursor(name: string): Awaitable<boolean>;
   /**
    * Empties the bodies of entries for good, and the artifacts and sealed inputs of their calls with them; of a whole
    * session, the states of its subjects too. Appends `body.erased` to say so. Gives how many entries that was. Refuses while a call concerned has no outcome.
@@ -117,7 +133,7 @@ export type Entry = {
    * about a call (a recall, a late result): it must exist, and keeps its version. Ignored without a call.
    */
   readonly expectedVersion: number | 'any';
-  readonly events: readonly QuittanceEvent[];
+  readonly events: readonly (QuittanceEvent | EmittedEvent)[];
   readonly claim?: Claim | undefined;
   /** Gives a claim up, so that the next call with its key may run. */
   readonly releaseClaim?: string | undefined;
@@ -130,6 +146,10 @@ export type Entry = {
   readonly moves?: readonly Move[] | undefined;
   /** Subjects that must stand where they are named, and stay there. A condition only: nothing of it is written. */
   readonly guards?: readonly Move[] | undefined;
+  /** A reader's position, moved in the same commit as what the reader emits. */
+  readonly cursor?: CursorMove | undefined;
+  /** How many behaviours stand between this and something no behaviour caused. Left out for none. */
+  readonly depth?: number | undefined;
 };
 
 /** Compare-and-set on a subject that calls of a session share: it must have this version, 0 if it never moved. */
@@ -143,7 +163,36 @@ export type AppendResult =
   | { readonly status: 'claimed'; readonly holder: ClaimHolder }
   /** A subject has another version: somebody else moved it. */
   | { readonly status: 'moved'; readonly subject: string; readonly version: number }
+  /** The cursor is held by somebody else, or stands elsewhere. One that is not there is held by nobody, at 0. */
+  | { readonly status: 'displaced'; readonly holder: string | undefined; readonly position: number }
   | { readonly status: 'exhausted'; readonly counter: string; readonly used: number };
+
+/**
+ * How far a durable reader of the ledger has got, and who reads for it. It is about positions of this store, so it
+ * stands in no chain, and a copy of the ledger has none.
+ */
+export type Cursor = {
+  readonly name: string;
+  /** The last entry that was read. */
+  readonly position: number;
+  readonly holder: string | undefined;
+  /** The owner through whose handle the holder took it: as long as that lives, the holder may. */
+  readonly ownerId: string | undefined;
+};
+export type CursorTake = {
+  readonly name: string;
+  readonly holder: string;
+  readonly instead?: string | undefined;
+  /** Where a cursor that is not there yet begins: with the entry after this position. */
+  readonly startAfter: number;
+};
+/** Compare-and-set on a cursor: `holder` must hold it and it must stand at `from`. */
+export type CursorMove = {
+  readonly name: string;
+  readonly holder: string;
+  readonly from: number;
+  readonly to: number;
+};
 
 /** Takes a key that a tool made, unless somebody has it. */
 export type Claim = {

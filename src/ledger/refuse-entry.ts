@@ -1,10 +1,18 @@
 /** What every store refuses before it looks at anything. */
 import { QuittanceError } from '../base/error.ts';
+import { isReservedEventType } from '../call/emitted-event.ts';
 import type { Entry } from './ledger.ts';
 import { ledgerSessionId } from './ledger.ts';
 
-/** Throws where an entry may not be appended by anybody but the ledger. */
-export function refuseOwnSession({ sessionId, events }: Pick<Entry, 'sessionId' | 'events'>): void {
+/** Throws where an entry may not be appended by anybody but the ledger, or would not come back as what it is. */
+export function refuseEntry({ sessionId, events }: Pick<Entry, 'sessionId' | 'events'>): void {
+  for (const event of events)
+    if ('data' in event && isReservedEventType(event.type))
+      throw new QuittanceError(
+        'config.invalid',
+        `An event of a host's own cannot have the type ${JSON.stringify(event.type)}. Use at least two words of a-z, ` +
+          '0-9 and _ with dots between them, at most 100 characters, that do not begin with a word of ours, e.g. order.flagged.',
+      );
   // Which rules came into force is about all sessions.
   if (sessionId === ledgerSessionId && !events.every(({ type }) => type === 'contracts.loaded'))
     throw new QuittanceError(

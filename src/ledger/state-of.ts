@@ -1,10 +1,12 @@
 import type { JsonObject } from '../base/json.ts';
+import { isEmittedEvent } from '../call/emitted-event.ts';
 import type { ReadEvent } from './unknown-event.ts';
 
 /** The subject an event tells the state of, and that state. */
 export function stateIn(
   event: ReadEvent,
 ): { readonly subject: string; readonly state: JsonObject } | undefined {
+  if (isEmittedEvent(event)) return undefined;
   switch (event.type) {
     case 'workflow.advanced':
     case 'workflow.updated':

@@ -1,5 +1,6 @@
 /** What a newer version wrote and this one does not know. Carried as it came, never dropped. */
 import type { JsonObject } from '../base/json.ts';
+import type { EmittedEvent } from '../call/emitted-event.ts';
 import type { QuittanceEvent } from '../call/event.ts';
 
 /** Fields in the spelling they have on disk: those of the chained text, and those that may be erased. */
@@ -17,5 +18,6 @@ export type UnknownEvent = {
   readonly unknownFields: UnknownFields;
 };
 
-/** An event as it was read: of a known type, perhaps with fields that are not known. */
-export type ReadEvent = (QuittanceEvent & { readonly unknownFields?: UnknownFields }) | UnknownEvent;
+/** An event as it was read: of a known type or of a host's own, perhaps with fields that are not known. */
+export type ReadEvent =
+  ((QuittanceEvent | EmittedEvent) & { readonly unknownFields?: UnknownFields }) | UnknownEvent;

@@ -1,4 +1,6 @@
 /** Which events put an effect in doubt, and which clear it up. */
+import type { EmittedEvent } from '../call/emitted-event.ts';
+import { isEmittedEvent } from '../call/emitted-event.ts';
 import type { QuittanceEvent, ToolResolved, ToolResponded } from '../call/event.ts';
 
 /** The call ended and nobody can say whether its effect happened: another such call must ask first. */
@@ -13,10 +15,14 @@ export const clearsDoubt = (event: QuittanceEvent): event is ToolResolved =>
   event.type === 'tool.resolved' && event.resolution !== 'succeeded';
 
 /** The digest of the input that the gates last let through, among the events of a call. */
-export function lastInputDigest(events: readonly QuittanceEvent[], callId: string): string | undefined {
+export function lastInputDigest(
+  events: readonly (QuittanceEvent | EmittedEvent)[],
+  callId: string,
+): string | undefined {
   for (let index = events.length - 1; index >= 0; index--) {
     const event = events[index];
-    if (event?.type === 'tool.decided' && event.callId === callId && event.inputDigest !== undefined)
+    if (event === undefined || isEmittedEvent(event)) continue;
+    if (event.type === 'tool.decided' && event.callId === callId && event.inputDigest !== undefined)
       return event.inputDigest;
   }
   return undefined;

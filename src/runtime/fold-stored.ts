@@ -1,4 +1,6 @@
 import type { Call } from '../call/call.ts';
+import type { EmittedEvent } from '../call/emitted-event.ts';
+import { isEmittedEvent } from '../call/emitted-event.ts';
 import type { CallEvent, QuittanceEvent } from '../call/event.ts';
 import { foldCall } from '../call/evolve.ts';
 import type { StoredCall } from '../ledger/ledger.ts';
@@ -6,4 +8,6 @@ import type { StoredCall } from '../ledger/ledger.ts';
 /** The call a stored row tells of. */
 export const foldStored = ({ events }: StoredCall): Call | undefined => foldCall(events.filter(isCallEvent));
 
-export const isCallEvent = (event: QuittanceEvent): event is CallEvent => 'callId' in event;
+/** What behaviours emitted about a call tells nothing of how it went. */
+export const isCallEvent = (event: QuittanceEvent | EmittedEvent): event is CallEvent =>
+  'callId' in event && !isEmittedEvent(event);

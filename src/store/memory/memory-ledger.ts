@@ -18,10 +18,10 @@ import type {
 } from '../../ledger/ledger.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
 import { erasureEntry, removalEntry } from '../../ledger/own-entry.ts';
-import { closedError, inUseError, refuseOwnSession } from '../../ledger/refuse-entry.ts';
+import { closedError, inUseError, refuseEntry } from '../../ledger/refuse-entry.ts';
 import { sessionCounterPrefixes } from '../../ledger/session-counters.ts';
-import type { StoredEntry } from '../../ledger/stored-entry.ts';
 import { findConfirmation, queryConfirmations } from './memory-confirmations.ts';
+import { MemoryCursors } from './memory-cursors.ts';
 import { queryCalls, querySessions } from './memory-queries.ts';
 import { listBeside } from './memory-beside.ts';
 import { MemorySession } from './memory-session.ts';
@@ -45,6 +45,9 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
   const claims = new Map<string, ClaimHolder>();
   const counters = new Map<string, { used: number; reserved: number }>();
   const artifacts = new Map<string, Map<string, NewArtifact>>();
+  const cursors = new MemoryCursors(ownerId);
+  /** Entries of all sessions, in the order of their positions. */
+  let log: { readonly position: number; readonly session: MemorySession; readonly index: number }[] = [];
   let position = 0;
   let endWaiters: { readonly after: number; readonly wake: () => void }[] = [];
   let closed = false;
@@ -87,7 +90,9 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
   };
 
   const keep = (entry: Entry): number => {
-    const version = sessionOf(entry.sessionId).add(++position, entry);
+    const session = sessionOf(entry.sessionId);
+    log.push({ position: ++position, session, index: session.entries.length });
+    const version = session.add(position, entry);
     if (endWaiters.length > 0) {
       const due = endWaiters.filter(({ after }) => position > after);
       endWaiters = endWaiters.filter(({ after }) => position <= after);
@@ -98,7 +103,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
 
   const append = (entry: Entry): AppendResult => {
     if (closed) throw closedError();
-    refuseOwnSession(entry);
+    refuseEntry(entry);
     const call =
       entry.callId === undefined ? undefined : sessions.get(entry.sessionId)?.calls.get(entry.callId);
     const version = call?.version ?? 0;
@@ -116,6 +121,8 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
       (entry.moves && findMoved(entry.sessionId, entry.moves)) ??
       (entry.guards && findMoved(entry.sessionId, entry.guards));
     if (moved !== undefined) return moved;
+    const displaced = entry.cursor && cursors.findDisplaced(entry.cursor);
+    if (displaced !== undefined) return { status: 'displaced', ...displaced };
 
     for (const { counter, amount } of entry.reserve ?? []) count(counter, 0, amount);
     for (const { counter, reserved, used } of entry.settle ?? []) count(counter, used, -reserved);
@@ -124,7 +131,13 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
       const { key, inputDigest } = entry.claim;
       claims.set(key, { sessionId: entry.sessionId, callId: entry.callId, inputDigest });
     }
+    if (entry.cursor !== undefined) cursors.move(entry.cursor);
     return { status: 'appended', version: keep(entry) };
+  };
+
+  const unlessClosed = <Result>(work: () => Result): Result => {
+    if (closed) throw closedError();
+    return work();
   };
 
   const refuseOpen = (session: MemorySession, callIds: Iterable<string | undefined>): void => {
@@ -174,14 +187,12 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     queryConfirmations: (query) => queryConfirmations(sessions.values(), query),
     findConfirmation: (confirmationId) => findConfirmation(sessions.values(), confirmationId),
     readEntries({ after = 0, sessionId, limit }) {
-      const asked = sessionId === undefined ? [...sessions.values()] : [sessions.get(sessionId)];
-      return asked
-        .flatMap((session): readonly StoredEntry[] => {
-          const from = session?.entries.findIndex((item) => item.position > after) ?? -1;
-          return from < 0 ? [] : (session?.read(from, ownerId, salt) ?? []);
-        })
-        .sort((left, right) => left.position - right.position)
-        .slice(0, limit);
+      const one = sessionId === undefined ? undefined : sessions.get(sessionId);
+      if (sessionId !== undefined && one === undefined) return [];
+      const from = findAfter(one?.entries ?? log, after);
+      return one === undefined
+        ? log.slice(from, from + limit).map(({ session, index }) => session.read(index, ownerId, salt))
+        : one.entries.slice(from, from + limit).map((_, index) => one.read(from + index, ownerId, salt));
     },
     readBeside: () => listBeside(sessions.values(), claims.keys(), counters.keys(), artifacts.values()),
     readHeads: () =>
@@ -194,6 +205,12 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
         : new Promise((wake) => {
             endWaiters.push({ after, wake });
           }),
+    readCursor: (name) => cursors.read(name),
+    readCursors: () => cursors.list(),
+    takeCursor: (take) => unlessClosed(() => cursors.take(take)),
+    moveCursor: (move) => unlessClosed(() => cursors.move(move)),
+    releaseCursor: (name, holder) => unlessClosed(() => cursors.release(name, holder)),
+    dropCursor: (name) => unlessClosed(() => cursors.drop(name)),
     erase(erasure) {
       const session = sessions.get(erasure.sessionId);
       if (session === undefined) return 0;
@@ -221,6 +238,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
       refuseOpen(session, session.calls.keys());
       const head = session.head(ownerId, salt);
       sessions.delete(sessionId);
+      log = log.filter((item) => item.session !== session);
       artifacts.delete(sessionId);
       for (const [key, holder] of claims) if (holder.sessionId === sessionId) claims.delete(key);
       const prefixes = sessionCounterPrefixes(sessionId);
@@ -246,6 +264,17 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
       return Promise.resolve();
     },
   };
+}
+
+/** Where the first item after a position stands in a list that is in the order of positions. */
+function findAfter(items: readonly { readonly position: number }[], after: number): number {
+  let [low, high] = [0, items.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((items[middle]?.position ?? 0) > after) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 /** What is read is what is kept: nobody may write into it. Frozen when read, so that appending stays cheap. */

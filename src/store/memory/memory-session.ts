@@ -1,4 +1,5 @@
 /** One session of a memory ledger: its entries, and what is read of them. */
+import { isEmittedEvent } from '../../call/emitted-event.ts';
 import type { QuittanceEvent } from '../../call/event.ts';
 import type { Head } from '../../ledger/chain.ts';
 import { chainHash, genesisHash } from '../../ledger/chain.ts';
@@ -24,6 +25,7 @@ export type MemoryCall = {
 export type MemoryEntry = {
   readonly position: number;
   readonly entry: Entry;
+  /** Among them what behaviours emitted, as in everything that is read: whoever folds events passes it over. */
   events: readonly QuittanceEvent[];
   written: (WrittenEntry & { readonly hash: string }) | undefined;
 };
@@ -46,7 +48,8 @@ export class MemorySession {
 
   /** Adds an entry that was accepted. Gives the version its call has now, 0 where it is about none. */
   add(position: number, entry: Entry): number {
-    this.entries.push({ position, entry, events: entry.events, written: undefined });
+    const events = entry.events as readonly QuittanceEvent[];
+    this.entries.push({ position, entry, events, written: undefined });
     for (const { subject, expectedVersion } of entry.moves ?? [])
       this.states.set(subject, {
         version: expectedVersion + 1,
@@ -61,8 +64,8 @@ export class MemorySession {
     }
     for (const event of entry.events)
       if ('callId' in event && event.callId === callId) {
-        call.events.push(event);
-        this.#note(call, event, callId);
+        call.events.push(event as QuittanceEvent); // those of behaviours come along: see `MemoryEntry`
+        if (!isEmittedEvent(event)) this.#note(call, event, callId);
       }
     if (entry.sealed !== undefined) call.sealed = entry.sealed;
     if (entry.dropSealed === true) call.sealed = undefined;
@@ -86,15 +89,16 @@ export class MemorySession {
     }
   }
 
-  /** Entries as they are written, from one of this session on. */
-  read(from: number, ownerId: string, random: () => string): StoredEntry[] {
+  /** An entry of this session as it is written. */
+  read(index: number, ownerId: string, random: () => string): StoredEntry {
     this.#write(ownerId, random);
-    return this.entries.slice(from).map(({ position, written }, index) => ({
+    const { position, written } = this.entries[index] as MemoryEntry;
+    return {
       position,
       sessionId: this.sessionId,
-      sequence: from + index + 1,
+      sequence: index + 1,
       ...(written as NonNullable<MemoryEntry['written']>),
-    }));
+    };
   }
 
   head(ownerId: string, random: () => string): Head {

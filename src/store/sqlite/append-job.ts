@@ -1,8 +1,10 @@
 /** One append: what it must refuse by, and what it writes. */
 import { chainHash } from '../../ledger/chain.ts';
+import { isEmittedEvent } from '../../call/emitted-event.ts';
 import type { WrittenEntry } from '../../ledger/formats/v1/write-entry.ts';
 import type { AppendResult, Entry } from '../../ledger/ledger.ts';
 import { clearsDoubt, leavesDoubt } from '../../ledger/unsettled-effect.ts';
+import type { CursorTable } from './cursor-table.ts';
 import type { Database, Statement } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
 import type { Heads, SessionHead } from './heads.ts';
@@ -15,12 +17,14 @@ import type { Job } from './writer.ts';
 export class Appender {
   readonly heads: Heads;
   readonly side: SideTables;
+  readonly cursors: CursorTable;
   readonly #insert: Statement<never>;
   readonly #hashAt: Statement<string>;
 
-  constructor(database: Database, heads: Heads, side: SideTables) {
+  constructor(database: Database, heads: Heads, side: SideTables, cursors: CursorTable) {
     this.heads = heads;
     this.side = side;
+    this.cursors = cursors;
     this.#insert = prepareRow(database, 'INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)');
     this.#hashAt = prepareValue(database, 'SELECT hash FROM entries WHERE position = ?');
   }
@@ -103,7 +107,7 @@ export class AppendJob implements Job {
   }
 
   #append(): AppendResult {
-    const { heads, side } = this.#appender;
+    const { heads, side, cursors } = this.#appender;
     const { entry } = this;
     const { callId, claim } = entry;
     const known = heads.find(entry.sessionId);
@@ -128,6 +132,10 @@ export class AppendJob implements Job {
     const missed = entry.guards && side.findMoved(entry.guards, known);
     if (missed !== undefined) return missed;
 
+    // Moved here and not with the rest, because moving it is how it is asked where it stands.
+    const displaced = entry.cursor && cursors.apply(entry.cursor);
+    if (displaced !== undefined) return displaced;
+
     const head = known ?? heads.take(entry.sessionId);
     const isRemark = entry.expectedVersion === 'any';
     if (callId !== undefined && !isRemark) version++;
@@ -142,7 +150,8 @@ export class AppendJob implements Job {
     side.apply(entry, head);
     if (callId !== undefined)
       for (const event of entry.events)
-        if (leavesDoubt(event) || clearsDoubt(event)) side.noteEffect(head, event, entry);
+        if (!isEmittedEvent(event) && (leavesDoubt(event) || clearsDoubt(event)))
+          side.noteEffect(head, event, entry);
     return { status: 'appended', version };
   }
 }

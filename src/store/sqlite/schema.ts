@@ -6,7 +6,8 @@
  *    up to `ledger.indexed`; those after it are few, and whoever opens the file reads them.
  * 2. The small tables beside it (claims, counters, sealed, unsettled, states) hold what an append must be able to refuse by,
  *    and change only in the commit of the entry that changes them.
- * 3. A program never opens a file that a newer one has changed: it could not know what it breaks.
+ * 3. `cursors` says how far readers of the entries have got: no entry tells of it.
+ * 4. A program never opens a file that a newer one has changed: it could not know what it breaks.
  */
 import { randomUUID } from 'node:crypto';
 import { QuittanceError } from '../../base/error.ts';
@@ -69,6 +70,11 @@ const migrations: readonly string[] = [
   CREATE TABLE states (
     session INTEGER NOT NULL, subject TEXT NOT NULL, version INTEGER NOT NULL, text TEXT NOT NULL,
     PRIMARY KEY (session, subject)
+  ) WITHOUT ROWID;
+  `,
+  `
+  CREATE TABLE cursors (
+    name TEXT PRIMARY KEY, position INTEGER NOT NULL, holder TEXT, owner TEXT
   ) WITHOUT ROWID;
   `,
 ];

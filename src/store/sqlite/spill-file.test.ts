@@ -16,8 +16,8 @@ const owner = (digit: number): string => `own_${String(digit).repeat(24)}`;
 const salt = (): string => 'abcdefghijklmnopqrstuvwx';
 const open = (ownerId: string): SpillFile => new SpillFile(folder, ownerId, 65_536, salt);
 
-/** An entry with everything that is ever spilled: guards belong to intents. */
-const whole = (callId: string): Required<Omit<Entry, 'guards'>> => ({
+/** An entry with everything that is ever spilled: guards belong to intents, cursors to what can be emitted again. */
+const whole = (callId: string): Required<Omit<Entry, 'guards' | 'cursor'>> => ({
   ...new SampleCall(callId).begin(),
   callId,
   claim: { key: 'k', inputDigest: 'd', supersedes: { sessionId: 's', callId: 'before' } },
@@ -27,6 +27,7 @@ const whole = (callId: string): Required<Omit<Entry, 'guards'>> => ({
   sealed: 'v1.sealed',
   dropSealed: true,
   moves: [{ subject: 'workflow/w', expectedVersion: 3 }],
+  depth: 2,
 });
 
 test('what is spilled is read back with everything it does, by its owner and by whoever finds the owner gone', () => {
@@ -38,6 +39,13 @@ test('what is spilled is read back with everything it does, by its owner and by 
   const other = open(owner(2));
   expect(other.read(() => true)).toEqual(expected);
   expect(other.read(() => false)).toEqual([]);
+});
+
+test('what moves a cursor is not spilled: whoever reads on emits it again', () => {
+  const spill = open(owner(1));
+  const cursor = { name: 'audit', holder: 'h', from: 0, to: 1 };
+  expect(spill.add({ ...new SampleCall('a').begin(), cursor })).toBe(false);
+  expect(spill.read(() => false)).toEqual([]);
 });
 
 test('an owner is not forgotten while something it spilled is still to be appended', () => {

@@ -46,7 +46,8 @@ export class SpillFile {
   }
 
   add(entry: Entry): boolean {
-    if (this.#file === undefined) return false;
+    // Appended later it would find the cursor elsewhere; and whoever reads on makes it again.
+    if (this.#file === undefined || entry.cursor !== undefined) return false;
     const text = JSON.stringify(toSpilled(entry, this.#ownerId, this.#salt));
     const line = Buffer.from(`${hash('sha256', text)} ${text}\n`);
     if (this.#used + line.length > this.#bytes) return false;
@@ -152,7 +153,7 @@ function toSpilled(entry: Entry, ownerId: string, salt: () => string): SpilledTe
 
 function fromSpilled({ text, bodies, sealed, dropSealed }: SpilledText): Entry {
   const { entryId, sessionId, callId, expectedVersion, events, ...beside } = readEntry({ text, bodies });
-  const { claim, releaseClaim, reserve, settle, moves } = beside;
+  const { claim, releaseClaim, reserve, settle, moves, depth } = beside;
   return {
     entryId,
     sessionId,
@@ -164,6 +165,7 @@ function fromSpilled({ text, bodies, sealed, dropSealed }: SpilledText): Entry {
     ...(reserve !== undefined && { reserve }),
     ...(settle !== undefined && { settle }),
     ...(moves !== undefined && { moves }),
+    ...(depth > 0 && { depth }),
     ...(sealed !== undefined && { sealed }),
     ...(dropSealed !== undefined && { dropSealed }),
   };

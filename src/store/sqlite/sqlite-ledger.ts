@@ -17,6 +17,9 @@ import type {
   AppendResult,
   ClaimHolder,
   Counter,
+  Cursor,
+  CursorMove,
+  CursorTake,
   Entry,
   Erasure,
   Ledger,
@@ -28,12 +31,13 @@ import type {
   StoredCall,
   StoredState,
 } from '../../ledger/ledger.ts';
-import { refuseOwnSession } from '../../ledger/refuse-entry.ts';
+import { refuseEntry } from '../../ledger/refuse-entry.ts';
 import type { EntryQuery, StoredEntry } from '../../ledger/stored-entry.ts';
 import { lastInputDigest } from '../../ledger/unsettled-effect.ts';
 import { AppendJob, Appender } from './append-job.ts';
 import { ArtifactTable } from './artifact-table.ts';
 import { listBeside } from './beside-rows.ts';
+import { CursorTable } from './cursor-table.ts';
 import type { Database } from './database.ts';
 import { prepareValue } from './database.ts';
 import { EntryTable } from './entry-table.ts';
@@ -119,6 +123,7 @@ export class SqliteLedger implements Ledger {
   readonly #side: SideTables;
   readonly #artifacts: ArtifactTable;
   readonly #appender: Appender;
+  readonly #cursors: CursorTable;
   readonly #writer: Writer;
   readonly #watch: Watch;
   readonly #tables: ReadTables;
@@ -146,7 +151,6 @@ export class SqliteLedger implements Ledger {
     this.#side = new SideTables(database, this.#heads, (sessionId, callId) =>
       this.#digestOf(sessionId, callId),
     );
-    this.#appender = new Appender(database, this.#heads, this.#side);
     this.#writer = new Writer(database, {
       began: () => this.#heads.refreshNow(),
       ending: () => {
@@ -158,6 +162,8 @@ export class SqliteLedger implements Ledger {
       },
       rolledBack: () => this.#heads.forget(),
     });
+    this.#cursors = new CursorTable(database, this.#writer, this.ownerId);
+    this.#appender = new Appender(database, this.#heads, this.#side, this.#cursors);
     this.#artifacts = new ArtifactTable(database, `${path}.artifacts`, this.#heads, this.#writer);
     this.#tables = new ReadTables(
       database,
@@ -193,7 +199,7 @@ export class SqliteLedger implements Ledger {
 
   append(entry: Entry): Promise<AppendResult> {
     return new Promise((resolve, reject) => {
-      refuseOwnSession(entry);
+      refuseEntry(entry);
       const written = writeEntry(entry, this.ownerId, this.#salt);
       this.#writer.add(new AppendJob(this.#appender, this.#watch, entry, written, resolve, reject));
     });
@@ -229,6 +235,30 @@ export class SqliteLedger implements Ledger {
 
   whenAppended(after: number): Promise<void> {
     return this.#watch.end(after);
+  }
+
+  readCursor(name: string): Cursor | undefined {
+    return this.#cursors.read(name);
+  }
+
+  readCursors(): readonly Cursor[] {
+    return this.#cursors.list();
+  }
+
+  takeCursor(take: CursorTake): Promise<Cursor> {
+    return this.#cursors.take(take);
+  }
+
+  moveCursor(move: CursorMove): Promise<boolean> {
+    return this.#cursors.move(move);
+  }
+
+  releaseCursor(name: string, holder: string): Promise<void> {
+    return this.#cursors.release(name, holder);
+  }
+
+  dropCursor(name: string): Promise<boolean> {
+    return this.#cursors.drop(name);
   }
 
   readState(sessionId: string, subject: string): StoredState | undefined {

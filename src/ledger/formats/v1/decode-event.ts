@@ -5,6 +5,7 @@ import type { ReadEvent } from '../../unknown-event.ts';
 import type { Holder, Previous } from './encode-event.ts';
 import { decodeFields } from './decode-fields.ts';
 import type { outcomeFields } from './event-table.ts';
+import { emittedFields, isWrittenAsEmitted } from './emitted-fields.ts';
 import { envelopeNames, fieldsOf } from './event-table.ts';
 import { ERASED } from './field.ts';
 
@@ -28,14 +29,15 @@ export function decodeEvent(
   if (typeof call !== 'string' && call !== undefined) throw damaged(`the call of event ${id} is not a text`);
   if (typeof cause !== 'string' && cause !== undefined)
     throw damaged(`the cause of event ${id} is not a text`);
-  const fields = fieldsOf(type);
+  const isEmitted = isWrittenAsEmitted(type, text, body, erased);
+  const fields = isEmitted ? emittedFields : fieldsOf(type);
   if (fields === undefined) {
     const unknown = decodeFields({}, text, body ?? undefined, erased, envelopeNames).unknown;
     const unknownFields = unknown ?? { text: {}, body: {} };
     return { id, type, sessionId: session, turnId: turn, callId: call, at, cause, unknownFields };
   }
   const envelope: { [name: string]: unknown } =
-    call === undefined
+    call === undefined && !isEmitted
       ? { id, type, sessionId: session, turnId: turn, at, cause }
       : { id, type, sessionId: session, turnId: turn, callId: call, at, cause };
   const source = type === 'tool.responded' ? withCallId(text, call) : text;

@@ -1,10 +1,12 @@
 /** One event as it stands in the text and in the bodies of an entry, by the table. */
 import type { JsonObject, JsonValue } from '../../../base/json.ts';
 import { isJsonObject } from '../../../base/json.ts';
+import { isEmittedEvent } from '../../../call/emitted-event.ts';
 import type { ToolRequested, ToolResponded } from '../../../call/event.ts';
 import type { ReadEvent } from '../../unknown-event.ts';
 import type { Fields } from './field.ts';
 import { encodeFields } from './encode-fields.ts';
+import { emittedFields } from './emitted-fields.ts';
 import { fieldsOf } from './event-table.ts';
 
 /** Whose entry the event stands in: what the event shares with it is not written again. */
@@ -20,7 +22,8 @@ export type Previous = { readonly id: string; readonly turnId: string; readonly 
 export type EncodedEvent = { readonly text: string; readonly body: string };
 
 export function encodeEvent(event: ReadEvent, holder: Holder, previous?: Previous): EncodedEvent {
-  const { text, body } = encodeFields(fieldsOf(event.type) ?? noFields, event);
+  const fields = isEmittedEvent(event) ? emittedFields : (fieldsOf(event.type) ?? noFields);
+  const { text, body } = encodeFields(fields, event);
   if (event.type === 'tool.responded') shortenResponse(event as ToolResponded, text, body);
   if (event.type === 'tool.requested') shortenRequest(event as ToolRequested, text);
   const unknown = 'unknownFields' in event ? event.unknownFields : undefined;

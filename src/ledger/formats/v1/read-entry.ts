@@ -21,7 +21,9 @@ export type ReadEntry = {
   readonly reserve: readonly Reservation[] | undefined;
   readonly settle: readonly Settlement[] | undefined;
   readonly moves: readonly Move[] | undefined;
-  /** Those of a type this version does not know are there too: see `isKnownEvent`. */
+  /** How many behaviours stand between this and something no behaviour caused. */
+  readonly depth: number;
+  /** Those of hosts and of types this version does not know are there too: see `isKnownEvent` and `isEmittedEvent`. */
   readonly events: readonly ReadEvent[];
   /** What the bodies must come to with their salt, or undefined where there never were any. */
   readonly bodiesDigest: string | undefined;
@@ -43,6 +45,7 @@ const names: ReadonlySet<string> = new Set([
   'reserve',
   'settle',
   'moves',
+  'depth',
   'bodies',
   'events',
 ]);
@@ -51,7 +54,7 @@ const names: ReadonlySet<string> = new Set([
 export function readEntry(written: Pick<WrittenEntry, 'text' | 'bodies'>): ReadEntry {
   const entry = parse(written.text);
   if (!isJsonObject(entry)) throw damaged('it is not an object');
-  const { v, entry: entryId, session, call, version, owner, events, bodies: digest } = entry;
+  const { v, entry: entryId, session, call, version, owner, events, depth = 0, bodies: digest } = entry;
   if (typeof v === 'number' && v > 1)
     throw new QuittanceError(
       'ledger.newer',
@@ -66,6 +69,7 @@ export function readEntry(written: Pick<WrittenEntry, 'text' | 'bodies'>): ReadE
   if (typeof owner !== 'string') throw damaged('"owner" is not a text');
   if (typeof digest !== 'string' && digest !== null) throw damaged('"bodies" is neither a text nor null');
   if (!Array.isArray(events)) throw damaged('"events" is not a list');
+  if (typeof depth !== 'number') throw damaged('"depth" is not a number');
   const erased = digest !== null && written.bodies === undefined;
   const bodies = digest === null || written.bodies === undefined ? [] : parse(written.bodies);
   if (!Array.isArray(bodies)) throw damaged('the bodies are not a list');
@@ -82,6 +86,7 @@ export function readEntry(written: Pick<WrittenEntry, 'text' | 'bodies'>): ReadE
     reserve: entry['reserve'] as readonly Reservation[] | undefined,
     settle: entry['settle'] as readonly Settlement[] | undefined,
     moves: toMoves(entry['moves']),
+    depth,
     events: decodeEvents(events, bodies, holder, erased),
     bodiesDigest: digest ?? undefined,
     erased,

@@ -42,7 +42,8 @@ export function writeEntry(entry: WritableEntry, ownerId: string, random: () => 
 }
 
 function head(entry: WritableEntry, ownerId: string): string {
-  const { entryId, sessionId, callId, expectedVersion, claim, releaseClaim, reserve, settle, moves } = entry;
+  const { entryId, sessionId, callId, expectedVersion, claim, releaseClaim, reserve, settle, moves, depth } =
+    entry;
   let text =
     `{"v":1,"entry":${quoteText(entryId)},"session":${quoteText(sessionId)}` +
     `,"call":${callId === undefined ? 'null' : quoteText(callId)}` +
@@ -52,6 +53,7 @@ function head(entry: WritableEntry, ownerId: string): string {
   if (reserve !== undefined) text += `,"reserve":${JSON.stringify(reserve)}`;
   if (settle !== undefined) text += `,"settle":${JSON.stringify(settle)}`;
   if (moves !== undefined) text += `,"moves":${JSON.stringify(moves.map(toMove))}`;
+  if (depth !== undefined && depth > 0) text += `,"depth":${depth}`;
   return text;
 }
 

@@ -1,0 +1,24 @@
+/** How what a behaviour emitted stands on disk: one shape for every type a host makes up. */
+import type { JsonObject } from '../../../base/json.ts';
+import { isJsonObject } from '../../../base/json.ts';
+import type { EmittedEvent } from '../../../call/emitted-event.ts';
+import { isReservedEventType } from '../../../call/emitted-event.ts';
+import type { Field } from './field.ts';
+import { body, text } from './field.ts';
+
+export const emittedFields: { readonly [Name in 'by' | ('data' & keyof EmittedEvent)]: Field } = {
+  by: text('by'),
+  data: body('data', { erased: { value: {} } }),
+};
+
+/** Whether an event of this type stands there in that shape. Any other of an unknown type is carried as it came. */
+export const isWrittenAsEmitted = (
+  type: string,
+  inText: JsonObject,
+  inBody: JsonObject | null,
+  erased: boolean,
+): boolean =>
+  Object.hasOwn(inText, 'by') &&
+  typeof inText['by'] === 'string' &&
+  (erased || (inBody !== null && Object.hasOwn(inBody, 'data') && isJsonObject(inBody['data']))) &&
+  !isReservedEventType(type);
