@@ -6,6 +6,7 @@
 /** The stable word for why we refuse. */
 export type ErrorCode =
   | 'config.invalid'
+  | 'adapter.unsafe'
   | 'contracts.invalid'
   | 'call.malformed'
   | 'call.pending'
@@ -41,6 +42,10 @@ export const errorTable: {
   'config.invalid': {
     means: 'A tool or a runtime was configured in a way that cannot work.',
     remedy: 'Read the message: it names the field, what was found and what is expected.',
+  },
+  'adapter.unsafe': {
+    means: 'The self-test of an adapter failed: with this framework, a call that policy blocks could run.',
+    remedy: 'Use a version of the framework that the page of the adapter names.',
   },
   'contracts.invalid': {
     means: 'A contract document is not one, or contradicts itself. None of it is in force.',

@@ -1,0 +1,24 @@
+import type { Ledger } from '../ledger/ledger.ts';
+import type { RuntimeOptions } from '../runtime/runtime-options.ts';
+import type { AnyTool } from '../tool/define-tool.ts';
+import type { ToolOverrides } from '../tool/govern.ts';
+
+/**
+ * What an adapter is made with: everything `createRuntime` takes but the tools, which are the framework's.
+ * `Native` is what the framework gives a tool beside its arguments.
+ */
+export type AdapterOptions<Native = unknown> = Omit<
+  RuntimeOptions<readonly AnyTool[]>,
+  'tools' | 'ledger'
+> & {
+  /** Where calls are kept. In memory where none is given, which ends with the process. */
+  readonly ledger?: Ledger;
+  /** What the framework's tools do not say about themselves, by name: a mode, a timeout, a cost. */
+  readonly overrides?: Readonly<Record<string, ToolOverrides>>;
+  /**
+   * Who answers in the framework's own approvals: a name, or a function that gives one. With it, a call that needs a
+   * person stops the run the framework's way, and an approval that comes back through the framework counts as the
+   * decision of the person named; undefined counts as none. Without it, the tool waits until somebody decides.
+   */
+  readonly approver?: string | ((native: Native) => string | undefined | Promise<string | undefined>);
+};
