@@ -14,6 +14,7 @@ export const layers: readonly (readonly string[])[] = [
   ['call'],
   ['policy'],
   ['ledger'],
+  ['view'],
   ['runtime'],
   ['replay'],
   ['store/memory', 'store/sqlite', 'store/postgres'],
@@ -24,7 +25,7 @@ export const layers: readonly (readonly string[])[] = [
 ];
 
 /** Folders that compute and touch nothing: of Node they may use digests and inspection only. */
-const pure = new Set(['base', 'tool', 'call', 'policy', 'ledger']);
+const pure = new Set(['base', 'tool', 'call', 'policy', 'ledger', 'view']);
 const pureMayUse = new Set(['node:crypto', 'node:util']);
 
 /**
