@@ -1,7 +1,7 @@
 import type { JsonObject } from '../base/json.ts';
 import { isJsonObject, toJson } from '../base/json.ts';
 import type { ReasonCode } from '../call/reason.ts';
-import { reasonOf } from '../call/reason.ts';
+import { isReasonCode, reasonOf } from '../call/reason.ts';
 import { bodyMayClaim, isToolError } from '../call/tool-error.ts';
 import { cutText } from '../tool/cut-text.ts';
 
@@ -18,10 +18,10 @@ export type ThrownFailure = {
 
 /**
  * What a body threw, whatever it is, as a failure. Nothing is cut here, before it was cleaned and rules had their
- * say: half a secret is recognised by nobody.
+ * say: half a secret is recognised by nobody. Of the reasons, a body may give some; a recorded one may give `any`.
  */
-export function classifyThrown(thrown: unknown): ThrownFailure {
-  const told = readToolError(thrown);
+export function classifyThrown(thrown: unknown, may?: 'any reason'): ThrownFailure {
+  const told = readToolError(thrown, may === undefined ? bodyMayClaim : isReasonCode);
   if (told !== undefined) return told;
   const code: ReasonCode = isNetworkTrouble(thrown, 0) ? 'tool.network_error' : 'tool.execution_error';
   return {
@@ -35,11 +35,14 @@ export function classifyThrown(thrown: unknown): ThrownFailure {
 }
 
 /** Somebody else's object may answer otherwise when it is read again, so each property is read once. */
-function readToolError(thrown: unknown): ThrownFailure | undefined {
+function readToolError(
+  thrown: unknown,
+  mayClaim: (code: unknown) => code is ReasonCode,
+): ThrownFailure | undefined {
   if (!isToolError(thrown)) return undefined;
   try {
     const { reason, message, retryable, markedRetryable, payloadExtras } = thrown;
-    const code: ReasonCode = bodyMayClaim(reason) ? reason : 'tool.execution_error';
+    const code: ReasonCode = mayClaim(reason) ? reason : 'tool.execution_error';
     const extras = toJson(payloadExtras);
     return {
       code,

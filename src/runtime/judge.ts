@@ -10,7 +10,9 @@ import { runSuccessCheck } from '../tool/success-check.ts';
 import { isPromiseLike } from '../tool/when-ready.ts';
 import type { AttemptEnd } from './attempt.ts';
 import type { CallInHand } from './call-in-hand.ts';
+import { recordedEndOf } from './body-context.ts';
 import { classifyThrown } from './classify-thrown.ts';
+import { judgeRecorded } from './judge-recorded.ts';
 import type { AttemptFacts, Judgement } from './judgement.ts';
 import { fail, succeed } from './judgement.ts';
 import type { RuledOutput } from './rule-output.ts';
@@ -23,13 +25,26 @@ export function judgeEnd(
   end: AttemptEnd,
   facts: AttemptFacts,
 ): Judgement | Promise<Judgement> {
+  const recorded = recordedEndOf(facts.context);
+  if (recorded === undefined) return judge(hand, end, facts);
+  return judgeRecorded(
+    hand,
+    recorded,
+    end,
+    facts,
+    (left, exact) => judge(hand, left, exact),
+    (exact, retryable) => timedOut(hand, exact, retryable),
+  );
+}
+
+function judge(hand: CallInHand, end: AttemptEnd, facts: AttemptFacts): Judgement | Promise<Judgement> {
   switch (end.type) {
     case 'returned':
       return judgeOutput(hand, end.value, facts);
     case 'threw':
       return judgeThrown(hand, end.error, facts);
     case 'timed_out':
-      return timedOut(hand, facts);
+      return timedOut(hand, facts, hand.knownTool.retryOnTimeout);
     case 'cancelled':
       return cancelled(hand, end.reason, facts);
   }
@@ -179,7 +194,7 @@ function cancelled(hand: CallInHand, reason: string, facts: AttemptFacts): Promi
   return fail(hand, { code: 'tool.indeterminate', error, retryable: false }, facts);
 }
 
-function timedOut(hand: CallInHand, { elapsedMs, deadlineMs }: AttemptFacts): Judgement {
+function timedOut(hand: CallInHand, { elapsedMs, deadlineMs }: AttemptFacts, retryable: boolean): Judgement {
   const { knownTool: tool, request } = hand;
   if (!tool.mayRerun)
     hand.note(
@@ -191,7 +206,7 @@ function timedOut(hand: CallInHand, { elapsedMs, deadlineMs }: AttemptFacts): Ju
     toolName: tool.name,
     code: 'tool.timeout',
     deadlineMs,
-    retryable: tool.retryOnTimeout,
+    retryable,
     elapsedMs,
     ...hand.modelNote(),
   });

@@ -1,0 +1,73 @@
+/**
+ * Judges the end of a recorded body. Nothing is skipped: whatever the record holds goes through the success check, the
+ * rules and the redactor of today. It only may say what no other body may, and what is gone from the record for good
+ * counts as said again: what rules took out or kept back, where they still would.
+ */
+import type { RuleMark } from '../call/event.ts';
+import type { Policy } from '../policy/compile-policy.ts';
+import type { AttemptEnd } from './attempt.ts';
+import type { CallInHand } from './call-in-hand.ts';
+import { classifyThrown } from './classify-thrown.ts';
+import type { AttemptFacts, Judgement } from './judgement.ts';
+import { fail } from './judgement.ts';
+import type { RecordedEnd } from './recorded-end.ts';
+
+export type Judge = (end: AttemptEnd, facts: AttemptFacts) => Judgement | Promise<Judgement>;
+export type TimeOut = (facts: AttemptFacts, retryable: boolean) => Judgement;
+
+export async function judgeRecorded(
+  hand: CallInHand,
+  recorded: RecordedEnd,
+  end: AttemptEnd,
+  facts: AttemptFacts,
+  judge: Judge,
+  timeOut: TimeOut,
+): Promise<Judgement> {
+  const marks = recallMarks(hand, recorded);
+  for (const failed of recorded.unkept) hand.apply({ type: 'fail_to_persist', ...failed });
+  const judgement = await judgeAs(hand, recorded, end, facts, judge, timeOut);
+  // The very same rules said exactly this; what they say about what they have left is no news.
+  if (marks !== undefined) hand.outputRules = marks;
+  return judgement;
+}
+
+function judgeAs(
+  hand: CallInHand,
+  { thrown, timeout }: RecordedEnd,
+  end: AttemptEnd,
+  facts: AttemptFacts,
+  judge: Judge,
+  timeOut: TimeOut,
+): Judgement | Promise<Judgement> {
+  const isThrown = end.type === 'threw' && end.error === thrown;
+  if (timeout !== undefined && (isThrown || end.type === 'timed_out'))
+    return timeOut({ ...facts, ...timeout }, timeout.retryable);
+  if (!isThrown) return judge(end, facts);
+  const { message, ...classified } = classifyThrown(thrown, 'any reason');
+  return fail(hand, { ...classified, error: message }, facts);
+}
+
+/** Puts what rules said then on the record of the call, and gives it where the rules are the very same. */
+function recallMarks(
+  hand: CallInHand,
+  { rules, policyVersion }: RecordedEnd,
+): readonly RuleMark[] | undefined {
+  const { policy } = hand;
+  if (policy === undefined || rules.length === 0) return undefined;
+  const isSame = policy.version === policyVersion;
+  const standing = isSame ? rules : rules.filter((mark) => wouldTakeOutAgain(policy, mark));
+  for (const { ruleId, action, message, observed } of standing)
+    if (action === 'warn' && observed === undefined && !hand.outputRules.some((it) => it.ruleId === ruleId))
+      hand.note(message);
+  hand.outputRules = standing;
+  return isSame ? standing : undefined;
+}
+
+/** Whether there is still a rule of this id that takes out, or keeps back, what it finds. */
+const wouldTakeOutAgain = ({ composed }: Policy, { ruleId, action, observed }: RuleMark): boolean =>
+  observed === undefined &&
+  (action === 'redact' || action === 'block') &&
+  composed.rules.some(
+    ({ id, rule, mode, candidate }) =>
+      id === ruleId && rule.type === 'post' && rule.action === action && mode === 'enforce' && !candidate,
+  );
