@@ -11,13 +11,20 @@ export type CallQuery = {
   readonly status?: CallStatus | undefined;
   readonly outcome?: ToolOutcome['type'] | undefined;
   readonly code?: string | undefined;
+  /** On whose behalf: the user's id. */
+  readonly userId?: string | undefined;
   /** Calls whose effect may have happened and that nobody has resolved. */
   readonly unresolved?: boolean | undefined;
   readonly since?: number | undefined;
   readonly until?: number | undefined;
-  /** Found in the call id, the tool, the code or the message. */
+  /** Found in the call id, the session id, the tool, the code or the message. */
   readonly text?: string | undefined;
   readonly limit?: number | undefined;
+  /**
+   * How many calls to look at, about, where no index finds those that are asked for. The page may then be short, or
+   * empty, and have a `next` all the same. All of them unless told.
+   */
+  readonly scan?: number | undefined;
   /** `next` of the page before. */
   readonly cursor?: string | undefined;
 };

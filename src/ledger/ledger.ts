@@ -12,6 +12,7 @@ import type { EmittedEvent } from '../call/emitted-event.ts';
 import type { QuittanceEvent } from '../call/event.ts';
 import type { BesideRow } from './beside.ts';
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from './call-query.ts';
+import type { CallTally, TallyName, TallyQuery } from './call-tally.ts';
 import type { Head } from './chain.ts';
 import type { ConfirmationQuery, ConfirmationSummary } from './confirmation-query.ts';
 import type { EntryQuery, StoredEntry } from './stored-entry.ts';
@@ -45,6 +46,8 @@ export interface Ledger {
   findOpenCalls(): Awaitable<readonly OpenCall[]>;
   /** Calls, newest first, a page at a time. Whoever was told of an outcome finds it here. */
   queryCalls(query: CallQuery): Awaitable<Page<CallSummary>>;
+  /** How many calls there are of each kind. Whoever was told of an outcome finds it counted. */
+  tallyCalls<Name extends TallyName>(query: TallyQuery<Name>): Awaitable<readonly CallTally<Name>[]>;
   /** Sessions, newest first: those in which something happened in the time asked for. */
   querySessions(query: SessionQuery): Awaitable<Page<SessionSummary>>;
   /** Questions to people, newest first, a page at a time. Whoever was told of one finds it here. */

@@ -8,10 +8,11 @@ export const matchesCall = (call: CallSummary, query: CallQuery): boolean =>
   isAsked(query.status, call.status) &&
   isAsked(query.outcome, call.outcome) &&
   isAsked(query.code, call.code) &&
+  isAsked(query.userId, call.userId) &&
   isAsked(query.unresolved, call.unresolved) &&
   (query.since === undefined || call.requestedAt >= query.since) &&
   (query.until === undefined || call.requestedAt < query.until) &&
-  hasText(query.text, [call.callId, call.toolName, call.code, call.message]);
+  hasText(query.text, [call.callId, call.sessionId, call.toolName, call.code, call.message]);
 
 const isAsked = <Value>(asked: Value | undefined, found: Value | undefined): boolean =>
   asked === undefined || asked === found;

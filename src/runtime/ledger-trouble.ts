@@ -39,6 +39,7 @@ export function tellTrouble(ledger: Ledger): Ledger {
     whenChanged: (sessionId, callId, version) => ledger.whenChanged(sessionId, callId, version).catch(raise),
     findOpenCalls: told(() => ledger.findOpenCalls()),
     queryCalls: told((query) => ledger.queryCalls(query)),
+    tallyCalls: (query) => told(() => ledger.tallyCalls(query))(),
     querySessions: told((query) => ledger.querySessions(query)),
     queryConfirmations: told((query) => ledger.queryConfirmations(query)),
     findConfirmation: told((confirmationId) => ledger.findConfirmation(confirmationId)),

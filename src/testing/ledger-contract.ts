@@ -10,6 +10,7 @@ import { refusalChecks } from './contract/refusal-checks.ts';
 import { retentionChecks } from './contract/retention-checks.ts';
 import { sharedChecks } from './contract/shared-checks.ts';
 import { stateChecks } from './contract/state-checks.ts';
+import { tallyChecks } from './contract/tally-checks.ts';
 import { createManualClock } from './manual-clock.ts';
 
 /** A store to be tried. */
@@ -36,6 +37,7 @@ export function ledgerContract(subject: LedgerSubject): readonly LedgerCheck[] {
     ...keepingChecks,
     ...retentionChecks,
     ...stateChecks,
+    ...tallyChecks,
     ...(subject.openAnother === undefined ? [] : sharedChecks),
   ];
   return checks.map((check) => ({ name: check[0], run: async () => runCheck(check, subject) }));

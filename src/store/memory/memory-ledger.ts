@@ -16,13 +16,14 @@ import type {
   NewArtifact,
   Reservation,
 } from '../../ledger/ledger.ts';
+import { tallyCalls } from '../../ledger/call-tally.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
 import { erasureEntry, removalEntry } from '../../ledger/own-entry.ts';
 import { closedError, inUseError, refuseEntry } from '../../ledger/refuse-entry.ts';
 import { sessionCounterPrefixes } from '../../ledger/session-counters.ts';
 import { findConfirmation, queryConfirmations } from './memory-confirmations.ts';
 import { MemoryCursors } from './memory-cursors.ts';
-import { queryCalls, querySessions } from './memory-queries.ts';
+import { queryCalls, querySessions, summariseCalls } from './memory-queries.ts';
 import { listBeside } from './memory-beside.ts';
 import { MemorySession } from './memory-session.ts';
 
@@ -183,6 +184,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
         .sort((left, right) => left.call.position - right.call.position)
         .map(({ sessionId, callId }) => ({ sessionId, callId, ownerId })),
     queryCalls: (query) => queryCalls(sessions.values(), query),
+    tallyCalls: (query) => tallyCalls(summariseCalls(sessions.values()), query),
     querySessions: (query) => querySessions(sessions.values(), query),
     queryConfirmations: (query) => queryConfirmations(sessions.values(), query),
     findConfirmation: (confirmationId) => findConfirmation(sessions.values(), confirmationId),

@@ -22,6 +22,14 @@ export function queryCalls(sessions: Iterable<MemorySession>, query: CallQuery):
   return toPage(found, query);
 }
 
+export function* summariseCalls(sessions: Iterable<MemorySession>): Generator<CallSummary, void> {
+  for (const { calls } of sessions)
+    for (const call of calls.values()) {
+      const summary = summarise(call);
+      if (summary !== undefined) yield summary;
+    }
+}
+
 export function querySessions(sessions: Iterable<MemorySession>, query: SessionQuery): Page<SessionSummary> {
   const found: [SessionSummary, Place][] = [];
   for (const { sessionId, entries, calls } of sessions) {

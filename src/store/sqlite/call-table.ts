@@ -129,12 +129,12 @@ export class CallTable {
     { table, at, id }: { readonly table: string; readonly at: string; readonly id: string },
     indexed: readonly Condition[],
     rest: readonly Condition[],
-    query: Pick<CallQuery, 'limit' | 'cursor'>,
+    query: Pick<CallQuery, 'limit' | 'cursor' | 'scan'>,
   ): Promise<Page<Row>> {
     const limit = limitOf(query.limit);
     const found: Row[] = [];
     let place = query.cursor === undefined ? undefined : parseCursor(query.cursor);
-    for (;;) {
+    for (let scanned = 0; ;) {
       const from: Condition[] = place === undefined ? [] : [[`(${at}, ${id}) < (?, ?)`, ...place]];
       const inside = `SELECT * FROM ${table}${where([...indexed, ...from])} ORDER BY ${at} DESC, ${id} DESC`;
       const values = valuesOf([...indexed, ...from]);
@@ -151,6 +151,8 @@ export class CallTable {
           : this.#prepare<Row>(`${inside} LIMIT 1 OFFSET ${window - 1}`).get(...values);
       if (end === undefined) return { rows: found, next: undefined };
       place = placeOf(end, at, id);
+      scanned += window;
+      if (query.scan !== undefined && scanned >= query.scan) return { rows: found, next: toCursor(place) };
       await new Promise(setImmediate);
     }
     const rows = found.slice(0, limit);
@@ -177,6 +179,7 @@ function indexedOf(query: CallQuery): Condition[] {
   if (query.outcome !== undefined && query.outcome !== 'ToolExecutionResult')
     found.push([`outcome <> 'ToolExecutionResult' AND outcome = ?`, query.outcome]);
   if (query.code !== undefined) found.push(['code = ?', toSqlText(query.code)]);
+  if (query.userId !== undefined) found.push(['user_id = ?', toSqlText(query.userId)]);
   // Spelt out as in the index, which is used for nothing else.
   if (query.status !== undefined && query.status !== 'settled') found.push([`status <> 'settled'`]);
   if (query.unresolved === true) found.push(['unresolved = 1']);
@@ -193,7 +196,7 @@ function restOf(query: CallQuery): Condition[] {
   if (query.mode !== undefined) found.push(['mode = ?', query.mode]);
   if (query.text !== undefined) {
     const text = toSqlText(query.text);
-    const places = ['call_id', 'tool_name', 'code', 'message'];
+    const places = ['call_id', 'session_id', 'tool_name', 'code', 'message'];
     found.push([`(${places.map(contains).join(' OR ')})`, ...places.map(() => text)]);
   }
   return found;

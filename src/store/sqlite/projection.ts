@@ -19,6 +19,7 @@ import type { EntryRow, EntryTable } from './entry-table.ts';
 import { decode } from './entry-table.ts';
 import type { Heads } from './heads.ts';
 import { toSqlText } from './sql-text.ts';
+import { tallyTriggers } from './tally-table.ts';
 
 type Progress = { readonly position: number; readonly hash: string };
 /** What one step has read. */
@@ -120,7 +121,9 @@ export class Projection {
   }
 
   #clear(): void {
+    this.#tables.exec(tallyTriggers.drop);
     for (const drop of this.#dropRows) drop.run();
+    this.#tables.exec(`DELETE FROM tallies; ${tallyTriggers.create}`);
     this.#setProgress.run(0, '');
   }
 

@@ -5,9 +5,10 @@
 import { rmSync } from 'node:fs';
 import type { Database } from './database.ts';
 import { isDamaged, isMissing, isReadOnly, openDatabase, prepareRow } from './database.ts';
+import { tallyTable, tallyTriggers } from './tally-table.ts';
 
 /** Another number for other tables: those of another version are dropped and filled anew. */
-const version = 2;
+const version = 3;
 
 const tables = `
   CREATE TABLE progress (ledger_id TEXT NOT NULL, position INTEGER NOT NULL, hash TEXT NOT NULL);
@@ -25,6 +26,7 @@ const tables = `
   CREATE INDEX calls_by_tool ON calls (tool_name, requested_at);
   CREATE INDEX calls_by_outcome ON calls (outcome, requested_at) WHERE outcome <> 'ToolExecutionResult';
   CREATE INDEX calls_by_code ON calls (code, requested_at) WHERE code IS NOT NULL;
+  CREATE INDEX calls_by_user ON calls (user_id, requested_at) WHERE user_id IS NOT NULL;
   CREATE INDEX calls_open ON calls (requested_at) WHERE status <> 'settled';
   CREATE INDEX calls_unresolved ON calls (requested_at) WHERE unresolved = 1;
   CREATE TABLE audit (
@@ -49,6 +51,8 @@ const tables = `
   );
   CREATE INDEX sessions_by_name ON sessions (session_id);
   CREATE INDEX sessions_by_time ON sessions (first_at);
+  ${tallyTable}
+  ${tallyTriggers.create}
 `;
 
 /** Questions are asked through a connection of their own, so that they see whole steps only. */

@@ -3,6 +3,7 @@
  * in quiet moments, so that little is left to fill.
  */
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
+import type { CallTally, TallyName, TallyQuery } from '../../ledger/call-tally.ts';
 import type { ConfirmationQuery, ConfirmationSummary } from '../../ledger/confirmation-query.ts';
 import type { OpenCall } from '../../ledger/ledger.ts';
 import { closedError } from '../../ledger/refuse-entry.ts';
@@ -15,6 +16,7 @@ import type { Heads } from './heads.ts';
 import { Projection } from './projection.ts';
 import { Projector } from './projector.ts';
 import { openReadTables, removeReadTables } from './read-schema.ts';
+import { TallyTable } from './tally-table.ts';
 
 type Opened = {
   /** Fills the tables. A connection of its own, so that questions see whole steps only. */
@@ -23,6 +25,7 @@ type Opened = {
   readonly projection: Projection;
   readonly projector: Projector | undefined;
   readonly calls: CallTable;
+  readonly tallies: TallyTable;
 };
 
 /** How long nothing must be appended before the time counts as quiet. */
@@ -58,6 +61,11 @@ export class ReadTables {
   async queryCalls(query: CallQuery): Promise<Page<CallSummary>> {
     const { calls } = await this.#filled();
     return calls.queryCalls(query);
+  }
+
+  async tallyCalls<Name extends TallyName>(query: TallyQuery<Name>): Promise<readonly CallTally<Name>[]> {
+    const { tallies } = await this.#filled();
+    return tallies.query(query);
   }
 
   async querySessions(query: SessionQuery): Promise<Page<SessionSummary>> {
@@ -132,7 +140,14 @@ export class ReadTables {
           ? undefined // in memory: no other thread can see them
           : new Projector({ ledgerPath: this.#ledger.name, tablesPath: this.#path, ledgerId });
       const projection = new Projection(this.#ledger, this.#entries, this.#heads, writer);
-      return { writer, reader, projection, projector, calls: new CallTable(reader) };
+      return {
+        writer,
+        reader,
+        projection,
+        projector,
+        calls: new CallTable(reader),
+        tallies: new TallyTable(reader),
+      };
     });
     return this.#opened;
   }

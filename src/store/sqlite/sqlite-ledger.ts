@@ -10,6 +10,7 @@ import { createIds } from '../../base/ids.ts';
 import type { QuittanceEvent } from '../../call/event.ts';
 import type { BesideRow } from '../../ledger/beside.ts';
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
+import type { CallTally, TallyName, TallyQuery } from '../../ledger/call-tally.ts';
 import type { Head } from '../../ledger/chain.ts';
 import type { ConfirmationQuery, ConfirmationSummary } from '../../ledger/confirmation-query.ts';
 import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
@@ -287,6 +288,10 @@ export class SqliteLedger implements Ledger {
 
   queryCalls(query: CallQuery): Promise<Page<CallSummary>> {
     return this.#tables.queryCalls(query);
+  }
+
+  tallyCalls<Name extends TallyName>(query: TallyQuery<Name>): Promise<readonly CallTally<Name>[]> {
+    return this.#tables.tallyCalls(query);
   }
 
   querySessions(query: SessionQuery): Promise<Page<SessionSummary>> {

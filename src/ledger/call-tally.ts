@@ -1,0 +1,94 @@
+/**
+ * Calls counted by what they are and how they ended. Stores keep the counts with their read tables, so that a total
+ * costs the same for a hundred calls and for millions.
+ */
+import type { CallStatus } from '../call/call.ts';
+import type { ToolOutcome } from '../call/outcome.ts';
+import type { ToolMode } from '../tool/mode.ts';
+import type { CallSummary } from './call-query.ts';
+
+/** By what calls are told apart. `hour` is that of their request, counted since 1970; `bin` how long they took. */
+export type TallyKey = {
+  readonly hour: number;
+  readonly toolName: string;
+  readonly mode: ToolMode;
+  readonly status: CallStatus;
+  /** Empty for a call without an outcome. */
+  readonly outcome: ToolOutcome['type'] | '';
+  /** Empty where there is none. */
+  readonly code: string;
+  /** See `latencyBin`. */
+  readonly bin: number;
+};
+export type TallyName = keyof TallyKey;
+
+/** Times are in milliseconds since 1970 and are widened to whole hours: `since` downwards, `until` upwards. */
+export type TallyQuery<Name extends TallyName = TallyName> = {
+  readonly by: readonly Name[];
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+  readonly toolName?: string | undefined;
+};
+
+/** One count for each combination of what was asked by that there is, in no order. */
+export type CallTally<Name extends TallyName = TallyName> = Readonly<Pick<TallyKey, Name>> & {
+  readonly calls: number;
+  /** Of these, calls whose effect may have happened and that nobody has resolved. */
+  readonly unresolved: number;
+  readonly costMicros: number;
+};
+
+export const hourMs = 3_600_000;
+export const hourOf = (at: number): number => Math.floor(at / hourMs);
+
+/** Each bin is a tenth wider than the one before. */
+const binsPerE = 1 / Math.log(1.1);
+
+/** The bin of a time that was taken; -1 for calls that took none. */
+export const latencyBin = (elapsedMs: number | undefined): number =>
+  elapsedMs === undefined ? -1 : Math.floor(Math.log(Math.max(elapsedMs, 1)) * binsPerE + rounding);
+
+/** The middle of a bin, in milliseconds. */
+export const latencyOfBin = (bin: number): number => Math.exp((bin + 0.5) / binsPerE);
+
+/** The same in SQL, of a column in milliseconds. */
+export const latencyBinSql = (column: string): string =>
+  `CASE WHEN ${column} IS NULL THEN -1 ELSE CAST(ln(max(${column}, 1)) * ${binsPerE} + ${rounding} AS INTEGER) END`;
+
+/** A power of 1.1 belongs to the bin it opens, however logarithms are rounded. */
+const rounding = 1e-9;
+
+export const tallyKeyOf = (call: CallSummary): TallyKey => ({
+  hour: hourOf(call.requestedAt),
+  toolName: call.toolName,
+  mode: call.mode,
+  status: call.status,
+  outcome: call.outcome ?? '',
+  code: call.code ?? '',
+  bin: latencyBin(call.elapsedMs),
+});
+
+/** Counts calls one by one: for stores that keep no counts. */
+export function tallyCalls<Name extends TallyName>(
+  calls: Iterable<CallSummary>,
+  { by, since, until, toolName }: TallyQuery<Name>,
+): readonly CallTally<Name>[] {
+  const found = new Map<string, { key: TallyKey; calls: number; unresolved: number; costMicros: number }>();
+  for (const call of calls) {
+    const key = tallyKeyOf(call);
+    if (toolName !== undefined && key.toolName !== toolName) continue;
+    if (since !== undefined && key.hour < hourOf(since)) continue;
+    if (until !== undefined && key.hour * hourMs >= until) continue;
+    const name = JSON.stringify(by.map((each) => key[each]));
+    const tally = found.get(name) ?? { key, calls: 0, unresolved: 0, costMicros: 0 };
+    found.set(name, tally);
+    tally.calls++;
+    tally.costMicros += call.costMicros;
+    if (call.unresolved) tally.unresolved++;
+  }
+  return [...found.values()].map(({ key, ...counts }) => ({
+    // Exactly the names that were asked by.
+    ...(Object.fromEntries(by.map((each) => [each, key[each]])) as Pick<TallyKey, Name>),
+    ...counts,
+  }));
+}

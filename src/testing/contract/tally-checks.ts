@@ -1,0 +1,100 @@
+/** Calls counted by what they are. */
+import assert from 'node:assert/strict';
+import type { TallyName, TallyQuery } from '../../ledger/call-tally.ts';
+import { hourMs, hourOf, tallyCalls } from '../../ledger/call-tally.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import { SampleCall } from '../sample-call.ts';
+import type { Check } from './check.ts';
+
+/** On the hour, so that what follows within it stays in it. */
+const start = hourOf(1_700_000_000_000) * hourMs;
+
+const everyName = ['hour', 'toolName', 'mode', 'status', 'outcome', 'code', 'bin'] as const;
+
+/** What was counted must be what counting the listed calls gives. */
+async function agrees(ledger: Ledger, query: TallyQuery<TallyName>): Promise<void> {
+  const { rows } = await ledger.queryCalls({ limit: 1_000 });
+  const sort = (found: readonly object[]): string[] => found.map((each) => JSON.stringify(each)).toSorted();
+  assert.deepEqual(
+    sort(await ledger.tallyCalls(query)),
+    sort(tallyCalls(rows, query)),
+    JSON.stringify(query),
+  );
+}
+
+async function appendSome(ledger: Ledger): Promise<void> {
+  for (let n = 0; n < 12; n++) {
+    const options = { sessionId: n % 2 === 0 ? 'one' : 'two', at: start + n * 900_000 };
+    const call = new SampleCall(
+      `c${n}`,
+      n % 3 === 0 ? { ...options, toolName: 'look', mode: 'read' } : options,
+    );
+    if (n % 4 === 3) await ledger.append(call.deny());
+    else {
+      await ledger.append(call.begin());
+      if (n % 4 === 1) await ledger.append(call.end('failure'));
+      else if (n % 4 === 2) await ledger.append(call.end());
+    }
+  }
+}
+
+export const tallyChecks: readonly Check[] = [
+  [
+    'calls are counted as they are listed, by whatever they are told apart',
+    async ({ ledger }) => {
+      await appendSome(ledger);
+      for (const by of [[], ['outcome'], ['toolName', 'code'], ['hour', 'outcome'], everyName] as const) {
+        await agrees(ledger, { by });
+        await agrees(ledger, { by, since: start + hourMs, until: start + 2 * hourMs });
+        await agrees(ledger, { by, since: start + hourMs + 5, until: start + 2 * hourMs + 5 });
+        await agrees(ledger, { by, toolName: 'look' });
+        await agrees(ledger, { by, toolName: 'nothing' });
+      }
+    },
+  ],
+  [
+    'a call that goes on is counted as what it is now, and once',
+    async ({ ledger }) => {
+      const call = new SampleCall('c', { at: start });
+      await ledger.append(call.begin());
+      assert.deepEqual(await ledger.tallyCalls({ by: ['status'] }), [
+        { status: 'running', calls: 1, unresolved: 0, costMicros: 0 },
+      ]);
+      await ledger.append(call.end('failure'));
+      const [only, ...others] = await ledger.tallyCalls({ by: ['status', 'outcome', 'code'] });
+      assert.deepEqual(others, []);
+      assert.equal(only?.outcome, 'ToolFailure');
+      assert.equal(only.unresolved, 1);
+    },
+  ],
+  [
+    'calls of a session that is dropped are counted no more, and filling anew changes nothing',
+    async ({ ledger }) => {
+      for (const sessionId of ['one', 'two']) {
+        const call = new SampleCall('c', { sessionId, at: start });
+        await ledger.append(call.begin());
+        await ledger.append(call.end());
+      }
+      await ledger.dropSession({ sessionId: 'two', by: 'ada', reason: 'over' });
+      const counted = [{ outcome: 'ToolExecutionResult', calls: 1, unresolved: 0, costMicros: 7 }];
+      assert.deepEqual(await ledger.tallyCalls({ by: ['outcome'] }), counted);
+      await ledger.rebuild();
+      assert.deepEqual(await ledger.tallyCalls({ by: ['outcome'] }), counted);
+    },
+  ],
+  [
+    'calls are found by whose behalf they are made on, and by the session in a search',
+    async ({ ledger }) => {
+      await ledger.append(
+        new SampleCall('hers', { sessionId: 'ticket-7', userId: 'ada', at: start }).begin(),
+      );
+      await ledger.append(new SampleCall('his', { sessionId: 'ticket-8', userId: 'bob', at: start }).begin());
+      const idsOf = async (query: Parameters<Ledger['queryCalls']>[0]): Promise<string[]> =>
+        (await ledger.queryCalls(query)).rows.map(({ callId }) => callId);
+      assert.deepEqual(await idsOf({ userId: 'ada' }), ['hers']);
+      assert.deepEqual(await idsOf({ userId: 'nobody' }), []);
+      assert.deepEqual(await idsOf({ text: 'TICKET-8' }), ['his']);
+      assert.deepEqual(await idsOf({ text: 'ticket', scan: 10 }), ['his', 'hers']);
+    },
+  ],
+];
