@@ -1,5 +1,6 @@
 /** Any event and any entry there can be, for property tests of what is kept. */
 import fc from 'fast-check';
+import type { EmittedEvent } from '../src/call/emitted-event.ts';
 import type { CallEvent, QuittanceEvent } from '../src/call/event.ts';
 import type { Entry } from '../src/ledger/ledger.ts';
 import { outcomeToModelContent } from '../src/call/model-content.ts';
@@ -316,13 +317,26 @@ export const anyEvent: fc.Arbitrary<QuittanceEvent> = fc.oneof(
   }),
 );
 
+/** Something a behaviour said, of a type that a host made up. */
+export const anyEmitted: fc.Arbitrary<EmittedEvent> = fc.record({
+  id: word,
+  type: fc.stringMatching(/^x[a-z0-9_]{0,9}(\.[a-z0-9_]{1,9}){1,3}$/),
+  sessionId: fc.oneof(fc.constant('s'), word),
+  turnId: word,
+  callId: fc.oneof(fc.constant('c'), fc.constant(undefined), word),
+  at: instant,
+  cause: maybe(word),
+  by: word,
+  data: anyJsonObject,
+});
+
 export const anyEntry: fc.Arbitrary<Entry> = fc.record(
   {
     entryId: word,
     sessionId: fc.oneof(fc.constant('s'), word),
     callId: fc.oneof(fc.constant('c'), fc.constant(undefined), word),
     expectedVersion: fc.oneof(count, fc.constant('any' as const)),
-    events: fc.array(anyEvent, { maxLength: 4 }),
+    events: fc.array(fc.oneof({ weight: 5, arbitrary: anyEvent }, anyEmitted), { maxLength: 4 }),
     claim: fc.record(
       { key: word, inputDigest: word, supersedes: fc.record({ sessionId: word, callId: word }) },
       { requiredKeys: ['key', 'inputDigest'] },
@@ -331,6 +345,7 @@ export const anyEntry: fc.Arbitrary<Entry> = fc.record(
     reserve: fc.array(fc.record({ counter: word, amount: count, limit: count }), { maxLength: 2 }),
     moves: fc.array(fc.record({ subject: word, expectedVersion: count }), { minLength: 1, maxLength: 2 }),
     settle: fc.array(fc.record({ counter: word, reserved: count, used: count }), { maxLength: 2 }),
+    depth: fc.integer({ min: 1, max: 99 }),
   },
   { requiredKeys: ['entryId', 'sessionId', 'callId', 'expectedVersion', 'events'] },
 );

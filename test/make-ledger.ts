@@ -28,7 +28,7 @@ export const stories = {
   ],
   timeout: [['request', 'allow', 'start'], ['timeout'], ['late'], ['resolve']],
   failure: [['request', 'allow', 'start'], ['failure']],
-  retried: [['request', 'allow', 'start'], ['try'], ['start'], ['result']],
+  retried: [['request', 'allow', 'start'], ['try'], ['again', 'start'], ['result']],
   artifact: [['request', 'allow', 'start'], ['artifact']],
   recalled: [['request', 'allow', 'start', 'result'], ['cached'], ['conflict']],
   copied: [['request', 'cached', 'result']],
@@ -263,6 +263,14 @@ function commandOf(step: Step, { call: callId, state }: { call: string; state: C
         },
         false,
       );
+    case 'again':
+      return {
+        type: 'try_again',
+        forEvent: state?.failed?.id ?? '',
+        attempt: (state?.attempt ?? 0) + 1,
+        notBefore: undefined,
+        by: 'retry',
+      };
     case 'unknown':
       return settle({
         type: 'ToolFailure',

@@ -3,11 +3,13 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { thrownBy } from '../../../../test/thrown-by.ts';
-import { anyEntry, anyEvent } from '../../../../test/arbitrary-event.ts';
-import type { JsonValue } from '../../../base/json.ts';
+import { anyEmitted, anyEntry, anyEvent } from '../../../../test/arbitrary-event.ts';
+import type { JsonObject, JsonValue } from '../../../base/json.ts';
+import type { EmittedEvent } from '../../../call/emitted-event.ts';
 import type { QuittanceEvent, ToolRequested, ToolResponded } from '../../../call/event.ts';
 import type { Entry } from '../../ledger.ts';
 import type { ReadEvent } from '../../unknown-event.ts';
+import { isEmittedEvent } from '../../../call/emitted-event.ts';
 import { isQuittanceError } from '../../../base/error.ts';
 import { bodiesDigest } from './bodies-digest.ts';
 import { encodeCommonEvent } from './encode-common-event.ts';
@@ -100,7 +102,7 @@ describe('an entry that was written', () => {
         const written = writeEntry(entry, 'owner', random);
         const { events, erased, bodiesDigest: digest, format, ownerId, ...rest } = readEntry(written);
         expect(isDeepStrictEqual(events, ordinary(entry.events))).toBe(true);
-        expect(rest).toEqual({ claim: undefined, ...entry, events: undefined });
+        expect(rest).toEqual({ claim: undefined, depth: 0, ...entry, events: undefined });
         expect({ erased, format, ownerId }).toEqual({ erased: false, format: 1, ownerId: 'owner' });
         expect(digest).toBe(written.salt && bodiesDigest(written.salt, written.bodies as string));
       }),
@@ -171,20 +173,21 @@ describe('an entry that was written', () => {
 describe('the chained text', () => {
   test('says nothing that a person may have erased', () => {
     const secret = 'PERSONAL';
-    const mark = (value: unknown, path: string): unknown => {
-      if (typeof value === 'string') return plainFields.has(path) ? value : secret;
+    const mark = (value: unknown, path: string, type: string): unknown => {
+      if (typeof value === 'string')
+        return plainFields.has(path) || plainFields.has(`${path}@${type}`) ? value : secret;
       if (typeof value !== 'object' || value === null) return value;
-      if (Array.isArray(value)) return value.map((item) => mark(item, path));
+      if (Array.isArray(value)) return value.map((item) => mark(item, path, type));
       return Object.fromEntries(
         Object.entries(value).map(([key, item]) => [
           key,
-          key === 'type' ? item : mark(item, path === '' ? key : `${path}.${key}`),
+          key === 'type' ? item : mark(item, path === '' ? key : `${path}.${key}`, type),
         ]),
       );
     };
     fc.assert(
-      fc.property(anyEvent, (event) => {
-        const marked = mark(event, '') as QuittanceEvent;
+      fc.property(fc.oneof({ weight: 9, arbitrary: anyEvent }, anyEmitted), (event) => {
+        const marked = mark(event, '', event.type) as QuittanceEvent | EmittedEvent;
         const entry = { ...entryOf(marked), sessionId: 's' };
         expect(writeEntry(entry, 'owner', random).text).not.toContain(secret);
       }),
@@ -330,6 +333,68 @@ describe('what a newer version wrote', () => {
   });
 });
 
+describe('what a behaviour emitted', () => {
+  const flagged: EmittedEvent = {
+    id: 'e9',
+    type: 'order.flagged',
+    sessionId: 's',
+    turnId: 't',
+    callId: 'c',
+    at: 5,
+    cause: 'e2',
+    by: 'watch',
+    data: { name: 'Ada' },
+  };
+  const parts = (type: string, more: JsonObject, body: JsonValue): ReadEvent | undefined => {
+    const event = { id: 'a', type, turn: 't', at: 1, ...more };
+    const head = { v: 1, entry: 'n', session: 's', call: null, version: 0, owner: 'o', bodies: 'sha256:0' };
+    const text = JSON.stringify({ ...head, events: [event] });
+    return readEntry({ text, bodies: JSON.stringify([body]) }).events[0];
+  };
+
+  test('stands in the text with its type and who emitted it, and beside it with what it says', () => {
+    const written = writeEntry({ ...entryOf(flagged), depth: 3 }, 'owner', random);
+    expect(written.text).toContain('"version":0,"owner":"owner","depth":3,"bodies":"sha256:');
+    expect(JSON.parse(written.text)).toMatchObject({
+      events: [{ id: 'e9', type: 'order.flagged', turn: 't', at: 5, cause: 'e2', by: 'watch' }],
+    });
+    expect(written.text).not.toContain('Ada');
+    expect(written.bodies).toBe('[{"data":{"name":"Ada"}}]');
+    const [read] = readEntry(written).events;
+    expect(read).toStrictEqual(flagged);
+    expect([isEmittedEvent(read as object), isKnownEvent(read as ReadEvent)]).toEqual([true, false]);
+    expect(readEntry({ ...written, bodies: undefined }).events).toStrictEqual([{ ...flagged, data: {} }]);
+  });
+
+  test('keeps fields of a newer version, and is written again as it was', () => {
+    const read = parts('order.flagged', { by: 'b', hue: 1 }, { data: { a: 1 }, mood: 2 });
+    expect(read).toMatchObject({ by: 'b', data: { a: 1 } });
+    expect(read?.unknownFields).toEqual({ text: { hue: 1 }, body: { mood: 2 } });
+    const { bodies } = writeEntry(entryOf(read as ReadEvent), 'owner', random);
+    expect(JSON.parse(bodies as string)).toEqual([{ data: { a: 1 }, mood: 2 }]);
+  });
+
+  test.each<[string, string, JsonObject, JsonValue]>([
+    ['of a type that is ours', 'tool.flagged', { by: 'b' }, { data: {} }],
+    ['of one word', 'flagged', { by: 'b' }, { data: {} }],
+    ['that nobody is said to have emitted', 'order.flagged', {}, { data: {} }],
+    ['by something that is no name', 'order.flagged', { by: 7 }, { data: {} }],
+    ['that says nothing', 'order.flagged', { by: 'b' }, null],
+    ['that says something else than an object', 'order.flagged', { by: 'b' }, { data: [1] }],
+  ])('an event %s is carried as one nobody knows', (_, type, more, body) => {
+    const read = parts(type, more, body) as ReadEvent;
+    expect([isEmittedEvent(read), isKnownEvent(read), 'unknownFields' in read]).toEqual([false, false, true]);
+  });
+});
+
+test('an entry without a depth was caused by no behaviour, and says nothing of it', () => {
+  for (const depth of [undefined, 0]) {
+    const written = writeEntry({ ...entryOf(requested), depth }, 'owner', random);
+    expect(written.text).not.toContain('depth');
+    expect(readEntry(written).depth).toBe(0);
+  }
+});
+
 test('a text that is no entry is refused as damaged, whatever it is, and is not quoted', () => {
   const read = (text: string, bodies?: string): unknown => thrownBy(() => readEntry({ text, bodies }));
   const isRefusal = (thrown: unknown): boolean =>
@@ -357,7 +422,7 @@ const plainFields: ReadonlySet<string> = new Set(
   provenance.model how fromCallId decision gates.gate decidedBy.name policyVersion inputDigest changes.path changes.rule
   confirmationId asks.by.name asks.code by by.name idempotencyKey reserved.counter reserved.metric resolution outcome.callId outcome.toolName
   outcome.code outcome.reason outcome.artifactId error.reason boundary keptIn scope metric why parentSessionId droppedSessionId hash
-  fromSessionId atCallId after entryIds timeoutEffect risk schemaDigest effect operationId worker what.tokenDigest what.digest undoCallId stages.workflow stages.stageId grantId editedDigest editedHidden asks.digest rules.ruleId rules.action rules.tags sideEffect workflow workflowVersion stageId toStageId documents.name documents.stamp`.split(
+  fromSessionId atCallId after entryIds timeoutEffect risk schemaDigest effect operationId worker what.tokenDigest what.digest undoCallId stages.workflow stages.stageId grantId editedDigest editedHidden asks.digest rules.ruleId rules.action rules.tags sideEffect behavior reason@behavior.failed forEvent forCallId triggeringEventId triggeringCallId workflow workflowVersion stageId toStageId documents.name documents.stamp`.split(
     /\s+/,
   ),
 );
