@@ -49,7 +49,7 @@ export type { AskTool, FoundOut } from './runtime/reconcile.ts';
 export type { UndoRequest } from './runtime/undo.ts';
 export type { RecoveredCall } from './runtime/recover.ts';
 export type { ConfirmationView, PreviewView } from './runtime/confirmation-view.ts';
-export type { PersonDecision } from './runtime/decide-confirmation.ts';
+export type { PersonDecision } from './runtime/keep-decision.ts';
 export type { MayDecide } from './runtime/may-decide.ts';
 export type { TokenOptions, TokenUse } from './runtime/decision-token.ts';
 export type { TokenDecision } from './runtime/signed-token.ts';

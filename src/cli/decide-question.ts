@@ -9,7 +9,7 @@ import type { Call } from '../call/call.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { toCallSummary } from '../ledger/summarise-call.ts';
 import type { ConfirmationView } from '../runtime/confirmation-view.ts';
-import type { PersonDecision } from '../runtime/decide-confirmation.ts';
+import type { PersonDecision } from '../runtime/keep-decision.ts';
 import { createRuntime } from '../store/memory/create-runtime.ts';
 import type { Awaited } from './await-outcome.ts';
 import { awaitOutcome } from './await-outcome.ts';

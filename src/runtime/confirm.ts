@@ -1,4 +1,5 @@
 import type { Awaitable, JsonObject } from '../base/json.ts';
+import { isJsonObject } from '../base/json.ts';
 import type { Ask, DecidedBy } from '../call/event.ts';
 import type { ToolMode } from '../tool/mode.ts';
 import type { Principal } from '../tool/tool-context.ts';
@@ -23,34 +24,57 @@ export type ConfirmationRequest = {
 
 /** A decision needs a name: `by` is the person who took it. */
 export type ConfirmationAnswer = {
-  readonly decision: 'approve' | 'deny';
   readonly by: string;
   readonly reason?: string;
-};
+} & (
+  | { readonly decision: 'approve' | 'deny' }
+  /** Approves other arguments. */
+  | { readonly decision: 'edit'; readonly arguments: JsonObject }
+  /** Answers the model without running anything. */
+  | { readonly decision: 'respond'; readonly response: string }
+);
 
-/** Asks a person. Whatever is not a well-formed approval is a denial. */
+/** Asks a person. Whatever is not a well-formed decision is a denial. */
 export type OnConfirm = (request: ConfirmationRequest) => Awaitable<ConfirmationAnswer>;
 
-/** A decision as it is kept. */
+/** A decision as it is read. */
 export type ReadAnswer = {
-  readonly decision: 'approve' | 'deny';
   readonly by: DecidedBy;
   readonly reason: string | undefined;
-};
+} & (
+  | { readonly decision: 'approve' | 'deny' }
+  | { readonly decision: 'edit'; readonly arguments: JsonObject }
+  | { readonly decision: 'respond'; readonly response: string }
+);
 
-/** Reads what `onConfirm` returned; anything but an approval by a named person denies. */
+/** Reads what `onConfirm` returned; anything but a whole decision by a named person denies. */
 export function readConfirmationAnswer(answer: unknown): ReadAnswer {
-  const { decision, by, reason } = (answer ?? {}) as Partial<Record<string, unknown>>;
+  const { decision, by, reason, ...given } = (answer ?? {}) as Partial<Record<string, unknown>>;
   const person: DecidedBy | undefined =
     typeof by === 'string' && by.trim() !== '' ? { type: 'person', name: by } : undefined;
   const because = typeof reason === 'string' && reason !== '' ? reason : undefined;
   if (decision === 'approve' && person !== undefined) return { decision, by: person, reason: because };
   if (decision === 'deny') return { decision, by: person ?? hook, reason: because };
-  return denyFor(
-    decision === 'approve'
-      ? 'the approval names nobody; return {decision: "approve", by: "<who>"} from onConfirm.'
-      : 'onConfirm must return {decision: "approve" | "deny", by: "<who>"}.',
-  );
+  const { arguments: edited, response } = given;
+  if (decision === 'edit' && person !== undefined && isJsonObject(edited))
+    return { decision, by: person, reason: because, arguments: edited };
+  if (decision === 'respond' && person !== undefined && typeof response === 'string' && response !== '')
+    return { decision, by: person, reason: because, response };
+  return denyFor(describeMistake(decision, person));
+}
+
+function describeMistake(decision: unknown, person: DecidedBy | undefined): string {
+  if (decision === 'approve' || decision === 'edit' || decision === 'respond') {
+    if (person === undefined)
+      return decision === 'approve'
+        ? 'the approval names nobody; return {decision: "approve", by: "<who>"} from onConfirm.'
+        : `the decision names nobody; return {decision: "${decision}", by: "<who>", …} from onConfirm.`;
+    if (decision === 'edit')
+      return 'an edit needs arguments: the object to run with instead; return {decision: "edit", by, arguments} from onConfirm.';
+    if (decision === 'respond')
+      return 'a response needs a text for the model; return {decision: "respond", by, response} from onConfirm.';
+  }
+  return 'onConfirm must return {decision: "approve" | "deny", by: "<who>"}.';
 }
 
 const hook: DecidedBy = { type: 'hook', name: 'onConfirm' };

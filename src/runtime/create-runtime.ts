@@ -29,7 +29,7 @@ import { isCallEvent } from './fold-stored.ts';
 import { orUnavailable, tellTrouble } from './ledger-trouble.ts';
 import { followContracts } from './note-contracts.ts';
 import type { ConfirmationView } from './confirmation-view.ts';
-import type { PersonDecision } from './decide-confirmation.ts';
+import type { PersonDecision } from './keep-decision.ts';
 import { decideConfirmation } from './decide-confirmation.ts';
 import type { TokenOptions, TokenUse } from './decision-token.ts';
 import { decideByToken, makeDecisionToken } from './decision-token.ts';

@@ -363,3 +363,72 @@ describe('after an approval', () => {
     expect([shown, ran]).toEqual([[{ list: [1, 2] }], [{ list: [1, 2] }]]);
   });
 });
+
+describe('a decider of the host', () => {
+  it('may put other arguments in the place of those asked for: they run, and are what was approved', async () => {
+    const { runtime, turn, ran } = destructive(() => ({
+      decision: 'edit',
+      by: 'ada',
+      reason: 'that one',
+      arguments: { n: 2 },
+    }));
+    const outcome = await turn.call(envelope('c', 'delete_row', { n: 1 }));
+    expect(outcome).toMatchObject({
+      type: 'ToolExecutionResult',
+      modelNote: 'A person changed the arguments before the call ran.',
+    });
+    expect(ran).toEqual([{ n: 2 }]);
+    const [decided] = await eventsOf(runtime, 'confirmation.decided');
+    expect(decided).toMatchObject({
+      decision: 'edit',
+      by: { type: 'person', name: 'ada' },
+      reason: 'that one',
+      editedInput: { n: 2 },
+    });
+    await expectSettledOnce(runtime);
+  });
+
+  it('may answer the model instead: nothing runs', async () => {
+    const { runtime, turn, ran } = destructive(() => ({
+      decision: 'respond',
+      by: 'ada',
+      response: 'Ask me tomorrow.',
+    }));
+    expect(await turn.call(envelope('c', 'delete_row', { n: 1 }))).toMatchObject({
+      type: 'ToolDenied',
+      code: 'confirmation.answered',
+      details: 'Ask me tomorrow.',
+    });
+    expect(ran).toEqual([]);
+    await expectSettledOnce(runtime);
+  });
+
+  it.each([
+    [{ decision: 'edit', by: 'ada', arguments: { n: 'two' } }, 'ada gave other arguments.'],
+    [{ decision: 'edit', by: 'ada', arguments: [1] }, 'an edit needs arguments'],
+    [{ decision: 'edit', by: ' ', arguments: { n: 2 } }, 'the decision names nobody'],
+    [{ decision: 'respond', by: 'ada', response: '' }, 'a response needs a text'],
+    [{ decision: 'respond', response: 'x' }, 'the decision names nobody'],
+  ])('that says something that is no whole decision denies: %j', async (answer, why) => {
+    const { runtime, turn, ran } = destructive(() => answer as unknown as ConfirmationAnswer);
+    const outcome = await turn.call(envelope('c', 'delete_row', { n: 1 }));
+    expect(outcome).toMatchObject({ type: 'ToolDenied', code: 'confirmation.rejected' });
+    expect(outcome).toHaveProperty('details', expect.stringContaining(`Nobody agreed to it: ${why}`));
+    expect(ran).toEqual([]);
+    await expectSettledOnce(runtime);
+  });
+
+  it('who may not decide cannot edit either', async () => {
+    const ran: unknown[] = [];
+    const { turn } = setStage({
+      tools: [defineTool({ name: 'delete_row', run: (args) => ran.push(args) })],
+      mayDecide: (_by, _view, decision) => decision === 'approve' || 'no edits here',
+      onConfirm: () => ({ decision: 'edit', by: 'ada', arguments: { n: 2 } }),
+    });
+    expect(await turn.call(envelope('c', 'delete_row', { n: 1 }))).toMatchObject({
+      type: 'ToolDenied',
+      details: expect.stringContaining('ada may not edit this: no edits here.'),
+    });
+    expect(ran).toEqual([]);
+  });
+});

@@ -3,7 +3,7 @@
  * process that shares the ledger. The first of a decision, an expiry, a withdrawal and a cancellation counts, and an
  * approval skips no check.
  */
-import { QuittanceError } from '../base/error.ts';
+import { isQuittanceError, QuittanceError } from '../base/error.ts';
 import type { JsonObject } from '../base/json.ts';
 import { freezeJson } from '../base/json.ts';
 import type { Call, Confirmation } from '../call/call.ts';
@@ -18,6 +18,7 @@ import type { Moved } from './execute.ts';
 import { end, execute } from './execute.ts';
 import { allowedBy, expiryOf, isExpired, isUsedTooLate, settleExpired, tellExpired } from './expiry.ts';
 import { keepApprovals } from './follow-workflows.ts';
+import { keepDecision } from './keep-decision.ts';
 import type { Stop } from './gates/gate.ts';
 import { gatesAfterApproval } from './gates/gates.ts';
 import { foldStored } from './fold-stored.ts';
@@ -163,11 +164,10 @@ async function checkRights({ engine, call }: CallInHand, answer: ReadAnswer): Pr
 }
 
 /** The host's own decider said something. Somebody else may have been faster. */
-async function keepAnswer(
-  hand: CallInHand,
-  { confirmationId, inputDigest, revision }: Confirmation,
-  { decision, by, reason }: ReadAnswer,
-): Promise<void> {
+async function keepAnswer(hand: CallInHand, confirmation: Confirmation, answer: ReadAnswer): Promise<void> {
+  const { confirmationId, inputDigest, revision } = confirmation;
+  const { decision, by, reason } = answer;
+  if (decision === 'edit' || decision === 'respond') return keepOther(hand, confirmation, answer);
   for (;;) {
     const mark = hand.mark();
     hand.apply({
@@ -181,6 +181,35 @@ async function keepAnswer(
     });
     if (decision === 'approve') await keepApprovals(hand, hand.asks, by.name);
     if (await flushOrReadAgain(hand, mark)) return;
+  }
+}
+
+/** Other arguments, or an answer to the model: kept as if whoever decided had come to `runtime.decide`. */
+async function keepOther(
+  hand: CallInHand,
+  { confirmationId, inputDigest, revision }: Confirmation,
+  { by, reason, ...answer }: ReadAnswer & { readonly decision: 'edit' | 'respond' },
+): Promise<void> {
+  const { engine, sessionId, callId } = hand;
+  for (;;) {
+    const stored = await engine.ledger.readCall(sessionId, callId);
+    const call = stored && foldStored(stored);
+    const confirmation = call?.confirmation;
+    if (stored === undefined || call === undefined) return readAgain(hand);
+    // Somebody else was faster.
+    if (confirmation?.confirmationId !== confirmationId || confirmation.status !== 'pending')
+      return readAgain(hand);
+    const who = { by: by.name, inputDigest, ...(reason !== undefined && { reason }) };
+    const shown = revision === undefined ? who : { ...who, revision };
+    try {
+      if (await keepDecision(engine, stored, call, confirmation, { ...shown, ...answer }))
+        return await readAgain(hand);
+    } catch (error) {
+      // Other arguments that the tool cannot take are no yes.
+      if (!isQuittanceError(error, 'confirmation.mismatch') && !isQuittanceError(error, 'config.invalid'))
+        throw error;
+      return keepAnswer(hand, confirmation, denyFor(`${by.name} gave other arguments. ${error.message}`));
+    }
   }
 }
 

@@ -1,0 +1,123 @@
+/** A decision of a person, as it is kept: one append, which fails where somebody else has moved the call. */
+import { QuittanceError } from '../base/error.ts';
+import type { JsonObject } from '../base/json.ts';
+import { isJsonObject, toJson } from '../base/json.ts';
+import type { Call, Confirmation } from '../call/call.ts';
+import type { Command } from '../call/command.ts';
+import { decide } from '../call/decide.ts';
+import type { QuittanceEvent } from '../call/event.ts';
+import { evolve } from '../call/evolve.ts';
+import type { Entry, Move, StoredCall } from '../ledger/ledger.ts';
+import type { Engine } from './engine.ts';
+import { approvalsOf } from './follow-workflows.ts';
+import { formatIssues } from './format-issues.ts';
+import type { KeptInput } from './kept-input.ts';
+import { keepInput } from './kept-input.ts';
+import { sealContext } from './seal-input.ts';
+import { unmaskEdit } from './unmask-edit.ts';
+
+/** What somebody decided about a held call. */
+export type PersonDecision = {
+  /** Who decides. */
+  readonly by: string;
+  readonly reason?: string;
+  /** Of the input that was shown; needed to approve or edit. */
+  readonly inputDigest?: string;
+  /** Of the preview that was shown, where there was one. */
+  readonly revision?: number;
+} & (
+  | { readonly decision: 'approve' | 'deny' }
+  /** Approves other arguments. */
+  | { readonly decision: 'edit'; readonly arguments: JsonObject }
+  /** Answers the model without running anything. */
+  | { readonly decision: 'respond'; readonly response: string }
+);
+
+export type Decided = { readonly stored: StoredCall; readonly call: Call };
+
+/** Undefined where somebody moved the call, or something beside it, meanwhile. */
+export async function keepDecision(
+  engine: Engine,
+  stored: StoredCall,
+  call: Call,
+  confirmation: Confirmation,
+  decision: PersonDecision,
+): Promise<Decided | undefined> {
+  const { sessionId, callId, turnId } = call;
+  const edited = decision.decision === 'edit' ? await readEdit(engine, call, decision.arguments) : undefined;
+  const command: Command = {
+    type: 'answer',
+    confirmationId: confirmation.confirmationId,
+    decision: decision.decision,
+    by: { type: 'person', name: engine.redactor.text(decision.by) },
+    reason: decision.reason === undefined ? undefined : engine.redactor.text(decision.reason),
+    inputDigest: confirmation.inputDigest,
+    revision: confirmation.revision,
+    ...(edited !== undefined && {
+      // Redacting an object gives an object.
+      editedInput: edited.input.kept as JsonObject,
+      editedDigest: edited.input.digest,
+      editedHidden: edited.input.hidden,
+    }),
+    ...(decision.decision === 'respond' && { response: engine.redactor.text(decision.response) }),
+  };
+  const subject = { sessionId, turnId, callId, at: engine.ledger.now(), nextId: engine.nextEventId };
+  const made = decide(call, command, subject);
+  if (!made.ok)
+    throw new QuittanceError('confirmation.decided', `Call ${callId}: ${made.refusal}`, { callId });
+  const approves = decision.decision === 'approve' || decision.decision === 'edit';
+  const approvals = approves
+    ? await approvalsOf(engine, call, confirmation.asks, decision.by, made.event)
+    : [];
+  const events: QuittanceEvent[] = [made.event, ...approvals.map(({ event }) => event)];
+  const moves: Move[] = approvals.map(({ move }) => move);
+  const entry: Entry = {
+    entryId: engine.ids.next('ent'),
+    sessionId,
+    callId,
+    expectedVersion: stored.version,
+    events,
+    ...(moves.length > 0 && { moves }),
+    ...(edited?.sealed !== undefined && { sealed: edited.sealed }),
+    // What was hidden of the arguments before is needed no more.
+    ...(edited !== undefined && edited.sealed === undefined && { dropSealed: true }),
+  };
+  const result = await engine.ledger.append(entry);
+  if (result.status !== 'appended') return undefined;
+  return {
+    stored: { ...stored, version: result.version, events: [...stored.events, ...events] },
+    call: evolve(call, made.event),
+  };
+}
+
+type Edit = { readonly input: KeptInput; readonly sealed: string | undefined };
+
+/** The edited arguments as they are kept. Where this process has the tool, they must fit its schema as they are. */
+async function readEdit(engine: Engine, call: Call, given: JsonObject): Promise<Edit> {
+  const read = toJson(given, { refuseUnsafeIntegers: true });
+  if (!read.ok || !isJsonObject(read.value))
+    throw new QuittanceError('config.invalid', 'The edited arguments must be an object that JSON can hold.');
+  const wanted = await unmaskEdit(engine, call, read.value);
+  if (engine.undoToolFor(call.toolName, undefined) !== undefined)
+    throw new QuittanceError(
+      'config.invalid',
+      'What was done is undone as it was done: the arguments of an undo cannot be edited.',
+      { callId: call.callId },
+    );
+  const tool = engine.tools.get(call.toolName);
+  const fit = await tool?.input.check(structuredClone(wanted));
+  if (fit?.ok === false)
+    throw new QuittanceError(
+      'confirmation.mismatch',
+      `The edited arguments do not fit the schema of "${call.toolName}": ${formatIssues(fit.issues)}`,
+      { callId: call.callId },
+    );
+  // Whoever has no such tool does not know what it hides, but what was hidden before stays so.
+  const paths = [...(tool?.redact?.input ?? []), ...call.hidden];
+  const input = keepInput(wanted, paths, engine.redactor, engine.seal);
+  const context = sealContext(call.sessionId, call.callId);
+  return {
+    input,
+    sealed: input.hidden.length === 0 ? undefined : engine.seal.seal(JSON.stringify(wanted), context),
+  };
+}
