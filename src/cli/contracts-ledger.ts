@@ -7,7 +7,7 @@ import type { CallQuery, CallSummary } from '../ledger/call-query.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { ToolEnd } from '../policy/compile-policy.ts';
 import { foldStored } from '../runtime/fold-stored.ts';
-import { readPages } from './pages.ts';
+import { readPages } from '../ledger/read-pages.ts';
 
 export type LedgerCall = {
   readonly sessionId: string;

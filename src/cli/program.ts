@@ -6,7 +6,7 @@ import type { Context } from './command.ts';
 import { findCommand, parseCommandLine, unknownOption } from './command-line.ts';
 import { commonOptions } from './command.ts';
 import { commands } from './commands.ts';
-import { isDamage } from './damage.ts';
+import { isDamage } from '../replay/damage.ts';
 import type { ExitCode } from './exit-code.ts';
 import { exitCodes } from './exit-code.ts';
 import { findLedger } from './find-ledger.ts';

@@ -2,7 +2,7 @@
 import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';
 import { readEntry } from '../ledger/formats/v1/read-entry.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { readPages } from './pages.ts';
+import { readPages } from '../ledger/read-pages.ts';
 import type { SessionQuery, SessionSummary } from '../ledger/call-query.ts';
 
 /** So many sessions are looked at for those that belong here: nobody keeps a list of them. */

@@ -8,7 +8,7 @@ import { openLedger } from 'quittance/ledger';
 import { createManualClock } from 'quittance/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { checkBeside } from '../../src/cli/verify-beside.ts';
+import { checkBeside } from '../../src/replay/verify-beside.ts';
 import { BesideFold } from '../../src/ledger/beside-fold.ts';
 import { readEntry } from '../../src/ledger/formats/v1/read-entry.ts';
 import { deferred, envelope, eventsOf, eventTypes, expectSettledOnce, quiet } from '../stage.ts';

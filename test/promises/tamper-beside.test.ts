@@ -12,7 +12,7 @@ import { createRuntime, defineTool, ToolError } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Context } from '../../src/cli/command.ts';
-import { verifyLedger } from '../../src/cli/verify-run.ts';
+import { verifyLedger } from '../../src/replay/verify-ledger.ts';
 import type { JsonObject } from '../../src/base/json.ts';
 import type { Entry } from '../../src/ledger/ledger.ts';
 

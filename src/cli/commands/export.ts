@@ -10,7 +10,7 @@ import type { Command, Context } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
-import { readAllEntries } from '../read-all-entries.ts';
+import { readAllEntries } from '../../replay/read-all-entries.ts';
 import { UsageError } from '../usage-error.ts';
 
 export const exportCommand: Command = {

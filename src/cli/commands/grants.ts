@@ -12,7 +12,7 @@ import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
 import { grantColumns, grantRow, grantToJson, shortGrant } from '../grant-table.ts';
 import { readJsonArgument } from '../json-argument.ts';
-import { readPages } from '../pages.ts';
+import { readPages } from '../../ledger/read-pages.ts';
 import { requireOption } from '../require-option.ts';
 import { safeJson, safeText } from '../safe-text.ts';
 import { layOutTable } from '../table.ts';

@@ -8,7 +8,8 @@ import type { Command, Context, Given } from '../command.ts';
 import { jsonOption } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
-import { limitOf, readPages } from '../pages.ts';
+import { readPages } from '../../ledger/read-pages.ts';
+import { limitOf } from '../pages.ts';
 import { safeJson } from '../safe-text.ts';
 import { layOutTable } from '../table.ts';
 

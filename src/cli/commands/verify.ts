@@ -10,8 +10,9 @@ import { exitCodes } from '../exit-code.ts';
 import { safeJson, safeText } from '../safe-text.ts';
 import { localTime } from '../time-text.ts';
 import { UsageError } from '../usage-error.ts';
-import type { Finding, Verdict } from '../verify-run.ts';
-import { verifyExport, verifyLedger } from '../verify-run.ts';
+import type { Finding, Verdict } from '../../replay/verify-ledger.ts';
+import { verifyLedger } from '../../replay/verify-ledger.ts';
+import { verifyExport } from '../verify-export.ts';
 import { wrap } from '../text-layout.ts';
 
 export const verifyCommand: Command = {

@@ -1,17 +1,13 @@
-/** Verifies a ledger or an export from its beginning to its end, or until somebody says stop. */
-import { createReadStream } from 'node:fs';
-import { isQuittanceError } from '../base/error.ts';
+/** Verifies a ledger from its beginning to its end, or until somebody says stop. */
 import type { Anchor } from '../ledger/anchor.ts';
-import type { Head } from '../ledger/chain.ts';
 import { BesideFold } from '../ledger/beside-fold.ts';
-import { readExport } from '../ledger/export-format.ts';
+import type { Head } from '../ledger/chain.ts';
 import { readEntry } from '../ledger/formats/v1/read-entry.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { StoredEntry } from '../ledger/stored-entry.ts';
 import type { VerifyTotals } from '../ledger/verify.ts';
 import { createVerifier } from '../ledger/verify.ts';
 import type { VerifyProblem } from '../ledger/verify-problem.ts';
-import type { Context } from './command.ts';
 import { ChainedCalls } from './chained-calls.ts';
 import { isDamage } from './damage.ts';
 import { readAllEntries } from './read-all-entries.ts';
@@ -41,15 +37,21 @@ export type Verdict = {
   readonly at: number;
 };
 
+/** How it is followed and stopped. */
+export type VerifyOptions = {
+  readonly signal: AbortSignal;
+  readonly startProgress: (label: string, total: number) => { step(): void; done(): void };
+};
+
 export type Tell = (finding: Finding) => Promise<void>;
 
-const countOf = (heads: readonly Head[]): number => heads.reduce((sum, { sequence }) => sum + sequence, 0);
+export const countOf = (heads: readonly Head[]): number => heads.reduce((sum, { sequence }) => sum + sequence, 0);
 
 /** Verifies the ledger as it stands now; what others append meanwhile is for the next time. */
 export async function verifyLedger(
   ledger: Ledger,
   anchor: Anchor | undefined,
-  { signal, startProgress }: Context,
+  { signal, startProgress }: VerifyOptions,
   tell: Tell,
 ): Promise<Verdict> {
   const at = ledger.now();
@@ -136,63 +138,4 @@ async function findUnlisted(ledger: Ledger, seen: ReadonlySet<string>): Promise<
       sessionId,
       message: 'There are entries of a session that is not listed.',
     }));
-}
-
-/** Verifies an export from its file alone. */
-export async function verifyExport(
-  path: string,
-  anchor: Anchor | undefined,
-  { signal, startProgress }: Context,
-  tell: Tell,
-): Promise<Verdict> {
-  let problems = 0;
-  let verifier = createVerifier();
-  let heads: readonly Head[] = [];
-  let at = 0;
-  let progress = startProgress('verify', 0);
-  const say = async (found: readonly Finding[]): Promise<void> => {
-    for (const problem of found) {
-      problems++;
-      await tell(problem);
-    }
-  };
-  try {
-    const { manifest, entries } = await readExport(readLines(path));
-    ({ heads, createdAt: at } = manifest);
-    verifier = createVerifier({ anchor: anchor && ofSessions(anchor, heads), heads });
-    progress = startProgress('verify', countOf(heads));
-    for await (const { position, ...entry } of entries) {
-      if (signal.aborted) break;
-      // An export has lines instead of positions: the first one is the manifest.
-      for (const { position: _, ...problem } of verifier.add({ position, ...entry }))
-        await say([{ ...problem, line: position + 1 }]);
-      progress.step();
-    }
-    if (!signal.aborted) await say(verifier.end());
-  } catch (error) {
-    if (!isDamage(error)) throw error;
-    const line = isQuittanceError(error) ? Number(error.facts['line']) : Number.NaN;
-    await say([{ kind: 'file', message: error.message, line: Number.isNaN(line) ? undefined : line }]);
-  }
-  progress.done();
-  return { totals: verifier.totals, due: countOf(heads), problems, finished: !signal.aborted, heads, at };
-}
-
-/** An export may hold some sessions only: of the others it says nothing, right or wrong. */
-const ofSessions = (anchor: Anchor, heads: readonly Head[]): Anchor => {
-  const known = new Set(heads.map(({ sessionId }) => sessionId));
-  return { ...anchor, heads: anchor.heads.filter(({ sessionId }) => known.has(sessionId)) };
-};
-
-/** Lines end at line feeds and nowhere else, and bytes that are no text are not taken for some. */
-async function* readLines(path: string): AsyncGenerator<string, void, undefined> {
-  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  let rest = '';
-  for await (const bytes of createReadStream(path) as AsyncIterable<Buffer>) {
-    const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n');
-    rest = lines.pop() ?? '';
-    yield* lines;
-  }
-  rest += decoder.decode();
-  if (rest !== '') yield rest;
 }

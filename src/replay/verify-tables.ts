@@ -11,7 +11,7 @@ import type { SessionTally } from '../ledger/summarise-session.ts';
 import { foldStored } from '../runtime/fold-stored.ts';
 import type { ChainedCalls } from './chained-calls.ts';
 import { keyOf } from './chained-calls.ts';
-import { readPages } from './pages.ts';
+import { readPages } from '../ledger/read-pages.ts';
 
 export type TableProblem = {
   readonly sessionId: string;

@@ -1,0 +1,69 @@
+import { createReadStream } from 'node:fs';
+import { isQuittanceError } from '../base/error.ts';
+import type { Anchor } from '../ledger/anchor.ts';
+import type { Head } from '../ledger/chain.ts';
+import { readExport } from '../ledger/export-format.ts';
+import { createVerifier } from '../ledger/verify.ts';
+import { isDamage } from '../replay/damage.ts';
+import type { Finding, Tell, Verdict } from '../replay/verify-ledger.ts';
+import { countOf } from '../replay/verify-ledger.ts';
+import type { Context } from './command.ts';
+
+/** Verifies an export from its file alone. */
+export async function verifyExport(
+  path: string,
+  anchor: Anchor | undefined,
+  { signal, startProgress }: Context,
+  tell: Tell,
+): Promise<Verdict> {
+  let problems = 0;
+  let verifier = createVerifier();
+  let heads: readonly Head[] = [];
+  let at = 0;
+  let progress = startProgress('verify', 0);
+  const say = async (found: readonly Finding[]): Promise<void> => {
+    for (const problem of found) {
+      problems++;
+      await tell(problem);
+    }
+  };
+  try {
+    const { manifest, entries } = await readExport(readLines(path));
+    ({ heads, createdAt: at } = manifest);
+    verifier = createVerifier({ anchor: anchor && ofSessions(anchor, heads), heads });
+    progress = startProgress('verify', countOf(heads));
+    for await (const { position, ...entry } of entries) {
+      if (signal.aborted) break;
+      // An export has lines instead of positions: the first one is the manifest.
+      for (const { position: _, ...problem } of verifier.add({ position, ...entry }))
+        await say([{ ...problem, line: position + 1 }]);
+      progress.step();
+    }
+    if (!signal.aborted) await say(verifier.end());
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    const line = isQuittanceError(error) ? Number(error.facts['line']) : Number.NaN;
+    await say([{ kind: 'file', message: error.message, line: Number.isNaN(line) ? undefined : line }]);
+  }
+  progress.done();
+  return { totals: verifier.totals, due: countOf(heads), problems, finished: !signal.aborted, heads, at };
+}
+
+/** An export may hold some sessions only: of the others it says nothing, right or wrong. */
+const ofSessions = (anchor: Anchor, heads: readonly Head[]): Anchor => {
+  const known = new Set(heads.map(({ sessionId }) => sessionId));
+  return { ...anchor, heads: anchor.heads.filter(({ sessionId }) => known.has(sessionId)) };
+};
+
+/** Lines end at line feeds and nowhere else, and bytes that are no text are not taken for some. */
+async function* readLines(path: string): AsyncGenerator<string, void, undefined> {
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  let rest = '';
+  for await (const bytes of createReadStream(path) as AsyncIterable<Buffer>) {
+    const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+  rest += decoder.decode();
+  if (rest !== '') yield rest;
+}
