@@ -1,0 +1,79 @@
+import type { JsonObject } from '../base/json.ts';
+import type { ShownConfirmation, ToolCallView } from '../view/tool-call-view.ts';
+import type { Sending } from './use-send-once.ts';
+import { useSendOnce } from './use-send-once.ts';
+
+/**
+ * An answer to a question, bound to exactly what was shown. With the name of whoever answers it is what
+ * `runtime.decide` takes: `runtime.decide(confirmationId, { ...decision, by })`.
+ */
+export type ToolCallDecision = {
+  readonly reason?: string;
+  readonly inputDigest?: string;
+  readonly revision?: number;
+} & (
+  | { readonly decision: 'approve' | 'deny' }
+  | { readonly decision: 'edit'; readonly arguments: JsonObject }
+  | { readonly decision: 'respond'; readonly response: string }
+);
+
+/** Passes an answer on. What it throws, or its promise, is shown as the reason of a refusal. */
+export type OnDecide = (confirmationId: string, decision: ToolCallDecision, call: ToolCallView) => unknown;
+
+/** An open question and the ways to answer it. Each counts once: after the first, nothing is sent any more. */
+export type Consent = Omit<Sending<ToolCallDecision>, 'send'> & {
+  readonly confirmation: ShownConfirmation;
+  /** False where nobody listens, or what is asked about cannot be seen. */
+  readonly canApprove: boolean;
+  readonly canAnswer: boolean;
+  readonly approve: () => void;
+  readonly deny: (reason?: string) => void;
+  /** Approves other arguments. */
+  readonly edit: (replacement: JsonObject, reason?: string) => void;
+  /** Tells the model something instead of running the tool. */
+  readonly respond: (response: string) => void;
+};
+
+/** The question a call asks now. Undefined where it asks none. */
+export function useConsent(
+  call: ToolCallView | undefined,
+  onDecide: OnDecide | undefined,
+): Consent | undefined {
+  const asked = call?.confirmation;
+  const confirmation = asked?.isOpen === true ? asked : undefined;
+  const { send, ...sending } = useSendOnce<ToolCallDecision>(
+    confirmation?.confirmationId,
+    call === undefined || confirmation === undefined || onDecide === undefined
+      ? undefined
+      : (decision) => onDecide(confirmation.confirmationId, decision, call),
+  );
+  if (confirmation === undefined) return undefined;
+  const { inputDigest, revision, isComplete, answers } = confirmation;
+  const bound = {
+    ...(inputDigest !== undefined && { inputDigest }),
+    ...(revision !== undefined && { revision }),
+  };
+  const because = (reason: string | undefined): { readonly reason?: string } =>
+    reason === undefined || reason.trim() === '' ? {} : { reason: reason.trim() };
+  const canAnswer = onDecide !== undefined;
+  const canApprove = canAnswer && isComplete;
+  return {
+    ...sending,
+    confirmation,
+    canAnswer,
+    canApprove,
+    approve: () => {
+      if (canApprove && answers.includes('approve')) send({ decision: 'approve', ...bound });
+    },
+    deny: (reason) => {
+      if (answers.includes('deny')) send({ decision: 'deny', ...bound, ...because(reason) });
+    },
+    edit: (replacement, reason) => {
+      if (canApprove && answers.includes('edit'))
+        send({ decision: 'edit', arguments: replacement, ...bound, ...because(reason) });
+    },
+    respond: (response) => {
+      if (answers.includes('respond')) send({ decision: 'respond', response, ...bound });
+    },
+  };
+}

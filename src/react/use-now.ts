@@ -1,0 +1,16 @@
+import { useEffect, useState } from 'react';
+
+/**
+ * The time, every second, while somebody watches it. Undefined on a server and in the first moment on a page: both must
+ * show the same.
+ */
+export function useNow(isWatched: boolean, clock: () => number = Date.now): number | undefined {
+  const [now, setNow] = useState<number | undefined>(undefined);
+  useEffect(() => {
+    if (!isWatched) return undefined;
+    setNow(clock());
+    const ticking = setInterval(() => setNow(clock()), 1_000);
+    return () => clearInterval(ticking);
+  }, [isWatched, clock]);
+  return isWatched ? now : undefined;
+}

@@ -1,0 +1,94 @@
+/** A unified diff as rows to show, with the parts of changed lines that differ. */
+
+export type DiffRow =
+  | { readonly kind: 'hunk'; readonly text: string }
+  | { readonly kind: 'note'; readonly text: string }
+  | {
+      readonly kind: 'same' | 'added' | 'removed';
+      /** Line numbers before and after; undefined where the line is not there. */
+      readonly before: number | undefined;
+      readonly after: number | undefined;
+      readonly text: string;
+      /** From and to: what differs from the line it stands for. Undefined where the whole line is new or gone. */
+      readonly changed: readonly [number, number] | undefined;
+    };
+
+export type Diff = { readonly rows: readonly DiffRow[]; readonly added: number; readonly removed: number };
+
+/**
+ * Reads what the tool wrote line by line. Inside a hunk the count in its head says which lines belong to it, so a
+ * removed line that begins with `--` is not taken for the head of a file. What is no diff is shown as notes.
+ */
+export function readDiff(diff: string): Diff {
+  const lines = diff.split(/\r?\n/);
+  if (lines.at(-1) === '') lines.pop();
+  const rows: DiffRow[] = [];
+  let [before, after, beforeLeft, afterLeft] = [0, 0, 0, 0];
+  for (const line of lines) {
+    const [sign, text] = [line.slice(0, 1), line.slice(1)];
+    if (sign === '+' && afterLeft > 0) {
+      rows.push({ kind: 'added', before: undefined, after: after++, text, changed: undefined });
+      afterLeft--;
+    } else if (sign === '-' && beforeLeft > 0) {
+      rows.push({ kind: 'removed', before: before++, after: undefined, text, changed: undefined });
+      beforeLeft--;
+    } else if ((sign === ' ' || sign === '') && beforeLeft > 0 && afterLeft > 0) {
+      rows.push({ kind: 'same', before: before++, after: after++, text, changed: undefined });
+      beforeLeft--;
+      afterLeft--;
+    } else {
+      const head = hunkHead.exec(line);
+      if (head === null) {
+        rows.push({ kind: 'note', text: line });
+        continue;
+      }
+      [before, beforeLeft, after, afterLeft] = [head[1], head[2] ?? 1, head[3], head[4] ?? 1].map(Number) as [
+        number,
+        number,
+        number,
+        number,
+      ];
+      rows.push({ kind: 'hunk', text: line });
+    }
+  }
+  const count = (kind: DiffRow['kind']): number => rows.filter((row) => row.kind === kind).length;
+  return { rows: markChanges(rows), added: count('added'), removed: count('removed') };
+}
+
+const hunkHead = /^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@/;
+
+/** Where as many lines come as go, each stands for the one it replaces, and what both begin and end with is the same. */
+function markChanges(rows: readonly DiffRow[]): readonly DiffRow[] {
+  const marked = [...rows];
+  for (let at = 0; at < rows.length;) {
+    const removed = runOf(rows, at, 'removed');
+    const added = runOf(rows, at + removed, 'added');
+    if (removed > 0 && removed === added)
+      for (let index = at; index < at + removed; index++) markPair(marked, index, index + removed);
+    at += Math.max(1, removed + added);
+  }
+  return marked;
+}
+
+function runOf(rows: readonly DiffRow[], from: number, kind: DiffRow['kind']): number {
+  let to = from;
+  while (rows[to]?.kind === kind) to++;
+  return to - from;
+}
+
+function markPair(rows: DiffRow[], removedAt: number, addedAt: number): void {
+  const [removed, added] = [rows[removedAt], rows[addedAt]];
+  if (removed?.kind !== 'removed' || added?.kind !== 'added') return;
+  const shortest = Math.min(removed.text.length, added.text.length);
+  let start = 0;
+  while (start < shortest && removed.text[start] === added.text[start]) start++;
+  let end = 0;
+  while (end < shortest - start && removed.text.at(-1 - end) === added.text.at(-1 - end)) end++;
+  // With little in common they are two lines, not one that changed. No character is cut in half.
+  if (start + end < shortest / 3 || isInsidePair(removed.text, start) || isInsidePair(added.text, start))
+    return;
+  rows[removedAt] = { ...removed, changed: [start, removed.text.length - end] };
+  rows[addedAt] = { ...added, changed: [start, added.text.length - end] };
+}
+
+const isInsidePair = (text: string, at: number): boolean => /[\uD800-\uDBFF]/.test(text[at - 1] ?? '');

@@ -1,0 +1,185 @@
+/**
+ * Calls as the messages of the AI SDK tell of them (`tool-*` and `dynamic-tool` parts, versions 6 and 7). They know
+ * less than events do: no attempts, no log, no preview, and a mode only as far as the name says one.
+ */
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { isJsonObject, toJson } from '../base/json.ts';
+import type { ToolOutcome } from '../call/outcome.ts';
+import { classifyTool } from '../tool/mode.ts';
+import { isOutcomeShaped } from './read-call-event.ts';
+import type { DisplayStatus, ShownConfirmation, ToolCallView } from './tool-call-view.ts';
+import { toolCallKey } from './tool-call-view.ts';
+import type { ToolCalls } from './tool-calls.ts';
+import { statusOfOutcome } from './view-tool-call.ts';
+
+/**
+ * The calls in the parts of one message or of many (`messages.flatMap((message) => message.parts)`), in their order.
+ * Parts that are no tool calls are left out. Where an adapter of ours ran the tool, its output holds the outcome, and
+ * that is what is shown.
+ */
+export function fromMessageParts(parts: Iterable<unknown>): ToolCalls {
+  const calls = new Map<string, ToolCallView>();
+  for (const part of parts) {
+    if (!isJsonObject(part)) continue;
+    const call = viewPart(part, calls);
+    if (call !== undefined) calls.set(call.key, call);
+  }
+  return calls;
+}
+
+function viewPart(part: JsonObject, calls: ToolCalls): ToolCallView | undefined {
+  const toolName = toolNameOf(part);
+  const id = text(part, 'toolCallId');
+  const standing = readState(part, toolName ?? '', id ?? '');
+  if (toolName === undefined || id === undefined || standing === undefined) return undefined;
+  const callId = freeId(id, calls);
+  const { mode, origin } = classifyTool(toolName);
+  const input = json(part['input']);
+  return {
+    key: toolCallKey(undefined, callId),
+    sessionId: undefined,
+    callId,
+    toolName,
+    displayName: text(part, 'title') ?? toolName,
+    mode,
+    modeOrigin: origin,
+    principal: undefined,
+    requestedInput: input,
+    input,
+    hidden: [],
+    wasCoerced: false,
+    wasEdited: false,
+    preview: undefined,
+    attempts: [],
+    nextAttemptAt: undefined,
+    decidedBy: undefined,
+    grantId: undefined,
+    unresolved: standing.status === 'indeterminate',
+    resolution: undefined,
+    late: [],
+    undo: standing.outcome !== undefined && 'undo' in standing.outcome ? standing.outcome.undo : undefined,
+    undone: undefined,
+    reached: [],
+    log: [],
+    requestedAt: undefined,
+    startedAt: undefined,
+    settledAt: undefined,
+    events: [],
+    confirmation: confirmationOf(part, toolName, input),
+    ...standing,
+  };
+}
+
+/** Some providers count their ids anew with every answer: a part with the id of an earlier one is another call. */
+function freeId(id: string, calls: ToolCalls): string {
+  for (let count = 1; ; count++) {
+    const callId = count === 1 ? id : `${id}~${count}`;
+    if (!calls.has(toolCallKey(undefined, callId))) return callId;
+  }
+}
+
+function toolNameOf(part: JsonObject): string | undefined {
+  const type = text(part, 'type') ?? '';
+  if (type === 'dynamic-tool') return text(part, 'toolName');
+  return type.startsWith('tool-') ? type.slice('tool-'.length) : undefined;
+}
+
+type Standing = { readonly status: DisplayStatus; readonly outcome: ToolOutcome | undefined };
+
+function readState(part: JsonObject, toolName: string, callId: string): Standing | undefined {
+  const under = (status: DisplayStatus): Standing => ({ status, outcome: undefined });
+  const after = (outcome: ToolOutcome): Standing => ({ status: statusOfOutcome(outcome), outcome });
+  switch (part['state']) {
+    case 'input-streaming':
+      return under('requested');
+    case 'input-available':
+      return under('running');
+    case 'approval-requested':
+      return under('held');
+    case 'approval-responded':
+      return under(approvalOf(part)['approved'] === true ? 'requested' : 'held');
+    case 'output-available':
+      if (part['preliminary'] === true) return under('running');
+      return after(
+        outcomeIn(part['output']) ?? {
+          type: 'ToolExecutionResult',
+          callId,
+          toolName,
+          output: json(part['output']) ?? null,
+          elapsedMs: 0,
+          wasCoerced: false,
+        },
+      );
+    case 'output-error':
+      return after({
+        type: 'ToolFailure',
+        callId,
+        toolName,
+        code: 'tool.execution_error',
+        error: text(part, 'errorText') ?? 'The tool failed.',
+        retryable: false,
+        elapsedMs: 0,
+      });
+    case 'output-denied':
+      return after({
+        type: 'ToolDenied',
+        callId,
+        toolName,
+        code: 'confirmation.rejected',
+        reason: 'write_denied',
+        details: text(approvalOf(part), 'reason') ?? '',
+      });
+    default:
+      // A state of a newer version: nothing can be said about it.
+      return undefined;
+  }
+}
+
+/** An outcome of ours, given as the output or held by it. */
+function outcomeIn(output: unknown): ToolOutcome | undefined {
+  const held = isJsonObject(output) && Object.hasOwn(output, 'outcome') ? output['outcome'] : output;
+  // It has the type of an outcome and the fields that go with it.
+  return isOutcomeShaped(held) ? (held as unknown as ToolOutcome) : undefined;
+}
+
+function confirmationOf(
+  part: JsonObject,
+  toolName: string,
+  input: JsonValue | undefined,
+): ShownConfirmation | undefined {
+  const approval = approvalOf(part);
+  const confirmationId = text(approval, 'id');
+  if (confirmationId === undefined) return undefined;
+  const approved = approval['approved'];
+  return {
+    confirmationId,
+    description: text(approval, 'requestReason') ?? `May "${toolName}" run with these arguments?`,
+    asks: [],
+    risk: [],
+    inputDigest: undefined,
+    revision: undefined,
+    expiresAt: undefined,
+    timeoutEffect: 'block',
+    status: approved === true ? 'approved' : approved === false ? 'denied' : 'pending',
+    decision: approved === true ? 'approve' : approved === false ? 'deny' : undefined,
+    by: undefined,
+    reason: text(approval, 'reason'),
+    response: undefined,
+    isOpen: part['state'] === 'approval-requested',
+    isComplete: input !== undefined,
+    // The framework knows yes and no: neither other arguments nor an answer in the tool's place.
+    answers: ['approve', 'deny'],
+  };
+}
+
+const approvalOf = (part: JsonObject): JsonObject => (isJsonObject(part['approval']) ? part['approval'] : {});
+
+function text(holder: JsonObject, key: string): string | undefined {
+  const value = Object.hasOwn(holder, key) ? holder[key] : undefined;
+  return typeof value === 'string' ? value : undefined;
+}
+
+function json(value: unknown): JsonValue | undefined {
+  const reading = value === undefined ? undefined : toJson(value);
+  return reading?.ok === true ? reading.value : undefined;
+}

@@ -1,0 +1,182 @@
+import type { Call } from '../call/call.ts';
+import type { CallEvent, ConfirmationDecision, ToolPreviewed, ToolRequested } from '../call/event.ts';
+import { foldCall } from '../call/evolve.ts';
+import type { ToolOutcome } from '../call/outcome.ts';
+import { isUnresolved } from '../ledger/summarise-call.ts';
+import { classifyTool } from '../tool/mode.ts';
+import { orderEvents } from './order-events.ts';
+import type {
+  DisplayStatus,
+  ShownAttempt,
+  ShownConfirmation,
+  ShownPreview,
+  ToolCallView,
+} from './tool-call-view.ts';
+import { toolCallKey } from './tool-call-view.ts';
+
+/** What its events say about a call, in whatever order and however often they came. Needs at least one. */
+export function viewToolCall(known: readonly [CallEvent, ...CallEvent[]]): ToolCallView {
+  const events = orderEvents(known);
+  const [first = known[0]] = events;
+  const request = first.type === 'tool.requested' ? first : undefined;
+  const call = foldCall(events, request === undefined ? foldCall([unseenRequest(events, first)]) : undefined);
+  if (call === undefined) throw new TypeError('A call has at least one event.');
+  return {
+    key: toolCallKey(call.sessionId, call.callId),
+    sessionId: call.sessionId,
+    callId: call.callId,
+    toolName: call.toolName,
+    displayName: call.displayName,
+    status: statusOf(call),
+    mode: call.mode,
+    modeOrigin: call.modeOrigin,
+    principal: call.principal,
+    requestedInput: request?.requestedInput,
+    input: call.effectiveInput ?? request?.requestedInput,
+    hidden: call.hidden,
+    wasCoerced: call.wasCoerced,
+    wasEdited: call.wasEdited,
+    preview: previewOf(call, events),
+    confirmation: confirmationOf(call, events, request !== undefined),
+    attempts: attemptsOf(events),
+    nextAttemptAt: call.settled === undefined ? call.retry?.notBefore : undefined,
+    decidedBy: call.decidedBy,
+    grantId: call.grantId,
+    outcome: call.settled?.outcome,
+    unresolved: isUnresolved(call),
+    resolution: call.resolution,
+    late: call.late,
+    undo: undoOf(call),
+    undone: call.undone,
+    reached: [...new Set(events.flatMap((event) => (event.type === 'tool.responded' ? event.reached : [])))],
+    log: events.flatMap((event) => (event.type === 'tool.responded' ? event.log : [])),
+    requestedAt: request?.at,
+    startedAt: events.find(({ type }) => type === 'tool.started')?.at,
+    settledAt: call.settled?.at,
+    events,
+  };
+}
+
+/**
+ * Stands in for a request that was not seen: the page came later. The mode is what the name says, as for any tool
+ * nobody spoke for; without a name it is the one that means least is known.
+ */
+function unseenRequest(events: readonly CallEvent[], first: CallEvent): ToolRequested {
+  const told = events.find((event) => event.type === 'tool.responded');
+  const toolName = told?.outcome.toolName ?? '';
+  const { mode, origin } = classifyTool(toolName);
+  return {
+    id: '',
+    type: 'tool.requested',
+    sessionId: first.sessionId,
+    turnId: first.turnId,
+    callId: first.callId,
+    at: first.at,
+    cause: undefined,
+    toolName,
+    displayName: toolName,
+    mode,
+    modeOrigin: origin,
+    requestedInput: null,
+    hidden: [],
+    requestDigest: '',
+    principal: undefined,
+    provenance: undefined,
+    attrs: undefined,
+    submitted: false,
+    schemaDigest: undefined,
+  };
+}
+
+function statusOf({ undone, settled, status }: Call): DisplayStatus {
+  if (undone !== undefined) return 'undone';
+  if (settled !== undefined) return statusOfOutcome(settled.outcome);
+  switch (status) {
+    case 'held':
+    case 'running':
+      return status;
+    case 'requested':
+    // Nothing runs before its intent is kept: until then an approved call is one that was asked for.
+    case 'approved':
+    case 'settled':
+      return 'requested';
+  }
+}
+
+/** How a call that ended so is shown. */
+export function statusOfOutcome(outcome: ToolOutcome): DisplayStatus {
+  switch (outcome.type) {
+    case 'ToolExecutionResult':
+    case 'ToolArtifactReference':
+      return 'succeeded';
+    case 'ToolFailure':
+      return outcome.code === 'tool.indeterminate' ? 'indeterminate' : 'failed';
+    case 'ToolDenied':
+      return 'denied';
+    case 'ToolTimeout':
+      return 'timed_out';
+  }
+}
+
+/** While a person is asked, the version they are asked about; else the last one, if it is about these arguments. */
+function previewOf(call: Call, events: readonly CallEvent[]): ShownPreview | undefined {
+  const { confirmation, inputDigest } = call;
+  const shown = confirmation?.status === 'pending' ? previewAskedAbout(call, events) : call.preview;
+  if (shown === undefined || (inputDigest !== undefined && shown.inputDigest !== inputDigest))
+    return undefined;
+  const { revision, ready, preview, snapshot, expiresAt } = shown;
+  return { revision, ready, preview, snapshot, expiresAt };
+}
+
+const previewAskedAbout = ({ confirmation }: Call, events: readonly CallEvent[]): ToolPreviewed | undefined =>
+  events.findLast(
+    (event): event is ToolPreviewed =>
+      event.type === 'tool.previewed' &&
+      event.revision === confirmation?.revision &&
+      event.inputDigest === confirmation.inputDigest,
+  );
+
+const everyAnswer: readonly ConfirmationDecision[] = ['approve', 'deny', 'edit', 'respond'];
+
+function confirmationOf(
+  call: Call,
+  events: readonly CallEvent[],
+  sawRequest: boolean,
+): ShownConfirmation | undefined {
+  const { confirmation, settled, inputDigest } = call;
+  if (confirmation === undefined) return undefined;
+  const { schemaDigest: _, askedAt: __, decidedAt: ___, ...shown } = confirmation;
+  return {
+    ...shown,
+    isOpen: shown.status === 'pending' && settled === undefined,
+    isComplete:
+      sawRequest &&
+      inputDigest === shown.inputDigest &&
+      (shown.revision === undefined || previewAskedAbout(call, events) !== undefined),
+    answers: everyAnswer,
+  };
+}
+
+function attemptsOf(events: readonly CallEvent[]): readonly ShownAttempt[] {
+  const attempts = new Map<number, ShownAttempt>();
+  for (const event of events) {
+    if (event.type !== 'tool.started' && event.type !== 'tool.responded') continue;
+    // Zero stands for a body that never ran.
+    if (event.attempt === 0) continue;
+    const { startedAt } = attempts.get(event.attempt) ?? { startedAt: undefined };
+    attempts.set(
+      event.attempt,
+      event.type === 'tool.started'
+        ? { attempt: event.attempt, startedAt: event.at, endedAt: undefined, outcome: undefined }
+        : { attempt: event.attempt, startedAt, endedAt: event.at, outcome: event.outcome },
+    );
+  }
+  return [...attempts.values()].toSorted((one, other) => one.attempt - other.attempt);
+}
+
+function undoOf({ settled, undone, copiedFrom }: Call): ToolCallView['undo'] {
+  const outcome = settled?.outcome;
+  // A copy did nothing itself: the call it was answered by is the one to undo.
+  if (outcome === undefined || undone !== undefined || copiedFrom !== undefined) return undefined;
+  return 'undo' in outcome ? outcome.undo : undefined;
+}
