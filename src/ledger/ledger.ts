@@ -62,6 +62,8 @@ export interface Ledger {
   readHeads(): Awaitable<readonly Head[]>;
   /** Resolves when there is an entry after this position. */
   whenAppended(after: number): Promise<void>;
+  /** The position of the newest entry, 0 where there is none. What is appended from now on comes after it. */
+  lastPosition(): Awaitable<number>;
   /** How far the reader of this name has got; undefined where there is none. */
   readCursor(name: string): Awaitable<Cursor | undefined>;
   /** Every cursor, by name. */

@@ -47,6 +47,7 @@ export function tellTrouble(ledger: Ledger): Ledger {
     readBeside: () => ledger.readBeside(),
     readHeads: told(() => ledger.readHeads()),
     whenAppended: (after) => ledger.whenAppended(after).catch(raise),
+    lastPosition: told(() => ledger.lastPosition()),
     readCursor: told((name) => ledger.readCursor(name)),
     readCursors: told(() => ledger.readCursors()),
     takeCursor: told((take) => ledger.takeCursor(take)),

@@ -3,6 +3,7 @@ import type { Awaitable } from '../base/json.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { appendChecks } from './contract/append-checks.ts';
 import type { Check } from './contract/check.ts';
+import { cursorChecks, sharedCursorChecks } from './contract/cursor-checks.ts';
 import { entryChecks } from './contract/entry-checks.ts';
 import { keepingChecks } from './contract/keeping-checks.ts';
 import { queryChecks } from './contract/query-checks.ts';
@@ -38,7 +39,8 @@ export function ledgerContract(subject: LedgerSubject): readonly LedgerCheck[] {
     ...retentionChecks,
     ...stateChecks,
     ...tallyChecks,
-    ...(subject.openAnother === undefined ? [] : sharedChecks),
+    ...cursorChecks,
+    ...(subject.openAnother === undefined ? [] : [...sharedChecks, ...sharedCursorChecks]),
   ];
   return checks.map((check) => ({ name: check[0], run: async () => runCheck(check, subject) }));
 }

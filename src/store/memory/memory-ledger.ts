@@ -207,6 +207,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
         : new Promise((wake) => {
             endWaiters.push({ after, wake });
           }),
+    lastPosition: () => position,
     readCursor: (name) => cursors.read(name),
     readCursors: () => cursors.list(),
     takeCursor: (take) => unlessClosed(() => cursors.take(take)),

@@ -238,6 +238,10 @@ export class SqliteLedger implements Ledger {
     return this.#watch.end(after);
   }
 
+  lastPosition(): number {
+    return this.#fresh().position;
+  }
+
   readCursor(name: string): Cursor | undefined {
     return this.#cursors.read(name);
   }

@@ -1,0 +1,124 @@
+import { expect, test } from 'vitest';
+import { makeEntries, storeEntries } from '../../test/make-ledger.ts';
+import { createMemoryLedger } from '../store/memory/memory-ledger.ts';
+import { SampleCall } from '../testing/sample-call.ts';
+import { createFeed } from './feed.ts';
+import type { EntryQuery, StoredEntry } from './stored-entry.ts';
+
+const plans = Array.from({ length: 40 }, (_, n) => ({
+  session: `s${n % 3}`,
+  call: `c${n}`,
+  story: 'write' as const,
+}));
+const stored = storeEntries(makeEntries(plans));
+
+/** A list of entries to read from, which remembers what was asked. */
+function listOf(entries: readonly StoredEntry[]) {
+  const asked: number[] = [];
+  return {
+    asked,
+    readEntries: async ({ after = 0, limit }: EntryQuery) => {
+      asked.push(after);
+      await Promise.resolve();
+      return entries.filter(({ position }) => position > after).slice(0, limit);
+    },
+  };
+}
+
+const readAll = async (feed: ReturnType<typeof createFeed>, limit: number, after = 0): Promise<number[]> => {
+  const seen: number[] = [];
+  for (let from = after; ; from = seen.at(-1) ?? from) {
+    const entries = await feed.read(from, limit);
+    if (entries.length === 0) return seen;
+    seen.push(...entries.map(({ position }) => position));
+  }
+};
+
+test('whoever reads on gets every entry once, in the order of commits, however much at a time', async () => {
+  const feed = createFeed(listOf(stored));
+  const expected = stored.map(({ position }) => position);
+  const limits = [1, 7, 64, 1_000];
+  const all = await Promise.all(limits.map(async (limit) => readAll(feed, limit)));
+  for (const seen of all) expect(seen).toEqual(expected);
+  expect(await readAll(feed, 5, 33)).toEqual(expected.slice(33));
+});
+
+test('a hundred who read at one place have it read and decoded once', async () => {
+  const list = listOf(stored);
+  const feed = createFeed(list);
+  const all = await Promise.all(Array.from({ length: 100 }, async () => feed.read(10, 20)));
+  expect(list.asked).toEqual([10]);
+  for (const entries of all) expect(entries[0]).toBe(all[0]?.[0]);
+  const later = await feed.read(15, 20);
+  expect(later.map(({ position }) => position)).toEqual(Array.from({ length: 15 }, (_, n) => 16 + n));
+  expect(list.asked).toEqual([10]);
+});
+
+test('a hundred who begin at different places soon read together', async () => {
+  const list = listOf(stored);
+  const feed = createFeed(list);
+  for (let after = 0; after < 40; after++) await readAll(feed, 20, after);
+  expect(list.asked.filter((after) => after < 80).length).toBe(4);
+});
+
+test('the end of the ledger is asked for anew each time', async () => {
+  const ledger = createMemoryLedger();
+  const feed = createFeed(ledger);
+  expect(await feed.read(0, 10)).toEqual([]);
+  const call = new SampleCall('c');
+  await ledger.append(call.begin());
+  const [entry] = await feed.read(0, 10);
+  expect(entry).toMatchObject({ position: 1, sessionId: 'session', depth: 0 });
+  await ledger.append({ ...call.end(), depth: 2 });
+  expect((await feed.read(0, 10)).length).toBe(1);
+  expect(await feed.read(1, 10)).toMatchObject([{ position: 2, depth: 2 }]);
+});
+
+test('nobody can change what others read', async () => {
+  const feed = createFeed(listOf(stored));
+  const [entry] = await feed.read(0, 1);
+  expect(() => Object.assign(entry?.events.at(1) ?? {}, { type: 'x' })).toThrow(TypeError);
+  expect(() => (entry?.events as unknown as unknown[]).pop()).toThrow(TypeError);
+  const mine = (await feed.read(0, 5)) as unknown as unknown[];
+  mine.length = 0;
+  expect((await feed.read(0, 5)).length).toBeGreaterThan(0);
+});
+
+test('what was erased is not given again once the erasure was read', async () => {
+  const ledger = createMemoryLedger();
+  const feed = createFeed(ledger);
+  await ledger.append(new SampleCall('c').whole());
+  expect(JSON.stringify(await feed.read(0, 10))).toContain('somebody about c');
+  await ledger.erase({ sessionId: 'session', by: 'Ada', reason: 'asked' });
+  await feed.read(1, 10);
+  expect(JSON.stringify(await feed.read(0, 10))).not.toContain('somebody about c');
+});
+
+test.each([
+  ['damaged', 'ledger.damaged', (text: string) => text.slice(1)],
+  ['of a newer format', 'ledger.newer', (text: string) => text.replace('"v":1', '"v":9')],
+])('an entry that is %s is told to whoever comes to it, and not before', async (_, code, spoil) => {
+  const spoilt = stored.map((entry) =>
+    entry.position === 5 ? { ...entry, text: spoil(entry.text) } : entry,
+  );
+  const feed = createFeed(listOf(spoilt));
+  expect((await feed.read(0, 10)).map(({ position }) => position)).toEqual([1, 2, 3, 4]);
+  for (let time = 0; time < 2; time++) await expect(feed.read(4, 10)).rejects.toMatchObject({ code });
+  expect((await feed.read(5, 10)).length).toBe(10);
+});
+
+test('a read that failed is tried again, and everybody who shared it is told', async () => {
+  let isBroken = true;
+  const list = listOf(stored);
+  const feed = createFeed({
+    readEntries: async (query) => {
+      await Promise.resolve();
+      if (isBroken) throw new Error('no disk');
+      return list.readEntries(query);
+    },
+  });
+  const both = await Promise.allSettled([feed.read(0, 5), feed.read(0, 5)]);
+  expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  isBroken = false;
+  expect((await feed.read(0, 5)).length).toBe(5);
+});

@@ -1,0 +1,303 @@
+/** How far readers have got, and what behaviours emit. */
+import assert from 'node:assert/strict';
+import type { EmittedEvent } from '../../call/emitted-event.ts';
+import { isEmittedEvent } from '../../call/emitted-event.ts';
+import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
+import type { CursorMove, Entry, Ledger } from '../../ledger/ledger.ts';
+import { SampleCall } from '../sample-call.ts';
+import type { Check } from './check.ts';
+
+const name = 'flag_orders';
+const take = (ledger: Ledger, holder: string, instead?: string) =>
+  ledger.takeCursor({ name, holder, instead, startAfter: 0 });
+const move = (from: number, to: number, holder = 'h'): CursorMove => ({ name, holder, from, to });
+
+const flagged = (id: string, more: Partial<EmittedEvent> = {}): EmittedEvent => ({
+  id,
+  type: 'order.flagged',
+  sessionId: 'session',
+  turnId: 't',
+  callId: undefined,
+  at: 7,
+  cause: 'evt',
+  by: 'flag_orders',
+  data: { text: '\u0000"\ud800' },
+  ...more,
+});
+
+/** What a behaviour emits, with its reader's position. */
+const emitting = (id: string, cursor?: CursorMove, more: Partial<EmittedEvent> = {}): Entry => ({
+  entryId: `entry-${id}`,
+  sessionId: 'session',
+  callId: more.callId,
+  expectedVersion: 'any',
+  events: [flagged(id, more)],
+  cursor,
+  depth: 1,
+});
+
+export const cursorChecks: readonly Check[] = [
+  [
+    'a cursor is not there until it is taken, and then begins where its first holder said',
+    async ({ ledger }) => {
+      assert.equal(await ledger.readCursor(name), undefined);
+      assert.deepEqual(await ledger.readCursors(), []);
+      assert.equal(await ledger.moveCursor(move(0, 1)), false);
+      await ledger.releaseCursor(name, 'h');
+      assert.equal(await ledger.readCursor(name), undefined);
+      const { ownerId } = ledger;
+      const taken = await ledger.takeCursor({ name, holder: 'h', startAfter: 5 });
+      assert.deepEqual(taken, { name, position: 5, holder: 'h', ownerId });
+      assert.deepEqual(await ledger.readCursor(name), taken);
+      const again = await ledger.takeCursor({ name, holder: 'h', startAfter: 9 });
+      assert.deepEqual(again, taken, 'who holds it may ask again, and it stays where it is');
+    },
+  ],
+  [
+    'a cursor has one holder: another is told who, and gets it when that one lets go or is said to be gone',
+    async ({ ledger }) => {
+      const first = await take(ledger, 'first');
+      assert.deepEqual(await take(ledger, 'second'), first);
+      assert.deepEqual(await take(ledger, 'second', 'third'), first, 'somebody else is gone');
+      await ledger.moveCursor(move(0, 3, 'first'));
+      await ledger.releaseCursor(name, 'second');
+      assert.equal((await take(ledger, 'second')).holder, 'first');
+      await ledger.releaseCursor(name, 'first');
+      const free = { name, position: 3, holder: undefined, ownerId: undefined };
+      assert.deepEqual(await ledger.readCursor(name), free);
+      assert.equal((await take(ledger, 'second')).holder, 'second');
+      const { holder, position } = await take(ledger, 'third', 'second');
+      assert.deepEqual([holder, position], ['third', 3]);
+      assert.equal(await ledger.moveCursor(move(3, 4, 'second')), false, 'it was displaced');
+      assert.equal((await take(ledger, 'second')).holder, 'third');
+    },
+  ],
+  [
+    'of many who take a free cursor at once one gets it, and all are told which',
+    async ({ ledger }) => {
+      const taken = await Promise.all(Array.from({ length: 20 }, async (_, n) => take(ledger, `h${n}`)));
+      assert.equal(new Set(taken.map(({ holder }) => holder)).size, 1);
+    },
+  ],
+  [
+    'a cursor moves for whoever holds it and knows where it stands, and for nobody else',
+    async ({ ledger }) => {
+      await take(ledger, 'h');
+      assert.equal(await ledger.moveCursor(move(0, 4)), true);
+      assert.equal(await ledger.moveCursor(move(0, 5)), false);
+      assert.equal(await ledger.moveCursor(move(4, 5, 'other')), false);
+      assert.equal((await ledger.readCursor(name))?.position, 4);
+      const moves = await Promise.all(
+        Array.from({ length: 20 }, async (_, n) => ledger.moveCursor(move(4, 5 + n))),
+      );
+      assert.equal(moves.filter((isMoved) => isMoved).length, 1);
+      const steps = Array.from({ length: 20 }, async (_, n) => ledger.moveCursor(move(5 + n, 6 + n)));
+      assert.ok(
+        (await Promise.all(steps)).every((isMoved) => isMoved),
+        'in the order they were asked',
+      );
+      await ledger.releaseCursor(name, 'h');
+      assert.equal(await ledger.moveCursor(move(25, 26)), false, 'nobody holds it');
+    },
+  ],
+  [
+    'cursors are listed by name, whatever their names, and each is dropped alone',
+    async ({ ledger }) => {
+      const names = ['b', 'a\u0000', '__proto__', '', 'a', '\ud800', 'é', '\u0001"x"'];
+      for (const [index, one] of names.entries())
+        await ledger.takeCursor({ name: one, holder: `\u0000${one}`, startAfter: index });
+      const listed = await ledger.readCursors();
+      assert.deepEqual(
+        listed.map((cursor) => cursor.name),
+        names.toSorted(),
+      );
+      for (const [index, one] of names.entries()) {
+        const { position, holder } = (await ledger.readCursor(one)) ?? {};
+        assert.deepEqual([position, holder], [index, `\u0000${one}`]);
+      }
+      assert.equal(await ledger.dropCursor('a'), true);
+      assert.equal(await ledger.dropCursor('a'), false);
+      assert.equal((await ledger.readCursors()).length, names.length - 1);
+      const anew = await ledger.takeCursor({ name: 'a', holder: 'h', startAfter: 1 });
+      assert.equal(anew.position, 1, 'one that was dropped begins anew');
+    },
+  ],
+  [
+    'what a behaviour emits is kept with its position, or neither is',
+    async ({ ledger }) => {
+      await take(ledger, 'h');
+      assert.deepEqual(await ledger.append(emitting('a', move(0, 1))), { status: 'appended', version: 0 });
+      assert.equal((await ledger.readCursor(name))?.position, 1);
+      const stale = await ledger.append(emitting('b', move(0, 1)));
+      assert.deepEqual(stale, { status: 'displaced', holder: 'h', position: 1 });
+      const other = await ledger.append(emitting('b', move(1, 2, 'other')));
+      assert.deepEqual(other, { status: 'displaced', holder: 'h', position: 1 });
+      await ledger.releaseCursor(name, 'h');
+      const free = await ledger.append(emitting('b', move(1, 2)));
+      assert.deepEqual(free, { status: 'displaced', holder: undefined, position: 1 });
+      const none = await ledger.append(emitting('b', { ...move(1, 2), name: 'none' }));
+      assert.deepEqual(none, { status: 'displaced', holder: undefined, position: 0 });
+      assert.equal((await ledger.readSession('session')).length, 1);
+      assert.equal((await ledger.readEntries({ limit: 10 })).length, 1);
+    },
+  ],
+  [
+    'a cursor stays where it is when the entry that would move it is refused for another reason',
+    async ({ ledger }) => {
+      await take(ledger, 'h');
+      const cursor = move(0, 1);
+      assert.equal((await ledger.append(emitting('a', cursor, { callId: 'none' }))).status, 'conflict');
+      const reserve = [{ counter: 'n', amount: 2, limit: 1 }];
+      assert.equal((await ledger.append({ ...emitting('a', cursor), reserve })).status, 'exhausted');
+      const guards = [{ subject: 'workflow/w', expectedVersion: 3 }];
+      assert.equal((await ledger.append({ ...emitting('a', cursor), guards })).status, 'moved');
+      assert.equal((await ledger.readCursor(name))?.position, 0);
+      assert.deepEqual(await ledger.readSession('session'), []);
+    },
+  ],
+  [
+    'of many entries that would move a cursor from one place at once, one is kept',
+    async ({ ledger }) => {
+      await take(ledger, 'h');
+      const results = await Promise.all(
+        Array.from({ length: 20 }, async (_, n) => ledger.append(emitting(`e${n}`, move(0, 1)))),
+      );
+      assert.equal(results.filter(({ status }) => status === 'appended').length, 1);
+      assert.equal(results.filter(({ status }) => status === 'displaced').length, 19);
+      assert.equal((await ledger.readSession('session')).length, 1);
+    },
+  ],
+  [
+    'what a behaviour emitted is read with its session and its call, and changes nothing about the call',
+    async ({ ledger }) => {
+      const call = new SampleCall('c');
+      await ledger.append(call.begin());
+      const about = emitting('a', undefined, { callId: 'c' });
+      assert.deepEqual(await ledger.append(about), { status: 'appended', version: 1 });
+      await ledger.append(call.end());
+      await ledger.append(emitting('b'));
+      const stored = await ledger.readCall('session', 'c');
+      assert.equal(stored?.version, 2);
+      assert.deepEqual(stored.events.filter(isEmittedEvent), about.events);
+      const emitted = (await ledger.readSession('session')).filter(isEmittedEvent);
+      assert.deepEqual(emitted, [...about.events, flagged('b')]);
+      const [row, ...others] = (await ledger.queryCalls({})).rows;
+      assert.deepEqual([row?.status, row?.callId, others.length], ['settled', 'c', 0]);
+      assert.deepEqual(await ledger.findOpenCalls(), []);
+      const entries = (await ledger.readEntries({ limit: 10 })).map(readEntry);
+      assert.deepEqual(
+        entries.map(({ depth }) => depth),
+        [0, 1, 0, 1],
+      );
+      assert.deepEqual(entries[3]?.events, [flagged('b')]);
+    },
+  ],
+  [
+    'an event of a host’s own cannot have a type of ours',
+    async ({ ledger }) => {
+      for (const type of ['tool.responded', 'tool.invented', 'retry.requested', 'flagged', 'Order.flagged'])
+        await assert.rejects(async () => ledger.append(emitting('a', undefined, { type })), {
+          code: 'config.invalid',
+        });
+      assert.deepEqual(await ledger.readSession('session'), []);
+    },
+  ],
+  [
+    'cursors are left alone by erasure, by removal and by rebuilding; what was emitted is erased as anything is',
+    async ({ ledger }) => {
+      await take(ledger, 'h');
+      await ledger.append(emitting('a', move(0, 1)));
+      const before = await ledger.readCursor(name);
+      assert.equal(await ledger.erase({ sessionId: 'session', by: 'Ada', reason: 'asked' }), 1);
+      const [erased] = await ledger.readSession('session');
+      assert.deepEqual(erased, flagged('a', { data: {} }));
+      await ledger.rebuild();
+      assert.deepEqual(await ledger.readCursor(name), before);
+      await ledger.dropSession({ sessionId: 'session', by: 'Ada', reason: 'asked' });
+      await ledger.rebuild();
+      assert.deepEqual(await ledger.readCursors(), [before]);
+    },
+  ],
+  [
+    'positions go on rising, so that a cursor never passes over an entry that comes after a removal',
+    async ({ ledger }) => {
+      assert.equal(await ledger.lastPosition(), 0);
+      await ledger.append(emitting('a'));
+      await ledger.append({
+        ...emitting('b'),
+        sessionId: 'other',
+        events: [flagged('b', { sessionId: 'other' })],
+      });
+      const before = (await ledger.readEntries({ limit: 10 })).at(-1)?.position ?? 0;
+      await ledger.dropSession({ sessionId: 'other', by: 'Ada', reason: 'asked' });
+      const after = await ledger.readEntries({ after: before, limit: 10 });
+      assert.equal(after.length, 1, 'what is said of the removal comes after it');
+      const all = (await ledger.readEntries({ limit: 10 })).map(({ position }) => position);
+      assert.deepEqual(
+        all,
+        all.toSorted((left, right) => left - right),
+      );
+      assert.equal(all.length, 2);
+      assert.equal(await ledger.lastPosition(), all[1]);
+    },
+  ],
+  [
+    'a closed ledger takes and moves no cursor',
+    async ({ ledger }) => {
+      await ledger.close();
+      await assert.rejects(async () => take(ledger, 'h'), { code: 'ledger.closed' });
+      await assert.rejects(async () => ledger.moveCursor(move(0, 1)), { code: 'ledger.closed' });
+    },
+  ],
+];
+
+/** What holds between two handles on one store. */
+export const sharedCursorChecks: readonly Check[] = [
+  [
+    'a cursor that one handle holds is held for the other, which can tell whether that one lives',
+    async ({ ledger, another }) => {
+      const other = await another();
+      const taken = await take(ledger, 'first');
+      assert.deepEqual(await take(other, 'second'), taken);
+      assert.equal(await other.isAlive(taken.ownerId as string), true);
+      await ledger.append(emitting('a', move(0, 1, 'first')));
+      assert.equal((await other.readCursor(name))?.position, 1);
+      assert.equal(await other.lastPosition(), await ledger.lastPosition());
+      await ledger.close();
+      assert.equal(await other.isAlive(taken.ownerId as string), false);
+      assert.deepEqual(await take(other, 'second', 'first'), {
+        name,
+        position: 1,
+        holder: 'second',
+        ownerId: other.ownerId,
+      });
+    },
+  ],
+  [
+    'of holders in several handles that take over from a gone one at once, one does',
+    async ({ ledger, another }) => {
+      const handles = [ledger, await another(), await another()];
+      await take(ledger, 'gone');
+      const taken = await Promise.all(
+        Array.from({ length: 12 }, async (_, n) => take(handles[n % 3] as Ledger, `h${n}`, 'gone')),
+      );
+      const holders = new Set(taken.map(({ holder }) => holder));
+      assert.equal(holders.size, 1);
+      assert.ok(!holders.has('gone'));
+    },
+  ],
+  [
+    'entries that move a cursor through several handles at once are kept one for each place',
+    async ({ ledger, another }) => {
+      const handles = [ledger, await another(), await another()];
+      await take(ledger, 'h');
+      for (let from = 0; from < 5; from++) {
+        const results = await Promise.all(
+          handles.map(async (handle, n) => handle.append(emitting(`e${from}-${n}`, move(from, from + 1)))),
+        );
+        assert.equal(results.filter(({ status }) => status === 'appended').length, 1);
+      }
+      assert.equal((await ledger.readSession('session')).length, 5);
+    },
+  ],
+];
