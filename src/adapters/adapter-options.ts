@@ -1,7 +1,9 @@
+import type { JsonObject } from '../base/json.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { RuntimeOptions } from '../runtime/runtime-options.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { ToolOverrides } from '../tool/govern.ts';
+import type { Principal } from '../tool/tool-context.ts';
 
 /**
  * What an adapter is made with: everything `createRuntime` takes but the tools, which are the framework's.
@@ -15,6 +17,10 @@ export type AdapterOptions<Native = unknown> = Omit<
   readonly ledger?: Ledger;
   /** What the framework's tools do not say about themselves, by name: a mode, a timeout, a cost. */
   readonly overrides?: Readonly<Record<string, ToolOverrides>>;
+  /** On whose behalf a call is made, from what the framework gives the tool. The run's own principal where it says nothing. */
+  readonly principal?: (native: Native) => Principal | undefined;
+  /** Metadata of a call, from what the framework gives the tool: on its record, and there for policy. */
+  readonly attrs?: (native: Native) => JsonObject | undefined;
   /**
    * Who answers in the framework's own approvals: a name, or a function that gives one. With it, a call that needs a
    * person stops the run the framework's way, and an approval that comes back through the framework counts as the

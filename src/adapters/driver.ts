@@ -40,7 +40,7 @@ export interface Run<Native> {
   ask(request: ToolCallInput, given?: CallGiven<Native>): Promise<PendingCall | undefined>;
   /**
    * For a call that comes back from the framework's own approval: decides for the person `approver` names, if nobody
-   * has, and then makes it. It stays pending where `approver` names nobody.
+   * has, and then makes it. It stays pending where `approver` names nobody, and where nobody had been asked before.
    */
   callApproved(request: ToolCallInput, given?: CallGiven<Native>): Promise<Answer | PendingCall>;
   /** Records that the person `approver` names, or `by`, said no through the framework. False where nothing waits. */
@@ -70,20 +70,30 @@ export interface Driver<Native> {
 /** Makes the runtime of a framework's tools. */
 export function createDriver<Native>(
   tools: readonly (AdoptedTool<Native> | AnyTool)[],
-  { overrides = {}, approver, ledger: given, onPreToolUse = [], ...options }: AdapterOptions<Native>,
+  adapterOptions: AdapterOptions<Native>,
 ): Driver<Native> {
-  const natives = new Map<string, Native>();
-  const nativeOf: NativeOf<Native> = (call) => natives.get(keyOf(call));
+  const { overrides = {}, approver, principal, attrs, ledger: given, ...options } = adapterOptions;
+  const inHand = new Map<string, Native>();
+  /** Of calls that wait for a person, after whoever asked went away. */
+  const waiting = new Map<string, Native>();
+  const nativeOf: NativeOf<Native> = (call) => inHand.get(keyOf(call)) ?? waiting.get(keyOf(call));
   const ledger = given ?? createMemoryLedger(options.clock && { clock: options.clock });
   const adopted = adoptTools(tools, overrides, nativeOf);
   const runtime: Runtime = createRuntimeOn({
     ...options,
     ledger,
     tools: adopted,
-    onPreToolUse: [...askAsAuthorsSay(tools, nativeOf), ...[onPreToolUse].flat()],
+    onPreToolUse: [...askAsAuthorsSay(tools, nativeOf), ...[options.onPreToolUse ?? []].flat()],
   });
   checkApprover(approver);
 
+  const factsOf = (native: Native | undefined): CallOptions => {
+    const [onBehalfOf, metadata] = native === undefined ? [] : [principal?.(native), attrs?.(native)];
+    return {
+      ...(onBehalfOf !== undefined && { principal: onBehalfOf }),
+      ...(metadata !== undefined && { attrs: metadata }),
+    };
+  };
   const nameApprover = async (native: Native | undefined): Promise<string | undefined> => {
     if (typeof approver !== 'function') return approver;
     return native === undefined ? undefined : approver(native);
@@ -99,12 +109,14 @@ export function createDriver<Native>(
       make: (callOptions: CallOptions) => Promise<Made>,
     ): Promise<Made> => {
       const key = keyOf({ sessionId, callId });
-      if (native !== undefined) remember(natives, key, native);
+      if (native !== undefined) inHand.set(key, native);
       let made: Made | undefined;
       try {
-        return (made = await make(callOptions));
+        return (made = await make({ ...factsOf(native), ...callOptions }));
       } finally {
-        if (made?.type !== 'pending') natives.delete(key);
+        inHand.delete(key);
+        if (made?.type !== 'pending') waiting.delete(key);
+        else if (native !== undefined) remember(waiting, key, native);
       }
     };
     const run: Run<Native> = {
@@ -122,13 +134,16 @@ export function createDriver<Native>(
       ask: (request, given = {}) =>
         withNative(request, given, (callOptions) => turn.ask(request, callOptions)),
       async callApproved(request, given = {}) {
+        const ref = { sessionId, callId: request.id };
+        const [known] = await runtime.calls(ref);
         const first = await run.callOrPending(request, given);
-        if (first.type !== 'pending') return first;
+        // An approval of what nobody had asked about yet is none.
+        if (first.type !== 'pending' || known?.confirmation?.status !== 'pending') return first;
         const by = await nameApprover(given.native);
-        // The call was recalled by its id, name and arguments: what is approved is what is held.
         if (by === undefined) return first;
-        await decideFor(runtime, { sessionId, callId: request.id }, { decision: 'approve', by });
-        return run.call(request, given);
+        // The call was recalled by its id, name and arguments: what is approved is what is held.
+        await decideFor(runtime, ref, { decision: 'approve', by });
+        return run.callOrPending(request, given);
       },
       async deny(callId, reason, who) {
         const by = 'by' in who ? who.by : await nameApprover(who.native);

@@ -1,0 +1,38 @@
+/**
+ * Installs the agent frameworks that adapters are tested against: `node scripts/frameworks.ts [FOLDER]`. They have a
+ * lock of their own, so that nobody pays for them who does not test. Where what is installed is what the lock says,
+ * nothing happens.
+ */
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+const root = join(import.meta.dirname, '..');
+const folder = resolve(root, process.argv[2] ?? 'test/frameworks');
+const modules = join(folder, 'node_modules');
+const stamp = join(modules, '.installed');
+const link = join(modules, 'quittance');
+
+const wanted = createHash('sha256')
+  .update(readFileSync(join(folder, 'package-lock.json')))
+  .digest('hex');
+const isThere = existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted;
+if (!isThere) {
+  console.error(`Installing the frameworks of ${folder}: this takes a minute, once.`);
+  const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--ignore-scripts'], {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  if (status !== 0) {
+    console.error(`The frameworks could not be installed. Try it by hand: cd ${folder} && npm ci`);
+    process.exit(1);
+  }
+}
+if (!existsSync(join(link, 'package.json'))) {
+  // There, this package is called by its name, as its users do.
+  rmSync(link, { recursive: true, force: true });
+  mkdirSync(modules, { recursive: true });
+  symlinkSync(root, link, 'junction');
+}
+if (!isThere) writeFileSync(stamp, wanted);
