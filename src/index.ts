@@ -58,6 +58,20 @@ export type { GrantQuery, GrantRef, GrantRequest } from './runtime/grants.ts';
 export type { GrantStatus, GrantView } from './runtime/grant-view.ts';
 export type { Grant, GrantRevocation } from './call/grant.ts';
 export type { ConfirmationQuery } from './ledger/confirmation-query.ts';
+export { retry } from './runtime/behaviors/retry.ts';
+export type { Behavior, RetryOptions, RetryPolicy } from './runtime/behaviors/retry.ts';
+export type {
+  BehaviorCall,
+  BehaviorContext,
+  BehaviorHandler,
+  BehaviorSpec,
+  EventName,
+  EventNamed,
+  RegisteredBehavior,
+  RetryWish,
+} from './runtime/behaviors/behavior.ts';
+export type { FieldMatch, Where } from './runtime/behaviors/where.ts';
+export type { TailedEvent, TailOptions } from './runtime/tail.ts';
 export type { BudgetRule } from './runtime/budget.ts';
 export type { ConfirmationAnswer, ConfirmationRequest, OnConfirm } from './runtime/confirm.ts';
 export type { Repair, Repairer, RepairRequest, Treatment } from './runtime/engine.ts';
@@ -101,6 +115,8 @@ export { auditOrder, auditTerminalKinds, checkAuditOrder } from './call/audit-or
 export { auditRecordFromWire, auditRecordToWire, outcomeFromWire, outcomeToWire } from './call/wire.ts';
 export type { Call, CallStatus, Confirmation } from './call/call.ts';
 export type * from './call/event.ts';
+export { isEmittedEvent, isReservedEventType } from './call/emitted-event.ts';
+export type { EmittedEvent } from './call/emitted-event.ts';
 export type { Command } from './call/command.ts';
 export { decide } from './call/decide.ts';
 export type { Decision, Subject } from './call/decide.ts';

@@ -21,6 +21,8 @@ export type Subject = {
   readonly callId: string;
   readonly at: number;
   readonly nextId: () => string;
+  /** What brought the call itself about, where that was an event. */
+  readonly origin?: string | undefined;
 };
 
 export type Decision =
@@ -221,7 +223,7 @@ function refuseOutcome(call: Call, outcome: ToolOutcome, final: boolean): string
 function toEvent(call: Call | undefined, command: Command, subject: Subject): CallEvent {
   const { sessionId, turnId, callId, at } = subject;
   const id = subject.nextId();
-  const cause = call?.lastEventId;
+  const cause = call === undefined ? subject.origin : call.lastEventId;
   switch (command.type) {
     case 'request':
       return {

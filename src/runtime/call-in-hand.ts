@@ -4,6 +4,7 @@
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { Call } from '../call/call.ts';
+import type { EmittedEvent } from '../call/emitted-event.ts';
 import type { Command } from '../call/command.ts';
 import { decide } from '../call/decide.ts';
 import type { Subject } from '../call/decide.ts';
@@ -91,7 +92,7 @@ export class CallInHand implements Subject {
   request: ParsedToolCall;
   readonly options: CallOptions;
   readonly facts: CallerFacts;
-  readonly tool: AnyTool | undefined;
+  tool: AnyTool | undefined;
   readonly requested: KeptInput;
   /** The call it is to undo. */
   readonly undoes: string | undefined;
@@ -103,7 +104,7 @@ export class CallInHand implements Subject {
   /** The call before the first event made here; undefined where it began here. */
   private base: Call | undefined;
   private draft: CallDraft | undefined;
-  private made: QuittanceEvent[] = [];
+  private made: (QuittanceEvent | EmittedEvent)[] = [];
   private kept = 0;
   private lastJudged: { readonly of: PreparedInput; readonly value: JsonObject } | undefined;
   private hidden: { readonly of: KeptInput; readonly values: readonly string[] } | undefined;
@@ -237,6 +238,11 @@ export class CallInHand implements Subject {
     return this.lastJudged.value;
   }
 
+  /** What a behaviour called it for. */
+  get origin(): string | undefined {
+    return this.turn.origin;
+  }
+
   get principal(): Principal | undefined {
     return this.facts.principal;
   }
@@ -256,6 +262,11 @@ export class CallInHand implements Subject {
   move(move: Move, events: readonly QuittanceEvent[]): void {
     for (const event of events) this.made.push(event);
     this.moves = [...this.moves, move];
+  }
+
+  /** Has something told by behaviours kept with whatever is appended next. */
+  bring(events: readonly (QuittanceEvent | EmittedEvent)[]): void {
+    for (const event of events) this.made.push(event);
   }
 
   /** Whether the next append moves anything. */
@@ -351,12 +362,26 @@ export class CallInHand implements Subject {
   }
 
   /** Appends a remark: a fact that changes nothing about the call, and so cannot come too late or too early. */
-  async remark(command: Command & { type: 'recall' | 'add_late' }): Promise<AppendResult> {
+  async remark(command: Command & { type: 'recall' }): Promise<AppendResult> {
     const mark = this.mark();
     this.apply(command);
     const result = await this.flush({}, 'any');
     if (result.status !== 'appended') this.rewind(mark);
     return result;
+  }
+
+  /** Keeps a late result. By itself: another attempt of the call may be under way. */
+  async addLate(command: Command & { type: 'add_late' }): Promise<void> {
+    const decision = decide(this.draft, command, this);
+    if (!decision.ok) throw new TypeError(`add_late of call ${this.request.id}: ${decision.refusal}`);
+    await this.engine.ledger.append({
+      entryId: this.engine.ids.next('ent'),
+      sessionId: this.sessionId,
+      callId: this.callId,
+      expectedVersion: 'any',
+      events: [decision.event],
+      depth: this.turn.depth === 0 ? undefined : this.turn.depth,
+    });
   }
 
   /** Appends what was made since the last time. After any other answer than `appended` nothing of it is kept. */
@@ -413,6 +438,7 @@ export class CallInHand implements Subject {
       dropSealed: extra.dropSealed,
       moves: this.moves.length === 0 ? undefined : this.moves,
       guards: extra.guards,
+      depth: this.turn.depth === 0 ? undefined : this.turn.depth,
     };
   }
 

@@ -19,6 +19,7 @@ const known: Readonly<Record<keyof RuntimeOptions<readonly AnyTool[]>, true>> = 
   onPreToolUse: true,
   contracts: true,
   onConfirm: true,
+  behaviors: true,
   mayDecide: true,
   mayGrant: true,
   separateDuties: true,
@@ -62,6 +63,11 @@ export function checkOptions(options: RuntimeOptions<readonly AnyTool[]>): void 
   for (const name of ['onConfirm', 'mayDecide', 'mayGrant', 'successCheck'] as const)
     if (options[name] !== undefined && typeof options[name] !== 'function')
       refuse(`${name} must be a function.`);
+  if (options.behaviors !== undefined && !Array.isArray(options.behaviors))
+    refuse('behaviors must be an array of behaviors, e.g. [retry()].');
+  for (const [index, behavior] of (options.behaviors ?? []).entries())
+    if (typeof behavior?.spec !== 'object' || typeof behavior.handler !== 'function')
+      refuse(`behaviors[${index}] is no behavior: { spec, handler }, or what retry() gives.`);
   const hooks = options.onPreToolUse ?? [];
   if (![hooks].flat().every((hook) => typeof hook === 'function'))
     refuse('onPreToolUse must be a function or an array of functions.');

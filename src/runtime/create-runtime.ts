@@ -11,11 +11,16 @@ import type { ToolOutcome } from '../call/outcome.ts';
 import { TOOL_MESSAGE_MAX_CHARS } from '../call/outcome.ts';
 import type { Page } from '../ledger/call-query.ts';
 import type { ConfirmationQuery } from '../ledger/confirmation-query.ts';
+import { createFeed } from '../ledger/feed.ts';
 import { createSeal } from '../ledger/seal.ts';
 import type { Policy } from '../policy/compile-policy.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { ToolMode } from '../tool/mode.ts';
 import { defaultSuccessCheck } from '../tool/success-check.ts';
+import type { BehaviorHandler, BehaviorSpec, EventName, RegisteredBehavior } from './behaviors/behavior.ts';
+import { createBehaviors, noBehaviors } from './behaviors/behaviors.ts';
+import { callTool } from './behaviors/call-tool.ts';
+import type { Behavior } from './behaviors/retry.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import { checkOptions } from './check-options.ts';
 import type { HandoffChoice, HandoffClaim, HandoffTerms } from './claim-handoff.ts';
@@ -58,6 +63,8 @@ import { undo } from './undo.ts';
 import { toUndoTool } from './undo-tool.ts';
 import type { WorkflowControl, WorkflowRef } from './workflow-control.ts';
 import { controlWorkflow } from './workflow-control.ts';
+import type { TailedEvent, TailOptions } from './tail.ts';
+import { tail } from './tail.ts';
 import type { Turn } from './turn.ts';
 import type { TurnOptions } from './turn-options.ts';
 
@@ -113,6 +120,21 @@ export interface Runtime<Tools extends readonly AnyTool[] = readonly AnyTool[]> 
   unresolved(query?: UnresolvedQuery): Promise<Page<UnresolvedCall>>;
   /** Where a session stands in a workflow, and the way to move it. */
   workflow(ref: WorkflowRef): WorkflowControl;
+  /**
+   * Registers a behaviour: named code that is given events after they are kept. What it throws becomes an event,
+   * `behavior.failed`, and reaches nobody else.
+   */
+  on<const Name extends EventName>(
+    spec: BehaviorSpec<Name>,
+    handler: BehaviorHandler<Name>,
+  ): RegisteredBehavior;
+  /** Registers one that is ready made, such as `retry()`. */
+  on(behavior: Behavior): RegisteredBehavior;
+  /**
+   * Every event of the ledger, or of one session, in the order it was kept: from any position on, and then as they come,
+   * until the signal aborts.
+   */
+  tail(options?: TailOptions): AsyncIterable<TailedEvent>;
   /** Takes no more calls and waits for those that are being made; held ones stay held. */
   close(): Promise<void>;
 }
@@ -143,6 +165,10 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
     sweeping: undefined,
     closed: false,
   };
+  const feed = createFeed(engine.ledger);
+  engine.behaviors = createBehaviors(engine, feed, (...asked) => callTool(desk, ...asked));
+  // Before any call that was left behind is looked at: they may have something to say about it.
+  for (const { spec, handler } of options.behaviors ?? []) engine.behaviors.on(spec, handler);
 
   const read = async ({ sessionId, callId }: CallFilter): Promise<readonly QuittanceEvent[]> => {
     const events =
@@ -191,15 +217,25 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
     reconcile: (call, found) => orUnavailable(reconcile(engine, call, found)),
     unresolved: (query = {}) => orUnavailable(listUnresolved(engine, query)),
     workflow: (ref) => controlWorkflow(engine, ref),
+    on: (first: BehaviorSpec | Behavior, handler?: BehaviorHandler) =>
+      handler === undefined && isBehavior(first)
+        ? engine.behaviors.on(first.spec, first.handler)
+        : // Whatever is missing is named there.
+          engine.behaviors.on(first as BehaviorSpec, handler as BehaviorHandler),
+    tail: (tailOptions = {}) => tail(engine.ledger, feed, tailOptions),
     async close() {
       desk.closed = true;
       // What another process runs is its own: it is not waited for.
       for (const hand of desk.inHand.values()) hand.leave();
       await Promise.allSettled([...desk.inHand.values()].map(untilHeldOrTold));
+      await engine.behaviors.close();
       if (desk.stranded.size > 0) await settleStranded(desk);
     },
   };
 }
+
+const isBehavior = (given: unknown): given is Behavior =>
+  typeof given === 'object' && given !== null && 'spec' in given && 'handler' in given;
 
 /** A call nobody answered for stays held; one that was approved is being made. */
 async function untilHeldOrTold(hand: CallInHand): Promise<unknown> {
@@ -254,6 +290,7 @@ function createEngine<Tools extends readonly AnyTool[]>(
     concurrency: options.concurrency ?? 8,
     sweep: sweepAll,
     endOrphan: endOrphanOf,
+    behaviors: noBehaviors,
     spill: { waiting: false },
     stragglers,
   };

@@ -12,6 +12,7 @@ import type { AnyTool } from '../tool/define-tool.ts';
 import type { ToolMode } from '../tool/mode.ts';
 import type { SuccessCheck } from '../tool/success-check.ts';
 import type { SchemaIssue } from '../tool/schema-issue.ts';
+import type { Behaviors } from './behaviors/behaviors.ts';
 import type { BudgetRule } from './budget.ts';
 import type { OnConfirm } from './confirm.ts';
 import type { Deadlines } from './deadlines.ts';
@@ -53,6 +54,8 @@ export type Engine = {
   readonly inlineLimit: number;
   readonly cancelGraceMs: number;
   readonly concurrency: number;
+  /** What hears of events. Made after everything else, since it calls tools. */
+  behaviors: Behaviors;
   /** Settles what owners that are gone have left in doubt. */
   readonly sweep: () => Promise<void>;
   /**

@@ -1,13 +1,11 @@
 /** From the last gate to the outcome: a place, the claim and the intent in one append, the body, the judgement. */
-import type { StageMark } from '../call/event.ts';
+import type { StageMark, ToolResponded } from '../call/event.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
+import { outcomeIsError } from '../call/outcome.ts';
 import type { Policy } from '../policy/compile-policy.ts';
 import { isPromiseLike } from '../tool/when-ready.ts';
-import { cutText } from '../tool/cut-text.ts';
-import type { BodyEnd } from './attempt.ts';
-import { runBody } from './attempt.ts';
+import { AttemptRun } from './attempt-run.ts';
 import { untilReported } from './await-report.ts';
-import { BodyContext } from './body-context.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import { usedUp } from './contract-rules.ts';
 import { copyOutcome } from './copy-outcome.ts';
@@ -17,17 +15,13 @@ import { turnIsOver } from './gates/deadline.ts';
 import type { Stop } from './gates/gate.ts';
 import { meetHolder } from './gates/key.ts';
 import { outOfBudget } from './gates/limits.ts';
-import { judgeEnd } from './judge.ts';
-import type { AttemptFacts, Judgement } from './judgement.ts';
-import { fail } from './judgement.ts';
-import { appendLate } from './late.ts';
-import { LedgerTrouble } from './ledger-trouble.ts';
 import { isStale } from './recall-snapshot.ts';
 import { beforeIntent } from './spill.ts';
-import { ruleBeside, ruleLines, ruleTargets } from './rule-beside.ts';
 import { resourceKeysOf } from './resource-keys.ts';
 import { overtaken, settle, settleStopped } from './settle.ts';
 import { sealInput } from './seal-input.ts';
+import type { NextAttempt } from './try-again.ts';
+import { attemptOf, goOnTrying, judgementOf, tryAgain } from './try-again.ts';
 import { cancelStop, unlessOver } from './unless-over.ts';
 import { grantIsPast } from './use-grant.ts';
 import { rule } from './walk.ts';
@@ -96,7 +90,7 @@ async function start(hand: CallInHand, heldBefore: boolean): Promise<ToolOutcome
       return end(hand, refused);
     }
   }
-  return attempt(hand, budgetMs, deadlineMs);
+  return attempt(hand, { budgetMs, deadlineMs }, heldBefore);
 }
 
 const stagesOf = ({ workflowSteps }: CallInHand): readonly StageMark[] =>
@@ -152,6 +146,8 @@ async function appendIntent(hand: CallInHand): Promise<Stop | 'overtaken' | Move
       return undefined;
     case 'conflict':
       return 'overtaken';
+    case 'displaced':
+      throw new TypeError('The ledger refused a position nobody named.');
     case 'moved':
       return 'moved';
     case 'exhausted': {
@@ -200,75 +196,43 @@ export async function attemptAgain(hand: CallInHand): Promise<ToolOutcome | unde
     reserved,
   });
   const result = await hand.flush();
-  return result.status === 'appended' ? attempt(hand, budgetMs, deadlineMs) : undefined;
-}
-
-async function attempt(hand: CallInHand, budgetMs: number, deadlineMs: number): Promise<ToolOutcome> {
-  const { engine, knownTool: tool, turn } = hand;
-  hand.resourceKeys = resourceKeysOf(tool, hand.input.executed);
-  if (tool.mode !== 'read') turn.recent.noteWrite(hand.resourceKeys);
-  if (tool.handoff) return untilReported(hand);
-  const context = new BodyContext(hand, hand.call?.attempt ?? 1, hand.toolKey);
-  const startedAtMs = engine.clock.monotonicMs();
-  const late: { end: BodyEnd; elapsedMs: number }[] = [];
-  let settled = false;
-  const onLate = (bodyEnd: BodyEnd, elapsedMs: number): void => {
-    if (settled) appendLate(hand, bodyEnd, elapsedMs);
-    else late.push({ end: bodyEnd, elapsedMs });
-  };
-  const ended = runBody(
-    hand,
-    context,
-    { budgetMs, idleMs: tool.idleTimeoutMs, graceMs: engine.cancelGraceMs },
-    onLate,
-  );
-  const bodyEnd = ended instanceof Promise ? await ended : ended;
-  context.over = true;
-  const elapsedMs = Math.round(engine.clock.monotonicMs() - startedAtMs);
-  const wasIdle = bodyEnd.type === 'timed_out' && bodyEnd.idle;
-  const facts: AttemptFacts = {
-    context,
-    elapsedMs,
-    deadlineMs: wasIdle ? engine.clock.now() : deadlineMs,
-  };
-  const judged = judgeEnd(hand, bodyEnd, facts);
-  const judgement = judged instanceof Promise ? await keptOrDoubtful(hand, judged, facts) : judged;
-  const outcome = await settle(hand, judgement, {
-    costMicros: (context.chargedMicros ?? hand.costMicros) + hand.lostCostMicros,
-    reached: context.targets.length === 0 ? context.targets : await ruleTargets(hand, context.targets),
-    log: context.lines.length === 0 ? context.lines : await ruleLines(hand, context.lines),
-    payloadExtras: context.partial && { partial: await ruleBeside(hand, context.partial) },
-  });
-  settled = true;
-  for (const { end: lateEnd, elapsedMs: lateMs } of late) appendLate(hand, lateEnd, lateMs);
-  return outcome;
+  return result.status === 'appended' ? attempt(hand, { budgetMs, deadlineMs }, true) : undefined;
 }
 
 /**
- * An output that could not be judged or kept aside: the effect happened and its result is gone. A check that never
- * answers holds nobody up longer than a body may.
+ * Goes on with a call between two of its attempts, whose owner died there: it is tried again if somebody asks for it, and
+ * otherwise ends as it stands.
  */
-async function keptOrDoubtful(
-  hand: CallInHand,
-  judged: Promise<Judgement>,
-  facts: AttemptFacts,
-): Promise<Judgement> {
-  const { deadlines, defaultTimeoutMs } = hand.engine;
-  const tooLong = Promise.withResolvers<undefined>();
-  const watch = deadlines.watch(defaultTimeoutMs, () => tooLong.resolve(undefined));
-  let problem = 'but nobody said in time whether it succeeded.';
-  try {
-    const judgement = await Promise.race([judged, tooLong.promise]);
-    if (judgement !== undefined) return judgement;
-  } catch (error) {
-    if (!(error instanceof LedgerTrouble)) throw error;
-    problem = `but its output could not be kept: ${cutText(error.message, 500)}`;
-  } finally {
-    watch.stop();
+export async function attemptNext(hand: CallInHand, failed: ToolResponded): Promise<ToolOutcome> {
+  const next = await goOnTrying(hand, failed);
+  return next === undefined
+    ? settle(hand, judgementOf(failed), attemptOf(failed))
+    : attempt(hand, next, true);
+}
+
+async function attempt(hand: CallInHand, first: NextAttempt, heldBefore: boolean): Promise<ToolOutcome> {
+  const { knownTool: tool, turn, engine } = hand;
+  hand.resourceKeys = resourceKeysOf(tool, hand.input.executed);
+  if (tool.mode !== 'read') turn.recent.noteWrite(hand.resourceKeys);
+  if (tool.handoff) return untilReported(hand);
+  const { notes } = hand;
+  for (let bounds = first; ;) {
+    const run = new AttemptRun(hand, bounds);
+    const judgement = await run.judgement();
+    const kept = await run.kept();
+    const next =
+      engine.behaviors.anyRetries && outcomeIsError(judgement.outcome)
+        ? await tryAgain(hand, judgement, kept, heldBefore)
+        : undefined;
+    if (next === undefined) {
+      const outcome = await settle(hand, judgement, kept);
+      run.over();
+      return outcome;
+    }
+    run.over();
+    bounds = next;
+    // What was to be said of the attempt that failed is not to be said of the next one.
+    hand.notes = notes;
+    hand.outputRules = [];
   }
-  return fail(
-    hand,
-    { code: 'tool.indeterminate', error: `The tool ran, ${problem}`, retryable: false },
-    facts,
-  );
 }

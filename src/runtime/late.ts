@@ -19,7 +19,7 @@ export function appendLate(
 ): void {
   const { stragglers } = hand.engine;
   const kept: Promise<unknown> = readLate(hand, end)
-    .then((result) => hand.remark({ type: 'add_late', attempt, elapsedMs: Math.round(elapsedMs), result }))
+    .then((result) => hand.addLate({ type: 'add_late', attempt, elapsedMs: Math.round(elapsedMs), result }))
     // The call was told its outcome long ago; a ledger that is gone by now leaves nobody to tell.
     .catch(() => undefined)
     .finally(() => stragglers.delete(kept));

@@ -24,7 +24,12 @@ export function openTurn<Tools extends readonly AnyTool[]>(
 }
 
 /** What a turn remembers, for whoever makes a call without one. */
-export function openTurnState(engine: Engine, options: TurnOptions, parent?: TurnState): TurnState {
+export function openTurnState(
+  engine: Engine,
+  options: TurnOptions,
+  parent?: TurnState,
+  origin?: { readonly eventId: string; readonly depth: number },
+): TurnState {
   checkTurn(options);
   const { sessionId, turnId = engine.ids.next('turn') } = options;
   const facts = readCallerFacts(options, parent?.facts ?? noFacts, engine.redactor);
@@ -39,7 +44,7 @@ export function openTurnState(engine: Engine, options: TurnOptions, parent?: Tur
       sessionId,
       turnId,
       at: engine.ledger.now(),
-      cause: undefined,
+      cause: origin?.eventId,
       deadlineMs:
         deadlineAtMs === Number.POSITIVE_INFINITY
           ? undefined
@@ -55,6 +60,7 @@ export function openTurnState(engine: Engine, options: TurnOptions, parent?: Tur
     ]),
     recent: createRecentCalls(),
     deadlineAtMs,
+    depth: origin?.depth ?? parent?.depth ?? 0,
   });
 }
 

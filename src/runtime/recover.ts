@@ -17,7 +17,7 @@ import { untilReported } from './await-report.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import type { Desk } from './desk.ts';
 import { keyOf } from './desk.ts';
-import { attemptAgain } from './execute.ts';
+import { attemptAgain, attemptNext } from './execute.ts';
 import { isExpired, isUsedTooLate } from './expiry.ts';
 import { foldStored } from './fold-stored.ts';
 import { endDue, isDue } from './handoff-due.ts';
@@ -28,6 +28,7 @@ import { prepareInput, takeOver } from './take-over.ts';
 import { overtaken, settle, settleStopped } from './settle.ts';
 import { importSpills } from './spill.ts';
 import type { HeldCall, Told } from './told.ts';
+import { attemptOf, judgementOf } from './try-again.ts';
 import { notEnded } from './unavailable.ts';
 import { cancelStop } from './unless-over.ts';
 import { askTool, judgeUnseen, lostAttempt } from './unseen-end.ts';
@@ -94,7 +95,10 @@ async function takeOrphans(desk: Desk): Promise<Promise<RecoveredCall | undefine
 
 /** Whether recovering the call may take as long as the call itself. */
 const goesOn = (call: Call): boolean =>
-  call.status !== 'running' || call.started?.mayRerun === true || isHandedOver(call);
+  call.status !== 'running' ||
+  call.failed !== undefined ||
+  call.started?.mayRerun === true ||
+  isHandedOver(call);
 
 /**
  * Whether somebody may still end the call: another owner that lives, or more runtimes on this very handle than `askers`
@@ -227,6 +231,8 @@ function isForOthers(hand: CallInHand, call: Call): boolean {
     case 'approved':
       return !isOver(call, hand.engine.ledger.now()) && !isSameTool(hand, call);
     case 'running':
+      // Between two attempts nothing is in doubt: it can always end as it stands.
+      if (call.failed !== undefined) return false;
       // What was never safe to run again is not decided by who has the tool.
       return hand.tool === undefined && call.started?.mayRerun === true && !isHandedOver(call);
     case 'requested':
@@ -259,6 +265,15 @@ async function endHandoff(hand: CallInHand): Promise<Recovery> {
 /** An attempt without an end. */
 async function endAttempt(hand: CallInHand, call: Call): Promise<Recovery> {
   const { tool } = hand;
+  const { failed } = call;
+  if (failed !== undefined) {
+    // Without its tool and its input as they were it is tried by nobody.
+    const outcome =
+      tool !== undefined && (await prepareInput(hand))
+        ? await attemptNext(hand, failed)
+        : await settle(hand, judgementOf(failed), attemptOf(failed));
+    return { how: 'resumed', told: kept(hand, outcome) };
+  }
   const declaredSafe = call.started?.mayRerun === true;
   const ready = tool !== undefined && (await prepareInput(hand));
   if (ready && declaredSafe && tool.mayRerun) {

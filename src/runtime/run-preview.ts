@@ -9,6 +9,7 @@ import type { Stop } from './gates/gate.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import { describeThrown } from '../tool/describe-thrown.ts';
 import type { PreviewContext } from '../tool/make-preview.ts';
+import { previewProblemOf } from './preview-problem.ts';
 import { readRevision } from './read-revision.ts';
 
 const msBetweenDrafts = 500;
@@ -101,7 +102,7 @@ class PreviewRun {
       const first = await Promise.race([step, this.#stopped.promise]);
       return this.#problem ?? first;
     } catch (error) {
-      return this.#problem ?? `threw: ${describeThrown(error)}`;
+      return this.#problem ?? previewProblemOf(error) ?? `threw: ${describeThrown(error)}`;
     }
   }
 

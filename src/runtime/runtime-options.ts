@@ -6,6 +6,7 @@ import type { Contracts } from '../policy/contracts.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { ToolMode } from '../tool/mode.ts';
 import type { SuccessCheck } from '../tool/success-check.ts';
+import type { Behavior } from './behaviors/retry.ts';
 import type { BudgetRule } from './budget.ts';
 import type { OnConfirm } from './confirm.ts';
 import type { Repair, Repairer, Treatment } from './engine.ts';
@@ -26,6 +27,8 @@ export type RuntimeOptions<Tools extends readonly AnyTool[]> = {
    * call waits for `decide`, here or in any process that shares the ledger.
    */
   readonly onConfirm?: OnConfirm;
+  /** Behaviours of every runtime with these options, such as `retry()`; more can be registered with `runtime.on`. */
+  readonly behaviors?: readonly Behavior[];
   /** Who may decide about a held call. Everybody the host lets call `decide` by default. */
   readonly mayDecide?: MayDecide;
   /** Who may give and revoke grants. Everybody the host lets by default; nobody gives any where `mayDecide` is set alone. */

@@ -1,6 +1,7 @@
 /**
  * SETTLE: the outcome, its record, the budgets and the claim in one append. Only then does anybody hear of it.
  */
+import type { Command } from '../call/command.ts';
 import type { DataOf } from '../call/event-data.ts';
 import { isUntaken } from '../call/handoff.ts';
 import { outcomeToModelContent } from '../call/model-content.ts';
@@ -101,29 +102,18 @@ export async function keepEnd(hand: CallInHand, judgement: Judgement, attempt: A
 
 /** Makes the final event, and says what goes with it into one append. */
 function respond(hand: CallInHand, judgement: Judgement, attempt: Attempt): EntryExtra {
-  const { outcome, content, toolSuccess, authorSaysRetry } = judgement;
-  const event = hand.apply({
-    type: 'respond',
-    final: true,
-    outcome,
-    content,
-    toolSuccess,
-    error: errorOf(outcome),
-    payloadExtras: outcome.type === 'ToolFailure' ? outcome.payloadExtras : attempt.payloadExtras,
-    costMicros: attempt.costMicros,
-    reached: attempt.reached,
-    log: hand.asides.length === 0 ? attempt.log : [...attempt.log, ...hand.asides],
-    mayRerun: hand.tool?.mayRerun ?? hand.call?.started?.mayRerun ?? true,
-    authorSaysRetry,
-    rules: hand.outputRules,
-  });
+  const { outcome } = judgement;
+  // What an attempt took from budgets was settled with its own end, where it had one.
+  const settledBefore = hand.call?.failed !== undefined;
+  const event = hand.apply(toRespondCommand(hand, judgement, attempt, true));
   const inDoubt = event.type === 'tool.responded' && event.unsettledEffect;
   const started = hand.call?.started;
   const succeeded = isSuccess(outcome);
   // What somebody may want undone, or find out about, needs the input it was done with.
   const canUndo = started !== undefined && 'undo' in outcome && outcome.undo !== undefined;
-  const toSettle =
-    started === undefined
+  const toSettle = settledBefore
+    ? []
+    : started === undefined
       ? stoppedShares(hand)
       : hand.call !== undefined && isUntaken(hand.call)
         ? returnsFor(started.reserved)
@@ -133,6 +123,33 @@ function respond(hand: CallInHand, judgement: Judgement, attempt: Attempt): Entr
     // One that never began holds no claim: under its key stands the claim of another.
     releaseClaim: succeeded || inDoubt || hand.call?.started === undefined ? undefined : hand.claimKey,
     dropSealed: (hand.sealed && !canUndo && !inDoubt) || undefined,
+  };
+}
+
+/** What is said of the end of an attempt, or of the call: the last one costs what all of them did. */
+export function toRespondCommand(
+  hand: CallInHand,
+  judgement: Judgement,
+  attempt: Attempt,
+  final: boolean,
+): Command & { type: 'respond' } {
+  const { outcome, content, toolSuccess, authorSaysRetry } = judgement;
+  const { call } = hand;
+  const charged = final && call?.failed !== undefined ? 0 : attempt.costMicros;
+  return {
+    type: 'respond',
+    final,
+    outcome,
+    content,
+    toolSuccess,
+    error: errorOf(outcome),
+    payloadExtras: outcome.type === 'ToolFailure' ? outcome.payloadExtras : attempt.payloadExtras,
+    costMicros: final ? charged + (call?.spentMicros ?? 0) : charged,
+    reached: attempt.reached,
+    log: !final || hand.asides.length === 0 ? attempt.log : [...attempt.log, ...hand.asides],
+    mayRerun: hand.tool?.mayRerun ?? call?.started?.mayRerun ?? true,
+    authorSaysRetry,
+    rules: hand.outputRules,
   };
 }
 

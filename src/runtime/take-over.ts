@@ -7,6 +7,7 @@ import { isJsonObject } from '../base/json.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { Call } from '../call/call.ts';
 import type { StoredCall } from '../ledger/ledger.ts';
+import { bindBudgets, strictest } from './budget.ts';
 import { noFacts, readCallerFacts } from './caller-facts.ts';
 import { CallInHand } from './call-in-hand.ts';
 import type { Engine } from './engine.ts';
@@ -88,7 +89,8 @@ function turnOf(engine: Engine, call: Call): TurnState {
       principal,
     },
     facts: readCallerFacts({ principal, provenance, attrs }, noFacts, engine.redactor),
-    budgets: [],
+    // What the turn itself had set is gone with it; what the runtime sets holds for every call.
+    budgets: strictest(bindBudgets(engine.budgets, sessionId, turnId)),
     recent: createRecentCalls(),
     deadlineAtMs: Number.POSITIVE_INFINITY,
   });

@@ -18,6 +18,9 @@ export class TurnState {
   readonly blocked: Map<string, string> = new Map();
   /** How often a failing path of a tool's input was sent to repair. */
   readonly repairs: Map<string, number> = new Map();
+  /** The event a behaviour opened it for, and how many behaviours stand before it. */
+  readonly origin: string | undefined;
+  readonly depth: number;
   ended: TurnEndReason | undefined;
   /** Why its questions to people are taken back, once they are: those still to be asked too. */
   withdrawn: string | undefined;
@@ -33,6 +36,7 @@ export class TurnState {
     readonly budgets: readonly Budget[];
     readonly recent: RecentCalls;
     readonly deadlineAtMs: number;
+    readonly depth?: number;
   }) {
     this.sessionId = given.opening.sessionId;
     this.turnId = given.opening.turnId;
@@ -42,6 +46,8 @@ export class TurnState {
     this.recent = given.recent;
     this.deadlineAtMs = given.deadlineAtMs;
     this.opening = given.opening;
+    this.origin = given.opening.cause;
+    this.depth = given.depth ?? 0;
   }
 
   endBy(why: TurnEndReason): void {

@@ -139,6 +139,7 @@ export function createTurn<Tools extends readonly AnyTool[]>(
       callId: undefined,
       expectedVersion: 0,
       events: [event],
+      ...(state.depth > 0 && { depth: state.depth }),
     });
   };
 

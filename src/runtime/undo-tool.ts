@@ -13,6 +13,10 @@ import { foldStored } from './fold-stored.ts';
 
 export const undoToolName = (toolName: string): string => `${toolName}.undo`;
 
+/** The tool whose calls it undoes, by the name of what undoes them. */
+export const undoneToolName = (name: string): string | undefined =>
+  name.endsWith('.undo') ? name.slice(0, -'.undo'.length) : undefined;
+
 /** The id of the first, second … call that is to undo this one. No two calls share one. */
 export const undoCallId = (callId: string, attempt: number): string =>
   attempt === 1 ? `undo:${callId}` : `undo.${attempt}:${callId}`;

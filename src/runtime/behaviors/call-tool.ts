@@ -1,0 +1,72 @@
+/**
+ * Tools that behaviours call. The id of a call is made of the behaviour, the event and how many calls came before, so
+ * that an event delivered again after a crash finds what it did on record. Where the event is tried again because
+ * something failed, what had succeeded is not done twice: only calls that did not succeed get a new id.
+ */
+import type { JsonValue } from '../../base/json.ts';
+import { QuittanceError } from '../../base/error.ts';
+import { unwrap } from '../../call/outcome.ts';
+import type { Desk } from '../desk.ts';
+import { foldStored } from '../fold-stored.ts';
+import { openTurnState } from '../open-turn.ts';
+import { awaitTold, orPending } from '../await-told.ts';
+import { makeCall, waitedFor } from '../make-call.ts';
+import { parseToolCall } from '../../call/tool-call.ts';
+import type { BehaviorCall } from './behavior.ts';
+import type { Registration } from './registration.ts';
+import type { Delivery } from './run-handler.ts';
+import { placeOf } from './run-handler.ts';
+
+export async function callTool(
+  desk: Desk,
+  registration: Registration,
+  delivery: Delivery,
+  call: BehaviorCall,
+  nth: number,
+  signal: AbortSignal,
+): Promise<JsonValue> {
+  const { engine } = desk;
+  const { sessionId } = placeOf(delivery.event);
+  if (typeof call !== 'object' || call === null)
+    throw new QuittanceError(
+      'call.malformed',
+      'context.call takes a tool to call, e.g. context.call({ name: "notify", arguments: {} }).',
+    );
+  const { name, arguments: input, id } = call;
+  const callId = id ?? (await idFor(desk, sessionId, registration.name, delivery, nth));
+  const turn = openTurnState(
+    engine,
+    {
+      sessionId,
+      timeoutMs: registration.timeoutMs,
+      ...(registration.principal !== undefined && { principal: registration.principal }),
+    },
+    undefined,
+    { eventId: delivery.event.id, depth: delivery.depth + 1 },
+  );
+  const hand = makeCall(
+    desk,
+    turn,
+    parseToolCall({ id: callId, name, arguments: input }),
+    { signal },
+    waitedFor,
+  );
+  return unwrap(orPending(await awaitTold(hand, turn)));
+}
+
+async function idFor(
+  { engine }: Desk,
+  sessionId: string,
+  behavior: string,
+  { event, attempt }: Delivery,
+  nth: number,
+): Promise<string> {
+  const idOf = (which: number): string =>
+    `behavior:${behavior}:${event.id}:${nth}${which === 1 ? '' : `:${which}`}`;
+  for (let earlier = 1; earlier < attempt; earlier++) {
+    const stored = await engine.ledger.readCall(sessionId, idOf(earlier));
+    const type = stored && foldStored(stored)?.settled?.outcome.type;
+    if (type === 'ToolExecutionResult' || type === 'ToolArtifactReference') return idOf(earlier);
+  }
+  return idOf(attempt);
+}

@@ -1,0 +1,258 @@
+/**
+ * One event, given to one behaviour.
+ *
+ * 1. Whatever the handler does, this answers: with what it emitted, or with the event that says how it failed.
+ * 2. What is emitted by a handler that fails is not kept.
+ * 3. A handler that outlives its time is told to stop, and what it says afterwards is refused.
+ */
+import { QuittanceError } from '../../base/error.ts';
+import type { JsonObject, JsonValue } from '../../base/json.ts';
+import { freezeJson, isJsonObject, toJson } from '../../base/json.ts';
+import type { EmittedEvent } from '../../call/emitted-event.ts';
+import { isReservedEventType } from '../../call/emitted-event.ts';
+import type { BehaviorFailed, QuittanceEvent, RedeliveryRequested } from '../../call/event.ts';
+import { isToolError } from '../../call/tool-error.ts';
+import { ledgerSessionId } from '../../ledger/ledger.ts';
+import { cutText } from '../../tool/cut-text.ts';
+import { classifyThrown } from '../classify-thrown.ts';
+import type { Engine } from '../engine.ts';
+import type { BehaviorCall, BehaviorContext, BehaviorHandler, EventName, RetryWish } from './behavior.ts';
+import type { Registration } from './registration.ts';
+
+export type AnyEvent = QuittanceEvent | EmittedEvent;
+
+/** An event on its way to a behaviour. */
+export type Delivery = {
+  readonly event: AnyEvent;
+  /** How many behaviours stand between it and something no behaviour caused. */
+  readonly depth: number;
+  /** From 1. */
+  readonly attempt: number;
+};
+
+/** What became of a delivery. */
+export type Handled = {
+  readonly events: readonly (EmittedEvent | RedeliveryRequested | BehaviorFailed)[];
+  /** Another attempt of the call is wanted, not before this moment. */
+  readonly retry: { readonly notBefore: number | undefined } | undefined;
+};
+
+/** Calls a tool for a behaviour. `nth`: how many it called before, for this event. */
+export type CallTool = (
+  registration: Registration,
+  delivery: Delivery,
+  call: BehaviorCall,
+  nth: number,
+  signal: AbortSignal,
+) => Promise<JsonValue>;
+
+const mostEmitted = 1_000;
+
+export async function runHandler(
+  engine: Engine,
+  callTool: CallTool,
+  registration: Registration,
+  delivery: Delivery,
+  closing: AbortSignal,
+): Promise<Handled> {
+  const { event } = delivery;
+  const timeUp = new AbortController();
+  const signal = AbortSignal.any([timeUp.signal, closing]);
+  const told = new Emissions(engine, callTool, registration, delivery, signal);
+  const tooLong = Promise.withResolvers<never>();
+  const watch = engine.deadlines.watch(registration.timeoutMs, () => {
+    timeUp.abort(new DOMException('The behavior ran out of time.', 'TimeoutError'));
+    tooLong.reject(timeUp.signal.reason as Error);
+  });
+  try {
+    // The handler is one of events of its types, and this is one: see `Registration.types`.
+    const handler = registration.handler as BehaviorHandler<EventName>;
+    await Promise.race([
+      (async () => handler(freezeJson(event as unknown as JsonObject) as never, told))(),
+      tooLong.promise,
+    ]);
+    told.over = true;
+    return { events: told.events, retry: told.wanted };
+  } catch (error) {
+    told.over = true;
+    return {
+      events: [failure(engine, registration, delivery, error, timeUp.signal.aborted)],
+      retry: undefined,
+    };
+  } finally {
+    watch.stop();
+  }
+}
+
+/** The event that says why a behaviour could not handle another. */
+export function failure(
+  engine: Engine,
+  { name, timeoutMs }: Registration,
+  { event, attempt }: Delivery,
+  thrown: unknown,
+  tookTooLong: boolean,
+): BehaviorFailed {
+  const read = isToolError(thrown) ? thrown : undefined;
+  const { message, extras, traceback } = classifyThrown(thrown);
+  const clean = (text: string): string => cutText(engine.redactor.text(text), 4_000);
+  const kept = engine.redactor.input(
+    traceback === undefined ? extras : { ...extras, traceback: cutText(traceback, 4_000) },
+  ).value as JsonObject; // redacting an object gives an object
+  return {
+    id: engine.nextEventId(),
+    type: 'behavior.failed',
+    ...placeOf(event),
+    at: engine.ledger.now(),
+    cause: event.id,
+    behavior: name,
+    reason: tookTooLong ? 'behavior.timeout' : (read?.reason ?? 'behavior.error'),
+    message: tookTooLong ? `It took longer than ${timeoutMs} ms.` : clean(read?.message ?? message),
+    attempt,
+    triggeringEventId: event.id,
+    triggeringCallId: callIdOf(event),
+    payloadExtras: tookTooLong ? undefined : freezeJson(kept),
+  };
+}
+
+/** Where what a behaviour has to say about an event is kept: beside it, unless it stands in the ledger's own chain. */
+export const placeOf = ({
+  sessionId,
+  turnId,
+}: AnyEvent): { readonly sessionId: string; readonly turnId: string } =>
+  sessionId === ledgerSessionId ? { sessionId: behaviorSessionId, turnId } : { sessionId, turnId };
+
+const behaviorSessionId = 'quittance.behaviors';
+
+export const callIdOf = (event: AnyEvent): string | undefined =>
+  'callId' in event ? event.callId : undefined;
+
+/** What a handler is given to say something with. */
+class Emissions implements BehaviorContext {
+  readonly attempt: number;
+  readonly signal: AbortSignal;
+  readonly events: (EmittedEvent | RedeliveryRequested)[] = [];
+  wanted: Handled['retry'];
+  over = false;
+  readonly #engine: Engine;
+  readonly #callTool: CallTool;
+  readonly #registration: Registration;
+  readonly #delivery: Delivery;
+  #calls = 0;
+
+  constructor(
+    engine: Engine,
+    callTool: CallTool,
+    registration: Registration,
+    delivery: Delivery,
+    signal: AbortSignal,
+  ) {
+    this.#engine = engine;
+    this.#callTool = callTool;
+    this.#registration = registration;
+    this.#delivery = delivery;
+    this.attempt = delivery.attempt;
+    this.signal = signal;
+  }
+
+  emit(type: EventName, data: JsonObject | RetryWish): void {
+    this.#refuseIfOver();
+    if (type === 'retry.requested') return this.#tryAgain(data as RetryWish);
+    if (typeof type !== 'string' || isReservedEventType(type))
+      throw this.#mistake(
+        `it cannot emit ${JSON.stringify(type)}. Types of your own are words with dots, such as "order.flagged", and begin with none of ours; of ours only "retry.requested" may be emitted.`,
+      );
+    const read = toJson(data);
+    if (!read.ok || !isJsonObject(read.value))
+      throw this.#mistake(`what it emits as "${type}" must be an object that JSON can hold.`);
+    if (this.events.length >= mostEmitted)
+      throw this.#mistake(`it emitted more than ${mostEmitted} events for one.`);
+    this.events.push(
+      Object.freeze({
+        ...this.#envelope(),
+        type,
+        callId: callIdOf(this.#delivery.event),
+        by: this.#registration.name,
+        // Redacting an object gives an object.
+        data: freezeJson(this.#engine.redactor.input(read.value).value) as JsonObject,
+      }),
+    );
+  }
+
+  retry({ afterMs = 0 }: { readonly afterMs?: number } = {}): void {
+    this.#refuseIfOver();
+    if (!(Number.isFinite(afterMs) && afterMs >= 0))
+      throw this.#mistake(`afterMs must be a number of at least 0, found ${String(afterMs)}.`);
+    const { event } = this.#delivery;
+    const notBefore = afterMs === 0 ? undefined : Math.round(this.#engine.ledger.now() + afterMs);
+    this.#tryAgain({
+      forEvent:
+        event.type === 'behavior.failed' && 'triggeringEventId' in event ? event.triggeringEventId : event.id,
+      ...(notBefore !== undefined && { notBefore }),
+    });
+  }
+
+  async call(call: BehaviorCall): Promise<JsonValue> {
+    this.#refuseIfOver();
+    return this.#callTool(this.#registration, this.#delivery, call, this.#calls++, this.signal);
+  }
+
+  #tryAgain(wish: RetryWish): void {
+    const { forEvent, attempt, notBefore } = wish ?? {};
+    const { event } = this.#delivery;
+    if (typeof forEvent !== 'string')
+      throw this.#mistake(
+        'a retry needs forEvent: the id of the event that is to be answered by trying again.',
+      );
+    if (notBefore !== undefined && !(Number.isSafeInteger(notBefore) && notBefore >= 0))
+      throw this.#mistake('notBefore must be a moment in whole milliseconds since 1970.');
+    if (this.#registration.kind === 'retries') return this.#tryCallAgain(forEvent, attempt, notBefore);
+    if (!('triggeringEventId' in event) || event.triggeringEventId !== forEvent)
+      throw this.#mistake(
+        event.type === 'tool.responded'
+          ? 'the call has ended by the time it hears of it. Register it with retries: true, and the call waits for it.'
+          : 'only what a behavior failed to handle can be delivered again: be on "behavior.failed" and name its triggeringEventId.',
+      );
+    if (attempt !== undefined && attempt !== event.attempt + 1)
+      throw this.#mistake(`the next attempt is number ${event.attempt + 1}, not ${String(attempt)}.`);
+    this.events.push(
+      Object.freeze({
+        ...this.#envelope(),
+        type: 'retry.requested',
+        forEvent,
+        forCallId: event.triggeringCallId,
+        attempt: event.attempt + 1,
+        notBefore,
+        by: this.#registration.name,
+        behavior: event.behavior,
+      }),
+    );
+  }
+
+  #tryCallAgain(forEvent: string, attempt: number | undefined, notBefore: number | undefined): void {
+    const { event } = this.#delivery;
+    if (event.id !== forEvent) throw this.#mistake('it can only have the call tried again that it hears of.');
+    const next = 'attempt' in event && typeof event.attempt === 'number' ? event.attempt + 1 : undefined;
+    if (attempt !== undefined && attempt !== next)
+      throw this.#mistake(`the next attempt is number ${String(next)}, not ${String(attempt)}.`);
+    this.wanted = { notBefore };
+  }
+
+  #envelope(): Pick<EmittedEvent, 'id' | 'sessionId' | 'turnId' | 'at' | 'cause'> {
+    const { event } = this.#delivery;
+    return {
+      id: this.#engine.nextEventId(),
+      ...placeOf(event),
+      at: this.#engine.ledger.now(),
+      cause: event.id,
+    };
+  }
+
+  #refuseIfOver(): void {
+    if (this.over || this.signal.aborted)
+      throw this.#mistake('its time with this event is over; what it says now is not kept.');
+  }
+
+  #mistake(problem: string): QuittanceError {
+    return new QuittanceError('config.invalid', `Behavior "${this.#registration.name}": ${problem}`);
+  }
+}

@@ -1,0 +1,224 @@
+/**
+ * What follows an attempt that failed, where a behaviour might have the call tried again.
+ *
+ * 1. The failure is kept first, as an end of the attempt and not of the call; then the behaviours are asked.
+ * 2. Only what the tool declares lets its body run twice: reading, being idempotent, or saying of this failure that
+ *    trying again is safe. Nobody's wish can replace that.
+ * 3. Whoever made the call hears one outcome, after the last attempt. A call that is cancelled, out of time or left
+ *    behind by a closing runtime ends with the failure it had.
+ * 4. Another attempt costs what an attempt costs, under the same limits, and rules that came since have their say.
+ */
+import type { ToolResponded } from '../call/event.ts';
+import type { ToolOutcome } from '../call/outcome.ts';
+import { settlementsFor, sharesOf } from './budget.ts';
+import type { CallInHand } from './call-in-hand.ts';
+import { costOf } from './cost.ts';
+import { policyGate } from './gates/policy.ts';
+import type { Judgement } from './judgement.ts';
+import { LedgerTrouble } from './ledger-trouble.ts';
+import { isStale } from './recall-snapshot.ts';
+import type { Attempt } from './settle.ts';
+import { toRespondCommand } from './settle.ts';
+import { walk } from './walk.ts';
+
+/** How long the next attempt may take, and until when. Undefined: the call ends with the failure it has. */
+export type NextAttempt = { readonly budgetMs: number; readonly deadlineMs: number };
+
+/** `heldBefore`: a person was asked, so the turn's deadline bounds nothing any more. */
+export async function tryAgain(
+  hand: CallInHand,
+  judgement: Judgement,
+  attempt: Attempt,
+  heldBefore: boolean,
+): Promise<NextAttempt | undefined> {
+  const { behaviors } = hand.engine;
+  const mark = hand.mark();
+  const event = hand.apply(toRespondCommand(hand, judgement, attempt, false)) as ToolResponded; // what it makes
+  if (!behaviors.wantRetry(event)) {
+    hand.rewind(mark);
+    return undefined;
+  }
+  const forbidden = whyNot(hand, judgement);
+  if (forbidden !== undefined) {
+    hand.rewind(mark);
+    hand.aside(`Not tried again, although a behavior might have asked for it: ${forbidden}`);
+    return undefined;
+  }
+  const reserved = hand.call?.started?.reserved ?? [];
+  const kept = await flushed(hand, mark, {
+    ...(reserved.length > 0 && { settle: settlementsFor(reserved, attempt.costMicros) }),
+  });
+  return kept ? askAndWait(hand, event, heldBefore) : undefined;
+}
+
+/** Goes on with a call whose owner died between two attempts. */
+export async function goOnTrying(hand: CallInHand, failed: ToolResponded): Promise<NextAttempt | undefined> {
+  if (whyNot(hand, judgementOf(failed)) !== undefined) return undefined;
+  return askAndWait(hand, failed, true);
+}
+
+/** How a recorded attempt ended, as it is settled with. */
+export const judgementOf = ({
+  outcome,
+  content,
+  toolSuccess,
+  unsettledEffect,
+}: ToolResponded): Judgement => ({
+  outcome,
+  content,
+  toolSuccess,
+  // Nothing is in doubt where the tool may be run again or its author said so.
+  authorSaysRetry: !unsettledEffect,
+});
+
+/** What was kept of a recorded attempt. */
+export const attemptOf = ({ reached, log, payloadExtras }: ToolResponded): Attempt => ({
+  costMicros: 0, // it was charged when the attempt ended
+  reached,
+  log,
+  payloadExtras,
+});
+
+/** Why the body may not run again, whoever asks. */
+function whyNot(
+  { tool, cancelled, left }: CallInHand,
+  { outcome, authorSaysRetry }: Judgement,
+): string | undefined {
+  if (cancelled !== undefined) return 'the call was cancelled.';
+  if (left) return 'the runtime is closing.';
+  if (!isRetryable(outcome)) return 'the failure is not one that passes.';
+  if (tool === undefined || tool.handoff) return 'its body does not run here.';
+  return tool.mayRerun || authorSaysRetry
+    ? undefined
+    : 'the tool does not say that its calls may run twice (mode read, idempotent, or a ToolError marked retryable).';
+}
+
+const isRetryable = (outcome: ToolOutcome): boolean =>
+  (outcome.type === 'ToolFailure' || outcome.type === 'ToolTimeout') && outcome.retryable;
+
+async function askAndWait(
+  hand: CallInHand,
+  event: ToolResponded,
+  heldBefore: boolean,
+): Promise<NextAttempt | undefined> {
+  const { behaviors } = hand.engine;
+  if (hand.call?.retry === undefined) {
+    const { retry, events } = await behaviors.offerRetry(event, hand.turn.depth);
+    // They are kept with whatever follows of the call.
+    hand.bring(events);
+    if (retry === undefined) return undefined;
+    const mark = hand.mark();
+    hand.apply({
+      type: 'try_again',
+      forEvent: event.id,
+      attempt: event.attempt + 1,
+      notBefore: retry.notBefore,
+      by: retry.by,
+    });
+    if (!(await flushed(hand, mark))) return undefined;
+  }
+  return (await isDue(hand, heldBefore)) ? begin(hand, heldBefore) : undefined;
+}
+
+/** False, and nothing is kept, where the ledger did not take it: whoever settles finds out why. */
+async function flushed(
+  hand: CallInHand,
+  mark: number,
+  extra: Parameters<CallInHand['flush']>[0] = {},
+): Promise<boolean> {
+  try {
+    if ((await hand.flush(extra)).status === 'appended') return true;
+  } catch (error) {
+    if (!(error instanceof LedgerTrouble)) throw error;
+  }
+  hand.rewind(mark);
+  return false;
+}
+
+/** Waits until the time has come. False where the call is cancelled, its turn over or the runtime closed before. */
+async function isDue(hand: CallInHand, heldBefore: boolean): Promise<boolean> {
+  const { engine } = hand;
+  const notBefore = hand.call?.retry?.notBefore ?? 0;
+  for (;;) {
+    const waitMs = notBefore - engine.ledger.now();
+    const leftMs = leftOf(hand, heldBefore);
+    if (hand.cancelled !== undefined || hand.left || leftMs <= Math.max(0, waitMs)) return false;
+    if (waitMs <= 0) return true;
+    await new Promise<void>((resolve) => {
+      const watch = engine.deadlines.watch(Math.min(waitMs, longestSleepMs), () => wake());
+      const wake = (): void => {
+        watch.stop();
+        hand.onCancel = undefined;
+        hand.onLeave = undefined;
+        resolve();
+      };
+      hand.onCancel = wake;
+      hand.onLeave = wake;
+    });
+  }
+}
+
+const longestSleepMs = 3_600_000;
+
+const leftOf = ({ engine, turn }: CallInHand, heldBefore: boolean): number =>
+  heldBefore ? Number.POSITIVE_INFINITY : turn.deadlineAtMs - engine.clock.monotonicMs();
+
+/** The intent of the next attempt. */
+async function begin(hand: CallInHand, heldBefore: boolean): Promise<NextAttempt | undefined> {
+  const { engine, turn, call } = hand;
+  const objection = await objectionOf(hand);
+  if (objection !== undefined) {
+    hand.aside(`Not tried again: ${objection}`);
+    return undefined;
+  }
+  const { knownTool: tool } = hand;
+  const cost = costOf(tool, hand.input.executed);
+  hand.costMicros = typeof cost === 'number' ? cost : 0;
+  hand.lostCostMicros = 0;
+  const shares = sharesOf(turn.budgets, hand.costMicros, false, engine.ledger.now());
+  const budgetMs = Math.min(tool.timeoutMs ?? engine.defaultTimeoutMs, leftOf(hand, heldBefore));
+  const deadlineMs = engine.clock.now() + budgetMs;
+  const mark = hand.mark();
+  hand.apply({
+    type: 'start',
+    idempotencyKey: hand.toolKey === undefined ? undefined : hand.clean(hand.toolKey),
+    deadlineMs,
+    mayRerun: tool.mayRerun,
+    stages: call?.started?.stages ?? [],
+    reserved: shares.map(({ counter, amount, metric }) => ({ counter, amount, metric })),
+  });
+  try {
+    const result = await hand.flush(shares.length > 0 ? { reserve: shares } : {});
+    if (result.status === 'appended') return { budgetMs, deadlineMs };
+    hand.rewind(mark);
+    if (result.status === 'exhausted') hand.aside('Not tried again: a budget has too little left for it.');
+  } catch (error) {
+    if (!(error instanceof LedgerTrouble)) throw error;
+    hand.rewind(mark);
+  }
+  return undefined;
+}
+
+/** What has come up since the last attempt that keeps the body from running. */
+async function objectionOf(hand: CallInHand): Promise<string | undefined> {
+  const { engine, request } = hand;
+  if (isStale(hand)) return 'what the preview showed has gone stale.';
+  const policy = engine.policyInForce();
+  if (policy?.version === hand.call?.policyVersion) return undefined;
+  // Other rules are in force than those that let the call run.
+  const { workflowSteps, rules } = hand;
+  hand.policy = policy;
+  hand.tool = engine.undoToolFor(request.name, policy) ?? engine.toolFor(request.name, policy);
+  hand.asks = [];
+  const stop = await walk(hand, [policyGate], true);
+  const approved = hand.call?.confirmation?.asks ?? [];
+  const asked = hand.asks.some(
+    ({ by, digest }) => !approved.some((known) => known.by.name === by.name && known.digest === digest),
+  );
+  hand.asks = [];
+  hand.workflowSteps = workflowSteps;
+  hand.rules = rules;
+  if (hand.tool === undefined || !hand.tool.mayRerun) return 'rules have withdrawn that it may run twice.';
+  if (stop !== undefined) return 'rules that came since would stop it.';
+  return asked ? 'rules that came since would ask a person.' : undefined;
+}
