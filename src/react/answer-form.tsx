@@ -1,0 +1,125 @@
+import type { ReactNode } from 'react';
+import { useId, useState } from 'react';
+import { formatPath, isJsonObject, parseJson } from '../base/json.ts';
+import type { ToolCallView } from '../view/tool-call-view.ts';
+import type { Consent } from './use-consent.ts';
+
+/** The answers that need words. */
+export type AnswerKind = 'deny' | 'edit' | 'respond';
+
+const texts: {
+  readonly [Kind in AnswerKind]: { readonly label: string; readonly hint: string; readonly send: string };
+} = {
+  deny: { label: 'Reason (optional)', hint: 'The model is told.', send: 'Deny' },
+  edit: {
+    label: 'Arguments to run with instead',
+    hint: 'JSON. A value that is hidden stays what it was if you leave its mask in place.',
+    send: 'Run with these',
+  },
+  respond: {
+    label: 'Answer for the model',
+    hint: 'The tool does not run; the model reads this instead.',
+    send: 'Send answer',
+  },
+};
+
+/** A form for one answer. Escape closes it, Ctrl or Command with Enter sends it. */
+export function AnswerForm({
+  kind,
+  call,
+  consent,
+  onClose,
+}: {
+  readonly kind: AnswerKind;
+  readonly call: ToolCallView;
+  readonly consent: Consent;
+  readonly onClose: () => void;
+}): ReactNode {
+  const [text, setText] = useState(kind === 'edit' ? JSON.stringify(call.input, null, 2) : '');
+  const [problem, setProblem] = useState<string | undefined>(undefined);
+  const [fieldId, hintId, problemId] = [useId(), useId(), useId()];
+  const { label, hint, send } = texts[kind];
+
+  const submit = (): void => {
+    const found = answer(kind, text, consent);
+    setProblem(found);
+    if (found === undefined) onClose();
+  };
+  return (
+    <form
+      className="qt-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit();
+      }}
+      onKeyDown={(event) => {
+        if (event.key === 'Escape') {
+          // Not the dialog around us as well.
+          event.stopPropagation();
+          onClose();
+        } else if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
+          event.preventDefault();
+          submit();
+        }
+      }}
+    >
+      <label className="qt-label" htmlFor={fieldId}>
+        {label}
+      </label>
+      <textarea
+        id={fieldId}
+        className={kind === 'edit' ? 'qt-field qt-code-field' : 'qt-field'}
+        // Opened by a person who wants to write here.
+        autoFocus
+        spellCheck={kind !== 'edit'}
+        rows={kind === 'edit' ? Math.min(14, text.split('\n').length + 1) : 2}
+        value={text}
+        aria-describedby={problem === undefined ? hintId : `${problemId} ${hintId}`}
+        aria-invalid={problem !== undefined}
+        onChange={({ currentTarget }) => {
+          setText(currentTarget.value);
+          setProblem(undefined);
+        }}
+      />
+      {problem !== undefined && (
+        <p className="qt-error" id={problemId} role="alert">
+          {problem}
+        </p>
+      )}
+      <p className="qt-note" id={hintId}>
+        {hint}
+      </p>
+      <div className="qt-actions">
+        <button type="submit" className={kind === 'deny' ? 'qt-button qt-deny-now' : 'qt-button qt-primary'}>
+          {send}
+        </button>
+        <button type="button" className="qt-button" onClick={onClose}>
+          Cancel
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** Gives the answer, or says why it cannot be given. */
+function answer(kind: AnswerKind, text: string, consent: Consent): string | undefined {
+  switch (kind) {
+    case 'deny':
+      consent.deny(text);
+      return undefined;
+    case 'respond':
+      if (text.trim() === '') return 'Write what the model is to be told.';
+      consent.respond(text);
+      return undefined;
+    case 'edit': {
+      const reading = parseJson(text);
+      if (!reading.ok)
+        return reading.path.length === 0
+          ? `No JSON: ${reading.problem}`
+          : `${formatPath(reading.path)}: ${reading.problem}`;
+      if (!isJsonObject(reading.value)) return 'Arguments are an object: {"name": value}.';
+      consent.edit(reading.value);
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import type { ReactNode } from 'react';
+import { useMemo } from 'react';
+import { safeText } from '../base/safe-text.ts';
+import type { DiffRow } from '../view/diff-rows.ts';
+import { readDiff } from '../view/diff-rows.ts';
+
+/** A diff, line by line: what goes, what comes, and within a line that changed, what changed. */
+export function DiffBlock({ path, diff }: { readonly path: string; readonly diff: string }): ReactNode {
+  const { rows, added, removed } = useMemo(() => readDiff(diff), [diff]);
+  const shownPath = safeText(path);
+  return (
+    <div className="qt-diff">
+      <p className="qt-diff-head">
+        <span className="qt-path">
+          <bdi>{shownPath}</bdi>
+        </span>
+        <span className="qt-added-count">
+          <span aria-hidden="true">+{added}</span>
+          <span className="qt-hidden">{added} lines added, </span>
+        </span>
+        <span className="qt-removed-count">
+          <span aria-hidden="true">−{removed}</span>
+          <span className="qt-hidden">{removed} removed</span>
+        </span>
+      </p>
+      <pre className="qt-diff-rows" tabIndex={0} role="region" aria-label={`Changes to ${shownPath}`}>
+        {rows.map((row, index) => (
+          <Row key={index} row={row} />
+        ))}
+      </pre>
+    </div>
+  );
+}
+
+function Row({ row }: { readonly row: DiffRow }): ReactNode {
+  switch (row.kind) {
+    case 'hunk':
+    case 'note':
+      return <span className={`qt-row qt-row-${row.kind}`}>{safeText(row.text) || ' '}</span>;
+    case 'same':
+      return (
+        <span className="qt-row" data-before={row.before} data-after={row.after}>
+          {`  ${show(row.text)}`}
+        </span>
+      );
+    case 'added':
+      return (
+        <ins className="qt-row qt-row-added" data-before="" data-after={row.after}>
+          + <Changed row={row} />
+        </ins>
+      );
+    case 'removed':
+      return (
+        <del className="qt-row qt-row-removed" data-before={row.before} data-after="">
+          - <Changed row={row} />
+        </del>
+      );
+  }
+}
+
+function Changed({
+  row,
+}: {
+  readonly row: DiffRow & { readonly kind: 'added' | 'removed' | 'same' };
+}): ReactNode {
+  const { text, changed } = row;
+  if (changed === undefined) return show(text);
+  const [from, to] = changed;
+  return (
+    <>
+      {show(text.slice(0, from))}
+      {from < to && <mark>{show(text.slice(from, to))}</mark>}
+      {show(text.slice(to))}
+    </>
+  );
+}
+
+const show = (text: string): string => safeText(text.replaceAll('\t', '  '));

@@ -1,0 +1,77 @@
+import type { ReactNode } from 'react';
+import { safeText } from '../base/safe-text.ts';
+import { reasonOf } from '../call/reason.ts';
+import type { ToolCallView } from '../view/tool-call-view.ts';
+import { CodeBlock, JsonBlock } from './code-block.tsx';
+import { Disclosure } from './disclosure.tsx';
+
+/** What came of a call: its output, or what to do about it. */
+export function OutputBlock({ call: { outcome, confirmation } }: { readonly call: ToolCallView }): ReactNode {
+  switch (outcome?.type) {
+    case undefined:
+      return null;
+    case 'ToolExecutionResult':
+      return (
+        <Disclosure title="Output">
+          {typeof outcome.output === 'string' ? (
+            <CodeBlock label="Output" text={outcome.output} />
+          ) : (
+            <JsonBlock label="Output" value={outcome.output} />
+          )}
+          <Files files={outcome.files} />
+        </Disclosure>
+      );
+    case 'ToolArtifactReference':
+      return (
+        <Disclosure title={`Output, kept aside (${size(outcome.sizeBytes)})`}>
+          <CodeBlock label="Beginning of the output" text={outcome.summary} />
+          <p className="qt-note">
+            Artifact <code>{safeText(outcome.artifactId)}</code>
+          </p>
+          <Files files={outcome.files} />
+        </Disclosure>
+      );
+    case 'ToolFailure':
+    case 'ToolTimeout':
+    case 'ToolDenied':
+      return (
+        <p className="qt-advice">
+          <code>{outcome.code}</code>{' '}
+          {outcome.code === 'confirmation.answered' && confirmation?.response !== undefined
+            ? `The model was told: ${safeText(confirmation.response)}`
+            : plain(reasonOf(outcome.code).whatToDo)}
+        </p>
+      );
+  }
+}
+
+function Files({
+  files = [],
+}: {
+  readonly files?:
+    readonly { artifactId: string; mimeType: string; sizeBytes: number; name?: string }[] | undefined;
+}): ReactNode {
+  if (files.length === 0) return null;
+  return (
+    <ul className="qt-files">
+      {files.map(({ artifactId, mimeType, sizeBytes, name }) => (
+        <li key={artifactId}>
+          {safeText(name ?? artifactId)}{' '}
+          <span className="qt-note">
+            {safeText(mimeType)}, {size(sizeBytes)}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** The table of reasons is written for pages that know backticks. */
+const plain = (sentence: string): string => sentence.replaceAll('`', '');
+
+const size = (bytes: number): string =>
+  bytes < 1_000
+    ? `${bytes} B`
+    : bytes < 1_000_000
+      ? `${(bytes / 1_000).toFixed(1)} kB`
+      : `${(bytes / 1_000_000).toFixed(1)} MB`;

@@ -1,0 +1,65 @@
+import type { ReactNode } from 'react';
+import type { JsonValue } from '../base/json.ts';
+import { safeText } from '../base/safe-text.ts';
+import { prettyJson } from '../view/pretty-json.ts';
+import type { ShownPreview } from '../view/tool-call-view.ts';
+import { CodeBlock } from './code-block.tsx';
+import { DiffBlock } from './diff-block.tsx';
+
+/** What a tool says it would do. */
+export function PreviewBlock({
+  shown: { preview, ready, revision },
+}: {
+  readonly shown: ShownPreview;
+}): ReactNode {
+  return (
+    <>
+      <Shown preview={preview} />
+      {!ready && <p className="qt-note">Version {revision} of the preview; it is still being made.</p>}
+    </>
+  );
+}
+
+function Shown({ preview }: { readonly preview: ShownPreview['preview'] }): ReactNode {
+  switch (preview.kind) {
+    case 'text':
+      return <CodeBlock label="Preview" text={preview.text} isWhole />;
+    case 'diff':
+      return <DiffBlock path={preview.path} diff={preview.diff} />;
+    case 'command':
+      return (
+        <>
+          <CodeBlock label="Command" text={`$ ${preview.command}`} isWhole />
+          {preview.directory !== undefined && <p className="qt-note">In {safeText(preview.directory)}</p>}
+        </>
+      );
+    case 'fields':
+      return (
+        <div className="qt-scroll" tabIndex={0} role="region" aria-label="Preview">
+          <table className="qt-fields">
+            <thead>
+              <tr>
+                <th scope="col">Field</th>
+                <th scope="col">Before</th>
+                <th scope="col">After</th>
+              </tr>
+            </thead>
+            <tbody>
+              {preview.fields.map(({ name, before, after }, index) => (
+                <tr key={index}>
+                  <th scope="row">{safeText(name)}</th>
+                  <td>{before === undefined ? <Nothing /> : <del>{inline(before)}</del>}</td>
+                  <td>{after === undefined ? <Nothing /> : <ins>{inline(after)}</ins>}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      );
+  }
+}
+
+const inline = (value: JsonValue): string =>
+  typeof value === 'string' ? safeText(value) : prettyJson(value);
+
+const Nothing = (): ReactNode => <span className="qt-nothing">nothing</span>;

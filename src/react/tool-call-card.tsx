@@ -1,0 +1,186 @@
+import type { ReactNode } from 'react';
+import { useId } from 'react';
+import { safeText } from '../base/safe-text.ts';
+import { resolutionWords } from '../view/describe-status.ts';
+import { elapsedTime } from '../view/remaining-time.ts';
+import type { ToolCallView } from '../view/tool-call-view.ts';
+import { ArgumentsBlock } from './arguments-block.tsx';
+import { ConsentPanel } from './consent-panel.tsx';
+import { Disclosure } from './disclosure.tsx';
+import { ModeChip } from './mode-chip.tsx';
+import { OutputBlock } from './output-block.tsx';
+import { PreviewBlock } from './preview-block.tsx';
+import { StatusIcon } from './status-icon.tsx';
+import type { ToolCallHandlers, ToolCallParts, ToolCallSubject } from './tool-call-status.tsx';
+import { ToolCallStatus } from './tool-call-status.tsx';
+import { TrailBlock } from './trail-block.tsx';
+import { UndoBar } from './undo-bar.tsx';
+import { useRefocus } from './use-refocus.ts';
+import type { Reading } from './use-tool-calls.ts';
+
+/** Pieces of the card that a host draws itself. A slot that gives undefined leaves the card's own in place. */
+export type ToolCallSlots = {
+  readonly arguments?: (call: ToolCallView) => ReactNode;
+  readonly preview?: (call: ToolCallView) => ReactNode;
+  readonly output?: (call: ToolCallView) => ReactNode;
+  /** Below everything else. */
+  readonly footer?: (call: ToolCallView) => ReactNode;
+};
+
+export type ToolCallCardProps = ToolCallSubject &
+  ToolCallHandlers & {
+    readonly slots?: ToolCallSlots | undefined;
+    readonly className?: string | undefined;
+    /** `light` or `dark` whatever the system says; `data-quittance-theme` on anything around it does the same. */
+    readonly theme?: 'light' | 'dark' | undefined;
+  };
+
+/**
+ * A call, drawn: what it is, where it stands, what it would do or did, and what a person can do about it. Needs the
+ * styles of `quittance/react.css`.
+ */
+export function ToolCallCard(props: ToolCallCardProps): ReactNode {
+  const { slots = {}, className, theme, ...rest } = props;
+  const classes = ['qt-card', className].filter((name) => name !== undefined).join(' ');
+  return (
+    <ToolCallStatus
+      {...rest}
+      fallback={(reading) => <Waiting reading={reading} classes={classes} theme={theme} />}
+    >
+      {(parts) => <Card parts={parts} slots={slots} classes={classes} theme={theme} />}
+    </ToolCallStatus>
+  );
+}
+
+type Look = { readonly classes: string; readonly theme: 'light' | 'dark' | undefined };
+
+function Card({
+  parts,
+  slots,
+  classes,
+  theme,
+}: Look & { readonly parts: ToolCallParts; readonly slots: ToolCallSlots }): ReactNode {
+  const { call, consent, undoing, now, label, tone, sentence, error } = parts;
+  const nameId = useId();
+  const heading = useRefocus(consent !== undefined);
+  const name = safeText(call.displayName || call.toolName || 'Tool call');
+  return (
+    <article
+      className={classes}
+      aria-labelledby={nameId}
+      aria-busy={call.status === 'running'}
+      data-status={call.status}
+      data-tone={tone}
+      data-quittance-theme={theme}
+    >
+      <header className="qt-head">
+        <StatusIcon status={call.status} />
+        <div className="qt-title">
+          <p className="qt-name" id={nameId} ref={heading} tabIndex={-1}>
+            <bdi>{name}</bdi>
+          </p>
+          <p className="qt-meta">
+            <ModeChip mode={call.mode} origin={call.modeOrigin} />
+            <span className="qt-call-id">
+              <bdi>{safeText(call.callId)}</bdi>
+            </span>
+            <Elapsed call={call} />
+          </p>
+        </div>
+        <p className="qt-pill">{label}</p>
+      </header>
+      <p className="qt-hidden" role="status">
+        {safeText(parts.announcement)}
+      </p>
+      {sentence !== undefined && <p className="qt-sentence">{safeText(sentence)}</p>}
+      <Doubt call={call} />
+      {consent !== undefined ? (
+        <ConsentPanel
+          key={consent.confirmation.confirmationId}
+          call={call}
+          consent={consent}
+          now={now}
+          shownArguments={slots.arguments?.(call)}
+          shownPreview={slots.preview?.(call)}
+        />
+      ) : (
+        <>
+          {call.preview !== undefined && (
+            <Disclosure title={call.status === 'succeeded' ? 'What it was to do' : 'What it would do'}>
+              {slots.preview?.(call) ?? <PreviewBlock shown={call.preview} />}
+            </Disclosure>
+          )}
+          <Disclosure title="Arguments">
+            {slots.arguments?.(call) ?? <ArgumentsBlock call={call} />}
+          </Disclosure>
+        </>
+      )}
+      {slots.output?.(call) ?? <OutputBlock call={call} />}
+      <TrailBlock call={call} />
+      {undoing !== undefined && <UndoBar undoing={undoing} now={now} />}
+      {slots.footer?.(call)}
+      {error !== undefined && <Trouble error={error} retry={parts.retry} />}
+    </article>
+  );
+}
+
+function Elapsed({ call: { outcome, settledAt } }: { readonly call: ToolCallView }): ReactNode {
+  if (settledAt === undefined || outcome === undefined || !('elapsedMs' in outcome)) return null;
+  return <span>{elapsedTime(outcome.elapsedMs)}</span>;
+}
+
+/** What nobody knows about the call, or what was found out since. */
+function Doubt({ call: { unresolved, resolution, late } }: { readonly call: ToolCallView }): ReactNode {
+  const came = late.at(-1);
+  return (
+    <>
+      {unresolved && (
+        <p className="qt-doubt">
+          It may have taken effect. Find out before it is tried again, and say what you found.
+        </p>
+      )}
+      {came !== undefined && (
+        <p className="qt-doubt">
+          {came.result.type === 'returned'
+            ? `A result came ${elapsedTime(came.elapsedMs)} after the start, too late to count.`
+            : `It failed after its deadline: ${safeText(came.result.error)}`}
+        </p>
+      )}
+      {resolution !== undefined && (
+        <p className="qt-doubt">
+          {safeText(
+            `${resolutionWords[resolution.resolution]}, as ${resolution.by.name} found out${resolution.reason === undefined ? '.' : `: ${resolution.reason}`}`,
+          )}
+        </p>
+      )}
+    </>
+  );
+}
+
+function Waiting({ reading, classes, theme }: Look & { readonly reading: Reading }): ReactNode {
+  if (reading.error !== undefined)
+    return (
+      <div className={classes} data-tone="bad" data-quittance-theme={theme}>
+        <Trouble error={reading.error} retry={reading.retry} />
+      </div>
+    );
+  return (
+    <div className={`${classes} qt-waiting`} data-tone="quiet" data-quittance-theme={theme}>
+      <p className="qt-sentence">
+        {reading.hasEnded ? 'Nothing is known about this call.' : 'Waiting for news of this call…'}
+      </p>
+    </div>
+  );
+}
+
+/** What is shown stays; what comes is missing. */
+function Trouble({ error, retry }: { readonly error: Error; readonly retry: () => void }): ReactNode {
+  return (
+    <div className="qt-trouble" role="alert">
+      <p>No more news arrive: {safeText(error.message)}</p>
+      <button type="button" className="qt-button" onClick={retry}>
+        Try again
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,66 @@
+import type { ReactNode } from 'react';
+import { safeJson, safeText } from '../base/safe-text.ts';
+import { elapsedTime } from '../view/remaining-time.ts';
+import type { ShownAttempt, ToolCallView } from '../view/tool-call-view.ts';
+import { Disclosure } from './disclosure.tsx';
+
+/** What an external tool reached, what bodies logged, and the attempts where there was more than one. */
+export function TrailBlock({ call }: { readonly call: ToolCallView }): ReactNode {
+  const { attempts, reached, log, startedAt } = call;
+  return (
+    <>
+      {reached.length > 0 && (
+        <div className="qt-reached">
+          <span className="qt-label">Reached</span>
+          <ul>
+            {reached.map((place) => (
+              <li key={place}>
+                <bdi>{safeText(place)}</bdi>
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {attempts.length > 1 && (
+        <Disclosure title={`${attempts.length} attempts`}>
+          <ol className="qt-attempts">
+            {attempts.map((attempt) => (
+              <li key={attempt.attempt}>{attemptWords(attempt)}</li>
+            ))}
+          </ol>
+        </Disclosure>
+      )}
+      {log.length > 0 && (
+        <Disclosure title={`Log (${log.length})`}>
+          <ol className="qt-log">
+            {log.map(({ at, message, fields }, index) => (
+              <li key={index}>
+                {startedAt !== undefined && <span className="qt-when">+{elapsedTime(at - startedAt)}</span>}
+                <span>
+                  {safeText(message)}
+                  {fields !== undefined && <span className="qt-note"> {safeJson(fields)}</span>}
+                </span>
+              </li>
+            ))}
+          </ol>
+        </Disclosure>
+      )}
+    </>
+  );
+}
+
+function attemptWords({ outcome }: ShownAttempt): string {
+  switch (outcome?.type) {
+    case undefined:
+      return 'Running';
+    case 'ToolExecutionResult':
+    case 'ToolArtifactReference':
+      return `Succeeded after ${elapsedTime(outcome.elapsedMs)}`;
+    case 'ToolTimeout':
+      return `Timed out after ${elapsedTime(outcome.elapsedMs)}`;
+    case 'ToolFailure':
+      return safeText(`Failed: ${outcome.error}`);
+    case 'ToolDenied':
+      return safeText(`Denied: ${outcome.details}`);
+  }
+}
