@@ -7,6 +7,7 @@
 import type { Call } from '../call/call.ts';
 import type { CallEvent } from '../call/event.ts';
 import type { Subject } from '../call/decide.ts';
+import { isEmittedEvent } from '../call/emitted-event.ts';
 import { isAuditKind } from '../call/audit.ts';
 import { checkAuditOrder } from '../call/audit-order.ts';
 import { projectAudit } from '../call/audit-projection.ts';
@@ -43,6 +44,8 @@ export function trackEntry(track: CallTrack, entry: ReadEntry, report: Report): 
   let next = checkVersion(track, entry, report);
   for (const event of entry.events) {
     if (!('callId' in event) || event.callId !== entry.callId) continue;
+    // A remark of the host's, which no rule about the order of a call's events has anything to say about.
+    if (isEmittedEvent(event)) continue;
     next = isJudgeable(event) ? trackEvent(next, event, entry.erased, report) : withForeign(next);
   }
   return next;

@@ -253,6 +253,38 @@ describe('somebody who chains anew', () => {
   });
 });
 
+test('what behaviours emit about a call is no event of a newer version, and hides nothing that is wrong with the call', () => {
+  const entries = makeEntries([{ session: 'a', call: 'c', story: 'write' }]);
+  const [begin, end] = entries as unknown as [Entry, Entry];
+  const emitted: Entry = {
+    entryId: 'nx',
+    sessionId: 'a',
+    callId: 'c',
+    expectedVersion: 'any',
+    depth: 1,
+    events: [
+      {
+        id: 'x',
+        type: 'order.flagged',
+        sessionId: 'a',
+        turnId: 't-a',
+        callId: 'c',
+        at: 1_790_000_000_900,
+        cause: begin.events[0]?.id,
+        by: 'watch',
+        data: { why: 'large' },
+      },
+    ],
+  };
+  expect(verify(storeEntries([begin, emitted, end, { ...emitted, entryId: 'ny' }]))).toMatchObject({
+    problems: [],
+    totals: { unknownEvents: 0, openCalls: 0 },
+  });
+  const twice = { ...end, entryId: 'nz', expectedVersion: 2 };
+  expect(kinds(storeEntries([begin, emitted, end, twice]))).toContain('order');
+  expect(kinds(storeEntries([begin, { ...emitted, callId: undefined }]))).toEqual(['session']);
+});
+
 test('events and outcomes of a newer version are not judged, and are counted', () => {
   const at = placeOf('read-a');
   const { text } = sound[at] as StoredEntry;

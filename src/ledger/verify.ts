@@ -6,6 +6,7 @@
  * 2. What is kept meanwhile is a hash per session, a number per settled call, and the events of open calls.
  */
 import { isQuittanceError } from '../base/error.ts';
+import { isEmittedEvent } from '../call/emitted-event.ts';
 import type { Anchor } from './anchor.ts';
 import type { Head } from './chain.ts';
 import { chainHash, genesisHash } from './chain.ts';
@@ -171,6 +172,7 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
       report('session', `The entry says that it belongs to session ${JSON.stringify(entry.sessionId)}.`);
     for (const event of entry.events) {
       checkPlace(event, entry, report);
+      if (isEmittedEvent(event)) continue;
       if (!isKnownEvent(event)) totals.unknownEvents++;
       else if (event.type === 'body.erased')
         for (const entryId of event.entryIds) {

@@ -133,6 +133,79 @@ describe('a ledger file', () => {
     for (const ledger of ledgers) await ledger.close();
   });
 
+  /** A file as earlier versions of the package made them. */
+  const makeOld = async (version: number, later: readonly string[]): Promise<string> => {
+    const path = newPath();
+    await using(path, async (ledger) => {
+      await ledger.append(new SampleCall('c').whole());
+    });
+    const database = new Database(path);
+    for (const table of later) database.exec(`DROP TABLE ${table}`);
+    database.pragma(`user_version = ${version}`);
+    database.close();
+    return path;
+  };
+  const cursor = { name: 'watch', holder: 'h', startAfter: 1 };
+
+  test.each([
+    [1, ['states', 'cursors']],
+    [2, ['cursors']],
+  ])('of version %i is brought up to date, and keeps what is in it', async (version, later) => {
+    const path = await makeOld(version, later);
+    for (let time = 0; time < 2; time++)
+      await using(path, async (ledger) => {
+        expect((await ledger.takeCursor({ ...cursor, holder: `h${time}`, instead: 'h0' })).position).toBe(1);
+        expect(ledger.readState('session', 'workflow/w')).toBeUndefined();
+        expect(ledger.readCall('session', 'c')?.version).toBe(1);
+        expect(problemsOf(ledger)).toEqual([]);
+      });
+  });
+
+  test.each([
+    [1, ['states', 'cursors']],
+    [2, ['cursors']],
+  ])('of version %i can be read as it is, and nothing is written to it', async (version, later) => {
+    const path = await makeOld(version, later);
+    const before = readFileSync(path);
+    await using(
+      path,
+      async (ledger) => {
+        expect(ledger.readCursors()).toEqual([]);
+        expect(ledger.readState('session', 'workflow/w')).toBeUndefined();
+        expect((await ledger.queryCalls({})).rows).toHaveLength(1);
+        for await (const row of ledger.readBeside()) expect(row.kind).toBe('counter');
+        const refused = { code: 'SQLITE_READONLY' };
+        expect(await refusalOf(async () => ledger.takeCursor(cursor))).toMatchObject(refused);
+        expect(ledger.readCursors()).toEqual([]);
+      },
+      { readOnly: true },
+    );
+    expect(readFileSync(path).equals(before)).toBe(true);
+  });
+
+  test('keeps where readers stand when it is closed and opened again', async () => {
+    const path = newPath();
+    await using(path, async (ledger) => {
+      await ledger.takeCursor(cursor);
+      expect(await ledger.moveCursor({ name: 'watch', holder: 'h', from: 1, to: 9 })).toBe(true);
+    });
+    await using(path, async (ledger) => {
+      const { position, holder, ownerId = '' } = ledger.readCursor('watch') ?? {};
+      expect([position, holder, ledger.isAlive(ownerId)]).toEqual([9, 'h', false]);
+    });
+    await using(
+      path,
+      async (ledger) => {
+        expect(ledger.readCursors()).toMatchObject([{ name: 'watch', position: 9 }]);
+        const move = { name: 'watch', holder: 'h', from: 9, to: 10 };
+        expect(await refusalOf(async () => ledger.moveCursor(move))).toMatchObject({
+          code: 'SQLITE_READONLY',
+        });
+      },
+      { readOnly: true },
+    );
+  });
+
   test('of a newer version is refused, and left as it is', async () => {
     const path = newPath();
     await using(path, async () => undefined);

@@ -2,15 +2,15 @@
 import { QuittanceError } from '../../base/error.ts';
 import { whenFree } from './backoff.ts';
 import type { Database } from './database.ts';
-import { isMissing, isReadOnly, openDatabase } from './database.ts';
+import { isMissing, openDatabase } from './database.ts';
 import { openToRead } from './open-to-read.ts';
-import { prepareSchema } from './schema.ts';
+import { lookAtSchema, prepareSchema } from './schema.ts';
 
 export async function openLedgerFile(path: string, readOnly: boolean): Promise<Database> {
   // Whoever closes it last folds its log into it, and has it locked meanwhile.
   const database = await whenFree(() => openFile(path, readOnly));
   try {
-    await whenFree(() => (readOnly ? checkSchema(database, path) : prepareSchema(database, path)));
+    await whenFree(() => (readOnly ? lookAtSchema(database, path) : prepareSchema(database, path)));
     return database;
   } catch (error) {
     database.close();
@@ -27,22 +27,6 @@ function openFile(path: string, readOnly: boolean): Database {
     throw new QuittanceError(
       'config.invalid',
       `The ledger ${path} cannot be opened: ${why}.`,
-      { path },
-      error,
-    );
-  }
-}
-
-/** Whoever only looks changes nothing, and so cannot bring an older file up to date either. */
-function checkSchema(database: Database, path: string): void {
-  try {
-    prepareSchema(database, path);
-  } catch (error) {
-    if (!isReadOnly(error)) throw error;
-    throw new QuittanceError(
-      'config.invalid',
-      `The ledger ${path} has an older format, or holds none, and it is opened for reading only. Open it once for ` +
-        'writing; `quittance rebuild` does.',
       { path },
       error,
     );

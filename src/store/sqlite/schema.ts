@@ -20,7 +20,10 @@ export const applicationId = 0x51554954;
 /** Measured: rows are about a kilobyte, and pages of this size hold enough of them. */
 const pageBytes = 8_192;
 
-/** What each version adds to the one before; the first makes the tables. Never edited once released. */
+/**
+ * What each version adds to the one before; the first makes the tables. Never edited once released. Those after the
+ * first make tables that begin empty, and nothing else: see `lookAtSchema`.
+ */
 const migrations: readonly string[] = [
   `
   CREATE TABLE ledger (ledger_id TEXT NOT NULL, indexed INTEGER NOT NULL, removals INTEGER NOT NULL);
@@ -83,7 +86,6 @@ const migrations: readonly string[] = [
 export function prepareSchema(database: Database, path: string): void {
   const found = atOneMoment(database, () => identify(database, path));
   if (found === migrations.length) return;
-  if (database.readonly) throw notReady(path, found);
   if (found === 0) {
     database.pragma(`page_size = ${pageBytes}`);
     database.pragma('journal_mode = WAL');
@@ -103,6 +105,25 @@ export function prepareSchema(database: Database, path: string): void {
     if (database.inTransaction) database.exec('ROLLBACK');
     throw error;
   }
+}
+
+/**
+ * For whoever only looks, and so cannot bring an older file up to date: tables it does not have yet are empty ones of
+ * this connection. They stay so for as long as it is open, also when somebody else brings the file up to date.
+ */
+export function lookAtSchema(database: Database, path: string): void {
+  const found = atOneMoment(database, () => identify(database, path));
+  if (found === 0)
+    throw new QuittanceError(
+      'config.invalid',
+      `${path} holds no ledger, and it is opened for reading only. Name another file, or open it once for writing.`,
+      { path },
+    );
+  if (found === migrations.length) return;
+  database.pragma('query_only = OFF');
+  for (const sql of migrations.slice(found))
+    database.exec(sql.replaceAll('CREATE TABLE', 'CREATE TEMP TABLE'));
+  database.pragma('query_only = ON');
 }
 
 /** Another process may be making the ledger: half of before and half of after would look like somebody else's file. */
@@ -150,13 +171,3 @@ function readNumber(database: Database, pragma: string, path: string): number {
     );
   }
 }
-
-const notReady = (path: string, version: number): QuittanceError =>
-  new QuittanceError(
-    'config.invalid',
-    version === 0
-      ? `${path} holds no ledger, and it is opened for reading only.`
-      : `The ledger ${path} has format ${version} and must be brought to format ${migrations.length}, but it is ` +
-          'opened for reading only. Open it once for writing.',
-    { path },
-  );
