@@ -1,0 +1,362 @@
+/** What every adapter must do, on its real framework, with a model that follows a script. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ToolOutcome } from 'quittance';
+import { createMemoryLedger, outcomeToModelContent, ToolDecision } from 'quittance';
+import { openLedger } from 'quittance/ledger';
+import { afterAll, describe, expect, test, vi } from 'vitest';
+import type { Harness, PlainTool, Script, Stage, StageOptions, Told } from './harness.ts';
+import { play } from './play.ts';
+
+const done: Script = [{ text: 'Done.' }];
+const sessionId = 'thread-1';
+
+export function behaviourSuite(harness: Harness): void {
+  const folder = mkdtempSync(join(tmpdir(), 'quittance-frameworks-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  let files = 0;
+  const newPath = (ending: string): string => join(folder, `${files++}${ending}`);
+
+  const ways = harness.streams ? [false, true] : [false];
+
+  describe(harness.name, () => {
+    describe.each(ways)('streaming: %s', (stream) => {
+      const options = { sessionId, stream };
+
+      test('a blocked call does not run, the model is told so as tabled, and the run goes on', async () => {
+        const run = vi.fn<PlainTool['run']>();
+        const { stage, outcomeOf } = await start(harness, [pay(run)], {
+          onPreToolUse: () => ToolDecision.block('Not on a Sunday.'),
+        });
+        const { text, told } = await stage.run([call('c1', 'pay', { cents: 5 }), ...done], options);
+        expect([text, run.mock.calls]).toEqual(['Done.', []]);
+        expect(told.map(contentOf)).toEqual(['{"error":"Blocked: Not on a Sunday.","blocked":true}']);
+        expect(told[0]?.isError ?? false).toBe(false);
+        expect(await outcomeOf('c1')).toMatchObject({ type: 'ToolDenied', code: 'policy.hook' });
+      });
+
+      test('what the model is told of a success and of a failure is what the ledger holds', async () => {
+        const { stage, outcomeOf } = await start(harness, [
+          { name: 'weigh', parameters: {}, run: () => ({ grams: 12, of: ['a', null] }) },
+          {
+            name: 'fall',
+            parameters: {},
+            run: () => {
+              throw new Error('It fell.');
+            },
+          },
+        ]);
+        const script: Script = [call('c1', 'weigh', {}), call('c2', 'fall', {}), ...done];
+        const { text, told } = await stage.run(script, options);
+        expect(text).toBe('Done.');
+        for (const { callId, texts, isError } of told) {
+          const outcome = await outcomeOf(callId);
+          const { modelNote: note } = outcome;
+          expect(texts).toEqual([outcomeToModelContent(outcome), ...(note === undefined ? [] : [note])]);
+          if (isError !== undefined) expect(isError).toBe(outcome.type === 'ToolFailure');
+        }
+        expect(told.map(({ callId }) => callId)).toEqual(['c1', 'c2']);
+      });
+
+      test('parallel calls of one tool are not mixed up, whichever ends first', async () => {
+        const gates = new Map<unknown, PromiseWithResolvers<void>>(
+          ['a', 'b', 'c'].map((name) => [name, Promise.withResolvers<void>()]),
+        );
+        let running = 0;
+        const echo: PlainTool = {
+          name: 'lookup',
+          parameters: { name: 'string' },
+          run: async ({ name }) => {
+            if (++running === 3) for (const gate of [...gates.values()].toReversed()) gate.resolve();
+            await gates.get(name)?.promise;
+            return { for: name };
+          },
+        };
+        const { stage } = await start(harness, [echo]);
+        const names = ['a', 'b', 'c'] as const;
+        const calls = names.map((name) => ({ id: `call_${name}`, name: 'lookup', arguments: { name } }));
+        const { told } = await stage.run([{ calls }, ...done], options);
+        expect(Object.fromEntries(told.map((one) => [one.callId, contentOf(one)]))).toEqual({
+          call_a: '{"for":"a"}',
+          call_b: '{"for":"b"}',
+          call_c: '{"for":"c"}',
+        });
+      });
+    });
+
+    const options = { sessionId };
+
+    test('a tool that ignores its timeout is over when its time is up', async () => {
+      let signal: AbortSignal | undefined;
+      const { stage, outcomeOf } = await start(
+        harness,
+        [
+          {
+            name: 'pay',
+            parameters: {},
+            run: (_, given) => ((signal = given), new Promise(() => undefined)),
+          },
+        ],
+        { overrides: { pay: { timeoutMs: 40 } } },
+      );
+      const { text, told } = await stage.run([call('c1', 'pay', {}), ...done], options);
+      expect(text).toBe('Done.');
+      expect(JSON.parse(contentOf(told[0]))).toMatchObject({ status: 'error', timed_out: true });
+      expect(await outcomeOf('c1')).toMatchObject({ type: 'ToolTimeout' });
+      expect(signal?.aborted ?? true).toBe(true);
+    });
+
+    test('an output too long to show becomes a reference that the model can read', async () => {
+      const long = `${'x'.repeat(20_000)}END`;
+      const { stage } = await start(harness, [{ name: 'fetch_page', parameters: {}, run: () => long }]);
+      const script: Script = [
+        call('c1', 'fetch_page', {}),
+        (told) => {
+          const { artifact_reference: artifactId } = JSON.parse(contentOf(told.at(-1))) as {
+            artifact_reference: string;
+          };
+          return call('c2', 'read_artifact', { artifactId, search: 'END' });
+        },
+        ...done,
+      ];
+      const { text, told } = await stage.run(script, options);
+      expect(text).toBe('Done.');
+      const [reference, piece] = told.map(contentOf);
+      expect(reference?.length).toBeLessThan(2_000);
+      expect(JSON.parse(reference ?? '')).toMatchObject({ artifact_reference: expect.any(String) as string });
+      expect(piece).toContain('END');
+    });
+
+    test('the body gets coerced input, and the model a note beside what is tabled', async () => {
+      const run = vi.fn<PlainTool['run']>(() => 'paid');
+      const { stage, outcomeOf } = await start(harness, [pay(run)]);
+      const { told } = await stage.run([call('c1', 'pay', { cents: '500' }), ...done], options);
+      expect(run.mock.calls.map(([args]) => args)).toEqual([{ cents: 500 }]);
+      const { modelNote } = await outcomeOf('c1');
+      expect(modelNote).toBeTypeOf('string');
+      expect(told[0]?.texts).toEqual(['"paid"', modelNote]);
+    });
+
+    test('arguments that do not fit are denied, and the body does not run', async () => {
+      const run = vi.fn<PlainTool['run']>();
+      const { stage } = await start(harness, [pay(run)]);
+      const { text, told } = await stage.run([call('c1', 'pay', { cents: 'many' }), ...done], options);
+      expect([text, run.mock.calls]).toEqual(['Done.', []]);
+      expect(JSON.parse(contentOf(told[0]))).toMatchObject({ error: 'argument_validation_failed' });
+    });
+
+    test('the same call id again is answered from the record', async () => {
+      const run = vi.fn<PlainTool['run']>(() => 'paid');
+      const { stage } = await start(harness, [pay(run)]);
+      const script: Script = [call('c1', 'pay', { cents: 5 }), ...done];
+      const [first, second] = [await stage.run(script, options), await stage.run(script, options)];
+      expect(second.told.map(contentOf)).toEqual(first.told.map(contentOf));
+      expect(run).toHaveBeenCalledOnce();
+    });
+
+    test.each(['no_such_tool', 'constructor', '__proto__'])(
+      'a model that calls for %s does not crash the run',
+      async (name) => {
+        const run = vi.fn<PlainTool['run']>();
+        const { stage } = await start(harness, [pay(run)]);
+        const { text } = await stage.run([call('c1', name, {}), ...done], options);
+        expect([text, run.mock.calls]).toEqual(['Done.', []]);
+      },
+    );
+
+    test('cancelling the run ends the call, and the body hears of it', async () => {
+      const controller = new AbortController();
+      const stopped = Promise.withResolvers<void>();
+      const { stage, outcomeOf } = await start(
+        harness,
+        [
+          {
+            name: 'pay',
+            parameters: {},
+            run: (_, signal) =>
+              new Promise((_resolve, reject) => {
+                signal?.addEventListener('abort', () => {
+                  stopped.resolve();
+                  reject(signal.reason as Error);
+                });
+                controller.abort();
+              }),
+          },
+        ],
+        { cancelGraceMs: 2_000 },
+      );
+      await stage
+        .run([call('c1', 'pay', {}), ...done], { ...options, signal: controller.signal })
+        .catch(() => undefined);
+      await stopped.promise;
+      await vi.waitFor(
+        async () => expect(await outcomeOf('c1')).toMatchObject({ type: 'ToolFailure' }),
+        5_000,
+      );
+      expect(['tool.cancelled', 'tool.indeterminate']).toContain(
+        ((await outcomeOf('c1')) as { code: string }).code,
+      );
+    });
+
+    test.each([
+      ['approve', undefined, { cents: 500 }],
+      ['edit', { cents: 7 }, { cents: 7 }],
+      ['deny', undefined, undefined],
+    ] as const)('a held call waits for a person in another process: %s', async (decision, edited, got) => {
+      const path = newPath('.db');
+      const ledger = await openLedger(path);
+      const run = vi.fn<PlainTool['run']>(() => 'paid');
+      const { stage } = await start(harness, [pay(run)], { ledger, overrides: { pay: { mode: 'local' } } });
+      const running = stage.run([call('c1', 'pay', { cents: '500' }), ...done], options);
+      await vi.waitFor(
+        async () => expect((await stage.runtime.confirmations({ status: 'pending' })).rows).toHaveLength(1),
+        10_000,
+      );
+      expect(run).not.toHaveBeenCalled();
+      await play({ type: 'decide', ledger: path, decision, ...(edited && { arguments: edited }) });
+      const { text, told } = await running;
+      expect(text).toBe('Done.');
+      expect(run.mock.calls.map(([args]) => args)).toEqual(got === undefined ? [] : [got]);
+      if (got === undefined) expect(JSON.parse(contentOf(told[0]))).toMatchObject({ blocked: true });
+      await stage.runtime.close();
+      await ledger.close();
+    });
+
+    test.each(['in the body', 'before the model goes on'] as const)(
+      'a process killed %s and run again does not repeat the effect',
+      async (dies) => {
+        const [ledger, effects] = [newPath('.db'), newPath('.txt')];
+        const part = { type: 'run', ledger, effects, sessionId, module: harness.module } as const;
+        const first = await play(
+          { ...part, dies },
+          dies === 'in the body' ? ({ running }) => running !== undefined : undefined,
+        );
+        expect([first.signal, first.ran]).toEqual(['SIGKILL', undefined]);
+        const second = await play({ ...part, dies: 'never' });
+        expect(readFileSync(effects, 'utf8')).toBe('{"cents":500}\n');
+        expect(second.ran?.text).toBe('Done.');
+        const content = contentOf(second.ran?.told[0]);
+        if (dies === 'in the body')
+          expect(JSON.parse(content)).toMatchObject({ status: 'error', retryable: false });
+        else expect(content).toBe('{"paid":500}');
+      },
+    );
+
+    describe('the approvals of the framework', () => {
+      const held = { approver: 'grace', overrides: { pay: { mode: 'local' } } } as const;
+
+      /** Not every framework can stop a run: then there is nothing to show. */
+      const suspend = async (
+        options: StageOptions,
+        run: PlainTool['run'],
+      ): Promise<{ stage: Stage; suspended: string; outcomeOf: OutcomeOf } | undefined> => {
+        const { stage, outcomeOf } = await start(harness, [pay(run)], options);
+        if (stage.resume === undefined) return undefined;
+        const { suspended } = await stage.run([call('c1', 'pay', { cents: '500' })], { sessionId });
+        expect(run).not.toHaveBeenCalled();
+        expect((await stage.runtime.confirmations({ status: 'pending' })).rows).toHaveLength(1);
+        if (suspended === undefined) throw new Error('The run did not stop for the approval.');
+        return { stage, suspended, outcomeOf };
+      };
+
+      test('an approval given there is a decision of the person who is named', async () => {
+        const run = vi.fn<PlainTool['run']>(() => 'paid');
+        const found = await suspend(held, run);
+        if (found === undefined) return;
+        const ran = await found.stage.resume?.(found.suspended, { approved: true }, done, { sessionId });
+        expect(ran?.text).toBe('Done.');
+        expect(run.mock.calls.map(([args]) => args)).toEqual([{ cents: 500 }]);
+        const [kept] = await found.stage.runtime.calls({ sessionId, callId: 'c1' });
+        expect(kept?.confirmation).toMatchObject({
+          status: 'approved',
+          by: { type: 'person', name: 'grace' },
+        });
+      });
+
+      test('a denial given there is one too, and nothing runs', async () => {
+        const run = vi.fn<PlainTool['run']>();
+        const found = await suspend(held, run);
+        if (found === undefined) return;
+        const answer = { approved: false, reason: 'Too much.' };
+        const ran = await found.stage.resume?.(found.suspended, answer, done, { sessionId });
+        expect([ran?.text, run.mock.calls]).toEqual(['Done.', []]);
+        const [kept] = await found.stage.runtime.calls({ sessionId, callId: 'c1' });
+        expect(kept?.confirmation).toMatchObject({ status: 'denied', by: { name: 'grace' } });
+      });
+
+      test('what was decided meanwhile counts, and the run goes on with exactly that', async () => {
+        const run = vi.fn<PlainTool['run']>(() => 'paid');
+        const found = await suspend(held, run);
+        if (found === undefined) return;
+        const [question] = (await found.stage.runtime.confirmations({ status: 'pending' })).rows;
+        await found.stage.runtime.decide(question?.confirmationId ?? '', {
+          decision: 'edit',
+          arguments: { cents: 9 },
+          by: 'ada',
+          inputDigest: question?.inputDigest ?? '',
+        });
+        const ran = await found.stage.resume?.(found.suspended, { approved: true }, done, { sessionId });
+        expect(ran?.text).toBe('Done.');
+        expect(run.mock.calls.map(([args]) => args)).toEqual([{ cents: 9 }]);
+      });
+
+      test('a run that stopped in one process goes on in another, and resuming twice runs once', async () => {
+        const [ledger, effects] = [newPath('.db'), newPath('.txt')];
+        const { stage } = await start(harness, [], {});
+        if (stage.resume === undefined) return;
+        const part = {
+          type: 'run',
+          ledger,
+          effects,
+          sessionId,
+          module: harness.module,
+          dies: 'never',
+          holds: true,
+        } as const;
+        const { ran: stopped } = await play(part);
+        const suspended = stopped?.suspended ?? '';
+        expect(suspended).not.toBe('');
+        const [first, second] = [await play({ ...part, suspended }), await play({ ...part, suspended })];
+        expect([first.ran?.text, second.ran?.text]).toEqual(['Done.', 'Done.']);
+        expect(readFileSync(effects, 'utf8')).toBe('{"cents":500}\n');
+      });
+
+      test('a tool that asks for approval in the words of the framework is held', async () => {
+        const run = vi.fn<PlainTool['run']>(() => 'paid');
+        const { stage } = await start(harness, [{ ...pay(run), needsApproval: true }], {
+          onConfirm: () => ({ decision: 'deny', by: 'ada' }),
+        });
+        const { told } = await stage.run([call('c1', 'pay', { cents: 5 }), ...done], { sessionId });
+        expect(run).not.toHaveBeenCalled();
+        expect(JSON.parse(contentOf(told[0]))).toMatchObject({ blocked: true });
+      });
+    });
+  });
+}
+
+type OutcomeOf = (callId: string) => Promise<ToolOutcome>;
+
+async function start(
+  harness: Harness,
+  tools: readonly PlainTool[],
+  options: StageOptions = {},
+): Promise<{ readonly stage: Stage; readonly outcomeOf: OutcomeOf }> {
+  const stage = await harness.start(tools, { ledger: createMemoryLedger(), ...options });
+  return {
+    stage,
+    outcomeOf: async (callId) => {
+      const [kept] = await stage.runtime.calls({ sessionId, callId });
+      if (kept?.settled === undefined) throw new Error(`Call ${callId} has no outcome.`);
+      return kept.settled.outcome;
+    },
+  };
+}
+
+const pay = (run: PlainTool['run']): PlainTool => ({ name: 'pay', parameters: { cents: 'number' }, run });
+
+const call = (id: string, name: string, args: Readonly<Record<string, unknown>>) => ({
+  calls: [{ id, name, arguments: args }],
+});
+
+const contentOf = (told: Told | undefined): string => told?.texts[0] ?? '';
