@@ -2,6 +2,7 @@
 import type { Command } from './command.ts';
 import { approveCommand } from './commands/approve.ts';
 import { backtestCommand } from './commands/backtest.ts';
+import { behaviorsCommand } from './commands/behaviors.ts';
 import { callsCommand } from './commands/calls.ts';
 import { cassetteExportCommand } from './commands/cassette-export.ts';
 import { cassetteSealCommand } from './commands/cassette-seal.ts';
@@ -40,6 +41,7 @@ export const commands: readonly Command[] = [
   editCommand,
   grantsCommand,
   handoffCommand,
+  behaviorsCommand,
   errorsCommand,
   traceCommand,
   diffCommand,

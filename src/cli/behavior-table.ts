@@ -1,0 +1,42 @@
+/** Behaviours that keep their place in the ledger, as rows of a table, and as JSON. */
+import type { JsonObject } from '../base/json.ts';
+import type { Cursor } from '../ledger/ledger.ts';
+import { withoutUndefined } from './call-table.ts';
+import { safeText } from './safe-text.ts';
+import type { Column, Row } from './table.ts';
+
+/** A behaviour, and what can be said of whoever reads for it. */
+export type ListedBehavior = Cursor & {
+  /** How many positions it has not come to yet. */
+  readonly behind: number;
+  /** A process reads for it; one did and is gone without letting go; nobody does. */
+  readonly status: 'reading' | 'gone' | 'free';
+};
+
+export const behaviorColumns: readonly Column[] = [
+  { title: 'BEHAVIOR', min: 12 },
+  { title: 'POSITION', align: 'right' },
+  { title: 'BEHIND', align: 'right' },
+  { title: 'STATUS' },
+  { title: 'HOLDER', min: 12 },
+];
+
+const styles = { reading: 'green', gone: 'yellow', free: 'dim' } as const;
+
+export const behaviorRow = ({ name, position, behind, status, holder }: ListedBehavior): Row => [
+  safeText(name),
+  String(position),
+  behind === 0 ? '·' : String(behind),
+  { text: status, style: styles[status] },
+  safeText(holder ?? '·'),
+];
+
+export const behaviorToJson = ({
+  name,
+  position,
+  behind,
+  status,
+  holder,
+  ownerId,
+}: ListedBehavior): JsonObject =>
+  withoutUndefined({ name, position, behind, status, holder, owner_id: ownerId });

@@ -1,0 +1,96 @@
+/** How far durable behaviours have got, on the command line. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
+import type { Ran } from '../../test/run-cli.ts';
+import { runInProcess } from '../../test/run-in-process.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { openLedger } from '../store/open-ledger.ts';
+import { SampleCall } from '../testing/sample-call.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'quittance-behaviors-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let count = 0;
+let path: string;
+let ledger: Ledger;
+beforeEach(async () => {
+  path = join(folder, `${count++}.db`);
+  ledger = await openLedger(path);
+});
+afterEach(() => ledger.close());
+
+const run = (...args: string[]): Promise<Ran> => runInProcess(['behaviors', ...args], { ledger: path });
+const names = async (): Promise<string[]> => (await ledger.readCursors()).map(({ name }) => name);
+
+/** One that is read by this process, one whose process is gone, and one nobody reads for. */
+async function makeThree(): Promise<void> {
+  for (let n = 0; n < 4; n++) await ledger.append(new SampleCall(`c${n}`).whole());
+  const other = await openLedger(path);
+  await other.takeCursor({ name: 'mail_digest', holder: 'rdr_2', startAfter: 3 });
+  await other.close();
+  await ledger.takeCursor({ name: 'flag_orders', holder: 'rdr_1', startAfter: 4 });
+  await ledger.takeCursor({ name: 'old\u001b[31m', holder: 'rdr_1', startAfter: 0 });
+  await ledger.releaseCursor('old\u001b[31m', 'rdr_1');
+}
+
+test('behaviours are listed with how far they have got and whether anybody reads for them', async () => {
+  await makeThree();
+  const { code, out } = await run();
+  expect(code).toBe(0);
+  expect(out.split('\n')).toEqual([
+    'BEHAVIOR       POSITION  BEHIND  STATUS   HOLDER',
+    'flag_orders           4       ·  reading  rdr_1',
+    'mail_digest           3       1  gone     rdr_2',
+    'old\\u001b[31m         0       4  free     ·',
+    '',
+  ]);
+  const lines = (await run('list', '--json')).out.trim().split('\n');
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+    { name: 'flag_orders', position: 4, behind: 0, status: 'reading', owner_id: ledger.ownerId },
+    { name: 'mail_digest', behind: 1, status: 'gone', holder: 'rdr_2' },
+    { name: 'old\u001b[31m', position: 0, behind: 4, status: 'free' },
+  ]);
+});
+
+test('a ledger no behaviour has read says so', async () => {
+  expect(await run()).toMatchObject({
+    code: 0,
+    out: '',
+    err: expect.stringContaining('No durable') as string,
+  });
+});
+
+test('one that nobody reads for is dropped, by the name it is shown under', async () => {
+  await makeThree();
+  expect((await run('drop', 'mail_digest')).out).toBe(
+    'Dropped mail_digest, which had read up to position 3.\n',
+  );
+  expect((await run('drop', 'old\\u001b[31m', '--json')).out).toContain('"dropped":true');
+  expect(await names()).toEqual(['flag_orders']);
+});
+
+test('one that a process reads for is dropped only by force', async () => {
+  await makeThree();
+  const { code, err } = await run('drop', 'flag_orders');
+  expect(code).toBe(1);
+  expect(err).toMatch(/A process reads for "flag_orders" now.*--force/s);
+  expect(await names()).toContain('flag_orders');
+  expect((await run('drop', 'flag_orders', '--force')).code).toBe(0);
+  expect(await names()).not.toContain('flag_orders');
+});
+
+test.each([
+  [['drop'], 2, 'Which behaviour?'],
+  [['drop', 'flag_order'], 1, 'No behaviour named "flag_order". Known behaviours: flag_orders'],
+  [['remove'], 2, 'listed or dropped; found "remove"'],
+  [['list', 'x'], 2, 'listed or dropped; found "x"'],
+])('%j is answered with what to type', async (args, code, message) => {
+  await makeThree();
+  const ran = await run(...args);
+  expect(ran.code).toBe(code);
+  expect(ran.err).toContain(message);
+  expect(ran.err).toContain('quittance behaviors');
+  expect(await names()).toHaveLength(3);
+});

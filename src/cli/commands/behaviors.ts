@@ -1,0 +1,107 @@
+import type { Cursor, Ledger } from '../../ledger/ledger.ts';
+import { describeUnknownName } from '../../tool/nearest.ts';
+import type { ListedBehavior } from '../behavior-table.ts';
+import { behaviorColumns, behaviorRow, behaviorToJson } from '../behavior-table.ts';
+import type { Command, Context, Given } from '../command.ts';
+import { jsonOption } from '../command.ts';
+import type { ExitCode } from '../exit-code.ts';
+import { exitCodes } from '../exit-code.ts';
+import { shellWord } from '../find-call.ts';
+import { fromSafeText, safeJson, safeText } from '../safe-text.ts';
+import { layOutTable } from '../table.ts';
+import { UsageError } from '../usage-error.ts';
+
+const actions = ['list', 'drop'] as const;
+
+export const behaviorsCommand: Command = {
+  name: 'behaviors',
+  summary: 'List durable behaviours with how far each has got; drop one that is retired',
+  takes: '[list | drop <behavior>]',
+  words: actions,
+  most: 2,
+  about: [
+    'A durable behaviour keeps its place in the ledger, and goes on from there after a restart. BEHIND is how many positions it has not come to yet. `reading`: a process reads for it. `gone`: one did, and ended without letting go; the next that has the behaviour takes over. `free`: nobody reads for it now.',
+    'drop forgets the place of a behaviour that no program has any more. One that is registered again under that name begins anew. While a process reads for it, it is refused without --force.',
+  ],
+  options: {
+    force: { help: 'Drop it although a process reads for it' },
+    json: jsonOption,
+  },
+  examples: [
+    ['quittance behaviors', 'which there are, and whether they keep up'],
+    ['quittance behaviors drop flag_orders', 'forget the place of one that is retired'],
+  ],
+  run(given, context) {
+    const [action = 'list', name] = given.args;
+    switch (action) {
+      case 'list':
+        if (name !== undefined) throw stray(name);
+        return context.withLedger(given, (ledger) => list(ledger, given, context));
+      case 'drop':
+        return context.withLedger(given, (ledger) => drop(ledger, name, given, context), 'write');
+      default:
+        throw stray(action);
+    }
+  },
+};
+
+const stray = (word: string): UsageError =>
+  new UsageError(`Behaviours are listed or dropped; found ${JSON.stringify(word)}.`, [
+    'quittance behaviors',
+    'quittance behaviors drop BEHAVIOR',
+  ]);
+
+async function list(ledger: Ledger, given: Given, { out, err }: Context): Promise<ExitCode> {
+  // The end first: what is appended meanwhile is nobody's arrears.
+  const end = await ledger.lastPosition();
+  const found: ListedBehavior[] = [];
+  for (const cursor of await ledger.readCursors())
+    found.push({
+      ...cursor,
+      behind: Math.max(0, end - cursor.position),
+      status: await statusOf(ledger, cursor),
+    });
+  if (given.has('json')) for (const behavior of found) await out.print(safeJson(behaviorToJson(behavior)));
+  else if (found.length > 0) {
+    const rows = found.map(behaviorRow);
+    const table = layOutTable(behaviorColumns, rows, out.width, out.paint);
+    await out.print(table.heading());
+    for (const row of rows) await out.print(table.line(row));
+  } else await err.print('No durable behaviour has ever read this ledger.');
+  return exitCodes.good;
+}
+
+async function statusOf(ledger: Ledger, { holder, ownerId }: Cursor): Promise<ListedBehavior['status']> {
+  if (holder === undefined) return 'free';
+  return ownerId !== undefined && (await ledger.isAlive(ownerId)) ? 'reading' : 'gone';
+}
+
+async function drop(
+  ledger: Ledger,
+  typed: string | undefined,
+  given: Given,
+  { out }: Context,
+): Promise<ExitCode> {
+  if (typed === undefined)
+    throw new UsageError('Which behaviour?', ['quittance behaviors', 'quittance behaviors drop BEHAVIOR']);
+  const found = (await ledger.readCursor(typed)) ?? (await ledger.readCursor(fromSafeText(typed)));
+  if (found === undefined) {
+    const known = (await ledger.readCursors()).map(({ name }) => safeText(name));
+    throw new UsageError(
+      describeUnknownName('behaviour', typed, known),
+      ['quittance behaviors'],
+      exitCodes.bad,
+    );
+  }
+  const { name, position } = found;
+  if (!given.has('force') && (await statusOf(ledger, found)) === 'reading')
+    throw new UsageError(
+      `A process reads for ${JSON.stringify(name)} now, and would begin anew. Take the behaviour out of it first.`,
+      ['quittance behaviors', `quittance behaviors drop ${shellWord(name)} --force`],
+      exitCodes.bad,
+    );
+  await ledger.dropCursor(name);
+  if (given.has('json')) await out.print(safeJson({ name, position, dropped: true }));
+  else await out.say(`Dropped ${safeText(name)}, which had read up to position ${position}.`);
+  return exitCodes.good;
+}
