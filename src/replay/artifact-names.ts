@@ -11,3 +11,19 @@ export function renameTexts(value: JsonValue, names: ReadonlyMap<string, string>
   for (const key of Object.keys(value)) defineMember(renamed, key, renameTexts(value[key] ?? null, names));
   return renamed;
 }
+
+/** A copy in which every artifact that is named has one and the same name: they are named anew in every run. */
+export function withoutArtifactNames(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return (value as readonly JsonValue[]).map(withoutArtifactNames);
+  if (!isJsonObject(value)) return value;
+  const copy: { [key: string]: JsonValue } = {};
+  for (const key of Object.keys(value)) {
+    const member = value[key] ?? null;
+    defineMember(
+      copy,
+      key,
+      key === '$artifact' && typeof member === 'string' ? '' : withoutArtifactNames(member),
+    );
+  }
+  return copy;
+}

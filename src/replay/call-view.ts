@@ -1,11 +1,20 @@
 /**
  * A call as two sessions are compared by: everything that was decided about it and came of it, without the ids and times
- * that are others in every run. What was found out after its end (late results, resolutions, being asked for again)
- * belongs to no run of it and is left out.
+ * that are others in every run. Being asked for again is part of it; what was found out after its end by others (late
+ * results, resolutions) belongs to no run of it and is left out.
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { toJson } from '../base/json.ts';
-import type { CallEvent, DecidedBy, RuleMark, ToolDecided, ToolHeld, ToolResponded } from '../call/event.ts';
+import { projectAudit } from '../call/audit-projection.ts';
+import type {
+  CallEvent,
+  DecidedBy,
+  Preview,
+  RuleMark,
+  ToolDecided,
+  ToolHeld,
+  ToolResponded,
+} from '../call/event.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';
 import type { ReadEvent } from '../ledger/unknown-event.ts';
@@ -70,6 +79,7 @@ function toView(events: readonly CallEvent[]): CallView {
     },
   };
   const { fields } = draft;
+  let conflicts = 0;
   for (const event of events)
     switch (event.type) {
       case 'tool.decided':
@@ -86,6 +96,8 @@ function toView(events: readonly CallEvent[]): CallView {
           decision: event.decision,
           by: byOf(event.by),
           ...(event.reason !== undefined && { reason: event.reason }),
+          ...(event.editedInput !== undefined && { arguments: event.editedInput }),
+          ...(event.response !== undefined && { response: event.response }),
         });
         break;
       case 'confirmation.expired':
@@ -104,12 +116,15 @@ function toView(events: readonly CallEvent[]): CallView {
       case 'tool.recalled':
         // The answer came from another call, because both carry one key.
         if (event.how === 'cached' && draft.outcome === undefined) fields['copied_from'] = event.fromCallId;
+        if (event.how === 'conflict') conflicts++;
+        break;
+      case 'tool.previewed':
+        if (event.ready) fields['preview'] = { shown: toShown(event.preview), snapshot: event.snapshot };
         break;
       case 'tool.requested':
       case 'tool.started':
       case 'tool.late':
       case 'retry.requested':
-      case 'tool.previewed':
       case 'tool.reported':
       case 'tool.undone':
       case 'tool.resolved':
@@ -119,6 +134,8 @@ function toView(events: readonly CallEvent[]): CallView {
         event satisfies never;
     }
   fields['decisions'] = decisions;
+  fields['audit'] = projectAudit(events).map(({ outcome }) => outcome.kind);
+  if (conflicts > 0) fields['conflicts'] = conflicts;
   if (questions.length > 0) fields['questions'] = questions;
   if (tries.length > 0) fields['earlier_attempts'] = tries;
   if (budgets.length > 0) fields['budgets'] = budgets;
@@ -144,13 +161,19 @@ function settle(draft: Draft, event: ToolResponded): void {
   ];
 }
 
+const toShown = (preview: Preview): JsonValue => {
+  const copy = toJson(preview);
+  return copy.ok ? copy.value : null;
+};
+
 /** An outcome without what is another one in every run. */
 function plainOutcome(outcome: ToolOutcome): JsonObject {
   const { type, ...rest } = outcome;
   const plain: { [name: string]: unknown } = { outcome: type };
   for (const [name, value] of Object.entries(rest))
     if (!ofOneRun.has(name))
-      plain[snake(name)] = name === 'files' ? (value as FilesOf).map(plainFile) : value;
+      plain[snake(name)] =
+        name === 'files' ? (value as FilesOf).map(plainFile) : name === 'undo' ? value !== undefined : value;
   // An outcome is JSON but for members that are not there.
   const copy = toJson(plain);
   return copy.ok ? (copy.value as JsonObject) : { outcome: type };

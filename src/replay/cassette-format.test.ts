@@ -2,7 +2,16 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { anyJson, anyJsonObject, anyOutcome, anyText } from '../../test/arbitrary-outcome.ts';
 import { contentBytes, contentDigest } from '../base/content-digest.ts';
-import type { Cassette, CassetteArtifact, RecordedCall, RecordedRun } from './cassette.ts';
+import { canonicalJson } from '../base/canonical.ts';
+import type { JsonValue } from '../base/json.ts';
+import type {
+  Cassette,
+  CassetteArtifact,
+  RecordedAnswer,
+  RecordedCall,
+  RecordedPreview,
+  RecordedRun,
+} from './cassette.ts';
 import { readCassette, sealCassette, writeCassette } from './cassette-format.ts';
 
 const anyRun: fc.Arbitrary<RecordedRun> = fc.record({
@@ -24,6 +33,55 @@ const anyRun: fc.Arbitrary<RecordedRun> = fc.record({
     ),
     { nil: undefined },
   ),
+  rules: fc.array(
+    fc.record(
+      {
+        ruleId: anyText,
+        action: fc.constantFrom('block', 'ask', 'warn', 'redact'),
+        message: anyText,
+        tags: fc.array(anyText, { maxLength: 2 }),
+        metadata: anyJsonObject,
+        observed: fc.constant(true as const),
+        policyError: fc.constant(true as const),
+      },
+      { requiredKeys: ['ruleId', 'action', 'message'] },
+    ),
+    { maxLength: 2 },
+  ),
+  unkept: fc.array(
+    fc.record({
+      boundary: fc.constantFrom('artifact', 'settle'),
+      error: anyText,
+      keptIn: fc.constantFrom('record', 'spill', 'nowhere'),
+    }),
+    { maxLength: 1 },
+  ),
+});
+
+const maybe = <Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Value | undefined> =>
+  fc.option(value, { nil: undefined });
+
+const asked = { input: maybe(anyJsonObject), reason: maybe(anyText) };
+const anyAnswer: fc.Arbitrary<RecordedAnswer> = fc.oneof(
+  fc.record({ ...asked, decision: fc.constant('approve' as const), by: anyText }),
+  fc.record({ ...asked, decision: fc.constant('deny' as const), by: maybe(anyText) }),
+  fc.record({ ...asked, decision: fc.constant('edit' as const), by: anyText, arguments: anyJsonObject }),
+  fc.record({ ...asked, decision: fc.constant('respond' as const), by: anyText, response: anyText }),
+  fc.record({ input: maybe(anyJsonObject), decision: fc.constant('expired' as const), afterMs: fc.nat() }),
+  fc.record({ input: maybe(anyJsonObject), decision: fc.constant('withdrawn' as const) }),
+);
+
+const anyPreview: fc.Arbitrary<RecordedPreview> = fc.record({
+  input: maybe(anyJsonObject),
+  versions: fc.array(
+    fc.record({
+      preview: fc.record({ kind: fc.constant('text' as const), text: anyText }),
+      snapshot: anyJsonObject,
+      expiresInMs: maybe(fc.nat()),
+    }),
+    { maxLength: 2 },
+  ),
+  problem: maybe(anyText),
 });
 
 /** The outcomes of a call are its own. */
@@ -44,14 +102,10 @@ const anyCall: fc.Arbitrary<RecordedCall> = fc
     requestedInput: anyJson,
     effectiveInput: fc.option(anyJsonObject, { nil: undefined }),
     hidden: fc.array(anyText, { maxLength: 2 }),
-    answers: fc.array(
-      fc.record({
-        decision: fc.constantFrom('approve' as const, 'deny' as const),
-        by: anyText,
-        reason: fc.option(anyText, { nil: undefined }),
-      }),
-      { maxLength: 2 },
-    ),
+    schemaDigest: maybe(anyText),
+    policyVersion: maybe(anyText),
+    previews: fc.array(anyPreview, { maxLength: 2 }),
+    answers: fc.array(anyAnswer, { maxLength: 2 }),
     runs: fc.array(anyRun, { maxLength: 2 }),
     outcome: anyOutcome,
   })
@@ -91,6 +145,9 @@ const sample = (text = 'x'): Cassette => ({
       callId: 'c',
       turn: 1,
       toolName: 't',
+      schemaDigest: undefined,
+      policyVersion: undefined,
+      previews: [],
       requestedInput: { text },
       effectiveInput: undefined,
       hidden: [],
@@ -108,6 +165,9 @@ const sample = (text = 'x'): Cassette => ({
   ],
 });
 
+/** As JSON with the keys of every object in one order, so that only what is said is compared. */
+const inOrder = (value: unknown): string => canonicalJson(JSON.parse(JSON.stringify(value)) as JsonValue);
+
 describe('a cassette', () => {
   test('reads back as it was written, whatever is on it', () => {
     fc.assert(
@@ -117,9 +177,16 @@ describe('a cassette', () => {
         expect(JSON.stringify(readCassette(text))).toBe(
           JSON.stringify(readCassette(writeCassette(readCassette(text)))),
         );
-        expect(readCassette(text).calls.map(({ requestedInput }) => JSON.stringify(requestedInput))).toEqual(
-          cassette.calls.map(({ requestedInput }) => JSON.stringify(requestedInput)),
-        );
+        const told = ({ calls }: Cassette): unknown =>
+          calls.map(({ schemaDigest, policyVersion, requestedInput, previews, answers, runs }) => [
+            schemaDigest,
+            policyVersion,
+            inOrder(requestedInput),
+            inOrder(previews),
+            inOrder(answers),
+            inOrder(runs.map(({ rules, unkept }) => [rules, unkept])),
+          ]);
+        expect(told(readCassette(text))).toEqual(told(cassette));
       }),
       { numRuns: 200 },
     );
@@ -146,6 +213,14 @@ describe('a cassette', () => {
     [writeCassette(sample()).replace('"ToolDenied"', '"ToolMaybe"'), /ToolMaybe/],
     [writeCassette(sample()).replace('"turn": 1', '"turn": "1"'), /"turn"/],
     [writeCassette(sample()).replace(/"outcome": \{[^}]*\}/, '"hidden": []'), /neither "runs" nor "outcome"/],
+    [
+      writeCassette(sample()).replace('"call": "c"', '"call": "c", "answers": [{"decision": "approve"}]'),
+      /"by"/,
+    ],
+    [
+      writeCassette(sample()).replace('"call": "c"', '"call": "c", "answers": [{"decision": "perhaps"}]'),
+      /approve, deny, edit, respond, expired, withdrawn/,
+    ],
     [writeCassette(sample()).replace('"created": "1970', '"created": "x1970'), /must be a time/],
   ])('is not what reads %#', (text, says) => {
     expect(() => sealCassette(text)).toThrow(says);

@@ -8,17 +8,19 @@ import { contentBytes, contentDigest } from '../base/content-digest.ts';
 import { QuittanceError } from '../base/error.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { freezeJson, isJsonObject, readJsonText } from '../base/json.ts';
+import type { RuleMark } from '../call/event.ts';
 import { Fields, given } from '../call/fields.ts';
+import { isPersistenceBoundary, persistenceBoundaries } from '../call/persistence-boundary.ts';
 import { outcomeFromWire, outcomeToWire } from '../call/wire.ts';
 import type {
   Cassette,
   CassetteArtifact,
   CassetteTool,
-  RecordedAnswer,
   RecordedCall,
   RecordedLate,
   RecordedRun,
 } from './cassette.ts';
+import { answerFromWire, answerToWire, previewFromWire, previewToWire } from './cassette-before.ts';
 
 const version = 1;
 
@@ -66,11 +68,13 @@ const toWire = ({ sessionId, createdAt, tools, artifacts, calls }: Cassette): Js
   session: sessionId,
   created: new Date(createdAt).toISOString(),
   tools: tools.map(({ name, schemaDigest = null }) => ({ name, schema_digest: schemaDigest })),
-  calls: calls.map(callToWire),
+  calls: calls.map((call) =>
+    callToWire(call, tools.find(({ name }) => name === call.toolName)?.schemaDigest),
+  ),
   artifacts: artifacts.map(artifactToWire),
 });
 
-const callToWire = (call: RecordedCall): JsonObject => {
+const callToWire = (call: RecordedCall, usual: string | undefined): JsonObject => {
   const last = call.runs.at(-1);
   const outcome = outcomeToFile(call.outcome);
   const isSaid =
@@ -79,9 +83,13 @@ const callToWire = (call: RecordedCall): JsonObject => {
     call: call.callId,
     turn: call.turn,
     tool: call.toolName,
+    // Written where another one stands above, or where there is none although one does.
+    ...(call.schemaDigest !== usual && { schema_digest: call.schemaDigest ?? null }),
+    ...given({ policy_version: call.policyVersion }),
     input: call.requestedInput,
     ...given({ effective_input: call.effectiveInput }),
     ...(call.hidden.length > 0 && { hidden: call.hidden }),
+    ...(call.previews.length > 0 && { previews: call.previews.map(previewToWire) }),
     ...(call.answers.length > 0 && { answers: call.answers.map(answerToWire) }),
     ...(call.runs.length > 0 && { runs: call.runs.map(runToWire) }),
     // The last run says it already, unless the call ended otherwise.
@@ -95,12 +103,6 @@ function outcomeToFile(outcome: RecordedCall['outcome']): JsonObject {
   return rest;
 }
 
-const answerToWire = ({ decision, by, reason }: RecordedAnswer): JsonObject => ({
-  decision,
-  by,
-  ...given({ reason }),
-});
-
 const runToWire = ({
   outcome,
   unsettled,
@@ -109,6 +111,8 @@ const runToWire = ({
   log,
   partial,
   late,
+  rules,
+  unkept,
 }: RecordedRun): JsonObject => ({
   outcome: outcomeToFile(outcome),
   ...(unsettled && { unsettled }),
@@ -118,6 +122,14 @@ const runToWire = ({
     log: log.map(({ message, fields }) => ({ message, ...given({ fields }) })),
   }),
   ...given({ partial, late }),
+  ...(rules.length > 0 && { rules: rules.map(markToWire) }),
+  ...(unkept.length > 0 && { unkept: unkept.map(({ keptIn, ...rest }) => ({ ...rest, kept_in: keptIn })) }),
+});
+
+const markToWire = ({ ruleId, policyError, ...rest }: RuleMark): JsonObject => ({
+  rule: ruleId,
+  ...(rest as JsonObject), // what is left of it is JSON under the same names
+  ...(policyError === true && { policy_error: true }),
 });
 
 const artifactToWire = (artifact: CassetteArtifact): JsonObject => {
@@ -139,12 +151,13 @@ function fromWire(content: JsonObject): Cassette {
     const fields = new Fields(content, 'A cassette');
     const createdAt = Date.parse(fields.text('created'));
     if (Number.isNaN(createdAt)) throw new TypeError('"created" of a cassette must be a time.');
+    const tools = fields.list('tools').map(toolFromWire);
     return {
       sessionId: fields.text('session'),
       createdAt,
-      tools: fields.list('tools').map(toolFromWire),
+      tools,
       artifacts: fields.list('artifacts').map(artifactFromWire),
-      calls: fields.list('calls').map(callFromWire),
+      calls: fields.list('calls').map((call) => callFromWire(call, tools)),
     };
   } catch (cause) {
     if (cause instanceof TypeError) throw invalid(cause.message.replace(/\.$/, ''), {}, cause);
@@ -160,7 +173,7 @@ function toolFromWire(value: JsonValue): CassetteTool {
   };
 }
 
-function callFromWire(value: JsonValue): RecordedCall {
+function callFromWire(value: JsonValue, tools: readonly CassetteTool[]): RecordedCall {
   const fields = new Fields(value, 'A call of a cassette');
   const [callId, toolName] = [fields.text('call'), fields.text('tool')];
   const outcome = (wire: JsonObject): RecordedCall['outcome'] =>
@@ -175,9 +188,16 @@ function callFromWire(value: JsonValue): RecordedCall {
     callId,
     turn: fields.number('turn'),
     toolName,
+    schemaDigest:
+      fields.get('schema_digest') === null
+        ? undefined
+        : (fields.maybe('schema_digest', (key) => fields.text(key)) ??
+          tools.find(({ name }) => name === toolName)?.schemaDigest),
+    policyVersion: fields.maybe('policy_version', (key) => fields.text(key)),
     requestedInput: frozen(fields.json('input')),
     effectiveInput: fields.maybe('effective_input', (key) => frozen(fields.object(key))),
     hidden: texts(fields, 'hidden'),
+    previews: (fields.maybe('previews', (key) => fields.list(key)) ?? []).map(previewFromWire),
     answers: (fields.maybe('answers', (key) => fields.list(key)) ?? []).map(answerFromWire),
     runs,
     outcome: end,
@@ -192,17 +212,6 @@ const texts = (fields: Fields, key: string): readonly string[] =>
     if (typeof item !== 'string') throw new TypeError(`"${key}" of a cassette must be a list of texts.`);
     return item;
   });
-
-function answerFromWire(value: JsonValue): RecordedAnswer {
-  const fields = new Fields(value, 'An answer of a cassette');
-  return {
-    decision: fields.word('decision', isDecision, ['approve', 'deny']),
-    by: fields.text('by'),
-    reason: fields.maybe('reason', (key) => fields.text(key)),
-  };
-}
-
-const isDecision = (value: unknown): value is 'approve' | 'deny' => value === 'approve' || value === 'deny';
 
 function runFromWire(value: JsonValue, outcome: (wire: JsonObject) => RecordedCall['outcome']): RecordedRun {
   const fields = new Fields(value, 'A run of a cassette');
@@ -223,8 +232,43 @@ function runFromWire(value: JsonValue, outcome: (wire: JsonObject) => RecordedCa
     }),
     partial: fields.maybe('partial', (key) => frozen(fields.object(key))),
     late: fields.maybe('late', (key) => lateFromWire(fields.object(key))),
+    rules: (fields.maybe('rules', (key) => fields.list(key)) ?? []).map(markFromWire),
+    unkept: (fields.maybe('unkept', (key) => fields.list(key)) ?? []).map(unkeptFromWire),
   };
 }
+
+function markFromWire(value: JsonValue): RuleMark {
+  const fields = new Fields(value, 'A rule of a cassette');
+  const flag = (key: string): true | undefined => (fields.get(key) === true ? true : undefined);
+  return {
+    ruleId: fields.text('rule'),
+    action: fields.word('action', isAction, actions),
+    message: fields.text('message'),
+    ...given({
+      tags: fields.get('tags') === undefined ? undefined : texts(fields, 'tags'),
+      metadata: fields.maybe('metadata', (key) => frozen(fields.object(key))),
+      observed: flag('observed'),
+      policyError: flag('policy_error'),
+    }),
+  };
+}
+
+const actions = ['block', 'ask', 'warn', 'redact'] as const;
+const isAction = (value: unknown): value is RuleMark['action'] => actions.some((word) => word === value);
+
+function unkeptFromWire(value: JsonValue): RecordedRun['unkept'][number] {
+  const fields = new Fields(value, 'What a cassette says could not be kept');
+  return {
+    boundary: fields.word('boundary', isPersistenceBoundary, boundaries),
+    error: fields.text('error'),
+    keptIn: fields.word('kept_in', isKeptIn, keptIns),
+  };
+}
+
+const boundaries = Object.keys(persistenceBoundaries).filter(isPersistenceBoundary);
+const keptIns = ['spill', 'record', 'nowhere'] as const;
+const isKeptIn = (value: unknown): value is (typeof keptIns)[number] =>
+  keptIns.some((word) => word === value);
 
 function lateFromWire(value: JsonObject): RecordedLate {
   const fields = new Fields(value, 'A late result of a cassette');

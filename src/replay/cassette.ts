@@ -4,7 +4,7 @@
  * numbered, artifacts are named in the order they appear.
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
-import type { LogLine } from '../call/event.ts';
+import type { LogLine, PersistenceFailed, Preview, RuleMark } from '../call/event.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 
 export type Cassette = {
@@ -20,7 +20,7 @@ export type Cassette = {
 
 export type CassetteTool = {
   readonly name: string;
-  /** Of the tool that was recorded; undefined where the recorder was not given the tools. */
+  /** Of the tool as it was recorded last; undefined where neither the ledger nor the recorder knows. */
   readonly schemaDigest: string | undefined;
 };
 
@@ -40,13 +40,19 @@ export type RecordedCall = {
   /** Which turn of the slice it belongs to, from 1. */
   readonly turn: number;
   readonly toolName: string;
+  /** Of the tool as it was for this call. */
+  readonly schemaDigest: string | undefined;
+  /** The rules that let it run, or did not. */
+  readonly policyVersion: string | undefined;
   /** As it came, in its kept form. */
   readonly requestedInput: JsonValue;
   /** What the body got, where that differs from what was requested. Kept form. */
   readonly effectiveInput: JsonObject | undefined;
   /** Where something was hidden in the requested input: there, calls are compared by the mask. */
   readonly hidden: readonly string[];
-  /** What people said about it, in order. */
+  /** What the tool showed of it before it ran, each time it was asked. */
+  readonly previews: readonly RecordedPreview[];
+  /** What became of each question about it, in order. */
   readonly answers: readonly RecordedAnswer[];
   /** Every run of the body that ended, in order; empty where it never ran. */
   readonly runs: readonly RecordedRun[];
@@ -54,10 +60,49 @@ export type RecordedCall = {
   readonly outcome: ToolOutcome;
 };
 
+/** What became of a question to people: a person decided, or nobody did. */
 export type RecordedAnswer = {
-  readonly decision: 'approve' | 'deny';
-  readonly by: string;
-  readonly reason: string | undefined;
+  /** What was asked about, where that is not the requested input. Kept form. */
+  readonly input: JsonObject | undefined;
+} & (
+  | {
+      readonly decision: 'approve' | 'deny';
+      /** Undefined where nobody could be asked, and so it was a no. */
+      readonly by: string | undefined;
+      readonly reason: string | undefined;
+    }
+  | {
+      readonly decision: 'edit';
+      readonly by: string;
+      readonly reason: string | undefined;
+      /** What was approved instead. Kept form. */
+      readonly arguments: JsonObject;
+    }
+  | {
+      readonly decision: 'respond';
+      readonly by: string;
+      readonly reason: string | undefined;
+      readonly response: string;
+    }
+  /** The time was up, so many milliseconds after it was asked. */
+  | { readonly decision: 'expired'; readonly afterMs: number }
+  /** The call was cancelled, or its turn ended, before anybody decided. */
+  | { readonly decision: 'withdrawn' }
+);
+
+/** What a tool showed when it was asked once: drafts, and the version that counted. */
+export type RecordedPreview = {
+  /** What it was asked about, where that is not the requested input. Kept form. */
+  readonly input: JsonObject | undefined;
+  readonly versions: readonly RecordedVersion[];
+  /** Why there was no version that counted, in words that follow "The preview of the tool". */
+  readonly problem: string | undefined;
+};
+
+export type RecordedVersion = {
+  readonly preview: Preview;
+  readonly snapshot: JsonObject;
+  readonly expiresInMs: number | undefined;
 };
 
 export type RecordedRun = {
@@ -72,6 +117,10 @@ export type RecordedRun = {
   readonly partial: JsonObject | undefined;
   /** What it gave after its deadline. */
   readonly late: RecordedLate | undefined;
+  /** What rules said about what it gave. */
+  readonly rules: readonly RuleMark[];
+  /** What of its end could not be kept where it belongs. */
+  readonly unkept: readonly Pick<PersistenceFailed, 'boundary' | 'error' | 'keptIn'>[];
 };
 
 export type RecordedLate =

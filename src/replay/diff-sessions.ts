@@ -183,6 +183,9 @@ function plain(
   let text = value.replaceAll(/\bart_[0-9a-f]{32}\b/g, (id) => names.get(id) ?? id);
   if (field === 'content' && fields['outcome'] === 'ToolTimeout')
     text = text.replace(/it was stopped after \d+ ms\./, 'it was stopped.');
+  // Until when something can be undone is a time.
+  if (field === 'model_note')
+    text = text.replace(/( can undo this until )\d{4}-\d\d-\d\dT[\d:.]+Z\./, '$1then.');
   if (field === 'copied_from') return names.get(text) ?? text;
   return madeByRuntime(field, fields) ? nameCall(text, names) : text;
 }

@@ -10,7 +10,7 @@ import type { Miss, Recording, RecordingShelf, Wanted } from './recording-shelf.
 export type AboutMiss = {
   readonly expected?: Recording;
   readonly stopped?: RecordedCall;
-  readonly schemas?: { readonly recorded: string | undefined; readonly now: string };
+  readonly schemas?: { readonly now: string };
 };
 
 const mostShown = 20;
@@ -44,7 +44,7 @@ export function describeMiss(
       recorded_outcome: { call_id: stopped.callId, ...endOf(stopped) },
     }),
     ...(why === 'schema' && {
-      schema_digest: { recorded: schemas?.recorded ?? null, now: schemas?.now ?? null },
+      schema_digest: { recorded: nearest?.recording.call.schemaDigest ?? null, now: schemas?.now ?? null },
     }),
     ...(why === 'tool' && { recorded_tools: toolsOf(shelf) }),
   };

@@ -16,16 +16,20 @@ import type { ForkedHow, QuittanceEvent, SessionForked } from '../call/event.ts'
 import type { Ledger } from '../ledger/ledger.ts';
 import type { OnConfirm } from '../runtime/confirm.ts';
 import { readArtifactName } from '../runtime/read-artifact.ts';
+import { undoneToolName } from '../runtime/undo-tool.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { SuccessCheck } from '../tool/success-check.ts';
 import { defaultSuccessCheck } from '../tool/success-check.ts';
-import type { Cassette, RecordedCall, RecordedRun } from './cassette.ts';
+import type { Cassette, RecordedCall } from './cassette.ts';
 import { inputOf } from './cassette.ts';
 import { fillRecorded } from './fill-recorded.ts';
 import { describeMiss } from './fixture-missing.ts';
+import type { PlayedRun } from './play-back.ts';
 import { byCall, recordCassette } from './record-cassette.ts';
 import { answerAsRecorded } from './recorded-answers.ts';
 import { RecordedError } from './recorded-error.ts';
+import type { PlayPreview } from './recorded-previews.ts';
+import { playPreviews } from './recorded-previews.ts';
 import type { AskedBody } from './recorded-tool.ts';
 import { toRecordedTool } from './recorded-tool.ts';
 import type { Playing, Recording } from './recording-shelf.ts';
@@ -53,7 +57,7 @@ export type ForkOptions<Tools extends readonly AnyTool[]> = {
   readonly successCheck?: SuccessCheck;
   /**
    * The clock of the runtime, where it is one that can be moved: recorded timeouts take their time on it. Without it,
-   * those before a live fork come as failures that say `tool.timeout`.
+   * they come at once.
    */
   readonly clock?: MovableClock;
   /** Asks people after the fork. Before it they are not asked again. */
@@ -173,6 +177,8 @@ class ForkSource {
   readonly #before: RecordingShelf;
   readonly #later: RecordingShelf;
   readonly #answered: readonly RecordedCall[];
+  readonly #preview: PlayPreview;
+  readonly #clock: MovableClock | undefined;
   readonly #playing: Map<string, Playing> = new Map();
   readonly #missed: ReplayReport['missed'][number][] = [];
 
@@ -198,7 +204,10 @@ class ForkSource {
     this.#after = after;
     this.#time = clock && new ReplayTime(clock);
     this.#artifacts = new Map(cassette.artifacts.map((artifact) => [artifact.artifactId, artifact]));
-    this.#keep = (name, input) => redactor.input(input, byName.get(name)?.redact?.input).value;
+    this.#keep = (name, input) => {
+      const tool = byName.get(name) ?? byName.get(undoneToolName(name) ?? '');
+      return redactor.input(input, tool?.redact?.input).value;
+    };
     const ran = cassette.calls.filter(
       ({ runs, toolName }) => runs.length > 0 && toolName !== readArtifactName,
     );
@@ -208,6 +217,8 @@ class ForkSource {
     this.#later = shelf(after === 'recorded' ? ran.filter(({ callId }) => !before.has(callId)) : []);
     this.#answered =
       after === 'recorded' ? cassette.calls : cassette.calls.filter(({ callId }) => before.has(callId));
+    this.#preview = playPreviews(this.#answered, this.#keep);
+    this.#clock = clock;
   }
 
   #known(call: RecordedCall): JsonValue {
@@ -219,27 +230,30 @@ class ForkSource {
       artifacts: this.#artifacts,
       time: this.#time,
       choose: (asked) => this.#choose(asked),
+      preview: ({ tool: { name }, input }) => (this.#isLive() ? 'live' : this.#preview(name, input)),
+      handsOff: () => this.#isLive(),
       ...(this.#after === 'live' && { live: { successCheck } }),
     });
   }
 
   confirming(ask: OnConfirm | undefined): OnConfirm {
-    const recorded = answerAsRecorded(
-      this.#answered,
-      (call) => this.#known(call),
-      (name, input) => this.#keep(name, input),
-    );
+    const recorded = answerAsRecorded(this.#answered, this.#keep, this.#clock);
     return (request) =>
       this.#before.next === undefined && ask !== undefined && this.#after !== 'recorded'
         ? ask(request)
         : recorded(request);
   }
 
+  /** Whether what is asked for now may touch the world. */
+  #isLive(): boolean {
+    return this.#after === 'live' && this.#before.next === undefined;
+  }
+
   report(): ReplayReport {
     return toReport([...this.#before.recordings, ...this.#later.recordings], this.#missed);
   }
 
-  #choose({ tool, input, context }: AskedBody): RecordedRun | 'live' {
+  #choose({ tool, input, context }: AskedBody): PlayedRun | 'live' {
     const { callId, sessionId } = context;
     const begun = sessionId === this.#sessionId ? this.#playing.get(callId) : undefined;
     if (begun !== undefined) return nextRun(begun);
@@ -260,7 +274,7 @@ class ForkSource {
   #goOn(
     wanted: { readonly toolName: string; readonly input: JsonValue },
     callId: string,
-  ): RecordedRun | 'live' {
+  ): PlayedRun | 'live' {
     switch (this.#after) {
       case 'live':
         return 'live';
@@ -283,7 +297,7 @@ class ForkSource {
     }
   }
 
-  #play(callId: string, recording: Recording): RecordedRun {
+  #play(callId: string, recording: Recording): PlayedRun {
     const fresh = { recording, played: 0 };
     this.#playing.set(callId, fresh);
     return nextRun(fresh);

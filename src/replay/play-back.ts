@@ -8,12 +8,16 @@ import type { ToolFailure, ToolOutcome, ToolTimeout } from '../call/outcome.ts';
 import { timeoutMessage } from '../call/outcome.ts';
 import { parseToolResult, toolResult } from '../call/tool-result.ts';
 import type { ToolContext } from '../tool/tool-context.ts';
+import { endAsRecorded } from '../runtime/body-context.ts';
 import { renameTexts } from './artifact-names.ts';
 import type { RecordedLate, RecordedRun } from './cassette.ts';
 import type { RecordedArtifacts } from './fill-recorded.ts';
 import { outputArtifactOf } from './record-cassette.ts';
 import { RecordedError } from './recorded-error.ts';
 import type { ReplayTime } from './replay-time.ts';
+
+/** A run, and the rules it was judged by. */
+export type PlayedRun = { readonly run: RecordedRun; readonly policyVersion: string | undefined };
 
 export type Playback =
   /** `reported`: why what it returns is no success, where it was found to be none. */
@@ -23,16 +27,32 @@ export type Playback =
 
 /**
  * How a timeout comes about: on a clock that can be moved; `at_once`, where the runtime takes whatever does not answer
- * at once for silent; or `never`, and then the body says itself that it ran out of time.
+ * at once for silent; or `never`, and then the body says itself that it ran out of time. In every case it says when.
  */
 export type Time = { readonly clock: ReplayTime; readonly idleMs: number | undefined } | 'at_once' | 'never';
 
 export function playBack(
-  run: RecordedRun,
+  { run, policyVersion }: PlayedRun,
   artifacts: RecordedArtifacts,
   context: ToolContext,
   time: Time,
 ): Playback {
+  const played = play(run, artifacts, context, time);
+  const { outcome } = run;
+  endAsRecorded(context, {
+    thrown: played.type === 'threw' ? played.error : undefined,
+    timeout: outcome.type === 'ToolTimeout' ? outcome : undefined,
+    rules: isMissing(played) ? [] : run.rules,
+    policyVersion,
+    unkept: isMissing(played) ? [] : run.unkept,
+  });
+  return played;
+}
+
+const isMissing = (played: Playback): boolean =>
+  played.type === 'threw' && played.error.reason === 'tool.fixture_missing';
+
+function play(run: RecordedRun, artifacts: RecordedArtifacts, context: ToolContext, time: Time): Playback {
   for (const { message, fields } of run.log) context.log(message, fields);
   for (const target of run.reached) context.reached(target);
   context.charge(run.costMicros);

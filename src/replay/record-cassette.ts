@@ -10,14 +10,8 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { isCallEvent } from '../runtime/fold-stored.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import { renameTexts } from './artifact-names.ts';
-import type {
-  Cassette,
-  CassetteArtifact,
-  RecordedAnswer,
-  RecordedCall,
-  RecordedLate,
-  RecordedRun,
-} from './cassette.ts';
+import { recordBefore } from './record-before.ts';
+import type { Cassette, CassetteArtifact, RecordedCall, RecordedLate, RecordedRun } from './cassette.ts';
 
 /** Which slice of a ledger. */
 export type CassetteSlice = {
@@ -29,7 +23,7 @@ export type CassetteSlice = {
 };
 
 export type RecordCassetteOptions = {
-  /** The tools as they are now: their schema digests go into the cassette, so that a replay can see them change. */
+  /** The tools as they are now, for ledgers that do not say which schemas calls were made under. */
   readonly tools?: readonly AnyTool[];
   /** Larger artifacts are named by their digest and left behind. One million. */
   readonly maxArtifactBytes?: number;
@@ -47,7 +41,8 @@ export async function recordCassette(
   const { sessionId } = slice;
   const chosen = choose(byCall(await ledger.readSession(sessionId)), slice);
   const turns = numbersOf(chosen.map(([first]) => first?.turnId ?? ''));
-  const recorded = chosen.flatMap((events) => recordCall(events, turns) ?? []);
+  const digests = new Map(tools.map(({ name, schemaDigest }) => [name, schemaDigest]));
+  const recorded = chosen.flatMap((events) => recordCall(events, turns, digests) ?? []);
   const named = new Map<string, string>();
   for (const artifactId of recorded.flatMap(artifactsOf))
     if (!named.has(artifactId)) named.set(artifactId, `artifact-${named.size + 1}`);
@@ -65,13 +60,15 @@ export async function recordCassette(
       content: sizeBytes <= maxArtifactBytes ? content : undefined,
     });
   }
-  const digests = new Map(tools.map(({ name, schemaDigest }) => [name, schemaDigest]));
+  const lastDigest = (name: string): string | undefined =>
+    recorded.findLast(({ toolName, schemaDigest }) => toolName === name && schemaDigest !== undefined)
+      ?.schemaDigest;
   return {
     sessionId,
     createdAt: ledger.now(),
     tools: [...new Set(recorded.map(({ toolName }) => toolName))]
       .toSorted()
-      .map((name) => ({ name, schemaDigest: digests.get(name) })),
+      .map((name) => ({ name, schemaDigest: lastDigest(name) })),
     artifacts,
     calls: recorded.map((call) => renameIn(call, named)),
   };
@@ -121,38 +118,44 @@ function numbersOf(turnIds: readonly string[]): ReadonlyMap<string, number> {
 function recordCall(
   events: readonly CallEvent[],
   turns: ReadonlyMap<string, number>,
+  digests: ReadonlyMap<string, string>,
 ): RecordedCall | undefined {
   const call = foldCall(events);
   if (call?.settled === undefined) return undefined;
   const late = call.late.at(-1)?.result;
-  const ran = events.filter((event) => event.type === 'tool.responded' && event.attempt > 0);
+  const [first] = events;
+  const digest = first?.type === 'tool.requested' ? first.schemaDigest : undefined;
   return {
     callId: call.callId,
     turn: turns.get(call.turnId) ?? 1,
     toolName: call.toolName,
+    schemaDigest: digest ?? digests.get(call.toolName),
+    policyVersion: call.policyVersion,
     requestedInput: call.requestedInput,
     effectiveInput: call.effectiveInput,
     hidden: call.hidden,
-    answers: events.flatMap(toAnswer),
-    runs: (ran as readonly ToolResponded[]).map((event) => toRun(event, event.final ? late : undefined)),
+    ...recordBefore(events),
+    runs: recordRuns(events, late),
     outcome: call.settled.outcome,
   };
 }
 
-const toAnswer = (event: CallEvent): readonly RecordedAnswer[] =>
-  event.type === 'confirmation.decided' && event.by.type === 'person'
-    ? [
-        {
-          // A decider can only say yes or no: an edit is a yes to other arguments, an answer to the model a no.
-          decision: event.decision === 'approve' || event.decision === 'edit' ? 'approve' : 'deny',
-          by: event.by.name,
-          reason: event.reason,
-        },
-      ]
-    : [];
+function recordRuns(events: readonly CallEvent[], late: RecordedLate | undefined): readonly RecordedRun[] {
+  const runs: RecordedRun[] = [];
+  let unkept: RecordedRun['unkept'] = [];
+  for (const event of events)
+    // What could not be kept aside is on the record together with the end it belongs to.
+    if (event.type === 'persistence.failed' && event.boundary === 'artifact')
+      unkept = [...unkept, { boundary: event.boundary, error: event.error, keptIn: event.keptIn }];
+    else if (event.type === 'tool.responded' && event.attempt > 0) {
+      runs.push({ ...toRun(event, event.final ? late : undefined), unkept });
+      unkept = [];
+    }
+  return runs;
+}
 
-function toRun(event: ToolResponded, late: RecordedLate | undefined): RecordedRun {
-  const { outcome, unsettledEffect: unsettled, costMicros, reached, log, payloadExtras } = event;
+function toRun(event: ToolResponded, late: RecordedLate | undefined): Omit<RecordedRun, 'unkept'> {
+  const { outcome, unsettledEffect: unsettled, costMicros, reached, log, payloadExtras, rules } = event;
   const partial = outcome.type === 'ToolFailure' ? undefined : payloadExtras?.['partial'];
   return {
     outcome,
@@ -162,6 +165,7 @@ function toRun(event: ToolResponded, late: RecordedLate | undefined): RecordedRu
     log: log.map(withoutTime),
     partial: isJsonObject(partial) ? partial : undefined,
     late: late?.type === 'returned' ? { type: 'returned', output: late.output } : late,
+    rules,
   };
 }
 
@@ -213,6 +217,12 @@ function renameIn(call: RecordedCall, names: ReadonlyMap<string, string>): Recor
     ...call,
     requestedInput: rename(call.requestedInput),
     effectiveInput: call.effectiveInput && rename(call.effectiveInput),
+    previews: call.previews.map((each) => ({ ...each, input: each.input && rename(each.input) })),
+    answers: call.answers.map((each) => ({
+      ...each,
+      input: each.input && rename(each.input),
+      ...('arguments' in each && { arguments: rename(each.arguments) }),
+    })),
     runs: call.runs.map((run) => ({ ...run, outcome: outcome(run.outcome) })),
     outcome: outcome(call.outcome),
   };

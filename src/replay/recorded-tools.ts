@@ -3,12 +3,16 @@ import { createRedactor } from '../base/redaction.ts';
 import type { JsonValue } from '../base/json.ts';
 import type { OnConfirm } from '../runtime/confirm.ts';
 import { readArtifactName } from '../runtime/read-artifact.ts';
+import { undoneToolName } from '../runtime/undo-tool.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
-import type { Cassette, RecordedCall, RecordedRun } from './cassette.ts';
+import type { Cassette, RecordedCall } from './cassette.ts';
 import { inputOf } from './cassette.ts';
 import { fillRecorded } from './fill-recorded.ts';
 import { describeMiss } from './fixture-missing.ts';
+import type { PlayedRun } from './play-back.ts';
 import { answerAsRecorded } from './recorded-answers.ts';
+import type { PlayPreview } from './recorded-previews.ts';
+import { playPreviews } from './recorded-previews.ts';
 import type { AskedBody } from './recorded-tool.ts';
 import { toRecordedTool } from './recorded-tool.ts';
 import type { Miss, Playing, Recording } from './recording-shelf.ts';
@@ -55,9 +59,10 @@ export function recordedTools<const Tools extends readonly AnyTool[]>(
   const time = clock && new ReplayTime(clock);
   const artifacts = new Map(cassette.artifacts.map((artifact) => [artifact.artifactId, artifact]));
   const byName = new Map<string, AnyTool>(tools.map((tool) => [tool.name, tool]));
-  const digests = new Map(cassette.tools.map(({ name, schemaDigest }) => [name, schemaDigest]));
-  const known = ({ toolName, ...call }: RecordedCall): JsonValue =>
-    keep(redactor, byName.get(toolName), fillRecorded(inputOf({ toolName, ...call }), artifacts));
+  const keepFor = (toolName: string, input: JsonValue): JsonValue =>
+    keep(redactor, byName.get(toolName) ?? byName.get(undoneToolName(toolName) ?? ''), input);
+  const known = (call: RecordedCall): JsonValue =>
+    keepFor(call.toolName, fillRecorded(inputOf(call), artifacts));
   const shelf = new RecordingShelf(
     cassette.calls
       .filter(({ runs, toolName }) => runs.length > 0 && toolName !== readArtifactName)
@@ -68,22 +73,25 @@ export function recordedTools<const Tools extends readonly AnyTool[]>(
   const playing = new Map<string, Playing>();
   const missed: ReplayReport['missed'][number][] = [];
 
-  const choose = ({ tool, input, context }: AskedBody): RecordedRun => {
+  const preview = playPreviews(cassette.calls, keepFor);
+
+  const choose = ({ tool, input, context }: AskedBody): PlayedRun => {
     const ref = JSON.stringify([context.sessionId, context.callId]);
     const begun = playing.get(ref);
     if (begun !== undefined) return nextRun(begun);
-    const wanted = { toolName: tool.name, input: keep(redactor, tool, input) };
+    const wanted = {
+      toolName: tool.name,
+      input: keep(redactor, tool, input),
+      ...(drift === 'refuse' && { schemaDigest: tool.schemaDigest }),
+    };
     const miss = (why: Miss, about: { expected?: Recording; stopped?: RecordedCall } = {}): never => {
       const error = describeMiss(wanted, why, shelf, {
         ...about,
-        schemas: { recorded: digests.get(tool.name), now: tool.schemaDigest },
+        schemas: { now: tool.schemaDigest },
       });
       missed.push({ callId: context.callId, toolName: tool.name, why, message: error.message });
       throw error;
     };
-    const recordedDigest = digests.get(tool.name);
-    if (drift === 'refuse' && recordedDigest !== undefined && recordedDigest !== tool.schemaDigest)
-      return miss('schema');
     const found = mode === 'strict' ? shelf.takeInOrder(wanted) : shelf.takeByKey(wanted);
     if (found.type === 'missed') {
       const key = keyOf(wanted);
@@ -98,17 +106,22 @@ export function recordedTools<const Tools extends readonly AnyTool[]>(
     return nextRun(fresh);
   };
 
+  const showRecorded = ({ tool, input }: Omit<AskedBody, 'context'>): ReturnType<PlayPreview> =>
+    preview(tool.name, input);
+
   const report = (): ReplayReport => toReport(shelf.recordings, missed);
   return {
     // Each is the tool it was, but for its body; only the types know which is which.
-    tools: tools.map((tool) => toRecordedTool(tool, { artifacts, time, choose })) as unknown as Tools,
-    onConfirm: answerAsRecorded(cassette.calls, known, (name, input) =>
-      keep(redactor, byName.get(name), input),
-    ),
+    tools: tools.map((tool) =>
+      toRecordedTool(tool, { artifacts, time, choose, preview: showRecorded, handsOff: never }),
+    ) as unknown as Tools,
+    onConfirm: answerAsRecorded(cassette.calls, keepFor, clock),
     report,
     assertConsumed: () => assertConsumed(report()),
   };
 }
+
+const never = (): boolean => false;
 
 /** An input as it is kept: on both sides of a comparison, so that a mask is compared with a mask. */
 const keep = (redactor: Redactor, tool: AnyTool | undefined, input: JsonValue): JsonValue =>

@@ -3,7 +3,8 @@ import { digestJson } from '../base/canonical.ts';
 import type { JsonValue } from '../base/json.ts';
 import type { JsonDifference } from './diff-json.ts';
 import { diffJson } from './diff-json.ts';
-import type { RecordedCall, RecordedRun } from './cassette.ts';
+import type { RecordedCall } from './cassette.ts';
+import type { PlayedRun } from './play-back.ts';
 
 /** A call whose body ran, and the input it is known by. */
 export type Recording = {
@@ -13,13 +14,18 @@ export type Recording = {
   status: 'waiting' | 'played' | 'passed_over';
 };
 
-export type Wanted = { readonly toolName: string; readonly input: JsonValue };
+export type Wanted = {
+  readonly toolName: string;
+  readonly input: JsonValue;
+  /** Of the tool as it is now; not given where any will do. */
+  readonly schemaDigest?: string | undefined;
+};
 
 export type Found =
   | { readonly type: 'found'; readonly recording: Recording }
   | {
       readonly type: 'missed';
-      readonly why: Exclude<Miss, 'schema' | 'denied'>;
+      readonly why: Exclude<Miss, 'denied'>;
       readonly expected?: Recording;
     };
 
@@ -40,7 +46,7 @@ export type Miss =
 
 export type Nearest = { readonly recording: Recording; readonly difference: readonly JsonDifference[] };
 
-export const keyOf = ({ toolName, input }: Wanted): string =>
+export const keyOf = ({ toolName, input }: Pick<Wanted, 'toolName' | 'input'>): string =>
   `${JSON.stringify(toolName)} ${digestJson(input)}`;
 
 export class RecordingShelf {
@@ -69,7 +75,7 @@ export class RecordingShelf {
   /** The next one of this key, wherever it stands. */
   takeByKey(wanted: Wanted): Found {
     const same = this.#byKey.get(keyOf(wanted));
-    const recording = same?.find(({ status }) => status === 'waiting');
+    const recording = same?.find((each) => each.status === 'waiting' && fits(each, wanted));
     if (recording !== undefined) return play(recording);
     return { type: 'missed', why: this.#why(wanted, same) };
   }
@@ -81,17 +87,20 @@ export class RecordingShelf {
   takeInOrder(wanted: Wanted): Found {
     const expected = this.next;
     const key = keyOf(wanted);
-    if (expected?.key === key) return play(expected);
+    if (expected?.key === key && fits(expected, wanted)) return play(expected);
     const same = this.#byKey.get(key);
-    const isWaiting = same?.some(({ status }) => status === 'waiting') === true;
+    const isWaiting = same?.some((each) => each.status === 'waiting' && fits(each, wanted)) === true;
     if (expected?.call.toolName === wanted.toolName) expected.status = 'passed_over';
     const why = isWaiting ? 'order' : this.#why(wanted, same);
     return { type: 'missed', why, ...(expected !== undefined && { expected }) };
   }
 
-  #why({ toolName }: Wanted, same: readonly Recording[] | undefined): 'tool' | 'arguments' | 'used_up' {
+  #why(wanted: Wanted, same: readonly Recording[] | undefined): 'tool' | 'arguments' | 'used_up' | 'schema' {
+    if (same?.some((each) => each.status === 'waiting') === true) return 'schema';
+    const ofTool = this.recordings.filter(({ call }) => call.toolName === wanted.toolName);
+    if (ofTool.length > 0 && !ofTool.some((each) => fits(each, wanted))) return 'schema';
     if (same !== undefined) return 'used_up';
-    return this.recordings.some(({ call }) => call.toolName === toolName) ? 'arguments' : 'tool';
+    return ofTool.length > 0 ? 'arguments' : 'tool';
   }
 
   /** The recording of the tool whose input differs least; one that still waits, if any does. */
@@ -108,6 +117,10 @@ export class RecordingShelf {
   }
 }
 
+/** Whether it was recorded of the tool as it is, as far as anybody knows. */
+const fits = ({ call }: Recording, { schemaDigest }: Wanted): boolean =>
+  schemaDigest === undefined || call.schemaDigest === undefined || call.schemaDigest === schemaDigest;
+
 function play(recording: Recording): Found {
   recording.status = 'played';
   return { type: 'found', recording };
@@ -117,9 +130,9 @@ function play(recording: Recording): Found {
 export type Playing = { readonly recording: Recording; played: number };
 
 /** A call that is tried once more than it was when it was recorded ends as it did then. */
-export function nextRun(playing: Playing): RecordedRun {
-  const { runs } = playing.recording.call;
+export function nextRun(playing: Playing): PlayedRun {
+  const { runs, policyVersion } = playing.recording.call;
   const run = runs[Math.min(playing.played++, runs.length - 1)];
   if (run === undefined) throw new TypeError('A recording without a run is on the shelf.');
-  return run;
+  return { run, policyVersion };
 }

@@ -1,0 +1,127 @@
+/** What happened to a call before its body: what its tool showed of it, and what became of questions about it. */
+import type { JsonObject } from '../base/json.ts';
+import { isJsonObject } from '../base/json.ts';
+import type {
+  CallEvent,
+  ConfirmationDecided,
+  ToolHeld,
+  ToolPreviewed,
+  ToolResponded,
+} from '../call/event.ts';
+import type { RecordedAnswer, RecordedCall, RecordedPreview, RecordedVersion } from './cassette.ts';
+
+export function recordBefore(events: readonly CallEvent[]): Pick<RecordedCall, 'previews' | 'answers'> {
+  const answers: RecordedAnswer[] = [];
+  const previews: (RecordedPreview & { readonly operationId: string | undefined })[] = [];
+  let displayName = '';
+  let input: JsonObject | undefined;
+  let shown = 0;
+  let held: ToolHeld | undefined;
+  for (const event of events)
+    switch (event.type) {
+      case 'tool.requested':
+        ({ displayName } = event);
+        break;
+      case 'tool.decided':
+        if (event.inputDigest !== undefined) input = event.effectiveInput;
+        // What was shown before a decision was made for the input that was decided about.
+        for (; shown < previews.length; shown++) {
+          const preview = previews[shown];
+          if (preview !== undefined) previews[shown] = { ...preview, input };
+        }
+        break;
+      case 'tool.previewed': {
+        const last = previews.at(-1);
+        const version = toVersion(event);
+        if (last !== undefined && last.operationId === event.operationId)
+          previews[previews.length - 1] = { ...last, versions: [...last.versions, version] };
+        else
+          previews.push({ operationId: event.operationId, input, versions: [version], problem: undefined });
+        break;
+      }
+      case 'tool.held':
+        held = event;
+        break;
+      case 'confirmation.decided':
+        answers.push({ input, ...toAnswer(event) });
+        held = undefined;
+        break;
+      case 'confirmation.expired':
+        // An approval that was not used in time was an answer all the same.
+        if (held !== undefined)
+          answers.push({ input, decision: 'expired', afterMs: Math.max(0, event.at - held.at) });
+        held = undefined;
+        break;
+      case 'confirmation.withdrawn':
+        if (held !== undefined) answers.push({ input, decision: 'withdrawn' });
+        held = undefined;
+        break;
+      case 'tool.responded': {
+        const problem = previewProblem(event, displayName);
+        if (problem === undefined) break;
+        const last = previews.at(-1);
+        // A version that counted was followed by a decision; what came after it is another try.
+        if (last !== undefined && isDraft(events, last.operationId))
+          previews[previews.length - 1] = { ...last, problem };
+        else previews.push({ operationId: undefined, input, versions: [], problem });
+        break;
+      }
+      case 'tool.started':
+      case 'tool.late':
+      case 'tool.recalled':
+      case 'tool.reported':
+      case 'tool.resolved':
+      case 'tool.undone':
+      case 'persistence.failed':
+      case 'retry.requested':
+      case 'runtime.budget_exhausted':
+        break;
+      default:
+        event satisfies never;
+    }
+  return {
+    answers,
+    previews: previews.map(({ input: about, versions, problem }) => ({ input: about, versions, problem })),
+  };
+}
+
+const toVersion = ({ preview, snapshot, expiresAt, at }: ToolPreviewed): RecordedVersion => ({
+  preview,
+  snapshot,
+  expiresInMs: expiresAt === undefined ? undefined : Math.max(0, expiresAt - at),
+});
+
+const isDraft = (events: readonly CallEvent[], operationId: string | undefined): boolean =>
+  !events.some(
+    (event) => event.type === 'tool.previewed' && event.operationId === operationId && event.ready,
+  );
+
+type Answer = RecordedAnswer extends infer Each
+  ? Each extends unknown
+    ? Omit<Each, 'input'>
+    : never
+  : never;
+
+function toAnswer({ decision, by, reason, editedInput, response }: ConfirmationDecided): Answer {
+  if (by.type !== 'person') return { decision: 'deny', by: undefined, reason };
+  switch (decision) {
+    case 'approve':
+    case 'deny':
+      return { decision, by: by.name, reason };
+    case 'edit':
+      // An edit whose arguments were erased can only be played as the approval it was.
+      return isJsonObject(editedInput)
+        ? { decision, by: by.name, reason, arguments: editedInput }
+        : { decision: 'approve', by: by.name, reason };
+    case 'respond':
+      return { decision, by: by.name, reason, response: response ?? '' };
+  }
+}
+
+/** What was wrong with a preview, from what the call was told. */
+function previewProblem({ outcome }: ToolResponded, displayName: string): string | undefined {
+  if (outcome.type !== 'ToolDenied' || outcome.code !== 'preview.failed') return undefined;
+  const before = `The preview of "${displayName}" `;
+  const { details } = outcome;
+  return details.startsWith(before) && details.endsWith('.') ? details.slice(before.length, -1) : 'failed';
+}

@@ -1,0 +1,53 @@
+import type { JsonValue } from '../base/json.ts';
+import { previewEndedWith } from '../runtime/preview-problem.ts';
+import type { PreviewRevision } from '../tool/preview.ts';
+import { withoutArtifactNames } from './artifact-names.ts';
+import type { RecordedCall, RecordedPreview, RecordedVersion } from './cassette.ts';
+import { keyOf } from './recording-shelf.ts';
+
+/** Shows again what tools showed when it was recorded, by tool and input and in order. Asks no tool. */
+export type PlayPreview = (
+  toolName: string,
+  input: JsonValue,
+) => PreviewRevision | AsyncIterable<PreviewRevision>;
+
+export function playPreviews(
+  calls: readonly RecordedCall[],
+  keep: (toolName: string, input: JsonValue) => JsonValue,
+): PlayPreview {
+  const waiting = new Map<string, RecordedPreview[]>();
+  const keyFor = (toolName: string, input: JsonValue): string =>
+    keyOf({ toolName, input: withoutArtifactNames(keep(toolName, input)) });
+  for (const { toolName, requestedInput, previews } of calls)
+    for (const preview of previews) {
+      const key = keyFor(toolName, preview.input ?? requestedInput);
+      const known = waiting.get(key);
+      if (known === undefined) waiting.set(key, [preview]);
+      else known.push(preview);
+    }
+  return (toolName, input) => show(waiting.get(keyFor(toolName, input))?.shift());
+}
+
+function show(preview: RecordedPreview | undefined): PreviewRevision | AsyncIterable<PreviewRevision> {
+  // Whether anything was recorded of such a call at all is for its body to say.
+  if (preview === undefined) return { kind: 'text', text: 'No preview of this was recorded.' };
+  const [only, ...others] = preview.versions;
+  // A stream of one version would be kept twice: as the first and as the last.
+  return only !== undefined && others.length === 0 && preview.problem === undefined
+    ? toRevision(only)
+    : stream(preview);
+}
+
+async function* stream({
+  versions,
+  problem,
+}: RecordedPreview): AsyncGenerator<PreviewRevision, void, undefined> {
+  for (const version of versions) yield toRevision(version);
+  if (problem !== undefined) throw previewEndedWith(problem);
+}
+
+const toRevision = ({ preview, snapshot, expiresInMs }: RecordedVersion): PreviewRevision => ({
+  ...preview,
+  snapshot,
+  ...(expiresInMs !== undefined && { expiresInMs }),
+});
