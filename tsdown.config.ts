@@ -3,23 +3,47 @@ import manifest from './package.json' with { type: 'json' };
 
 /** One bundle per door: package.json "exports" names both its source and the file it is built to. */
 const doors = Object.values(manifest.exports).filter((door) => typeof door === 'object');
+/** What runs in a page is built apart from what runs in Node: nothing of Node may come into it, not even by a chunk. */
+const runsInPage = (door: (typeof doors)[number]): boolean =>
+  door['quittance-source'].startsWith('./src/react/');
+const nodeDoors = doors.filter((door) => !runsInPage(door));
+const pageDoors = doors.filter(runsInPage);
 
-export default defineConfig({
-  entry: {
-    ...Object.fromEntries(
-      doors.map((door) => [door.default.replace(/^\.\/dist\/|\.js$/g, ''), door['quittance-source']]),
-    ),
-    // What package.json "bin" names. It checks the version of Node before it loads the rest.
-    cli: 'src/cli/main.ts',
-    // These run in threads of their own, beside the bundle that starts them.
-    'projector-thread': 'src/store/sqlite/projector-thread.ts',
-    'backtest-thread': 'src/cli/backtest-thread.ts',
+const entriesOf = (some: typeof doors): Record<string, string> =>
+  Object.fromEntries(
+    some.map((door) => [door.default.replace(/^\.\/dist\/|\.js$/g, ''), door['quittance-source']]),
+  );
+const sourcesOf = (some: typeof doors): string[] =>
+  some.map((door) => door['quittance-source'].replace('./', ''));
+
+export default defineConfig([
+  {
+    entry: {
+      ...entriesOf(nodeDoors),
+      // What package.json "bin" names. It checks the version of Node before it loads the rest.
+      cli: 'src/cli/main.ts',
+      // These run in threads of their own, beside the bundle that starts them.
+      'projector-thread': 'src/store/sqlite/projector-thread.ts',
+      'backtest-thread': 'src/cli/backtest-thread.ts',
+    },
+    format: 'esm',
+    platform: 'node',
+    target: 'node22',
+    fixedExtension: false,
+    sourcemap: true,
+    tsconfig: 'tsconfig.src.json',
+    dts: { sourcemap: true, entry: sourcesOf(nodeDoors) },
   },
-  format: 'esm',
-  platform: 'node',
-  target: 'node22',
-  fixedExtension: false,
-  sourcemap: true,
-  tsconfig: 'tsconfig.src.json',
-  dts: { sourcemap: true, entry: doors.map((door) => door['quittance-source'].replace('./', '')) },
-});
+  {
+    entry: entriesOf(pageDoors),
+    format: 'esm',
+    platform: 'browser',
+    target: 'es2023',
+    fixedExtension: false,
+    sourcemap: true,
+    tsconfig: 'src/react/tsconfig.json',
+    dts: { sourcemap: true, entry: sourcesOf(pageDoors) },
+    // The door begins with 'use client' and is the only module of it that does, so it stays at the top.
+    checks: { moduleLevelDirective: false },
+  },
+]);
