@@ -33,6 +33,7 @@ export function aiSdkHarness(version: 6 | 7, module: string, sdk: AiSdk, Mock: M
     name: `AI SDK ${version}`,
     module,
     streams: true,
+    suspends: true,
     async start(plain, options) {
       const governed = await governTools(
         Object.fromEntries(plain.map((one) => [one.name, toTool(sdk, one)])),

@@ -85,6 +85,8 @@ export type Harness = {
   readonly module: string;
   /** Whether `stream` means anything. */
   readonly streams: boolean;
+  /** Whether a run can stop for an approval the framework's own way. Then its stages have `resume`. */
+  readonly suspends: boolean;
   /** Makes an agent of these tools by the adapter's own door. */
   start(tools: readonly PlainTool[], options: StageOptions): Promise<Stage>;
 };
