@@ -48,6 +48,7 @@ const anyRun: fc.Arbitrary<RecordedRun> = fc.record({
     ),
     { maxLength: 2 },
   ),
+  reportedAgain: fc.array(anyText, { maxLength: 2 }),
   unkept: fc.array(
     fc.record({
       boundary: fc.constantFrom('artifact', 'settle'),
@@ -184,7 +185,7 @@ describe('a cassette', () => {
             inOrder(requestedInput),
             inOrder(previews),
             inOrder(answers),
-            inOrder(runs.map(({ rules, unkept }) => [rules, unkept])),
+            inOrder(runs.map(({ rules, reportedAgain, unkept }) => [rules, reportedAgain, unkept])),
           ]);
         expect(told(readCassette(text))).toEqual(told(cassette));
       }),

@@ -112,6 +112,7 @@ const runToWire = ({
   partial,
   late,
   rules,
+  reportedAgain,
   unkept,
 }: RecordedRun): JsonObject => ({
   outcome: outcomeToFile(outcome),
@@ -123,6 +124,7 @@ const runToWire = ({
   }),
   ...given({ partial, late }),
   ...(rules.length > 0 && { rules: rules.map(markToWire) }),
+  ...(reportedAgain.length > 0 && { reported_again: reportedAgain }),
   ...(unkept.length > 0 && { unkept: unkept.map(({ keptIn, ...rest }) => ({ ...rest, kept_in: keptIn })) }),
 });
 
@@ -233,6 +235,7 @@ function runFromWire(value: JsonValue, outcome: (wire: JsonObject) => RecordedCa
     partial: fields.maybe('partial', (key) => frozen(fields.object(key))),
     late: fields.maybe('late', (key) => lateFromWire(fields.object(key))),
     rules: (fields.maybe('rules', (key) => fields.list(key)) ?? []).map(markFromWire),
+    reportedAgain: texts(fields, 'reported_again'),
     unkept: (fields.maybe('unkept', (key) => fields.list(key)) ?? []).map(unkeptFromWire),
   };
 }

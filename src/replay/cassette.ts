@@ -119,6 +119,8 @@ export type RecordedRun = {
   readonly late: RecordedLate | undefined;
   /** What rules said about what it gave. */
   readonly rules: readonly RuleMark[];
+  /** What was said each time the same result was reported again, by whoever ran it elsewhere. */
+  readonly reportedAgain: readonly string[];
   /** What of its end could not be kept where it belongs. */
   readonly unkept: readonly Pick<PersistenceFailed, 'boundary' | 'error' | 'keptIn'>[];
 };

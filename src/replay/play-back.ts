@@ -44,6 +44,7 @@ export function playBack(
     timeout: outcome.type === 'ToolTimeout' ? outcome : undefined,
     rules: isMissing(played) ? [] : run.rules,
     policyVersion,
+    reportedAgain: isMissing(played) ? [] : run.reportedAgain,
     unkept: isMissing(played) ? [] : run.unkept,
   });
   return played;

@@ -148,13 +148,20 @@ function recordRuns(events: readonly CallEvent[], late: RecordedLate | undefined
     if (event.type === 'persistence.failed' && event.boundary === 'artifact')
       unkept = [...unkept, { boundary: event.boundary, error: event.error, keptIn: event.keptIn }];
     else if (event.type === 'tool.responded' && event.attempt > 0) {
-      runs.push({ ...toRun(event, event.final ? late : undefined), unkept });
+      const reportedAgain = event.final ? events.flatMap(toReportedAgain) : [];
+      runs.push({ ...toRun(event, event.final ? late : undefined), reportedAgain, unkept });
       unkept = [];
     }
   return runs;
 }
 
-function toRun(event: ToolResponded, late: RecordedLate | undefined): Omit<RecordedRun, 'unkept'> {
+const toReportedAgain = (event: CallEvent): readonly string[] =>
+  event.type === 'tool.recalled' && event.how === 'replayed' ? [event.details] : [];
+
+function toRun(
+  event: ToolResponded,
+  late: RecordedLate | undefined,
+): Omit<RecordedRun, 'reportedAgain' | 'unkept'> {
   const { outcome, unsettledEffect: unsettled, costMicros, reached, log, payloadExtras, rules } = event;
   const partial = outcome.type === 'ToolFailure' ? undefined : payloadExtras?.['partial'];
   return {

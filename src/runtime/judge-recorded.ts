@@ -25,10 +25,25 @@ export async function judgeRecorded(
 ): Promise<Judgement> {
   const marks = recallMarks(hand, recorded);
   for (const failed of recorded.unkept) hand.apply({ type: 'fail_to_persist', ...failed });
+  if (recorded.reportedAgain.length > 0) reportAgain(hand, recorded.reportedAgain);
   const judgement = await judgeAs(hand, recorded, end, facts, judge, timeOut);
   // The very same rules said exactly this; what they say about what they have left is no news.
   if (marks !== undefined) hand.outputRules = marks;
   return judgement;
+}
+
+/** Once the call is settled. Nobody waits for it, as nobody waited for whoever reported again. */
+function reportAgain(hand: CallInHand, notes: readonly string[]): void {
+  const { stragglers } = hand.engine;
+  const settled = hand.told?.then((told) => (told.type === 'held' ? told.rest : told));
+  const noted: Promise<unknown> = Promise.resolve(settled)
+    .then(async () => {
+      for (const details of notes)
+        await hand.remark({ type: 'recall', how: 'replayed', fromCallId: hand.callId, details });
+    })
+    .catch(() => undefined)
+    .finally(() => stragglers.delete(noted));
+  stragglers.add(noted);
 }
 
 function judgeAs(

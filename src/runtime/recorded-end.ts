@@ -11,6 +11,8 @@ export type RecordedEnd = {
   readonly rules: readonly RuleMark[];
   /** Which rules these were. */
   readonly policyVersion: string | undefined;
+  /** What was said each time the same result was reported again. */
+  readonly reportedAgain: readonly string[];
   /** What could not be kept aside. */
   readonly unkept: readonly Pick<PersistenceFailed, 'boundary' | 'error' | 'keptIn'>[];
 };

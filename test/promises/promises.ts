@@ -65,7 +65,7 @@ export const promises: readonly Promised[] = [
     id: 'replay-is-sealed',
     words: 'a replay never touches the world; failures replay as failures; a miss is `tool.fixture_missing`',
     part: 'replay',
-    claimed: false,
+    claimed: true,
   },
   {
     id: 'late-is-kept',

@@ -28,6 +28,9 @@ function makeWorld(): { touched: string[]; tools: readonly AnyTool[] } {
       run: touch('pay', (args) => ({ paid: args })),
       reconcile: touch('reconcile', () => ({ status: 'succeeded' as const, output: 1 })),
       successCheck: touch('check', () => true),
+      preview: touch('preview', (args) => ({ kind: 'text' as const, text: JSON.stringify(args) })),
+      cancel: touch('cancel', () => undefined),
+      undo: touch('undo', () => ({ back: true })),
     }),
     defineTool({
       name: 'fail',
@@ -120,6 +123,24 @@ describe('[replay-is-sealed] a replay never touches the world; failures replay a
       }),
       { numRuns: 40 },
     );
+  });
+
+  it('[replay-is-sealed] what undoes a call is played as well, and never run', async () => {
+    const undone = async (runtime: Runtime): Promise<ToolOutcome> => {
+      await drive(runtime, [{ tool: 'pay', args: { n: 1 } }]);
+      return runtime.undo({ sessionId: 's', callId: 'c0' }, { by: 'ada' });
+    };
+    const world = makeWorld();
+    const ledger = createMemoryLedger();
+    const outcome = await undone(createRuntime({ ...circumstances, tools: world.tools, ledger }));
+    expect(world.touched).toContain('undo');
+    const { touched, tools } = makeWorld();
+    const recorded = recordedTools(await recordCassette(ledger, { sessionId: 's' }), tools);
+    const played = await undone(createRuntime({ ...circumstances, tools: recorded.tools }));
+    expect(played).toMatchObject({ type: 'ToolExecutionResult', output: { back: true } });
+    expect(outcome).toMatchObject({ type: 'ToolExecutionResult', output: { back: true } });
+    expect(touched).toEqual([]);
+    recorded.assertConsumed();
   });
 
   it('[replay-is-sealed] a miss says what is nearest and where it differs, and leaves nothing in doubt', async () => {

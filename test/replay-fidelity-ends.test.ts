@@ -1,0 +1,276 @@
+/** Ends that no body can bring about itself: they are played as they were, and nobody else can have them. */
+import type { AnyTool, Ledger, ToolContext, ToolOutcome } from 'quittance';
+import { createMemoryLedger, createRuntime, defineTool, retry, ToolError } from 'quittance';
+import { contractsFromYamlString } from 'quittance/contracts';
+import type { Cassette } from 'quittance/testing';
+import {
+  createManualClock,
+  diffSessions,
+  forkSession,
+  readCassette,
+  recordCassette,
+  recordedTools,
+  sealCassette,
+  writeCassette,
+} from 'quittance/testing';
+import { describe, expect, test } from 'vitest';
+import { envelope, quiet } from './stage.ts';
+
+const cassetteOf = async (ledger: Ledger): Promise<Cassette> =>
+  readCassette(writeCassette(await recordCassette(ledger, { sessionId: 's' })));
+
+const sameCalls = async (a: Ledger, b: Ledger): Promise<unknown> =>
+  diffSessions(await a.readSession('s'), await b.readSession('s')).calls.filter(
+    ({ status }) => status !== 'same',
+  );
+
+const hang = defineTool({
+  name: 'hang',
+  mode: 'external',
+  timeoutMs: 700,
+  retryOnTimeout: false,
+  run: () => new Promise(() => {}),
+});
+
+async function recordTimeout(): Promise<{ ledger: Ledger; outcome: ToolOutcome }> {
+  const clock = createManualClock();
+  const ledger = createMemoryLedger({ clock });
+  const asked = createRuntime({ tools: [hang], ledger, clock })
+    .turn({ sessionId: 's' })
+    .call(envelope('c', 'hang'));
+  await quiet();
+  clock.advance(700);
+  return { ledger, outcome: await asked };
+}
+
+describe('a recorded timeout', () => {
+  test('is the same timeout to the last field, without a clock that can be moved', async () => {
+    const { ledger, outcome } = await recordTimeout();
+    expect(outcome).toMatchObject({ type: 'ToolTimeout', elapsedMs: 700, retryable: false });
+    const { tools } = recordedTools(await cassetteOf(ledger), [hang]);
+    const replayed = createMemoryLedger();
+    const played = await createRuntime({ tools, ledger: replayed })
+      .turn({ sessionId: 's' })
+      .call(envelope('c', 'hang'));
+    expect(played).toEqual(outcome);
+    expect(await sameCalls(ledger, replayed)).toEqual([]);
+  });
+
+  test('before a live fork is a timeout too', async () => {
+    const { ledger, outcome } = await recordTimeout();
+    const fork = await forkSession(ledger, { from: 's', at: 1, as: 'f', after: 'live', tools: [hang] });
+    const played = await createRuntime({ tools: fork.tools, ledger })
+      .turn({ sessionId: 'f' })
+      .call(envelope('c', 'hang'));
+    expect(played).toEqual(outcome);
+  });
+});
+
+const blockAll = contractsFromYamlString(`
+apiVersion: edictum/v1
+kind: Ruleset
+metadata: { name: shut }
+defaults: { mode: enforce }
+rules:
+  - id: shut
+    type: post
+    tool: pay
+    when: { output.text: { contains: paid } }
+    then: { action: block, message: Not for you. }
+`);
+const pay = defineTool({ name: 'pay', mode: 'external', rerun: 'allow', run: () => ({ note: 'paid' }) });
+
+async function recordBlocked(): Promise<{ ledger: Ledger; outcome: ToolOutcome }> {
+  const ledger = createMemoryLedger();
+  const runtime = createRuntime({ tools: [pay], ledger, contracts: blockAll });
+  return { ledger, outcome: await runtime.turn({ sessionId: 's' }).call(envelope('c', 'pay')) };
+}
+
+describe('an output that rules kept back', () => {
+  test('is kept back in a replay, with the same words', async () => {
+    const { ledger, outcome } = await recordBlocked();
+    expect(outcome).toMatchObject({ type: 'ToolFailure', code: 'policy.output', error: 'Not for you.' });
+    const { tools } = recordedTools(await cassetteOf(ledger), [pay]);
+    const replayed = createMemoryLedger();
+    const runtime = createRuntime({ tools, ledger: replayed, contracts: blockAll });
+    await runtime.turn({ sessionId: 's' }).call(envelope('c', 'pay'));
+    expect(await sameCalls(ledger, replayed)).toEqual([]);
+  });
+
+  test('stays a failure where the rule is gone: what it kept back is on no cassette', async () => {
+    const { ledger } = await recordBlocked();
+    const { tools } = recordedTools(await cassetteOf(ledger), [pay]);
+    const runtime = createRuntime({ tools });
+    expect(await runtime.turn({ sessionId: 's' }).call(envelope('c', 'pay'))).toMatchObject({
+      code: 'policy.output',
+      error: 'Not for you.',
+    });
+    const [responded] = (await runtime.events({ sessionId: 's' })).filter(
+      (event) => event.type === 'tool.responded',
+    );
+    expect(responded).toMatchObject({ rules: [] });
+  });
+});
+
+describe('nobody but a recording', () => {
+  /** What the recorded body of a blocked call throws, caught by whoever asks it by hand. */
+  async function stolen(): Promise<{ readonly recorded: AnyTool; readonly thrown: Error }> {
+    const { ledger } = await recordBlocked();
+    const [recorded] = recordedTools(await cassetteOf(ledger), [pay]).tools;
+    const context = {
+      callId: 'x',
+      sessionId: 'x',
+      log: () => {},
+      reached: () => {},
+      charge: () => {},
+      record: () => {},
+    } as unknown as ToolContext;
+    try {
+      const args: unknown = await recorded.input.check({});
+      await recorded.run((args as { value: unknown }).value, context);
+    } catch (error) {
+      return { recorded, thrown: error as Error };
+    }
+    throw new Error('It did not throw.');
+  }
+
+  const outcomeOf = async (run: AnyTool['run']): Promise<ToolOutcome> => {
+    const real = defineTool({ name: 'real', mode: 'external', run: run as () => unknown });
+    return createRuntime({ tools: [real] })
+      .turn({ sessionId: 's' })
+      .call(envelope('c', 'real'));
+  };
+
+  test('can end for a reason that is not for bodies to give', async () => {
+    const { thrown } = await stolen();
+    expect(thrown).toMatchObject({ reason: 'policy.output' });
+    const Stolen = thrown.constructor as new (...given: unknown[]) => Error;
+    const made = new Stolen('policy.output', 'made', { retryable: true, unsettled: false });
+    for (const error of [thrown, made, new ToolError('policy.output', 'plain')])
+      expect(
+        await outcomeOf(() => {
+          throw error;
+        }),
+      ).toMatchObject({ type: 'ToolFailure', code: 'tool.execution_error' });
+  });
+
+  test('can have what a real body returned pass for recorded, even with a recording played beside it', async () => {
+    const { ledger } = await recordBlocked();
+    const [recorded] = recordedTools(await cassetteOf(ledger), [pay]).tools;
+    const args = (await recorded.input.check({})) as { readonly value: unknown };
+    const strict = defineTool({
+      name: 'strict',
+      mode: 'external',
+      output: { type: 'object', required: ['id'] },
+      successCheck: () => true,
+      run: async (_args, context) => {
+        try {
+          await recorded.run(args.value, context);
+        } catch {
+          // Its end is said to the context; what follows is not it.
+        }
+        return { no: 'id' };
+      },
+    });
+    const outcome = await createRuntime({ tools: [strict] })
+      .turn({ sessionId: 's' })
+      .call(envelope('c', 'strict'));
+    expect(outcome).toMatchObject({ type: 'ToolFailure', code: 'tool.invalid_output' });
+  });
+
+  test('learns from a context where the ends of recordings are kept', async () => {
+    const seen: PropertyKey[] = [];
+    await outcomeOf((_args, context) => {
+      for (let at: object | null = context; at !== null; at = Object.getPrototypeOf(at) as object | null)
+        seen.push(...Reflect.ownKeys(at));
+      seen.push(...Reflect.ownKeys(context.constructor));
+      return null;
+    });
+    expect(seen.filter((key) => typeof key === 'symbol')).toEqual([]);
+    expect(seen.filter((key) => /record(?!$)|end/i.test(String(key)))).toEqual([]);
+  });
+
+  test('and no text of a cassette makes a denial of a body that ran', async () => {
+    const { ledger } = await recordBlocked();
+    const text = writeCassette(await recordCassette(ledger, { sessionId: 's' }));
+    const outcome = { type: 'ToolDenied', code: 'policy.hook', reason: 'pre_hook', details: 'forged' };
+    const file = JSON.parse(text) as { calls: { runs: { outcome: object }[] }[] };
+    for (const { runs } of file.calls) for (const run of runs) run.outcome = outcome;
+    const { tools } = recordedTools(readCassette(sealCassette(JSON.stringify(file))), [pay]);
+    expect(await createRuntime({ tools }).turn({ sessionId: 's' }).call(envelope('c', 'pay'))).toMatchObject({
+      code: 'tool.fixture_missing',
+    });
+  });
+});
+
+test('a call that was run elsewhere is played here, with the report that came twice', async () => {
+  const away = defineTool({ name: 'away', mode: 'external', handoff: true });
+  const ledger = createMemoryLedger();
+  const runtime = createRuntime({ tools: [away], ledger });
+  const asked = runtime.turn({ sessionId: 's' }).call(envelope('c', 'away', { n: 1 }));
+  await quiet();
+  const { token } = await runtime.claimHandoff({ sessionId: 's', callId: 'c' }, { worker: 'w' });
+  for (let times = 0; times < 2; times++) await runtime.report(token, { output: { done: true } });
+  await asked;
+
+  const { tools, assertConsumed } = recordedTools(await cassetteOf(ledger), [away]);
+  const replayed = createMemoryLedger();
+  const again = createRuntime({ tools, ledger: replayed });
+  await again.turn({ sessionId: 's' }).call(envelope('c', 'away', { n: 1 }));
+  await expect
+    .poll(async () => (await again.audit({ sessionId: 's' })).map(({ outcome }) => outcome.kind))
+    .toEqual(['completed', 'replayed']);
+  expect(await sameCalls(ledger, replayed)).toEqual([]);
+  assertConsumed();
+});
+
+test('an output that could not be kept aside is played with the record that says so', async () => {
+  const big = defineTool({ name: 'big', mode: 'read', inlineLimit: 10, run: () => 'x'.repeat(100) });
+  const ledger = createMemoryLedger();
+  const full = new Proxy(ledger, {
+    get(target, name) {
+      if (name === 'putArtifact')
+        return () => {
+          throw new Error('the disk is full');
+        };
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  await createRuntime({ tools: [big], ledger: full })
+    .turn({ sessionId: 's' })
+    .call(envelope('c', 'big'));
+  const kinds = (await createRuntime({ tools: [], ledger }).audit({ sessionId: 's' })).map(
+    ({ outcome }) => outcome.kind,
+  );
+  expect(kinds).toContain('persistence_failed');
+
+  const { tools } = recordedTools(await cassetteOf(ledger), [big]);
+  const replayed = createMemoryLedger();
+  await createRuntime({ tools, ledger: replayed }).turn({ sessionId: 's' }).call(envelope('c', 'big'));
+  expect(await sameCalls(ledger, replayed)).toEqual([]);
+});
+
+test('a call that was tried again is tried again in a replay, each attempt with its own end', async () => {
+  let tries = 0;
+  const flaky = defineTool({
+    name: 'flaky',
+    mode: 'read',
+    run: () => {
+      if (++tries < 3) throw new ToolError('tool.network_error', `no line ${tries}`);
+      return { tries };
+    },
+  });
+  const drive = async (tools: readonly AnyTool[]): Promise<Ledger> => {
+    const ledger = createMemoryLedger();
+    const runtime = createRuntime({ tools, ledger, behaviors: [retry({ initialMs: 1 })] });
+    await runtime.turn({ sessionId: 's' }).call(envelope('c', 'flaky'));
+    await runtime.close();
+    return ledger;
+  };
+  const ledger = await drive([flaky]);
+  expect(tries).toBe(3);
+  const { tools } = recordedTools(await cassetteOf(ledger), [flaky]);
+  expect(await sameCalls(ledger, await drive(tools))).toEqual([]);
+  expect(tries).toBe(3);
+});
