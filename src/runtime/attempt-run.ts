@@ -11,17 +11,17 @@ import { appendLate } from './late.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
 import { ruleBeside, ruleLines, ruleTargets } from './rule-beside.ts';
 import type { Attempt } from './settle.ts';
-import type { NextAttempt } from './try-again.ts';
+import type { AttemptTerms } from './try-again.ts';
 
 export class AttemptRun {
   readonly #hand: CallInHand;
-  readonly #bounds: NextAttempt;
+  readonly #bounds: AttemptTerms;
   readonly #attempt: number;
   readonly #context: BodyContext;
   #late: { readonly end: BodyEnd; readonly elapsedMs: number }[] = [];
   #isOver = false;
 
-  constructor(hand: CallInHand, bounds: NextAttempt) {
+  constructor(hand: CallInHand, bounds: AttemptTerms) {
     this.#hand = hand;
     this.#bounds = bounds;
     this.#attempt = hand.call?.attempt ?? 1;

@@ -160,11 +160,13 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
     engine,
     inHand: createInHand(engine.ledger.inHand),
     stranded: new Map(),
+    recovering: new Map(),
     settling: undefined,
     swept: false,
     sweeping: undefined,
     closed: false,
   };
+  const closing = new AbortController();
   const feed = createFeed(engine.ledger);
   engine.behaviors = createBehaviors(engine, feed, (...asked) => callTool(desk, ...asked));
   // Before any call that was left behind is looked at: they may have something to say about it.
@@ -222,9 +224,10 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
         ? engine.behaviors.on(first.spec, first.handler)
         : // Whatever is missing is named there.
           engine.behaviors.on(first as BehaviorSpec, handler as BehaviorHandler),
-    tail: (tailOptions = {}) => tail(engine.ledger, feed, tailOptions),
+    tail: (tailOptions = {}) => tail(engine.ledger, feed, tailOptions, closing.signal),
     async close() {
       desk.closed = true;
+      closing.abort();
       // What another process runs is its own: it is not waited for.
       for (const hand of desk.inHand.values()) hand.leave();
       await Promise.allSettled([...desk.inHand.values()].map(untilHeldOrTold));

@@ -1,5 +1,6 @@
 import type { CallInHand } from './call-in-hand.ts';
 import type { Engine } from './engine.ts';
+import type { Recovery } from './recover.ts';
 
 /** A runtime at work: what it is made of and the calls it is making. */
 export type Desk = {
@@ -8,6 +9,8 @@ export type Desk = {
   readonly inHand: InHand;
   /** Calls the ledger knows of and could not take the end of. By session and call id. */
   readonly stranded: Map<string, CallInHand>;
+  /** Calls of owners that are gone, while they are taken over here. By session and call id. */
+  readonly recovering: Map<string, Promise<Recovery>>;
   settling: Promise<void> | undefined;
   /** Set once open calls were looked through, and while they are. */
   swept: boolean;

@@ -18,9 +18,9 @@ import { outOfBudget } from './gates/limits.ts';
 import { isStale } from './recall-snapshot.ts';
 import { beforeIntent } from './spill.ts';
 import { resourceKeysOf } from './resource-keys.ts';
-import { overtaken, settle, settleStopped } from './settle.ts';
+import { keepEnd, overtaken, settle, settleStopped } from './settle.ts';
 import { sealInput } from './seal-input.ts';
-import type { NextAttempt } from './try-again.ts';
+import type { AttemptTerms } from './try-again.ts';
 import { attemptOf, goOnTrying, judgementOf, tryAgain } from './try-again.ts';
 import { cancelStop, unlessOver } from './unless-over.ts';
 import { grantIsPast } from './use-grant.ts';
@@ -201,16 +201,21 @@ export async function attemptAgain(hand: CallInHand): Promise<ToolOutcome | unde
 
 /**
  * Goes on with a call between two of its attempts, whose owner died there: it is tried again if somebody asks for it, and
- * otherwise ends as it stands.
+ * otherwise ends as it stands. Undefined where somebody else was first.
  */
-export async function attemptNext(hand: CallInHand, failed: ToolResponded): Promise<ToolOutcome> {
+export async function attemptNext(hand: CallInHand, failed: ToolResponded): Promise<ToolOutcome | undefined> {
   const next = await goOnTrying(hand, failed);
-  return next === undefined
-    ? settle(hand, judgementOf(failed), attemptOf(failed))
-    : attempt(hand, next, true);
+  if (next === 'overtaken') return undefined;
+  return next === undefined ? endAsFailed(hand, failed) : attempt(hand, next, true);
 }
 
-async function attempt(hand: CallInHand, first: NextAttempt, heldBefore: boolean): Promise<ToolOutcome> {
+/** Ends a call with the failure it has. Undefined where somebody else goes on with it. */
+export async function endAsFailed(hand: CallInHand, failed: ToolResponded): Promise<ToolOutcome | undefined> {
+  const judgement = judgementOf(failed);
+  return (await keepEnd(hand, judgement, attemptOf(failed))) ? judgement.outcome : undefined;
+}
+
+async function attempt(hand: CallInHand, first: AttemptTerms, heldBefore: boolean): Promise<ToolOutcome> {
   const { knownTool: tool, turn, engine } = hand;
   hand.resourceKeys = resourceKeysOf(tool, hand.input.executed);
   if (tool.mode !== 'read') turn.recent.noteWrite(hand.resourceKeys);
@@ -230,6 +235,7 @@ async function attempt(hand: CallInHand, first: NextAttempt, heldBefore: boolean
       return outcome;
     }
     run.over();
+    if (next === 'overtaken') return overtaken(hand);
     bounds = next;
     // What was to be said of the attempt that failed is not to be said of the next one.
     hand.notes = notes;

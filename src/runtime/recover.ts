@@ -17,7 +17,7 @@ import { untilReported } from './await-report.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import type { Desk } from './desk.ts';
 import { keyOf } from './desk.ts';
-import { attemptAgain, attemptNext } from './execute.ts';
+import { attemptAgain, attemptNext, endAsFailed } from './execute.ts';
 import { isExpired, isUsedTooLate } from './expiry.ts';
 import { foldStored } from './fold-stored.ts';
 import { endDue, isDue } from './handoff-due.ts';
@@ -28,7 +28,6 @@ import { prepareInput, takeOver } from './take-over.ts';
 import { overtaken, settle, settleStopped } from './settle.ts';
 import { importSpills } from './spill.ts';
 import type { HeldCall, Told } from './told.ts';
-import { attemptOf, judgementOf } from './try-again.ts';
 import { notEnded } from './unavailable.ts';
 import { cancelStop } from './unless-over.ts';
 import { askTool, judgeUnseen, lostAttempt } from './unseen-end.ts';
@@ -132,10 +131,20 @@ async function report(desk: Desk, stored: StoredCall, call: Call): Promise<Recov
   return how === 'overtaken' ? undefined : { sessionId, callId, toolName, how };
 }
 
-type Recovery = { readonly how: RecoveredCall['how'] | 'overtaken'; readonly told: Told | undefined };
+export type Recovery = { readonly how: RecoveredCall['how'] | 'overtaken'; readonly told: Told | undefined };
 
 /** Takes one call over. The same call asked for meanwhile joins it. */
-export async function recoverCall(desk: Desk, stored: StoredCall, call: Call): Promise<Recovery> {
+export function recoverCall(desk: Desk, stored: StoredCall, call: Call): Promise<Recovery> {
+  const key = keyOf(call);
+  // Whoever looks while somebody here is at it waits for what that one finds.
+  const underWay = desk.recovering.get(key);
+  if (underWay !== undefined) return underWay;
+  const recovering = takeInHand(desk, stored, call).finally(() => desk.recovering.delete(key));
+  desk.recovering.set(key, recovering);
+  return recovering;
+}
+
+async function takeInHand(desk: Desk, stored: StoredCall, call: Call): Promise<Recovery> {
   const { engine } = desk;
   const hand = await takeOver(engine, stored, call);
   // Before anybody can join: whoever waited here for another process to take the call would look for one for ever.
@@ -271,8 +280,10 @@ async function endAttempt(hand: CallInHand, call: Call): Promise<Recovery> {
     const outcome =
       tool !== undefined && (await prepareInput(hand))
         ? await attemptNext(hand, failed)
-        : await settle(hand, judgementOf(failed), attemptOf(failed));
-    return { how: 'resumed', told: kept(hand, outcome) };
+        : await endAsFailed(hand, failed);
+    return outcome === undefined
+      ? { how: 'overtaken', told: undefined }
+      : { how: 'resumed', told: kept(hand, outcome) };
   }
   const declaredSafe = call.started?.mayRerun === true;
   const ready = tool !== undefined && (await prepareInput(hand));

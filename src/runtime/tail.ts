@@ -1,4 +1,5 @@
 /** The events of a ledger as they come, from any position on. */
+import { QuittanceError } from '../base/error.ts';
 import type { EmittedEvent } from '../call/emitted-event.ts';
 import { isEmittedEvent } from '../call/emitted-event.ts';
 import type { QuittanceEvent } from '../call/event.ts';
@@ -6,6 +7,8 @@ import type { Feed } from '../ledger/feed.ts';
 import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { checkKeys } from './check-keys.ts';
+import { orUnavailable } from './ledger-trouble.ts';
+import { unlessAborted } from './unless-aborted.ts';
 
 export type TailOptions = {
   /** The position of the last event that was seen; what follows is given. From the start where left out. */
@@ -23,35 +26,36 @@ export type TailedEvent = { readonly position: number; readonly event: Quittance
 
 const batchSize = 256;
 
+/** Ends when the signal aborts, when whoever reads stops, and with the runtime. */
 export async function* tail(
   ledger: Pick<Ledger, 'whenAppended'>,
   feed: Feed,
   options: TailOptions,
+  closing: AbortSignal,
 ): AsyncGenerator<TailedEvent, void, undefined> {
   checkKeys('runtime.tail', options, ['after', 'sessionId', 'types', 'signal']);
-  const { sessionId, types, signal } = options;
+  const { after = 0, sessionId, types } = options;
+  if (!(Number.isSafeInteger(after) && after >= 0))
+    throw new QuittanceError(
+      'config.invalid',
+      `runtime.tail: after must be a position, a whole number of at least 0, found ${String(after)}.`,
+    );
   const wanted = types && new Set(types);
-  const stopped = Promise.withResolvers<void>();
-  const stop = (): void => stopped.resolve();
-  signal?.addEventListener('abort', stop, { once: true });
-  let position = options.after ?? 0;
-  try {
-    while (signal?.aborted !== true) {
-      const entries = await feed.read(position, batchSize);
-      for (const entry of entries) {
-        position = entry.position;
-        if (sessionId !== undefined && entry.sessionId !== sessionId) continue;
-        for (const event of entry.events) {
-          if (!isKnownEvent(event) && !isEmittedEvent(event)) continue;
-          if (wanted !== undefined && !wanted.has(event.type)) continue;
-          // Asked again for each: whoever reads may have stopped meanwhile.
-          if (signal?.aborted) return;
-          yield { position, event };
-        }
+  const signal = options.signal === undefined ? closing : AbortSignal.any([options.signal, closing]);
+  let position = after;
+  while (!signal.aborted) {
+    const entries = await orUnavailable(feed.read(position, batchSize));
+    for (const entry of entries) {
+      position = entry.position;
+      if (sessionId !== undefined && entry.sessionId !== sessionId) continue;
+      for (const event of entry.events) {
+        if (!isKnownEvent(event) && !isEmittedEvent(event)) continue;
+        if (wanted !== undefined && !wanted.has(event.type)) continue;
+        // Asked again for each: whoever reads may have stopped meanwhile.
+        if (signal.aborted) return;
+        yield { position, event };
       }
-      if (entries.length === 0) await Promise.race([ledger.whenAppended(position), stopped.promise]);
     }
-  } finally {
-    signal?.removeEventListener('abort', stop);
+    if (entries.length === 0) await orUnavailable(unlessAborted(ledger.whenAppended(position), signal));
   }
 }

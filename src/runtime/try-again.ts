@@ -21,8 +21,11 @@ import type { Attempt } from './settle.ts';
 import { toRespondCommand } from './settle.ts';
 import { walk } from './walk.ts';
 
-/** How long the next attempt may take, and until when. Undefined: the call ends with the failure it has. */
-export type NextAttempt = { readonly budgetMs: number; readonly deadlineMs: number };
+/** How long an attempt may take, and until when. */
+export type AttemptTerms = { readonly budgetMs: number; readonly deadlineMs: number };
+
+/** Undefined: the call ends with the failure it has. Overtaken: somebody else goes on with it. */
+export type NextAttempt = AttemptTerms | 'overtaken' | undefined;
 
 /** `heldBefore`: a person was asked, so the turn's deadline bounds nothing any more. */
 export async function tryAgain(
@@ -30,7 +33,7 @@ export async function tryAgain(
   judgement: Judgement,
   attempt: Attempt,
   heldBefore: boolean,
-): Promise<NextAttempt | undefined> {
+): Promise<NextAttempt> {
   const { behaviors } = hand.engine;
   const mark = hand.mark();
   const event = hand.apply(toRespondCommand(hand, judgement, attempt, false)) as ToolResponded; // what it makes
@@ -48,11 +51,12 @@ export async function tryAgain(
   const kept = await flushed(hand, mark, {
     ...(reserved.length > 0 && { settle: settlementsFor(reserved, attempt.costMicros) }),
   });
-  return kept ? askAndWait(hand, event, heldBefore) : undefined;
+  // Where somebody else has ended the call meanwhile, what this attempt gave is late: that is for whoever settles it.
+  return kept === 'appended' ? askAndWait(hand, event, heldBefore) : undefined;
 }
 
 /** Goes on with a call whose owner died between two attempts. */
-export async function goOnTrying(hand: CallInHand, failed: ToolResponded): Promise<NextAttempt | undefined> {
+export async function goOnTrying(hand: CallInHand, failed: ToolResponded): Promise<NextAttempt> {
   if (whyNot(hand, judgementOf(failed)) !== undefined) return undefined;
   return askAndWait(hand, failed, true);
 }
@@ -96,11 +100,7 @@ function whyNot(
 const isRetryable = (outcome: ToolOutcome): boolean =>
   (outcome.type === 'ToolFailure' || outcome.type === 'ToolTimeout') && outcome.retryable;
 
-async function askAndWait(
-  hand: CallInHand,
-  event: ToolResponded,
-  heldBefore: boolean,
-): Promise<NextAttempt | undefined> {
+async function askAndWait(hand: CallInHand, event: ToolResponded, heldBefore: boolean): Promise<NextAttempt> {
   const { behaviors } = hand.engine;
   if (hand.call?.retry === undefined) {
     const { retry, events } = await behaviors.offerRetry(event, hand.turn.depth);
@@ -115,24 +115,29 @@ async function askAndWait(
       notBefore: retry.notBefore,
       by: retry.by,
     });
-    if (!(await flushed(hand, mark))) return undefined;
+    const kept = await flushed(hand, mark);
+    if (kept !== 'appended') return kept;
   }
   return (await isDue(hand, heldBefore)) ? begin(hand, heldBefore) : undefined;
 }
 
-/** False, and nothing is kept, where the ledger did not take it: whoever settles finds out why. */
+/** Nothing is kept where the ledger did not take it. */
 async function flushed(
   hand: CallInHand,
   mark: number,
   extra: Parameters<CallInHand['flush']>[0] = {},
-): Promise<boolean> {
+): Promise<'appended' | 'overtaken' | undefined> {
   try {
-    if ((await hand.flush(extra)).status === 'appended') return true;
+    const { status } = await hand.flush(extra);
+    if (status === 'appended') return status;
+    hand.rewind(mark);
+    if (status === 'exhausted') hand.aside('Not tried again: a budget has too little left for it.');
+    return status === 'conflict' ? 'overtaken' : undefined;
   } catch (error) {
     if (!(error instanceof LedgerTrouble)) throw error;
+    hand.rewind(mark);
+    return undefined;
   }
-  hand.rewind(mark);
-  return false;
 }
 
 /** Waits until the time has come. False where the call is cancelled, its turn over or the runtime closed before. */
@@ -164,7 +169,7 @@ const leftOf = ({ engine, turn }: CallInHand, heldBefore: boolean): number =>
   heldBefore ? Number.POSITIVE_INFINITY : turn.deadlineAtMs - engine.clock.monotonicMs();
 
 /** The intent of the next attempt. */
-async function begin(hand: CallInHand, heldBefore: boolean): Promise<NextAttempt | undefined> {
+async function begin(hand: CallInHand, heldBefore: boolean): Promise<NextAttempt> {
   const { engine, turn, call } = hand;
   const objection = await objectionOf(hand);
   if (objection !== undefined) {
@@ -187,16 +192,8 @@ async function begin(hand: CallInHand, heldBefore: boolean): Promise<NextAttempt
     stages: call?.started?.stages ?? [],
     reserved: shares.map(({ counter, amount, metric }) => ({ counter, amount, metric })),
   });
-  try {
-    const result = await hand.flush(shares.length > 0 ? { reserve: shares } : {});
-    if (result.status === 'appended') return { budgetMs, deadlineMs };
-    hand.rewind(mark);
-    if (result.status === 'exhausted') hand.aside('Not tried again: a budget has too little left for it.');
-  } catch (error) {
-    if (!(error instanceof LedgerTrouble)) throw error;
-    hand.rewind(mark);
-  }
-  return undefined;
+  const kept = await flushed(hand, mark, shares.length > 0 ? { reserve: shares } : {});
+  return kept === 'appended' ? { budgetMs, deadlineMs } : kept;
 }
 
 /** What has come up since the last attempt that keeps the body from running. */

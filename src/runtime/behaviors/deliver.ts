@@ -12,6 +12,7 @@ import type { Entry } from '../../ledger/ledger.ts';
 import type { Feed, FeedEntry } from '../../ledger/feed.ts';
 import type { Engine } from '../engine.ts';
 import { LedgerTrouble } from '../ledger-trouble.ts';
+import { unlessAborted } from '../unless-aborted.ts';
 import type { Registration } from './registration.ts';
 import type { AnyEvent, CallTool, Delivery, Handled } from './run-handler.ts';
 import { failure, placeOf, runHandler } from './run-handler.ts';
@@ -281,14 +282,6 @@ export class BehaviorReader {
     });
   }
 }
-
-const unlessAborted = (awaited: Promise<void>, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve, reject) => {
-    if (signal.aborted) return resolve();
-    const wake = (): void => resolve();
-    signal.addEventListener('abort', wake, { once: true });
-    awaited.then(resolve, reject).finally(() => signal.removeEventListener('abort', wake));
-  });
 
 /** Nothing will come of a ledger that was closed. */
 const isClosed = (error: unknown): boolean => {

@@ -1,0 +1,121 @@
+/**
+ * A process with behaviours on a ledger. What its tool does is written to a file that outlives it; where it is to be
+ * killed, it says so and goes no further.
+ */
+import { appendFileSync, readFileSync } from 'node:fs';
+import { createRuntime, defineTool, retry, ToolError } from 'quittance';
+import { openLedger } from 'quittance/ledger';
+
+/** What the test wants of it. */
+export type Errand = {
+  readonly ledger: string;
+  readonly world: string;
+  /** How often the tool fails before it succeeds, counted over all processes. */
+  readonly failures: number;
+  readonly halt?:
+    'in backoff' | 'before asking' | 'in the behaviour' | 'after the effect' | 'in the retry behaviour';
+  readonly play: 'attempts' | 'own retry' | 'redelivery';
+  /** Begins the work; others find it on the ledger. */
+  readonly begin: boolean;
+};
+
+const errand = JSON.parse(process.argv[2] ?? '{}') as Errand; // written by the test that started this process
+
+const note = (line: string): void => appendFileSync(errand.world, `${line}\n`);
+const noted = (line: string): number =>
+  readFileSync(errand.world, 'utf8')
+    .split('\n')
+    .filter((other) => other === line).length;
+
+/** Says that it is where it is to be killed, and waits for that. */
+async function halt(where: Errand['halt']): Promise<void> {
+  if (errand.halt !== where) return;
+  process.send?.('here');
+  await new Promise(() => setInterval(() => undefined, 1_000));
+}
+
+const tool = defineTool({
+  name: 'get_rates',
+  mode: 'read',
+  run: async () => {
+    note('run');
+    if (noted('run') <= errand.failures) throw new ToolError('tool.network_error', 'no route');
+    return { rate: 1.1 };
+  },
+});
+const pay = defineTool({
+  name: 'pay',
+  mode: 'external',
+  run: async () => {
+    note('paid');
+    return 'paid';
+  },
+});
+const start = defineTool({ name: 'get_start', mode: 'read', run: () => 'started' });
+
+const ledger = await openLedger(errand.ledger);
+const runtime = createRuntime({
+  tools: [tool, pay, start],
+  ledger,
+  behaviors:
+    errand.play === 'attempts'
+      ? [retry({ attempts: 5, initialMs: errand.halt ? 1_000 : 10, jitter: 0 })]
+      : [],
+});
+
+const done = Promise.withResolvers<void>();
+if (errand.play === 'own retry')
+  runtime.on({ name: 'mine', on: 'tool.responded', retries: true, timeoutMs: 60_000 }, async (_, context) => {
+    note('asked');
+    await halt('before asking');
+    context.retry();
+  });
+if (errand.play === 'redelivery') {
+  runtime.on(
+    { name: 'report', on: 'tool.responded', where: { callId: 'start' }, from: 'start' },
+    async (_, context) => {
+      note(`report ${context.attempt}`);
+      await context.call({ name: 'pay', arguments: { amount: 1 } });
+      await halt('after the effect');
+      await context.call({ name: 'get_rates', arguments: {} });
+      context.emit('report.sent', {});
+      await halt('in the behaviour');
+    },
+  );
+  runtime.on(
+    {
+      name: 'tool_retry',
+      on: ['behavior.failed'],
+      where: { reason: ['tool.timeout', 'tool.network_error'] },
+      from: 'start',
+    },
+    async (event, context) => {
+      const attempt = event.attempt + 1;
+      if (attempt > 3) return;
+      await halt('in the retry behaviour');
+      context.emit('retry.requested', { forEvent: event.triggeringEventId, attempt });
+    },
+  );
+  runtime.on({ name: 'end', on: 'report.sent', from: 'start' }, () => done.resolve());
+} else done.resolve();
+
+if (errand.halt === 'in backoff')
+  void (async () => {
+    for await (const _ of runtime.tail({ types: ['retry.requested'] })) await halt('in backoff');
+  })();
+
+const turn = runtime.turn({ sessionId: 's' });
+if (errand.begin)
+  await turn.call({
+    id: errand.play === 'redelivery' ? 'start' : 'c',
+    name: errand.play === 'redelivery' ? 'get_start' : 'get_rates',
+    arguments: {},
+  });
+else await runtime.recover();
+// Behaviours keep no process alive by themselves.
+const awake = setInterval(() => undefined, 1_000);
+await done.promise;
+clearInterval(awake);
+await runtime.close();
+await ledger.close();
+process.send?.('done');
