@@ -44,6 +44,7 @@ export type { HandoffNotes, HandoffReport } from './runtime/handoff-report.ts';
 export type { HandoffQuery, HandoffView } from './runtime/list-handoffs.ts';
 export type { BatchAnswer, BatchReport, ReportedCall } from './runtime/report-handoff.ts';
 export type { UnresolvedQuery } from './runtime/list-unresolved.ts';
+export type { ErrorCode, ErrorGroup, ErrorQuery } from './ledger/summarise-errors.ts';
 export type { UnresolvedCall } from './runtime/unresolved-call.ts';
 export type { AskTool, FoundOut } from './runtime/reconcile.ts';
 export type { UndoRequest } from './runtime/undo.ts';

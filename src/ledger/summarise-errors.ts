@@ -7,6 +7,8 @@ import type { Ledger } from './ledger.ts';
 
 /** Which calls to look at. */
 export type ErrorQuery = Pick<CallQuery, 'sessionId' | 'toolName' | 'mode' | 'code' | 'since' | 'until'> & {
+  /** Looks at no more calls than this, the newest. All of them unless told. */
+  readonly limit?: number | undefined;
   /** Stops looking; what was found until then is given. */
   readonly signal?: AbortSignal | undefined;
 };
@@ -56,17 +58,41 @@ export async function summariseErrors(
   ledger: Pick<Ledger, 'queryCalls'>,
   query: ErrorQuery = {},
 ): Promise<readonly ErrorGroup[]> {
-  const { signal, ...asked } = query;
+  const { limit } = query;
   const tallies = new Map<string, Tally>();
-  for (const outcome of unsuccessful) {
-    let cursor: string | undefined;
-    do {
-      const page = await ledger.queryCalls({ ...asked, outcome, limit: 500, cursor });
-      for (const call of page.rows) count(tallies, call);
-      cursor = page.next;
-    } while (cursor !== undefined && signal?.aborted !== true);
-  }
+  if (limit === undefined)
+    for (const outcome of unsuccessful)
+      for await (const call of newestFirst(ledger, query, outcome)) count(tallies, call);
+  else for (const call of await newest(ledger, query, limit)) count(tallies, call);
   return toGroups(tallies);
+}
+
+async function* newestFirst(
+  ledger: Pick<Ledger, 'queryCalls'>,
+  { signal, limit = Number.POSITIVE_INFINITY, ...asked }: ErrorQuery,
+  outcome: ToolOutcome['type'],
+): AsyncGenerator<CallSummary, void, undefined> {
+  let cursor: string | undefined;
+  let left = limit;
+  while (left > 0) {
+    const page = await ledger.queryCalls({ ...asked, outcome, limit: Math.min(left, 500), cursor });
+    yield* page.rows;
+    left -= page.rows.length;
+    cursor = page.next;
+    if (cursor === undefined || signal?.aborted === true) return;
+  }
+}
+
+/** The newest of all that did not succeed, in whichever way. */
+async function newest(
+  ledger: Pick<Ledger, 'queryCalls'>,
+  query: ErrorQuery,
+  limit: number,
+): Promise<readonly CallSummary[]> {
+  const calls: CallSummary[] = [];
+  for (const outcome of unsuccessful)
+    for await (const call of newestFirst(ledger, query, outcome)) calls.push(call);
+  return calls.toSorted((one, other) => other.requestedAt - one.requestedAt).slice(0, limit);
 }
 
 type Tally = {

@@ -55,6 +55,8 @@ import { endOrphan, recover, sweep } from './recover.ts';
 import { createReadArtifact, readArtifactName } from './read-artifact.ts';
 import type { RuntimeOptions } from './runtime-options.ts';
 import { settleStranded } from './stranded.ts';
+import type { ErrorGroup, ErrorQuery } from '../ledger/summarise-errors.ts';
+import { listErrors } from './list-errors.ts';
 import type { UnresolvedQuery } from './list-unresolved.ts';
 import { listUnresolved } from './list-unresolved.ts';
 import type { UnresolvedCall } from './unresolved-call.ts';
@@ -118,6 +120,8 @@ export interface Runtime<Tools extends readonly AnyTool[] = readonly AnyTool[]> 
   reconcile(call: CallRef, found: FoundOut | AskTool): Promise<Call>;
   /** Calls that may have taken effect although nobody can say so, newest first, with what is known about them. */
   unresolved(query?: UnresolvedQuery): Promise<Page<UnresolvedCall>>;
+  /** Calls that failed, timed out or were denied, grouped by who can do something about it. */
+  errors(query?: ErrorQuery): Promise<readonly ErrorGroup[]>;
   /** Where a session stands in a workflow, and the way to move it. */
   workflow(ref: WorkflowRef): WorkflowControl;
   /**
@@ -218,6 +222,7 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
     undo: (call, request) => orUnavailable(undo(desk, call, request)),
     reconcile: (call, found) => orUnavailable(reconcile(engine, call, found)),
     unresolved: (query = {}) => orUnavailable(listUnresolved(engine, query)),
+    errors: async (query = {}) => orUnavailable(listErrors(engine, query)),
     workflow: (ref) => controlWorkflow(engine, ref),
     on: (first: BehaviorSpec | Behavior, handler?: BehaviorHandler) =>
       handler === undefined && isBehavior(first)

@@ -25,6 +25,7 @@ export const errorsCommand: Command = {
     ...(session && { session }),
     ...(tool && { tool }),
     ...(code && { code }),
+    limit: { value: 'N', help: 'Look at no more calls than this, the newest' },
     json: { ...jsonOption, help: 'JSON instead of text, one code to a line, times in UTC' },
   },
   examples: [
@@ -40,6 +41,7 @@ export const errorsCommand: Command = {
         toolName: given.text('tool'),
         code: given.text('code'),
         ...timesOf(given, now),
+        limit: given.count('limit'),
         signal: context.signal,
       });
       if (given.has('json')) await printJson(groups, context);

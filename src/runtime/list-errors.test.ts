@@ -1,0 +1,69 @@
+import { createMemoryLedger, createRuntime, defineTool, ToolError } from 'quittance';
+import { createManualClock } from 'quittance/testing';
+import { summariseErrors } from 'quittance/ledger';
+import { describe, expect, it } from 'vitest';
+import { envelope } from '../../test/stage.ts';
+
+async function stage() {
+  const clock = createManualClock();
+  const ledger = createMemoryLedger({ clock });
+  const tools = [
+    defineTool({
+      name: 'net',
+      mode: 'read',
+      run: () => {
+        throw new ToolError('tool.network_error', 'no line');
+      },
+    }),
+    defineTool({ name: 'pick', mode: 'read', input: { type: 'object', required: ['n'] }, run: () => 1 }),
+  ];
+  const runtime = createRuntime({ tools, ledger, clock });
+  const beforeAll = clock.now();
+  await runtime.turn({ sessionId: 'a' }).call(envelope('1', 'net'));
+  clock.advance(1_000);
+  await runtime.turn({ sessionId: 'a' }).call(envelope('2', 'pick'));
+  clock.advance(1_000);
+  await runtime.turn({ sessionId: 'b' }).call(envelope('3', 'net', { n: 1 }));
+  await runtime.turn({ sessionId: 'b' }).call(envelope('4', 'pick', { n: 1 }));
+  return { runtime, ledger, beforeAll };
+}
+
+const brief = (groups: Awaited<ReturnType<ReturnType<typeof createRuntime>['errors']>>): unknown =>
+  groups.map(({ whoseMove, codes }) => [whoseMove, codes.map(({ code, count }) => `${code} ${count}`)]);
+
+describe('runtime.errors', () => {
+  it('groups what did not succeed in the whole ledger by whose move it is', async () => {
+    const { runtime, ledger } = await stage();
+    expect(brief(await runtime.errors())).toEqual([
+      ['retry', ['tool.network_error 2']],
+      ['your inputs', ['tool.invalid_input 1']],
+    ]);
+    expect(await runtime.errors()).toEqual(await summariseErrors(ledger));
+  });
+
+  it('looks at a session, at a time, or at the newest only', async () => {
+    const { runtime, beforeAll } = await stage();
+    expect(brief(await runtime.errors({ sessionId: 'b' }))).toEqual([['retry', ['tool.network_error 1']]]);
+    expect(brief(await runtime.errors({ since: beforeAll + 1_000 }))).toEqual([
+      ['retry', ['tool.network_error 1']],
+      ['your inputs', ['tool.invalid_input 1']],
+    ]);
+    expect(brief(await runtime.errors({ limit: 1 }))).toEqual([['retry', ['tool.network_error 1']]]);
+    expect(brief(await runtime.errors({ limit: 2 }))).toEqual([
+      ['retry', ['tool.network_error 1']],
+      ['your inputs', ['tool.invalid_input 1']],
+    ]);
+    expect(await runtime.errors({ sessionId: '__proto__' })).toEqual([]);
+  });
+
+  it.each([
+    [{ session: 'a' }, 'No option named "session"'],
+    [{ limit: 0 }, 'limit must be a whole number of at least 1'],
+    [{ limit: 1.5 }, 'limit must be a whole number of at least 1'],
+    [{ since: Number.NaN }, 'since must be a time'],
+    [{ until: '7d' }, 'until must be a time'],
+  ])('refuses %j and says why', async (query, why) => {
+    const { runtime } = await stage();
+    await expect(runtime.errors(query as never)).rejects.toThrow(why);
+  });
+});

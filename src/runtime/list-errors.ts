@@ -1,0 +1,29 @@
+import { QuittanceError } from '../base/error.ts';
+import type { ErrorGroup, ErrorQuery } from '../ledger/summarise-errors.ts';
+import { summariseErrors } from '../ledger/summarise-errors.ts';
+import { checkKeys } from './check-keys.ts';
+import type { Engine } from './engine.ts';
+
+/** What did not succeed, by whose move it is. */
+export function listErrors({ ledger }: Engine, query: ErrorQuery): Promise<readonly ErrorGroup[]> {
+  checkKeys('runtime.errors', query, [
+    'sessionId',
+    'toolName',
+    'mode',
+    'code',
+    'since',
+    'until',
+    'limit',
+    'signal',
+  ]);
+  const { limit, since, until } = query;
+  if (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0))
+    throw new QuittanceError('config.invalid', 'runtime.errors: limit must be a whole number of at least 1.');
+  for (const [name, value] of Object.entries({ since, until }))
+    if (value !== undefined && !Number.isFinite(value))
+      throw new QuittanceError(
+        'config.invalid',
+        `runtime.errors: ${name} must be a time in milliseconds since 1970.`,
+      );
+  return summariseErrors(ledger, query);
+}
