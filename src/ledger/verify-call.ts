@@ -117,12 +117,17 @@ function trackSettled(track: number, event: CallEvent, report: Report): number {
 }
 
 function checkOrder(call: Call | undefined, event: CallEvent, report: Report): void {
-  const decision = decide(call, toCommand(event), { ...event, nextId: () => event.id } satisfies Subject);
+  const subject = { ...event, nextId: () => event.id } satisfies Subject;
+  const decision = decide(asJudgedThen(call, event), toCommand(event), subject);
   if (!decision.ok) report('order', `${event.type} (${event.id}): ${decision.refusal}`);
   const attempt = (call?.attempt ?? 0) + (event.type === 'tool.started' ? 1 : 0);
   if ((event.type === 'tool.started' || event.type === 'tool.responded') && event.attempt !== attempt)
     report('order', `${event.type} (${event.id}) is about attempt ${event.attempt}, and ${attempt} is due.`);
 }
+
+/** Before there was `retry.requested`, the next attempt began without anybody saying that it was asked for. */
+const asJudgedThen = (call: Call | undefined, { type }: CallEvent): Call | undefined =>
+  type === 'tool.started' && call?.failed !== undefined ? { ...call, failed: undefined } : call;
 
 /** Checks the records and says which of `endKinds` settled the call. */
 function checkAudit(events: readonly CallEvent[], settled: boolean, report: Report): number {

@@ -56,7 +56,7 @@ describe.each(sets)('the golden set "%s"', (set) => {
       expect({ format, ownerId, erased }).toEqual({ format: 1, ownerId: 'own_1', erased: false });
       expect(bodiesDigest === undefined).toBe(entry.bodies === undefined);
       const then = expected[line - 1];
-      expect(read).toEqual({ ...then, events: then?.events.map(withLaterFields) });
+      expect(read).toEqual({ depth: 0, ...then, events: then?.events.map(withLaterFields) });
     },
   );
 
