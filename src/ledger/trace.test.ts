@@ -52,8 +52,9 @@ describe('a call', () => {
   });
 
   test('that was tried again is shown with every attempt', () => {
-    expect(draw(buildTrace(eventsOf('retried'))).slice(-2)).toEqual([
+    expect(draw(buildTrace(eventsOf('retried'))).slice(-3)).toEqual([
       '      attempt 1 ToolFailure',
+      '      retry.requested: attempt 2, as retry asked',
       '      attempt 2 ToolExecutionResult',
     ]);
   });
