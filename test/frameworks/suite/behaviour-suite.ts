@@ -73,7 +73,8 @@ export function behaviourSuite(harness: Harness): void {
             return { for: name };
           },
         };
-        const { stage } = await start(harness, [echo]);
+        // A read: whoever keeps the order of effects lets reads run side by side.
+        const { stage } = await start(harness, [echo], { overrides: { lookup: { mode: 'read' } } });
         const names = ['a', 'b', 'c'] as const;
         const calls = names.map((name) => ({ id: `call_${name}`, name: 'lookup', arguments: { name } }));
         const { told } = await stage.run([{ calls }, ...done], options);

@@ -1,0 +1,171 @@
+/** Tools of the Vercel AI SDK, versions 6 and 7, under Quittance. */
+import { QuittanceError } from '../base/error.ts';
+import type { Runtime } from '../runtime/create-runtime.ts';
+import type { BoundTool, ToolCallInput, Turn } from '../runtime/turn.ts';
+import type { TurnOptions } from '../runtime/turn-options.ts';
+import { isTool } from '../tool/define-tool.ts';
+import { quote } from '../tool/nearest.ts';
+import { ownValue } from '../tool/own-value.ts';
+import type { AdapterOptions } from './adapter-options.ts';
+import { approvalResponses, timesAnswered } from './ai-sdk-messages.ts';
+import { modelOutput, toOutput } from './ai-sdk-output.ts';
+import type { AiSdkCallOptions, AiSdkTool, GovernedAiSdkTool } from './ai-sdk-tool.ts';
+import { openSchema, readAiSdkTool } from './ai-sdk-tool.ts';
+import type { Driver, Run } from './driver.ts';
+import { createDriver } from './driver.ts';
+import { probe, selfTest } from './self-test.ts';
+import { sessionCallId } from './session-call-id.ts';
+
+/** What `governTools` takes beside the tools. */
+export type AiSdkOptions = AdapterOptions<AiSdkCallOptions> & {
+  /** Tools to hand on although nobody here runs them: the provider does, or the client. Any other such tool is refused. */
+  readonly ungoverned?: readonly string[];
+};
+
+/** The tools of one run, for `generateText`, `streamText` or an agent. */
+export type AiSdkRun<Tools> = {
+  readonly turn: Turn;
+  readonly tools: { [Name in keyof Tools]: GovernedAiSdkTool<Tools[Name]> };
+  /** For version 7: stops the run where a person has to be asked, and says what about. Version 6 asks the tools. */
+  readonly toolApproval: (call: AiSdkApprovalCall) => Promise<AiSdkApprovalStatus>;
+  /**
+   * Takes the answers people gave through the SDK: denials are recorded here, before the run goes on, because the SDK
+   * never asks a tool about them. Approvals are taken when the tool runs.
+   */
+  readonly takeApprovals: (messages: readonly unknown[]) => Promise<void>;
+};
+
+/** What version 7 asks `toolApproval` about. */
+export type AiSdkApprovalCall = {
+  readonly toolCall: { readonly toolCallId: string; readonly toolName: string; readonly input?: unknown };
+  readonly messages?: readonly unknown[];
+};
+export type AiSdkApprovalStatus = undefined | { type: 'user-approval'; reason: string };
+
+export type GovernedTools<Tools> = {
+  readonly runtime: Runtime;
+  /** Opens a run: a turn of the session, whose tools go through the runtime. One for each `generateText`. */
+  readonly run: (options: TurnOptions) => AiSdkRun<Tools>;
+};
+
+/**
+ * Puts tools of the AI SDK under Quittance. Refuses to start where a tool is run by somebody else, and where a call
+ * that policy blocks could run.
+ */
+export async function governTools<const Tools extends Readonly<Record<string, unknown>>>(
+  tools: Tools,
+  options: AiSdkOptions = {},
+): Promise<GovernedTools<Tools>> {
+  await selfTest('quittance/ai-sdk', async (probeOptions, body) => {
+    const tested = await wrap(
+      { [probe.name]: { inputSchema: { type: 'object' }, execute: body } },
+      probeOptions,
+    );
+    const { [probe.name]: wrapped } = tested.run({ sessionId: probe.sessionId }).tools;
+    await wrapped?.execute({} as never, { toolCallId: probe.callId } as never); // as the SDK calls it
+  });
+  return wrap(tools, options);
+}
+
+async function wrap<const Tools extends Readonly<Record<string, unknown>>>(
+  given: Tools,
+  { ungoverned = [], ...options }: AiSdkOptions,
+): Promise<GovernedTools<Tools>> {
+  const read = await Promise.all(
+    Object.entries(given).map(async ([name, tool]) => [name, await readAiSdkTool(name, tool)] as const),
+  );
+  for (const [name, tool] of read)
+    if (tool === undefined && !ungoverned.includes(name)) throw refuseUngoverned(name);
+  const driver = createDriver(
+    read.flatMap(([, tool]) => tool ?? []),
+    options,
+  );
+  return {
+    runtime: driver.runtime,
+    run: (turnOptions) => toAiSdkRun(driver, given, driver.open(turnOptions)),
+  };
+}
+
+function toAiSdkRun<Tools extends Readonly<Record<string, unknown>>>(
+  driver: Driver<AiSdkCallOptions>,
+  given: Tools,
+  run: Run<AiSdkCallOptions>,
+): AiSdkRun<Tools> {
+  const bound = new Map(run.turn.tools().map((tool) => [tool.name, tool]));
+  // Without a prototype: version 6 would find a tool named "constructor" in any other.
+  const tools = Object.create(null) as Record<string, unknown>;
+  for (const [name, tool] of Object.entries(given)) tools[name] = bound.has(name) ? undefined : tool;
+  for (const [name, tool] of bound) tools[name] = toAiSdkTool(driver, run, tool, ownValue(given, name));
+  return {
+    turn: run.turn,
+    tools: tools as AiSdkRun<Tools>['tools'], // made above, name by name
+    async toolApproval({ toolCall: { toolCallId, toolName, input }, messages }) {
+      if (!driver.suspends || !bound.has(toolName)) return undefined;
+      const native: AiSdkCallOptions = { toolCallId, ...(messages !== undefined && { messages }) };
+      const question = await run.ask(toRequest(toolName, input, native), { native });
+      if (question === undefined) return undefined;
+      const [held] = await driver.runtime.calls({ sessionId: run.sessionId, callId: question.callId });
+      return { type: 'user-approval', reason: held?.confirmation?.description ?? '' };
+    },
+    async takeApprovals(messages) {
+      for (const { toolCallId, approved, reason } of approvalResponses(messages)) {
+        const callId = sessionCallId(toolCallId, timesAnswered(messages, toolCallId));
+        if (!approved) await run.deny(callId, reason, { native: { toolCallId, messages } });
+      }
+    },
+  };
+}
+
+const toRequest = (
+  name: string,
+  input: unknown,
+  { toolCallId, messages }: AiSdkCallOptions,
+): ToolCallInput => ({
+  id: sessionCallId(toolCallId, timesAnswered(messages, toolCallId)),
+  name,
+  // What is no object is denied by the runtime, which says so.
+  arguments: input as ToolCallInput['arguments'],
+});
+
+function toAiSdkTool(
+  driver: Driver<AiSdkCallOptions>,
+  run: Run<AiSdkCallOptions>,
+  bound: BoundTool,
+  given: unknown,
+): object {
+  const { name, description, schema } = bound;
+  const own: AiSdkTool = isTool(given) || given === undefined ? { description } : (given as AiSdkTool); // was read as one
+  return {
+    ...own,
+    inputSchema: schema === undefined ? own.inputSchema : openSchema(schema),
+    outputSchema: undefined,
+    needsApproval: driver.suspends
+      ? async (input: unknown, native: AiSdkCallOptions) =>
+          (await run.ask(toRequest(name, input, native), { native })) !== undefined
+      : undefined,
+    execute: async (input: unknown, native: AiSdkCallOptions) => {
+      const request = toRequest(name, input, native);
+      const signal = native.abortSignal;
+      const callGiven = { native, ...(signal !== undefined && { signal }) };
+      const approved = approvalResponses(native.messages).some(
+        (response) => response.approved && response.toolCallId === native.toolCallId,
+      );
+      const answer =
+        driver.suspends && approved
+          ? await run.callApproved(request, callGiven)
+          : await run.call(request, callGiven);
+      // An approval that counts for nothing leaves the question open: then it waits, as it would have without.
+      const { outcome } = answer.type === 'pending' ? await run.call(request, callGiven) : answer;
+      return toOutput(outcome);
+    },
+    toModelOutput: modelOutput(driver.ledger, run.sessionId, own.toModelOutput?.bind(own)),
+  };
+}
+
+const refuseUngoverned = (name: string): QuittanceError =>
+  new QuittanceError(
+    'config.invalid',
+    `The tool ${quote(name)} has no execute: the provider or the client runs it, so Quittance cannot. To hand it on ` +
+      `all the same, say so: governTools(tools, { ungoverned: [${JSON.stringify(name)}] }).`,
+    { tool: name },
+  );

@@ -1,0 +1,9 @@
+export { governTools } from './adapters/anthropic.ts';
+export type {
+  AnthropicAnswer,
+  AnthropicRun,
+  AnthropicTool,
+  AnthropicToolResult,
+  GovernedLoop,
+} from './adapters/anthropic.ts';
+export type { LoopOptions, LoopTools } from './adapters/plain-loop.ts';
