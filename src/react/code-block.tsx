@@ -53,8 +53,8 @@ function Block({
   const shown = isCut ? text.slice(0, mostCharacters).replace(/[\uD800-\uDBFF]$/, '') : text;
   return (
     <>
-      {/* A scrolled region that cannot have the focus cannot be scrolled without a mouse. */}
-      <pre className="qt-code" tabIndex={0} role="region" aria-label={label}>
+      {/* What scrolls and cannot have the focus cannot be read without a mouse. */}
+      <pre className="qt-code" tabIndex={0} role="group" aria-label={label}>
         {isJson ? colourJson(shown) : shown}
         {isCut && '…'}
       </pre>

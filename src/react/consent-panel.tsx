@@ -49,15 +49,15 @@ export function ConsentPanel({
     <div className="qt-consent">
       <Asks consent={consent} />
       {call.preview !== undefined && (
-        <section className="qt-part" aria-label="Preview">
-          <h4 className="qt-label">What it would do</h4>
+        <div>
+          <p className="qt-label">What it would do</p>
           {shownPreview ?? <PreviewBlock shown={call.preview} />}
-        </section>
+        </div>
       )}
-      <section className="qt-part" aria-label="Arguments">
-        <h4 className="qt-label">Arguments</h4>
+      <div>
+        <p className="qt-label">Arguments</p>
         {shownArguments ?? <ArgumentsBlock call={call} isWhole />}
-      </section>
+      </div>
       {!confirmation.isComplete && (
         <p className="qt-warning" id={whyNot}>
           Not everything this question is about has arrived here, so it cannot be approved. Reload, or deny

@@ -23,7 +23,7 @@ export function DiffBlock({ path, diff }: { readonly path: string; readonly diff
           <span className="qt-hidden">{removed} removed</span>
         </span>
       </p>
-      <pre className="qt-diff-rows" tabIndex={0} role="region" aria-label={`Changes to ${shownPath}`}>
+      <pre className="qt-diff-rows" tabIndex={0} role="group" aria-label={`Changes to ${shownPath}`}>
         {rows.map((row, index) => (
           <Row key={index} row={row} />
         ))}

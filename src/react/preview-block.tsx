@@ -35,7 +35,7 @@ function Shown({ preview }: { readonly preview: ShownPreview['preview'] }): Reac
       );
     case 'fields':
       return (
-        <div className="qt-scroll" tabIndex={0} role="region" aria-label="Preview">
+        <div className="qt-scroll" tabIndex={0} role="group" aria-label="Preview">
           <table className="qt-fields">
             <thead>
               <tr>

@@ -1,0 +1,95 @@
+/** A real Chromium for tests, and pages that are bundled and opened in it. */
+import chromium from '@sparticuz/chromium';
+import react from '@vitejs/plugin-react';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { chromium as playwright } from 'playwright-core';
+import { build } from 'vite';
+
+/** Where pages seem to come from. Nothing listens there: what is asked for is answered here. */
+const origin = 'http://quittance.test';
+
+/** Flags of the packaged browser that would make it another one than people have. */
+const unlike = new Set([
+  '--single-process',
+  '--no-zygote',
+  '--disable-web-security',
+  '--allow-running-insecure-content',
+]);
+
+/** Starts the browser. Throws where it cannot: a test that needs one fails then, and is not skipped. */
+export async function launchBrowser(): Promise<Browser> {
+  return await playwright.launch({
+    args: [...chromium.args.filter((flag) => !unlike.has(flag)), '--no-sandbox'],
+    executablePath: await chromium.executablePath(),
+    headless: true,
+  });
+}
+
+/** What a page is made of. */
+export type Bundle = { readonly script: string; readonly styles: string };
+
+/** Bundles a page from its sources, with the development build of React, which checks the most. */
+export async function bundlePage(entry: string): Promise<Bundle> {
+  const built = await build({
+    configFile: false,
+    logLevel: 'error',
+    mode: 'development',
+    plugins: [react()],
+    resolve: { conditions: ['quittance-source'] },
+    define: { 'process.env.NODE_ENV': '"development"' },
+    build: {
+      write: false,
+      minify: false,
+      cssCodeSplit: false,
+      rolldownOptions: { input: entry, output: { format: 'iife' } },
+    },
+  });
+  const [output] = Array.isArray(built) ? built : [built];
+  if (output === undefined || !('output' in output)) throw new Error(`Vite built nothing from ${entry}.`);
+  let [script, styles] = ['', ''];
+  for (const file of output.output)
+    if (file.type === 'chunk') script += file.code;
+    else if (file.fileName.endsWith('.css')) styles += String(file.source);
+  return { script, styles };
+}
+
+/** No more than a page of ours may need. */
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'";
+
+export type OpenedPage = {
+  readonly page: Page;
+  /** What the page complained of: errors, and everything the console was told. */
+  readonly complaints: readonly string[];
+};
+
+/** Opens a bundle under a strict content policy. */
+export async function openPage(
+  browser: Browser,
+  { script, styles }: Bundle,
+  options: BrowserContextOptions & { readonly prepare?: (page: Page) => Promise<void> } = {},
+): Promise<OpenedPage> {
+  const { prepare, ...contextOptions } = options;
+  const context = await browser.newContext(contextOptions);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+  });
+  const files: Readonly<Record<string, readonly [string, string]>> = {
+    '/': [
+      'text/html',
+      '<!doctype html><html lang="en"><title>Test</title><link rel="stylesheet" href="/page.css">' +
+        '<link rel="icon" href="data:,"><body><main id="root"></main><script src="/page.js"></script></body></html>',
+    ],
+    '/page.js': ['text/javascript', script],
+    '/page.css': ['text/css', styles],
+  };
+  await page.route(`${origin}/**`, async (route) => {
+    const [contentType, body] = files[new URL(route.request().url()).pathname] ?? ['text/plain', ''];
+    await route.fulfill({ contentType, body, headers: { 'content-security-policy': contentPolicy } });
+  });
+  await prepare?.(page);
+  await page.goto(`${origin}/`);
+  return { page, complaints };
+}
