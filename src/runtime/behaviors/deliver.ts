@@ -36,9 +36,13 @@ export class BehaviorReader {
   readonly #registration: Registration;
   readonly #stop = new AbortController();
   #position = 0;
-  /** Up to where the ledger knows that it has read; a cursor is moved from here. */
+  /** Up to where the ledger knows that it has read, and up to where it is to know soon. */
   #kept = 0;
-  #moving: Promise<boolean> = Promise.resolve(true);
+  #toKeep = 0;
+  /** While the ledger is being told. */
+  #moving: Promise<void> | undefined;
+  /** Somebody else holds the position. */
+  #isLost = false;
   #running: Promise<void> | undefined;
   #waiters: { readonly position: number; readonly resolve: () => void }[] = [];
 
@@ -111,7 +115,8 @@ export class BehaviorReader {
       if (cursor.holder === holder) {
         this.#reach(cursor.position);
         this.#kept = cursor.position;
-        this.#moving = Promise.resolve(true);
+        this.#toKeep = cursor.position;
+        this.#isLost = false;
         return true;
       }
       await this.#sleep(lookAgainMs);
@@ -122,7 +127,7 @@ export class BehaviorReader {
   async #letGo(): Promise<void> {
     if (this.#registration.kind !== 'durable') return;
     try {
-      await this.#note(this.#position);
+      this.#note(this.#position);
       await this.#moving;
       await this.#desk.engine.ledger.releaseCursor(this.#registration.name, this.#desk.holder);
     } catch {
@@ -137,8 +142,9 @@ export class BehaviorReader {
     while (!signal.aborted) {
       const entries = await feed.read(this.#position, batchSize);
       if (entries.length === 0) {
-        await this.#note(this.#position);
-        if (!(await this.#moving)) return;
+        this.#note(this.#position);
+        await this.#moving;
+        if (this.#isLost) return;
         await unlessAborted(engine.ledger.whenAppended(this.#position), signal);
         continue;
       }
@@ -165,9 +171,9 @@ export class BehaviorReader {
     }
     if (handled.length > 0) {
       if (!(await this.#keep(handled, entry))) return false;
-    } else if (heard) await this.#note(entry.position);
+    } else if (heard) this.#note(entry.position);
     this.#reach(entry.position);
-    return true;
+    return !this.#isLost;
   }
 
   /** Usually none: an event is of another type, or does not match. */
@@ -227,17 +233,27 @@ export class BehaviorReader {
     const { status } = await engine.ledger.append(entry);
     if (status !== 'appended') return false;
     this.#kept = position;
+    this.#toKeep = position;
     return true;
   }
 
-  /** Has the position kept, soon: whatever waits in line goes in one commit. */
-  async #note(position: number): Promise<void> {
+  /** Has the position kept, soon: where the ledger is busy with one move, the next goes as far as it got meanwhile. */
+  #note(position: number): void {
     if (this.#registration.kind !== 'durable' || position <= this.#kept) return;
-    const move = this.#moveTo(position);
-    this.#kept = position;
-    const before = this.#moving;
-    this.#moving = (async () => (await before) && (await this.#desk.engine.ledger.moveCursor(move)))();
+    this.#toKeep = position;
+    if (this.#moving !== undefined) return;
+    this.#moving = this.#move().finally(() => {
+      this.#moving = undefined;
+    });
     this.#moving.catch(() => undefined); // heard by whoever waits for it next
+  }
+
+  async #move(): Promise<void> {
+    while (this.#kept < this.#toKeep && !this.#isLost) {
+      const to = this.#toKeep;
+      if (await this.#desk.engine.ledger.moveCursor(this.#moveTo(to))) this.#kept = to;
+      else this.#isLost = true;
+    }
   }
 
   #moveTo(to: number): NonNullable<Entry['cursor']> {

@@ -14,6 +14,7 @@ import type { BehaviorFailed, QuittanceEvent, RedeliveryRequested } from '../../
 import { isToolError } from '../../call/tool-error.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
 import { cutText } from '../../tool/cut-text.ts';
+import { isPromiseLike } from '../../tool/when-ready.ts';
 import { classifyThrown } from '../classify-thrown.ts';
 import type { Engine } from '../engine.ts';
 import type { BehaviorCall, BehaviorContext, BehaviorHandler, EventName, RetryWish } from './behavior.ts';
@@ -56,31 +57,26 @@ export async function runHandler(
   closing: AbortSignal,
 ): Promise<Handled> {
   const { event } = delivery;
-  const timeUp = new AbortController();
-  const signal = AbortSignal.any([timeUp.signal, closing]);
-  const told = new Emissions(engine, callTool, registration, delivery, signal);
+  const told = new Emissions(engine, callTool, registration, delivery, closing);
   const tooLong = Promise.withResolvers<never>();
+  let tookTooLong = false;
   const watch = engine.deadlines.watch(registration.timeoutMs, () => {
-    timeUp.abort(new DOMException('The behavior ran out of time.', 'TimeoutError'));
-    tooLong.reject(timeUp.signal.reason as Error);
+    tookTooLong = true;
+    const reason = new DOMException('The behavior ran out of time.', 'TimeoutError');
+    told.end(reason);
+    tooLong.reject(reason);
   });
   try {
     // The handler is one of events of its types, and this is one: see `Registration.types`.
     const handler = registration.handler as BehaviorHandler<EventName>;
-    await Promise.race([
-      (async () => handler(freezeJson(event as unknown as JsonObject) as never, told))(),
-      tooLong.promise,
-    ]);
-    told.over = true;
+    const answer = handler(freezeJson(event as unknown as JsonObject) as never, told);
+    if (isPromiseLike(answer)) await Promise.race([answer, tooLong.promise]);
     return { events: told.events, retry: told.wanted };
   } catch (error) {
-    told.over = true;
-    return {
-      events: [failure(engine, registration, delivery, error, timeUp.signal.aborted)],
-      retry: undefined,
-    };
+    return { events: [failure(engine, registration, delivery, error, tookTooLong)], retry: undefined };
   } finally {
     watch.stop();
+    told.end(undefined);
   }
 }
 
@@ -129,10 +125,12 @@ export const callIdOf = (event: AnyEvent): string | undefined =>
 /** What a handler is given to say something with. */
 class Emissions implements BehaviorContext {
   readonly attempt: number;
-  readonly signal: AbortSignal;
   readonly events: (EmittedEvent | RedeliveryRequested)[] = [];
   wanted: Handled['retry'];
-  over = false;
+  #isOver = false;
+  /** Made when somebody looks at it: most handlers never do. */
+  #abort: AbortController | undefined;
+  readonly #closing: AbortSignal;
   readonly #engine: Engine;
   readonly #callTool: CallTool;
   readonly #registration: Registration;
@@ -144,14 +142,32 @@ class Emissions implements BehaviorContext {
     callTool: CallTool,
     registration: Registration,
     delivery: Delivery,
-    signal: AbortSignal,
+    closing: AbortSignal,
   ) {
     this.#engine = engine;
     this.#callTool = callTool;
     this.#registration = registration;
     this.#delivery = delivery;
     this.attempt = delivery.attempt;
-    this.signal = signal;
+    this.#closing = closing;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController();
+      if (this.#closing.aborted) this.#close();
+      else this.#closing.addEventListener('abort', this.#close);
+    }
+    return this.#abort.signal;
+  }
+
+  readonly #close = (): void => this.#abort?.abort(this.#closing.reason);
+
+  /** Takes nothing more. With a reason, whoever listens is told to stop. */
+  end(reason: DOMException | undefined): void {
+    this.#isOver = true;
+    this.#closing.removeEventListener('abort', this.#close);
+    if (reason !== undefined) this.#abort?.abort(reason);
   }
 
   emit(type: EventName, data: JsonObject | RetryWish): void {
@@ -248,7 +264,7 @@ class Emissions implements BehaviorContext {
   }
 
   #refuseIfOver(): void {
-    if (this.over || this.signal.aborted)
+    if (this.#isOver || this.#closing.aborted)
       throw this.#mistake('its time with this event is over; what it says now is not kept.');
   }
 

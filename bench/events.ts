@@ -1,0 +1,104 @@
+/**
+ * How fast do events reach those who subscribe? A ledger with calls in it, and 1, 10 and 100 behaviours that are given
+ * every `tool.responded`, durable and ephemeral; beside it, what reading and decoding the entries costs alone.
+ *
+ *   npm run bench:events -- [--calls 20000]
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Ledger } from 'quittance';
+import { createRuntime, defineTool } from 'quittance';
+import { openLedger } from 'quittance/ledger';
+import { readEntry } from '../src/ledger/formats/v1/read-entry.ts';
+import { createProgress } from './progress.ts';
+import { printTable } from './table.ts';
+
+const at = process.argv.indexOf('--calls');
+const calls = at < 0 ? 20_000 : Number(process.argv[at + 1]);
+const tool = defineTool({ name: 'get_it', mode: 'read', loopLimit: 1e9, run: (args) => args });
+const folder = mkdtempSync(join(tmpdir(), 'quittance-events-'));
+
+async function fill(ledger: Ledger): Promise<void> {
+  const runtime = createRuntime({ tools: [tool], ledger });
+  const progress = createProgress('filling', calls);
+  let made = 0;
+  await Promise.all(
+    Array.from({ length: 64 }, async (_, lane) => {
+      const turn = runtime.turn({ sessionId: `s${lane}` });
+      while (made < calls) {
+        const n = made++;
+        await turn.call({ id: `c${n}`, name: 'get_it', arguments: { city: 'Lyon', n } });
+        progress.step();
+      }
+    }),
+  );
+  await runtime.close();
+  progress.done();
+}
+
+async function readAlone(ledger: Ledger): Promise<number> {
+  const startedAt = performance.now();
+  let after = 0;
+  let events = 0;
+  for (;;) {
+    const entries = await ledger.readEntries({ after, limit: 256 });
+    const last = entries.at(-1);
+    if (last === undefined) return (events / (performance.now() - startedAt)) * 1_000;
+    for (const entry of entries)
+      events += readEntry(entry).events.filter(({ type }) => type === 'tool.responded').length;
+    after = last.position;
+  }
+}
+
+/** Events delivered in a second, all subscribers together. */
+async function deliver(ledger: Ledger, subscribers: number, ephemeral: boolean): Promise<number> {
+  const runtime = createRuntime({ tools: [tool], ledger });
+  let heard = 0;
+  const startedAt = performance.now();
+  if (ephemeral) {
+    await Promise.all(
+      Array.from({ length: subscribers }, async () => {
+        let mine = 0;
+        for await (const _ of runtime.tail({ types: ['tool.responded'] })) {
+          heard++;
+          if (++mine === calls) return;
+        }
+      }),
+    );
+  } else {
+    const behaviors = Array.from({ length: subscribers }, (_, n) =>
+      runtime.on({ name: `b${subscribers}-${n}`, on: 'tool.responded', from: 'start' }, () => void heard++),
+    );
+    await Promise.all(behaviors.map((behavior) => behavior.caughtUp()));
+  }
+  const perSecond = (heard / (performance.now() - startedAt)) * 1_000;
+  if (heard !== calls * subscribers)
+    throw new Error(`${heard} of ${calls * subscribers} events were delivered`);
+  await runtime.close();
+  return perSecond;
+}
+
+const ledger = await openLedger(join(folder, 'ledger.db'), { synchronous: 'normal' });
+const figures: Record<string, number> = {};
+const rows: string[][] = [];
+const note = (name: string, perSecond: number, alone: number): void => {
+  figures[name.replaceAll(/\W+/g, '_')] = Math.round(perSecond);
+  rows.push([name, Math.round(perSecond).toLocaleString('en'), (perSecond / alone).toFixed(2)]);
+};
+try {
+  await fill(ledger);
+  await readAlone(ledger);
+  const alone = await readAlone(ledger);
+  note('read and decode alone', alone, alone);
+  for (const subscribers of [1, 10, 100])
+    note(`tail, ${subscribers} readers`, await deliver(ledger, subscribers, true), alone);
+  for (const subscribers of [1, 10, 100])
+    note(`durable behaviours, ${subscribers}`, await deliver(ledger, subscribers, false), alone);
+} finally {
+  await ledger.close();
+  rmSync(folder, { recursive: true, force: true });
+}
+console.log(`${calls} calls, events delivered to all subscribers together.\n`);
+printTable(['what', 'events/s', 'of reading alone'], rows);
+console.log(JSON.stringify({ bench: 'events', calls, figures }));
