@@ -7,11 +7,16 @@ import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { renderContracts } from './render-contracts.ts';
 import { renderDocs } from './render-docs.ts';
+import { renderEvents } from './render-events.ts';
 
 const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } });
 const root = join(import.meta.dirname, '..');
 const drifted: string[] = [];
-for (const [path, text] of [...(await renderDocs()), ...(await renderContracts())]) {
+for (const [path, text] of [
+  ...(await renderDocs()),
+  ...(await renderContracts()),
+  ...(await renderEvents()),
+]) {
   const file = join(root, path);
   if (existsSync(file) && readFileSync(file, 'utf8') === text) continue;
   drifted.push(path);

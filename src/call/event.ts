@@ -85,13 +85,16 @@ export type SessionForked = EventOf<
 /** Real bodies run, recorded ones are played, or none runs and the outcome says so. */
 export type ForkedHow = 'live' | 'recorded' | 'dry';
 
+/** A round of an agent's loop has begun. Travels with the first call of it. */
 export type TurnOpened = EventOf<
   'turn.opened',
   { deadlineMs: number | undefined; parentSessionId: string | undefined; principal: Principal | undefined }
 >;
+/** The round is over: later calls of it are denied. */
 export type TurnEnded = EventOf<'turn.ended', { why: TurnEndReason }>;
 export type TurnEndReason = 'asked' | 'terminal_result';
 
+/** A tool is asked for. The first event of every call. */
 export type ToolRequested = CallEventOf<
   'tool.requested',
   {
@@ -118,11 +121,13 @@ export type ToolRequested = CallEventOf<
 /** Which model asked. */
 export type Provenance = { readonly provider?: string; readonly model?: string };
 
+/** The call was asked for again, or answered by another of the same key; nothing ran for it. */
 export type ToolRecalled = CallEventOf<
   'tool.recalled',
   { how: 'cached' | 'replayed' | 'conflict'; fromCallId: string; details: string }
 >;
 
+/** What the gates said: let through, stopped, or a person is to be asked. */
 export type ToolDecided = CallEventOf<
   'tool.decided',
   {
@@ -185,6 +190,7 @@ export type ToolPreviewed = CallEventOf<
   }
 >;
 
+/** The call waits for a person. */
 export type ToolHeld = CallEventOf<
   'tool.held',
   {
@@ -219,6 +225,7 @@ export type Ask = {
   readonly stage?: { readonly workflow: string; readonly stageId: string };
 };
 
+/** Somebody has decided about a held call. The first decision counts. */
 export type ConfirmationDecided = CallEventOf<
   'confirmation.decided',
   {
@@ -245,6 +252,7 @@ export type ConfirmationExpired = CallEventOf<
   'confirmation.expired',
   { confirmationId: string; effect: 'block' | 'allow'; by: DecidedBy | undefined }
 >;
+/** The question was taken back before anybody answered. */
 export type ConfirmationWithdrawn = CallEventOf<
   'confirmation.withdrawn',
   { confirmationId: string; reason: string }
@@ -270,6 +278,7 @@ export type ToolStarted = CallEventOf<
 
 export type StageMark = { readonly workflow: string; readonly stageId: string };
 
+/** An attempt, or the call, has ended. The final one is the outcome: one for every call, denials too. */
 export type ToolResponded = CallEventOf<
   'tool.responded',
   {
@@ -306,6 +315,7 @@ export type ToolLate = CallEventOf<
   }
 >;
 
+/** A budget had too little left for the call. */
 export type BudgetExhausted = CallEventOf<
   'runtime.budget_exhausted',
   { scope: string; metric: BudgetMetric; limit: number; used: number }
@@ -406,7 +416,9 @@ export type PersistenceFailed = CallEventOf<
 
 /** Standing permissions of a session. Each carries all of them, so that the last one is the state. */
 export type GrantEvent = GrantGiven | GrantRevoked;
+/** A person has permitted calls of a tool beforehand. */
 export type GrantGiven = EventOf<'grant.given', { grantId: string; by: string; state: JsonObject }>;
+/** A standing permission was taken back. */
 export type GrantRevoked = EventOf<
   'grant.revoked',
   { grantId: string; by: string; reason: string | undefined; state: JsonObject }
@@ -422,13 +434,16 @@ type WorkflowEventOf<Type extends string, Data> = EventOf<
     state: JsonObject;
   } & Data
 >;
+/** A session has moved on to another stage of a workflow. */
 export type WorkflowAdvanced = WorkflowEventOf<'workflow.advanced', { stageId: string; toStageId: string }>;
+/** Something about where a session stands in a workflow has changed. */
 export type WorkflowUpdated = WorkflowEventOf<
   'workflow.updated',
   { why: WorkflowUpdate; by: string | undefined }
 >;
 /** Evidence of a call; an approval; a call that was stopped or paused, or one that fits again; a move by the host. */
 export type WorkflowUpdate = 'evidence' | 'approval' | 'stopped' | 'resumed' | 'reset' | 'stage_set';
+/** A session is through with a workflow. */
 export type WorkflowCompleted = WorkflowEventOf<'workflow.completed', { stageId: string }>;
 
 /** Rules came into force. Holds their text, so that a decision under this version can be explained for ever. */

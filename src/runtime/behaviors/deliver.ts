@@ -15,7 +15,7 @@ import { LedgerTrouble } from '../ledger-trouble.ts';
 import { unlessAborted } from '../unless-aborted.ts';
 import type { Registration } from './registration.ts';
 import type { AnyEvent, CallTool, Delivery, Handled } from './run-handler.ts';
-import { failure, placeOf, runHandler } from './run-handler.ts';
+import { callIdOf, failure, placeOf, runHandler } from './run-handler.ts';
 
 /** How many behaviours may set each other off in a row. */
 export const deepestCause = 32;
@@ -224,8 +224,8 @@ export class BehaviorReader {
     const entry: Entry = {
       entryId: engine.ids.next('ent'),
       sessionId: placeOf(first).sessionId,
-      callId: undefined,
-      expectedVersion: 0,
+      callId: events.map(callIdOf).find((callId) => callId !== undefined),
+      expectedVersion: 'any',
       events,
       depth: depth + 1,
       ...(this.#registration.kind === 'durable' && { cursor: this.#moveTo(position) }),

@@ -1,0 +1,68 @@
+/** The page about events and their JSON Schema, read off their declarations. */
+import { format, resolveConfig } from 'prettier';
+import type { DescribedEvent } from './event-types.ts';
+import { readEventTypes } from './event-types.ts';
+
+export async function renderEvents(): Promise<ReadonlyMap<string, string>> {
+  const { events, emitted, definitions } = readEventTypes();
+  const config = await resolveConfig(new URL('../docs/events.md', import.meta.url));
+  const schema = {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'An event of a ledger',
+    description:
+      'As runtime.events, runtime.tail and the server give it. Fields may be added; a reader keeps types and fields it does not know.',
+    anyOf: [...events.map(({ schema: one }) => one), { ...emitted.schema, description: emitted.about }],
+    $defs: definitions,
+  };
+  return new Map([
+    ['docs/events.md', await format(page(events, emitted), { ...config, parser: 'markdown' })],
+    ['schema/events.schema.json', await format(JSON.stringify(schema), { ...config, parser: 'json' })],
+  ]);
+}
+
+const cell = (text: string): string => text.replaceAll('|', '\\|');
+
+function page(events: readonly DescribedEvent[], emitted: DescribedEvent): string {
+  const types = [...new Set(events.map(({ type }) => type))];
+  const rows = types.map((type) => {
+    const about = events.filter((event) => event.type === type).map((event) => event.about);
+    return `| [\`${type}\`](#${type.replaceAll(/[^a-z_]/g, '')}) | ${cell(about.join(' '))} |`;
+  });
+  const sections = types.map((type) => {
+    const same = events.filter((event) => event.type === type);
+    const [event] = same;
+    return `## ${type}\n\n${same.map(({ about }) => about).join('\n\n')}\n\n${fields(event as DescribedEvent)}`;
+  });
+  return `<!-- Written by \`npm run docs\` from src/call/event.ts. -->
+
+# Events
+
+Everything that happens is an event in the ledger, and everything shown is read from events. They stand in the order they were kept, session by session, and each names the event that brought it about. \`runtime.events\` reads those of a session or a call, \`runtime.tail\` follows all of them from any position, and [behaviours](behaviors.md) react to them.
+
+Names are for ever. A field may be added to a type; none is renamed, moved or dropped, and what a newer version wrote is carried along by an older one. The [JSON Schema of all of them](../schema/events.schema.json) is in the package as \`quittance/events.schema.json\`.
+
+Every event has \`id\`, \`type\`, \`sessionId\`, \`turnId\`, \`at\` (milliseconds since 1970, by the ledger's clock) and \`cause\` (the id of the event that brought it about); those about a call have its \`callId\`. A field that is \`undefined\` is absent from JSON. Payloads are in kept form: without what the redactor hides.
+
+| type | says |
+| --- | --- |
+${rows.join('\n')}
+
+${sections.join('\n\n')}
+
+## your.own
+
+${emitted.about} Its type is one of your own: words of \`a-z\`, \`0-9\` and \`_\` with dots between them, beginning with none of ours (\`isReservedEventType\` tells).
+
+${fields(emitted)}
+`;
+}
+
+const fields = (event: DescribedEvent): string =>
+  event.fields.length === 0
+    ? 'Nothing beside the envelope.'
+    : `| field | type | |\n| --- | --- | --- |\n${event.fields
+        .map(
+          ({ name, type, optional, about }) =>
+            `| \`${name}\`${optional ? ' (optional)' : ''} | ${cell(`\`${type}\``)} | ${cell(about)} |`,
+        )
+        .join('\n')}`;
