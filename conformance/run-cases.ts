@@ -3,6 +3,8 @@ import { errata } from './errata.ts';
 import type { Found } from './find-cases.ts';
 import { runRejectionCase } from './rejection-case.ts';
 import { runRulesetCase } from './ruleset-case.ts';
+import type { Adapter } from './through-adapters.ts';
+import { isAboutAdapters, problemsThrough } from './through-adapters.ts';
 import { runWorkflowCase } from './workflow-case.ts';
 
 export type CaseResult = {
@@ -10,14 +12,24 @@ export type CaseResult = {
   readonly file: string;
   readonly id: string;
   readonly problems: Problems;
+  /** How it went through adapters, where it is about them. What went wrong there is among the problems too. */
+  readonly through?: ReadonlyMap<string, Problems>;
 };
 
-/** Runs cases one after the other. What throws has failed. */
-export async function runCases(found: readonly Found[]): Promise<readonly CaseResult[]> {
+/** Runs cases one after the other, those about adapters through every one of these too. What throws has failed. */
+export async function runCases(
+  found: readonly Found[],
+  adapters: readonly Adapter[] = [],
+): Promise<readonly CaseResult[]> {
   const results: CaseResult[] = [];
   for (const one of found) {
     const { folder, file, id } = one;
-    results.push({ folder, file, id, problems: await problemsOf(one) });
+    const problems = await problemsOf(one);
+    const through = isAboutAdapters(one) ? await problemsThrough(one, adapters) : new Map<string, Problems>();
+    const there = [...through].flatMap(([name, list]) =>
+      list.map((problem) => `through ${name}: ${problem}`),
+    );
+    results.push({ folder, file, id, problems: [...problems, ...there], through });
   }
   return results;
 }
@@ -46,10 +58,10 @@ export function reportOn(results: readonly CaseResult[]): Report {
   const failed = results.filter(({ problems }) => problems.length > 0);
   const broken = failed.filter(({ id }) => errata.has(id));
   const folders = [...new Set(results.map(({ folder }) => folder))];
-  const scores = folders.map((folder) => {
+  const scores = folders.flatMap((folder) => {
     const here = results.filter((result) => result.folder === folder);
     const wrong = here.filter(({ problems }) => problems.length > 0).length;
-    return `${folder}: ${here.length - wrong} passed, ${wrong} failed`;
+    return [`${folder}: ${here.length - wrong} passed, ${wrong} failed`, ...scoresThrough(folder, here)];
   });
   return {
     lines: [
@@ -66,4 +78,14 @@ export function reportOn(results: readonly CaseResult[]): Report {
     ],
     ok: results.length > 0 && failed.length === broken.length,
   };
+}
+
+/** A line for each adapter that cases of the folder were run through. */
+function scoresThrough(folder: string, here: readonly CaseResult[]): readonly string[] {
+  const names = [...new Set(here.flatMap(({ through }) => [...(through?.keys() ?? [])]))];
+  return names.map((name) => {
+    const ran = here.filter(({ through }) => through?.has(name) === true);
+    const wrong = ran.filter(({ through }) => (through?.get(name)?.length ?? 0) > 0).length;
+    return `${folder} through ${name}: ${ran.length - wrong} passed, ${wrong} failed`;
+  });
 }

@@ -1,21 +1,27 @@
 /** Cases about the order of calls: a runtime each, the state put into its ledger, the steps made for real. */
-import type { JsonObject, Runtime } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool } from 'quittance';
+import type { JsonObject, ToolOutcome } from 'quittance';
+import { createMemoryLedger } from 'quittance';
 import { contractsFromYamlString, eventsToActionWords } from 'quittance/contracts';
 import { stringify } from 'yaml';
 import { checkAuditEvents } from './audit-events.ts';
 import type { Case, Data, Problems } from './case.ts';
 import { dataAt, isData, listAt, own, show, textAt } from './case.ts';
 import { runsUnasked } from './runs-unasked.ts';
+import type { MakeCaller } from './make-caller.ts';
+import { callRuntime } from './make-caller.ts';
 import { checkStep } from './workflow-expectation.ts';
 import { readState, seedState } from './workflow-seed.ts';
 import type { StepAnswer } from './workflow-expectation.ts';
 
-export async function runWorkflowCase({ data, file }: Case): Promise<Problems> {
+/** Runs a case, its calls made straight on a runtime or through something that has one. */
+export async function runWorkflowCase(
+  { data, file }: Case,
+  makeCaller: MakeCaller = callRuntime,
+): Promise<Problems> {
   const workflow = workflowOf(data, file);
   const steps = listAt(data, 'steps').filter(isData);
   if (steps.length === 0) throw new Error('the case has no steps');
-  const stage = await openStage(workflow, data, steps);
+  const stage = await openStage(workflow, data, steps, makeCaller);
   const problems: string[] = [];
   for (const [index, step] of steps.entries()) {
     const where = `step ${textAt(step, 'id') ?? index + 1}`;
@@ -44,7 +50,12 @@ type Script = {
   output: unknown;
 };
 
-async function openStage(workflow: Data, data: Data, steps: readonly Data[]): Promise<Stage> {
+async function openStage(
+  workflow: Data,
+  data: Data,
+  steps: readonly Data[],
+  makeCaller: MakeCaller,
+): Promise<Stage> {
   const initial = dataAt(data, 'initial_state');
   const sessionId = textAt(initial, 'session_id') ?? 'conformance';
   const parentSessionId = textAt(dataAt(data, 'lineage'), 'parent_session_id');
@@ -53,9 +64,10 @@ async function openStage(workflow: Data, data: Data, steps: readonly Data[]): Pr
   if (isData(own(data, 'initial_state'))) await seedState(ledger, sessionId, workflow, initial as JsonObject);
   let script: Script = { approvals: [], asked: [], paused: () => undefined, output: null };
   const names = new Set(steps.flatMap((step) => textAt(dataAt(step, 'call'), 'tool') ?? []));
-  const runtime: Runtime = createRuntime({
-    tools: [...names].map((tool) => defineTool({ name: tool, mode: 'external', run: () => script.output })),
+  const { runtime, makeCall } = await makeCaller({
+    tools: [...names].map((tool) => ({ name: tool, run: () => script.output })),
     ledger,
+    turn: parentSessionId === undefined ? {} : { parentSessionId },
     contracts: contractsFromYamlString(stringify(workflow, { aliasDuplicateObjects: false })),
     treatments: runsUnasked,
     onConfirm: ({ description, asks }) => {
@@ -74,14 +86,13 @@ async function openStage(workflow: Data, data: Data, steps: readonly Data[]): Pr
     const paused = Promise.withResolvers<undefined>();
     const approvals = listAt(step, 'approval_outcomes').map(readApproval);
     script = { approvals, asked: [], paused: () => paused.resolve(undefined), output: outputOf(step) };
-    // A turn each: guards against calls that repeat themselves in a turn are not what is looked at here.
-    const turn = runtime.turn({ sessionId, ...(parentSessionId !== undefined && { parentSessionId }) });
-    const made = turn.submit({
+    const made = makeCall({
+      sessionId,
       id: callId,
       name: textAt(asked, 'tool') ?? '',
-      arguments: { ...dataAt(asked, 'args') },
+      arguments: { ...dataAt(asked, 'args') } as JsonObject, // as YAML gives it
     });
-    const outcome = await Promise.race([made.outcome(), paused.promise]);
+    const outcome: ToolOutcome | undefined = await Promise.race([made, paused.promise]);
     return { outcome, asked: script.asked, unused: script.approvals };
   };
 

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../base/json.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { RuntimeOptions } from '../runtime/runtime-options.ts';
+import type { TurnOptions } from '../runtime/turn-options.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { ToolOverrides } from '../tool/govern.ts';
 import type { Principal } from '../tool/tool-context.ts';
@@ -17,6 +18,8 @@ export type AdapterOptions<Native = unknown> = Omit<
   readonly ledger?: Ledger;
   /** What the framework's tools do not say about themselves, by name: a mode, a timeout, a cost. */
   readonly overrides?: Readonly<Record<string, ToolOverrides>>;
+  /** What every run has, where the run itself says nothing: a deadline, budgets, the session it works for. */
+  readonly turn?: Omit<TurnOptions, 'sessionId' | 'turnId'>;
   /** On whose behalf a call is made, from what the framework gives the tool. The run's own principal where it says nothing. */
   readonly principal?: (native: Native) => Principal | undefined;
   /** Metadata of a call, from what the framework gives the tool: on its record, and there for policy. */

@@ -72,7 +72,15 @@ export function createDriver<Native>(
   tools: readonly (AdoptedTool<Native> | AnyTool)[],
   adapterOptions: AdapterOptions<Native>,
 ): Driver<Native> {
-  const { overrides = {}, approver, principal, attrs, ledger: given, ...options } = adapterOptions;
+  const {
+    overrides = {},
+    approver,
+    principal,
+    attrs,
+    turn: everyTurn,
+    ledger: given,
+    ...options
+  } = adapterOptions;
   const inHand = new Map<string, Native>();
   /** Of calls that wait for a person, after whoever asked went away. */
   const waiting = new Map<string, Native>();
@@ -100,7 +108,7 @@ export function createDriver<Native>(
   };
 
   const open = (turnOptions: TurnOptions): Run<Native> => {
-    const turn = runtime.turn(turnOptions);
+    const turn = runtime.turn({ ...everyTurn, ...turnOptions });
     const { sessionId } = turn;
     /** Keeps what came with the call while `make` is at it, and as long as it waits for a person. */
     const withNative = async <Made extends { readonly type: string } | undefined>(

@@ -21,7 +21,9 @@ const harness: Harness = {
           apiKey: 'none',
           maxRetries: 0,
           fetch: async (_, init) => {
-            const { messages } = JSON.parse(String(init?.body)) as { messages: Anthropic.MessageParam[] };
+            const { messages } = JSON.parse(await new Response(init?.body ?? null).text()) as {
+              messages: Anthropic.MessageParam[];
+            };
             told.splice(0, told.length, ...messages.flatMap(readTold));
             const round = await player.next(told);
             return Response.json({

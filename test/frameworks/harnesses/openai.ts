@@ -34,7 +34,11 @@ export function scriptedClient(
     apiKey: 'none',
     maxRetries: 0,
     fetch: async (_, init) => {
-      told.splice(0, told.length, ...readTold(JSON.parse(String(init?.body)) as never));
+      told.splice(
+        0,
+        told.length,
+        ...readTold(JSON.parse(await new Response(init?.body ?? null).text()) as never),
+      );
       return Response.json(toBody(await player.next(told)));
     },
   });

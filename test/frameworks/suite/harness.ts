@@ -7,6 +7,8 @@ import type { Ledger, PreToolUse, Runtime, RuntimeOptions } from 'quittance';
 /** A tool, before it becomes one of the framework. Parameters are all required. */
 export type PlainTool = {
   readonly name: string;
+  /** Whether it takes any object, whatever `parameters` says. */
+  readonly takesAnything?: boolean;
   readonly parameters: Readonly<Record<string, 'string' | 'number' | 'boolean'>>;
   /** `signal` is what the framework gives its tool to hear of the end by. */
   readonly run: (args: Readonly<Record<string, unknown>>, signal: AbortSignal | undefined) => unknown;
@@ -23,6 +25,7 @@ export type StageOptions = {
   readonly treatments?: NonNullable<RuntimeOptions<readonly []>['treatments']>;
   readonly onConfirm?: NonNullable<RuntimeOptions<readonly []>['onConfirm']>;
   readonly cancelGraceMs?: number;
+  readonly turn?: { readonly parentSessionId?: string };
   /** Has held calls stop the run the framework's way. */
   readonly approver?: string;
 };
@@ -92,11 +95,11 @@ export type Harness = {
 };
 
 /** The parameters as JSON Schema, for frameworks that take that. */
-export const toJsonSchema = ({ parameters }: PlainTool) => ({
+export const toJsonSchema = ({ parameters, takesAnything = false }: PlainTool) => ({
   type: 'object' as const,
   properties: Object.fromEntries(Object.entries(parameters).map(([name, type]) => [name, { type }])),
   required: Object.keys(parameters),
-  additionalProperties: false,
+  additionalProperties: takesAnything,
 });
 
 /** Plays a script: the next round, once it is known what the model was told. */

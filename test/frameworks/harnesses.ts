@@ -1,0 +1,15 @@
+/** Every adapter that the behaviour suite, the conformance cases and the bench are run through. */
+import type { Harness } from './suite/harness.ts';
+
+type Load = () => Promise<{ readonly default: Harness }>;
+
+export const harnesses: readonly Load[] = [
+  () => import('./harnesses/ai-sdk-7.ts'),
+  () => import('./harnesses/ai-sdk-6.ts'),
+  () => import('./harnesses/anthropic.ts'),
+  () => import('./harnesses/openai-responses.ts'),
+  () => import('./harnesses/openai-completions.ts'),
+];
+
+export const loadHarnesses = async (): Promise<readonly Harness[]> =>
+  (await Promise.all(harnesses.map((load) => load()))).map((loaded) => loaded.default);
