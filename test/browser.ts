@@ -78,12 +78,12 @@ export async function openPage(
   });
   const files: Readonly<Record<string, readonly [string, string]>> = {
     '/': [
-      'text/html',
+      'text/html; charset=utf-8',
       '<!doctype html><html lang="en"><title>Test</title><link rel="stylesheet" href="/page.css">' +
-        '<link rel="icon" href="data:,"><body><main id="root"></main><script src="/page.js"></script></body></html>',
+        '<body><main id="root"></main><script src="/page.js"></script></body></html>',
     ],
-    '/page.js': ['text/javascript', script],
-    '/page.css': ['text/css', styles],
+    '/page.js': ['text/javascript; charset=utf-8', script],
+    '/page.css': ['text/css; charset=utf-8', styles],
   };
   await page.route(`${origin}/**`, async (route) => {
     const [contentType, body] = files[new URL(route.request().url()).pathname] ?? ['text/plain', ''];

@@ -128,11 +128,6 @@ function Asks({ consent: { confirmation } }: { readonly consent: Consent }): Rea
   const [only] = asks.length === 1 ? asks : [];
   return (
     <>
-      {only !== undefined && others.length === 0 && (
-        <p className="qt-note">
-          Asked by {only.by.type} <strong>{safeText(only.by.name)}</strong>
-        </p>
-      )}
       {others.length > 0 && (
         <ul className="qt-asks">
           {others.map(({ by, description: why }, index) => (
@@ -145,13 +140,20 @@ function Asks({ consent: { confirmation } }: { readonly consent: Consent }): Rea
           ))}
         </ul>
       )}
-      {risk.length > 0 && (
-        <ul className="qt-risks" aria-label="Risks">
-          {risk.map((word) => (
-            <li key={word}>{safeText(word)}</li>
-          ))}
-        </ul>
-      )}
+      <div className="qt-why">
+        {only !== undefined && others.length === 0 && (
+          <p className="qt-note">
+            Asked by {only.by.type} <strong>{safeText(only.by.name)}</strong>
+          </p>
+        )}
+        {risk.length > 0 && (
+          <ul className="qt-risks" aria-label="Risks">
+            {risk.map((word) => (
+              <li key={word}>{safeText(word)}</li>
+            ))}
+          </ul>
+        )}
+      </div>
     </>
   );
 }

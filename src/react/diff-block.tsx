@@ -24,13 +24,15 @@ export function DiffBlock({ path, diff }: { readonly path: string; readonly diff
         </span>
       </p>
       <pre className="qt-diff-rows" tabIndex={0} role="group" aria-label={`Changes to ${shownPath}`}>
-        {rows.map((row, index) => (
-          <Row key={index} row={row} />
-        ))}
+        {rows.map((row, index) => (isHeadOf(row, path) ? null : <Row key={index} row={row} />))}
       </pre>
     </div>
   );
 }
+
+/** What the line above the diff says already. A head that names another file is shown. */
+const isHeadOf = (row: DiffRow, path: string): boolean =>
+  row.kind === 'note' && /^(?:---|\+\+\+) (?:[ab]\/)?/.exec(row.text)?.[0].concat(path) === row.text;
 
 function Row({ row }: { readonly row: DiffRow }): ReactNode {
   switch (row.kind) {

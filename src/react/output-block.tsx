@@ -1,12 +1,11 @@
 import type { ReactNode } from 'react';
 import { safeText } from '../base/safe-text.ts';
-import { reasonOf } from '../call/reason.ts';
 import type { ToolCallView } from '../view/tool-call-view.ts';
 import { CodeBlock, JsonBlock } from './code-block.tsx';
 import { Disclosure } from './disclosure.tsx';
 
-/** What came of a call: its output, or what to do about it. */
-export function OutputBlock({ call: { outcome, confirmation } }: { readonly call: ToolCallView }): ReactNode {
+/** What a call gave. */
+export function OutputBlock({ call: { outcome } }: { readonly call: ToolCallView }): ReactNode {
   switch (outcome?.type) {
     case undefined:
       return null;
@@ -34,14 +33,7 @@ export function OutputBlock({ call: { outcome, confirmation } }: { readonly call
     case 'ToolFailure':
     case 'ToolTimeout':
     case 'ToolDenied':
-      return (
-        <p className="qt-advice">
-          <code>{outcome.code}</code>{' '}
-          {outcome.code === 'confirmation.answered' && confirmation?.response !== undefined
-            ? `The model was told: ${safeText(confirmation.response)}`
-            : plain(reasonOf(outcome.code).whatToDo)}
-        </p>
-      );
+      return null;
   }
 }
 
@@ -65,9 +57,6 @@ function Files({
     </ul>
   );
 }
-
-/** The table of reasons is written for pages that know backticks. */
-const plain = (sentence: string): string => sentence.replaceAll('`', '');
 
 const size = (bytes: number): string =>
   bytes < 1_000

@@ -4,6 +4,7 @@ import { safeText } from '../base/safe-text.ts';
 import { resolutionWords } from '../view/describe-status.ts';
 import { elapsedTime } from '../view/remaining-time.ts';
 import type { ToolCallView } from '../view/tool-call-view.ts';
+import { AdviceLine } from './advice-line.tsx';
 import { ArgumentsBlock } from './arguments-block.tsx';
 import { ConsentPanel } from './consent-panel.tsx';
 import { Disclosure } from './disclosure.tsx';
@@ -94,6 +95,7 @@ function Card({
       </p>
       {sentence !== undefined && <p className="qt-sentence">{safeText(sentence)}</p>}
       <Doubt call={call} />
+      <AdviceLine call={call} />
       {consent !== undefined ? (
         <ConsentPanel
           key={consent.confirmation.confirmationId}

@@ -57,14 +57,14 @@ export function readDiff(diff: string): Diff {
 
 const hunkHead = /^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@/;
 
-/** Where as many lines come as go, each stands for the one it replaces, and what both begin and end with is the same. */
+/** Where lines go and others come, each stands for one that it replaces, as far as they are alike. */
 function markChanges(rows: readonly DiffRow[]): readonly DiffRow[] {
   const marked = [...rows];
   for (let at = 0; at < rows.length;) {
     const removed = runOf(rows, at, 'removed');
     const added = runOf(rows, at + removed, 'added');
-    if (removed > 0 && removed === added)
-      for (let index = at; index < at + removed; index++) markPair(marked, index, index + removed);
+    for (let index = at; index < at + Math.min(removed, added); index++)
+      markPair(marked, index, index + removed);
     at += Math.max(1, removed + added);
   }
   return marked;
