@@ -58,11 +58,13 @@ export function* backtestLines(report: BacktestReport, out: Terminal): Generator
     for (const line of wrap(remark, out.textWidth)) yield out.paint('dim', line);
 }
 
-function* remarks({ notJudged, byKeptForm }: BacktestReport): Generator<string, void> {
+function* remarks({ notJudged, byKeptForm, unanswered }: BacktestReport): Generator<string, void> {
   const { never_reached_rules: never, erased } = notJudged;
   if (never > 0)
     yield `${count(never)} more never came to the rules: a schema, a deadline or a guard stopped them before.`;
   if (erased > 0) yield `${count(erased)} more could not be judged: what they asked for has been erased.`;
+  if (unanswered > 0)
+    yield `About ${count(unanswered)} somebody was asked who did not answer in time. Nobody is taken to answer now either: where a rule still asks, they would not run, unless it says so.`;
   if (byKeptForm > 0)
     yield `${count(byKeptForm)} were judged by their kept form: rules saw masks in place of what is hidden, and may decide otherwise about the real thing.`;
 }
@@ -114,6 +116,7 @@ export function* backtestToJson(report: BacktestReport): Generator<JsonObject, v
     different: report.different,
     not_judged: report.notJudged,
     by_kept_form: report.byKeptForm,
+    unanswered: report.unanswered,
     complete: report.complete,
   };
 }

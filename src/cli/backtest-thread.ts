@@ -8,6 +8,7 @@ import { backtestSession } from '../replay/backtest.ts';
 import type { BacktestReport } from '../replay/backtest-report.ts';
 import { BacktestTally } from '../replay/backtest-report.ts';
 import { openLedger } from '../store/open-ledger.ts';
+import { loadTools } from './load-tools.ts';
 
 export type ThreadData = {
   readonly ledgerUrl: string;
@@ -15,6 +16,8 @@ export type ThreadData = {
   readonly contractsOptions: Pick<ContractsOptions, 'environment' | 'workingDirectory'>;
   readonly slice: BacktestSlice;
   readonly samples: number;
+  /** A file that exports tools. */
+  readonly toolsPath?: string | undefined;
 };
 
 /** Sessions to look at; `stop` makes an end of those at once; `end` of the thread. */
@@ -27,7 +30,8 @@ async function serve(port: MessagePort, data: ThreadData): Promise<void> {
   const contracts = await loadFiles(data.paths, data.contractsOptions);
   const ledger = await openLedger(data.ledgerUrl, { readOnly: true });
   const stop = new AbortController();
-  const options = { ...data.slice, contracts, samples: data.samples, signal: stop.signal };
+  const tools = data.toolsPath === undefined ? undefined : await loadTools(data.toolsPath);
+  const options = { ...data.slice, contracts, tools, samples: data.samples, signal: stop.signal };
   let working: Promise<void> = Promise.resolve();
 
   const work = async (sessionIds: readonly string[]): Promise<void> => {

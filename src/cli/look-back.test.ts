@@ -178,6 +178,30 @@ describe('backtest', () => {
     expect(await on('backtest', '--contracts', bad)).toMatchObject({ code: 1, out: '' });
   });
 
+  test('holds calls against tools of a module, and says what to type where it has none', async () => {
+    const module = join(folder, 'tools.mjs');
+    const door = new URL('../tool/define-tool.ts', import.meta.url).href;
+    writeFileSync(
+      module,
+      `import { defineTool } from ${JSON.stringify(door)};
+       const input = { type: 'object', required: ['never_given'] };
+       export default [defineTool({ name: 'delete_order', input, run: () => { throw new Error('ran'); } })];`,
+    );
+    for (const threads of ['1', '2']) {
+      const args = ['backtest', '--contracts', contracts, '--tools', module, '--json', '--threads', threads];
+      const { out } = await on(...args);
+      expect(jsonLines(out)).toContainEqual(
+        expect.objectContaining({ type: 'change', about: 'call', after: 'refused' }),
+      );
+    }
+    writeFileSync(join(folder, 'none.mjs'), 'export default [{ name: "x" }];');
+    const none = await on('backtest', '--contracts', contracts, '--tools', join(folder, 'none.mjs'));
+    expect(none).toMatchObject({ code: 2, out: '' });
+    expect(none.err).toContain('exports no list of tools');
+    const missing = await on('backtest', '--contracts', contracts, '--tools', 'nope.js');
+    expect(missing.err).toContain('There is no file nope.js.');
+  });
+
   test('in threads gives what was found until somebody says stop', async () => {
     const path = join(folder, 'many.db');
     const filling = await openLedger(path, { synchronous: 'normal' });

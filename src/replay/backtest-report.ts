@@ -25,6 +25,8 @@ export type CallVerdict = {
   readonly refusal: string | undefined;
   /** Some of what rules look at is hidden in the ledger, or kept aside: they saw a mask or a name in its place. */
   readonly byKeptForm: boolean;
+  /** Somebody was asked about it and did not answer in time. */
+  readonly unanswered: boolean;
 };
 
 /** Why a call could not be judged. */
@@ -73,6 +75,8 @@ export type BacktestReport = {
   readonly notJudged: { readonly [Why in NotJudged]: number };
   /** Calls that were judged by what the ledger shows of them. */
   readonly byKeptForm: number;
+  /** Calls about which somebody was asked who did not answer in time. Nobody is taken to answer now either. */
+  readonly unanswered: number;
   /** The commonest first. */
   readonly changes: readonly BacktestChange[];
   readonly rules: readonly BacktestRule[];
@@ -91,6 +95,7 @@ export class BacktestTally {
   #judged = 0;
   #different = 0;
   #byKeptForm = 0;
+  #unanswered = 0;
   readonly #notJudged: { [Why in NotJudged]: number } = { never_reached_rules: 0, erased: 0 };
   readonly #changes = new Map<string, Kind<BacktestChange>>();
   readonly #rules = new Map<string, Kind<BacktestRule>>();
@@ -114,10 +119,11 @@ export class BacktestTally {
   }
 
   add(verdict: CallVerdict): void {
-    const { before, after, fired, byKeptForm } = verdict;
+    const { before, after, fired, byKeptForm, unanswered } = verdict;
     this.#calls++;
     this.#judged++;
     if (byKeptForm) this.#byKeptForm++;
+    if (unanswered) this.#unanswered++;
     const callDiffers = before.call !== after.call;
     const outputDiffers =
       before.output !== undefined && after.output !== undefined && before.output !== after.output;
@@ -142,6 +148,7 @@ export class BacktestTally {
     this.#judged += report.judged;
     this.#different += report.different;
     this.#byKeptForm += report.byKeptForm;
+    this.#unanswered += report.unanswered;
     this.#notJudged.never_reached_rules += report.notJudged.never_reached_rules;
     this.#notJudged.erased += report.notJudged.erased;
     for (const { about, before, after, count, samples } of report.changes) {
@@ -166,6 +173,7 @@ export class BacktestTally {
       different: this.#different,
       notJudged: { ...this.#notJudged },
       byKeptForm: this.#byKeptForm,
+      unanswered: this.#unanswered,
       changes: [...this.#changes.values()].toSorted(
         (one, other) => other.count - one.count || compareText(kindOf(one), kindOf(other)),
       ),

@@ -4,26 +4,42 @@
  *
  * 1. Nothing is run: no body, no hook, no `exec` gate. What a body gave is what the ledger holds of it.
  * 2. A call that would be blocked does not run: it uses no limit and shows nothing to a workflow.
- * 3. A question counts as answered with yes, unless a person was asked about this call and said no.
+ * 3. A question counts as answered with yes, unless a person was asked about this call and said no, or nobody answered in
+ *    time: then the call would run only if every rule that asks says so.
+ * 4. What a person put in the place of arguments is judged as they put it.
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
-import { isJsonObject } from '../base/json.ts';
-import type { RuleMark, ToolDecided, ToolHeld, ToolRequested, ToolResponded } from '../call/event.ts';
+import type {
+  ConfirmationDecision,
+  RuleMark,
+  ToolDecided,
+  ToolRequested,
+  ToolResponded,
+} from '../call/event.ts';
 import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';
 import type { ReadEntry } from '../ledger/formats/v1/read-entry.ts';
 import type { ReadEvent } from '../ledger/unknown-event.ts';
 import type { Policy, SessionCounters } from '../policy/compile-policy.ts';
-import type { PolicyCall } from '../policy/policy-call.ts';
 import type { FiredRule, Ruling } from '../policy/ruling.ts';
 import { decideRuling } from '../policy/ruling.ts';
 import type { WorkflowHost } from '../policy/stage-gates.ts';
 import { namesArtifact } from '../runtime/artifact-arguments.ts';
 import { gates } from '../runtime/gates/gates.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
+import type { OpenCall } from './backtest-call.ts';
+import {
+  isUnanswered,
+  notePreview,
+  refuseEdited,
+  requestedObject,
+  toPolicyCall,
+  toWorkflowCall,
+  wasStoppedByRules,
+  wouldRun,
+} from './backtest-call.ts';
 import type { CallVerdict, CallWord, NotJudged } from './backtest-report.ts';
 import { judgeEnd } from './judge-end.ts';
 import { readArguments } from './judge-arguments.ts';
-import type { WorkflowRulings } from './session-workflows.ts';
 import { SessionWorkflows } from './session-workflows.ts';
 
 export type SessionTrial = {
@@ -33,21 +49,6 @@ export type SessionTrial = {
   readonly readArtifact: (sessionId: string, artifactId: string) => Promise<JsonValue | undefined>;
   readonly tell: (verdict: CallVerdict) => void;
   readonly skip: (call: Pick<CallVerdict, 'toolName' | 'at'>, why: NotJudged) => void;
-};
-
-type OpenCall = {
-  readonly requested: ToolRequested;
-  readonly erased: boolean;
-  tool: AnyTool | undefined;
-  input: JsonObject | undefined;
-  byKeptForm: boolean;
-  before: CallWord | undefined;
-  after: CallWord | undefined;
-  fired: readonly FiredRule[];
-  refusal: string | undefined;
-  workflows: WorkflowRulings | undefined;
-  held: ToolHeld | undefined;
-  counted: boolean;
 };
 
 const gateNames = gates.map(({ name }) => name);
@@ -86,15 +87,19 @@ export class SessionBacktest {
     const call = 'callId' in event ? this.#open.get(event.callId) : undefined;
     if (call === undefined) return;
     if (event.type === 'tool.decided') await this.#decide(call, event);
-    else if (event.type === 'tool.held') call.held = event;
-    else if (
-      event.type === 'confirmation.decided' &&
-      event.decision === 'approve' &&
-      call.workflows !== undefined
-    )
-      this.#workflows?.approve(call.workflows);
-    else if (event.type === 'tool.started') this.#count(call, call.after === 'allow' || call.after === 'ask');
+    else if (event.type === 'tool.held') [call.held, call.answered] = [event, false];
+    else if (event.type === 'tool.previewed') notePreview(call, event);
+    else if (event.type === 'confirmation.decided') this.#answer(call, event.decision);
+    else if (event.type === 'confirmation.expired') call.unanswered ||= isUnanswered(event, call);
+    else if (event.type === 'tool.started') this.#count(call, wouldRun(call));
     else if (event.type === 'tool.responded' && event.final) await this.#settle(call, event, erased);
+  }
+
+  #answer(call: OpenCall, decision: ConfirmationDecision): void {
+    call.answered = true;
+    call.edited = decision === 'edit';
+    if ((decision === 'approve' || decision === 'edit') && call.workflows !== undefined)
+      this.#workflows?.approve(call.workflows);
   }
 
   #begin(requested: ToolRequested, erased: boolean): void {
@@ -103,7 +108,7 @@ export class SessionBacktest {
       requested,
       erased,
       tool: this.#trial.tools.get(requested.toolName),
-      input: isJsonObject(requestedInput) ? requestedInput : undefined,
+      input: requestedObject(requested),
       byKeptForm: hidden.length > 0 || namesArtifact(requestedInput),
       before: undefined,
       after: undefined,
@@ -111,6 +116,11 @@ export class SessionBacktest {
       refusal: undefined,
       workflows: undefined,
       held: undefined,
+      preview: undefined,
+      snapshot: undefined,
+      edited: false,
+      answered: false,
+      unanswered: false,
       counted: false,
     });
   }
@@ -129,7 +139,18 @@ export class SessionBacktest {
       }
       call.input = reading.input;
     } else if (!reachedRules(event) || call.after === 'refused') return;
-    else call.input = event.effectiveInput ?? call.input;
+    else if (call.edited) {
+      call.edited = false;
+      call.input = event.effectiveInput ?? requestedObject(requested);
+      const refusal = tool && call.input && (await refuseEdited(tool, call.input));
+      if (refusal !== undefined) {
+        call.before = stronger(call.before, wordOf(event.rules));
+        [call.after, call.refusal] = ['refused', refusal];
+        return;
+      }
+    } else if (tool === undefined) call.input = event.effectiveInput ?? call.input;
+    // What was shown of other arguments says nothing about these.
+    call.snapshot = call.preview?.inputDigest === event.inputDigest ? call.preview?.snapshot : undefined;
     call.before = isRefused ? 'refused' : stronger(call.before, wordOf(event.rules));
     const { input } = call;
     if (input === undefined) return;
@@ -158,10 +179,9 @@ export class SessionBacktest {
 
   async #settle(call: OpenCall, event: ToolResponded, erased: boolean): Promise<void> {
     this.#open.delete(call.requested.callId);
-    const { after } = call;
-    const wouldRun = after === 'allow' || after === 'ask';
-    this.#count(call, wouldRun && (event.attempt > 0 || wasStoppedByRules(call, event)));
-    if (event.attempt === 0 || erased || !wouldRun || call.input === undefined)
+    const runs = wouldRun(call);
+    this.#count(call, runs && (event.attempt > 0 || wasStoppedByRules(call, event)));
+    if (event.attempt === 0 || erased || !runs || call.input === undefined)
       return this.#close(call, undefined, event);
     if (call.workflows !== undefined)
       await this.#workflows?.record(call.workflows, toWorkflowCall(call, call.input), event);
@@ -191,6 +211,7 @@ export class SessionBacktest {
       fired: { call: fired, output: end?.fired ?? [] },
       refusal: refusal ?? end?.refusal,
       byKeptForm: byKeptForm || end?.byKeptForm === true,
+      unanswered: call.unanswered,
     });
   }
 
@@ -225,24 +246,6 @@ const stoppedBy = ({ decidedBy }: ToolDecided, gate: string): boolean =>
 
 const reachedRules = (event: ToolDecided): boolean =>
   event.decision !== 'deny' || event.decidedBy?.type !== 'gate' || !beforeRules.has(event.decidedBy.name);
-
-const toPolicyCall = ({ requested, tool }: OpenCall, input: JsonObject): PolicyCall => ({
-  toolName: requested.toolName,
-  input,
-  principal: requested.principal,
-  metadata: requested.attrs,
-  snapshot: undefined,
-  resources: tool?.resources,
-});
-
-const toWorkflowCall = (
-  { requested }: OpenCall,
-  input: JsonObject,
-): { toolName: string; input: JsonObject; at: number } => ({
-  toolName: requested.toolName,
-  input,
-  at: requested.at,
-});
 
 const strength: { readonly [Word in CallWord]: number } = { allow: 0, ask: 1, block: 2, refused: 3 };
 
@@ -291,15 +294,3 @@ const toFired = ({
   policyError: policyError === true,
   observed: observed === true,
 });
-
-/** Whether it was rules, and nothing else, that kept a call from running: by a no, or by asking somebody who said it. */
-function wasStoppedByRules({ held, after }: OpenCall, { outcome }: ToolResponded): boolean {
-  if (outcome.type !== 'ToolDenied') return false;
-  if (outcome.reason === 'contract' || outcome.reason === 'validation') return true;
-  return (
-    outcome.reason === 'write_denied' &&
-    after === 'allow' &&
-    held !== undefined &&
-    held.asks.every(({ by }) => by.type === 'rule')
-  );
-}

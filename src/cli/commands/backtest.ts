@@ -10,6 +10,7 @@ import { filterOptions, timesOf } from '../call-filter.ts';
 import type { Command, Context, Given } from '../command.ts';
 import { loadOrExplain, needFile } from '../contracts-files.ts';
 import { exitCodes } from '../exit-code.ts';
+import { loadTools } from '../load-tools.ts';
 import { safeJson } from '../safe-text.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -29,6 +30,11 @@ export const backtestCommand: Command = {
       help: 'The contracts to try; several are composed, left to right',
       file: true,
       multiple: true,
+    },
+    tools: {
+      value: 'FILE',
+      help: 'Hold arguments and outputs against these tools too: a module that exports a list of them',
+      file: true,
     },
     ...(since && { since }),
     ...(until && { until }),
@@ -52,10 +58,12 @@ export const backtestCommand: Command = {
   examples: [
     ['quittance backtest --contracts new.yaml --since 7d', 'on the calls of the last week'],
     ['quittance backtest --contracts new.yaml --tool refund --samples 20', 'on those of one tool'],
+    ['quittance backtest --contracts new.yaml --tools tools.js', 'and on the schemas of your tools'],
     ['quittance backtest --contracts new.yaml --json | jq \'select(.type == "rule")\'', 'for a program'],
   ],
   run: async (given, context) => {
     const data = readOptions(given, context);
+    const tools = data.toolsPath === undefined ? undefined : await loadTools(data.toolsPath);
     const contracts = await loadOrExplain(data.paths, data.contractsOptions);
     const report = await context.withLedger(given, async (ledger) => {
       const size = await measure(ledger, data, context.signal);
@@ -65,7 +73,7 @@ export const backtestCommand: Command = {
       try {
         return threads > 1
           ? await backtestInThreads(ledger, { ...data, ...rest, policyVersion: contracts.version, threads })
-          : await backtest(ledger, { ...data.slice, ...rest, contracts, samples: data.samples });
+          : await backtest(ledger, { ...data.slice, ...rest, contracts, tools, samples: data.samples });
       } finally {
         progress.done();
         contracts.close();
@@ -82,6 +90,8 @@ function readOptions(given: Given, context: Context): ThreadData {
   if (paths.length === 0)
     throw new UsageError('Which contracts?', [`${example} --since 7d`, 'quittance help backtest']);
   for (const path of paths) needFile(path, example);
+  const toolsPath = given.text('tools');
+  if (toolsPath !== undefined) needFile(toolsPath, `${example} --tools tools.js`);
   const [environment, workingDirectory] = [given.text('environment'), given.text('working-directory')];
   return {
     ledgerUrl: context.ledgerUrl(given),
@@ -96,6 +106,7 @@ function readOptions(given: Given, context: Context): ThreadData {
       ...timesOf(given, context.now()),
     },
     samples: given.count('samples') ?? defaultSamples,
+    toolsPath,
   };
 }
 
