@@ -1,6 +1,6 @@
 import type { CallInHand } from './call-in-hand.ts';
 import type { Engine } from './engine.ts';
-import type { Recovery } from './recover.ts';
+import type { Recovery } from './recovery.ts';
 
 /** A runtime at work: what it is made of and the calls it is making. */
 export type Desk = {

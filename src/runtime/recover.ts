@@ -23,6 +23,7 @@ import { foldStored } from './fold-stored.ts';
 import { endDue, isDue } from './handoff-due.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
 import { resolveHold } from './hold.ts';
+import type { RecoveredCall, Recovery } from './recovery.ts';
 import { goOnFrom } from './make-call.ts';
 import { prepareInput, takeOver } from './take-over.ts';
 import { overtaken, settle, settleStopped } from './settle.ts';
@@ -31,14 +32,6 @@ import type { HeldCall, Told } from './told.ts';
 import { notEnded } from './unavailable.ts';
 import { cancelStop } from './unless-over.ts';
 import { askTool, judgeUnseen, lostAttempt } from './unseen-end.ts';
-
-/** What became of a call whose owner was gone. */
-export type RecoveredCall = {
-  readonly sessionId: string;
-  readonly callId: string;
-  readonly toolName: string;
-  readonly how: 'cancelled' | 'resumed' | 'rerun' | 'reconciled' | 'indeterminate' | 'timed_out' | 'left';
-};
 
 /** Ends, or goes on with, every call whose owner is gone, and waits for those that are run again. */
 export async function recover(desk: Desk): Promise<readonly RecoveredCall[]> {
@@ -130,8 +123,6 @@ async function report(desk: Desk, stored: StoredCall, call: Call): Promise<Recov
   const { how } = await recoverCall(desk, stored, call);
   return how === 'overtaken' ? undefined : { sessionId, callId, toolName, how };
 }
-
-export type Recovery = { readonly how: RecoveredCall['how'] | 'overtaken'; readonly told: Told | undefined };
 
 /** Takes one call over. The same call asked for meanwhile joins it. */
 export function recoverCall(desk: Desk, stored: StoredCall, call: Call): Promise<Recovery> {

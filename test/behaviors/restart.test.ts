@@ -31,7 +31,7 @@ function run(errand: Omit<Errand, 'ledger' | 'world'>): Promise<string> & { read
   });
   children.push(child);
   const said = new Promise<string>((resolve, reject) => {
-    child.once('message', (message) => resolve(String(message)));
+    child.once('message', (message) => resolve(message as string));
     child.once('exit', (code, signal) => reject(new Error(`It is gone: ${signal ?? code}`)));
   });
   return Object.assign(said, { child });

@@ -18,6 +18,7 @@ import { isPromiseLike } from '../../tool/when-ready.ts';
 import { classifyThrown } from '../classify-thrown.ts';
 import type { Engine } from '../engine.ts';
 import type { BehaviorCall, BehaviorContext, BehaviorHandler, EventName, RetryWish } from './behavior.ts';
+import type { Emission } from './behaviors.ts';
 import type { Registration } from './registration.ts';
 
 export type AnyEvent = QuittanceEvent | EmittedEvent;
@@ -33,7 +34,7 @@ export type Delivery = {
 
 /** What became of a delivery. */
 export type Handled = {
-  readonly events: readonly (EmittedEvent | RedeliveryRequested | BehaviorFailed)[];
+  readonly events: readonly Emission[];
   /** Another attempt of the call is wanted, not before this moment. */
   readonly retry: { readonly notBefore: number | undefined } | undefined;
 };

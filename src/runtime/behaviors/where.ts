@@ -50,28 +50,17 @@ function compileMatch(
   path: string,
   behavior: string,
 ): (value: unknown, event: object) => boolean {
-  switch (typeof match) {
-    case 'function':
-      return (value, event) => match(value, event) === true;
-    case 'string':
-    case 'number':
-    case 'boolean':
-      return (value) => value === match;
-    case 'object': {
-      if (match === null) return (value) => value === null;
-      const { prefix } = match;
-      if (typeof prefix === 'string' && prefix !== '' && Object.keys(match).length === 1)
-        return (value) => typeof value === 'string' && value.startsWith(prefix);
-    }
-  }
+  if (typeof match === 'function') return (value, event) => match(value, event) === true;
+  if (typeof match !== 'object' && match !== undefined) return (value) => value === match;
+  if (match === null) return (value) => value === null;
+  const prefix = match?.prefix;
+  if (typeof prefix === 'string' && prefix !== '' && Object.keys(match).length === 1)
+    return (value) => typeof value === 'string' && value.startsWith(prefix);
   throw new QuittanceError(
     'config.invalid',
-    `Behavior "${behavior}": where.${path} must be a value, a list of values, { prefix: "…" } or a function, found ${describe(match)}.`,
+    `Behavior "${behavior}": where.${path} must be a value, a list of values, { prefix: "…" } or a function, found ${JSON.stringify(match) ?? 'undefined'}.`,
   );
 }
-
-const describe = (match: unknown): string =>
-  typeof match === 'object' ? JSON.stringify(match) : String(match);
 
 /** Own properties only: an event has no `constructor`. */
 function readPath(event: object, steps: readonly string[]): unknown {
