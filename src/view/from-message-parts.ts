@@ -89,7 +89,7 @@ type Standing = { readonly status: DisplayStatus; readonly outcome: ToolOutcome 
 function readState(part: JsonObject, toolName: string, callId: string): Standing | undefined {
   const under = (status: DisplayStatus): Standing => ({ status, outcome: undefined });
   const after = (outcome: ToolOutcome): Standing => ({ status: statusOfOutcome(outcome), outcome });
-  switch (part['state']) {
+  switch (text(part, 'state') ?? '') {
     case 'input-streaming':
       return under('requested');
     case 'input-available':

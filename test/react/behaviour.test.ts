@@ -58,8 +58,9 @@ const push = (page: Page, events: readonly QuittanceEvent[]): Promise<void> =>
   page.evaluate((some: readonly unknown[]) => window.feed.push(some), events as readonly unknown[]);
 
 const cardOf = (page: Page, callId: string): Locator => page.getByRole('article').filter({ hasText: callId });
-const expectStatus = (page: Page, callId: string, status: string): Promise<void> =>
-  expect.poll(() => cardOf(page, callId).getAttribute('data-status')).toBe(status);
+const expectStatus = async (page: Page, callId: string, status: string): Promise<void> => {
+  await expect.poll(() => cardOf(page, callId).getAttribute('data-status')).toBe(status);
+};
 
 const priceOf = { bread: 'rye', cents: 480 };
 

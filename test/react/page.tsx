@@ -1,4 +1,5 @@
 /** The page of the browser tests: cards over a source that the test feeds, with handlers that ask the test. */
+import type axe from 'axe-core';
 import type { ReactNode } from 'react';
 import { StrictMode, useState } from 'react';
 import { createRoot } from 'react-dom/client';
@@ -17,7 +18,7 @@ declare global {
     feed: ReturnType<typeof createFeed>;
     show: (view: View) => void;
     rendered: Record<string, number>;
-    axe: typeof import('axe-core');
+    axe: typeof axe;
   }
 }
 

@@ -203,6 +203,12 @@ export async function everyState(): Promise<ReadonlyMap<string, readonly Quittan
   await denied;
   states.set('denied', await eventsOf('call_denied'));
 
+  const approved = begin('call_approved', 'drop_table', { table: 'old_carts' });
+  await until('call_approved', 'tool.held');
+  await decideAbout('call_approved', 'approve', 'Nobody reads it.');
+  await approved;
+  states.set('succeeded after an approval', await eventsOf('call_approved'));
+
   const lost = begin('call_indeterminate', 'create_report', { id: 'june' });
   await until('call_indeterminate', 'tool.started');
   turn.cancel('call_indeterminate', 'the customer left');

@@ -1,0 +1,209 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { anyEvent } from '../../test/arbitrary-event.ts';
+import { everyState, stageCalls } from '../../test/react/staged-calls.ts';
+import type { CallEvent, QuittanceEvent } from '../call/event.ts';
+import { readCallEvent } from './read-call-event.ts';
+import { toolCallKey } from './tool-call-view.ts';
+import { findToolCall, listToolCalls, noToolCalls, reduceToolCalls } from './tool-calls.ts';
+
+const states = await everyState();
+const viewOf = (events: readonly unknown[]) => {
+  const [call] = listToolCalls(reduceToolCalls(noToolCalls, events));
+  if (call === undefined) throw new Error('These events tell of no call.');
+  return call;
+};
+const inState = (state: string) => viewOf(states.get(state) ?? []);
+
+test.each([...states.keys()])('a call that is %s is shown as that', (state) => {
+  expect(inState(state).status).toBe(state.split(/[ ,]/)[0]);
+});
+
+test.each([...states.values()].map((events) => [events[0]?.sessionId, events] as const))(
+  'the order of events and how often they come make no difference: %#',
+  (_, events) => {
+    const expected = viewOf(events);
+    fc.assert(
+      fc.property(
+        fc.shuffledSubarray([...events, ...events], { minLength: events.length * 2 }),
+        fc.nat(events.length),
+        (shuffled, cut) => {
+          const inTwo = reduceToolCalls(
+            reduceToolCalls(noToolCalls, shuffled.slice(0, cut)),
+            shuffled.slice(cut),
+          );
+          expect(listToolCalls(inTwo)).toEqual([expected]);
+        },
+      ),
+    );
+  },
+);
+
+test('any part of the events of a call can be shown', () => {
+  for (const events of states.values())
+    fc.assert(
+      fc.property(fc.subarray([...events], { minLength: 1 }), (some) => {
+        const call = viewOf(some);
+        expect(call.callId).toBe(events[0] && 'callId' in events[0] ? events[0].callId : undefined);
+        // What was not seen is not made up.
+        expect(call.requestedInput !== undefined).toBe(some.some(({ type }) => type === 'tool.requested'));
+      }),
+    );
+});
+
+test('every event about a call that can be kept can be shown, after a trip through JSON', () => {
+  fc.assert(
+    fc.property(anyEvent, (event: QuittanceEvent) => {
+      const sent: unknown = JSON.parse(JSON.stringify(event));
+      const isAboutCall = 'callId' in event && event.callId !== undefined;
+      expect(readCallEvent(sent) !== undefined).toBe(isAboutCall);
+      expect(reduceToolCalls(noToolCalls, [sent]).size).toBe(isAboutCall ? 1 : 0);
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+test('what is no event about a call leaves everything as it was', () => {
+  const calls = reduceToolCalls(noToolCalls, states.get('held') ?? []);
+  const requested = states.get('requested')?.[0];
+  const others: unknown[] = [
+    undefined,
+    null,
+    'tool.held',
+    [],
+    Object.create(requested ?? null),
+    { ...requested, type: 'tool.dreamt' },
+    { ...requested, type: '__proto__' },
+    { ...requested, type: 'constructor' },
+    { ...requested, id: 7 },
+    { ...requested, mode: 'toString' },
+    { ...requested, hidden: 'none' },
+    { ...states.get('held')?.find(({ type }) => type === 'tool.held'), id: 'other', asks: [{ by: 'me' }] },
+  ];
+  expect(reduceToolCalls(calls, others)).toBe(calls);
+  expect(reduceToolCalls(calls, states.get('held') ?? [])).toBe(calls);
+});
+
+test('a call nothing happened to stays the same object', () => {
+  const before = reduceToolCalls(noToolCalls, [
+    ...(states.get('held') ?? []),
+    ...(states.get('running') ?? []),
+  ]);
+  const after = reduceToolCalls(before, states.get('failed') ?? []);
+  for (const [key, call] of before) expect(after.get(key)).toBe(call);
+  expect(after.size).toBe(before.size + 1);
+});
+
+test('calls of one id in two sessions are two calls', () => {
+  const events = states.get('failed') ?? [];
+  const elsewhere = events.map((event) => ({
+    ...event,
+    id: `${event.id}x`,
+    sessionId: 'other',
+    at: event.at + 1,
+  }));
+  const calls = reduceToolCalls(noToolCalls, [...events, ...elsewhere]);
+  expect(calls.size).toBe(2);
+  expect(findToolCall(calls, 'call_failed')?.sessionId).toBe('other');
+  expect(findToolCall(calls, 'call_failed', 'shop')?.sessionId).toBe('shop');
+  expect(findToolCall(calls, 'call_failed', 'nowhere')).toBeUndefined();
+  expect(toolCallKey('a', 'b","c')).not.toBe(toolCallKey('a","b', 'c'));
+});
+
+describe('a question', () => {
+  test('is open and complete while it waits, and bound to what is shown', () => {
+    const { confirmation, preview, input } = inState('held');
+    expect(confirmation).toMatchObject({ isOpen: true, isComplete: true, revision: 1, status: 'pending' });
+    expect(preview).toMatchObject({ revision: 1, preview: { kind: 'diff', path: 'billing/refunds.ts' } });
+    expect(input).toEqual({ path: 'billing/refunds.ts', limit: 5_000 });
+  });
+
+  test.each(['tool.requested', 'tool.decided', 'tool.previewed'] as const)(
+    'is incomplete without %s: nobody should say yes to what cannot be seen',
+    (type) => {
+      const events = (states.get('held') ?? []).filter((event) => event.type !== type);
+      expect(viewOf(events).confirmation).toMatchObject({ isOpen: true, isComplete: false });
+    },
+  );
+
+  test('is about the version of the preview it names, not about a later one', () => {
+    const events = states.get('held') ?? [];
+    const shown = events.find(
+      (event): event is Extract<CallEvent, { type: 'tool.previewed' }> => event.type === 'tool.previewed',
+    );
+    const later = {
+      ...shown,
+      id: 'later',
+      revision: 2,
+      cause: events.at(-1)?.id,
+      preview: { kind: 'text', text: 'something else' },
+    };
+    expect(viewOf([...events, later]).preview).toMatchObject({ revision: 1, preview: { kind: 'diff' } });
+  });
+
+  test('is closed by its answer before the outcome is there', () => {
+    const events = (states.get('denied') ?? []).filter(({ type }) => type !== 'tool.responded');
+    expect(viewOf(events)).toMatchObject({
+      status: 'held',
+      confirmation: { isOpen: false, status: 'denied', by: { name: 'ada' }, reason: 'Not during the sale.' },
+    });
+  });
+
+  test('that was approved leaves the call requested until its intent is kept', async () => {
+    const { runtime, begin, until, eventsOf } = stageCalls();
+    const told = begin('c', 'drop_table', { table: 'carts' });
+    await until('c', 'tool.held');
+    const [asked] = (await runtime.confirmations({ status: 'pending' })).rows;
+    if (asked === undefined) throw new Error('Nothing is asked.');
+    const { confirmationId, inputDigest } = asked;
+    await runtime.decide(confirmationId, {
+      decision: 'edit',
+      by: 'ada',
+      inputDigest,
+      arguments: { table: 'old_carts' },
+    });
+    await told;
+    const events = await eventsOf('c');
+    const approved = events.slice(0, events.findIndex(({ type }) => type === 'confirmation.decided') + 1);
+    expect(viewOf(approved)).toMatchObject({
+      status: 'requested',
+      confirmation: { status: 'approved', isOpen: false },
+      requestedInput: { table: 'carts' },
+      input: { table: 'old_carts' },
+      wasEdited: true,
+    });
+    expect(viewOf(events)).toMatchObject({ status: 'succeeded', input: { table: 'old_carts' } });
+  });
+});
+
+test('what an external tool reached and logged is shown, and how long it took', () => {
+  expect(inState('succeeded')).toMatchObject({
+    mode: 'external',
+    modeOrigin: 'declared',
+    reached: ['smtp.example.com:587', 'api.crm.example.com'],
+    log: [{ message: 'connected' }, { message: 'accepted by the relay' }],
+    attempts: [{ attempt: 1, outcome: { type: 'ToolExecutionResult' } }],
+  });
+});
+
+test('the way back is there while it can be gone, and says who went it', () => {
+  expect(inState('succeeded, to be undone').undo).toEqual({ until: expect.any(Number) as number });
+  expect(inState('undone')).toMatchObject({ undo: undefined, undone: { by: { name: 'ada' } } });
+});
+
+test('a call in doubt says so until somebody found out', async () => {
+  expect(inState('indeterminate').unresolved).toBe(true);
+  expect(inState('timed_out').unresolved).toBe(true);
+  const { runtime, turn, begin, until, advance, eventsOf } = stageCalls();
+  const told = begin('c', 'create_report', { id: 'x' });
+  await until('c', 'tool.started');
+  turn.cancel('c');
+  advance(10);
+  await told;
+  await runtime.reconcile({ sessionId: 'shop', callId: 'c' }, { resolution: 'failed', by: 'ada' });
+  expect(viewOf(await eventsOf('c'))).toMatchObject({
+    status: 'indeterminate',
+    unresolved: false,
+    resolution: { resolution: 'failed', by: { name: 'ada' } },
+  });
+});
