@@ -64,3 +64,12 @@ test('a call nobody is asked about is made at once and not pending', async () =>
   const outcome = await runtime.turn({ sessionId: 's' }).callOrPending({ ...pay, arguments: { cents: 5 } });
   expect(outcome.type).toBe('ToolExecutionResult');
 });
+
+test('a call is pending no longer once somebody has decided, although it was held here', async () => {
+  const { runtime } = stage();
+  const turn = runtime.turn({ sessionId: 's' });
+  await turn.callOrPending(pay);
+  const [question] = (await runtime.confirmations({ status: 'pending' })).rows;
+  await runtime.decide(question?.confirmationId ?? '', { decision: 'deny', by: 'ada', reason: 'No.' });
+  expect(await turn.callOrPending(pay)).toMatchObject({ type: 'ToolDenied', reason: 'write_denied' });
+});

@@ -17,6 +17,7 @@ import type { Desk } from './desk.ts';
 import { makeCall, noOptions, waitedFor } from './make-call.ts';
 import type { TurnOptions } from './turn-options.ts';
 import type { TurnState } from './turn-state.ts';
+import { outcomeUnlessAsked } from './unless-asked.ts';
 
 /** A tool call as a model gives it. Arguments may come as JSON text. */
 export type ToolCallInput = {
@@ -171,12 +172,7 @@ export function createTurn<Tools extends readonly AnyTool[]>(
     sessionId: state.sessionId,
     turnId: state.turnId,
     call,
-    async callOrPending(envelope, options = noOptions) {
-      const hand = make(envelope, options);
-      const told = await hand.told;
-      if (told?.type !== 'held') return orPending(await awaitTold(hand, state));
-      return { type: 'pending', callId: hand.request.id, confirmationId: told.confirmationId };
-    },
+    callOrPending: async (envelope, options = noOptions) => outcomeUnlessAsked(make(envelope, options)),
     ask: async (envelope, options = noOptions) => askFirst(desk, state, parseToolCall(envelope), options),
     async callAll(calls, { concurrency = engine.concurrency, ...options } = {}) {
       if (!Number.isSafeInteger(concurrency) || concurrency < 1)

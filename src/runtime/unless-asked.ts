@@ -1,0 +1,28 @@
+import type { ToolOutcome } from '../call/outcome.ts';
+import type { PendingCall } from './await-told.ts';
+import type { CallInHand } from './call-in-hand.ts';
+import { foldStored } from './fold-stored.ts';
+import { whenChanged } from './when-changed.ts';
+
+/**
+ * The outcome of a call, or the question that a person has yet to answer. Somebody may have answered since the call was
+ * held: then it is being made, and may come to another question before it ends.
+ */
+export async function outcomeUnlessAsked(hand: CallInHand): Promise<ToolOutcome | PendingCall> {
+  const told = await hand.told;
+  if (told === undefined) throw new TypeError(`Call ${hand.request.id} is not being made.`);
+  if (told.type !== 'held') return told;
+  const { engine, sessionId, callId } = hand;
+  for (;;) {
+    const stored = await engine.ledger.readCall(sessionId, callId);
+    const call = stored && foldStored(stored);
+    const confirmation = call?.confirmation;
+    if (stored === undefined || call === undefined || confirmation === undefined)
+      return { type: 'pending', callId, confirmationId: told.confirmationId };
+    if (confirmation.status === 'pending')
+      return { type: 'pending', callId, confirmationId: confirmation.confirmationId };
+    const changed = whenChanged(engine, call, stored.version).then(() => undefined);
+    const outcome = await Promise.race([told.rest, changed]);
+    if (outcome !== undefined) return outcome;
+  }
+}
