@@ -1,0 +1,41 @@
+/**
+ * Runs the suites of the adapters on the oldest versions of the frameworks that they support: `npm run compat`. The
+ * tests are copied to where those are installed, so that imports and child processes find them as they always do.
+ */
+import { spawnSync } from 'node:child_process';
+import { cpSync, globSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+
+const root = join(import.meta.dirname, '..');
+const latest = join(root, 'test/frameworks');
+const oldest = join(latest, 'oldest');
+const copy = join(oldest, 'run');
+
+const node = (...args: readonly string[]): number =>
+  spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' }).status ?? 1;
+
+let status = node('scripts/frameworks.ts', 'test/frameworks/oldest');
+if (status === 0) {
+  rmSync(copy, { recursive: true, force: true });
+  try {
+    // What is about conformance and about types is about us, whichever version runs.
+    for (const file of globSync(['suite/**', 'harnesses/**', '*.test.ts'], {
+      cwd: latest,
+      withFileTypes: true,
+    }))
+      if (file.isFile() && !/conformance|examples/.test(file.name)) {
+        const path = join(file.parentPath, file.name);
+        cpSync(path, join(copy, path.slice(latest.length)));
+      }
+    status = node(
+      'node_modules/vitest/vitest.mjs',
+      'run',
+      '--config',
+      'vitest.compat.config.ts',
+      ...process.argv.slice(2),
+    );
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
+}
+process.exitCode = status;
