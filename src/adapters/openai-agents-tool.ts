@@ -1,0 +1,154 @@
+/**
+ * The function tools of OpenAI Agents JS, as far as this adapter touches them. Declared here, so that the package needs
+ * none of it; test/frameworks holds them against the real ones.
+ */
+import { QuittanceError } from '../base/error.ts';
+import { isTool } from '../tool/define-tool.ts';
+import type { AnyTool } from '../tool/define-tool.ts';
+import { describeValue } from '../tool/describe-value.ts';
+import type { AdoptedTool } from './adopted-tool.ts';
+import type { Run } from './driver.ts';
+import { keepFiles } from './openai-agents-output.ts';
+
+/** The run context of the SDK. `context` is what the host gave `run`. */
+export type OpenAiAgentsRunContext<Context = unknown> = {
+  readonly context: Context;
+  isToolApproved(call: {
+    readonly toolName: string;
+    readonly callId: string;
+    readonly agent?: never;
+  }): boolean | undefined;
+  getRejectionMessage(toolName: string, callId: string): string | undefined;
+};
+
+/** What the SDK gives `invoke` about the call. */
+export type OpenAiAgentsCallDetails = {
+  readonly toolCall?: { readonly callId: string; readonly arguments: string } | undefined;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** What the SDK gives a tool beside its arguments. There are no details where it only asks whether to ask a person. */
+export type OpenAiAgentsCall<Context = unknown> = {
+  readonly callId: string;
+  readonly runContext: OpenAiAgentsRunContext<Context>;
+  readonly details?: OpenAiAgentsCallDetails | undefined;
+};
+
+/** The run of ours that a run of the SDK is. All tools of a run are given the same context. */
+export type RunOf = (runContext: OpenAiAgentsRunContext) => Run<OpenAiAgentsCall>;
+
+/** A function tool of the SDK. */
+export type OpenAiAgentsTool = {
+  readonly type: 'function';
+  readonly name: string;
+  readonly description: string;
+  /** Written so that it is the JSON Schema object of the SDK, whichever fields that wants. */
+  readonly parameters: never;
+  readonly strict: boolean;
+  readonly invoke: (runContext: never, input: string, details?: never) => Promise<unknown>;
+  readonly needsApproval: (runContext: never, args: never, callId?: string) => Promise<boolean>;
+  readonly isEnabled: (runContext: never, agent: never) => Promise<boolean>;
+};
+
+/** A tool the SDK takes, before anything about it is believed. */
+type GivenTool = {
+  readonly [
+    key in
+      | 'type'
+      | 'name'
+      | 'description'
+      | 'parameters'
+      | 'outputSchema'
+      | 'timeoutMs'
+      | 'invoke'
+      | 'needsApproval'
+  ]?: unknown;
+};
+
+/** Reads a tool that can be governed; undefined where its body is not a function that the SDK calls. */
+export function readOpenAiAgentsTool(given: unknown): AdoptedTool<OpenAiAgentsCall> | AnyTool | undefined {
+  if (isTool(given)) return given;
+  if (typeof given !== 'object' || given === null || !('name' in given) || typeof given.name !== 'string')
+    throw new QuittanceError(
+      'config.invalid',
+      `Found ${describeValue(given)} among the tools. Expected tools as an agent takes them: what tool() gives.`,
+    );
+  const { name } = given;
+  const tool: GivenTool = given;
+  const { invoke, description } = tool;
+  if (tool.type !== 'function' || typeof invoke !== 'function') return undefined;
+  return {
+    name,
+    description: typeof description === 'string' ? description : undefined,
+    input: tool.parameters,
+    output: tool.outputSchema,
+    asks: readAsks(tool),
+    async run(args, native, context) {
+      const text = JSON.stringify(args);
+      const output: unknown = await invoke.call(
+        given,
+        native?.runContext,
+        text,
+        toDetails(native?.details, text, context.signal),
+      );
+      refuseHiddenFailure(name, tool.timeoutMs, output);
+      return keepFiles(output, context);
+    },
+  };
+}
+
+/** The tool's own limit, which the SDK would otherwise keep around the wrapped function. */
+export function readTimeout(given: unknown): number | undefined {
+  const { timeoutMs } = given as GivenTool;
+  return typeof timeoutMs === 'number' ? timeoutMs : undefined;
+}
+
+function readAsks({ needsApproval }: GivenTool): AdoptedTool<OpenAiAgentsCall>['asks'] {
+  if (typeof needsApproval !== 'function') return undefined;
+  return async (args, native) => {
+    try {
+      return Boolean(await needsApproval(native?.runContext, args, native?.callId));
+    } catch (error) {
+      // Without the SDK there is no run context, which the tool may well need to answer. Then it is better to ask.
+      if (native === undefined) return true;
+      throw error;
+    }
+  };
+}
+
+/**
+ * The details the SDK gave, whole: it keeps things of its own in them, some out of sight. But the signal is that of the
+ * call, which ends with its deadline too, and no body finds arguments in them that were not let through.
+ */
+function toDetails(details: OpenAiAgentsCallDetails = {}, text: string, signal: AbortSignal): object {
+  const copy = Object.defineProperties({}, Object.getOwnPropertyDescriptors(details));
+  const { toolCall } = details;
+  const told = toolCall === undefined || sameJson(toolCall.arguments, text);
+  // An agent as a tool is found again by the very object.
+  return Object.assign(copy, { signal, ...(!told && { toolCall: { ...toolCall, arguments: text } }) });
+}
+
+function sameJson(left: string, right: string): boolean {
+  try {
+    return JSON.stringify(JSON.parse(left)) === right;
+  } catch {
+    return false;
+  }
+}
+
+const hiding = 'An error occurred while running the tool. Please try again.';
+
+/**
+ * tool() turns what a body throws into a text, which nothing tells from a result. The texts it makes by default are
+ * known; what an errorFunction of the author makes is an output like any other.
+ */
+function refuseHiddenFailure(name: string, timeoutMs: unknown, output: unknown): void {
+  if (output === `Tool '${name}' timed out after ${String(timeoutMs)}ms.`) throw new Error(output);
+  if (typeof output !== 'string' || !output.startsWith(hiding)) return;
+  const error = output.slice(hiding.length).replace(/^ Error: /, '');
+  throw new Error(
+    error === ''
+      ? 'The tool threw, and the SDK hides what. Make it with errorFunction: null to have that on record.'
+      : error,
+  );
+}

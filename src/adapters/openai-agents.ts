@@ -1,0 +1,207 @@
+/** Tools of OpenAI Agents JS under Quittance. */
+import { QuittanceError } from '../base/error.ts';
+import { isJsonObject } from '../base/json.ts';
+import type { Runtime } from '../runtime/create-runtime.ts';
+import type { TurnOptions } from '../runtime/turn-options.ts';
+import type { AnyTool } from '../tool/define-tool.ts';
+import { isTool } from '../tool/define-tool.ts';
+import { quote } from '../tool/nearest.ts';
+import { ownValue } from '../tool/own-value.ts';
+import type { AdapterOptions } from './adapter-options.ts';
+import type { Driver } from './driver.ts';
+import { createDriver } from './driver.ts';
+import { toToolOutput } from './openai-agents-output.ts';
+import type { OpenAiAgentsState } from './openai-agents-state.ts';
+import { takeApprovals } from './openai-agents-state.ts';
+import type {
+  OpenAiAgentsCall,
+  OpenAiAgentsCallDetails,
+  OpenAiAgentsRunContext,
+  OpenAiAgentsTool,
+  RunOf,
+} from './openai-agents-tool.ts';
+import { readOpenAiAgentsTool, readTimeout } from './openai-agents-tool.ts';
+import { probe, selfTest } from './self-test.ts';
+
+/** What `governTools` takes beside the tools. */
+export type OpenAiAgentsOptions<Context = unknown> = AdapterOptions<OpenAiAgentsCall<Context>> & {
+  /**
+   * The turn a run of the SDK is: its session, and what bounds it. Where this is left out, the session is the
+   * `sessionId` of the context given to `run`.
+   */
+  readonly turn?: (runContext: OpenAiAgentsRunContext<Context>) => TurnOptions;
+  /** Tools to hand on as they are, by name. Any tool that is not a function here is refused unless it is named. */
+  readonly ungoverned?: readonly string[];
+};
+
+/** The same tools, in the same places, and behind them `read_artifact`. */
+export type GovernedOpenAiAgentsTools<Tools extends readonly unknown[]> = [
+  ...{ -readonly [Index in keyof Tools]: Tools[Index] extends AnyTool ? OpenAiAgentsTool : Tools[Index] },
+  OpenAiAgentsTool,
+];
+
+export type GovernedTools<Tools extends readonly unknown[]> = {
+  readonly runtime: Runtime;
+  /** For the `tools` of agents. */
+  readonly tools: GovernedOpenAiAgentsTools<Tools>;
+  /**
+   * Call it before a run that stopped for approvals goes on. Takes the answers people gave through the SDK, and tells
+   * the SDK which questions have been answered elsewhere; what is still open stops the run again.
+   */
+  readonly takeApprovals: (state: OpenAiAgentsState) => Promise<void>;
+};
+
+/**
+ * Puts tools of OpenAI Agents JS under Quittance. Refuses to start where a tool is run by somebody else, and where a
+ * call that policy blocks could run.
+ */
+export async function governTools<const Tools extends readonly unknown[], Context = unknown>(
+  tools: Tools,
+  options: OpenAiAgentsOptions<Context> = {},
+): Promise<GovernedTools<Tools>> {
+  await selfTest('quittance/openai-agents', async (probeOptions, body) => {
+    const given = { type: 'function', name: probe.name, invoke: async () => body() };
+    const {
+      tools: [wrapped],
+    } = await wrap([given], { ...probeOptions, turn: () => ({ sessionId: probe.sessionId }) });
+    const { invoke } = wrapped as unknown as OpenAiAgentsTool; // as any tool that was wrapped
+    await invoke({} as never, '{}', { toolCall: { callId: probe.callId } } as never); // as the SDK calls it
+  });
+  // The context is what the host gives the SDK, which passes it on: only the host can say what it is.
+  return wrap(tools, options as OpenAiAgentsOptions);
+}
+
+async function wrap<const Tools extends readonly unknown[]>(
+  given: Tools,
+  { ungoverned = [], turn = sessionOfContext, overrides = {}, ...options }: OpenAiAgentsOptions,
+): Promise<GovernedTools<Tools>> {
+  const governed = new Map<string, unknown>();
+  const adopted = given.flatMap((tool) => {
+    const read = ungoverned.includes(nameOf(tool)) ? undefined : readOpenAiAgentsTool(tool);
+    if (read !== undefined) governed.set(read.name, tool);
+    else if (!ungoverned.includes(nameOf(tool))) throw refuseUngoverned(nameOf(tool));
+    return read ?? [];
+  });
+  const limits = adopted.flatMap(({ name }) => {
+    const tool = governed.get(name);
+    const timeoutMs = isTool(tool) ? undefined : readTimeout(tool);
+    const said = Object.hasOwn(overrides, name) ? overrides[name] : undefined;
+    return timeoutMs === undefined ? [] : [[name, { timeoutMs, ...said }] as const];
+  });
+  const driver = createDriver(adopted, {
+    ...options,
+    overrides: { ...overrides, ...Object.fromEntries(limits) },
+  });
+  const runOf: RunOf = (runContext) => driver.runOf(runContext, () => turn(runContext));
+  const neverAsks = await findNeverAsks([...governed.values()]);
+  // What the model is offered does not depend on the run; this one only lists it, and leaves nothing behind.
+  const offered = driver.open({ sessionId: 'tools' }).turn.tools();
+  const wrapped = new Map(
+    offered.map(({ name, description, schema }) => {
+      const tool = governed.get(name);
+      const own = isTool(tool) || tool === undefined ? { description, parameters: schema } : (tool as object);
+      return [name, toSdkTool(driver, runOf, neverAsks, name, own)];
+    }),
+  );
+  const places = given.map((tool) => (ungoverned.includes(nameOf(tool)) ? tool : wrapped.get(nameOf(tool))));
+  const others = [...wrapped].filter(([name]) => !governed.has(name)).map(([, tool]) => tool);
+  return {
+    runtime: driver.runtime,
+    tools: [...places, ...others] as GovernedTools<Tools>['tools'], // place by place
+    takeApprovals: (state) => takeApprovals(driver, runOf, new Set(wrapped.keys()), state),
+  };
+}
+
+function toSdkTool(
+  driver: Driver<OpenAiAgentsCall>,
+  runOf: RunOf,
+  neverAsks: () => Promise<boolean>,
+  name: string,
+  own: object,
+): object {
+  return {
+    type: 'function',
+    name,
+    strict: false,
+    isEnabled: async () => true,
+    ...own,
+    ...withoutChecks(own),
+    // How long a call may take is for the runtime to say.
+    timeoutMs: undefined,
+    needsApproval: driver.suspends
+      ? async (runContext: OpenAiAgentsRunContext, args: Readonly<Record<string, unknown>>, id?: string) => {
+          const callId = checkCallId(name, id);
+          const request = { id: callId, name, arguments: args };
+          const question = await runOf(runContext).ask(request, { native: { callId, runContext } });
+          return question !== undefined;
+        }
+      : neverAsks,
+    async invoke(runContext: OpenAiAgentsRunContext, input: string, details: OpenAiAgentsCallDetails = {}) {
+      const callId = checkCallId(name, details.toolCall?.callId);
+      const run = runOf(runContext);
+      const request = { id: callId, name, arguments: input };
+      const { signal } = details;
+      const given = { native: { callId, runContext, details }, ...(signal !== undefined && { signal }) };
+      const isApproved = driver.suspends && runContext.isToolApproved({ toolName: name, callId }) === true;
+      const answer = await (isApproved ? run.callApproved(request, given) : run.call(request, given));
+      // An approval that counts for nothing leaves the question open: then it waits, as it would have without.
+      return toToolOutput(answer.type === 'pending' ? await run.call(request, given) : answer);
+    },
+  };
+}
+
+/** What the SDK would check answers by: a denial fits no schema of outputs. The runtime checks outputs by it. */
+function withoutChecks(own: object): object {
+  const checks = Object.getOwnPropertySymbols(own).filter((key) => typeof ownValue(own, key) === 'function');
+  return { outputSchema: undefined, ...Object.fromEntries(checks.map((key) => [key, undefined])) };
+}
+
+const neverAsksOurselves = async (): Promise<boolean> => false;
+
+/**
+ * What to tell the SDK where it is not to ask anybody. It tells functions that tool() made for tools without approvals
+ * from any others: under those, arguments that are no object are answered; under others they stop the run. So one of
+ * them is borrowed where there is one. They take no arguments, and never change their mind.
+ */
+async function findNeverAsks(tools: readonly unknown[]): Promise<() => Promise<boolean>> {
+  for (const tool of tools) {
+    const asks = isTool(tool) ? undefined : (tool as Partial<OpenAiAgentsTool>).needsApproval;
+    if (typeof asks !== 'function' || asks.length > 0) continue;
+    const borrowed = asks as () => Promise<boolean>; // it takes nothing
+    if ((await borrowed().catch(() => true)) === false) return borrowed;
+  }
+  return neverAsksOurselves;
+}
+
+function sessionOfContext({ context }: OpenAiAgentsRunContext): TurnOptions {
+  const sessionId = isJsonObject(context) ? ownValue(context, 'sessionId') : undefined;
+  if (typeof sessionId === 'string' && sessionId !== '') return { sessionId };
+  throw new QuittanceError(
+    'config.invalid',
+    "Nothing says which session this run belongs to. Give it one, run(agent, input, { context: { sessionId: 'thread-1' " +
+      '} }), or say where it is: governTools(tools, { turn: ({ context }) => ({ sessionId: context.threadId }) }).',
+  );
+}
+
+function checkCallId(name: string, callId: unknown): string {
+  if (typeof callId === 'string' && callId !== '') return callId;
+  throw new QuittanceError(
+    'config.invalid',
+    `The tool ${quote(name)} was called without the id of the call. Have the SDK run it, or pass the id: ` +
+      'tool.invoke(runContext, input, { toolCall: { callId, ... } }).',
+    { tool: name },
+  );
+}
+
+const nameOf = (tool: unknown): string =>
+  typeof tool === 'object' && tool !== null && 'name' in tool && typeof tool.name === 'string'
+    ? tool.name
+    : '';
+
+const refuseUngoverned = (name: string): QuittanceError =>
+  new QuittanceError(
+    'config.invalid',
+    `The tool ${quote(name)} is no function that runs here: OpenAI runs it, or the SDK by other means, so Quittance ` +
+      `cannot. To hand it on all the same, say so: governTools(tools, { ungoverned: [${JSON.stringify(name)}] }).`,
+    { tool: name },
+  );

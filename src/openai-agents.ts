@@ -1,0 +1,14 @@
+export { governTools } from './adapters/openai-agents.ts';
+export type {
+  GovernedOpenAiAgentsTools,
+  GovernedTools,
+  OpenAiAgentsOptions,
+} from './adapters/openai-agents.ts';
+export type { OpenAiAgentsInterruption, OpenAiAgentsState } from './adapters/openai-agents-state.ts';
+export type {
+  OpenAiAgentsCall,
+  OpenAiAgentsCallDetails,
+  OpenAiAgentsRunContext,
+  OpenAiAgentsTool,
+} from './adapters/openai-agents-tool.ts';
+export type { AdapterOptions } from './adapters/adapter-options.ts';
