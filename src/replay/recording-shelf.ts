@@ -51,7 +51,9 @@ export const keyOf = ({ toolName, input }: Pick<Wanted, 'toolName' | 'input'>): 
 
 export class RecordingShelf {
   readonly recordings: readonly Recording[];
-  readonly #byKey: Map<string, Recording[]> = new Map();
+  /** Of each key, those that wait first of all; played ones are let go of as they come to the front. */
+  readonly #byKey: Map<string, Queue> = new Map();
+  #from = 0;
 
   constructor(recordings: readonly Omit<Recording, 'status' | 'key'>[]) {
     this.recordings = recordings.map(({ call, input }) => ({
@@ -62,20 +64,23 @@ export class RecordingShelf {
     }));
     for (const recording of this.recordings) {
       const same = this.#byKey.get(recording.key);
-      if (same === undefined) this.#byKey.set(recording.key, [recording]);
-      else same.push(recording);
+      if (same === undefined) this.#byKey.set(recording.key, { recordings: [recording], from: 0 });
+      else same.recordings.push(recording);
     }
   }
 
   /** The first that has not been played. */
   get next(): Recording | undefined {
-    return this.recordings.find(({ status }) => status === 'waiting');
+    // What has been played stays so: nobody need look at it again.
+    while (this.recordings[this.#from] !== undefined && this.recordings[this.#from]?.status !== 'waiting')
+      this.#from++;
+    return this.recordings[this.#from];
   }
 
   /** The next one of this key, wherever it stands. */
   takeByKey(wanted: Wanted): Found {
-    const same = this.#byKey.get(keyOf(wanted));
-    const recording = same?.find((each) => each.status === 'waiting' && fits(each, wanted));
+    const same = this.#waitingOf(keyOf(wanted));
+    const recording = find(same, (each) => each.status === 'waiting' && fits(each, wanted));
     if (recording !== undefined) return play(recording);
     return { type: 'missed', why: this.#why(wanted, same) };
   }
@@ -88,15 +93,23 @@ export class RecordingShelf {
     const expected = this.next;
     const key = keyOf(wanted);
     if (expected?.key === key && fits(expected, wanted)) return play(expected);
-    const same = this.#byKey.get(key);
-    const isWaiting = same?.some((each) => each.status === 'waiting' && fits(each, wanted)) === true;
+    const same = this.#waitingOf(key);
+    const isWaiting = find(same, (each) => each.status === 'waiting' && fits(each, wanted)) !== undefined;
     if (expected?.call.toolName === wanted.toolName) expected.status = 'passed_over';
     const why = isWaiting ? 'order' : this.#why(wanted, same);
     return { type: 'missed', why, ...(expected !== undefined && { expected }) };
   }
 
-  #why(wanted: Wanted, same: readonly Recording[] | undefined): 'tool' | 'arguments' | 'used_up' | 'schema' {
-    if (same?.some((each) => each.status === 'waiting') === true) return 'schema';
+  #waitingOf(key: string): Queue | undefined {
+    const queue = this.#byKey.get(key);
+    if (queue !== undefined)
+      while (queue.from < queue.recordings.length && queue.recordings[queue.from]?.status !== 'waiting')
+        queue.from++;
+    return queue;
+  }
+
+  #why(wanted: Wanted, same: Queue | undefined): 'tool' | 'arguments' | 'used_up' | 'schema' {
+    if (find(same, (each) => each.status === 'waiting') !== undefined) return 'schema';
     const ofTool = this.recordings.filter(({ call }) => call.toolName === wanted.toolName);
     if (ofTool.length > 0 && !ofTool.some((each) => fits(each, wanted))) return 'schema';
     if (same !== undefined) return 'used_up';
@@ -115,6 +128,17 @@ export class RecordingShelf {
     }
     return found;
   }
+}
+
+type Queue = { readonly recordings: Recording[]; from: number };
+
+function find(queue: Queue | undefined, isMeant: (recording: Recording) => boolean): Recording | undefined {
+  if (queue === undefined) return undefined;
+  for (let at = queue.from; at < queue.recordings.length; at++) {
+    const recording = queue.recordings[at];
+    if (recording !== undefined && isMeant(recording)) return recording;
+  }
+  return undefined;
 }
 
 /** Whether it was recorded of the tool as it is, as far as anybody knows. */

@@ -15,21 +15,26 @@ import type { RecordedEnd } from './recorded-end.ts';
 export type Judge = (end: AttemptEnd, facts: AttemptFacts) => Judgement | Promise<Judgement>;
 export type TimeOut = (facts: AttemptFacts, retryable: boolean) => Judgement;
 
-export async function judgeRecorded(
+/** Stays synchronous where there is nothing to wait for, as for any other body. */
+export function judgeRecorded(
   hand: CallInHand,
   recorded: RecordedEnd,
   end: AttemptEnd,
   facts: AttemptFacts,
   judge: Judge,
   timeOut: TimeOut,
-): Promise<Judgement> {
+): Judgement | Promise<Judgement> {
   const marks = recallMarks(hand, recorded);
   for (const failed of recorded.unkept) hand.apply({ type: 'fail_to_persist', ...failed });
   if (recorded.reportedAgain.length > 0) reportAgain(hand, recorded.reportedAgain);
-  const judgement = await judgeAs(hand, recorded, end, facts, judge, timeOut);
-  // The very same rules said exactly this; what they say about what they have left is no news.
-  if (marks !== undefined) hand.outputRules = marks;
-  return judgement;
+  const judged = judgeAs(hand, recorded, end, facts, judge, timeOut);
+  if (marks === undefined) return judged;
+  const settle = (judgement: Judgement): Judgement => {
+    // The very same rules said exactly this; what they say about what they have left is no news.
+    hand.outputRules = marks;
+    return judgement;
+  };
+  return judged instanceof Promise ? judged.then(settle) : settle(judged);
 }
 
 /** Once the call is settled. Nobody waits for it, as nobody waited for whoever reported again. */

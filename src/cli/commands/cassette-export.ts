@@ -17,7 +17,7 @@ export const cassetteExportCommand: Command = {
   most: 1,
   about: [
     'A cassette holds each call with its input, how it ended and what it left on the record, in the kept form: what is hidden in the ledger is hidden in it, and nothing sealed is opened. Calls without an outcome are left out.',
-    'A ledger does not know the schemas of tools, so a cassette taken from one cannot tell when they change; one that a test records can.',
+    'With each call comes the digest of what its tool took and gave then, so that a replay can tell when that has changed. Calls of tools that no JSON Schema describes, and of ledgers that were written before it was kept, have none.',
   ],
   options: {
     calls: {
