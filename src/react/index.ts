@@ -5,6 +5,7 @@ export type { Reading, ToolCallsReading } from './use-tool-calls.ts';
 export { useToolCallStatus } from './use-tool-call-status.ts';
 export type { ToolCallReading, WhichCall } from './use-tool-call-status.ts';
 export type { ToolCallSource } from './source-reader.ts';
+export { eventStream } from './event-stream.ts';
 export { ToolCallStatus } from './tool-call-status.tsx';
 export type {
   ToolCallHandlers,

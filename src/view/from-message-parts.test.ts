@@ -37,10 +37,13 @@ test('an outcome of ours in the output is what is shown', () => {
     reason: 'contract',
     details: 'Not to them.',
   };
-  for (const output of [outcome, { type: 'answer', outcome, content: '{}' }])
-    expect(view({ ...part, state: 'output-available', output })).toMatchObject([
-      { status: 'denied', outcome },
-    ]);
+  expect(view({ ...part, state: 'output-available', output: outcome })).toMatchObject([
+    { status: 'denied', outcome },
+  ]);
+  const ofAnother = { ...outcome, callId: 'other' };
+  expect(view({ ...part, state: 'output-available', output: ofAnother })).toMatchObject([
+    { status: 'succeeded', outcome: { output: ofAnother } },
+  ]);
 });
 
 test('an approval is asked for with its words, and knows yes and no', () => {

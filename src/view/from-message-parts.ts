@@ -101,7 +101,7 @@ function readState(part: JsonObject, toolName: string, callId: string): Standing
     case 'output-available':
       if (part['preliminary'] === true) return under('running');
       return after(
-        outcomeIn(part['output']) ?? {
+        outcomeIn(part['output'], callId) ?? {
           type: 'ToolExecutionResult',
           callId,
           toolName,
@@ -135,11 +135,13 @@ function readState(part: JsonObject, toolName: string, callId: string): Standing
   }
 }
 
-/** An outcome of ours, given as the output or held by it. */
-function outcomeIn(output: unknown): ToolOutcome | undefined {
-  const held = isJsonObject(output) && Object.hasOwn(output, 'outcome') ? output['outcome'] : output;
+/** An outcome of ours. Of this very call: what a tool gives may well tell of another one. */
+function outcomeIn(output: unknown, callId: string): ToolOutcome | undefined {
+  if (!isOutcomeShaped(output)) return undefined;
   // It has the type of an outcome and the fields that go with it.
-  return isOutcomeShaped(held) ? (held as unknown as ToolOutcome) : undefined;
+  const outcome = output as ToolOutcome;
+  // Under an id that a provider used before, the ledger has it with a number behind.
+  return outcome.callId === callId || outcome.callId.startsWith(`${callId}~`) ? outcome : undefined;
 }
 
 function confirmationOf(

@@ -84,6 +84,16 @@ test('what is no event about a call leaves everything as it was', () => {
   expect(reduceToolCalls(calls, states.get('held') ?? [])).toBe(calls);
 });
 
+test('events may come as the runtime tails them, or in the entries a server sends', () => {
+  const events = states.get('failed') ?? [];
+  const plain = reduceToolCalls(noToolCalls, events);
+  const tailed = events.map((event, position) => ({ position, event }));
+  const entries = [{ position: 1, previous: 0, sessionId: 'shop', depth: 0, events }];
+  for (const form of [tailed, entries]) expect(reduceToolCalls(noToolCalls, form)).toEqual(plain);
+  for (const other of [{ events: 7 }, { event: null }, { events: [null, { events }] }])
+    expect(reduceToolCalls(plain, [other])).toBe(plain);
+});
+
 test('a call nothing happened to stays the same object', () => {
   const before = reduceToolCalls(noToolCalls, [
     ...(states.get('held') ?? []),

@@ -1,3 +1,4 @@
+import { isJsonObject } from '../base/json.ts';
 import type { CallEvent } from '../call/event.ts';
 import { readCallEvent } from './read-call-event.ts';
 import type { ToolCallView } from './tool-call-view.ts';
@@ -17,9 +18,7 @@ export const noToolCalls: ToolCalls = new Map();
  */
 export function reduceToolCalls(calls: ToolCalls, events: Iterable<unknown>): ToolCalls {
   const news = new Map<string, CallEvent[]>();
-  for (const value of events) {
-    const event = readCallEvent(value);
-    if (event === undefined) continue;
+  for (const event of callEventsIn(events)) {
     const key = toolCallKey(event.sessionId, event.callId);
     const known = calls.get(key)?.events ?? [];
     if (known.some(({ id }) => id === event.id)) continue;
@@ -34,6 +33,18 @@ export function reduceToolCalls(calls: ToolCalls, events: Iterable<unknown>): To
     if (first !== undefined) next.set(key, viewToolCall([first, ...rest]));
   }
   return next;
+}
+
+/** Events as they are, as `runtime.tail` gives them, and in the entries that a server sends. */
+function* callEventsIn(values: Iterable<unknown>): Generator<CallEvent> {
+  for (const value of values) {
+    const held = isJsonObject(value) && !Object.hasOwn(value, 'type') ? value : undefined;
+    const list = held?.['events'];
+    for (const each of Array.isArray(list) ? list : [held?.['event'] ?? value]) {
+      const event = readCallEvent(each);
+      if (event !== undefined) yield event;
+    }
+  }
 }
 
 /** In the order they were asked for; those whose request was not seen stand where their first event does. */

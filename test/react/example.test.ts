@@ -1,0 +1,34 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { launchBrowser } from '../browser.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+test('the example shows what its agent does, asks, and goes on when somebody says yes', async () => {
+  const args = ['--conditions=quittance-source', 'examples/react/server.ts'];
+  const server = spawn(process.execPath, args, { cwd: root, env: { ...process.env, PORT: '0' } });
+  const browser = await launchBrowser();
+  try {
+    const lines = createInterface({ input: server.stdout })[Symbol.asyncIterator]();
+    const { value: url } = (await lines.next()) as { value: string };
+    const page = await browser.newPage();
+    const complaints: string[] = [];
+    page.on('pageerror', (error) => complaints.push(String(error)));
+    await page.goto(url);
+    const card = (name: string) => page.getByRole('article', { name });
+    await expect.poll(() => card('get_price').getAttribute('data-status')).toBe('succeeded');
+    await card('set_price').getByRole('button', { name: 'Approve' }).click();
+    await expect.poll(() => card('set_price').getAttribute('data-status')).toBe('succeeded');
+    expect(await lines.next()).toMatchObject({ value: 'The agent was told: ToolExecutionResult' });
+
+    // A page that comes later is told everything again.
+    await page.reload();
+    await expect.poll(() => page.getByRole('article').count()).toBe(2);
+    expect(complaints).toEqual([]);
+  } finally {
+    await browser.close();
+    server.kill();
+  }
+});
