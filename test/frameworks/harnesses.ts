@@ -9,6 +9,8 @@ export const harnesses: readonly Load[] = [
   () => import('./harnesses/anthropic.ts'),
   () => import('./harnesses/openai-responses.ts'),
   () => import('./harnesses/openai-completions.ts'),
+  () => import('./harnesses/langchain.ts'),
+  () => import('./harnesses/langgraph.ts'),
 ];
 
 export const loadHarnesses = async (): Promise<readonly Harness[]> =>
