@@ -11,7 +11,6 @@ import type { Attachment, Principal, ToolContext } from '../tool/tool-context.ts
 import type { PreviewedOperation } from '../tool/preview.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import { operationFor } from './recall-snapshot.ts';
-import type { RecordedEnd } from './recorded-end.ts';
 
 const mostLogLines = 200;
 /** Of a log line or a place, in characters. */
@@ -21,25 +20,12 @@ const mostAttachments = 100;
 
 const nothing: readonly never[] = [];
 
-/** Reach into a context. They are made inside its class, where nobody who holds a context can find them. */
-let put: (context: ToolContext, end: RecordedEnd) => void;
-let get: (context: BodyContext) => RecordedEnd | undefined;
-
 export class BodyContext implements ToolContext {
   readonly attempt: number;
   readonly #toolKey: string | undefined;
   readonly #hand: CallInHand;
   #controller: AbortController | undefined;
   #aborted: Error | undefined;
-  #recorded: RecordedEnd | undefined;
-
-  static {
-    put = (context, end) => {
-      if (#recorded in context) context.#recorded = end;
-    };
-    get = (context) => context.#recorded;
-  }
-
   /** Set once the attempt is over: what a straggling body still says is not part of it. */
   over = false;
   onProgress: (() => void) | undefined;
@@ -182,13 +168,5 @@ export class BodyContext implements ToolContext {
     return this.#hand.policy === undefined ? cutText(clean, longestLine) : clean;
   }
 }
-
-/**
- * Says how a recorded run ended, before its body ends. Only code of this package can: no door leads here, and a context
- * does not give it away to a body.
- */
-export const endAsRecorded = (context: ToolContext, end: RecordedEnd): void => put(context, end);
-
-export const recordedEndOf = (context: BodyContext): RecordedEnd | undefined => get(context);
 
 export type NamedAttachment = Attachment & { readonly artifactId: string };

@@ -1,6 +1,7 @@
 /** What goes wrong elsewhere without anybody hearing of it, each as a test through the public door. */
-import type { Ledger, RuntimeOptions } from 'quittance';
+import type { Ledger } from 'quittance';
 import { createMemoryLedger, createRuntime, defineTool, outcomeToModelContent } from 'quittance';
+import type { LoadedContracts } from 'quittance/contracts';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { openLedger } from 'quittance/ledger';
 import { createManualClock } from 'quittance/testing';
@@ -11,7 +12,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { envelope, quiet } from '../stage.ts';
 
-const rules = (text: string): RuntimeOptions['contracts'] =>
+const rules = (text: string): LoadedContracts =>
   contractsFromYamlString(
     `apiVersion: edictum/v1\nkind: Ruleset\nmetadata: {name: silence}\ndefaults: {mode: enforce}\nrules:\n${text}`,
   );
