@@ -118,6 +118,6 @@ type Told = {
   readonly outcome: ToolOutcome;
   /** What the model is told, byte for byte. */
   readonly content: string;
-  /** Whether the agent's turn should end with it. */
+  /** Whether it is told to the model as an error. */
   readonly isError: boolean;
 };

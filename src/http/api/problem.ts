@@ -1,6 +1,6 @@
 /** What every request that was refused is answered with: RFC 9457, `application/problem+json`. */
 export type Problem = {
-  /** Where the code is explained, as a path of this server. */
+  /** A name for the code, to compare; not to be fetched. */
   readonly type: string;
   readonly title: string;
   readonly status: number;

@@ -1,0 +1,195 @@
+/**
+ * Who asks, and whether they may.
+ *
+ * 1. A bearer token in the header, or the cookie of a browser that logged in. Nothing in an address.
+ * 2. A cookie counts only for requests that this server's own pages made: it is never sent from another site, such a
+ *    request is refused by where it says it comes from, and one that changes something needs a header no form can set.
+ * 3. The server answers under its own names only, so that no other name can be pointed at it.
+ */
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Actor } from './actor.ts';
+import { mayDo, nobody } from './actor.ts';
+import type { Access as Needed } from './route.ts';
+import { HttpRefusal } from './problem.ts';
+import type { TokenFile, TokenRecord } from './token-file.ts';
+import { hashSecret } from './token-file.ts';
+
+export type AccessOptions = {
+  readonly tokens: TokenFile;
+  /** A token that is in no file and ends with the process. */
+  readonly local: { readonly token: string; readonly name: string } | undefined;
+  /** Names and ports the server answers under, in lower case, e.g. `127.0.0.1:4747`. */
+  readonly hosts: () => ReadonlySet<string>;
+  readonly cookieName: () => string;
+  /** Whether the cookie is sent over TLS only. */
+  readonly secure: boolean;
+  readonly now: () => number;
+};
+
+/** The header that says: not a form. */
+export const pageHeader = 'x-quittance-request';
+
+const localTokenId = 'local';
+const loginLastsMs = 12 * 3_600_000;
+const codeLastsMs = 15 * 60_000;
+
+export class Access {
+  readonly #options: AccessOptions;
+  /** One-time codes by their hash. */
+  readonly #codes = new Map<string, { readonly tokenId: string; readonly expiresAt: number }>();
+
+  constructor(options: AccessOptions) {
+    this.#options = options;
+  }
+
+  checkHost(headers: Headers): void {
+    const host = (headers.get('host') ?? '').toLowerCase();
+    if (this.#options.hosts().has(host)) return;
+    throw new HttpRefusal(
+      'http.wrong_host',
+      `This server answers to ${[...this.#options.hosts()].join(', ')}, not to ${JSON.stringify(host.slice(0, 100))}. Start it with --allow-host to add a name.`,
+    );
+  }
+
+  /** Throws for a token or a cookie that is none; gives nobody where there is neither. */
+  identify(method: string, headers: Headers): Actor {
+    const given = headers.get('authorization');
+    if (given !== null) return this.#byToken(given);
+    const secret = this.#cookieOf(headers);
+    if (secret === undefined) return nobody;
+    const actor = this.#byCookie(secret);
+    if (actor === nobody) return nobody;
+    refuseOtherSites(method, headers, this.#options.hosts());
+    return actor;
+  }
+
+  /** Throws unless the role allows it. */
+  require(actor: Actor, needed: Needed): void {
+    if (needed === 'anyone') return;
+    if (actor.role === undefined)
+      throw new HttpRefusal(
+        'http.unauthenticated',
+        'Send a token: "Authorization: Bearer …". `quittance serve` prints a link to log in with; `quittance tokens create` makes a token.',
+        {},
+        { 'www-authenticate': 'Bearer realm="quittance"' },
+      );
+    if (mayDo[actor.role].includes(needed)) return;
+    throw new HttpRefusal(
+      'http.forbidden',
+      `The token ${JSON.stringify(actor.name)} has the role ${actor.role}, and this needs ${needed}. Ask whoever runs the server for one: quittance tokens create --role ${needed}`,
+      { role: actor.role, needed },
+    );
+  }
+
+  /** A code that is good for one login, by whoever opens the link it stands in. */
+  makeCode(tokenId: string = localTokenId): string {
+    const now = this.#options.now();
+    for (const [hash, { expiresAt }] of this.#codes) if (expiresAt <= now) this.#codes.delete(hash);
+    const code = randomBytes(32).toString('base64url');
+    this.#codes.set(hashSecret(code), { tokenId, expiresAt: now + codeLastsMs });
+    return code;
+  }
+
+  /** The cookie for a one-time code; undefined for one that is used, too old or none. */
+  loginByCode(code: string): string | undefined {
+    const hash = hashSecret(code);
+    const found = this.#codes.get(hash);
+    this.#codes.delete(hash);
+    return found === undefined || found.expiresAt <= this.#options.now()
+      ? undefined
+      : this.#openLogin(found.tokenId);
+  }
+
+  /** The cookie for a token; undefined for one that is none. */
+  loginByToken(token: string): string | undefined {
+    const tokenId = this.#isLocal(token) ? localTokenId : this.#options.tokens.findToken(token)?.tokenId;
+    return tokenId === undefined ? undefined : this.#openLogin(tokenId);
+  }
+
+  /** Ends the login of this browser; gives the cookie that removes it. */
+  logout(headers: Headers): string {
+    const secret = this.#cookieOf(headers);
+    if (secret !== undefined) this.#options.tokens.closeLogin(secret);
+    return `${this.#options.cookieName()}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0`;
+  }
+
+  #openLogin(tokenId: string): string {
+    const { secret } = this.#options.tokens.openLogin(tokenId, loginLastsMs);
+    const secure = this.#options.secure ? '; Secure' : '';
+    return `${this.#options.cookieName()}=${secret}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${loginLastsMs / 1_000}${secure}`;
+  }
+
+  #byToken(header: string): Actor {
+    const token = /^Bearer ([\w.~+/-]{1,200}=*)$/i.exec(header)?.[1];
+    if (token !== undefined) {
+      const { local, tokens } = this.#options;
+      if (local !== undefined && this.#isLocal(token))
+        return { name: local.name, role: 'admin', by: 'token', expiresAt: undefined };
+      const record = tokens.findToken(token);
+      if (record !== undefined) return toActor(record, 'token', record.expiresAt);
+    }
+    throw new HttpRefusal(
+      'http.unauthenticated',
+      'The token is unknown, was revoked, or its time is up. `quittance tokens list` shows which there are.',
+      {},
+      { 'www-authenticate': 'Bearer realm="quittance", error="invalid_token"' },
+    );
+  }
+
+  #byCookie(secret: string): Actor {
+    const { tokens, local } = this.#options;
+    const login = tokens.findLogin(secret);
+    if (login === undefined) return nobody;
+    if (login.record !== undefined) return toActor(login.record, 'cookie', login.expiresAt);
+    // The token of this process has no record; any other without one was revoked.
+    if (login.tokenId !== localTokenId || local === undefined) return nobody;
+    return { name: local.name, role: 'admin', by: 'cookie', expiresAt: login.expiresAt };
+  }
+
+  #cookieOf(headers: Headers): string | undefined {
+    const name = this.#options.cookieName();
+    for (const part of (headers.get('cookie') ?? '').split(';')) {
+      const [key, value] = part.trim().split('=', 2);
+      if (key === name && value !== undefined && value !== '') return value;
+    }
+    return undefined;
+  }
+
+  #isLocal(token: string): boolean {
+    const { local } = this.#options;
+    if (local === undefined) return false;
+    // Hashes have one length, and tell nothing about where two texts differ.
+    return timingSafeEqual(Buffer.from(hashSecret(token)), Buffer.from(hashSecret(local.token)));
+  }
+}
+
+const toActor = ({ name, role }: TokenRecord, by: Actor['by'], expiresAt: number | undefined): Actor => ({
+  name,
+  role,
+  by,
+  expiresAt,
+});
+
+/** Browsers say where a request comes from, and pages cannot make them lie. */
+export function refuseOtherSites(method: string, headers: Headers, hosts: ReadonlySet<string>): void {
+  const refuse = (why: string): never => {
+    throw new HttpRefusal(
+      'http.cross_site',
+      `${why} Open the console itself, or use a token instead of a cookie.`,
+    );
+  };
+  const site = headers.get('sec-fetch-site');
+  if (site !== null && site !== 'same-origin' && site !== 'none')
+    refuse(`The browser says that another site sent this (${site.slice(0, 40)}).`);
+  const origin = headers.get('origin');
+  if (origin !== null && !isOwnOrigin(origin, hosts))
+    refuse(`This was sent by a page of ${origin.slice(0, 100)}.`);
+  if (method === 'GET' || method === 'HEAD') return;
+  if (origin === null && site === null) refuse('Nothing says which page sent this.');
+  if (headers.get(pageHeader) === null) refuse(`With a cookie, a change needs the header ${pageHeader}.`);
+}
+
+function isOwnOrigin(origin: string, hosts: ReadonlySet<string>): boolean {
+  const host = /^https?:\/\/([^/]+)$/i.exec(origin)?.[1];
+  return host !== undefined && hosts.has(host.toLowerCase());
+}

@@ -1,0 +1,179 @@
+/**
+ * The routes behind one `fetch`: who asks, whether they may, what they say, what they get. Hono finds the route; the
+ * order of everything else is here.
+ */
+import { createHash } from 'node:crypto';
+import { Hono } from 'hono';
+import type { JsonSchemaChecker } from '../tool/json-schema.ts';
+import { compileJsonSchema } from '../tool/json-schema.ts';
+import { isQuittanceError } from '../base/error.ts';
+import type { Actor } from './actor.ts';
+import { nobody } from './actor.ts';
+import type { ConsoleFile } from './console-files.ts';
+import { toOpenApi } from './openapi.ts';
+import { addPages } from './page-routes.ts';
+import { HttpRefusal, problemResponse } from './problem.ts';
+import { RateLimit } from './rate-limit.ts';
+import type { Rate } from './rate-limit.ts';
+import { readBody, readQuery } from './read-request.ts';
+import type { Route } from './route.ts';
+import { isShape } from './route.ts';
+import { routes } from './routes.ts';
+import type { Service } from './service.ts';
+import type { Fields } from './shape.ts';
+import { object, wholeSchema } from './shape.ts';
+
+export type AppLimits = {
+  readonly bodyBytes: number;
+  /** Of one token. */
+  readonly rate: Rate;
+  /** Of one address, for whoever has no token or a wrong one. */
+  readonly strangerRate: Rate;
+};
+
+export type AppOptions = {
+  readonly service: Service;
+  readonly limits: AppLimits;
+  readonly hosts: () => ReadonlySet<string>;
+  readonly console: ReadonlyMap<string, ConsoleFile>;
+  /** Told of what went wrong in the server itself. */
+  readonly onError: (error: unknown) => void;
+};
+
+/** What is known of a connection beside its request. */
+export type Connection = { readonly address: string; readonly cut: (() => void) | undefined };
+
+/** And which route it turned out to be for. */
+export type Visit = Connection & { route: string };
+
+const headersForAll: Readonly<Record<string, string>> = {
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=()',
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+};
+
+export type App = (request: Request, connection: Connection) => Promise<Response>;
+
+export function createApp(options: AppOptions): App {
+  const { service, limits, onError } = options;
+  const app = new Hono<{ Bindings: Visit }>();
+  const rate = new RateLimit(limits.rate);
+  const strangers = new RateLimit(limits.strangerRate);
+
+  const identify = (request: Request, address: string): Actor => {
+    let actor: Actor;
+    try {
+      actor = service.access.identify(request.method, request.headers);
+    } catch (error) {
+      strangers.take(address);
+      throw error;
+    }
+    if (actor === nobody) strangers.take(address);
+    else rate.take(actor.name);
+    return actor;
+  };
+
+  for (const [path, all] of Map.groupBy(routes, (route) => route.path)) {
+    const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1');
+    for (const route of all) {
+      const checks = compileChecks(route);
+      app.on([route.method], pattern, async ({ req, env }) => {
+        env.route = path;
+        if (req.raw.method === 'HEAD' && !isShape(route.answer)) throw wrongMethod(all);
+        const actor = identify(req.raw, env.address);
+        service.access.require(actor, route.access);
+        const answer = await route.handle({
+          service,
+          actor,
+          params: req.param(),
+          query: readQuery(new URL(req.url), route.query, checks.query),
+          body: checks.body && (await readBody(req.raw, limits.bodyBytes, checks.body)),
+          headers: req.raw.headers,
+          signal: req.raw.signal,
+          cut:
+            env.cut &&
+            (() => {
+              service.metrics.noteCutOff();
+              env.cut?.();
+            }),
+        });
+        return answer instanceof Response ? answer : toJson(route, answer, req.raw.headers);
+      });
+    }
+    app.all(pattern, () => {
+      throw wrongMethod(all);
+    });
+  }
+
+  const description = JSON.stringify(toOpenApi(routes, service.version));
+  app.get('/openapi.json', ({ req }) =>
+    withTag(description, 'application/json; charset=utf-8', req.raw.headers),
+  );
+  addPages(app, options, strangers);
+  app.notFound(() =>
+    problemResponse(
+      new HttpRefusal('http.not_found', 'There is no such route. GET /openapi.json lists them.'),
+    ),
+  );
+  app.onError((error) => {
+    if (isOurs(error)) return problemResponse(error);
+    onError(error);
+    return problemResponse(error);
+  });
+
+  return async (request, connection) => {
+    const startedAt = performance.now();
+    const visit: Visit = { ...connection, route: 'other' };
+    let response: Response;
+    try {
+      service.access.checkHost(request.headers);
+      response = await app.fetch(request, visit);
+    } catch (error) {
+      response = problemResponse(error);
+    }
+    const headers = new Headers(response.headers);
+    for (const [name, value] of Object.entries(headersForAll))
+      if (!headers.has(name)) headers.set(name, value);
+    const { status } = response;
+    service.metrics.noteRequest(request.method, visit.route, status, performance.now() - startedAt);
+    return new Response(response.body, { status, headers });
+  };
+}
+
+const isOurs = (error: unknown): boolean => error instanceof HttpRefusal || isQuittanceError(error);
+
+const wrongMethod = (all: readonly Route[]): HttpRefusal => {
+  const methods = all.map(({ method }) => method).join(', ');
+  return new HttpRefusal('http.method_not_allowed', `Use ${methods} here.`, {}, { allow: methods });
+};
+
+type Checks = { readonly query: JsonSchemaChecker; readonly body: JsonSchemaChecker | undefined };
+
+const compileChecks = ({ query, body }: Route): Checks => ({
+  // Which fields it has is all that matters here; their types are checked where the route is declared.
+  query: compileJsonSchema(wholeSchema(object(query as Fields<object>))),
+  body: body && compileJsonSchema(wholeSchema(body)),
+});
+
+function toJson(route: Route, answer: unknown, headers: Headers): Response {
+  const text = JSON.stringify(answer);
+  if (route.method === 'GET') return withTag(text, 'application/json; charset=utf-8', headers);
+  return new Response(text, {
+    status: route.status,
+    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
+  });
+}
+
+/** Whoever has seen the very same is told so, and nothing is sent again. */
+export function withTag(text: string, type: string, headers: Headers): Response {
+  const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
+  const common = { etag, 'cache-control': 'private, no-cache', vary: 'authorization, cookie' };
+  const known = (headers.get('if-none-match') ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  if (known.includes(etag)) return new Response(null, { status: 304, headers: common });
+  return new Response(text, { headers: { ...common, 'content-type': type } });
+}

@@ -1,0 +1,194 @@
+/**
+ * A call that another program asks for: allowed, and handed to it to run; denied; held for a person; or settled.
+ *
+ * Asking is repeatable: the same request again rejoins the call, whatever became of it meanwhile.
+ */
+import { isQuittanceError } from '../base/error.ts';
+import type { Call } from '../call/call.ts';
+import { isHandedOver, takenBy } from '../call/handoff.ts';
+import { outcomeToModelContent } from '../call/model-content.ts';
+import type { ToolOutcome } from '../call/outcome.ts';
+import { outcomeIsError } from '../call/outcome.ts';
+import { foldStored } from '../runtime/fold-stored.ts';
+import type { Actor } from './actor.ts';
+import type { CallAnswer, NewCall } from './api/call.ts';
+import type { Service } from './service.ts';
+
+export const longestWaitMs = 60_000;
+
+type Ref = { readonly sessionId: string; readonly callId: string };
+
+export async function askCall(
+  service: Service,
+  actor: Actor,
+  asked: NewCall,
+  signal: AbortSignal,
+): Promise<CallAnswer> {
+  const { ledger, runtime, askedCalls } = service;
+  const { sessionId, call } = asked;
+  const digest = askedCalls.digest(asked);
+  const isKnown = (await ledger.readCall(sessionId, call.id)) !== undefined;
+  const isSame = askedCalls.isSame(sessionId, call.id, digest);
+  const turn = askedCalls.turnOf(runtime, sessionId, asked.turnId);
+  const asking = turn.callOrPending(call, {
+    ...(asked.principal !== undefined && { principal: asked.principal }),
+    ...(asked.provenance !== undefined && { provenance: asked.provenance }),
+    ...(asked.attrs !== undefined && { attrs: asked.attrs }),
+  });
+  // Written down before anything else may happen: two who ask at once are told apart by it.
+  if (!isKnown && isSame === undefined) askedCalls.note(sessionId, call.id, digest);
+  let told: ToolOutcome | undefined;
+  let isJoined = isSame === true;
+  const heard = asking.then((answer) => {
+    if (answer.type === 'pending') isJoined = true;
+    else told = answer;
+  });
+  const ref = { sessionId, callId: call.id };
+  return watch(
+    service,
+    ref,
+    { signal, waitMs: Math.min(asked.waitMs ?? 0, longestWaitMs), heard },
+    async (found) => {
+      if (told !== undefined) return toTold(ref, told);
+      if (found === undefined || found.toolName !== call.name) return undefined;
+      const isOurs = isJoined || (!isKnown && isSame === undefined && found.turnId === turn.turnId);
+      if (isJoined) askedCalls.note(sessionId, call.id, digest);
+      return isOurs ? takeUp(service, actor, asked, found) : undefined;
+    },
+  );
+}
+
+/** Where a call stands, for somebody who asked for it by other means. */
+export const followCall = (
+  service: Service,
+  ref: Ref,
+  signal: AbortSignal,
+  waitMs: number,
+): Promise<CallAnswer> => watch(service, ref, { signal, waitMs }, (call) => Promise.resolve(standing(call)));
+
+/**
+ * Looks at the call each time it changes, until there is something to say that will not change, or the time is up.
+ * `heard` is an answer that may come from elsewhere; where it fails, so does this.
+ */
+async function watch(
+  { ledger }: Service,
+  { sessionId, callId }: Ref,
+  { signal, waitMs, heard }: { signal: AbortSignal; waitMs: number; heard?: Promise<void> },
+  look: (call: Call | undefined) => Promise<CallAnswer | undefined>,
+): Promise<CallAnswer> {
+  const startedAt = performance.now();
+  let hearing = heard?.then(() => {
+    hearing = undefined;
+  });
+  hearing?.catch(() => undefined); // told to whoever still waits, below
+  for (;;) {
+    const position = await ledger.lastPosition();
+    const stored = await ledger.readCall(sessionId, callId);
+    const call = stored && foldStored(stored);
+    const answer = await look(call);
+    const isInterim = answer === undefined || answer.decision === 'held' || answer.decision === 'running';
+    // Gates are usually through in a moment: that much is waited for in any case.
+    const leftMs =
+      startedAt + (answer === undefined ? Math.max(waitMs, settleMs) : waitMs) - performance.now();
+    if (!isInterim) return answer;
+    if (leftMs <= 0 || signal.aborted) return answer ?? running(sessionId, callId, call);
+    await Promise.race([
+      ...(hearing === undefined ? [] : [hearing]),
+      stored === undefined
+        ? ledger.whenAppended(position)
+        : ledger.whenChanged(sessionId, callId, stored.version),
+      pause(leftMs, signal),
+    ]);
+  }
+}
+
+const settleMs = 250;
+
+async function takeUp(
+  service: Service,
+  actor: Actor,
+  { worker, leaseMs }: NewCall,
+  call: Call,
+): Promise<CallAnswer | undefined> {
+  const { runtime, askedCalls, ledger } = service;
+  const { sessionId, callId, toolName } = call;
+  if (call.settled !== undefined || !isHandedOver(call)) return standing(call);
+  const name = worker === undefined ? actor.name : `${actor.name}/${worker}`;
+  const known = askedCalls.claimOf(sessionId, callId, name, ledger.now());
+  try {
+    const claim =
+      known ??
+      (await runtime.claimHandoff(
+        { sessionId, callId },
+        { worker: name, ...(leaseMs !== undefined && { leaseMs }) },
+      ));
+    askedCalls.noteClaim(claim, name);
+    const { token, arguments: input, attempt, idempotencyKey, deadlineMs, expiresAt } = claim;
+    return {
+      decision: 'allow',
+      sessionId,
+      callId,
+      toolName,
+      arguments: input,
+      token,
+      attempt,
+      idempotencyKey,
+      deadlineMs,
+      expiresAt,
+    };
+  } catch (error) {
+    if (isQuittanceError(error, 'handoff.taken')) return running(sessionId, callId, call);
+    // It ended, or moved on, between the look and the claim: the next look sees it.
+    if (isQuittanceError(error, 'handoff.unknown')) return undefined;
+    throw error;
+  }
+}
+
+/** What can be said of a call without taking it. */
+function standing(call: Call | undefined): CallAnswer | undefined {
+  if (call === undefined) return undefined;
+  const { sessionId, callId, toolName, settled, confirmation } = call;
+  if (settled !== undefined) return toTold({ sessionId, callId }, settled.outcome, settled.content);
+  if (confirmation?.status === 'pending')
+    return {
+      decision: 'held',
+      sessionId,
+      callId,
+      toolName,
+      confirmationId: confirmation.confirmationId,
+      description: confirmation.description,
+      inputDigest: confirmation.inputDigest,
+      expiresAt: confirmation.expiresAt,
+    };
+  return call.status === 'running' ? running(sessionId, callId, call) : undefined;
+}
+
+const toTold = ({ sessionId, callId }: Ref, outcome: ToolOutcome, content?: string): CallAnswer => ({
+  decision: outcome.type === 'ToolDenied' ? 'deny' : 'settled',
+  sessionId,
+  callId,
+  toolName: outcome.toolName,
+  outcome,
+  content: content ?? outcomeToModelContent(outcome),
+  isError: outcomeIsError(outcome),
+});
+
+const running = (sessionId: string, callId: string, call: Call | undefined): CallAnswer => ({
+  decision: 'running',
+  sessionId,
+  callId,
+  toolName: call?.toolName ?? '',
+  worker: call && takenBy(call)?.worker,
+});
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', done, { once: true });
+  });
+}

@@ -1,0 +1,52 @@
+/** The console: files that were built into the package, read once. What is asked for is looked up, never opened by name. */
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join, relative, sep } from 'node:path';
+
+export type ConsoleFile = {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly type: string;
+  readonly etag: string;
+  /** Its name changes with its content. */
+  readonly isImmutable: boolean;
+};
+
+const types: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+  png: 'image/png',
+  ico: 'image/x-icon',
+  json: 'application/json; charset=utf-8',
+  webmanifest: 'application/manifest+json',
+  woff2: 'font/woff2',
+  txt: 'text/plain; charset=utf-8',
+};
+
+const mostBytes = 20_000_000;
+
+/** By their path from the folder, with slashes. Empty where there is no such folder. */
+export function readConsoleFiles(folder: string | undefined): ReadonlyMap<string, ConsoleFile> {
+  const files = new Map<string, ConsoleFile>();
+  if (folder === undefined || statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
+    return files;
+  let total = 0;
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    const type = types[entry.name.split('.').at(-1) ?? ''];
+    if (!entry.isFile() || type === undefined) continue;
+    const path = join(entry.parentPath, entry.name);
+    const bytes = new Uint8Array(readFileSync(path));
+    total += bytes.byteLength;
+    if (total > mostBytes)
+      throw new Error(`${folder} is no console: there are more than ${mostBytes} bytes in it.`);
+    files.set(relative(folder, path).split(sep).join('/'), {
+      bytes,
+      type,
+      etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`,
+      isImmutable:
+        /[-.][\w-]{8,}\.(?:js|css|woff2|svg|png)$/.test(entry.name) && path.includes(`${sep}assets${sep}`),
+    });
+  }
+  return files;
+}

@@ -1,0 +1,64 @@
+/** Calls counted by how they ended, in the words of charts. */
+import type { CallTally } from '../ledger/call-tally.ts';
+import { latencyOfBin } from '../ledger/call-tally.ts';
+import type { OutcomeCounts, Percentiles } from './api/stats.ts';
+
+export type MutableCounts = { -readonly [Name in keyof OutcomeCounts]: OutcomeCounts[Name] };
+
+export const noOutcomes = (): MutableCounts => ({
+  succeeded: 0,
+  failed: 0,
+  timedOut: 0,
+  denied: 0,
+  indeterminate: 0,
+  open: 0,
+});
+
+/** Under which word a call is counted. */
+export function outcomeWord({ outcome, code }: Pick<CallTally, 'outcome' | 'code'>): keyof OutcomeCounts {
+  switch (outcome) {
+    case 'ToolExecutionResult':
+    case 'ToolArtifactReference':
+      return 'succeeded';
+    case 'ToolFailure':
+      return code === 'tool.indeterminate' ? 'indeterminate' : 'failed';
+    case 'ToolTimeout':
+      return 'timedOut';
+    case 'ToolDenied':
+      return 'denied';
+    case '':
+      return 'open';
+  }
+}
+
+/** Calls by how long they took. */
+export class Latencies {
+  readonly #bins = new Map<number, number>();
+  #count = 0;
+
+  add(bin: number, calls: number): void {
+    if (bin < 0) return;
+    this.#bins.set(bin, (this.#bins.get(bin) ?? 0) + calls);
+    this.#count += calls;
+  }
+
+  percentile(share: number): number | undefined {
+    let left = Math.ceil(this.#count * share);
+    if (left === 0) return undefined;
+    for (const [bin, calls] of [...this.#bins].toSorted(([one], [other]) => one - other)) {
+      left -= calls;
+      if (left <= 0) return Math.round(latencyOfBin(bin));
+    }
+    return undefined;
+  }
+
+  toPercentiles(): Percentiles {
+    return {
+      count: this.#count,
+      p50Ms: this.percentile(0.5),
+      p90Ms: this.percentile(0.9),
+      p95Ms: this.percentile(0.95),
+      p99Ms: this.percentile(0.99),
+    };
+  }
+}

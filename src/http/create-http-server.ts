@@ -1,0 +1,218 @@
+/** The server as a library: a ledger and a runtime behind HTTP. */
+import { QuittanceError } from '../base/error.ts';
+import { checkKeys } from '../runtime/check-keys.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Runtime } from '../runtime/create-runtime.ts';
+import type { AnyTool } from '../tool/define-tool.ts';
+import { Access } from './access.ts';
+import type { App } from './app.ts';
+import { createApp } from './app.ts';
+import { AskedCalls } from './asked-calls.ts';
+import { readConsoleFiles } from './console-files.ts';
+import { Followers } from './followers.ts';
+import { Jobs } from './jobs.ts';
+import type { ListenTimeouts } from './listen.ts';
+import { listen } from './listen.ts';
+import { Metrics } from './metrics.ts';
+import type { Rate } from './rate-limit.ts';
+import { Remembered } from './remembered.ts';
+import { SchemaHistory } from './schema-history.ts';
+import type { ServedContracts, Service } from './service.ts';
+import { newSecret, TokenFile, tokenFilePath } from './token-file.ts';
+
+export type HttpServerOptions = {
+  readonly ledger: Ledger;
+  /** Makes and decides calls. Its ledger must be the same. */
+  readonly runtime: Runtime;
+  /** The tools of the runtime, to show them. */
+  readonly tools?: readonly AnyTool[];
+  /** The rules of the runtime, to show, explain and reload them. */
+  readonly contracts?: ServedContracts;
+  /** Where the ledger is, for work in threads of its own, and for the files of tokens and schemas beside it. */
+  readonly ledgerUrl?: string;
+  /** `127.0.0.1` by default: this machine alone. */
+  readonly host?: string;
+  /** 4747 by default; 0 takes any that is free. */
+  readonly port?: number;
+  /** Other names the server answers under, e.g. `quittance.example.org` behind a proxy. */
+  readonly allowHosts?: readonly string[];
+  /** Where people reach it, if not under host and port. Over https, cookies are sent over TLS only. */
+  readonly publicUrl?: string;
+  /** Whose decisions they are that are made with the token of this process. No such token where nothing is said. */
+  readonly localName?: string;
+  /** The folder of the console's files. */
+  readonly consoleFolder?: string;
+  readonly limits?: HttpLimits;
+  /** Told of what goes wrong in the server itself. */
+  readonly onError?: (error: unknown) => void;
+  /** The version that is told. */
+  readonly version?: string;
+};
+
+export type HttpLimits = {
+  /** The largest body of a request, in bytes. 1 MiB. */
+  readonly bodyBytes?: number;
+  /** Requests of one token. 1000 a second, 2000 at once. */
+  readonly rate?: Rate;
+  /** Requests from one address without a token. 20 a second, 60 at once. */
+  readonly strangerRate?: Rate;
+  /** Connections that follow the ledger. 2000. */
+  readonly followers?: number;
+  /** How long a follower may take nothing of what waits for it. 30 seconds. */
+  readonly stallMs?: number;
+  /** How often a follower hears that the server is there. 15 seconds. */
+  readonly heartbeatMs?: number;
+  readonly connections?: number;
+  readonly timeouts?: Partial<ListenTimeouts>;
+};
+
+export interface HttpServer {
+  /** Where it is reached. */
+  readonly url: string;
+  readonly port: number;
+  /** The token of this process; ends with it. Undefined without `localName`. */
+  readonly token: string | undefined;
+  /** A link that logs a browser in, once. Undefined without `localName`. */
+  loginLink(): string | undefined;
+  /** Answers a request without a socket: for tests, and for servers that have their own. */
+  readonly fetch: (request: Request) => Promise<Response>;
+  /** Stops listening. Runtime and ledger are whoever's made them. */
+  close(): Promise<void>;
+}
+
+const optionNames = [
+  'ledger',
+  'runtime',
+  'tools',
+  'contracts',
+  'ledgerUrl',
+  'host',
+  'port',
+  'allowHosts',
+  'publicUrl',
+  'localName',
+  'consoleFolder',
+  'limits',
+  'onError',
+  'version',
+] as const;
+
+/** Starts to listen. */
+export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+  checkKeys('createHttpServer', options, optionNames);
+  const {
+    ledger,
+    runtime,
+    tools = [],
+    contracts,
+    ledgerUrl,
+    host = '127.0.0.1',
+    limits = {},
+    localName,
+  } = options;
+  const path = ledgerUrl === undefined ? undefined : ledgerPath(ledgerUrl);
+  const local = localName === undefined ? undefined : { token: newSecret(), name: localName };
+  let port = options.port ?? 4747;
+  let closing = false;
+  const hosts = (): ReadonlySet<string> => allowed(host, port, options);
+  const url = (): string => options.publicUrl?.replace(/\/+$/, '') ?? `http://${bracketed(host)}:${port}`;
+  const access = new Access({
+    tokens: new TokenFile(path === undefined ? undefined : tokenFilePath(path), () => ledger.now()),
+    local,
+    hosts,
+    // Cookies know no ports: two servers on one machine must not take each other's.
+    cookieName: () => `quittance-${port}`,
+    secure: /^https:/i.test(options.publicUrl ?? ''),
+    now: () => ledger.now(),
+  });
+  const service: Service = {
+    ledger,
+    runtime,
+    contracts,
+    tools,
+    access,
+    followers: new Followers(ledger, {
+      heartbeatMs: limits.heartbeatMs ?? 15_000,
+      stallMs: limits.stallMs ?? 30_000,
+      most: limits.followers ?? 2_000,
+    }),
+    jobs: new Jobs(ledger, ledgerUrl),
+    metrics: new Metrics(),
+    schemas: new SchemaHistory(path === undefined ? undefined : `${path}.schemas`, tools, ledger.now()),
+    askedCalls: new AskedCalls(),
+    remembered: new Remembered(rememberedMs),
+    url,
+    version: options.version ?? '0',
+    isClosing: () => closing,
+  };
+  const app: App = createApp({
+    service,
+    limits: {
+      bodyBytes: limits.bodyBytes ?? 1_048_576,
+      rate: limits.rate ?? { perSecond: 1_000, burst: 2_000 },
+      strangerRate: limits.strangerRate ?? { perSecond: 20, burst: 60 },
+    },
+    hosts,
+    console: readConsoleFiles(options.consoleFolder),
+    onError: options.onError ?? (() => undefined),
+  });
+  const listening = await listen(app, {
+    host,
+    port,
+    timeouts: { headersMs: 10_000, requestMs: 30_000, keepAliveMs: 10_000, ...limits.timeouts },
+    mostConnections: limits.connections ?? 4_096,
+  });
+  ({ port } = listening);
+  return {
+    get url() {
+      return url();
+    },
+    port,
+    token: local?.token,
+    loginLink: () => (local === undefined ? undefined : `${url()}/login?code=${access.makeCode()}`),
+    fetch: (request) => app(request, { address: 'local', cut: undefined }),
+    async close() {
+      closing = true;
+      service.followers.close();
+      await Promise.all([listening.close(), service.jobs.close()]);
+    },
+  };
+}
+
+const rememberedMs = 1_000;
+
+/** As `openLedger` reads it; undefined where it is no file. */
+function ledgerPath(ledgerUrl: string): string | undefined {
+  if (/^memory:/i.test(ledgerUrl)) return undefined;
+  return ledgerUrl.replace(/^sqlite:(?:\/\/(?=\/))?/i, '');
+}
+
+const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host);
+const isLoopback = (host: string): boolean => /^(?:127\.\d+\.\d+\.\d+|::1|localhost)$/.test(host);
+
+/** The names a request may be for: the server's own, and those it was told of. */
+function allowed(
+  host: string,
+  port: number,
+  { allowHosts = [], publicUrl }: HttpServerOptions,
+): ReadonlySet<string> {
+  const own = isLoopback(host) ? ['localhost', '127.0.0.1', '[::1]', bracketed(host)] : [bracketed(host)];
+  const names = own.map((name) => `${name}:${port}`);
+  const others = [...allowHosts, ...(publicUrl === undefined ? [] : [readHost(publicUrl)])];
+  return new Set(
+    [...names, ...(port === 80 ? own : []), ...others, ...others.map((name) => `${name}:${port}`)].map(
+      (name) => name.toLowerCase(),
+    ),
+  );
+}
+
+function readHost(publicUrl: string): string {
+  try {
+    return new URL(publicUrl).host;
+  } catch {
+    throw new QuittanceError(
+      'config.invalid',
+      `publicUrl must be an address such as https://quittance.example.org, found ${JSON.stringify(publicUrl)}.`,
+    );
+  }
+}

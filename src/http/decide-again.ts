@@ -1,0 +1,62 @@
+/** A decision that is sent twice is one decision: the second is answered as the first was, if it says the same. */
+import { canonicalJson } from '../base/canonical.ts';
+import { isQuittanceError } from '../base/error.ts';
+import type { ConfirmationDecided } from '../call/event.ts';
+import type { ConfirmationView } from '../runtime/confirmation-view.ts';
+import { toConfirmationView } from '../runtime/confirmation-view.ts';
+import { foldStored } from '../runtime/fold-stored.ts';
+import type { NewDecision } from './api/confirmation.ts';
+import type { Service } from './service.ts';
+
+/** Makes a decision; where that very one was made before, gives what is on record. */
+export async function decideOnce(
+  service: Service,
+  confirmationId: string,
+  decision: NewDecision,
+  by: string,
+): Promise<ConfirmationView> {
+  try {
+    return await service.runtime.decide(confirmationId, { ...decision, by });
+  } catch (error) {
+    if (!isQuittanceError(error, 'confirmation.decided')) throw error;
+    const made = await readDecision(service, confirmationId);
+    if (made === undefined || !isSame(made.event, decision, by)) throw error;
+    return made.view;
+  }
+}
+
+type Made = { readonly event: ConfirmationDecided; readonly view: ConfirmationView };
+
+/** What was decided about a question, and the question as it stands. */
+export async function readDecision({ ledger }: Service, confirmationId: string): Promise<Made | undefined> {
+  const found = await ledger.findConfirmation(confirmationId);
+  const stored = found && (await ledger.readCall(found.sessionId, found.callId));
+  const call = stored && foldStored(stored);
+  const view = call && toConfirmationView(call);
+  const event = stored?.events.find(
+    (each): each is ConfirmationDecided =>
+      each.type === 'confirmation.decided' &&
+      'confirmationId' in each &&
+      each.confirmationId === confirmationId,
+  );
+  return event === undefined || view?.confirmationId !== confirmationId ? undefined : { event, view };
+}
+
+/** Arguments that hide something are not kept in the clear, so an edit of those is never known to be the same. */
+function isSame(event: ConfirmationDecided, decision: NewDecision, by: string): boolean {
+  if (event.decision !== decision.decision || event.by.name !== by) return false;
+  if (decision.inputDigest !== undefined && decision.inputDigest !== event.inputDigest) return false;
+  switch (decision.decision) {
+    case 'approve':
+    case 'deny':
+      return true;
+    case 'edit':
+      return (
+        event.editedInput !== undefined &&
+        event.editedHidden.length === 0 &&
+        canonicalJson(event.editedInput) === canonicalJson(decision.arguments)
+      );
+    case 'respond':
+      return event.response === decision.response;
+  }
+}

@@ -1,0 +1,259 @@
+/**
+ * Those who follow the ledger, as streams of server-sent events.
+ *
+ * 1. A follower is given what it has room for and nothing more: it asks, reads from the ledger where it stands, and
+ *    asks again. What waits for a slow one is a single piece, which it shares with all others at the same place.
+ * 2. One that takes nothing for too long is cut off. It loses nothing by that: it comes back and says where it was.
+ * 3. All wait for one thing, so that a thousand of them cost one look at the ledger for each time something is kept.
+ */
+import type { Feed } from '../ledger/feed.ts';
+import { createFeed } from '../ledger/feed.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { ReadEvent } from '../ledger/unknown-event.ts';
+import type { FeedEntry, FeedPosition } from './api/feed.ts';
+
+export type FollowFilter = {
+  readonly sessionId?: string | undefined;
+  readonly callId?: string | undefined;
+  /** A type, or the beginning of some that ends in a dot. */
+  readonly type?: string | undefined;
+};
+
+export type FollowerLimits = {
+  readonly heartbeatMs: number;
+  /** How long a follower may take nothing of what waits for it. */
+  readonly stallMs: number;
+  readonly most: number;
+};
+
+type Follower = {
+  /** Since when something waits that it did not take; undefined while it waits for us. */
+  waitingSince: number | undefined;
+  readonly cut: () => void;
+};
+
+const entriesAtOnce = 200;
+/** What is kept together is told together: few notice a moment, and a thousand followers are woken once for it. */
+const gatherMs = 40;
+const keptPieces = 8;
+
+const encoder = new TextEncoder();
+
+export class Followers {
+  readonly feed: Feed;
+  readonly #ledger: Pick<Ledger, 'whenAppended' | 'lastPosition'>;
+  readonly #limits: FollowerLimits;
+  readonly #followers = new Set<Follower>();
+  /** Encoded pieces of the whole ledger, by where they begin. */
+  readonly #pieces = new Map<number, { readonly last: number; readonly bytes: Uint8Array }>();
+  #news = newSignal();
+  #beat: NodeJS.Timeout | undefined;
+  #isLooking = false;
+  #closed = false;
+
+  constructor(ledger: Pick<Ledger, 'readEntries' | 'whenAppended' | 'lastPosition'>, limits: FollowerLimits) {
+    this.#ledger = ledger;
+    this.#limits = limits;
+    this.feed = createFeed(ledger);
+  }
+
+  get count(): number {
+    return this.#followers.size;
+  }
+
+  get isFull(): boolean {
+    return this.#followers.size >= this.#limits.most;
+  }
+
+  /** Everything after a position, and then what comes. `cut` ends the connection where the stream alone cannot. */
+  follow(after: number, filter: FollowFilter, cut: (() => void) | undefined): ReadableStream<Uint8Array> {
+    let position = after;
+    /** The position of the last message: what the next one says it follows. */
+    let told = after;
+    let isOver = false;
+    let lastBeat = performance.now();
+    const isWhole = Object.values(filter).every((value) => value === undefined);
+    const leave = (): void => {
+      isOver = true;
+      this.#followers.delete(follower);
+      if (this.#followers.size === 0) this.#rest();
+    };
+    let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+    const follower: Follower = {
+      waitingSince: performance.now(),
+      cut: () => {
+        leave();
+        if (cut === undefined) controller?.error(new Error('The reader takes nothing.'));
+        else cut();
+      },
+    };
+    /** What to send next; undefined where there is nothing yet. */
+    const next = async (): Promise<Uint8Array | undefined> => {
+      if (isWhole) {
+        const piece = await this.#piece(position);
+        if (piece === undefined) return undefined;
+        told = position = piece.last;
+        return piece.bytes;
+      }
+      const entries = await this.feed.read(position, entriesAtOnce);
+      if (entries.length === 0) return undefined;
+      let text = '';
+      for (const entry of entries) {
+        position = entry.position;
+        const events = pick(entry, filter);
+        if (events.length === 0) continue;
+        text += toMessage('entry', { ...entry, previous: told, events });
+        told = entry.position;
+      }
+      return encoder.encode(text);
+    };
+    return new ReadableStream<Uint8Array>(
+      {
+        start: (given) => {
+          controller = given;
+          given.enqueue(encoder.encode('retry: 1000\n\n'));
+          this.#followers.add(follower);
+          this.#look();
+        },
+        pull: async (given) => {
+          follower.waitingSince = undefined;
+          while (!isOver) {
+            const news = this.#news.promise;
+            const bytes = await next();
+            if (isOver) return;
+            if (bytes !== undefined && bytes.byteLength > 0) {
+              given.enqueue(bytes);
+              lastBeat = follower.waitingSince = performance.now();
+              return;
+            }
+            if (bytes === undefined) await news;
+            if (this.#closed) {
+              leave();
+              given.close();
+              return;
+            }
+            if (isOver || performance.now() - lastBeat < this.#limits.heartbeatMs / 2 || !this.#isBeat)
+              continue;
+            // Where nothing was let through, a reader can still come back to here.
+            const place = position === told ? '' : toMessage('position', { position, previous: told });
+            told = position;
+            given.enqueue(encoder.encode(`${place}: still here\n\n`));
+            lastBeat = follower.waitingSince = performance.now();
+            return;
+          }
+        },
+        cancel: leave,
+      },
+      { highWaterMark: 1 },
+    );
+  }
+
+  /** Lets all of them go; they may come back elsewhere. */
+  close(): void {
+    this.#closed = true;
+    this.#rest();
+    this.#wake(false);
+  }
+
+  #isBeat = false;
+
+  /** The whole ledger after a position, encoded once for all who stand there. */
+  async #piece(after: number): Promise<{ readonly last: number; readonly bytes: Uint8Array } | undefined> {
+    const kept = this.#pieces.get(after);
+    if (kept !== undefined) return kept;
+    const entries = await this.feed.read(after, entriesAtOnce);
+    const last = entries.at(-1);
+    if (last === undefined) return undefined;
+    const again = this.#pieces.get(after);
+    if (again?.last === last.position) return again;
+    let previous = after;
+    let text = '';
+    for (const entry of entries) {
+      text += toMessage('entry', { ...entry, previous });
+      previous = entry.position;
+    }
+    const piece = { last: last.position, bytes: encoder.encode(text) };
+    // What was erased must not be told from memory: such an entry empties it.
+    if (
+      entries.some(({ events }) =>
+        events.some(({ type }) => type === 'body.erased' || type === 'session.dropped'),
+      )
+    )
+      this.#pieces.clear();
+    this.#pieces.set(after, piece);
+    for (const old of this.#pieces.keys()) {
+      if (this.#pieces.size <= keptPieces) break;
+      this.#pieces.delete(old);
+    }
+    return piece;
+  }
+
+  /** Looks out for news as long as anybody follows. */
+  #look(): void {
+    this.#beat ??= setInterval(() => this.#beatNow(), this.#limits.heartbeatMs).unref();
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    void (async () => {
+      try {
+        let seen = await this.#ledger.lastPosition();
+        while (this.#followers.size > 0 && !this.#closed) {
+          await this.#ledger.whenAppended(seen);
+          await new Promise((resolve) => setTimeout(resolve, gatherMs));
+          seen = await this.#ledger.lastPosition();
+          this.#wake(false);
+        }
+      } catch {
+        // The ledger was closed, or cannot be read: whoever asks it next is told.
+      } finally {
+        this.#isLooking = false;
+      }
+    })();
+  }
+
+  #beatNow(): void {
+    const now = performance.now();
+    for (const follower of this.#followers)
+      if (follower.waitingSince !== undefined && now - follower.waitingSince > this.#limits.stallMs)
+        follower.cut();
+    this.#wake(true);
+  }
+
+  #wake(isBeat: boolean): void {
+    const news = this.#news;
+    this.#news = newSignal();
+    this.#isBeat = isBeat;
+    news.resolve();
+  }
+
+  #rest(): void {
+    clearInterval(this.#beat);
+    this.#beat = undefined;
+    this.#pieces.clear();
+  }
+}
+
+type Signal = { readonly promise: Promise<void>; readonly resolve: () => void };
+
+function newSignal(): Signal {
+  let resolve: () => void = () => undefined;
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}
+
+/** One message: an entry whose position is where to go on from. JSON has no line end that SSE would take for one. */
+export const toMessage = (type: 'entry' | 'position', data: FeedEntry | FeedPosition): string =>
+  `id: ${data.position}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`;
+
+export function pick(
+  entry: Pick<FeedEntry, 'sessionId' | 'events'>,
+  { sessionId, callId, type }: FollowFilter,
+): readonly ReadEvent[] {
+  if (sessionId !== undefined && entry.sessionId !== sessionId) return [];
+  return entry.events.filter(
+    (event) =>
+      (callId === undefined || ('callId' in event && event.callId === callId)) &&
+      (type === undefined || event.type === type || (type.endsWith('.') && event.type.startsWith(type))),
+  );
+}

@@ -1,0 +1,30 @@
+/** One job in a thread of its own: opens the ledger to look at it, so that nobody else waits for the work. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { openLedger } from '../store/open-ledger.ts';
+import type { JobOrder, JobProgress, JobResult } from './job-work.ts';
+import { workOn } from './job-work.ts';
+
+export type JobThreadData = { readonly ledgerUrl: string; readonly order: JobOrder };
+export type JobThreadMessage =
+  | { readonly type: 'progress'; readonly progress: JobProgress }
+  | { readonly type: 'result'; readonly result: JobResult };
+
+const tellEveryMs = 100;
+
+if (parentPort !== null) {
+  const port = parentPort;
+  const { ledgerUrl, order } = workerData as JobThreadData;
+  const stop = new AbortController();
+  port.once('message', () => stop.abort());
+  const ledger = await openLedger(ledgerUrl, { readOnly: true });
+  let toldAt = 0;
+  const result = await workOn(ledger, order, stop.signal, (progress) => {
+    const now = performance.now();
+    if (now - toldAt < tellEveryMs && progress.done < progress.total) return;
+    toldAt = now;
+    port.postMessage({ type: 'progress', progress } satisfies JobThreadMessage);
+  });
+  port.postMessage({ type: 'result', result } satisfies JobThreadMessage);
+  await ledger.close();
+  port.close();
+}

@@ -1,0 +1,99 @@
+/** The work of a job, wherever it is done: in a thread with a ledger of its own, or here. */
+import { LoadedContracts } from '../contracts/loaded-contracts.ts';
+import { createReadText, readDocuments } from '../contracts/read-documents.ts';
+import { parseAnchor } from '../ledger/anchor.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { BacktestSlice } from '../replay/backtest.ts';
+import { backtest } from '../replay/backtest.ts';
+import type { BacktestReport } from '../replay/backtest-report.ts';
+import { verifyLedger } from '../replay/verify-ledger.ts';
+import type { TypedDocuments } from './api/contract.ts';
+import type { Verification, VerifyFinding } from './api/job.ts';
+
+export type JobOrder =
+  | { readonly kind: 'verify'; readonly anchor: string | undefined }
+  | {
+      readonly kind: 'backtest';
+      readonly documents: TypedDocuments['documents'];
+      readonly slice: BacktestSlice;
+    };
+
+export type JobResult =
+  | { readonly kind: 'verify'; readonly result: Verification }
+  | { readonly kind: 'backtest'; readonly result: BacktestReport };
+
+export type JobProgress = { readonly done: number; readonly total: number; readonly label: string };
+
+const mostFindings = 100;
+
+export async function workOn(
+  ledger: Ledger,
+  order: JobOrder,
+  signal: AbortSignal,
+  tell: (progress: JobProgress) => void,
+): Promise<JobResult> {
+  switch (order.kind) {
+    case 'verify':
+      return { kind: 'verify', result: await verify(ledger, order.anchor, signal, tell) };
+    case 'backtest': {
+      const contracts = loadTyped(order.documents);
+      const { calls: total } = await countCalls(ledger);
+      let done = 0;
+      const result = await backtest(ledger, {
+        ...order.slice,
+        contracts,
+        signal,
+        onProgress(calls) {
+          done += calls;
+          tell({ done, total: Math.max(total, done), label: 'calls' });
+        },
+      });
+      return { kind: 'backtest', result };
+    }
+  }
+}
+
+async function verify(
+  ledger: Ledger,
+  anchor: string | undefined,
+  signal: AbortSignal,
+  tell: (progress: JobProgress) => void,
+): Promise<Verification> {
+  const findings: VerifyFinding[] = [];
+  const { totals, problems } = await verifyLedger(
+    ledger,
+    anchor === undefined ? undefined : parseAnchor(anchor),
+    {
+      signal,
+      startProgress(label, total) {
+        let done = 0;
+        return {
+          step: () => tell({ done: ++done, total, label }),
+          done: () => tell({ done: total, total, label }),
+        };
+      },
+    },
+    ({ kind, message, sessionId, callId, sequence, position }) => {
+      if (findings.length < mostFindings)
+        findings.push({ kind, message, sessionId, callId, sequence, position });
+      return Promise.resolve();
+    },
+  );
+  const { entries, sessions, calls } = totals;
+  return { ok: problems === 0, entries, sessions, calls, problems, findings };
+}
+
+async function countCalls(ledger: Ledger): Promise<{ readonly calls: number }> {
+  const [all] = await ledger.tallyCalls({ by: [] });
+  return { calls: all?.calls ?? 0 };
+}
+
+/**
+ * Rules somebody typed. They are judged in a world without an environment and may run nothing: whoever may type rules
+ * here may not learn from them what the server's process knows.
+ */
+export function loadTyped(documents: TypedDocuments['documents']): LoadedContracts {
+  const options = { env: {}, exec: false } as const;
+  const texts = documents.map(({ name, text }) => ({ source: name, text }));
+  return new LoadedContracts(readDocuments(texts, [], createReadText(options)), options);
+}

@@ -1,0 +1,175 @@
+/** Jobs: started, followed, stopped. A few at a time; the last ones are remembered. */
+import { randomBytes } from 'node:crypto';
+import { Worker } from 'node:worker_threads';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Job } from './api/job.ts';
+import type { JobThreadData, JobThreadMessage } from './job-thread.ts';
+import type { JobOrder, JobProgress, JobResult } from './job-work.ts';
+import { workOn } from './job-work.ts';
+import { HttpRefusal } from './problem.ts';
+
+const mostRunning = 2;
+const mostRemembered = 50;
+
+type Running = {
+  job: Job;
+  readonly stop: AbortController;
+  /** Those who want to hear of the next change. */
+  waiters: (() => void)[];
+};
+
+export class Jobs {
+  readonly #ledger: Ledger;
+  readonly #ledgerUrl: string | undefined;
+  readonly #jobs = new Map<string, Running>();
+
+  /** With an address the work is done in a thread, on a handle of its own; without one, here, in slices. */
+  constructor(ledger: Ledger, ledgerUrl: string | undefined) {
+    this.#ledger = ledger;
+    this.#ledgerUrl = ledgerUrl;
+  }
+
+  get running(): number {
+    return [...this.#jobs.values()].filter(({ job }) => job.status === 'running').length;
+  }
+
+  start(order: JobOrder, startedBy: string): Job {
+    if (this.running >= mostRunning)
+      throw new HttpRefusal(
+        'http.too_many_requests',
+        `${mostRunning} jobs are running already. Wait for one to end, or stop one: DELETE /v1/jobs/{jobId}.`,
+        {},
+        { 'retry-after': '5' },
+      );
+    const job: Job = {
+      jobId: `job_${randomBytes(9).toString('base64url')}`,
+      kind: order.kind,
+      startedAt: this.#ledger.now(),
+      startedBy,
+      endedAt: undefined,
+      status: 'running',
+      progress: { done: 0, total: 0, label: 'starting' },
+      error: undefined,
+      result: undefined,
+    };
+    const running: Running = { job, stop: new AbortController(), waiters: [] };
+    this.#jobs.set(job.jobId, running);
+    for (const [jobId, { job: old }] of this.#jobs) {
+      if (this.#jobs.size <= mostRemembered) break;
+      if (old.status !== 'running') this.#jobs.delete(jobId);
+    }
+    void this.#run(running, order);
+    return job;
+  }
+
+  get(jobId: string): Job {
+    return this.#find(jobId).job;
+  }
+
+  /** Stops it; what was found until then is its result. */
+  stop(jobId: string): Job {
+    const running = this.#find(jobId);
+    running.stop.abort();
+    return running.job;
+  }
+
+  /** The job now, and then each time it has changed, until it is over. */
+  async *follow(jobId: string, signal: AbortSignal): AsyncGenerator<Job, void, undefined> {
+    const running = this.#find(jobId);
+    for (let last: Job | undefined; !signal.aborted;) {
+      if (running.job === last)
+        await new Promise<void>((resolve) => {
+          running.waiters.push(resolve);
+          signal.addEventListener('abort', () => resolve(), { once: true });
+        });
+      else {
+        last = running.job;
+        yield last;
+        if (last.status !== 'running') return;
+      }
+    }
+  }
+
+  /** Ends all of them, and waits for that. */
+  async close(): Promise<void> {
+    const all = [...this.#jobs.values()];
+    for (const { stop } of all) stop.abort();
+    for (const { job } of all) for await (const _ of this.follow(job.jobId, AbortSignal.timeout(closingMs)));
+  }
+
+  #find(jobId: string): Running {
+    const found = this.#jobs.get(jobId);
+    if (found !== undefined) return found;
+    throw new HttpRefusal(
+      'http.not_found',
+      'There is no such job. Jobs are remembered until the server ends, the last fifty of them. Start another.',
+    );
+  }
+
+  async #run(running: Running, order: JobOrder): Promise<void> {
+    const change = (
+      fields: Partial<Pick<Job, 'progress' | 'status' | 'error' | 'endedAt' | 'result'>>,
+    ): void => {
+      // A result is put only into the job whose order it answers.
+      running.job = { ...running.job, ...fields } as Job;
+      const { waiters } = running;
+      running.waiters = [];
+      for (const wake of waiters) wake();
+    };
+    const tell = (progress: JobProgress): void => change({ progress });
+    const { signal } = running.stop;
+    try {
+      const { result } =
+        this.#ledgerUrl === undefined
+          ? await workOn(this.#ledger, order, signal, throttle(tell))
+          : await inThread({ ledgerUrl: this.#ledgerUrl, order }, signal, tell);
+      change({ result, status: signal.aborted ? 'stopped' : 'done', endedAt: this.#ledger.now() });
+    } catch (error) {
+      change({
+        status: signal.aborted ? 'stopped' : 'failed',
+        error: error instanceof Error ? error.message : String(error),
+        endedAt: this.#ledger.now(),
+      });
+    }
+  }
+}
+
+const closingMs = 5_000;
+
+function throttle(tell: (progress: JobProgress) => void): (progress: JobProgress) => void {
+  let toldAt = 0;
+  return (progress) => {
+    const now = performance.now();
+    if (now - toldAt < 100 && progress.done < progress.total) return;
+    toldAt = now;
+    tell(progress);
+  };
+}
+
+function inThread(
+  data: JobThreadData,
+  signal: AbortSignal,
+  tell: (progress: JobProgress) => void,
+): Promise<JobResult> {
+  // Built, this stands beside us as JavaScript; in the sources, as TypeScript.
+  const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
+  const worker = new Worker(new URL(`./job-thread${extension}`, import.meta.url), {
+    workerData: data,
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+  });
+  return new Promise((resolve, reject) => {
+    let result: JobResult | undefined;
+    const stop = (): void => worker.postMessage('stop');
+    signal.addEventListener('abort', stop, { once: true });
+    worker.on('message', (message: JobThreadMessage) => {
+      if (message.type === 'progress') tell(message.progress);
+      else ({ result } = message);
+    });
+    worker.once('error', reject);
+    worker.once('exit', (code) => {
+      signal.removeEventListener('abort', stop);
+      if (result === undefined) reject(new Error(`The thread of the job ended with code ${code}.`));
+      else resolve(result);
+    });
+  });
+}

@@ -1,0 +1,93 @@
+/** The socket side: a server of Node that waits for nobody longer than it must. */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import { QuittanceError } from '../base/error.ts';
+import type { App } from './app.ts';
+
+export type ListenOptions = {
+  readonly host: string;
+  readonly port: number;
+  readonly timeouts: ListenTimeouts;
+  readonly mostConnections: number;
+};
+
+/** In milliseconds. */
+export type ListenTimeouts = {
+  /** For the head of a request: whoever sends it a byte at a time is cut off. */
+  readonly headersMs: number;
+  /** For all of a request. */
+  readonly requestMs: number;
+  readonly keepAliveMs: number;
+};
+
+export type Listening = {
+  readonly port: number;
+  /** Takes no more requests, lets those under way end, and cuts off what is left after a moment. */
+  readonly close: () => Promise<void>;
+};
+
+const mostHeaderBytes = 16_384;
+const graceMs = 5_000;
+
+export async function listen(app: App, options: ListenOptions): Promise<Listening> {
+  const { host, port, timeouts, mostConnections } = options;
+  const listener = getRequestListener(
+    (request, env) => {
+      const { incoming, outgoing } = env as { incoming: IncomingMessage; outgoing: ServerResponse }; // HTTP/1 is all we listen for
+      return app(request, {
+        address: incoming.socket.remoteAddress ?? '',
+        cut: () => outgoing.destroy(),
+      });
+    },
+    { overrideGlobalObjects: false, errorHandler: () => new Response(null, { status: 400 }) },
+  );
+  const server: Server = createServer(
+    {
+      maxHeaderSize: mostHeaderBytes,
+      headersTimeout: timeouts.headersMs,
+      requestTimeout: timeouts.requestMs,
+      keepAliveTimeout: timeouts.keepAliveMs,
+      connectionsCheckingInterval: Math.min(1_000, timeouts.headersMs),
+    },
+    (incoming, outgoing) => {
+      void listener(incoming, outgoing);
+    },
+  );
+  server.maxConnections = mostConnections;
+  server.maxHeadersCount = 100;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(toRefusal(error, host, port)));
+    server.listen(port, host, resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port, // listens on a port, not on a path
+    close: () =>
+      new Promise((resolve) => {
+        const cutOff = setTimeout(() => server.closeAllConnections(), graceMs);
+        server.close(() => {
+          clearTimeout(cutOff);
+          resolve();
+        });
+        server.closeIdleConnections();
+      }),
+  };
+}
+
+const toRefusal = (error: NodeJS.ErrnoException, host: string, port: number): Error =>
+  error.code === 'EADDRINUSE'
+    ? new QuittanceError(
+        'config.invalid',
+        `Port ${port} of ${host} is in use. Choose another with --port; 0 takes any that is free.`,
+        {},
+        error,
+      )
+    : error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND'
+      ? new QuittanceError(
+          'config.invalid',
+          `This machine has no address ${host}. Use 127.0.0.1, or one of its own.`,
+          {},
+          error,
+        )
+      : error;

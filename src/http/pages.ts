@@ -1,0 +1,117 @@
+/** The few pages the server itself has. No scripts but one, which comes from a file of its own; nothing that was kept is in them. */
+const page = (title: string, body: string): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="same-origin">
+<title>${title}</title>
+<link rel="stylesheet" href="/quittance-page.css">
+</head>
+<body><main>${body}</main></body>
+</html>
+`;
+
+export const pageStyle = `:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
+body { margin: 0; display: grid; place-items: start center; min-height: 100vh; padding: 10vh 1rem; box-sizing: border-box; }
+main { max-width: 36rem; width: 100%; }
+h1 { font-size: 1.4rem; }
+code, pre { font-family: ui-monospace, monospace; font-size: 0.9em; }
+pre { padding: 0.75rem 1rem; overflow: auto; border: 1px solid color-mix(in srgb, CanvasText 25%, Canvas); border-radius: 6px; }
+label { display: block; font-weight: 600; margin-block: 1rem 0.25rem; }
+input { font: inherit; width: 100%; box-sizing: border-box; padding: 0.5rem; }
+button { font: inherit; padding: 0.5rem 1.25rem; margin: 1rem 0.5rem 0 0; }
+`;
+
+export const loginPage = (problem: string | undefined): string =>
+  page(
+    'Log in to Quittance',
+    `<h1>Log in</h1>
+${problem === undefined ? '' : `<p role="alert">${problem}</p>`}
+<form method="post" action="/login">
+<label for="token">Token</label>
+<input id="token" name="token" type="password" autocomplete="current-password" required autofocus>
+<button type="submit">Log in</button>
+</form>
+<p>The terminal that runs <code>quittance serve</code> shows a link to log in with. A token of your own is made with:</p>
+<pre>quittance tokens create --name "Ada" --role approver</pre>`,
+  );
+
+export const noConsolePage: string = page(
+  'Quittance',
+  `<h1>The console is not built</h1>
+<p>The server runs, and its API is there: <a href="/openapi.json">openapi.json</a>. The console is a part of the package; in a checkout it is built with:</p>
+<pre>npm run build</pre>`,
+);
+
+export const decidePage: string = page(
+  'Decide about a call',
+  `<h1>Decide about a call</h1>
+<noscript><p>This page needs JavaScript: what it is about stands behind the # of its address, which no server sees.</p></noscript>
+<div id="question" aria-live="polite"><p>Reading…</p></div>
+<script src="/quittance-decide.js" defer></script>`,
+);
+
+/** Everything is put in as text, never as markup: tools and models wrote it. */
+export const decideScript = `'use strict';
+(() => {
+  const place = document.getElementById('question');
+  const token = location.hash.slice(1);
+  history.replaceState(null, '', location.pathname);
+  const add = (name, text, parent = place) => {
+    const node = document.createElement(name);
+    node.textContent = text;
+    parent.append(node);
+    return node;
+  };
+  const clear = () => place.replaceChildren();
+  const post = async (path, body) => {
+    const answer = await fetch(path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    const read = await answer.json();
+    if (!answer.ok) throw new Error(read.detail ?? 'That did not work.');
+    return read;
+  };
+  const fail = (error) => {
+    clear();
+    add('p', error.message).setAttribute('role', 'alert');
+  };
+  const tellEnd = ({ status, by }) => {
+    clear();
+    add('p', 'This was ' + status + (by === undefined ? '' : ' by ' + by.name) + '.');
+  };
+  const show = (question) => {
+    if (question.status !== 'pending') return tellEnd(question);
+    clear();
+    add('p', question.description);
+    add('h2', question.toolName);
+    add('pre', JSON.stringify(question.effectiveInput, null, 2));
+    const form = add('form', '');
+    const field = (id, words) => {
+      const label = add('label', words, form);
+      label.htmlFor = id;
+      const input = add('input', '', form);
+      input.id = id;
+      return input;
+    };
+    const by = field('by', 'Your name, where the link does not say it');
+    const reason = field('reason', 'Why');
+    for (const decision of ['approve', 'deny']) {
+      const button = add('button', decision === 'approve' ? 'Approve' : 'Deny', form);
+      button.type = 'button';
+      button.addEventListener('click', () => {
+        for (const each of form.elements) each.disabled = true;
+        const given = { token, decision };
+        if (by.value !== '') given.by = by.value;
+        if (reason.value !== '') given.reason = reason.value;
+        post('/v1/decisions', given).then(tellEnd, fail);
+      });
+    }
+  };
+  if (token === '') fail(new Error('The link is not complete: what it is about stands behind the #.'));
+  else post('/v1/decisions/read', { token }).then(show, fail);
+})();
+`;

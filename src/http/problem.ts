@@ -1,0 +1,132 @@
+/** Refusals as HTTP says them: one table from the codes of errors to statuses, and the words that go with them. */
+import type { ErrorCode } from '../base/error.ts';
+import { errorTable, isQuittanceError } from '../base/error.ts';
+import type { Problem } from './api/problem.ts';
+
+/** Refusals that only exist here. */
+export type HttpCode =
+  | 'http.bad_request'
+  | 'http.unauthenticated'
+  | 'http.forbidden'
+  | 'http.not_found'
+  | 'http.method_not_allowed'
+  | 'http.too_large'
+  | 'http.unsupported_media_type'
+  | 'http.wrong_host'
+  | 'http.cross_site'
+  | 'http.range_not_satisfiable'
+  | 'http.too_many_requests'
+  | 'http.not_available'
+  | 'http.internal';
+
+export const httpCodes: { readonly [Code in HttpCode]: { readonly status: number; readonly title: string } } =
+  {
+    'http.bad_request': { status: 400, title: 'The request is not what this route takes.' },
+    'http.unauthenticated': { status: 401, title: 'Nobody is logged in.' },
+    'http.forbidden': { status: 403, title: 'The role of the token does not allow this.' },
+    'http.not_found': { status: 404, title: 'There is nothing here.' },
+    'http.method_not_allowed': { status: 405, title: 'This route does not take that method.' },
+    'http.too_large': { status: 413, title: 'The request is too large.' },
+    'http.unsupported_media_type': { status: 415, title: 'The body is not JSON.' },
+    'http.wrong_host': { status: 421, title: 'This server does not answer under that name.' },
+    'http.cross_site': { status: 403, title: 'The request comes from another site.' },
+    'http.range_not_satisfiable': { status: 416, title: 'The range lies outside of what there is.' },
+    'http.too_many_requests': { status: 429, title: 'Too many requests.' },
+    'http.not_available': { status: 501, title: 'This server was started without it.' },
+    'http.internal': { status: 500, title: 'Something went wrong in the server.' },
+  };
+
+const statuses: { readonly [Code in ErrorCode]?: number } = {
+  'config.invalid': 400,
+  'contracts.invalid': 422,
+  'call.malformed': 400,
+  'call.pending': 409,
+  'call.unknown': 404,
+  'call.resolved': 409,
+  'confirmation.unknown': 404,
+  'confirmation.decided': 409,
+  'confirmation.mismatch': 409,
+  'confirmation.expired': 410,
+  'confirmation.forbidden': 403,
+  'grant.unknown': 404,
+  'handoff.unknown': 404,
+  'handoff.taken': 409,
+  'handoff.expired': 410,
+  'undo.unavailable': 409,
+  'undo.spent': 409,
+  'undo.expired': 410,
+  'undo.conflict': 409,
+  'runtime.closed': 503,
+  'seal.broken': 409,
+  'ledger.newer': 503,
+  'ledger.damaged': 500,
+  'ledger.in_use': 409,
+  'ledger.closed': 503,
+  'ledger.unavailable': 503,
+};
+
+/** Thrown by whatever looks at a request; the answer is made of it. */
+export class HttpRefusal extends Error {
+  readonly code: HttpCode;
+  readonly facts: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    code: HttpCode,
+    detail: string,
+    facts: Readonly<Record<string, string>> = {},
+    headers: Readonly<Record<string, string>> = {},
+  ) {
+    super(detail);
+    this.name = 'HttpRefusal';
+    this.code = code;
+    this.facts = facts;
+    this.headers = headers;
+  }
+}
+
+/** What is told about an error. Nothing is told of one that is neither ours nor the asker's doing. */
+export function toProblem(error: unknown): Problem {
+  if (error instanceof HttpRefusal) {
+    const { status, title } = httpCodes[error.code];
+    return problem(error.code, status, title, error.message, error.facts);
+  }
+  if (isQuittanceError(error)) {
+    const { means, remedy } = errorTable[error.code];
+    const message = error.message.replace(/^runtime\.\w+: /, '');
+    // Some remedies only say that the message says it all.
+    const advice = remedy.startsWith('Read the message') ? '' : ` ${remedy}`;
+    const detail = `${message}${/[.!?]$/.test(message) ? '' : '.'}${advice}`;
+    return problem(error.code, statuses[error.code] ?? 500, means, detail, error.facts);
+  }
+  const { status, title } = httpCodes['http.internal'];
+  return problem(
+    'http.internal',
+    status,
+    title,
+    'The log of the server says what. Nothing was decided by it.',
+  );
+}
+
+function problem(
+  code: string,
+  status: number,
+  title: string,
+  detail: string,
+  facts: Readonly<Record<string, string>> = {},
+): Problem {
+  const more = Object.keys(facts).length === 0 ? {} : { facts };
+  return { type: `urn:quittance:${code}`, title, status, code, detail, ...more };
+}
+
+export const problemResponse = (error: unknown): Response => {
+  const told = toProblem(error);
+  return new Response(JSON.stringify(told), {
+    status: told.status,
+    headers: {
+      'content-type': 'application/problem+json; charset=utf-8',
+      'cache-control': 'no-store',
+      ...(error instanceof HttpRefusal && error.headers),
+    },
+  });
+};

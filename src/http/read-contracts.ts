@@ -1,0 +1,176 @@
+/** Rules as routes tell of them: those in force, those somebody typed, and what became of both. */
+import { isQuittanceError } from '../base/error.ts';
+import type { JsonValue } from '../base/json.ts';
+import { readJsonText } from '../base/json.ts';
+import { LoadedContracts } from '../contracts/loaded-contracts.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { ledgerSessionId } from '../ledger/ledger.ts';
+import { sessionCounterPrefixes } from '../ledger/session-counters.ts';
+import type { ComposedRule } from '../policy/composed-rules.ts';
+import type { SessionCounters } from '../policy/compile-policy.ts';
+import type { ContractsProblem } from '../policy/contracts-problem.ts';
+import { lintRules } from '../policy/lint-rules.ts';
+import type {
+  CallToExplain,
+  ContractsCheck,
+  ContractsExplanation,
+  ContractsInForce,
+  ContractsReload,
+  ContractsVersion,
+  RuleHit,
+  RuleHits,
+  RuleInForce,
+  TypedDocuments,
+} from './api/contract.ts';
+import { loadTyped } from './job-work.ts';
+import { HttpRefusal } from './problem.ts';
+import type { Service } from './service.ts';
+
+export const readInForce = ({ contracts }: Service): ContractsInForce => ({
+  loaded: contracts !== undefined,
+  policyVersion: contracts?.policy.version,
+  documents: contracts?.documents ?? [],
+  rules: contracts?.policy.composed.rules.map(toRule) ?? [],
+  workflows: contracts?.policy.workflows.map(({ name }) => name) ?? [],
+  report: contracts?.policy.composed.report,
+  canReload: contracts?.reload !== undefined,
+});
+
+function toRule({ id, rule, mode, source, line }: ComposedRule): RuleInForce {
+  return {
+    ruleId: id,
+    type: rule.type,
+    mode,
+    tool: 'tool' in rule ? rule.tool : 'tools' in rule ? rule.tools.join(', ') : undefined,
+    action: 'action' in rule ? rule.action : 'outside' in rule ? rule.outside : undefined,
+    message: 'message' in rule ? rule.message : undefined,
+    source,
+    line,
+    tags: rule.tags,
+  };
+}
+
+export async function readVersions({ ledger }: Service): Promise<readonly ContractsVersion[]> {
+  const versions: ContractsVersion[] = [];
+  for (const event of await ledger.readSession(ledgerSessionId))
+    if (event.type === 'contracts.loaded' && 'policyVersion' in event)
+      versions.push({ policyVersion: event.policyVersion, loadedAt: event.at, documents: event.documents });
+  return versions.toReversed().slice(0, 100);
+}
+
+const mostCalls = 1_000;
+
+export async function countHits({ ledger }: Service): Promise<RuleHits> {
+  const found = new Map<string, { -readonly [Name in keyof RuleHit]: RuleHit[Name] }>();
+  const { rows } = await ledger.queryCalls({ limit: mostCalls });
+  for (const [index, { sessionId, callId }] of rows.entries()) {
+    if (index % 50 === 49) await new Promise(setImmediate);
+    const stored = await ledger.readCall(sessionId, callId);
+    const seen = new Set<string>();
+    for (const event of stored?.events ?? []) {
+      if (event.type !== 'tool.decided' && event.type !== 'tool.responded') continue;
+      if (!('rules' in event)) continue;
+      for (const { ruleId, action, observed } of event.rules) {
+        // After an approval rules are asked again: a call counts once.
+        if (seen.has(ruleId)) continue;
+        seen.add(ruleId);
+        const hit = found.get(ruleId) ?? {
+          ruleId,
+          action,
+          hits: 0,
+          observed: 0,
+          lastAt: event.at,
+          lastCall: { sessionId, callId },
+        };
+        found.set(ruleId, hit);
+        if (observed === true) hit.observed++;
+        else hit.hits++;
+      }
+    }
+  }
+  return {
+    calls: rows.length,
+    since: rows.at(-1)?.requestedAt,
+    rules: [...found.values()].toSorted(
+      (one, other) => other.hits + other.observed - one.hits - one.observed,
+    ),
+  };
+}
+
+export function checkTyped({ tools }: Service, documents: TypedDocuments['documents']): ContractsCheck {
+  try {
+    const loaded = loadTyped(documents);
+    const names = tools.map(({ name }) => name);
+    return {
+      ok: true,
+      policyVersion: loaded.version,
+      problems: [],
+      warnings: loaded.check(names.length === 0 ? undefined : names),
+    };
+  } catch (error) {
+    return { ok: false, policyVersion: undefined, problems: problemsOf(error), warnings: [] };
+  }
+}
+
+/** Every problem of documents; anything else that went wrong goes on. */
+function problemsOf(error: unknown): readonly ContractsProblem[] {
+  if (!isQuittanceError(error, 'contracts.invalid')) throw error;
+  const listed: JsonValue = readJsonText(error.facts['problems'] ?? '[]');
+  // Written by ourselves, as a list of them.
+  return Array.isArray(listed) ? (listed as unknown as readonly ContractsProblem[]) : [];
+}
+
+export async function explainCall(
+  { contracts, ledger }: Service,
+  { documents, toolName, arguments: input = {}, principal, metadata, output, sessionId }: CallToExplain,
+): Promise<ContractsExplanation> {
+  const loaded = documents === undefined ? contracts : loadTyped(documents);
+  if (!(loaded instanceof LoadedContracts))
+    throw new HttpRefusal(
+      'http.not_available',
+      'No rules are in force here. Give some in `documents`, or start the server with --contracts FILE.',
+    );
+  const counters = sessionId === undefined ? undefined : await readCounters(ledger, sessionId, toolName);
+  const explanation = await loaded.explain(
+    {
+      toolName,
+      input,
+      ...(principal !== undefined && { principal }),
+      ...(metadata !== undefined && { metadata }),
+    },
+    {
+      ...(counters !== undefined && { counters }),
+      ...(output !== undefined && { end: { type: 'result', value: output } }),
+    },
+  );
+  return { ...explanation, policyVersion: loaded.version };
+}
+
+export async function reloadContracts({ contracts }: Service): Promise<ContractsReload> {
+  if (contracts?.reload === undefined)
+    throw new HttpRefusal(
+      'http.not_available',
+      'The rules of this server are not read from files. Start it with --contracts FILE.',
+    );
+  const before = contracts.policy.version;
+  const result = await contracts.reload();
+  const { version } = contracts.policy;
+  return result.ok
+    ? {
+        ok: true,
+        changed: version !== before,
+        policyVersion: version,
+        problems: [],
+        warnings: lintRules(contracts.policy.composed),
+      }
+    : { ok: false, changed: false, policyVersion: before, problems: problemsOf(result.error), warnings: [] };
+}
+
+/** What session rules are judged by: the numbers this session has used up. */
+async function readCounters(ledger: Ledger, sessionId: string, toolName: string): Promise<SessionCounters> {
+  const [prefix] = sessionCounterPrefixes(sessionId);
+  const names = ['tool_calls', 'attempts', `calls_per_tool/${JSON.stringify(toolName)}`];
+  const counters = await ledger.readCounters(names.map((name) => `${prefix}contract/${name}`));
+  const [toolCalls = 0, attempts = 0, calls = 0] = counters.map(({ used, reserved }) => used + reserved);
+  return { toolCalls, attempts, callsOf: () => calls };
+}

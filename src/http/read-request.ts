@@ -1,0 +1,92 @@
+/** What a request says, read and held against what its route takes. Whatever does not fit is refused with what to do. */
+import type { JsonValue } from '../base/json.ts';
+import { defineMember, formatPath, parseJson } from '../base/json.ts';
+import type { JsonSchemaChecker } from '../tool/json-schema.ts';
+import type { SchemaIssue } from '../tool/schema-issue.ts';
+import { HttpRefusal } from './problem.ts';
+import type { AnyFields, AnyShape } from './shape.ts';
+import { wholeSchema } from './shape.ts';
+
+/** The parameters of an address, as what their schemas say they are. */
+export function readQuery(url: URL, fields: AnyFields, check: JsonSchemaChecker): object {
+  const found: { [name: string]: JsonValue } = {};
+  for (const [name, value] of url.searchParams) {
+    const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    if (field === undefined)
+      throw new HttpRefusal(
+        'http.bad_request',
+        `There is no parameter ${JSON.stringify(name.slice(0, 100))} here. Known ones: ${Object.keys(fields).join(', ') || 'none'}.`,
+      );
+    if (Object.hasOwn(found, name))
+      throw new HttpRefusal('http.bad_request', `The parameter ${name} is given twice. Give it once.`);
+    defineMember(found, name, toValue(value, 'maybe' in field ? field.maybe : field));
+  }
+  refuseIssues('The address', check(found));
+  return found;
+}
+
+/** Addresses hold texts only. What cannot be read as what is expected is left as it is, and refused as that. */
+function toValue(given: string, shape: AnyShape): JsonValue {
+  const { type } = wholeSchema(shape);
+  if (type === 'integer' || type === 'number')
+    return /^-?\d{1,15}(?:\.\d{1,6})?$/.test(given) ? Number(given) : given;
+  if (type === 'boolean') return given === 'true' ? true : given === 'false' ? false : given;
+  return given;
+}
+
+/** A body of JSON, of so many bytes at most. */
+export async function readBody(
+  request: Request,
+  mostBytes: number,
+  check: JsonSchemaChecker,
+): Promise<unknown> {
+  const type = request.headers.get('content-type') ?? '';
+  const text = await readText(request, mostBytes);
+  // A form can send any of three types and none of these: the type is a part of what keeps other sites out.
+  if (!/^application\/json\s*(?:;\s*charset=utf-8\s*)?$/i.test(type))
+    throw new HttpRefusal(
+      'http.unsupported_media_type',
+      'Send JSON, with the header "Content-Type: application/json".',
+    );
+  const read = parseJson(text === '' ? '{}' : text);
+  if (!read.ok)
+    throw new HttpRefusal(
+      'http.bad_request',
+      `The body is no JSON that can be taken: ${formatPath(read.path)} ${read.problem}`,
+    );
+  refuseIssues('The body', check(read.value));
+  return read.value;
+}
+
+export async function readText(request: Request, mostBytes: number): Promise<string> {
+  const tooLarge = (): HttpRefusal =>
+    new HttpRefusal(
+      'http.too_large',
+      `A request may have ${mostBytes} bytes. Send less; outputs that are larger belong in an artifact of the tool’s own.`,
+      {},
+      { connection: 'close' },
+    );
+  if (Number(request.headers.get('content-length') ?? 0) > mostBytes) throw tooLarge();
+  if (request.body === null) return '';
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of request.body) {
+    size += piece.byteLength;
+    if (size > mostBytes) throw tooLarge();
+    pieces.push(piece);
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(pieces));
+  } catch {
+    throw new HttpRefusal('http.bad_request', 'The body is not UTF-8.');
+  }
+}
+
+function refuseIssues(what: string, issues: readonly SchemaIssue[]): void {
+  if (issues.length === 0) return;
+  const told = [...new Set(issues.map(({ path, message }) => `${formatPath(path)} ${message}`))].slice(0, 5);
+  throw new HttpRefusal(
+    'http.bad_request',
+    `${what} does not fit: ${told.join('; ')}. GET /openapi.json says what this route takes.`,
+  );
+}

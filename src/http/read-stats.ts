@@ -1,0 +1,216 @@
+/**
+ * Numbers over a span of time. A long span is read from the counts that are kept by the hour; a short one, in which hours
+ * are too coarse, by counting its calls, up to so many.
+ */
+import { isReasonCode, reasonOf } from '../call/reason.ts';
+import type { CallTally } from '../ledger/call-tally.ts';
+import { hourMs, tallyKeyOf } from '../ledger/call-tally.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { BudgetBurn, Stats } from './api/stats.ts';
+import { Latencies, noOutcomes, outcomeWord } from './count-outcomes.ts';
+import type { MutableCounts } from './count-outcomes.ts';
+
+export type Span = { readonly since: number; readonly until: number; readonly buckets: number };
+
+/** Spans up to this long are counted call by call. */
+const shortSpanMs = 6 * hourMs;
+const mostCounted = 20_000;
+const mostHeld = 1_000;
+
+/** Widths of buckets that people can read off a clock. */
+const widths = [
+  1_000,
+  5_000,
+  10_000,
+  30_000,
+  60_000,
+  300_000,
+  600_000,
+  1_800_000,
+  hourMs,
+  3 * hourMs,
+  6 * hourMs,
+  12 * hourMs,
+  24 * hourMs,
+  7 * 24 * hourMs,
+  30 * 24 * hourMs,
+] as const;
+
+type Bucket = MutableCounts & {
+  at: number;
+  calls: number;
+  costMicros: number;
+  readonly latencies: Latencies;
+};
+type Counted = Omit<CallTally<'hour' | 'toolName' | 'outcome' | 'code' | 'bin'>, 'hour'> & {
+  readonly at: number;
+};
+
+export async function readStats(ledger: Ledger, span: Span): Promise<Stats> {
+  const isShort = span.until - span.since <= shortSpanMs;
+  const wanted = (span.until - span.since) / span.buckets;
+  const bucketMs =
+    widths.find((width) => width >= wanted && (isShort || width >= hourMs)) ?? widths.at(-1) ?? hourMs;
+  const first = Math.floor(span.since / bucketMs) * bucketMs;
+  const buckets = new Map<number, Bucket>();
+  for (let at = first; at < span.until; at += bucketMs) buckets.set(at, newBucket(at));
+
+  const totals = { ...noOutcomes(), calls: 0, costMicros: 0 };
+  const latencies = new Latencies();
+  const tools = new Map<string, { calls: number; failures: number; readonly codes: Map<string, number> }>();
+  const codes = new Map<string, number>();
+  const add = ({ at, toolName, outcome, code, bin, calls, costMicros }: Counted): void => {
+    const word = outcomeWord({ outcome, code });
+    const bucket = buckets.get(Math.floor(at / bucketMs) * bucketMs);
+    for (const counts of bucket === undefined ? [totals] : [totals, bucket]) {
+      counts[word] += calls;
+      counts.calls += calls;
+      counts.costMicros += costMicros;
+    }
+    latencies.add(bin, calls);
+    bucket?.latencies.add(bin, calls);
+    if (code !== '') codes.set(code, (codes.get(code) ?? 0) + calls);
+    const tool = tools.get(toolName) ?? { calls: 0, failures: 0, codes: new Map<string, number>() };
+    tools.set(toolName, tool);
+    tool.calls += calls;
+    if (word !== 'failed' && word !== 'timedOut' && word !== 'indeterminate') return;
+    tool.failures += calls;
+    tool.codes.set(code, (tool.codes.get(code) ?? 0) + calls);
+  };
+  const exact = isShort ? await countCalls(ledger, span, add) : await countHours(ledger, span, add);
+  return {
+    since: span.since,
+    until: span.until,
+    bucketMs,
+    exact,
+    totals,
+    series: [...buckets.values()].map(({ latencies: taken, ...bucket }) => ({
+      ...bucket,
+      p50Ms: taken.percentile(0.5),
+      p95Ms: taken.percentile(0.95),
+    })),
+    latency: latencies.toPercentiles(),
+    failingTools: [...tools]
+      .filter(([, { failures }]) => failures > 0)
+      .toSorted(([, one], [, other]) => other.failures - one.failures)
+      .slice(0, 10)
+      .map(([toolName, { calls, failures, codes: why }]) => ({
+        toolName,
+        failures,
+        calls,
+        topCode: [...why].toSorted(([, one], [, other]) => other - one)[0]?.[0],
+      })),
+    codes: [...codes]
+      .toSorted(([, one], [, other]) => other - one)
+      .slice(0, 20)
+      .map(([code, count]) => ({
+        code,
+        title: isReasonCode(code) ? reasonOf(code).title : undefined,
+        count,
+      })),
+    budgets: await readBudgets(ledger),
+    now: await readNow(ledger),
+  };
+}
+
+const newBucket = (at: number): Bucket => ({
+  ...noOutcomes(),
+  at,
+  calls: 0,
+  costMicros: 0,
+  latencies: new Latencies(),
+});
+
+async function countCalls(
+  ledger: Ledger,
+  { since, until }: Span,
+  add: (counted: Counted) => void,
+): Promise<boolean> {
+  let cursor: string | undefined;
+  for (let seen = 0; seen < mostCounted;) {
+    const page = await ledger.queryCalls({ since, until, limit: 1_000, cursor });
+    for (const call of page.rows) {
+      const { toolName, outcome, code, bin } = tallyKeyOf(call);
+      add({
+        at: call.requestedAt,
+        toolName,
+        outcome,
+        code,
+        bin,
+        calls: 1,
+        unresolved: 0,
+        costMicros: call.costMicros,
+      });
+    }
+    seen += page.rows.length;
+    cursor = page.next;
+    if (cursor === undefined) return true;
+    await new Promise(setImmediate);
+  }
+  return false;
+}
+
+/** A day at a time, so that others have their turn. */
+async function countHours(
+  ledger: Ledger,
+  { since, until }: Span,
+  add: (counted: Counted) => void,
+): Promise<boolean> {
+  const stepMs = Math.max(24 * hourMs, Math.ceil((until - since) / 60 / hourMs) * hourMs);
+  for (let from = Math.floor(since / hourMs) * hourMs; from < until; from += stepMs) {
+    const tallies = await ledger.tallyCalls({
+      by: ['hour', 'toolName', 'outcome', 'code', 'bin'],
+      since: from,
+      until: Math.min(from + stepMs, until),
+    });
+    for (const { hour, ...tally } of tallies) add({ ...tally, at: hour * hourMs });
+    await new Promise(setImmediate);
+  }
+  return true;
+}
+
+async function readNow(ledger: Ledger): Promise<Stats['now']> {
+  const statuses = await ledger.tallyCalls({ by: ['status'] });
+  const countOf = (status: string): number => statuses.find((each) => each.status === status)?.calls ?? 0;
+  const held = await ledger.queryConfirmations({ status: 'pending', limit: mostHeld });
+  return {
+    held: held.rows.length,
+    open: statuses.reduce((sum, { status, calls }) => sum + (status === 'settled' ? 0 : calls), 0),
+    unresolved: statuses.reduce((sum, { unresolved }) => sum + unresolved, 0),
+    handedOff: countOf('running'),
+    exact: held.next === undefined,
+  };
+}
+
+/** Budgets that the newest calls drew on, each with what is used of it now; and those that stopped one of them. */
+async function readBudgets(ledger: Ledger): Promise<readonly BudgetBurn[]> {
+  const { rows } = await ledger.queryCalls({ limit: 100 });
+  const drawn = new Map<string, BudgetBurn['metric']>();
+  const spent = new Map<string, BudgetBurn>();
+  for (const { sessionId, callId } of rows) {
+    const stored = await ledger.readCall(sessionId, callId);
+    for (const event of stored?.events ?? []) {
+      if (event.type === 'tool.started')
+        for (const { counter, metric } of event.reserved)
+          if (drawn.size < mostBudgets) drawn.set(counter, metric);
+      if (event.type === 'runtime.budget_exhausted' && !spent.has(event.scope)) {
+        const { scope, metric, used, limit, at } = event;
+        spent.set(scope, { counter: scope, metric, used, reserved: 0, limit, exhaustedAt: at });
+      }
+    }
+  }
+  const names = [...drawn];
+  const counters = await ledger.readCounters(names.map(([counter]) => counter));
+  return [
+    ...spent.values(),
+    ...names.map(([counter, metric], index) => ({
+      counter,
+      metric,
+      ...(counters[index] ?? { used: 0, reserved: 0 }),
+      limit: undefined,
+      exhaustedAt: undefined,
+    })),
+  ];
+}
+
+const mostBudgets = 50;

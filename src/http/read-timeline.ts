@@ -1,0 +1,81 @@
+/** The calls of a session as bars in time, side by side where they overlapped. */
+import type { Call } from '../call/call.ts';
+import type { QuittanceEvent } from '../call/event.ts';
+import type { CallSummary } from '../ledger/call-query.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { foldStored } from '../runtime/fold-stored.ts';
+import type { Timeline, TimelineCall, TimelineSpan } from './api/session.ts';
+import { relatedTo } from './read-call-detail.ts';
+
+export async function readTimeline(
+  ledger: Ledger,
+  sessionId: string,
+  page: { readonly limit: number; readonly cursor: string | undefined },
+): Promise<Timeline> {
+  const { rows, next } = await ledger.queryCalls({ sessionId, ...page });
+  const bars: Omit<TimelineCall, 'lane'>[] = [];
+  for (const [index, row] of rows.entries()) {
+    if (index % 50 === 49) await new Promise(setImmediate);
+    const stored = await ledger.readCall(sessionId, row.callId);
+    const call = stored && foldStored(stored);
+    if (stored !== undefined && call !== undefined) bars.push(toBar(row, call, stored.events));
+  }
+  const lanes = laneOut(bars, ledger.now());
+  return {
+    sessionId,
+    rows: bars.map((bar, index) => ({ ...bar, lane: lanes[index] ?? 0 })),
+    next,
+    lanes: Math.max(0, ...lanes) + (lanes.length === 0 ? 0 : 1),
+  };
+}
+
+const toBar = (
+  row: CallSummary,
+  call: Call,
+  events: readonly Pick<QuittanceEvent, 'type' | 'at'>[],
+): Omit<TimelineCall, 'lane'> => ({ call: row, spans: spansOf(events), related: relatedTo(call) });
+
+/** What a call did from one of its events to the next. Events beyond its end, such as late results, add nothing. */
+export function spansOf(events: readonly Pick<QuittanceEvent, 'type' | 'at'>[]): readonly TimelineSpan[] {
+  const spans: TimelineSpan[] = [];
+  let kind: TimelineSpan['kind'] | undefined;
+  let from = 0;
+  let attempt = 0;
+  const turnTo = (next: TimelineSpan['kind'] | undefined, at: number): void => {
+    if (kind !== undefined && (at > from || next !== kind))
+      spans.push({ kind, attempt, from, to: Math.max(at, from) });
+    kind = next;
+    from = Math.max(at, from);
+  };
+  for (const event of events) {
+    const { type, at } = event;
+    if (type === 'tool.requested') turnTo('deciding', at);
+    else if (type === 'tool.held') turnTo('held', at);
+    else if (type.startsWith('confirmation.')) turnTo('waiting', at);
+    else if (type === 'tool.started') {
+      turnTo('running', at);
+      attempt++;
+    } else if (type === 'tool.responded')
+      turnTo('final' in event && event.final === false ? 'waiting' : undefined, at);
+  }
+  if (kind !== undefined) spans.push({ kind, attempt, from, to: undefined });
+  return spans;
+}
+
+/** The lowest lane in which nobody is when a call begins; oldest first, whatever order they are given in. */
+function laneOut(bars: readonly Omit<TimelineCall, 'lane'>[], now: number): readonly number[] {
+  const lanes: number[] = bars.map(() => 0);
+  const busyUntil: number[] = [];
+  const order = bars
+    .map((bar, index) => ({ index, from: bar.spans[0]?.from ?? 0, to: endOf(bar.spans, now) }))
+    .toSorted((one, other) => one.from - other.from || one.index - other.index);
+  for (const { index, from, to } of order) {
+    let lane = busyUntil.findIndex((until) => until <= from);
+    if (lane === -1) lane = busyUntil.length;
+    busyUntil[lane] = Math.max(to, from + 1);
+    lanes[index] = lane;
+  }
+  return lanes;
+}
+
+const endOf = (spans: readonly TimelineSpan[], now: number): number => spans.at(-1)?.to ?? now;

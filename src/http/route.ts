@@ -1,0 +1,75 @@
+/** A route: everything its checking, its handling and its description are made from. */
+import type { Role } from './api/access.ts';
+import type { Actor } from './actor.ts';
+import type { Service } from './service.ts';
+import type { AnyFields, AnyShape, Fields, Shape } from './shape.ts';
+
+/** Who may use a route: a role, or anybody at all. */
+export type Access = Role | 'anyone';
+
+/** What a handler is given: all of it checked. */
+export type Asked<Params extends string, Query, Body> = {
+  readonly service: Service;
+  readonly actor: Actor;
+  readonly params: { readonly [Name in Params]: string };
+  readonly query: Query;
+  readonly body: Body;
+  readonly headers: Headers;
+  /** Aborted when the asker is gone. */
+  readonly signal: AbortSignal;
+  /** Ends the connection; undefined where there is none to end. */
+  readonly cut: (() => void) | undefined;
+};
+
+type ParamsOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | ParamsOf<Rest>
+  : never;
+
+type RouteSpec<Path extends string, Query extends object, Body, Answer> = {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly path: Path;
+  readonly access: Access;
+  /** One sentence. */
+  readonly summary: string;
+  readonly query?: Fields<Query>;
+  readonly body?: Shape<Body>;
+  /** What it answers with; a media type where that is no JSON. */
+  readonly answer: Shape<Answer> | { readonly mediaType: string; readonly message?: AnyShape };
+  readonly status?: number;
+  readonly handle: (asked: Asked<ParamsOf<Path>, Query, Body>) => Promise<Answer | Response>;
+};
+
+/** A route whose types have been forgotten: what was checked is what it was declared with. */
+export type Route = {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly path: string;
+  readonly access: Access;
+  readonly summary: string;
+  readonly query: AnyFields;
+  readonly body: AnyShape | undefined;
+  readonly answer: AnyShape | { readonly mediaType: string; readonly message?: AnyShape };
+  readonly status: number;
+  readonly handle: (asked: Asked<string, object, unknown>) => Promise<unknown>;
+};
+
+export function defineRoute<
+  const Path extends string,
+  Query extends object = {},
+  Body = undefined,
+  Answer = never,
+>(spec: RouteSpec<Path, Query, Body, Answer>): Route {
+  return {
+    method: spec.method,
+    path: spec.path,
+    access: spec.access,
+    summary: spec.summary,
+    query: (spec.query ?? {}) as AnyFields,
+    body: spec.body,
+    answer: spec.answer,
+    status: spec.status ?? 200,
+    // What it is given has been held against the very shapes its types come from.
+    handle: spec.handle as Route['handle'],
+  };
+}
+
+export const isShape = (answer: Route['answer']): answer is AnyShape => 'toSchema' in answer;

@@ -1,0 +1,27 @@
+/** Every route, in the order of the documentation. */
+import type { Route } from './route.ts';
+import { callRoutes } from './routes/call-routes.ts';
+import { confirmationRoutes } from './routes/confirmation-routes.ts';
+import { contractRoutes } from './routes/contract-routes.ts';
+import { feedRoutes } from './routes/feed-routes.ts';
+import { grantRoutes } from './routes/grant-routes.ts';
+import { handoffRoutes } from './routes/handoff-routes.ts';
+import { healthRoutes } from './routes/health-routes.ts';
+import { jobRoutes } from './routes/job-routes.ts';
+import { reconcileRoutes } from './routes/reconcile-routes.ts';
+import { sessionRoutes } from './routes/session-routes.ts';
+import { statsRoutes } from './routes/stats-routes.ts';
+
+export const routes: readonly Route[] = [
+  ...callRoutes,
+  ...reconcileRoutes,
+  ...sessionRoutes,
+  ...feedRoutes,
+  ...confirmationRoutes,
+  ...grantRoutes,
+  ...handoffRoutes,
+  ...contractRoutes,
+  ...statsRoutes,
+  ...jobRoutes,
+  ...healthRoutes,
+];

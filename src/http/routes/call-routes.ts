@@ -1,0 +1,157 @@
+import type { JsonObject } from '../../base/json.ts';
+import type { CallStatus } from '../../call/call.ts';
+import type { ToolOutcome } from '../../call/outcome.ts';
+import type { CallQuery } from '../../ledger/call-query.ts';
+import { parseCursor } from '../../ledger/paging.ts';
+import type { ToolMode } from '../../tool/mode.ts';
+import type { CallAnswer, CallDetail, CallFacets, CallPage, FacetCount, NewCall } from '../api/call.ts';
+import { askCall, longestWaitMs } from '../ask-call.ts';
+import {
+  callAnswerShape,
+  callDetailShape,
+  callStatusShape,
+  callSummaryShape,
+  modeShape,
+  outcomeTypeShape,
+  principalShape,
+  provenanceShape,
+} from '../call-shapes.ts';
+import { countFacets } from '../count-facets.ts';
+import { readCallDetail } from '../read-call-detail.ts';
+import type { Route } from '../route.ts';
+import { defineRoute } from '../route.ts';
+import type { Fields, Shape } from '../shape.ts';
+import { anyObject, flag, integer, list, maybe, moment, object, oneOf, text } from '../shape.ts';
+import type { PageQuery } from './page-fields.ts';
+import { pageFields, spanFields } from './page-fields.ts';
+
+type Filters = {
+  readonly sessionId?: string;
+  readonly toolName?: string;
+  readonly mode?: ToolMode;
+  readonly status?: CallStatus;
+  readonly outcome?: ToolOutcome['type'];
+  readonly code?: string;
+  readonly principal?: string;
+  readonly unresolved?: boolean;
+  readonly since?: number;
+  readonly until?: number;
+  readonly search?: string;
+};
+
+const filterFields: Fields<Filters> = {
+  sessionId: maybe(text()),
+  toolName: maybe(text()),
+  mode: maybe(modeShape),
+  status: maybe(callStatusShape),
+  outcome: maybe(outcomeTypeShape),
+  code: maybe(text()),
+  principal: maybe(text({ description: 'The id of the user on whose behalf.' })),
+  unresolved: maybe(flag()),
+  ...spanFields,
+  search: maybe(
+    text({ maxLength: 200, description: 'Found in call id, session id, tool, code or message.' }),
+  ),
+};
+
+const toQuery = ({ principal, search, ...filters }: Filters): CallQuery => ({
+  ...filters,
+  userId: principal,
+  text: search === '' ? undefined : search,
+});
+
+/** What a search looks at before it answers; `next` goes on from there. */
+const mostScanned = 40_000;
+
+const callPageShape: Shape<CallPage> = object<CallPage>(
+  { rows: list(callSummaryShape), next: maybe(text()), searchedTo: maybe(moment()) },
+  'CallPage',
+);
+
+const facetShape: Shape<readonly FacetCount[]> = list(
+  object<FacetCount>({ value: text(), count: integer() }, 'FacetCount'),
+);
+
+const facetsShape: Shape<CallFacets> = object<CallFacets>(
+  {
+    total: integer(),
+    exact: flag(),
+    cap: maybe(integer()),
+    outcome: facetShape,
+    status: facetShape,
+    mode: facetShape,
+    toolName: facetShape,
+    code: facetShape,
+  },
+  'CallFacets',
+);
+
+const newCallShape: Shape<NewCall> = object<NewCall>(
+  {
+    sessionId: text({ minLength: 1, maxLength: 1_000 }),
+    turnId: maybe(text({ minLength: 1, maxLength: 1_000 })),
+    call: object<NewCall['call']>({
+      id: text({ minLength: 1, maxLength: 1_000 }),
+      name: text({ minLength: 1, maxLength: 1_000 }),
+      arguments: oneOf<JsonObject | string>([anyObject(), text()]),
+    }),
+    principal: maybe(principalShape),
+    provenance: maybe(provenanceShape),
+    attrs: maybe(anyObject()),
+    waitMs: maybe(integer({ minimum: 0, maximum: longestWaitMs })),
+    worker: maybe(text({ minLength: 1, maxLength: 100 })),
+    leaseMs: maybe(integer({ minimum: 1 })),
+  },
+  'NewCall',
+);
+
+export const callRoutes: readonly Route[] = [
+  defineRoute<'/v1/calls', Filters & PageQuery, undefined, CallPage>({
+    method: 'GET',
+    path: '/v1/calls',
+    access: 'viewer',
+    summary: 'Lists calls, newest first.',
+    query: { ...filterFields, ...pageFields },
+    answer: callPageShape,
+    async handle({ service, query: { limit = 50, cursor, ...filters } }) {
+      const { rows, next } = await service.ledger.queryCalls({
+        ...toQuery(filters),
+        limit,
+        cursor,
+        scan: mostScanned,
+      });
+      const isShort = next !== undefined && rows.length < limit;
+      return { rows, next, searchedTo: isShort ? parseCursor(next)[0] : undefined };
+    },
+  }),
+  defineRoute<'/v1/calls/facets', Filters, undefined, CallFacets>({
+    method: 'GET',
+    path: '/v1/calls/facets',
+    access: 'viewer',
+    summary: 'Counts calls of each kind under the same filters as the list.',
+    query: filterFields,
+    answer: facetsShape,
+    handle: ({ service, query }) =>
+      service.remembered.get(`facets ${JSON.stringify(query)}`, () =>
+        countFacets(service.ledger, toQuery(query)),
+      ),
+  }),
+  defineRoute<'/v1/calls', object, NewCall, CallAnswer>({
+    method: 'POST',
+    path: '/v1/calls',
+    access: 'operator',
+    summary: 'Asks for a call: it is allowed and handed over, denied, held, being made, or settled.',
+    body: newCallShape,
+    answer: callAnswerShape,
+    handle: ({ service, actor, body, signal }) => askCall(service, actor, body, signal),
+  }),
+  defineRoute<'/v1/sessions/{sessionId}/calls/{callId}', object, undefined, CallDetail>({
+    method: 'GET',
+    path: '/v1/sessions/{sessionId}/calls/{callId}',
+    access: 'viewer',
+    summary: 'Shows one call with its events, audit records and trace.',
+    answer: callDetailShape,
+    handle: ({ service, params }) =>
+      readCallDetail(service.ledger, params.sessionId, params.callId, service.url()),
+  }),
+];

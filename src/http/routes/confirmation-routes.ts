@@ -1,0 +1,201 @@
+import { QuittanceError } from '../../base/error.ts';
+import type { ConfirmationStatus } from '../../call/call.ts';
+import { createSeal } from '../../ledger/seal.ts';
+import type { ConfirmationView } from '../../runtime/confirmation-view.ts';
+import { toConfirmationView } from '../../runtime/confirmation-view.ts';
+import { foldStored } from '../../runtime/fold-stored.ts';
+import { readToken } from '../../runtime/signed-token.ts';
+import type { TokenDecision } from '../../runtime/signed-token.ts';
+import type {
+  ConfirmationPage,
+  DecisionLink,
+  NewDecision,
+  NewDecisionLink,
+  NewTokenDecision,
+  TokenToRead,
+} from '../api/confirmation.ts';
+import { decideOnce, readDecision } from '../decide-again.ts';
+import type { Route } from '../route.ts';
+import { defineRoute } from '../route.ts';
+import type { Service } from '../service.ts';
+import type { Fields, Shape } from '../shape.ts';
+import {
+  anyObject,
+  choice,
+  decimal,
+  integer,
+  list,
+  maybe,
+  object,
+  oneOf,
+  only,
+  open,
+  text,
+} from '../shape.ts';
+import type { PageQuery } from './page-fields.ts';
+import { pageFields } from './page-fields.ts';
+
+type Filters = PageQuery & {
+  readonly status?: ConfirmationStatus;
+  readonly sessionId?: string;
+  readonly toolName?: string;
+};
+
+const statusShape: Shape<ConfirmationStatus> = choice({
+  pending: true,
+  approved: true,
+  denied: true,
+  answered: true,
+  withdrawn: true,
+  expired: true,
+});
+
+const viewShape: Shape<ConfirmationView> = open(
+  'ConfirmationView',
+  'A question to a person, and how it stands.',
+  {
+    confirmationId: text(),
+    sessionId: text(),
+    callId: text(),
+    toolName: text(),
+    inputDigest: text(),
+    description: text(),
+    status: statusShape,
+    createdAt: decimal(),
+  },
+);
+
+const longText = text({ maxLength: 10_000 });
+type Terms = { readonly inputDigest?: string; readonly revision?: number; readonly reason?: string };
+const terms: Fields<Terms> = {
+  inputDigest: maybe(text()),
+  revision: maybe(integer({ minimum: 1 })),
+  reason: maybe(longText),
+};
+
+const decisionShape: Shape<NewDecision> = oneOf<NewDecision>(
+  [
+    object<Terms & { readonly decision: 'approve' }>({ ...terms, decision: only('approve') }),
+    object<Terms & { readonly decision: 'deny' }>({ ...terms, decision: only('deny') }),
+    object<Extract<NewDecision, { readonly decision: 'edit' }>>({
+      ...terms,
+      decision: only('edit'),
+      arguments: anyObject(),
+    }),
+    object<Extract<NewDecision, { readonly decision: 'respond' }>>({
+      ...terms,
+      decision: only('respond'),
+      response: text({ minLength: 1, maxLength: 100_000 }),
+    }),
+  ],
+  'NewDecision',
+);
+
+const tokenDecisionShape: Shape<TokenDecision> = choice({ approve: true, deny: true });
+const tokenText = text({ minLength: 1, maxLength: 8_192 });
+const nameText = text({ minLength: 1, maxLength: 200 });
+const path = '/v1/confirmations/{confirmationId}';
+
+export const confirmationRoutes: readonly Route[] = [
+  defineRoute<'/v1/confirmations', Filters, undefined, ConfirmationPage>({
+    method: 'GET',
+    path: '/v1/confirmations',
+    access: 'viewer',
+    summary: 'Lists questions to people, newest first.',
+    query: { ...pageFields, status: maybe(statusShape), sessionId: maybe(text()), toolName: maybe(text()) },
+    answer: object<ConfirmationPage>({ rows: list(viewShape), next: maybe(text()) }, 'ConfirmationPage'),
+    handle: ({ service, query }) => service.runtime.confirmations(query),
+  }),
+  defineRoute<typeof path, object, undefined, ConfirmationView>({
+    method: 'GET',
+    path,
+    access: 'viewer',
+    summary: 'Shows one question.',
+    answer: viewShape,
+    handle: ({ service, params }) => readQuestion(service, params.confirmationId),
+  }),
+  defineRoute<`${typeof path}/decision`, object, NewDecision, ConfirmationView>({
+    method: 'POST',
+    path: `${path}/decision`,
+    access: 'approver',
+    summary: 'Decides about a held call. The same decision again gets the same answer; another is refused.',
+    body: decisionShape,
+    answer: viewShape,
+    handle: ({ service, params, body, actor }) =>
+      decideOnce(service, params.confirmationId, body, actor.name),
+  }),
+  defineRoute<`${typeof path}/link`, object, NewDecisionLink, DecisionLink>({
+    method: 'POST',
+    path: `${path}/link`,
+    access: 'approver',
+    summary: 'Makes a link to decide this question with, as it is shown now.',
+    body: object<NewDecisionLink>(
+      {
+        by: maybe(nameText),
+        decisions: maybe(list(tokenDecisionShape, { minItems: 1 })),
+        expiresInMs: integer({ minimum: 1 }),
+      },
+      'NewDecisionLink',
+    ),
+    answer: object<DecisionLink>({ token: text(), url: text() }, 'DecisionLink'),
+    async handle({ service, params, body }) {
+      const token = await service.runtime.decisionToken(params.confirmationId, body);
+      return { token, url: `${service.url()}/decide#${token}` };
+    },
+  }),
+  defineRoute<'/v1/decisions/read', object, TokenToRead, ConfirmationView>({
+    method: 'POST',
+    path: '/v1/decisions/read',
+    access: 'anyone',
+    summary: 'Shows what a decision link is about. The link is the right to see it.',
+    body: object<TokenToRead>({ token: tokenText }, 'TokenToRead'),
+    answer: viewShape,
+    async handle({ service, body }) {
+      const claims = readToken(body.token, createSeal(service.ledger.sealKey).tokenKey);
+      if (claims === undefined || service.ledger.now() >= claims.expiresAt)
+        throw new QuittanceError(
+          'confirmation.forbidden',
+          'This is no decision link of this ledger, or its time is up.',
+        );
+      return readQuestion(service, claims.confirmationId);
+    },
+  }),
+  defineRoute<'/v1/decisions', object, NewTokenDecision, ConfirmationView>({
+    method: 'POST',
+    path: '/v1/decisions',
+    access: 'anyone',
+    summary: 'Decides with a decision link. It is good once: used again it says who decided.',
+    body: object<NewTokenDecision>(
+      { token: tokenText, decision: tokenDecisionShape, by: maybe(nameText), reason: maybe(longText) },
+      'NewTokenDecision',
+    ),
+    answer: viewShape,
+    handle: ({ service, body: { token, ...use } }) => service.runtime.decideByToken(token, use),
+  }),
+];
+
+async function readQuestion(service: Service, confirmationId: string): Promise<ConfirmationView> {
+  const { ledger } = service;
+  const found = await ledger.findConfirmation(confirmationId);
+  const stored = found && (await ledger.readCall(found.sessionId, found.callId));
+  const call = stored && foldStored(stored);
+  const view = call && toConfirmationView(call);
+  if (found === undefined || view === undefined)
+    throw new QuittanceError(
+      'confirmation.unknown',
+      `There is no confirmation ${JSON.stringify(confirmationId.slice(0, 200))}.`,
+      {
+        confirmationId,
+      },
+    );
+  if (view.confirmationId === confirmationId) return view;
+  // The call has asked another question since: this one is told as it was left.
+  const made = await readDecision(service, confirmationId);
+  return {
+    ...view,
+    confirmationId,
+    status: found.status,
+    decision: made?.event.decision,
+    by: made?.event.by,
+  };
+}

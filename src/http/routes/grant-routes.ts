@@ -1,0 +1,76 @@
+import type { GrantStatus, GrantView } from '../../runtime/grant-view.ts';
+import type { GrantList, GrantRevocationRequest, NewGrant } from '../api/confirmation.ts';
+import type { Route } from '../route.ts';
+import { defineRoute } from '../route.ts';
+import type { Service } from '../service.ts';
+import type { Shape } from '../shape.ts';
+import { anyObject, choice, flag, integer, list, maybe, object, open, text } from '../shape.ts';
+
+const statusShape: Shape<GrantStatus> = choice({ active: true, used_up: true, expired: true, revoked: true });
+
+const grantShape: Shape<GrantView> = open('GrantView', 'A standing permission as it stands now.', {
+  grantId: text(),
+  sessionId: text(),
+  toolName: text(),
+  status: statusShape,
+  used: integer(),
+});
+
+const reasonText = text({ maxLength: 1_000 });
+type Filters = { readonly sessionId?: string; readonly active?: boolean };
+
+export const grantRoutes: readonly Route[] = [
+  defineRoute<'/v1/grants', Filters, undefined, GrantList>({
+    method: 'GET',
+    path: '/v1/grants',
+    access: 'viewer',
+    summary: 'Lists what was permitted beforehand, in one session or in the newest ones.',
+    query: { sessionId: maybe(text()), active: maybe(flag()) },
+    answer: object<GrantList>({ rows: list(grantShape), capped: flag() }, 'GrantList'),
+    handle: ({ service, query }) => listGrants(service, query),
+  }),
+  defineRoute<'/v1/grants', object, NewGrant, GrantView>({
+    method: 'POST',
+    path: '/v1/grants',
+    access: 'approver',
+    summary: 'Permits calls of a tool beforehand, in one session.',
+    body: object<NewGrant>(
+      {
+        sessionId: text({ minLength: 1 }),
+        toolName: text({ minLength: 1 }),
+        where: maybe(anyObject()),
+        until: maybe(integer({ minimum: 0 })),
+        forMs: maybe(integer({ minimum: 1 })),
+        uses: maybe(integer({ minimum: 1 })),
+        reason: maybe(reasonText),
+      },
+      'NewGrant',
+    ),
+    answer: grantShape,
+    status: 201,
+    handle: ({ service, body, actor }) => service.runtime.grant({ ...body, by: actor.name }),
+  }),
+  defineRoute<'/v1/sessions/{sessionId}/grants/{grantId}/revoke', object, GrantRevocationRequest, GrantView>({
+    method: 'POST',
+    path: '/v1/sessions/{sessionId}/grants/{grantId}/revoke',
+    access: 'approver',
+    summary: 'Takes a standing permission back. One that was taken back before stays so.',
+    body: object<GrantRevocationRequest>({ reason: maybe(reasonText) }, 'GrantRevocationRequest'),
+    answer: grantShape,
+    handle: ({ service, params, body, actor }) =>
+      service.runtime.revokeGrant({ ...params, ...body, by: actor.name }),
+  }),
+];
+
+const mostSessions = 200;
+
+async function listGrants(service: Service, { sessionId, active }: Filters): Promise<GrantList> {
+  const { ledger, runtime } = service;
+  const state = active === undefined ? {} : { active };
+  if (sessionId !== undefined) return { rows: await runtime.grants({ sessionId, ...state }), capped: false };
+  const sessions = await ledger.querySessions({ limit: mostSessions });
+  const rows: GrantView[] = [];
+  for (const session of sessions.rows)
+    rows.push(...(await runtime.grants({ sessionId: session.sessionId, ...state })));
+  return { rows, capped: sessions.next !== undefined };
+}

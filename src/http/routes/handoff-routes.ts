@@ -1,0 +1,168 @@
+import { outcomeToModelContent } from '../../call/model-content.ts';
+import type { HandoffClaim } from '../../runtime/claim-handoff.ts';
+import type { HandoffNotes, HandoffReport } from '../../runtime/handoff-report.ts';
+import type { HandoffView } from '../../runtime/list-handoffs.ts';
+import type { ClaimAnswer, HandoffList, NewClaim, NewReport, ReportAnswer } from '../api/handoff.ts';
+import { longestWaitMs } from '../ask-call.ts';
+import { outcomeShape } from '../call-shapes.ts';
+import type { Route } from '../route.ts';
+import { defineRoute } from '../route.ts';
+import type { Service } from '../service.ts';
+import type { Fields, Shape } from '../shape.ts';
+import {
+  anyObject,
+  choice,
+  flag,
+  integer,
+  list,
+  maybe,
+  moment,
+  object,
+  oneOf,
+  open,
+  orNull,
+  text,
+} from '../shape.ts';
+
+const viewShape: Shape<HandoffView> = open(
+  'HandoffView',
+  'A call that another process is to run, or is running.',
+  {
+    sessionId: text(),
+    callId: text(),
+    toolName: text(),
+    status: choice({ waiting: true, taken: true }),
+  },
+);
+
+const claimShape: Shape<HandoffClaim> = open(
+  'HandoffClaim',
+  'A call in a worker’s hands. The token is a secret.',
+  {
+    token: text(),
+    sessionId: text(),
+    callId: text(),
+    toolName: text(),
+    arguments: anyObject(),
+    attempt: integer(),
+    deadlineMs: moment(),
+    expiresAt: moment(),
+  },
+);
+
+type Terms = { readonly worker?: string; readonly leaseMs?: number; readonly waitMs?: number };
+const terms: Fields<Terms> = {
+  worker: maybe(text({ minLength: 1, maxLength: 100 })),
+  leaseMs: maybe(integer({ minimum: 1 })),
+  waitMs: maybe(integer({ minimum: 0, maximum: longestWaitMs })),
+};
+
+const newClaimShape: Shape<NewClaim> = oneOf<NewClaim>(
+  [
+    object<Terms & { readonly sessionId: string; readonly callId: string }>({
+      ...terms,
+      sessionId: text(),
+      callId: text(),
+    }),
+    object<Terms & { readonly toolName: string }>({ ...terms, toolName: text() }),
+  ],
+  'NewClaim',
+);
+
+const reportShape: Shape<HandoffReport> = open(
+  'HandoffReport',
+  'How it went: `{ output }`, `{ error, code, retryable, extras }`, or a tool result with a boolean `success`.',
+  {},
+);
+
+const notesShape: Shape<HandoffNotes> = object<HandoffNotes>(
+  {
+    log: maybe(
+      list(object<NonNullable<HandoffNotes['log']>[number]>({ message: text(), fields: maybe(anyObject()) })),
+    ),
+    reached: maybe(list(text())),
+    costMicros: maybe(integer({ minimum: 0 })),
+  },
+  'HandoffNotes',
+);
+
+export const handoffRoutes: readonly Route[] = [
+  defineRoute<
+    '/v1/handoffs',
+    { readonly toolName?: string; readonly limit?: number },
+    undefined,
+    HandoffList
+  >({
+    method: 'GET',
+    path: '/v1/handoffs',
+    access: 'viewer',
+    summary: 'Lists calls that wait for a worker or are in one’s hands, oldest first.',
+    query: { toolName: maybe(text()), limit: maybe(integer({ minimum: 1, maximum: 1_000 })) },
+    answer: object<HandoffList>({ rows: list(viewShape) }, 'HandoffList'),
+    handle: async ({ service, query }) => ({ rows: await service.runtime.handoffs(query) }),
+  }),
+  defineRoute<'/v1/handoffs/claim', object, NewClaim, ClaimAnswer>({
+    method: 'POST',
+    path: '/v1/handoffs/claim',
+    access: 'operator',
+    summary: 'Takes a call to run: this one, or the one that waits longest for a tool.',
+    body: newClaimShape,
+    answer: object<ClaimAnswer>({ claim: orNull(claimShape) }, 'ClaimAnswer'),
+    async handle({ service, body, actor, signal }) {
+      const { worker, leaseMs, waitMs = 0, ...choiceOf } = body;
+      const name = worker === undefined ? actor.name : `${actor.name}/${worker}`;
+      const offer = { worker: name, ...(leaseMs !== undefined && { leaseMs }) };
+      if (!('toolName' in choiceOf)) return { claim: await service.runtime.claimHandoff(choiceOf, offer) };
+      return { claim: await claimOf(service, choiceOf.toolName, offer, waitMs, signal) };
+    },
+  }),
+  defineRoute<'/v1/handoffs/report', object, NewReport, ReportAnswer>({
+    method: 'POST',
+    path: '/v1/handoffs/report',
+    access: 'operator',
+    summary: 'Says how a call went. The first report counts; the same again gets what is recorded.',
+    body: object<NewReport>({ token: text(), report: reportShape, notes: maybe(notesShape) }, 'NewReport'),
+    answer: object<ReportAnswer>(
+      {
+        sessionId: text(),
+        callId: text(),
+        status: choice({ settled: true, replayed: true, late: true }),
+        outcome: outcomeShape,
+        differs: flag(),
+        content: text(),
+      },
+      'ReportAnswer',
+    ),
+    async handle({ service, body: { token, report, notes } }) {
+      const reported = await service.runtime.report(token, report, notes);
+      return { ...reported, content: outcomeToModelContent(reported.outcome) };
+    },
+  }),
+];
+
+/** Waits for one to come, for so long. */
+async function claimOf(
+  { runtime, ledger }: Service,
+  toolName: string,
+  offer: { readonly worker: string; readonly leaseMs?: number },
+  waitMs: number,
+  signal: AbortSignal,
+): Promise<HandoffClaim | null> {
+  const endsAt = performance.now() + waitMs;
+  for (;;) {
+    const position = await ledger.lastPosition();
+    const claim = await runtime.claimHandoff({ toolName }, offer);
+    const leftMs = endsAt - performance.now();
+    if (claim !== undefined) return claim;
+    if (leftMs <= 0 || signal.aborted) return null;
+    let timer: NodeJS.Timeout | undefined;
+    await Promise.race([
+      ledger.whenAppended(position),
+      new Promise((resolve) => {
+        timer = setTimeout(resolve, leftMs);
+        signal.addEventListener('abort', resolve, { once: true });
+      }),
+    ]);
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,86 @@
+import type { Me, Role } from '../api/access.ts';
+import type { Health, Readiness } from '../api/health.ts';
+import { mayDo } from '../actor.ts';
+import type { Route } from '../route.ts';
+import { defineRoute } from '../route.ts';
+import type { Service } from '../service.ts';
+import type { Shape } from '../shape.ts';
+import { choice, flag, list, maybe, moment, object, only, text } from '../shape.ts';
+
+const roleShape: Shape<Role> = choice(mayDo);
+
+const readinessShape: Shape<Readiness> = object<Readiness>(
+  {
+    status: choice({ ready: true, not_ready: true }),
+    checks: list(object<Readiness['checks'][number]>({ name: text(), ok: flag(), detail: maybe(text()) })),
+  },
+  'Readiness',
+);
+
+export const healthRoutes: readonly Route[] = [
+  defineRoute<'/v1/me', object, undefined, Me>({
+    method: 'GET',
+    path: '/v1/me',
+    access: 'viewer',
+    summary: 'Says who asks, and what they may do.',
+    answer: object<Me>(
+      {
+        name: text(),
+        role: roleShape,
+        by: choice({ token: true, cookie: true }),
+        expiresAt: maybe(moment()),
+        may: list(roleShape),
+      },
+      'Me',
+    ),
+    handle: ({ actor: { name, role = 'viewer', by, expiresAt } }) =>
+      Promise.resolve({ name, role, by: by === 'cookie' ? 'cookie' : 'token', expiresAt, may: mayDo[role] }),
+  }),
+  defineRoute<'/healthz', object, undefined, Health>({
+    method: 'GET',
+    path: '/healthz',
+    access: 'anyone',
+    summary: 'Says that the process lives.',
+    answer: object<Health>({ status: only('ok'), version: text() }, 'Health'),
+    handle: ({ service }) => Promise.resolve({ status: 'ok', version: service.version }),
+  }),
+  defineRoute<'/readyz', object, undefined, Readiness>({
+    method: 'GET',
+    path: '/readyz',
+    access: 'anyone',
+    summary: 'Says whether requests can be served: 503 where not.',
+    answer: readinessShape,
+    async handle({ service }) {
+      const readiness = await readReadiness(service);
+      return Response.json(readiness, { status: readiness.status === 'ready' ? 200 : 503 });
+    },
+  }),
+  defineRoute<'/metrics'>({
+    method: 'GET',
+    path: '/metrics',
+    access: 'viewer',
+    summary: 'Gives numbers for Prometheus.',
+    answer: { mediaType: 'text/plain' },
+    async handle({ service }) {
+      const told = await service.remembered.get('metrics', () => service.metrics.toText(service));
+      return new Response(told, {
+        headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8', 'cache-control': 'no-store' },
+      });
+    },
+  }),
+];
+
+/** Nothing of what went wrong is told to whoever has no token: only that something did. */
+async function readReadiness({ ledger, isClosing }: Service): Promise<Readiness> {
+  let canRead = true;
+  try {
+    await ledger.lastPosition();
+  } catch {
+    canRead = false;
+  }
+  const checks = [
+    { name: 'ledger', ok: canRead, detail: canRead ? undefined : 'The ledger cannot be read.' },
+    { name: 'serving', ok: !isClosing(), detail: isClosing() ? 'The server is closing.' : undefined },
+  ];
+  return { status: checks.every(({ ok }) => ok) ? 'ready' : 'not_ready', checks };
+}

@@ -1,0 +1,129 @@
+import type { SessionSummary } from '../../ledger/call-query.ts';
+import type { SessionDetail, SessionPage, Timeline, TimelineCall, TimelineSpan } from '../api/session.ts';
+import { callSummaryShape, relatedCallShape } from '../call-shapes.ts';
+import { HttpRefusal } from '../problem.ts';
+import { readTimeline } from '../read-timeline.ts';
+import type { Route } from '../route.ts';
+import { defineRoute } from '../route.ts';
+import { serveArtifact } from '../serve-artifact.ts';
+import type { Service } from '../service.ts';
+import type { Shape } from '../shape.ts';
+import { choice, integer, list, maybe, moment, object, text } from '../shape.ts';
+import type { PageQuery } from './page-fields.ts';
+import { pageFields, spanFields } from './page-fields.ts';
+
+type SessionFilters = PageQuery & {
+  readonly since?: number;
+  readonly until?: number;
+  readonly search?: string;
+};
+
+const summaryShape: Shape<SessionSummary> = object<SessionSummary>(
+  {
+    sessionId: text(),
+    calls: integer(),
+    openCalls: integer(),
+    failures: integer(),
+    denials: integer(),
+    unresolved: integer(),
+    firstAt: moment(),
+    lastAt: moment(),
+  },
+  'SessionSummary',
+);
+
+const timelineShape: Shape<Timeline> = object<Timeline>(
+  {
+    sessionId: text(),
+    rows: list(
+      object<TimelineCall>(
+        {
+          call: callSummaryShape,
+          lane: integer(),
+          spans: list(
+            object<TimelineSpan>({
+              kind: choice({ deciding: true, held: true, waiting: true, running: true }),
+              attempt: integer(),
+              from: moment(),
+              to: maybe(moment()),
+            }),
+          ),
+          related: list(relatedCallShape),
+        },
+        'TimelineCall',
+      ),
+    ),
+    next: maybe(text()),
+    lanes: integer(),
+  },
+  'Timeline',
+);
+
+const sessionPath = '/v1/sessions/{sessionId}';
+
+export const sessionRoutes: readonly Route[] = [
+  defineRoute<'/v1/sessions', SessionFilters, undefined, SessionPage>({
+    method: 'GET',
+    path: '/v1/sessions',
+    access: 'viewer',
+    summary: 'Lists sessions, newest first.',
+    query: { ...pageFields, ...spanFields, search: maybe(text({ maxLength: 200 })) },
+    answer: object<SessionPage>({ rows: list(summaryShape), next: maybe(text()) }, 'SessionPage'),
+    handle: async ({ service, query: { search, ...query } }) =>
+      service.ledger.querySessions({ ...query, text: search === '' ? undefined : search }),
+  }),
+  defineRoute<typeof sessionPath, object, undefined, SessionDetail>({
+    method: 'GET',
+    path: sessionPath,
+    access: 'viewer',
+    summary: 'Shows one session and where its chain stands.',
+    answer: object<SessionDetail>(
+      {
+        session: summaryShape,
+        head: maybe(object<NonNullable<SessionDetail['head']>>({ sequence: integer(), hash: text() })),
+      },
+      'SessionDetail',
+    ),
+    async handle({ service, params: { sessionId } }) {
+      const session = await findSession(service, sessionId);
+      const last = (await service.ledger.readHeads()).find((head) => head.sessionId === sessionId);
+      return { session, head: last && { sequence: last.sequence, hash: last.hash } };
+    },
+  }),
+  defineRoute<`${typeof sessionPath}/timeline`, PageQuery, undefined, Timeline>({
+    method: 'GET',
+    path: `${sessionPath}/timeline`,
+    access: 'viewer',
+    summary: 'Shows the calls of a session as bars in lanes, newest first.',
+    query: { ...pageFields, limit: maybe(integer({ minimum: 1, maximum: 500 })) },
+    answer: timelineShape,
+    async handle({ service, params: { sessionId }, query: { limit = 100, cursor } }) {
+      await findSession(service, sessionId);
+      return readTimeline(service.ledger, sessionId, { limit, cursor });
+    },
+  }),
+  defineRoute<`${typeof sessionPath}/artifacts/{artifactId}`>({
+    method: 'GET',
+    path: `${sessionPath}/artifacts/{artifactId}`,
+    access: 'viewer',
+    summary: 'Gives an output that was kept aside; takes Range.',
+    answer: { mediaType: 'application/octet-stream' },
+    handle: ({ service, params, headers }) =>
+      serveArtifact(service.ledger, params.sessionId, params.artifactId, headers),
+  }),
+];
+
+/** The summary of a session, by its exact name. */
+async function findSession({ ledger }: Service, sessionId: string): Promise<SessionSummary> {
+  for (let cursor: string | undefined; ;) {
+    const page = await ledger.querySessions({ text: sessionId, limit: 1_000, cursor });
+    const found = page.rows.find((session) => session.sessionId === sessionId);
+    if (found !== undefined) return found;
+    if (page.next === undefined) break;
+    cursor = page.next;
+  }
+  throw new HttpRefusal(
+    'http.not_found',
+    `There is no session ${JSON.stringify(sessionId.slice(0, 200))}. GET /v1/sessions lists them.`,
+  );
+}

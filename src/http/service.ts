@@ -1,0 +1,36 @@
+/** What the routes work with: one server, everything it holds. */
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Contracts } from '../policy/contracts.ts';
+import type { Runtime } from '../runtime/create-runtime.ts';
+import type { AnyTool } from '../tool/define-tool.ts';
+import type { ReloadResult } from '../contracts/from-yaml.ts';
+import type { Access } from './access.ts';
+import type { AskedCalls } from './asked-calls.ts';
+import type { Followers } from './followers.ts';
+import type { Jobs } from './jobs.ts';
+import type { Metrics } from './metrics.ts';
+import type { Remembered } from './remembered.ts';
+import type { SchemaHistory } from './schema-history.ts';
+
+/** Rules in force; those read from files can be read again. */
+export type ServedContracts = Contracts & { reload?: (() => Promise<ReloadResult>) | undefined };
+
+export type Service = {
+  readonly ledger: Ledger;
+  readonly runtime: Runtime;
+  readonly contracts: ServedContracts | undefined;
+  readonly tools: readonly AnyTool[];
+  readonly access: Access;
+  readonly followers: Followers;
+  readonly jobs: Jobs;
+  readonly metrics: Metrics;
+  readonly schemas: SchemaHistory;
+  readonly askedCalls: AskedCalls;
+  /** Answers that take a while to count and may be a moment old. */
+  readonly remembered: Remembered;
+  /** Where the server is reached, without a slash at the end. */
+  readonly url: () => string;
+  readonly version: string;
+  /** Set once the server is closing: then it is not ready. */
+  readonly isClosing: () => boolean;
+};

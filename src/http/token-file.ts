@@ -1,0 +1,276 @@
+/**
+ * Who may come in: a small file beside the ledger, readable by its owner alone.
+ *
+ * 1. A token is 256 random bits. What is kept is its SHA-256: whoever reads the file cannot log in with it.
+ * 2. The file is replaced in one step, so that a reader sees all of a change or nothing.
+ * 3. Whoever asks is held against the file as it is now: a token that was revoked is of no use from then on.
+ */
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import {
+  closeSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { QuittanceError } from '../base/error.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { isJsonObject, readJsonText } from '../base/json.ts';
+import { isRole } from './actor.ts';
+import type { Role } from './api/access.ts';
+
+/** What is known of a token. */
+export type TokenRecord = {
+  readonly tokenId: string;
+  /** Whose it is: on every decision made with it. */
+  readonly name: string;
+  readonly role: Role;
+  readonly createdAt: number;
+  /** Never where undefined. */
+  readonly expiresAt: number | undefined;
+};
+
+type Kept = TokenRecord & { readonly hash: string };
+/** A browser that was let in with a token. */
+type Login = { readonly hash: string; readonly tokenId: string; readonly expiresAt: number };
+type Content = { readonly tokens: readonly Kept[]; readonly logins: readonly Login[] };
+
+export type NewToken = {
+  readonly name: string;
+  readonly role: Role;
+  /** From now; for ever where nothing is said. */
+  readonly expiresInMs?: number | undefined;
+};
+
+const prefix = 'qt_';
+const mostLogins = 200;
+
+export const tokenFilePath = (ledgerPath: string): string => `${ledgerPath}.tokens`;
+
+export const newSecret = (): string => prefix + randomBytes(32).toString('base64url');
+export const hashSecret = (secret: string): string =>
+  createHash('sha256').update(secret, 'utf8').digest('hex');
+
+export class TokenFile {
+  readonly #path: string | undefined;
+  readonly #now: () => number;
+  #content: Content = { tokens: [], logins: [] };
+  /** What the file looked like when it was read. */
+  #stamp: string | undefined;
+
+  /** Without a path nothing is kept: what is created here ends with the process. */
+  constructor(path: string | undefined, now: () => number) {
+    this.#path = path;
+    this.#now = now;
+  }
+
+  create({ name, role, expiresInMs }: NewToken): { readonly token: string; readonly record: TokenRecord } {
+    if (name.trim() === '' || name.length > longestName || /[\p{Cc}\p{Cs}]/u.test(name))
+      throw new QuittanceError(
+        'config.invalid',
+        `A token needs a name of 1 to ${longestName} characters, without control characters: it stands on every decision made with it.`,
+      );
+    const token = newSecret();
+    const createdAt = this.#now();
+    const expiresAt = expiresInMs === undefined ? undefined : createdAt + expiresInMs;
+    const record: TokenRecord = { tokenId: randomBytes(6).toString('hex'), name, role, createdAt, expiresAt };
+    this.#change(({ tokens, logins }) => {
+      if (tokens.some((other) => other.name === name))
+        throw new QuittanceError(
+          'config.invalid',
+          `There is a token named ${JSON.stringify(name)} already. Revoke it first, or choose another name: a decision must say whose it was.`,
+        );
+      return { tokens: [...tokens, { ...record, hash: hashSecret(token) }], logins };
+    });
+    return { token, record };
+  }
+
+  list(): readonly TokenRecord[] {
+    return this.#read().tokens.map(toRecord);
+  }
+
+  /** By id or by name; undefined where there is none such. Browsers that came in with it are out. */
+  revoke(which: string): TokenRecord | undefined {
+    let revoked: TokenRecord | undefined;
+    this.#change(({ tokens, logins }) => {
+      const found = tokens.find(({ tokenId, name }) => tokenId === which || name === which);
+      if (found === undefined) return undefined;
+      revoked = toRecord(found);
+      return {
+        tokens: tokens.filter((each) => each !== found),
+        logins: logins.filter(({ tokenId }) => tokenId !== found.tokenId),
+      };
+    });
+    return revoked;
+  }
+
+  findToken(secret: string): TokenRecord | undefined {
+    const found = findByHash(this.#read().tokens, secret);
+    return found !== undefined && isInTime(found.expiresAt, this.#now()) ? found : undefined;
+  }
+
+  /** Lets a browser in on behalf of a token; gives the secret of its cookie. */
+  openLogin(tokenId: string, lastsMs: number): { readonly secret: string; readonly expiresAt: number } {
+    const secret = newSecret();
+    const now = this.#now();
+    const expiresAt = now + lastsMs;
+    this.#change(({ tokens, logins }) => ({
+      tokens,
+      logins: [
+        ...logins.filter((login) => login.expiresAt > now).slice(1 - mostLogins),
+        { hash: hashSecret(secret), tokenId, expiresAt },
+      ],
+    }));
+    return { secret, expiresAt };
+  }
+
+  /** The token a browser came in with; `tokenId` may be of one that is not in the file. */
+  findLogin(
+    secret: string,
+  ):
+    | { readonly tokenId: string; readonly record: TokenRecord | undefined; readonly expiresAt: number }
+    | undefined {
+    const { tokens, logins } = this.#read();
+    const login = findByHash(logins, secret);
+    const now = this.#now();
+    if (login === undefined || login.expiresAt <= now) return undefined;
+    const record = tokens.find(({ tokenId }) => tokenId === login.tokenId);
+    if (record !== undefined && !isInTime(record.expiresAt, now)) return undefined;
+    return { tokenId: login.tokenId, record, expiresAt: login.expiresAt };
+  }
+
+  closeLogin(secret: string): void {
+    const hash = hashSecret(secret);
+    this.#change(({ tokens, logins }) => ({ tokens, logins: logins.filter((login) => login.hash !== hash) }));
+  }
+
+  #read(): Content {
+    if (this.#path === undefined) return this.#content;
+    const found = statSync(this.#path, { throwIfNoEntry: false, bigint: true });
+    const stamp = found && `${found.ino}/${found.mtimeNs}/${found.size}`;
+    if (stamp === this.#stamp) return this.#content;
+    this.#content = stamp === undefined ? { tokens: [], logins: [] } : parseContent(this.#path);
+    this.#stamp = stamp;
+    return this.#content;
+  }
+
+  #change(change: (content: Content) => Content | undefined): void {
+    if (this.#path === undefined) {
+      this.#content = change(this.#content) ?? this.#content;
+      return;
+    }
+    const release = lock(`${this.#path}.lock`);
+    try {
+      this.#stamp = undefined;
+      const next = change(this.#read());
+      if (next !== undefined)
+        replaceFile(this.#path, `${JSON.stringify({ version: 1, ...next }, undefined, 1)}\n`);
+    } finally {
+      release();
+    }
+  }
+}
+
+const longestName = 200;
+
+const toRecord = ({ tokenId, name, role, createdAt, expiresAt }: Kept): TokenRecord => ({
+  tokenId,
+  name,
+  role,
+  createdAt,
+  expiresAt,
+});
+
+const isInTime = (expiresAt: number | undefined, now: number): boolean =>
+  expiresAt === undefined || now < expiresAt;
+
+/** Every one is looked at, however early a match comes. */
+function findByHash<Item extends { readonly hash: string }>(
+  items: readonly Item[],
+  secret: string,
+): Item | undefined {
+  const wanted = Buffer.from(hashSecret(secret), 'hex');
+  let found: Item | undefined;
+  for (const item of items) {
+    const hash = Buffer.from(item.hash, 'hex');
+    if (hash.length === wanted.length && timingSafeEqual(hash, wanted)) found = item;
+  }
+  return found;
+}
+
+/** Held for a few milliseconds by whoever changes the file. One that is old was left by somebody who died with it. */
+function lock(path: string): () => void {
+  for (let tries = 0; ; tries++)
+    try {
+      closeSync(openSync(path, 'wx', 0o600));
+      return () => rmSync(path, { force: true });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      const age = Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
+      if (age > staleLockMs) rmSync(path, { force: true });
+      else if (tries > 200)
+        throw new QuittanceError(
+          'ledger.unavailable',
+          `Somebody else is changing the tokens: ${path} is there. Try again.`,
+        );
+      else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+    }
+}
+const staleLockMs = 5_000;
+
+function replaceFile(path: string, content: string): void {
+  const draft = `${path}.${randomBytes(4).toString('hex')}`;
+  writeFileSync(draft, content, { mode: 0o600, flag: 'wx' });
+  const file = openSync(draft, 'r');
+  fsyncSync(file);
+  closeSync(file);
+  renameSync(draft, path);
+}
+
+function parseContent(path: string): Content {
+  let value: JsonValue;
+  try {
+    value = readJsonText(readFileSync(path, 'utf8'));
+  } catch (cause) {
+    throw broken(path, cause);
+  }
+  if (!isJsonObject(value) || value['version'] !== 1) throw broken(path);
+  const { tokens, logins } = value;
+  if (!Array.isArray(tokens) || !Array.isArray(logins)) throw broken(path);
+  return {
+    tokens: (tokens as readonly JsonValue[]).map((each) => {
+      if (!isJsonObject(each)) throw broken(path);
+      const { tokenId, name, role, createdAt, expiresAt, hash } = each;
+      if (
+        typeof tokenId !== 'string' ||
+        typeof name !== 'string' ||
+        !isRole(role) ||
+        typeof hash !== 'string'
+      )
+        throw broken(path);
+      return { tokenId, name, role, hash, createdAt: Number(createdAt), expiresAt: timeOf(each, expiresAt) };
+    }),
+    logins: (logins as readonly JsonValue[]).flatMap((each) => {
+      if (!isJsonObject(each)) throw broken(path);
+      const { hash, tokenId, expiresAt } = each;
+      return typeof hash === 'string' && typeof tokenId === 'string' && typeof expiresAt === 'number'
+        ? [{ hash, tokenId, expiresAt }]
+        : [];
+    }),
+  };
+}
+
+/** A time that cannot be read ends at once: nobody is let in by mistake. */
+const timeOf = (record: JsonObject, expiresAt: JsonValue | undefined): number | undefined =>
+  Object.hasOwn(record, 'expiresAt') ? (typeof expiresAt === 'number' ? expiresAt : 0) : undefined;
+
+const broken = (path: string, cause?: unknown): QuittanceError =>
+  new QuittanceError(
+    'config.invalid',
+    `${path} is not a file of tokens as this version writes them. Restore it, or remove it and create the tokens anew with: quittance tokens create`,
+    {},
+    cause,
+  );

@@ -1,0 +1,65 @@
+/** Tools that programs in other languages run, declared as data: a list of JSON, each with a JSON Schema. */
+import { QuittanceError } from '../base/error.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { isJsonObject } from '../base/json.ts';
+import type { AnyTool } from '../tool/define-tool.ts';
+import { defineTool } from '../tool/define-tool.ts';
+import type { ToolMode } from '../tool/mode.ts';
+import { jsonSchema } from '../tool/schema.ts';
+
+/** One tool of a catalogue. It is run by whoever asks for it, or by a worker, and reported. */
+export type CatalogueTool = {
+  readonly name: string;
+  readonly description?: string;
+  readonly displayName?: string;
+  readonly mode?: ToolMode;
+  /** JSON Schema of its arguments; any object where nothing is said. */
+  readonly input?: JsonObject;
+  /** JSON Schema of what is reported. */
+  readonly output?: JsonObject;
+  readonly idempotent?: boolean;
+  readonly timeoutMs?: number;
+  readonly costMicros?: number;
+  readonly rerun?: 'ask' | 'deny' | 'allow';
+};
+
+const names: ReadonlySet<string> = new Set([
+  'name',
+  'description',
+  'displayName',
+  'mode',
+  'input',
+  'output',
+  'idempotent',
+  'timeoutMs',
+  'costMicros',
+  'rerun',
+]);
+
+/** The tools of a catalogue: `{ "tools": [ … ] }` or the list itself. Throws `config.invalid` and says which tool. */
+export function toolsFromCatalogue(catalogue: JsonValue): readonly AnyTool[] {
+  const listed = isJsonObject(catalogue) ? catalogue['tools'] : catalogue;
+  if (!Array.isArray(listed)) throw invalid('a catalogue is {"tools": [{"name": "refund", "input": {…}}]}.');
+  return (listed as readonly JsonValue[]).map((item, index) => {
+    if (!isJsonObject(item) || typeof item['name'] !== 'string')
+      throw invalid(`tools[${index}] must be an object with a name.`);
+    const unknown = Object.keys(item).find((key) => !names.has(key));
+    if (unknown !== undefined)
+      throw invalid(
+        `tools[${index}] has a field ${JSON.stringify(unknown)}. Known ones: ${[...names].join(', ')}.`,
+      );
+    const { input, output, ...rest } = item as unknown as CatalogueTool; // defineTool looks at every field
+    for (const [field, schema] of Object.entries({ input, output }))
+      if (schema !== undefined && !isJsonObject(schema))
+        throw invalid(`tools[${index}].${field} must be a JSON Schema, as an object.`);
+    return defineTool({
+      ...rest,
+      ...(input !== undefined && { input: jsonSchema(input) }),
+      ...(output !== undefined && { output: jsonSchema(output) }),
+      handoff: true,
+    });
+  });
+}
+
+const invalid = (problem: string): QuittanceError =>
+  new QuittanceError('config.invalid', `The catalogue of tools: ${problem}`);
