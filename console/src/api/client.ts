@@ -1,0 +1,87 @@
+/** Asks the server. The browser sends its cookie; a change carries a header no form can set. */
+import type { Problem } from '../../../src/http/api/problem.ts';
+
+/** What the server refused, or why it could not be asked. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly facts: Readonly<Record<string, string>>;
+
+  constructor(problem: Pick<Problem, 'status' | 'code' | 'detail' | 'facts'>) {
+    super(problem.detail);
+    this.name = 'ApiError';
+    this.status = problem.status;
+    this.code = problem.code;
+    this.facts = problem.facts ?? {};
+  }
+}
+
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export async function get<Answer>(path: string, query: Query = {}, signal?: AbortSignal): Promise<Answer> {
+  return ask(withQuery(path, query), { method: 'GET', ...(signal && { signal }) });
+}
+
+export async function send<Answer>(
+  path: string,
+  body: unknown,
+  method: 'POST' | 'DELETE' = 'POST',
+): Promise<Answer> {
+  return ask(path, {
+    method,
+    headers: { 'content-type': 'application/json' },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+}
+
+/** The path of something by its ids, which may hold anything. */
+export const pathOf = (...steps: readonly string[]): string =>
+  `/v1/${steps.map(encodeURIComponent).join('/')}`;
+
+export function withQuery(path: string, query: Query): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined && value !== '') search.set(name, String(value));
+  const text = search.toString();
+  return text === '' ? path : `${path}?${text}`;
+}
+
+async function ask<Answer>(
+  path: string,
+  init: Omit<RequestInit, 'headers'> & { readonly headers?: Readonly<Record<string, string>> },
+): Promise<Answer> {
+  let answer: Response;
+  try {
+    answer = await fetch(path, {
+      ...init,
+      credentials: 'same-origin',
+      headers: { accept: 'application/json', 'x-quittance-request': '1', ...init.headers },
+    });
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error;
+    throw new ApiError({
+      status: 0,
+      code: 'console.offline',
+      detail:
+        'The server does not answer. Is `quittance serve` still running? This page tries again by itself.',
+    });
+  }
+  const text = await answer.text();
+  const read = readJson(text);
+  if (answer.ok) return read as Answer; // what the route says it answers
+  const problem = (typeof read === 'object' && read !== null ? read : {}) as Partial<Problem>;
+  throw new ApiError({
+    status: answer.status,
+    code: problem.code ?? 'http.error',
+    detail: problem.detail ?? `The server answered ${answer.status} and did not say why.`,
+    ...(problem.facts && { facts: problem.facts }),
+  });
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

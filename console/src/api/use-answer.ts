@@ -1,0 +1,76 @@
+/** What the server says, read when a page shows it and again when asked for. */
+import { useCallback, useEffect, useRef, useState } from 'react';
+import type { Query } from './client.ts';
+import { ApiError, get, withQuery } from './client.ts';
+
+export type Answered<Answer> = {
+  /** The last answer: kept while a newer one is read, so that pages do not flicker. */
+  readonly data: Answer | undefined;
+  readonly error: ApiError | undefined;
+  readonly loading: boolean;
+  readonly reload: () => void;
+};
+
+/** `everyMs`: reads again that often while the page is looked at. A path of undefined asks nothing. */
+export function useAnswer<Answer>(
+  path: string | undefined,
+  query: Query = {},
+  { everyMs }: { readonly everyMs?: number } = {},
+): Answered<Answer> {
+  const address = path === undefined ? undefined : withQuery(path, query);
+  const [state, setState] = useState<{
+    readonly address: string | undefined;
+    readonly data: Answer | undefined;
+    readonly error: ApiError | undefined;
+    readonly loading: boolean;
+  }>({ address: undefined, data: undefined, error: undefined, loading: address !== undefined });
+  const [round, setRound] = useState(0);
+  const latest = useRef(state);
+  latest.current = state;
+
+  useEffect(() => {
+    if (address === undefined) return;
+    const stop = new AbortController();
+    setState((before) => ({
+      address,
+      // Of another question, the old answer would be a wrong one.
+      data: before.address === address ? before.data : undefined,
+      error: undefined,
+      loading: true,
+    }));
+    get<Answer>(address, {}, stop.signal).then(
+      (data) => setState({ address, data, error: undefined, loading: false }),
+      (error: unknown) => {
+        if (stop.signal.aborted) return;
+        setState((before) => ({ ...before, error: toApiError(error), loading: false }));
+      },
+    );
+    return () => stop.abort();
+  }, [address, round]);
+
+  const reload = useCallback(() => setRound((before) => before + 1), []);
+
+  useEffect(() => {
+    if (everyMs === undefined) return;
+    const look = (): void => {
+      if (document.visibilityState === 'visible' && !latest.current.loading) reload();
+    };
+    const timer = setInterval(look, everyMs);
+    document.addEventListener('visibilitychange', look);
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener('visibilitychange', look);
+    };
+  }, [everyMs, reload]);
+
+  return { data: state.data, error: state.error, loading: state.loading, reload };
+}
+
+export const toApiError = (error: unknown): ApiError =>
+  error instanceof ApiError
+    ? error
+    : new ApiError({
+        status: 0,
+        code: 'console.error',
+        detail: error instanceof Error ? error.message : String(error),
+      });

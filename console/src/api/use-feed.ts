@@ -1,0 +1,49 @@
+/**
+ * The ledger as it grows. The browser reconnects by itself and says which entry it saw last; what the server then sends
+ * follows on that one, and a gap, should there ever be one, is noticed.
+ */
+import { useEffect, useRef, useState } from 'react';
+import type { FeedEntry } from '../../../src/http/api/feed.ts';
+import type { Query } from './client.ts';
+import { withQuery } from './client.ts';
+
+export type FeedStatus = 'connecting' | 'live' | 'reconnecting' | 'paused' | 'gap';
+
+export function useFeed(
+  query: Query,
+  onEntry: (entry: FeedEntry) => void,
+  { paused = false }: { readonly paused?: boolean } = {},
+): FeedStatus {
+  const [status, setStatus] = useState<FeedStatus>('connecting');
+  const heard = useRef(onEntry);
+  heard.current = onEntry;
+  const last = useRef<number | undefined>(undefined);
+  const address = withQuery('/v1/events', query);
+
+  useEffect(() => {
+    last.current = undefined;
+  }, [address]);
+
+  useEffect(() => {
+    if (paused) {
+      setStatus('paused');
+      return;
+    }
+    setStatus('connecting');
+    const from = last.current === undefined ? address : withQuery(address, { after: last.current });
+    const source = new EventSource(from, { withCredentials: true });
+    const take = (text: string, tell: boolean): void => {
+      const entry = JSON.parse(text) as FeedEntry;
+      if (last.current !== undefined && entry.previous > last.current) setStatus('gap');
+      last.current = entry.position;
+      if (tell) heard.current(entry);
+    };
+    source.addEventListener('open', () => setStatus('live'));
+    source.addEventListener('error', () => setStatus('reconnecting'));
+    source.addEventListener('entry', (message) => take((message as MessageEvent<string>).data, true));
+    source.addEventListener('position', (message) => take((message as MessageEvent<string>).data, false));
+    return () => source.close();
+  }, [address, paused]);
+
+  return status;
+}

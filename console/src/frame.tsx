@@ -1,0 +1,108 @@
+/** What stands around every page: the way to the others, how many wait for somebody, light or dark, and who one is. */
+import type { ReactNode } from 'react';
+import { useEffect, useState } from 'react';
+import type { Stats } from '../../src/http/api/stats.ts';
+import { useAnswer } from './api/use-answer.ts';
+import { useMe } from './api/use-me.ts';
+import type { Place } from './router.ts';
+import { goTo } from './router.ts';
+import { Count } from './ui/count.tsx';
+import { Icon } from './ui/icon.tsx';
+import type { IconName } from './ui/icon.tsx';
+import { Link } from './ui/link.tsx';
+import { ShortcutHelp } from './ui/shortcut-help.tsx';
+import { ThemeSwitch } from './ui/theme-switch.tsx';
+import { useShortcuts } from './ui/use-shortcuts.ts';
+
+type Entry = {
+  readonly path: string;
+  readonly label: string;
+  readonly icon: IconName;
+  /** Pressed after `g`. */
+  readonly key: string;
+};
+
+export const entries: readonly Entry[] = [
+  { path: '', label: 'Overview', icon: 'overview', key: 'o' },
+  { path: 'calls', label: 'Calls', icon: 'calls', key: 'c' },
+  { path: 'inbox', label: 'Inbox', icon: 'inbox', key: 'i' },
+  { path: 'reconcile', label: 'Reconcile', icon: 'reconcile', key: 'r' },
+  { path: 'sessions', label: 'Sessions', icon: 'sessions', key: 's' },
+  { path: 'contracts', label: 'Contracts', icon: 'contracts', key: 'k' },
+  { path: 'tools', label: 'Tools', icon: 'tools', key: 't' },
+  { path: 'integrity', label: 'Integrity', icon: 'integrity', key: 'v' },
+];
+
+export function Frame({
+  place,
+  children,
+}: {
+  readonly place: Place;
+  readonly children: ReactNode;
+}): ReactNode {
+  const me = useMe();
+  const stats = useAnswer<Stats>('/v1/stats', { buckets: 1 }, { everyMs: 5_000 });
+  const [helping, setHelping] = useState(false);
+  const current = place.path[0] ?? '';
+  const label = entries.find(({ path }) => path === current)?.label;
+  useEffect(() => {
+    document.title = label === undefined ? 'Quittance' : `${label} · Quittance`;
+  }, [label]);
+  useShortcuts({
+    ...Object.fromEntries(entries.map(({ path, key }) => [`g ${key}`, () => goTo(`/${path}`)])),
+    '?': () => setHelping(true),
+    '/': () => document.querySelector<HTMLInputElement>('[data-search]')?.focus(),
+  });
+  const waiting: Partial<Record<string, number>> = {
+    inbox: stats.data?.now.held ?? 0,
+    reconcile: stats.data?.now.unresolved ?? 0,
+  };
+  return (
+    <div className="frame">
+      <a className="skip" href="#page">
+        Skip to the page
+      </a>
+      <nav className="nav" aria-label="Pages">
+        <Link to="/" className="brand">
+          <Icon name="mark" />
+          <span>Quittance</span>
+        </Link>
+        <ul>
+          {entries.map(({ path, label: text, icon, key }) => (
+            <li key={path}>
+              <Link
+                to={`/${path}`}
+                className="nav-link"
+                aria-current={path === current ? 'page' : undefined}
+                title={`${text} (g ${key})`}
+              >
+                <Icon name={icon} />
+                <span>{text}</span>
+                <Count value={waiting[path] ?? 0} label={path === 'inbox' ? 'held' : 'to reconcile'} />
+              </Link>
+            </li>
+          ))}
+        </ul>
+        <div className="nav-foot">
+          <ThemeSwitch />
+          <button
+            type="button"
+            className="ghost"
+            onClick={() => setHelping(true)}
+            aria-label="Keyboard shortcuts"
+          >
+            ?
+          </button>
+          <span className="who" title={`Logged in as ${me.name}, ${me.role}`}>
+            {me.name}
+            <small>{me.role}</small>
+          </span>
+        </div>
+      </nav>
+      <main id="page" className="page" tabIndex={-1}>
+        {children}
+      </main>
+      {helping && <ShortcutHelp entries={entries} onClose={() => setHelping(false)} />}
+    </div>
+  );
+}

@@ -1,0 +1,60 @@
+/** Where in the console one is: the path and the query of the address, which therefore can be shared and gone back to. */
+import { useSyncExternalStore } from 'react';
+
+export type Place = { readonly path: readonly string[]; readonly query: URLSearchParams };
+
+const changed = 'quittance:place';
+
+function subscribe(tell: () => void): () => void {
+  window.addEventListener('popstate', tell);
+  window.addEventListener(changed, tell);
+  return () => {
+    window.removeEventListener('popstate', tell);
+    window.removeEventListener(changed, tell);
+  };
+}
+
+const addressNow = (): string => window.location.pathname + window.location.search;
+
+export function usePlace(): Place {
+  return readPlace(useSyncExternalStore(subscribe, addressNow));
+}
+
+export function readPlace(address: string): Place {
+  const [path = '', search = ''] = address.split('?', 2);
+  return {
+    path: path
+      .split('/')
+      .filter((step) => step !== '')
+      .map(decodeStep),
+    query: new URLSearchParams(search),
+  };
+}
+
+/** An address typed by hand may hold anything. */
+function decodeStep(step: string): string {
+  try {
+    return decodeURIComponent(step);
+  } catch {
+    return step;
+  }
+}
+
+/** The address of a place. Ids come from anywhere, so every step is encoded. */
+export function addressOf(
+  path: readonly string[],
+  query?: Readonly<Record<string, string | undefined>>,
+): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query ?? {}))
+    if (value !== undefined && value !== '') search.set(name, value);
+  const text = search.toString();
+  return `/${path.map(encodeURIComponent).join('/')}${text === '' ? '' : `?${text}`}`;
+}
+
+/** `replace`: without a step to go back to, e.g. while a filter is typed. */
+export function goTo(address: string, { replace = false }: { readonly replace?: boolean } = {}): void {
+  if (replace) window.history.replaceState(null, '', address);
+  else window.history.pushState(null, '', address);
+  window.dispatchEvent(new Event(changed));
+}

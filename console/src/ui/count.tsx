@@ -1,0 +1,12 @@
+import type { ReactNode } from 'react';
+
+/** How many wait for somebody. Nothing where nobody does. */
+export function Count({ value, label }: { readonly value: number; readonly label: string }): ReactNode {
+  if (value === 0) return null;
+  return (
+    <span className="count">
+      {value > 99 ? '99+' : value}
+      <span className="hidden"> {label}</span>
+    </span>
+  );
+}

@@ -1,0 +1,23 @@
+import type { AnchorHTMLAttributes, MouseEvent, ReactNode } from 'react';
+import { goTo } from '../router.ts';
+
+type Props = Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href'> & {
+  readonly to: string;
+  readonly children: ReactNode;
+};
+
+/** A real link, so that it can be opened in another tab; a plain click stays in the page. */
+export function Link({ to, children, onClick, ...rest }: Props): ReactNode {
+  const follow = (event: MouseEvent<HTMLAnchorElement>): void => {
+    onClick?.(event);
+    if (event.defaultPrevented || event.button !== 0) return;
+    if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    goTo(to);
+  };
+  return (
+    <a href={to} onClick={follow} {...rest}>
+      {children}
+    </a>
+  );
+}

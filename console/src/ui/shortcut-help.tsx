@@ -1,0 +1,42 @@
+import type { ReactNode } from 'react';
+import { Dialog } from './dialog.tsx';
+
+type Props = {
+  readonly entries: readonly { readonly label: string; readonly key: string }[];
+  readonly onClose: () => void;
+};
+
+const everywhere: readonly (readonly [string, string])[] = [
+  ['/', 'Search'],
+  ['j, k', 'Next and previous row'],
+  ['Enter', 'Open the row'],
+  ['p', 'Pause or follow the live tail'],
+  ['?', 'This help'],
+];
+
+export function ShortcutHelp({ entries, onClose }: Props): ReactNode {
+  return (
+    <Dialog title="Keyboard" onClose={onClose}>
+      <dl className="keys">
+        {entries.map(({ label, key }) => (
+          <div key={key}>
+            <dt>
+              <kbd>g</kbd> <kbd>{key}</kbd>
+            </dt>
+            <dd>{label}</dd>
+          </div>
+        ))}
+        {everywhere.map(([keys, what]) => (
+          <div key={keys}>
+            <dt>
+              {keys.split(', ').map((key) => (
+                <kbd key={key}>{key}</kbd>
+              ))}
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  );
+}

@@ -1,0 +1,56 @@
+import type { ReactNode } from 'react';
+import { useEffect, useState } from 'react';
+
+const units = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1_000],
+] as const;
+
+/** `4m`, `2h 5m`: short enough for a column. */
+export function formatAge(ms: number): string {
+  if (ms < 1_000) return 'now';
+  const at = units.findIndex(([, size]) => ms >= size);
+  const [name, size] = units[at] ?? ['s', 1_000];
+  const smaller = units[at + 1];
+  const rest = smaller === undefined ? 0 : Math.floor((ms % size) / smaller[1]);
+  const whole = `${Math.floor(ms / size)}${name}`;
+  return rest === 0 || name === 's' || name === 'm' ? whole : `${whole} ${rest}${smaller?.[0] ?? ''}`;
+}
+
+/** `8 ms`, `1.24 s`, `3m 20s`. */
+export function formatDuration(ms: number | undefined): string {
+  if (ms === undefined) return '–';
+  if (ms < 1) return '<1 ms';
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(2)} s`;
+  return `${Math.floor(ms / 60_000)}m ${Math.round((ms % 60_000) / 1_000)}s`;
+}
+
+export const formatMoment = (at: number): string =>
+  new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+
+/** Integer micro-units as people write amounts: 1,234,567 is 1.234567. */
+export const formatCost = (micros: number): string =>
+  micros === 0 ? '–' : (micros / 1_000_000).toLocaleString(undefined, { maximumFractionDigits: 6 });
+
+/** How long ago, kept true by itself; the moment itself on hover and for machines. */
+export function Age({ at }: { readonly at: number }): ReactNode {
+  const now = useNow(1_000);
+  return (
+    <time dateTime={new Date(at).toISOString()} title={formatMoment(at)}>
+      {formatAge(Math.max(0, now - at))}
+    </time>
+  );
+}
+
+/** The time, again and again, while the page is looked at. */
+export function useNow(everyMs: number): number {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => document.visibilityState === 'visible' && setNow(Date.now()), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+  return now;
+}

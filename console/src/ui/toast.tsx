@@ -1,0 +1,44 @@
+/** Short news in a corner: that something was done, or why not. Read aloud, and gone after a while unless it is trouble. */
+import type { ReactNode } from 'react';
+import { createContext, useCallback, useContext, useMemo, useRef, useState } from 'react';
+
+type Toast = { readonly id: number; readonly text: string; readonly tone: 'good' | 'bad' };
+type Tell = (text: string, tone?: Toast['tone']) => void;
+
+const TellContext = createContext<Tell>(() => undefined);
+export const useTell = (): Tell => useContext(TellContext);
+
+const staysMs = 6_000;
+
+export function ToastArea({ children }: { readonly children: ReactNode }): ReactNode {
+  const [toasts, setToasts] = useState<readonly Toast[]>([]);
+  const count = useRef(0);
+  const drop = useCallback(
+    (id: number) => setToasts((before) => before.filter((toast) => toast.id !== id)),
+    [],
+  );
+  const tell = useCallback<Tell>(
+    (text, tone = 'good') => {
+      const id = ++count.current;
+      setToasts((before) => [...before.slice(-3), { id, text, tone }]);
+      if (tone === 'good') setTimeout(() => drop(id), staysMs);
+    },
+    [drop],
+  );
+  const value = useMemo(() => tell, [tell]);
+  return (
+    <TellContext value={value}>
+      {children}
+      <div className="toasts" role="status" aria-live="polite">
+        {toasts.map(({ id, text, tone }) => (
+          <div key={id} className="toast" data-tone={tone}>
+            <span>{text}</span>
+            <button type="button" className="ghost" onClick={() => drop(id)} aria-label="Dismiss">
+              ×
+            </button>
+          </div>
+        ))}
+      </div>
+    </TellContext>
+  );
+}

@@ -1,0 +1,18 @@
+import react from '@vitejs/plugin-react';
+import { defineConfig } from 'vite';
+
+/** The console is built into the package: files and nothing else, so that it works without a network. */
+export default defineConfig({
+  root: import.meta.dirname,
+  plugins: [react()],
+  resolve: { conditions: ['quittance-source'] },
+  build: {
+    outDir: '../dist/console',
+    emptyOutDir: true,
+    target: 'es2022',
+    // Nothing inline: the content policy allows scripts and styles of the server's own files only.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+  },
+  server: { proxy: { '/v1': 'http://127.0.0.1:4747', '/login': 'http://127.0.0.1:4747' } },
+});
