@@ -20,10 +20,14 @@ const wanted = createHash('sha256')
 const isThere = existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted;
 if (!isThere) {
   console.error(`Installing the frameworks of ${folder}: this takes a minute, once.`);
-  const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--ignore-scripts'], {
-    cwd: folder,
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+  const { status } = spawnSync(
+    'npm',
+    ['ci', '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error'],
+    {
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
+  );
   if (status !== 0) {
     console.error(`The frameworks could not be installed. Try it by hand: cd ${folder} && npm ci`);
     process.exit(1);

@@ -7,6 +7,8 @@ import { isJsonObject } from '../base/json.ts';
 import { isTool } from '../tool/define-tool.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import { quote } from '../tool/nearest.ts';
+import type { SchemaPlace } from '../tool/schema.ts';
+import { compileSchema } from '../tool/schema.ts';
 import { isStandardSchema } from '../tool/standard-schema.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import type { AdoptedTool } from './adopted-tool.ts';
@@ -62,8 +64,8 @@ export async function readAiSdkTool(
   return {
     name,
     description: typeof given.description === 'string' ? given.description : undefined,
-    input: await readSchema(given.inputSchema),
-    output: await readSchema(given.outputSchema),
+    input: await readSchema(given.inputSchema, { tool: name, what: 'input' }),
+    output: await readSchema(given.outputSchema, { tool: name, what: 'output' }),
     asks: readAsks(given),
     run: (args, native, { callId, signal }) =>
       // The signal of the call ends with its deadline too, not only with the run.
@@ -91,13 +93,14 @@ async function lastOf(given: unknown): Promise<unknown> {
 const schemaMark = Symbol.for('vercel.ai.schema');
 
 /** Makes a Standard Schema of a schema object of the SDK, or of a function that gives one. */
-async function readSchema(given: unknown): Promise<unknown> {
+async function readSchema(given: unknown, place: SchemaPlace): Promise<unknown> {
   const schema: unknown = typeof given === 'function' && !isStandardSchema(given) ? await given() : given;
   if (schema === null || schema === undefined || isStandardSchema(schema)) return schema ?? undefined;
   if (typeof schema !== 'object' || !(schemaMark in schema)) return schema;
   const { jsonSchema, validate } = schema as { jsonSchema?: unknown; validate?: unknown };
   const written: unknown = await jsonSchema;
   if (typeof validate !== 'function') return written;
+  const compiled = compileSchema(written, place);
   return {
     '~standard': {
       version: 1,
@@ -105,6 +108,9 @@ async function readSchema(given: unknown): Promise<unknown> {
       validate: async (value: unknown) => {
         const result: unknown = await validate(value);
         if (isJsonObject(result) && result['success'] === true) return { value: result['value'] };
+        // It says what is wrong, and not where: the written schema may, and then it can be mended.
+        const check = await compiled.check(value);
+        if (!check.ok) return { issues: check.issues };
         const error = isJsonObject(result) ? result['error'] : undefined;
         return { issues: [{ message: error instanceof Error ? error.message : 'is not valid' }] };
       },

@@ -1,5 +1,6 @@
 /** Tools of the Vercel AI SDK, versions 6 and 7, under Quittance. */
 import { QuittanceError } from '../base/error.ts';
+import type { PendingCall } from '../runtime/await-told.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
 import type { BoundTool, ToolCallInput, Turn } from '../runtime/turn.ts';
 import type { TurnOptions } from '../runtime/turn-options.ts';
@@ -7,6 +8,7 @@ import { isTool } from '../tool/define-tool.ts';
 import { quote } from '../tool/nearest.ts';
 import { ownValue } from '../tool/own-value.ts';
 import type { AdapterOptions } from './adapter-options.ts';
+import type { ApprovalResponse } from './ai-sdk-messages.ts';
 import { approvalResponses, timesAnswered } from './ai-sdk-messages.ts';
 import { modelOutput, toOutput } from './ai-sdk-output.ts';
 import type { AiSdkCallOptions, AiSdkTool, GovernedAiSdkTool } from './ai-sdk-tool.ts';
@@ -102,7 +104,7 @@ function toAiSdkRun<Tools extends Readonly<Record<string, unknown>>>(
     async toolApproval({ toolCall: { toolCallId, toolName, input }, messages }) {
       if (!driver.suspends || !bound.has(toolName)) return undefined;
       const native: AiSdkCallOptions = { toolCallId, ...(messages !== undefined && { messages }) };
-      const question = await run.ask(toRequest(toolName, input, native), { native });
+      const question = await askUnlessAnswered(run, toolName, input, native);
       if (question === undefined) return undefined;
       const [held] = await driver.runtime.calls({ sessionId: run.sessionId, callId: question.callId });
       return { type: 'user-approval', reason: held?.confirmation?.description ?? '' };
@@ -127,6 +129,21 @@ const toRequest = (
   arguments: input as ToolCallInput['arguments'],
 });
 
+const responseTo = ({ toolCallId, messages }: AiSdkCallOptions): ApprovalResponse | undefined =>
+  approvalResponses(messages).find((response) => response.toolCallId === toolCallId);
+
+/**
+ * The SDK asks again before it goes on with what was approved. Then nothing is held anew: an answer in the messages,
+ * which a client may have made up, is not to find the question that it pretends to answer.
+ */
+const askUnlessAnswered = async (
+  run: Run<AiSdkCallOptions>,
+  name: string,
+  input: unknown,
+  native: AiSdkCallOptions,
+): Promise<PendingCall | undefined> =>
+  responseTo(native) === undefined ? run.ask(toRequest(name, input, native), { native }) : undefined;
+
 function toAiSdkTool(
   driver: Driver<AiSdkCallOptions>,
   run: Run<AiSdkCallOptions>,
@@ -141,15 +158,13 @@ function toAiSdkTool(
     outputSchema: undefined,
     needsApproval: driver.suspends
       ? async (input: unknown, native: AiSdkCallOptions) =>
-          (await run.ask(toRequest(name, input, native), { native })) !== undefined
+          (await askUnlessAnswered(run, name, input, native)) !== undefined
       : undefined,
     execute: async (input: unknown, native: AiSdkCallOptions) => {
       const request = toRequest(name, input, native);
       const signal = native.abortSignal;
       const callGiven = { native, ...(signal !== undefined && { signal }) };
-      const approved = approvalResponses(native.messages).some(
-        (response) => response.approved && response.toolCallId === native.toolCallId,
-      );
+      const approved = responseTo(native)?.approved === true;
       const answer =
         driver.suspends && approved
           ? await run.callApproved(request, callGiven)
