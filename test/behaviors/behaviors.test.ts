@@ -491,6 +491,21 @@ describe('a durable behaviour', () => {
   });
 });
 
+it('a behaviour that never stops does not keep a runtime from closing', async () => {
+  const { runtime, turn, clock } = setStage({ tools: [get], cancelGraceMs: 100 });
+  const entered = deferred();
+  runtime.on({ name: 'stuck', on: 'tool.responded' }, () => {
+    entered.resolve();
+    return new Promise(() => undefined);
+  });
+  await turn.call(envelope('a', 'get_it'));
+  await entered.promise;
+  const closing = runtime.close();
+  await quiet();
+  clock.advance(100);
+  await closing;
+});
+
 describe('tail', () => {
   it('gives every event from any position on, and then as they come', async () => {
     const { runtime, turn } = setStage({ tools: [get] });

@@ -59,7 +59,12 @@ export class BehaviorReader {
 
   async stop(): Promise<void> {
     this.#stop.abort(new DOMException('The runtime is closing.', 'AbortError'));
-    await this.#running;
+    const { deadlines, cancelGraceMs } = this.#desk.engine;
+    const longEnough = Promise.withResolvers<void>();
+    const watch = deadlines.watch(cancelGraceMs, () => longEnough.resolve());
+    // A handler that does not stop when it is told to is left behind: its event is delivered again to whoever comes next.
+    await Promise.race([this.#running, longEnough.promise]);
+    watch.stop();
   }
 
   /** Resolves when everything up to this position was read, here or by whoever holds the cursor. */
