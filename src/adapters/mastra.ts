@@ -1,0 +1,219 @@
+/** Tools of Mastra under Quittance. */
+import { QuittanceError } from '../base/error.ts';
+import type { Runtime } from '../runtime/create-runtime.ts';
+import type { PendingCall } from '../runtime/await-told.ts';
+import type { BoundTool, ToolCallInput } from '../runtime/turn.ts';
+import { isTool } from '../tool/define-tool.ts';
+import { quote } from '../tool/nearest.ts';
+import { ownValue } from '../tool/own-value.ts';
+import type { AdapterOptions } from './adapter-options.ts';
+import { modelOutput, toOutput } from './ai-sdk-output.ts';
+import type { Answer } from './answer.ts';
+import type { Driver, Run } from './driver.ts';
+import { createDriver } from './driver.ts';
+import type { MastraAnswer, MastraQuestion } from './mastra-resume.ts';
+import { answerShape, createAnnouncements, openSchema, questionShape, readAnswer } from './mastra-resume.ts';
+import type { GovernedMastraTool, MastraAgentContext, MastraContext, MastraTool } from './mastra-tool.ts';
+import { readMastraTool, suspendsItself, toolMark } from './mastra-tool.ts';
+import { probe, selfTest } from './self-test.ts';
+
+/** What `governTools` takes beside the tools. */
+export type MastraOptions = AdapterOptions<MastraContext> & {
+  /** The session a call belongs to, where that is neither the thread of the agent's memory nor, without one, the run. */
+  readonly session?: (context: MastraContext) => string | undefined;
+  /** Tools to hand on as they are, by name: the provider or the client runs them, or they suspend themselves. */
+  readonly ungoverned?: readonly string[];
+};
+
+export type GovernedTools<Tools> = {
+  readonly runtime: Runtime;
+  /** For the `tools` of agents. With `read_artifact`, for outputs too long to show. */
+  readonly tools: { [Name in keyof Tools]: GovernedMastraTool<Tools[Name]> };
+  /**
+   * The names of them, for `activeTools`: with it, a model that asks for anything else is told that there is no such
+   * tool, whatever the agent got elsewhere.
+   */
+  readonly activeTools: string[];
+};
+
+/**
+ * Puts tools of Mastra under Quittance. Refuses to start where a tool is run by somebody else, and where a call that
+ * policy blocks could run.
+ */
+export async function governTools<const Tools extends Readonly<Record<string, unknown>>>(
+  tools: Tools,
+  options: MastraOptions = {},
+): Promise<GovernedTools<Tools>> {
+  await selfTest('quittance/mastra', async (probeOptions, body) => {
+    const tested = await wrap(
+      { [probe.name]: { [toolMark]: true, id: probe.name, description: '', execute: body } },
+      probeOptions,
+    );
+    const { [probe.name]: wrapped } = tested.tools;
+    const agent = { toolCallId: probe.callId, messages: [], threadId: probe.sessionId };
+    await wrapped?.execute({} as never, { agent } as never); // as Mastra calls it
+  });
+  return wrap(tools, options);
+}
+
+async function wrap<const Tools extends Readonly<Record<string, unknown>>>(
+  given: Tools,
+  { session, ungoverned = [], ...options }: MastraOptions,
+): Promise<GovernedTools<Tools>> {
+  const governed = Object.entries(given).filter(([name]) => !ungoverned.includes(name));
+  const adopted = await Promise.all(
+    governed.map(async ([name, tool]) => {
+      const read = await readMastraTool(name, tool);
+      if (read === undefined) throw refuse(name, 'has no execute here: the provider or the client runs it');
+      if (suspendsItself(tool)) throw refuse(name, 'suspends itself, in the middle of a call');
+      return read;
+    }),
+  );
+  const driver = createDriver(adopted, options);
+  const makeCall = createCaller(driver, session);
+  // Without a prototype, so that a name is a name.
+  const tools = Object.create(null) as Record<string, unknown>;
+  for (const [name, tool] of Object.entries(given)) tools[name] = tool;
+  for (const bound of driver.open({ sessionId: 'none' }).turn.tools())
+    tools[bound.name] = toMastraTool(driver, makeCall, bound, ownValue(given, bound.name));
+  return {
+    runtime: driver.runtime,
+    tools: tools as GovernedTools<Tools>['tools'], // made above, name by name
+    activeTools: Object.keys(tools),
+  };
+}
+
+type MakeCall = (
+  request: ToolCallInput,
+  context: MastraContext,
+  answer: MastraAnswer | undefined,
+) => Promise<Made>;
+type Made = { readonly sessionId: string; readonly told: Answer | PendingCall };
+
+/** The call, as the runtime makes it, with what a person said about it. */
+function createCaller(driver: Driver<MastraContext>, session: MastraOptions['session']): MakeCall {
+  const runOf = (context: MastraContext): Run<MastraContext> => {
+    const sessionId = session?.(context) ?? context.agent?.threadId ?? context.runId;
+    if (sessionId === undefined || sessionId === '')
+      throw new QuittanceError(
+        'config.invalid',
+        "A call has no session. Pass memory: { thread, resource } to the agent's generate or stream, or say where " +
+          'the session is found: governTools(tools, { session: (context) => … }).',
+      );
+    const { runId } = context;
+    if (runId === undefined) return driver.open({ sessionId });
+    return driver.runOf(JSON.stringify([sessionId, runId]), () => ({ sessionId }));
+  };
+  return async (request, context, answer) => {
+    const run = runOf(context);
+    const signal = context.abortSignal;
+    const given = { native: context, ...(signal !== undefined && { signal }) };
+    const made = async (told: Promise<Answer | PendingCall>): Promise<Made> => ({
+      sessionId: run.sessionId,
+      told: await told,
+    });
+    if (!driver.suspends || context.agent?.suspend === undefined) return made(run.call(request, given));
+    if (answer === undefined) return made(run.callOrPending(request, given));
+    const [held] = await driver.runtime.calls({ sessionId: run.sessionId, callId: request.id });
+    const asked = held?.confirmation?.confirmationId;
+    // An answer to another question is none to this one.
+    const isMeant = answer.confirmationId === undefined || answer.confirmationId === asked;
+    if (isMeant && answer.approved) return made(run.callApproved(request, given));
+    if (isMeant) await run.deny(request.id, answer.reason, { native: context });
+    return made(run.callOrPending(request, given));
+  };
+}
+
+function toMastraTool(
+  driver: Driver<MastraContext>,
+  makeCall: MakeCall,
+  { name, description, schema }: BoundTool,
+  given: unknown,
+): object {
+  const own: MastraTool = isTool(given) || given === undefined ? {} : (given as MastraTool); // was read as one
+  const announcements = createAnnouncements();
+  const view = own.toModelOutput?.bind(own);
+  const toView = view && ((options: { readonly output: never }) => view(options.output));
+  const wrapped: MastraTool & { readonly [toolMark]: true; readonly needsApproval: undefined } = {
+    [toolMark]: true,
+    // Mastra finds a tool by its id too, and then not the way to show its output.
+    id: name,
+    description: own.description ?? description,
+    inputSchema: schema === undefined ? own.inputSchema : openSchema(schema),
+    parameters: undefined,
+    outputSchema: undefined,
+    suspendSchema: driver.suspends ? openSchema(questionShape) : undefined,
+    resumeSchema: driver.suspends ? openSchema(answerShape) : undefined,
+    requireApproval: false,
+    needsApprovalFn: undefined,
+    needsApproval: undefined,
+    onInputAvailable: (options: { readonly toolCallId: string; readonly input: unknown }) => {
+      announcements.add(options.toolCallId, options.input);
+      return own.onInputAvailable?.(options as never); // what Mastra gave
+    },
+    execute: async (input: unknown, context: MastraContext) => {
+      const agent = requireAgent(name, context);
+      const isOfPerson = announcements.take(agent.toolCallId);
+      const { sessionId, told } = await makeCall(
+        // What is no object is denied by the runtime, which says so.
+        { id: agent.toolCallId, name, arguments: input as ToolCallInput['arguments'] },
+        context,
+        isOfPerson ? readAnswer(agent.resumeData, agent.suspendPayload) : undefined,
+      );
+      if (told.type === 'pending')
+        return agent.suspend?.((await toQuestion(driver, sessionId, told)) as never);
+      return toResult(told, sessionId);
+    },
+    toModelOutput: (output: unknown) =>
+      modelOutput(driver.ledger, sessionOf(output), toView)({ toolCallId: '', input: undefined, output }),
+  };
+  // An instance of whatever class it was, with everything else it says about itself.
+  return Object.assign(Object.create(Object.getPrototypeOf(own) as object) as object, own, wrapped);
+}
+
+/** Mastra shows nothing its own way where there is no output, and reads no output as no end of the call. */
+function toResult({ outcome }: Answer, sessionId: string): unknown {
+  const output = toOutput(outcome);
+  if (output !== outcome) return output ?? outcome;
+  // Files are found by their session, and whoever shows the output has nothing but the output.
+  return 'files' in outcome && outcome.files?.length ? { ...outcome, sessionId } : outcome;
+}
+
+const sessionOf = (output: unknown): string => {
+  const found = typeof output === 'object' && output !== null ? ownValue(output, 'sessionId') : undefined;
+  return typeof found === 'string' ? found : '';
+};
+
+async function toQuestion(
+  driver: Driver<MastraContext>,
+  sessionId: string,
+  { callId, confirmationId }: PendingCall,
+): Promise<MastraQuestion> {
+  const [held] = await driver.runtime.calls({ sessionId, callId });
+  return {
+    confirmationId: confirmationId ?? null,
+    callId,
+    toolName: held?.toolName ?? '',
+    description:
+      (confirmationId === undefined ? undefined : held?.confirmation?.description) ??
+      'The call is still being made. Resume the run to look again.',
+  };
+}
+
+function requireAgent(name: string, context: MastraContext | undefined): MastraAgentContext {
+  if (context?.agent?.toolCallId) return context.agent;
+  throw new QuittanceError(
+    'config.invalid',
+    `The tool ${quote(name)} was called outside an agent, where a call has no id. In a workflow or a program, call it ` +
+      'on the runtime: governed.runtime.turn({ sessionId }).call({ id, name, arguments }).',
+    { tool: name },
+  );
+}
+
+const refuse = (name: string, problem: string): QuittanceError =>
+  new QuittanceError(
+    'config.invalid',
+    `The tool ${quote(name)} ${problem}, so Quittance cannot. To hand it on all the same, say so: ` +
+      `governTools(tools, { ungoverned: [${JSON.stringify(name)}] }).`,
+    { tool: name },
+  );

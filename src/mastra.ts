@@ -1,0 +1,10 @@
+export { governTools } from './adapters/mastra.ts';
+export type { GovernedTools, MastraOptions } from './adapters/mastra.ts';
+export type { MastraQuestion } from './adapters/mastra-resume.ts';
+export type {
+  GovernedMastraTool,
+  MastraAgentContext,
+  MastraContext,
+  MastraTool,
+} from './adapters/mastra-tool.ts';
+export type { AdapterOptions } from './adapters/adapter-options.ts';
