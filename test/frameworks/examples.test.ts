@@ -1,0 +1,24 @@
+/** Every example of an adapter is a program that runs, without a key, and checks itself. */
+import { spawn } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { expect, test } from 'vitest';
+
+const folder = join(import.meta.dirname, 'examples');
+
+test.each(readdirSync(folder).filter((name) => name.endsWith('.ts')))('%s', async (name) => {
+  const child = spawn(
+    process.execPath,
+    ['--conditions=quittance-source', '--disable-warning=ExperimentalWarning', join(folder, name)],
+    // No key of whoever runs the tests may be of use here.
+    { env: { PATH: process.env['PATH'], HOME: process.env['HOME'] } },
+  );
+  const [output, errors, code] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    new Promise((resolve) => child.once('close', resolve)),
+  ]);
+  expect({ code, errors }).toEqual({ code: 0, errors: '' });
+  expect(output).not.toBe('');
+});
