@@ -42,12 +42,25 @@ export type OpenAiAgentsTool = {
   readonly type: 'function';
   readonly name: string;
   readonly description: string;
-  /** Written so that it is the JSON Schema object of the SDK, whichever fields that wants. */
-  readonly parameters: never;
+  /** JSON Schema. */
+  readonly parameters: {
+    type: 'object';
+    properties: Record<string, unknown>;
+    required: string[];
+    additionalProperties: boolean;
+  };
   readonly strict: boolean;
-  readonly invoke: (runContext: never, input: string, details?: never) => Promise<unknown>;
-  readonly needsApproval: (runContext: never, args: never, callId?: string) => Promise<boolean>;
-  readonly isEnabled: (runContext: never, agent: never) => Promise<boolean>;
+  readonly invoke: (
+    runContext: OpenAiAgentsRunContext,
+    input: string,
+    details?: OpenAiAgentsCallDetails,
+  ) => Promise<unknown>;
+  readonly needsApproval: (
+    runContext: OpenAiAgentsRunContext,
+    args: unknown,
+    callId?: string,
+  ) => Promise<boolean>;
+  readonly isEnabled: (runContext: OpenAiAgentsRunContext, agent: unknown) => Promise<boolean>;
 };
 
 /** A tool the SDK takes, before anything about it is believed. */

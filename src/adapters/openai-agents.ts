@@ -21,6 +21,7 @@ import type {
   RunOf,
 } from './openai-agents-tool.ts';
 import { readOpenAiAgentsTool, readTimeout } from './openai-agents-tool.ts';
+import type { SendProbe } from './self-test.ts';
 import { probe, selfTest } from './self-test.ts';
 
 /** What `governTools` takes beside the tools. */
@@ -59,17 +60,26 @@ export async function governTools<const Tools extends readonly unknown[], Contex
   tools: Tools,
   options: OpenAiAgentsOptions<Context> = {},
 ): Promise<GovernedTools<Tools>> {
-  await selfTest('quittance/openai-agents', async (probeOptions, body) => {
-    const given = { type: 'function', name: probe.name, invoke: async () => body() };
-    const {
-      tools: [wrapped],
-    } = await wrap([given], { ...probeOptions, turn: () => ({ sessionId: probe.sessionId }) });
-    const { invoke } = wrapped as unknown as OpenAiAgentsTool; // as any tool that was wrapped
-    await invoke({} as never, '{}', { toolCall: { callId: probe.callId } } as never); // as the SDK calls it
-  });
+  await selfTest('quittance/openai-agents', sendProbe(wrap));
   // The context is what the host gives the SDK, which passes it on: only the host can say what it is.
   return wrap(tools, options as OpenAiAgentsOptions);
 }
+
+type Wrap = (
+  tools: readonly unknown[],
+  options: OpenAiAgentsOptions,
+) => Promise<{ readonly tools: readonly unknown[] }>;
+
+/** Sends the probe through a tool that `wrapTools` made. */
+export const sendProbe =
+  (wrapTools: Wrap): SendProbe =>
+  async (probeOptions, body) => {
+    const given = { type: 'function', name: probe.name, invoke: async () => body() };
+    const turn = (): TurnOptions => ({ sessionId: probe.sessionId });
+    const { tools } = await wrapTools([given], { ...probeOptions, turn });
+    const { invoke } = tools[0] as OpenAiAgentsTool; // as any tool that was wrapped
+    await invoke({} as never, '{}', { toolCall: { callId: probe.callId } } as never); // as the SDK calls it
+  };
 
 async function wrap<const Tools extends readonly unknown[]>(
   given: Tools,
@@ -99,7 +109,10 @@ async function wrap<const Tools extends readonly unknown[]>(
   const wrapped = new Map(
     offered.map(({ name, description, schema }) => {
       const tool = governed.get(name);
-      const own = isTool(tool) || tool === undefined ? { description, parameters: schema } : (tool as object);
+      const own =
+        isTool(tool) || tool === undefined
+          ? { description, parameters: schema ?? anyObject }
+          : (tool as object);
       return [name, toSdkTool(driver, runOf, neverAsks, name, own)];
     }),
   );
@@ -155,6 +168,8 @@ function withoutChecks(own: object): object {
   const checks = Object.getOwnPropertySymbols(own).filter((key) => typeof ownValue(own, key) === 'function');
   return { outputSchema: undefined, ...Object.fromEntries(checks.map((key) => [key, undefined])) };
 }
+
+const anyObject = { type: 'object', properties: {}, required: [], additionalProperties: true };
 
 const neverAsksOurselves = async (): Promise<boolean> => false;
 

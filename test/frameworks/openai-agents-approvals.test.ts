@@ -1,0 +1,179 @@
+/** Runs that stop for approvals, and what people and the ledger say meanwhile. */
+import { Agent, Runner, RunState, tool } from '@openai/agents';
+import type { OpenAiAgentsOptions } from 'quittance/openai-agents';
+import { governTools } from 'quittance/openai-agents';
+import { expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import { scriptedModel } from './harnesses/openai-agents.ts';
+import type { Round, Told } from './suite/harness.ts';
+
+type Context = { readonly sessionId: string };
+const context: Context = { sessionId: 'thread-1' };
+type State = RunState<Context, Agent<Context, 'text'>>;
+
+const call = (id: string, args: unknown = { cents: 5 }): Round => ({
+  calls: [{ id, name: 'pay', arguments: args as Record<string, unknown> }],
+});
+
+/** A shop that asks about payments, and a run of it that has stopped. */
+async function stop(options: OpenAiAgentsOptions<Context> = {}, first: Round = call('c1')) {
+  const execute = vi.fn<(input: { cents: number }) => string>(() => 'paid');
+  const pay = tool({
+    name: 'pay',
+    description: 'Pays.',
+    parameters: z.object({ cents: z.number() }),
+    execute,
+  });
+  const governed = await governTools([pay], {
+    approver: 'grace',
+    overrides: { pay: { mode: 'local' } },
+    ...options,
+  });
+  const { runtime } = governed;
+  const told: Told[] = [];
+  const agentFor = (script: readonly Round[]) =>
+    new Agent<Context>({ name: 'agent', model: scriptedModel(script, told), tools: governed.tools });
+  const stopped = await new Runner().run(agentFor([first]), 'Go.', { context });
+  const text = stopped.state.toString();
+  /** Goes on from the stored state, as another process would. */
+  const goOn = async (
+    answer: (state: State) => void,
+    script: readonly Round[] = [{ text: 'Done.' }],
+    signal?: AbortSignal,
+  ) => {
+    const agent = agentFor(script);
+    const state: State = await RunState.fromString(agent, text);
+    answer(state);
+    await governed.takeApprovals(state);
+    return new Runner().run(agent, state, signal === undefined ? {} : { signal });
+  };
+  const decide = async (decision: 'approve' | 'deny', reason?: string) => {
+    const [question] = (await runtime.confirmations({ status: 'pending' })).rows;
+    const { confirmationId, inputDigest } = question ?? { confirmationId: '', inputDigest: '' };
+    await runtime.decide(confirmationId, {
+      decision,
+      by: 'ada',
+      inputDigest,
+      ...(reason !== undefined && { reason }),
+    });
+  };
+  const keptOf = async (callId: string) => (await runtime.calls({ sessionId: 'thread-1', callId }))[0];
+  return { ...governed, execute, stopped, goOn, decide, keptOf, told };
+}
+
+const approveAll = (state: State): void => {
+  for (const interruption of state.getInterruptions()) state.approve(interruption);
+};
+const rejectAll = (state: State): void => {
+  for (const interruption of state.getInterruptions()) state.reject(interruption, { message: 'Too much.' });
+};
+const sayNothing = (): void => undefined;
+
+test('a rejection is a denial by the person who is named, and the model is told so as tabled', async () => {
+  const { goOn, execute, keptOf, told } = await stop();
+  const result = await goOn(rejectAll);
+  expect([result.finalOutput, execute.mock.calls]).toEqual(['Done.', []]);
+  const kept = await keptOf('c1');
+  expect(kept?.confirmation).toMatchObject({ status: 'denied', by: { name: 'grace' }, reason: 'Too much.' });
+  expect(JSON.parse(told[0]?.texts[0] ?? '')).toMatchObject({ blocked: true });
+});
+
+test('what was denied elsewhere goes on without an answer through the SDK', async () => {
+  const { goOn, decide, execute, told } = await stop();
+  await decide('deny', 'Not today.');
+  expect((await goOn(sayNothing)).finalOutput).toBe('Done.');
+  expect(execute).not.toHaveBeenCalled();
+  expect(told[0]?.texts[0]).toContain('Not today.');
+});
+
+test('what was approved elsewhere runs, once, however often the state is resumed', async () => {
+  const { goOn, decide, execute } = await stop();
+  await decide('approve');
+  expect((await goOn(sayNothing)).finalOutput).toBe('Done.');
+  expect((await goOn(approveAll)).finalOutput).toBe('Done.');
+  expect(execute).toHaveBeenCalledOnce();
+});
+
+test('the first decision counts: a rejection through the SDK comes too late for what was approved', async () => {
+  const { goOn, decide, keptOf, execute } = await stop();
+  await decide('approve');
+  expect((await goOn(rejectAll)).finalOutput).toBe('Done.');
+  expect(execute).toHaveBeenCalledOnce();
+  expect((await keptOf('c1'))?.confirmation).toMatchObject({ status: 'approved', by: { name: 'ada' } });
+});
+
+test('a run that nobody answered stops again', async () => {
+  const { goOn, execute } = await stop();
+  const result = await goOn(sayNothing);
+  expect(result.interruptions.map(({ name }) => name)).toEqual(['pay']);
+  expect(execute).not.toHaveBeenCalled();
+});
+
+test('an approval by nobody is none: the tool waits for somebody', async () => {
+  const { goOn, decide, execute, runtime } = await stop({ approver: () => undefined });
+  const running = goOn(approveAll);
+  await vi.waitFor(async () =>
+    expect((await runtime.confirmations({ status: 'pending' })).rows).toHaveLength(1),
+  );
+  expect(execute).not.toHaveBeenCalled();
+  await decide('approve');
+  expect((await running).finalOutput).toBe('Done.');
+  expect(execute).toHaveBeenCalledOnce();
+});
+
+test('a rejection by nobody lets nothing run, and leaves the question open', async () => {
+  const { goOn, execute, keptOf, told } = await stop({ approver: () => undefined });
+  expect((await goOn(rejectAll)).finalOutput).toBe('Done.');
+  expect(execute).not.toHaveBeenCalled();
+  expect(told[0]?.texts).toEqual(['Too much.']);
+  expect((await keptOf('c1'))?.confirmation?.status).toBe('pending');
+});
+
+test('alwaysApprove of the SDK answers the question at hand, and no later one', async () => {
+  const { goOn, execute, keptOf } = await stop();
+  const controller = new AbortController();
+  const running = goOn(
+    (state) => {
+      for (const interruption of state.getInterruptions())
+        state.approve(interruption, { alwaysApprove: true });
+    },
+    [call('c2', { cents: 900 }), { text: 'Done.' }],
+    controller.signal,
+  );
+  await vi.waitFor(async () => expect((await keptOf('c2'))?.confirmation?.status).toBe('pending'));
+  expect(execute.mock.calls.map(([input]) => input)).toEqual([{ cents: 5 }]);
+  controller.abort(new Error('enough'));
+  await expect(running).rejects.toThrow('enough');
+  expect(execute).toHaveBeenCalledOnce();
+});
+
+test.each(['{"cents":', '', '[9]'])(
+  'a run that stopped over arguments that are no object goes on without asking anybody: %s',
+  async (text) => {
+    const { stopped, goOn, execute, keptOf } = await stop({}, call('c1', text));
+    expect(stopped.interruptions).toHaveLength(1);
+    expect((await keptOf('c1'))?.confirmation).toBeUndefined();
+    const result = await goOn(sayNothing);
+    expect([result.finalOutput, result.interruptions, execute.mock.calls]).toEqual(['Done.', [], []]);
+  },
+);
+
+test('an approval through the SDK of a call the ledger has never seen does not let it run', async () => {
+  const first = await stop();
+  // Another ledger, as after a loss: there, nobody has asked about anything.
+  const second = await stop({ overrides: { pay: { mode: 'local' } } }, { text: 'Nothing yet.' });
+  const controller = new AbortController();
+  const agent = new Agent<Context>({
+    name: 'agent',
+    model: scriptedModel([{ text: 'Done.' }], []),
+    tools: second.tools,
+  });
+  const state: State = await RunState.fromString(agent, first.stopped.state.toString());
+  approveAll(state);
+  await second.takeApprovals(state);
+  const running = new Runner().run(agent, state, { signal: controller.signal });
+  await vi.waitFor(async () => expect((await second.keptOf('c1'))?.confirmation?.status).toBe('pending'));
+  controller.abort(new Error('enough'));
+  await expect(running).rejects.toThrow('enough');
+  expect(second.execute).not.toHaveBeenCalled();
+});
