@@ -53,7 +53,11 @@ export function statusSentence(call: ToolCallView): string | undefined {
     case undefined:
       break;
   }
-  if (confirmation === undefined) return undefined;
+  const failed = call.attempts.at(-1);
+  if (failed?.outcome !== undefined)
+    return `Attempt ${failed.attempt} ${failed.outcome.type === 'ToolTimeout' ? 'timed out' : 'failed'}; it may be tried again.`;
+  // Once it runs, what was asked before is history.
+  if (confirmation === undefined || call.status === 'running') return undefined;
   const { status, by, reason, description } = confirmation;
   switch (status) {
     case 'pending':

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { anyEvent } from '../../test/arbitrary-event.ts';
 import { everyState, stageCalls } from '../../test/react/staged-calls.ts';
 import type { CallEvent, QuittanceEvent } from '../call/event.ts';
+import { statusSentence } from './describe-status.ts';
 import { readCallEvent } from './read-call-event.ts';
 import { toolCallKey } from './tool-call-view.ts';
 import { findToolCall, listToolCalls, noToolCalls, reduceToolCalls } from './tool-calls.ts';
@@ -216,4 +217,29 @@ test('a call in doubt says so until somebody found out', async () => {
     unresolved: false,
     resolution: { resolution: 'failed', by: { name: 'ada' } },
   });
+});
+
+test('a call between two attempts is running, and says that one has failed', () => {
+  const events = (states.get('failed') ?? []).map((event) =>
+    event.type === 'tool.responded' ? { ...event, final: false } : event,
+  );
+  const last = events.at(-1);
+  const retry = {
+    ...last,
+    id: 'retry',
+    type: 'retry.requested',
+    cause: last?.id,
+    by: 'retry',
+    attempt: 2,
+    forEvent: last?.id,
+    notBefore: (last?.at ?? 0) + 1_000,
+  };
+  const call = viewOf([...events, retry]);
+  expect(call).toMatchObject({
+    status: 'running',
+    outcome: undefined,
+    nextAttemptAt: retry.notBefore,
+    attempts: [{ attempt: 1, outcome: { type: 'ToolFailure' } }],
+  });
+  expect(statusSentence(call)).toBe('Attempt 1 failed; it may be tried again.');
 });
