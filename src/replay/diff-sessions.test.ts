@@ -219,3 +219,20 @@ test('events of types that nobody knows, and calls without an end, are compared 
   };
   expect(diffSessions([unknown], [])).toMatchObject({ identical: true, calls: [] });
 });
+
+test('a call that was asked for again, or under whose id something else was, is not the same as one that was not', async () => {
+  const ledger = createMemoryLedger();
+  const tool = defineTool({ name: 'look', mode: 'read', input: anything, run: () => 1 });
+  const runtime = createRuntime({ tools: [tool], ledger });
+  const ask = (sessionId: string, n: number): Promise<unknown> =>
+    runtime.turn({ sessionId }).call({ id: 'c', name: 'look', arguments: { n } });
+  await ask('once', 1);
+  for (const n of [1, 1]) await ask('twice', n);
+  for (const n of [1, 2]) await ask('conflict', n);
+  const differ = async (other: string): Promise<readonly string[]> =>
+    diffSessions(await ledger.readSession('once'), await ledger.readSession(other)).calls.flatMap((call) =>
+      call.status === 'changed' ? call.differences.map(({ field }) => field) : [],
+    );
+  expect(await differ('twice')).toEqual(['audit']);
+  expect(await differ('conflict')).toEqual(['conflicts']);
+});

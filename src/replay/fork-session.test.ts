@@ -50,6 +50,32 @@ beforeEach(async () => {
 });
 
 describe('a fork', () => {
+  test('says where it came from, in the first event of its session', async () => {
+    await forkSession(ledger, { from: 'old', at: 'ship', as: 'new', after: 'dry', tools });
+    expect(await ledger.readSession('new')).toMatchObject([
+      {
+        type: 'session.forked',
+        sessionId: 'new',
+        fromSessionId: 'old',
+        atCallId: 'ship',
+        position: 1,
+        after: 'dry',
+        cause: undefined,
+      },
+    ]);
+    await forkSession(ledger, { from: 'old', at: 3, as: 'end', after: 'live', tools });
+    expect(await ledger.readSession('end')).toMatchObject([{ atCallId: undefined, position: 3 }]);
+  });
+
+  test('that was begun and did nothing may be begun again in the same way, and in no other', async () => {
+    const fork = { from: 'old', at: 'ship', as: 'new', after: 'dry', tools } as const;
+    await forkSession(ledger, fork);
+    await forkSession(ledger, fork);
+    expect(await ledger.readSession('new')).toHaveLength(1);
+    await expect(forkSession(ledger, { ...fork, after: 'live' })).rejects.toThrow('is there already');
+    await expect(forkSession(ledger, { ...fork, at: 0 })).rejects.toThrow('is there already');
+  });
+
   test('at a failed call serves what came before and resumes there', async () => {
     const fork = await forkSession(ledger, { from: 'old', at: 'ship', as: 'new', after: 'live', tools });
     expect(fork.forked).toEqual({ fromSessionId: 'old', atCallId: 'ship', position: 1, after: 'live' });

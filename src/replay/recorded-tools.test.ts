@@ -353,3 +353,60 @@ test('a result a tool made ends the turn in a replay too', async () => {
   const { outcomes } = await play(await record([done, echo], calls), [done, echo], calls);
   expect(outcomes).toMatchObject([{ toolResult: { terminal: true } }, { code: 'turn.ended' }]);
 });
+
+describe('the schema a call was made under', () => {
+  const version = (type: string): AnyTool =>
+    defineTool({
+      name: 'v',
+      mode: 'read',
+      input: { type: 'object', properties: { n: { type } } },
+      run: () => ({ type }),
+    });
+
+  test('is in the ledger: a cassette knows of a change though nobody gave the recorder the tools', async () => {
+    const ledger = createMemoryLedger();
+    await make([version('integer')], ledger, [['a', 'v', { n: 1 }]]);
+    const cassette = readCassette(writeCassette(await recordCassette(ledger, { sessionId: 's' })));
+    expect(cassette.calls[0]?.schemaDigest).toBe(version('integer').schemaDigest);
+    const drifted = await play(cassette, [version('number')], [['a', 'v', { n: 1 }]]);
+    expect(drifted.outcomes).toMatchObject([
+      {
+        code: 'tool.fixture_missing',
+        payloadExtras: {
+          why: 'schema',
+          schema_digest: {
+            recorded: version('integer').schemaDigest,
+            now: version('number').schemaDigest,
+          },
+        },
+      },
+    ]);
+    const allowed = await play(cassette, [version('number')], [['a', 'v', { n: 1 }]], { drift: 'allow' });
+    expect(allowed.outcomes).toMatchObject([{ output: { type: 'integer' } }]);
+  });
+
+  test('tells calls of one session apart that were made before and after it changed', async () => {
+    const ledger = createMemoryLedger();
+    await make([version('integer')], ledger, [['a', 'v', { n: 1 }]]);
+    await make([version('number')], ledger, [['b', 'v', { n: 1 }]]);
+    const cassette = readCassette(writeCassette(await recordCassette(ledger, { sessionId: 's' })));
+    for (const type of ['integer', 'number'])
+      expect((await play(cassette, [version(type)], [['x', 'v', { n: 1 }]])).outcomes).toMatchObject([
+        { output: { type } },
+      ]);
+  });
+
+  test('is not said of a tool that no JSON Schema describes, nor of one that is not there', async () => {
+    const own = {
+      '~standard': { version: 1 as const, vendor: 'own', validate: (value: unknown) => ({ value }) },
+    };
+    const opaque = defineTool({ name: 'opaque', mode: 'read', input: own as never, run: () => 1 });
+    const ledger = createMemoryLedger();
+    await make([opaque], ledger, [
+      ['a', 'opaque'],
+      ['b', 'nothing'],
+    ]);
+    const asked = (await ledger.readSession('s')).filter(({ type }) => type === 'tool.requested');
+    expect(asked).toMatchObject([{ schemaDigest: undefined }, { schemaDigest: undefined }]);
+  });
+});
