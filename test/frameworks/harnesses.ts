@@ -9,8 +9,10 @@ export const harnesses: readonly Load[] = [
   () => import('./harnesses/anthropic.ts'),
   () => import('./harnesses/openai-responses.ts'),
   () => import('./harnesses/openai-completions.ts'),
+  () => import('./harnesses/govern.ts'),
   () => import('./harnesses/langchain.ts'),
   () => import('./harnesses/langgraph.ts'),
+  () => import('./harnesses/mastra.ts'),
 ];
 
 export const loadHarnesses = async (): Promise<readonly Harness[]> =>

@@ -1,0 +1,4 @@
+import mastra from './harnesses/mastra.ts';
+import { behaviourSuite } from './suite/behaviour-suite.ts';
+
+behaviourSuite(mastra);
