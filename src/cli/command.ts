@@ -60,8 +60,10 @@ export interface Context {
   ) => Promise<Result>;
   /** Asks whoever sits at the terminal; undefined where nobody does. Anything but a yes is a no. */
   readonly ask: ((question: string) => Promise<boolean>) | undefined;
-  /** The ledger that was named, for whoever opens it elsewhere: in a thread of its own. */
-  readonly ledgerUrl: (given: Given) => string;
+  /** The ledger that was named, for whoever opens it elsewhere: in a thread of its own. One that may be made need not be there. */
+  readonly ledgerUrl: (given: Given, access?: 'make') => string;
+  /** Who runs the command, as the machine knows them. */
+  readonly userName: string;
   readonly startProgress: (label: string, total: number) => Progress;
   /** The version of this program. */
   readonly version: string;

@@ -25,8 +25,10 @@ import { pendingCommand } from './commands/pending.ts';
 import { rebuildCommand } from './commands/rebuild.ts';
 import { reconcileCommand } from './commands/reconcile.ts';
 import { respondCommand } from './commands/respond.ts';
+import { serveCommand } from './commands/serve.ts';
 import { sessionsCommand } from './commands/sessions.ts';
 import { showCommand } from './commands/show.ts';
+import { tokensCommand } from './commands/tokens.ts';
 import { traceCommand } from './commands/trace.ts';
 import { verifyCommand } from './commands/verify.ts';
 
@@ -58,6 +60,8 @@ export const commands: readonly Command[] = [
   contractsExplainCommand,
   contractsSchemaCommand,
   backtestCommand,
+  serveCommand,
+  tokensCommand,
   createCompletionCommand(() => commands),
   createHelpCommand(() => commands),
 ];

@@ -4,8 +4,15 @@ import { UsageError } from './usage-error.ts';
 
 export const defaultLedger = './.quittance/ledger.db';
 
-/** The ledger to open: what was typed, else what the environment says, else where programs keep it by custom. */
-export function findLedger(typed: string | undefined, fromEnvironment: string | undefined): string {
+/**
+ * The ledger to open: what was typed, else what the environment says, else where programs keep it by custom. Where it
+ * may be made, it need not be there.
+ */
+export function findLedger(
+  typed: string | undefined,
+  fromEnvironment: string | undefined,
+  mayMake = false,
+): string {
   const url = typed ?? (fromEnvironment || defaultLedger);
   if (/^memory:/i.test(url))
     throw new UsageError('A ledger in memory ends with its process, so there is nothing to look at.', name);
@@ -16,6 +23,7 @@ export function findLedger(typed: string | undefined, fromEnvironment: string | 
     );
   const path = url.replace(/^sqlite:(?:\/\/(?=\/))?/i, '');
   const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined && mayMake) return url;
   if (found === undefined)
     throw new UsageError(
       `There is no ledger at ${path}${sayWhy(typed, fromEnvironment)}. A program makes one with openLedger.`,

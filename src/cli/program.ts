@@ -59,7 +59,9 @@ export async function runProgram({
     version: readVersion(),
     now: () => Date.now(),
     ask,
-    ledgerUrl: (given) => findLedger(given.text('ledger'), env['QUITTANCE_LEDGER']),
+    ledgerUrl: (given, access) =>
+      findLedger(given.text('ledger'), env['QUITTANCE_LEDGER'], access === 'make'),
+    userName: env['USER'] || env['USERNAME'] || 'local',
     startProgress: (label, total) => createProgress(label, total, stderr),
     async withLedger(given, work, access = 'look') {
       const ledger = await openLedger(context.ledgerUrl(given), { readOnly: access === 'look' });

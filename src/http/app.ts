@@ -81,12 +81,13 @@ export function createApp(options: AppOptions): App {
   for (const [path, all] of Map.groupBy(routes, (route) => route.path)) {
     const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1');
     for (const route of all) {
-      const checks = compileChecks(route);
+      let checks: Checks | undefined; // made when first needed: there are many, and most servers use a few
       app.on([route.method], pattern, async ({ req, env }) => {
         env.route = path;
         if (req.raw.method === 'HEAD' && !isShape(route.answer)) throw wrongMethod(all);
         const actor = identify(req.raw, env.address);
         service.access.require(actor, route.access);
+        checks ??= compileChecks(route);
         const answer = await route.handle({
           service,
           actor,

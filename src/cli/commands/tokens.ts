@@ -1,0 +1,155 @@
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { isQuittanceError } from '../../base/error.ts';
+import { isRole, mayDo } from '../../http/actor.ts';
+import type { TokenRecord } from '../../http/token-file.ts';
+import { TokenFile, tokenFilePath } from '../../http/token-file.ts';
+import { withoutUndefined } from '../call-table.ts';
+import type { Command, Context, Given } from '../command.ts';
+import { jsonOption } from '../command.ts';
+import type { ExitCode } from '../exit-code.ts';
+import { exitCodes } from '../exit-code.ts';
+import { requireOption } from '../require-option.ts';
+import { safeJson, safeText } from '../safe-text.ts';
+import type { Column } from '../table.ts';
+import { layOutTable } from '../table.ts';
+import { localTime, parseSpan, utcTime } from '../time-text.ts';
+import { UsageError } from '../usage-error.ts';
+
+const actions = ['list', 'create', 'revoke'] as const;
+const createLine = 'quittance tokens create --name "Ada" --role approver';
+
+export const tokensCommand: Command = {
+  name: 'tokens',
+  summary: 'List who may use the server; let somebody in, or out',
+  takes: '[list | create | revoke <token>]',
+  words: actions,
+  most: 2,
+  about: [
+    'A token is for the server that `quittance serve` starts on this ledger. Its name stands on every decision made with it. A viewer reads; an operator makes calls, runs and reports them; an approver decides about held calls and gives grants; an admin does everything. Neither an operator nor an approver can do what the other does.',
+    'A token is shown once, when it is made. What is kept, in a file beside the ledger, is a digest of it. A token that is revoked is of no use from that moment on.',
+  ],
+  options: {
+    name: { value: 'NAME', help: 'Whose it is' },
+    role: { value: 'ROLE', help: 'What they may do', choices: Object.keys(mayDo) },
+    for: { value: 'SPAN', help: 'For how long: 6h, 30d; until it is revoked unless told' },
+    json: jsonOption,
+  },
+  examples: [
+    ['quittance tokens', 'who may use the server'],
+    [createLine, 'somebody who decides'],
+    [
+      'TOKEN=$(quittance tokens create --name agent-7 --role operator --for 30d)',
+      'a program that makes calls',
+    ],
+    ['quittance tokens revoke agent-7', 'out, at once'],
+  ],
+  async run(given, context) {
+    const [action = 'list', subject] = given.args;
+    if (subject !== undefined && action !== 'revoke') throw stray(subject);
+    const path = context.ledgerUrl(given, 'make').replace(/^sqlite:(?:\/\/(?=\/))?/i, '');
+    mkdirSync(dirname(path), { recursive: true });
+    const tokens = new TokenFile(tokenFilePath(path), context.now);
+    switch (action) {
+      case 'list':
+        return list(tokens, given, context);
+      case 'create':
+        return create(tokens, given, context);
+      case 'revoke':
+        return revoke(tokens, subject, given, context);
+      default:
+        throw stray(action);
+    }
+  },
+};
+
+const stray = (word: string): UsageError =>
+  new UsageError(`Tokens are listed, created or revoked; found ${JSON.stringify(word)}.`, [
+    'quittance tokens',
+    createLine,
+    'quittance tokens revoke NAME',
+  ]);
+
+const columns: readonly Column[] = [
+  { title: 'NAME', min: 8 },
+  { title: 'ROLE' },
+  { title: 'ID' },
+  { title: 'CREATED' },
+  { title: 'UNTIL' },
+];
+
+async function list(tokens: TokenFile, given: Given, { out, err, now }: Context): Promise<ExitCode> {
+  const all = tokens.list();
+  if (given.has('json')) for (const token of all) await out.print(safeJson(toJson(token)));
+  else if (all.length === 0) await err.print(`Nobody has a token. To make one: ${createLine}`);
+  else {
+    const rows = all.map(({ name, role, tokenId, createdAt, expiresAt }) => [
+      safeText(name),
+      role,
+      tokenId,
+      localTime(createdAt),
+      expiresAt === undefined ? '-' : expiresAt <= now() ? 'over' : localTime(expiresAt),
+    ]);
+    const table = layOutTable(columns, rows, out.width, out.paint);
+    await out.print(table.heading());
+    for (const row of rows) await out.print(table.line(row));
+  }
+  return exitCodes.good;
+}
+
+async function create(tokens: TokenFile, given: Given, { out, err }: Context): Promise<ExitCode> {
+  const name = requireOption(given, 'name', 'A token has a name on it', createLine);
+  const role = requireOption(given, 'role', 'A token has a role', createLine);
+  if (!isRole(role)) throw new UsageError(`There is no role ${JSON.stringify(role)}.`, [createLine]);
+  const span = given.text('for');
+  try {
+    const { token, record } = tokens.create({
+      name,
+      role,
+      expiresInMs: span === undefined ? undefined : parseSpan(span, 'for'),
+    });
+    if (given.has('json')) await out.print(safeJson({ ...toJson(record), token }));
+    else {
+      await out.print(token);
+      await err.say(`This is shown once. ${safeText(name)} may now use the server as ${role}.`);
+    }
+  } catch (error) {
+    if (isQuittanceError(error, 'config.invalid')) throw new UsageError(error.message, ['quittance tokens']);
+    throw error;
+  }
+  return exitCodes.good;
+}
+
+async function revoke(
+  tokens: TokenFile,
+  which: string | undefined,
+  given: Given,
+  { out }: Context,
+): Promise<ExitCode> {
+  if (which === undefined)
+    throw new UsageError('Which token?', ['quittance tokens', 'quittance tokens revoke NAME']);
+  const revoked = tokens.revoke(which);
+  if (revoked === undefined)
+    throw new UsageError(`There is no token ${JSON.stringify(which)}.`, ['quittance tokens'], exitCodes.bad);
+  if (given.has('json')) await out.print(safeJson(toJson(revoked)));
+  else
+    await out.say(
+      `Revoked: ${safeText(revoked.name)} (${revoked.role}). Browsers that came in with it are out too.`,
+    );
+  return exitCodes.good;
+}
+
+const toJson = ({
+  tokenId,
+  name,
+  role,
+  createdAt,
+  expiresAt,
+}: TokenRecord): ReturnType<typeof withoutUndefined> =>
+  withoutUndefined({
+    token_id: tokenId,
+    name,
+    role,
+    created_at: utcTime(createdAt),
+    expires_at: expiresAt === undefined ? undefined : utcTime(expiresAt),
+  });
