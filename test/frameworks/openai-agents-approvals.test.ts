@@ -34,15 +34,15 @@ async function stop(options: OpenAiAgentsOptions<Context> = {}, first: Round = c
   const agentFor = (script: readonly Round[]) =>
     new Agent<Context>({ name: 'agent', model: scriptedModel(script, told), tools: governed.tools });
   const stopped = await new Runner().run(agentFor([first]), 'Go.', { context });
-  const text = stopped.state.toString();
   /** Goes on from the stored state, as another process would. */
   const goOn = async (
     answer: (state: State) => void,
     script: readonly Round[] = [{ text: 'Done.' }],
     signal?: AbortSignal,
+    stored: string = stopped.state.toString(),
   ) => {
     const agent = agentFor(script);
-    const state: State = await RunState.fromString(agent, text);
+    const state: State = await RunState.fromString(agent, stored);
     answer(state);
     await governed.takeApprovals(state);
     return new Runner().run(agent, state, signal === undefined ? {} : { signal });
@@ -158,20 +158,33 @@ test.each(['{"cents":', '', '[9]'])(
   },
 );
 
+test('a rejection of arguments that are no object is the answer of the SDK', async () => {
+  const { goOn, told, keptOf } = await stop({}, call('c1', '[9]'));
+  expect((await goOn(rejectAll)).finalOutput).toBe('Done.');
+  expect(told[0]?.texts).toEqual(['Too much.']);
+  expect(await keptOf('c1')).toBeUndefined();
+});
+
+test('a run whose question the ledger has lost stops again, and asks anew', async () => {
+  const first = await stop();
+  const second = await stop({}, { text: 'Nothing yet.' });
+  const result = await second.goOn(
+    sayNothing,
+    [{ text: 'Done.' }],
+    undefined,
+    first.stopped.state.toString(),
+  );
+  expect(result.interruptions).toHaveLength(1);
+  expect((await second.keptOf('c1'))?.confirmation?.status).toBe('pending');
+});
+
 test('an approval through the SDK of a call the ledger has never seen does not let it run', async () => {
   const first = await stop();
   // Another ledger, as after a loss: there, nobody has asked about anything.
-  const second = await stop({ overrides: { pay: { mode: 'local' } } }, { text: 'Nothing yet.' });
+  const second = await stop({}, { text: 'Nothing yet.' });
   const controller = new AbortController();
-  const agent = new Agent<Context>({
-    name: 'agent',
-    model: scriptedModel([{ text: 'Done.' }], []),
-    tools: second.tools,
-  });
-  const state: State = await RunState.fromString(agent, first.stopped.state.toString());
-  approveAll(state);
-  await second.takeApprovals(state);
-  const running = new Runner().run(agent, state, { signal: controller.signal });
+  const stored = first.stopped.state.toString();
+  const running = second.goOn(approveAll, [{ text: 'Done.' }], controller.signal, stored);
   await vi.waitFor(async () => expect((await second.keptOf('c1'))?.confirmation?.status).toBe('pending'));
   controller.abort(new Error('enough'));
   await expect(running).rejects.toThrow('enough');
