@@ -9,8 +9,12 @@ export type LangChainInterruptOn = Readonly<
     string,
     | boolean
     | {
-        readonly description?: string | ((toolCall: never, state: never, runtime: never) => unknown);
-        readonly when?: (request: never) => unknown;
+        readonly description?:
+          string | undefined | ((toolCall: never, state: never, runtime: never) => unknown);
+        readonly when?: ((request: never) => unknown) | undefined;
+        /** Of no effect: people approve, deny or edit, whoever of them may. */
+        readonly allowedDecisions?: readonly string[];
+        readonly argsSchema?: unknown;
       }
   >
 >;

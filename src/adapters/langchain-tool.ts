@@ -136,8 +136,9 @@ function runBody(
   const known = { configurable: { thread_id: sessionId }, toolCallId: callId, ...native?.config };
   // The signal of the call ends with its deadline too, not only with the run.
   const config = { ...known, toolCall, signal };
-  const { _call: own, invoke } = tool;
-  if (typeof own === 'function' && invoke === (Base.prototype as ToolInstance).invoke)
+  const { _call: own } = tool;
+  const { prototype } = Base as { readonly prototype: object };
+  if (typeof own === 'function' && Reflect.get(tool, 'invoke') === Reflect.get(prototype, 'invoke'))
     return own.call(tool, args, native?.runManager, config);
   if (isJsonObject(given) && given['type'] === 'tool_call')
     // The framework would take this for the call itself, and run what is inside.

@@ -19,7 +19,6 @@ import type {
   LangChainTool,
   MakeToolCall,
   ToolClass,
-  ToolInstance,
 } from './langchain-tool.ts';
 import { createToolMaker, findToolClass, readLangChainTool } from './langchain-tool.ts';
 import { probe, selfTest } from './self-test.ts';
@@ -40,8 +39,8 @@ export type GovernedTools<Tools extends readonly unknown[]> = {
   /** For `createAgent`, a `ToolNode`, or a loop of your own. With `read_artifact`, for outputs too long to show. */
   readonly tools: Exclude<Tools[number], AnyTool>[];
   /**
-   * For `createMiddleware` and for `ToolNode` of langchain, to have names on record that no tool has, and to refuse
-   * tools the agent got elsewhere. The tools are governed with it or without.
+   * For `createMiddleware`, to have calls on record whose name no tool has, and to refuse tools that the agent got
+   * elsewhere. The tools are governed with it or without.
    */
   readonly wrapToolCall: <Message>(
     request: LangChainToolCallRequest,

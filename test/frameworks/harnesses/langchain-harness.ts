@@ -108,7 +108,11 @@ export class ScriptedModel extends BaseChatModel {
   }
 
   async #next(messages: readonly BaseMessage[]) {
-    this.told.splice(0, this.told.length, ...messages.filter(ToolMessage.isInstance).map(readTold));
+    this.told.splice(
+      0,
+      this.told.length,
+      ...messages.filter((message) => ToolMessage.isInstance(message)).map(readTold),
+    );
     return toFields(await this.#player.next(this.told));
   }
 }
