@@ -146,7 +146,8 @@ const call = (id: string, name: string, args: object = {}): ToolCallInput => ({
 /** What people did when it was recorded, by what they were asked about. */
 const people: OnConfirm = ({ toolName, arguments: args }) => {
   const never = new Promise<ConfirmationAnswer>(() => {});
-  switch (String(args['path'] ?? args['user'])) {
+  const about = [args['path'], args['user']].find((value) => typeof value === 'string') ?? '';
+  switch (about) {
     case 'a':
       return { decision: 'approve', by: 'ada', reason: 'fine' };
     case 'b':
