@@ -1,0 +1,243 @@
+/** In-process tools of the Claude Agent SDK under Quittance. */
+import { QuittanceError } from '../base/error.ts';
+import type { Runtime } from '../runtime/create-runtime.ts';
+import type { BoundTool, ToolCallInput, Turn } from '../runtime/turn.ts';
+import type { TurnOptions } from '../runtime/turn-options.ts';
+import type { AnyTool } from '../tool/define-tool.ts';
+import { isTool } from '../tool/define-tool.ts';
+import type { ToolOverrides } from '../tool/govern.ts';
+import { quote } from '../tool/nearest.ts';
+import { ownValue } from '../tool/own-value.ts';
+import type { AdapterOptions } from './adapter-options.ts';
+import type { ClaudeAgentHooks } from './claude-agent-hooks.ts';
+import { createHooks } from './claude-agent-hooks.ts';
+import type { ClaudeAgentResult } from './claude-agent-result.ts';
+import { toResult } from './claude-agent-result.ts';
+import type { ClaudeAgentServer, ServedCall } from './claude-agent-server.ts';
+import { createServer } from './claude-agent-server.ts';
+import type { ClaudeAgentCall, ClaudeAgentHookInput, ClaudeAgentTool } from './claude-agent-tool.ts';
+import { readAnnotations, readClaudeAgentTool, toolUseIdKey } from './claude-agent-tool.ts';
+import { resumesDeferred } from './claude-agent-version.ts';
+import type { Driver, Run } from './driver.ts';
+import { createDriver } from './driver.ts';
+import type { SendProbe } from './self-test.ts';
+import { probe, selfTest } from './self-test.ts';
+
+/** What `governTools` takes beside the tools. */
+export type ClaudeAgentOptions = AdapterOptions<ClaudeAgentCall> & {
+  /** The name of the server: the model sees its tools as `mcp__<server>__<tool>`. */
+  readonly server: string;
+  /**
+   * Tools of the SDK that may run although nothing here runs them: built-in ones by name, those of another server by
+   * `mcp__<server>`. The hook denies every other.
+   */
+  readonly ungoverned?: readonly string[];
+};
+
+/** The answer of a person to a call that was deferred. */
+export type ClaudeAgentApproval = {
+  /** `deferred_tool_use.id` of the result. */
+  readonly toolUseId: string;
+  readonly approved: boolean;
+  readonly reason?: string;
+};
+
+/** A server, for `mcpServers` of a query. */
+export type ClaudeAgentServerConfig = {
+  type: 'sdk';
+  name: string;
+  /** A class with private parts that only its package can declare stands here in the types of the SDK. */
+  instance: never;
+};
+
+/** What a query takes. */
+export type ClaudeAgentRun = {
+  readonly turn: Turn;
+  readonly mcpServers: Record<string, ClaudeAgentServerConfig>;
+  /** Stops the run where a person has to be asked, if there is an approver, and denies tools that nothing here runs. */
+  readonly hooks: ClaudeAgentHooks;
+  /** Takes the answers of people to deferred calls, before the query that resumes the session. */
+  readonly takeApprovals: (approvals: readonly ClaudeAgentApproval[]) => Promise<void>;
+};
+
+export type GovernedTools = {
+  readonly runtime: Runtime;
+  /** Opens a run: a turn of the session. One for each `query`. */
+  readonly run: (options: TurnOptions) => ClaudeAgentRun;
+};
+
+/** Puts in-process tools of the SDK under Quittance. Refuses to start where a call that policy blocks could run. */
+export async function governTools(
+  tools: readonly (ClaudeAgentTool | AnyTool)[],
+  options: ClaudeAgentOptions,
+): Promise<GovernedTools> {
+  await selfTest('quittance/claude-agent', sendProbe(wrap));
+  return wrap(tools, options);
+}
+
+type Wrap = (tools: readonly ClaudeAgentTool[], options: ClaudeAgentOptions) => Pick<GovernedTools, 'run'>;
+
+/** Sends the probe to a server made of what `wrapTools` gives, as the SDK would. */
+export const sendProbe =
+  (wrapTools: Wrap): SendProbe =>
+  async (probeOptions, body) => {
+    const tool = { name: probe.name, description: '', inputSchema: {}, handler: async () => body() };
+    const { mcpServers } = wrapTools([tool], { ...probeOptions, server: 'probe' }).run({
+      sessionId: probe.sessionId,
+    });
+    const { instance } = mcpServers['probe'] as unknown as { readonly instance: ClaudeAgentServer }; // what it is to us
+    const answered = Promise.withResolvers<unknown>();
+    const transport: Parameters<ClaudeAgentServer['connect']>[0] = {
+      start: async () => undefined,
+      send: async (message) => answered.resolve(message),
+      close: async () => undefined,
+    };
+    await instance.connect(transport);
+    const params = { name: probe.name, arguments: {}, _meta: { [toolUseIdKey]: probe.callId } };
+    const request = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
+    if (transport.onmessage === undefined) throw new TypeError('The server does not listen.');
+    transport.onmessage(request as never); // as the SDK writes it
+    await answered.promise;
+  };
+
+function wrap(
+  given: readonly (ClaudeAgentTool | AnyTool)[],
+  { server, ungoverned = [], overrides = {}, ...options }: ClaudeAgentOptions,
+): GovernedTools {
+  checkServerName(server);
+  if (!Array.isArray(given))
+    throw new QuittanceError('config.invalid', 'governTools takes a list of tools of the SDK.');
+  const tools = given.map(readClaudeAgentTool);
+  const declared = given.flatMap((tool): [string, ToolOverrides][] => {
+    const said = readAnnotations(tool);
+    return said === undefined ? [] : [[tool.name, { ...said, ...ownOverrides(overrides, tool.name) }]];
+  });
+  const driver = createDriver(tools, {
+    ...options,
+    overrides: { ...overrides, ...Object.fromEntries(declared) },
+  });
+  const own = new Map(given.map((tool) => [tool.name, tool]));
+  return {
+    runtime: driver.runtime,
+    run: (turnOptions) => toRun(driver, driver.open(turnOptions), own, server, ungoverned),
+  };
+}
+
+function toRun(
+  driver: Driver<ClaudeAgentCall>,
+  run: Run<ClaudeAgentCall>,
+  own: ReadonlyMap<string, ClaudeAgentTool | AnyTool>,
+  server: string,
+  ungoverned: readonly string[],
+): ClaudeAgentRun {
+  const offered = run.turn.tools().map((tool) => toServedTool(driver, tool, own.get(tool.name)));
+  const approved = new Set<string>();
+  const hooked = new Map<string, ClaudeAgentHookInput>();
+  let resumes = false;
+  let deferred: string | undefined;
+
+  const instance = createServer({
+    name: server,
+    onConnect: () => (deferred = undefined),
+    onClient: (version) => (resumes = resumesDeferred(version)),
+    list: () => offered,
+    async call(request) {
+      const toolUseId = readToolUseId(request);
+      const hook = hooked.get(toolUseId);
+      hooked.delete(toolUseId);
+      if (deferred === toolUseId) deferred = undefined;
+      return answer(run, request, toolUseId, hook, approved.has(toolUseId));
+    },
+  });
+
+  return {
+    turn: run.turn,
+    mcpServers: Object.fromEntries([
+      // A call must not be told of before it has ended, so it must not be moved to the background either.
+      [server, { type: 'sdk', name: server, instance: instance as never, disableAutoBackground: true }],
+    ]),
+    hooks: createHooks({
+      server,
+      ungoverned,
+      async ask(toolUseId, name, hook) {
+        hooked.set(toolUseId, hook);
+        if (!driver.suspends || !resumes || approved.has(toolUseId)) return undefined;
+        const request = toRequest(toolUseId, name, hook.tool_input);
+        return run.ask(request, { native: { toolUseId, hook } });
+      },
+      mayDefer: (toolUseId) => (deferred ??= toolUseId) === toolUseId,
+    }),
+    async takeApprovals(approvals) {
+      for (const { toolUseId, approved: isApproved, reason } of approvals)
+        if (isApproved === true) approved.add(toolUseId);
+        else await run.deny(toolUseId, reason, { native: { toolUseId } });
+    },
+  };
+}
+
+async function answer(
+  run: Run<ClaudeAgentCall>,
+  { name, arguments: args, meta, requestId, signal, notify }: ServedCall,
+  toolUseId: string,
+  hook: ClaudeAgentHookInput | undefined,
+  isApproved: boolean,
+): Promise<ClaudeAgentResult> {
+  const extra = { signal, requestId, _meta: meta, sendNotification: notify };
+  const native = { toolUseId, extra, ...(hook !== undefined && { hook }) };
+  const request = toRequest(toolUseId, name, args);
+  const made = await (isApproved
+    ? run.callApproved(request, { native, signal })
+    : run.call(request, { native, signal }));
+  // An approval that counts for nothing leaves the question open: then it waits, as it would have without.
+  return toResult(made.type === 'pending' ? await run.call(request, { native, signal }) : made);
+}
+
+const toRequest = (id: string, name: string, args: unknown): ToolCallInput => ({
+  id,
+  name,
+  // What is no object is denied by the runtime, which says so.
+  arguments: args as ToolCallInput['arguments'],
+});
+
+/** The tool as the model is shown it: with its schema, which nothing before the runtime holds arguments against. */
+function toServedTool(
+  driver: Driver<ClaudeAgentCall>,
+  { name, description, schema }: BoundTool,
+  given: ClaudeAgentTool | AnyTool | undefined,
+): object {
+  const own = given === undefined || isTool(given) ? undefined : given;
+  const isRead = driver.tools.some((tool) => tool.name === name && tool.mode === 'read');
+  return {
+    name,
+    description,
+    inputSchema: { ...schema, type: 'object' },
+    // Calls of tools that are said to read may be made side by side.
+    annotations: { ...(isRead && { readOnlyHint: true }), ...own?.annotations },
+    _meta: { 'anthropic/alwaysLoad': true, ...own?._meta },
+  };
+}
+
+const ownOverrides = (
+  overrides: Readonly<Record<string, ToolOverrides>>,
+  name: string,
+): ToolOverrides | undefined => ownValue(overrides, name) as ToolOverrides | undefined; // a value of this record
+
+function readToolUseId({ name, meta }: ServedCall): string {
+  const toolUseId = ownValue(meta, toolUseIdKey);
+  if (typeof toolUseId === 'string' && toolUseId !== '') return toolUseId;
+  throw new QuittanceError(
+    'config.invalid',
+    `The tool ${quote(name)} was called without the id of the call. Pass the server to query() of the SDK, which ` +
+      `sends it as _meta[${JSON.stringify(toolUseIdKey)}].`,
+    { tool: name },
+  );
+}
+
+function checkServerName(server: unknown): void {
+  if (typeof server === 'string' && /^[A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)*$/.test(server)) return;
+  throw new QuittanceError(
+    'config.invalid',
+    "The server needs a name of letters, digits, - and single _, such as governTools(tools, { server: 'shop' }): " +
+      'the model sees its tools as mcp__shop__<tool>.',
+  );
+}

@@ -1,0 +1,17 @@
+export { governTools } from './adapters/claude-agent.ts';
+export type {
+  ClaudeAgentApproval,
+  ClaudeAgentOptions,
+  ClaudeAgentRun,
+  ClaudeAgentServerConfig,
+  GovernedTools,
+} from './adapters/claude-agent.ts';
+export type { ClaudeAgentHookOutput, ClaudeAgentHooks } from './adapters/claude-agent-hooks.ts';
+export type {
+  ClaudeAgentAnnotations,
+  ClaudeAgentCall,
+  ClaudeAgentExtra,
+  ClaudeAgentHookInput,
+  ClaudeAgentTool,
+} from './adapters/claude-agent-tool.ts';
+export type { AdapterOptions } from './adapters/adapter-options.ts';
