@@ -8,6 +8,7 @@ import { cassetteExportCommand } from './commands/cassette-export.ts';
 import { cassetteSealCommand } from './commands/cassette-seal.ts';
 import { cassetteShowCommand } from './commands/cassette-show.ts';
 import { createCompletionCommand } from './commands/completion.ts';
+import { demoCommand } from './commands/demo.ts';
 import { denyCommand } from './commands/deny.ts';
 import { editCommand } from './commands/edit.ts';
 import { contractsCheckCommand } from './commands/contracts-check.ts';
@@ -21,6 +22,7 @@ import { exportCommand } from './commands/export.ts';
 import { grantsCommand } from './commands/grants.ts';
 import { handoffCommand } from './commands/handoff.ts';
 import { createHelpCommand } from './commands/help.ts';
+import { initCommand } from './commands/init.ts';
 import { pendingCommand } from './commands/pending.ts';
 import { rebuildCommand } from './commands/rebuild.ts';
 import { reconcileCommand } from './commands/reconcile.ts';
@@ -33,6 +35,8 @@ import { traceCommand } from './commands/trace.ts';
 import { verifyCommand } from './commands/verify.ts';
 
 export const commands: readonly Command[] = [
+  initCommand,
+  demoCommand,
   callsCommand,
   showCommand,
   sessionsCommand,

@@ -97,7 +97,7 @@ async function start({ given, context, contracts, ...more }: Start): Promise<Htt
   try {
     return await createHttpServer({
       ...more,
-      ...(contracts !== undefined && { contracts }),
+      ...(contracts !== undefined && { contracts, reloadContracts: () => contracts.reload() }),
       ...(host !== undefined && { host }),
       ...(publicUrl !== undefined && { publicUrl }),
       allowHosts: given.list('allow-host'),
@@ -176,7 +176,7 @@ function readTools(path: string | undefined): readonly AnyTool[] {
   }
 }
 
-function readPort(typed: string | undefined): number {
+export function readPort(typed: string | undefined): number {
   if (typed === undefined) return 4747;
   const port = /^\d{1,5}$/.test(typed) ? Number(typed) : Number.NaN;
   if (!(port <= 65_535))

@@ -1,0 +1,169 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { retry } from '../../runtime/behaviors/retry.ts';
+import { createRuntime } from '../../store/memory/create-runtime.ts';
+import { openLedger } from '../../store/open-ledger.ts';
+import type { FileContracts } from '../../contracts/from-yaml.ts';
+import { loadFiles } from '../../contracts/from-yaml.ts';
+import type { Command, Context } from '../command.ts';
+import { playDemo } from '../demo/demo-agent.ts';
+import { demoRules } from '../demo/demo-rules.ts';
+import { createDemoTools } from '../demo/demo-tools.ts';
+import { exitCodes } from '../exit-code.ts';
+import { safeText } from '../safe-text.ts';
+import { UsageError } from '../usage-error.ts';
+import { isQuittanceError } from '../../base/error.ts';
+import { findConsole, readPort } from './serve.ts';
+
+export const demoCommand: Command = {
+  name: 'demo',
+  summary: 'Open the console on a live ledger, with a scripted agent at work in it',
+  about: [
+    'A small shop: an agent without a model and without a key looks up orders, mails, pays and refunds. Some calls are held for you, one ends nobody knows how. Everything goes to a real ledger, ./.quittance/ledger.db unless told, and stays there: started again, it goes on.',
+    'Prints one link, which logs one browser in, and opens it where there is a desktop. Ctrl-C ends it; held calls stay held.',
+  ],
+  options: {
+    port: { value: 'PORT', help: '4747 unless told, or the next that is free; 0 takes any' },
+    name: { value: 'NAME', help: 'Whose decisions they are that are made in the console' },
+    'no-open': { help: 'Do not open a browser' },
+    json: { help: 'JSON instead of text: one line with the address, the link and a token for this run' },
+  },
+  examples: [
+    ['quittance demo', 'the shop at work, in ./.quittance'],
+    ['quittance demo --ledger /tmp/shop.db --port 0 --no-open', 'somewhere else'],
+  ],
+  async run(given, context) {
+    const ledgerUrl = context.ledgerUrl(given, 'make');
+    const ledger = await openLedger(ledgerUrl);
+    const closing: (() => unknown)[] = [() => ledger.close()];
+    try {
+      const rules = join(dirname(ledgerUrl.replace(/^sqlite:(?:\/\/(?=\/))?/i, '')), 'demo-rules.yaml');
+      if (!existsSync(rules)) writeFileSync(rules, demoRules);
+      const contracts = await loadRules(rules, context);
+      closing.push(() => contracts.close());
+      const tools = createDemoTools(Math.random, (ms) => pause(ms, context.signal));
+      const runtime = createRuntime({
+        tools,
+        ledger,
+        contracts,
+        behaviors: [retry({ attempts: 3, initialMs: 150 })],
+        budgets: [{ scope: 'shop', per: 'day', costMicros: 50_000_000, toolCalls: 100_000 }],
+      });
+      closing.push(() => runtime.close());
+      const serve = async (port: number) => {
+        // No other command needs it, and they should not wait for it to load.
+        const { createHttpServer } = await import('../../http/create-http-server.ts');
+        return createHttpServer({
+          ledger,
+          ledgerUrl,
+          runtime,
+          tools,
+          contracts,
+          port,
+          localName: given.text('name') ?? context.userName,
+          consoleFolder: findConsole(),
+          version: context.version,
+          onError: (error) => void context.err.print(safeText(String(error))),
+        });
+      };
+      const server = await onFreePort(serve, given.text('port'));
+      closing.push(() => server.close());
+      const link = server.loginLink() ?? server.url;
+      if (given.has('json'))
+        await context.out.print(JSON.stringify({ url: server.url, link, token: server.token ?? null }));
+      else await announce(context, link, ledgerUrl, rules);
+      if (!given.has('no-open') && !given.has('json')) openBrowser(link);
+      const stem = randomBytes(4).toString('hex');
+      let count = 0;
+      await playDemo(
+        {
+          runtime,
+          chance: Math.random,
+          pause: (ms) => pause(ms, context.signal),
+          nextId: () => `${stem}${(count++).toString(36)}`,
+          signal: context.signal,
+        },
+        { warmUp: 14, everyMs: 1_500 },
+      );
+      if (!given.has('json'))
+        await context.err.say('Stopping. Held calls stay held, and the ledger stays where it is.');
+    } finally {
+      for (const close of closing.toReversed()) await close();
+    }
+    return exitCodes.good;
+  },
+};
+
+/** In force again as soon as somebody changes them; a bad text leaves the old ones. */
+const loadRules = (path: string, { err }: Context): Promise<FileContracts> =>
+  loadFiles([path], {
+    watch: true,
+    onReload: (result) => {
+      const problem = !result.ok && result.error instanceof Error ? result.error.message : '';
+      void err.say(
+        result.ok ? 'New rules are in force.' : `The old rules stay in force. ${safeText(problem)}`,
+      );
+    },
+  });
+
+/** The port that was asked for; without one, the usual port or one that is free. */
+async function onFreePort<Server>(
+  serve: (port: number) => Promise<Server>,
+  typed: string | undefined,
+): Promise<Server> {
+  try {
+    return await serve(readPort(typed));
+  } catch (error) {
+    if (!isQuittanceError(error, 'config.invalid')) throw error;
+    if (typed !== undefined) throw new UsageError(error.message, ['quittance demo --port 0']);
+    return serve(0);
+  }
+}
+
+async function announce(
+  { out, err }: Context,
+  link: string,
+  ledgerUrl: string,
+  rules: string,
+): Promise<void> {
+  await err.say(`A shop is at work, and everything it does is kept in ${safeText(ledgerUrl)}.`);
+  await err.say(`What it may do stands in ${safeText(rules)}: change it, and it is in force.`);
+  await err.say('The console, for one browser, once, within 15 minutes:');
+  await out.print(link);
+  await err.say('In another terminal: quittance pending, quittance calls. Ctrl-C ends it.');
+}
+
+/** Where there is a desktop to open it on. Whether it worked is nobody's trouble: the link is there to be clicked. */
+function openBrowser(link: string): void {
+  const { platform, env } = process;
+  const hasDesktop =
+    platform === 'darwin' ||
+    platform === 'win32' ||
+    env['DISPLAY'] !== undefined ||
+    env['WAYLAND_DISPLAY'] !== undefined;
+  if (!hasDesktop || env['CI'] !== undefined) return;
+  const [program, ...args] =
+    platform === 'darwin'
+      ? ['open', link]
+      : platform === 'win32'
+        ? ['rundll32', 'url.dll,FileProtocolHandler', link]
+        : ['xdg-open', link];
+  if (program === undefined) return;
+  const child = spawn(program, args, { stdio: 'ignore', detached: true });
+  child.once('error', () => undefined);
+  child.unref();
+}
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', done, { once: true });
+  });

@@ -1,0 +1,174 @@
+/**
+ * A scripted agent that works in a shop until it is told to stop: no model, no key. It asks for things the way a model
+ * would, wrong arguments and unknown tools included, and never has more in front of people than they can look at.
+ */
+import type { JsonObject } from '../../base/json.ts';
+import type { Runtime } from '../../runtime/create-runtime.ts';
+
+export type DemoPlay = {
+  readonly runtime: Runtime;
+  readonly chance: () => number;
+  readonly pause: (ms: number) => Promise<void>;
+  readonly nextId: () => string;
+  readonly signal: AbortSignal;
+};
+
+type Step = { readonly name: string; readonly arguments: JsonObject };
+type Errand = {
+  readonly title: string;
+  /** What it leaves for people, if anything. */
+  readonly leaves?: 'held' | 'unresolved';
+  readonly steps: (pick: Pick) => readonly Step[];
+};
+type Pick = <Value>(values: readonly Value[]) => Value;
+
+const customers = ['Ines Duarte', 'Tomasz Król', 'Mei Tanaka', 'Samuel Okoro', 'Lena Vogt', 'Priya Nair'];
+const people = ['ines', 'tomasz', 'mei', 'samuel'];
+const orders = Array.from({ length: 40 }, (_, n) => `A-${1_000 + n}`);
+
+const errands: readonly Errand[] = [
+  {
+    title: 'where is my order',
+    steps: (pick) => [
+      { name: 'look_up_order', arguments: { order: pick(orders) } },
+      {
+        name: 'send_mail',
+        arguments: {
+          to: 'support@example.com',
+          subject: pick(['Your order', 'urgent: your order', 'About your parcel']),
+          body: 'It is on its way. Card 4242 4242 4242 4242 was not charged again.',
+        },
+      },
+    ],
+  },
+  {
+    title: 'what do we owe abroad',
+    steps: (pick) => [
+      { name: 'get_exchange_rate', arguments: { currency: pick(['EUR', 'GBP', 'JPY']) } },
+      { name: 'get_exchange_rate', arguments: { currency: 'CHF' } },
+    ],
+  },
+  {
+    title: 'customer moved',
+    steps: (pick) => [
+      { name: 'search_orders', arguments: { customer: pick(customers) } },
+      {
+        name: 'update_address',
+        arguments: {
+          customer: pick(customers),
+          address: pick(['7 Harbour Row', '22 Elm Street', '3 Mill Lane']),
+        },
+      },
+    ],
+  },
+  {
+    title: 'small refund',
+    steps: (pick) => [
+      // Numbers as text, as models send them: coerced by the schema.
+      { name: 'refund', arguments: { order: pick(orders), cents: '1200' } },
+    ],
+  },
+  {
+    title: 'larger refund',
+    leaves: 'held',
+    steps: (pick) => [
+      { name: 'look_up_order', arguments: { order: pick(orders) } },
+      { name: 'refund', arguments: { order: pick(orders), cents: pick([4_900, 7_500, 12_000]) } },
+    ],
+  },
+  {
+    title: 'too large a refund',
+    steps: (pick) => [{ name: 'refund', arguments: { order: pick(orders), cents: 90_000 } }],
+  },
+  {
+    title: 'newsletter to the world',
+    steps: () => [
+      {
+        name: 'send_mail',
+        arguments: { to: 'everybody@elsewhere.test', subject: 'Sale', body: 'Half off.' },
+      },
+    ],
+  },
+  {
+    title: 'pay the baker',
+    leaves: 'unresolved',
+    steps: (pick) => [
+      {
+        name: 'pay_supplier',
+        arguments: { supplier: pick(['mill', 'dairy', 'printer']), cents: pick([18_000, 42_500]) },
+      },
+    ],
+  },
+  {
+    title: 'month end',
+    steps: (pick) => [
+      { name: 'export_report', arguments: { month: pick(['2026-08', '2026-09', '2026-10']) } },
+      { name: 'archive_ticket', arguments: { ticket: `T-${pick(orders)}` } },
+    ],
+  },
+  {
+    title: 'forget me',
+    leaves: 'held',
+    steps: (pick) => [{ name: 'delete_customer', arguments: { customer: pick(customers) } }],
+  },
+  {
+    title: 'a slip of the model',
+    steps: (pick) => [
+      { name: 'refnd', arguments: { order: pick(orders), cents: 100 } },
+      { name: 'look_up_order', arguments: { id: pick(orders) } },
+    ],
+  },
+];
+
+const mostWaiting = { held: 4, unresolved: 2 } as const;
+
+/** Works until it is told to stop. `warmUp`: errands to run through at once, so that there is something to look at. */
+export async function playDemo(
+  play: DemoPlay,
+  { warmUp, everyMs }: { warmUp: number; everyMs: number },
+): Promise<void> {
+  const underWay = new Set<Promise<unknown>>();
+  for (let n = 0; !play.signal.aborted; n++) {
+    const pick: Pick = (values) =>
+      values[Math.floor(play.chance() * values.length)] as (typeof values)[number];
+    // Every errand once first, so that all there is to see is there soon.
+    const errand = errands[n] ?? pick(errands);
+    if (!(await hasRoom(play.runtime, errand))) continue;
+    const done = run(play, errand, pick);
+    if (n < warmUp) await done;
+    else {
+      const quiet = done.catch(() => undefined).finally(() => underWay.delete(quiet));
+      underWay.add(quiet);
+      await play.pause(everyMs * (0.5 + play.chance()));
+    }
+  }
+  await Promise.all(underWay);
+}
+
+async function hasRoom(runtime: Runtime, { leaves }: Errand): Promise<boolean> {
+  if (leaves === undefined) return true;
+  const { rows } =
+    leaves === 'held'
+      ? await runtime.confirmations({ status: 'pending', limit: 10 })
+      : await runtime.unresolved({ limit: 10 });
+  return rows.length < mostWaiting[leaves];
+}
+
+async function run({ runtime, nextId, signal }: DemoPlay, errand: Errand, pick: Pick): Promise<void> {
+  const sessionId = `${errand.title.replaceAll(' ', '-')}-${nextId()}`;
+  const turn = runtime.turn({
+    sessionId,
+    principal: { userId: pick(people), role: 'support' },
+    provenance: { provider: 'demo', model: 'scripted' },
+    attrs: { errand: errand.title },
+  });
+  const steps = errand.steps(pick);
+  for (const [index, step] of steps.entries()) {
+    if (signal.aborted) return;
+    const submitted = turn.submit({ id: `call_${nextId()}`, ...step });
+    const outcome = submitted.outcome().catch(() => undefined);
+    // A held call waits for a person, and the agent does other things meanwhile.
+    if (errand.leaves !== 'held' || index < steps.length - 1) await outcome;
+    else await submitted.accepted;
+  }
+}

@@ -1,0 +1,61 @@
+/** What the demo's agent may do, in the language of contracts. Shown in the console as any rules are. */
+export const demoRules = `apiVersion: edictum/v1
+kind: Ruleset
+metadata:
+  name: demo-shop
+  description: What the agents of a small shop may do with money, mail and customers.
+defaults:
+  mode: enforce
+
+rules:
+  - id: no-large-refunds
+    type: pre
+    tool: refund
+    when:
+      args.cents: { gt: 50000 }
+    then:
+      action: block
+      message: 'A refund of {args.cents} cents is for the office, not for an agent.'
+      tags: [money]
+
+  - id: ask-about-refunds
+    type: pre
+    tool: refund
+    when:
+      args.cents: { gt: 4000 }
+    then:
+      action: ask
+      message: 'Refund {args.cents} cents for order {args.order}?'
+      tags: [money]
+
+  - id: mail-stays-in-the-house
+    type: pre
+    tool: send_mail
+    when:
+      not:
+        args.to: { ends_with: '@example.com' }
+    then:
+      action: block
+      message: 'Mail to {args.to} would leave the house.'
+      tags: [mail]
+
+  - id: watch-night-mail
+    type: pre
+    tool: send_mail
+    mode: observe
+    when:
+      args.subject: { contains: 'urgent' }
+    then:
+      action: ask
+      message: 'Somebody should look at urgent mail first.'
+      tags: [mail]
+
+  - id: hide-ibans
+    type: post
+    tool: '*'
+    when:
+      output.text: { matches: '\\\\b[A-Z]{2}[0-9]{2}( ?[0-9]{4}){3,7}\\\\b' }
+    then:
+      action: redact
+      message: Account numbers stay here.
+`;

@@ -1,0 +1,75 @@
+/** What `quittance init` writes. Each is a file people read first, so each says what it is for. */
+export const runtimeFile = `// The tools of this project and the runtime that settles their calls.
+// \`npx quittance serve --runtime quittance.mjs\` puts the same runtime behind the console.
+import { createRuntime, defineTool, retry } from 'quittance';
+import { contractsFromYaml } from 'quittance/contracts';
+
+const refund = defineTool({
+  name: 'refund',
+  description: 'Gives a customer money back.',
+  mode: 'external', // what it does cannot be taken back, so it is never run twice by accident
+  input: {
+    type: 'object',
+    properties: { order: { type: 'string' }, cents: { type: 'integer', minimum: 1 } },
+    required: ['order', 'cents'],
+  },
+  run: async ({ order, cents }) => ({ refunded: cents, order }),
+});
+
+const contracts = await contractsFromYaml(new URL('contracts.yaml', import.meta.url).pathname);
+
+export default (ledger) => createRuntime({ tools: [refund], contracts, ledger, behaviors: [retry()] });
+`;
+
+export const agentFile = `// Stands for your agent: whatever your model asks for goes through turn.call.
+import { openLedger } from 'quittance/ledger';
+import createProjectRuntime from './quittance.mjs';
+
+const ledger = await openLedger(new URL('.quittance/ledger.db', import.meta.url).pathname);
+const runtime = createProjectRuntime(ledger);
+const turn = runtime.turn({ sessionId: \`session-\${Date.now()}\`, timeoutMs: 5_000 });
+
+for (const cents of [900, 90_000]) {
+  const outcome = await turn.call({ id: \`call_\${cents}\`, name: 'refund', arguments: { order: 'A-7', cents } });
+  console.log(cents, outcome.type, outcome.type === 'ToolDenied' ? outcome.details : '');
+}
+
+await runtime.close();
+await ledger.close();
+`;
+
+export const contractsFile = `# What the agent may do. Change it and run again; \`npx quittance contracts check contracts.yaml\` checks it.
+apiVersion: edictum/v1
+kind: Ruleset
+metadata:
+  name: my-agent
+defaults:
+  mode: enforce
+rules:
+  - id: no-large-refunds
+    type: pre
+    tool: refund
+    when:
+      args.cents: { gt: 50000 }
+    then:
+      action: block
+      message: 'A refund of {args.cents} cents is for a person.'
+`;
+
+export const ignoreFile = `node_modules/
+.quittance/
+`;
+
+export const packageFile = (version: string): string => `{
+  "name": "my-agent",
+  "private": true,
+  "type": "module",
+  "scripts": {
+    "start": "node agent.mjs",
+    "console": "quittance serve --runtime quittance.mjs"
+  },
+  "dependencies": {
+    "quittance": "^${version}"
+  }
+}
+`;
