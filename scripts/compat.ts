@@ -23,7 +23,7 @@ if (status === 0) {
       cwd: latest,
       withFileTypes: true,
     }))
-      if (file.isFile() && !/conformance|examples/.test(file.name)) {
+      if (file.isFile() && !/conformance|examples|pages/.test(file.name)) {
         const path = join(file.parentPath, file.name);
         cpSync(path, join(copy, path.slice(latest.length)));
       }

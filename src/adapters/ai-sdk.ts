@@ -1,6 +1,6 @@
 /** Tools of the Vercel AI SDK, versions 6 and 7, under Quittance. */
 import { QuittanceError } from '../base/error.ts';
-import type { PendingCall } from '../runtime/await-told.ts';
+import type { Confirmation } from '../call/call.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
 import type { BoundTool, ToolCallInput, Turn } from '../runtime/turn.ts';
 import type { TurnOptions } from '../runtime/turn-options.ts';
@@ -42,12 +42,15 @@ export type AiSdkApprovalCall = {
   readonly toolCall: { readonly toolCallId: string; readonly toolName: string; readonly input?: unknown };
   readonly messages?: readonly unknown[];
 };
-export type AiSdkApprovalStatus = undefined | { type: 'user-approval'; reason: string };
+export type AiSdkApprovalStatus = undefined | { type: 'user-approval' | 'denied'; reason: string };
 
 export type GovernedTools<Tools> = {
   readonly runtime: Runtime;
-  /** Opens a run: a turn of the session, whose tools go through the runtime. One for each `generateText`. */
-  readonly run: (options: TurnOptions) => AiSdkRun<Tools>;
+  /**
+   * Opens a run: a turn of the session, whose tools go through the runtime. One for each `generateText`. `approver` is
+   * who makes this request, and so who answers in the approvals that come with it.
+   */
+  readonly run: (options: TurnOptions & { readonly approver?: string }) => AiSdkRun<Tools>;
 };
 
 /**
@@ -84,7 +87,7 @@ async function wrap<const Tools extends Readonly<Record<string, unknown>>>(
   );
   return {
     runtime: driver.runtime,
-    run: (turnOptions) => toAiSdkRun(driver, given, driver.open(turnOptions)),
+    run: ({ approver, ...turnOptions }) => toAiSdkRun(driver, given, driver.open(turnOptions, approver)),
   };
 }
 
@@ -102,12 +105,14 @@ function toAiSdkRun<Tools extends Readonly<Record<string, unknown>>>(
     turn: run.turn,
     tools: tools as AiSdkRun<Tools>['tools'], // made above, name by name
     async toolApproval({ toolCall: { toolCallId, toolName, input }, messages }) {
-      if (!driver.suspends || !bound.has(toolName)) return undefined;
+      if (!run.suspends || !bound.has(toolName)) return undefined;
       const native: AiSdkCallOptions = { toolCallId, ...(messages !== undefined && { messages }) };
-      const question = await askUnlessAnswered(run, toolName, input, native);
-      if (question === undefined) return undefined;
-      const [held] = await driver.runtime.calls({ sessionId: run.sessionId, callId: question.callId });
-      return { type: 'user-approval', reason: held?.confirmation?.description ?? '' };
+      const question = await findQuestion(driver, run, toRequest(toolName, input, native), native);
+      if (responseTo(native) !== undefined)
+        return question === undefined
+          ? { type: 'denied', reason: 'Nobody was asked about this call.' }
+          : undefined;
+      return question && { type: 'user-approval', reason: question.description };
     },
     async takeApprovals(messages) {
       for (const { toolCallId, approved, reason } of approvalResponses(messages)) {
@@ -133,16 +138,21 @@ const responseTo = ({ toolCallId, messages }: AiSdkCallOptions): ApprovalRespons
   approvalResponses(messages).find((response) => response.toolCallId === toolCallId);
 
 /**
- * The SDK asks again before it goes on with what was approved. Then nothing is held anew: an answer in the messages,
- * which a client may have made up, is not to find the question that it pretends to answer.
+ * What a person is asked about the call, which is then held. The SDK asks again before it goes on with what was
+ * answered: then nothing is held anew, and what was asked is looked up. An answer in the messages, which a client may
+ * have made up, is not to find a question that exists only because of it.
  */
-const askUnlessAnswered = async (
+async function findQuestion(
+  { runtime }: Driver<AiSdkCallOptions>,
   run: Run<AiSdkCallOptions>,
-  name: string,
-  input: unknown,
+  request: ToolCallInput,
   native: AiSdkCallOptions,
-): Promise<PendingCall | undefined> =>
-  responseTo(native) === undefined ? run.ask(toRequest(name, input, native), { native }) : undefined;
+): Promise<Confirmation | undefined> {
+  if (responseTo(native) === undefined && (await run.ask(request, { native })) === undefined)
+    return undefined;
+  const [call] = await runtime.calls({ sessionId: run.sessionId, callId: request.id });
+  return call?.confirmation;
+}
 
 function toAiSdkTool(
   driver: Driver<AiSdkCallOptions>,
@@ -156,9 +166,9 @@ function toAiSdkTool(
     ...own,
     inputSchema: schema === undefined ? own.inputSchema : openSchema(schema),
     outputSchema: undefined,
-    needsApproval: driver.suspends
+    needsApproval: run.suspends
       ? async (input: unknown, native: AiSdkCallOptions) =>
-          (await askUnlessAnswered(run, name, input, native)) !== undefined
+          (await findQuestion(driver, run, toRequest(name, input, native), native)) !== undefined
       : undefined,
     execute: async (input: unknown, native: AiSdkCallOptions) => {
       const request = toRequest(name, input, native);
@@ -166,7 +176,7 @@ function toAiSdkTool(
       const callGiven = { native, ...(signal !== undefined && { signal }) };
       const approved = responseTo(native)?.approved === true;
       const answer =
-        driver.suspends && approved
+        run.suspends && approved
           ? await run.callApproved(request, callGiven)
           : await run.call(request, callGiven);
       // An approval that counts for nothing leaves the question open: then it waits, as it would have without.

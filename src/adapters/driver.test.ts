@@ -59,6 +59,16 @@ describe('an approval that comes back through the framework', () => {
     expect(answer).toMatchObject({ type: 'answer', content: '"paid"' });
   });
 
+  test('decides for whoever makes this request, where the run says so', async () => {
+    const { driver } = stage();
+    const run = driver.open({ sessionId }, 'grace');
+    expect([run.suspends, driver.suspends]).toEqual([true, false]);
+    await run.ask(request);
+    expect(await run.callApproved(request)).toMatchObject({ type: 'answer' });
+    const [made] = await driver.runtime.calls({ sessionId, callId: 'c1' });
+    expect(made?.confirmation?.by).toEqual({ type: 'person', name: 'grace' });
+  });
+
   test('counts for nothing where nobody had been asked', async () => {
     const { run, open } = stage({ approver: 'ada' });
     expect(await open().callApproved(request)).toMatchObject({ type: 'pending' });

@@ -32,6 +32,8 @@ export type CallGiven<Native> = CallOptions & { readonly native?: Native };
 export interface Run<Native> {
   readonly sessionId: string;
   readonly turn: Turn;
+  /** Whether held calls stop this run the framework's way: whether anybody answers there. */
+  readonly suspends: boolean;
   /** Makes the call and waits for it, for people too. The same id again gives what is on record. */
   call(request: ToolCallInput, given?: CallGiven<Native>): Promise<Answer>;
   /** Makes the call and waits for no person: where one has to be asked, says which question that is. */
@@ -58,8 +60,8 @@ export interface Driver<Native> {
   readonly tools: readonly AnyTool[];
   /** Whether held calls stop the run the framework's way. */
   readonly suspends: boolean;
-  /** Opens a run. */
-  open(options: TurnOptions): Run<Native>;
+  /** Opens a run. `approver` is who answers in this one, where that is known better now. */
+  open(options: TurnOptions, approver?: AdapterOptions<Native>['approver']): Run<Native>;
   /**
    * The run a framework means by an object it passes along, or by a name; opened when it is first seen. The most recent
    * thousand names are remembered: a run that is forgotten loses what guards one turn, nothing that is kept.
@@ -102,12 +104,12 @@ export function createDriver<Native>(
       ...(metadata !== undefined && { attrs: metadata }),
     };
   };
-  const nameApprover = async (native: Native | undefined): Promise<string | undefined> => {
-    if (typeof approver !== 'function') return approver;
-    return native === undefined ? undefined : approver(native);
-  };
-
-  const open = (turnOptions: TurnOptions): Run<Native> => {
+  const open: Driver<Native>['open'] = (turnOptions, answering = approver) => {
+    checkApprover(answering);
+    const nameApprover = async (native: Native | undefined): Promise<string | undefined> => {
+      if (typeof answering !== 'function') return answering;
+      return native === undefined ? undefined : answering(native);
+    };
     const turn = runtime.turn({ ...everyTurn, ...turnOptions });
     const { sessionId } = turn;
     /** Keeps what came with the call while `make` is at it, and as long as it waits for a person. */
@@ -130,6 +132,7 @@ export function createDriver<Native>(
     const run: Run<Native> = {
       sessionId,
       turn,
+      suspends: answering !== undefined,
       call: (request, given = {}) =>
         withNative(request, given, async (callOptions) =>
           toAnswer(ledger, sessionId, await turn.call(request, callOptions)),

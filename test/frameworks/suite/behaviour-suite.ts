@@ -298,6 +298,7 @@ export function behaviourSuite(harness: Harness): void {
         const ran = await found.stage.resume?.(found.suspended, { approved: true }, done, { sessionId });
         expect(ran?.text).toBe('Done.');
         expect(run.mock.calls.map(([args]) => args)).toEqual([{ cents: 9 }]);
+        expect(ran?.told.map(contentOf)).toEqual(['"paid"']);
       });
 
       test('a run that stopped in one process goes on in another, and resuming twice runs once', async () => {
@@ -317,6 +318,7 @@ export function behaviourSuite(harness: Harness): void {
         const [first, second] = [await play({ ...part, suspended }), await play({ ...part, suspended })];
         expect([first.ran?.text, second.ran?.text]).toEqual(['Done.', 'Done.']);
         expect(readFileSync(effects, 'utf8')).toBe('{"cents":500}\n');
+        for (const { ran } of [first, second]) expect(ran?.told.map(contentOf)).toEqual(['{"paid":500}']);
       });
 
       test('a tool that asks for approval in the words of the framework is held', async () => {
