@@ -25,6 +25,8 @@ export type OpenAiAgentsRunContext<Context = unknown> = {
 export type OpenAiAgentsCallDetails = {
   readonly toolCall?: { readonly callId: string; readonly arguments: string } | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Of an agent as a tool, whose run stopped inside. */
+  readonly resumeState?: string | undefined;
 };
 
 /** What the SDK gives a tool beside its arguments. There are no details where it only asks whether to ask a person. */

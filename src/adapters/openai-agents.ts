@@ -2,7 +2,6 @@
 import { QuittanceError } from '../base/error.ts';
 import { isJsonObject } from '../base/json.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
-import type { TurnOptions } from '../runtime/turn-options.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import { isTool } from '../tool/define-tool.ts';
 import { quote } from '../tool/nearest.ts';
@@ -26,11 +25,8 @@ import { probe, selfTest } from './self-test.ts';
 
 /** What `governTools` takes beside the tools. */
 export type OpenAiAgentsOptions<Context = unknown> = AdapterOptions<OpenAiAgentsCall<Context>> & {
-  /**
-   * The turn a run of the SDK is: its session, and what bounds it. Where this is left out, the session is the
-   * `sessionId` of the context given to `run`.
-   */
-  readonly turn?: (runContext: OpenAiAgentsRunContext<Context>) => TurnOptions;
+  /** The session a run belongs to, where that is not the `sessionId` of the context given to `run`. */
+  readonly session?: (runContext: OpenAiAgentsRunContext<Context>) => string | undefined;
   /** Tools to hand on as they are, by name. Any tool that is not a function here is refused unless it is named. */
   readonly ungoverned?: readonly string[];
 };
@@ -75,15 +71,15 @@ export const sendProbe =
   (wrapTools: Wrap): SendProbe =>
   async (probeOptions, body) => {
     const given = { type: 'function', name: probe.name, invoke: async () => body() };
-    const turn = (): TurnOptions => ({ sessionId: probe.sessionId });
-    const { tools } = await wrapTools([given], { ...probeOptions, turn });
+    const { tools } = await wrapTools([given], probeOptions);
+    const runContext = { context: { sessionId: probe.sessionId } };
     const { invoke } = tools[0] as OpenAiAgentsTool; // as any tool that was wrapped
-    await invoke({} as never, '{}', { toolCall: { callId: probe.callId } } as never); // as the SDK calls it
+    await invoke(runContext as never, '{}', { toolCall: { callId: probe.callId, arguments: '{}' } }); // as the SDK does
   };
 
 async function wrap<const Tools extends readonly unknown[]>(
   given: Tools,
-  { ungoverned = [], turn = sessionOfContext, overrides = {}, ...options }: OpenAiAgentsOptions,
+  { ungoverned = [], session, overrides = {}, ...options }: OpenAiAgentsOptions,
 ): Promise<GovernedTools<Tools>> {
   const governed = new Map<string, unknown>();
   const adopted = given.flatMap((tool) => {
@@ -102,7 +98,8 @@ async function wrap<const Tools extends readonly unknown[]>(
     ...options,
     overrides: { ...overrides, ...Object.fromEntries(limits) },
   });
-  const runOf: RunOf = (runContext) => driver.runOf(runContext, () => turn(runContext));
+  const runOf: RunOf = (runContext) =>
+    driver.runOf(runContext, () => ({ sessionId: findSession(runContext, session) }));
   const neverAsks = await findNeverAsks([...governed.values()]);
   // What the model is offered does not depend on the run; this one only lists it, and leaves nothing behind.
   const offered = driver.open({ sessionId: 'tools' }).turn.tools();
@@ -151,6 +148,8 @@ function toSdkTool(
       : neverAsks,
     async invoke(runContext: OpenAiAgentsRunContext, input: string, details: OpenAiAgentsCallDetails = {}) {
       const callId = checkCallId(name, details.toolCall?.callId);
+      // The call has its outcome, so going on inside it could not be told to anybody.
+      if (details.resumeState !== undefined) throw refuseResuming(name);
       const run = runOf(runContext);
       const request = { id: callId, name, arguments: input };
       const { signal } = details;
@@ -188,13 +187,19 @@ async function findNeverAsks(tools: readonly unknown[]): Promise<() => Promise<b
   return neverAsksOurselves;
 }
 
-function sessionOfContext({ context }: OpenAiAgentsRunContext): TurnOptions {
-  const sessionId = isJsonObject(context) ? ownValue(context, 'sessionId') : undefined;
-  if (typeof sessionId === 'string' && sessionId !== '') return { sessionId };
+function findSession(
+  runContext: OpenAiAgentsRunContext,
+  session: OpenAiAgentsOptions['session'] = ({ context }) => {
+    const named = isJsonObject(context) ? ownValue(context, 'sessionId') : undefined;
+    return typeof named === 'string' ? named : undefined;
+  },
+): string {
+  const sessionId = session(runContext);
+  if (typeof sessionId === 'string' && sessionId !== '') return sessionId;
   throw new QuittanceError(
     'config.invalid',
     "Nothing says which session this run belongs to. Give it one, run(agent, input, { context: { sessionId: 'thread-1' " +
-      '} }), or say where it is: governTools(tools, { turn: ({ context }) => ({ sessionId: context.threadId }) }).',
+      '} }), or say where it is found: governTools(tools, { session: ({ context }) => context.threadId }).',
   );
 }
 
@@ -207,6 +212,14 @@ function checkCallId(name: string, callId: unknown): string {
     { tool: name },
   );
 }
+
+const refuseResuming = (name: string): QuittanceError =>
+  new QuittanceError(
+    'config.invalid',
+    `The tool ${quote(name)} is an agent that stopped for an approval inside, and as one call it cannot go on. Govern ` +
+      `the tools of that agent, and hand the agent on as it is: { ungoverned: [${JSON.stringify(name)}] }.`,
+    { tool: name },
+  );
 
 const nameOf = (tool: unknown): string =>
   typeof tool === 'object' && tool !== null && 'name' in tool && typeof tool.name === 'string'

@@ -1,4 +1,5 @@
 /** Runs that stop for approvals, and what people and the ledger say meanwhile. */
+import type { Tool } from '@openai/agents';
 import { Agent, Runner, RunState, tool } from '@openai/agents';
 import type { OpenAiAgentsOptions } from 'quittance/openai-agents';
 import { governTools } from 'quittance/openai-agents';
@@ -190,3 +191,34 @@ test('an approval through the SDK of a call the ledger has never seen does not l
   await expect(running).rejects.toThrow('enough');
   expect(second.execute).not.toHaveBeenCalled();
 });
+
+test.each([
+  ['as one call, and cannot', {}, 0, 'ungoverned: ["helper"]'],
+  ['as it is, and does', { ungoverned: ['helper'] }, 1, 'Done.'],
+] as const)(
+  'an agent as a tool whose own tools stop the run is to go on inside: %s',
+  async (_, options, times, ending) => {
+    const inner = await stop({}, { text: 'Nothing yet.' });
+    const helperFor = (script: readonly Round[]) =>
+      new Agent<Context>({ name: 'helper', model: scriptedModel(script, []), tools: inner.tools });
+    const agentFor = async (helper: Agent<Context>, script: readonly Round[]) => {
+      const asTool = helper.asTool({ toolName: 'helper', toolDescription: 'Helps.' });
+      const { tools } = await governTools([asTool as Tool<Context>], options);
+      return new Agent<Context>({ name: 'agent', model: scriptedModel(script, []), tools });
+    };
+    const asking: Round = { calls: [{ id: 'o1', name: 'helper', arguments: { input: 'Pay.' } }] };
+    const first = await agentFor(helperFor([call('c1')]), [asking]);
+    const stopped = await new Runner().run(first, 'Go.', { context });
+    expect(stopped.interruptions.map(({ name }) => name)).toEqual(['pay']);
+    const agent = await agentFor(helperFor([{ text: 'Paid.' }]), [{ text: 'Done.' }]);
+    const state: State = await RunState.fromString(agent, stopped.state.toString());
+    approveAll(state);
+    await inner.takeApprovals(state);
+    const ended = await new Runner().run(agent, state).then(
+      ({ finalOutput }) => finalOutput,
+      (error: Error) => error.message,
+    );
+    expect(ended).toContain(ending);
+    expect(inner.execute).toHaveBeenCalledTimes(times);
+  },
+);

@@ -147,7 +147,8 @@ test('images and files in an output are artifacts, and the model gets them as pa
   const files = (await outcomeOf('c0')) as { files?: readonly { mimeType: string }[] };
   expect(files.files?.map(({ mimeType }) => mimeType)).toEqual(['image/png', 'image/webp', 'text/csv']);
   expect(told[0]?.texts[0]).toContain('$artifact');
-  const item = (sent.mock.calls[1]?.[0].input as { type: string; output?: unknown }[]).find(
+  const { input } = sent.mock.calls[1]?.[0] ?? { input: [] };
+  const item = (input as { type: string; output?: unknown }[]).find(
     ({ type }) => type === 'function_call_result',
   );
   const data = png.toString('base64');

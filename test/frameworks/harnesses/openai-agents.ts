@@ -15,11 +15,8 @@ const harness: Harness = {
   module: import.meta.url,
   streams: true,
   suspends: true,
-  async start(plain, { turn, ...options }) {
-    const governed = await governTools(plain.map(toTool), {
-      ...options,
-      turn: ({ context }: { readonly context: Context }) => ({ ...turn, sessionId: context.sessionId }),
-    });
+  async start(plain, options) {
+    const governed = await governTools(plain.map(toTool), options);
     const agentOf = (model: Model | undefined): Agent<Context> =>
       new Agent<Context>({ name: 'agent', tools: governed.tools, ...(model && { model }) });
 
