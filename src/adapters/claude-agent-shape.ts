@@ -88,3 +88,27 @@ function moveRefs(schema: JsonValue, place: string): JsonValue {
   }
   return moved;
 }
+
+/**
+ * The schema as the model is shown it. The program that the SDK starts makes numbers, lists and the like of text where
+ * the schema of an argument says so plainly, and then nobody knows what the model wrote; said less plainly, it passes
+ * on what it got. Where a schema speaks of its own parts, moving them would break it, so it stays as it is.
+ */
+export function shownSchema(schema: JsonObject): JsonObject {
+  const { properties } = schema;
+  if (!isJsonObject(properties) || JSON.stringify(schema).includes('"$ref"')) return schema;
+  const shown = {};
+  for (const [name, property] of Object.entries(properties)) defineMember(shown, name, wrapped(property));
+  return { ...schema, properties: shown };
+}
+
+function wrapped(property: JsonValue): JsonValue {
+  if (!isJsonObject(property) || property['type'] === 'string') return property;
+  const { title, description, ...said } = property;
+  if (Object.keys(said).length === 0) return property;
+  return {
+    ...(title !== undefined && { title }),
+    ...(description !== undefined && { description }),
+    allOf: [said],
+  };
+}

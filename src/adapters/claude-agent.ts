@@ -15,6 +15,7 @@ import type { ClaudeAgentResult } from './claude-agent-result.ts';
 import { toResult } from './claude-agent-result.ts';
 import type { ClaudeAgentServer, ServedCall } from './claude-agent-server.ts';
 import { createServer } from './claude-agent-server.ts';
+import { shownSchema } from './claude-agent-shape.ts';
 import type { ClaudeAgentCall, ClaudeAgentHookInput, ClaudeAgentTool } from './claude-agent-tool.ts';
 import { readAnnotations, readClaudeAgentTool, toolUseIdKey } from './claude-agent-tool.ts';
 import { resumesDeferred } from './claude-agent-version.ts';
@@ -210,7 +211,7 @@ function toServedTool(
   return {
     name,
     description,
-    inputSchema: { ...schema, type: 'object' },
+    inputSchema: shownSchema({ ...schema, type: 'object' }),
     // Calls of tools that are said to read may be made side by side.
     annotations: { ...(isRead && { readOnlyHint: true }), ...own?.annotations },
     _meta: { 'anthropic/alwaysLoad': true, ...own?._meta },

@@ -1,0 +1,15 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach } from 'vitest';
+import { endOrphans } from './harnesses/claude-agent-query.ts';
+import claudeAgent from './harnesses/claude-agent.ts';
+import { behaviourSuite } from './suite/behaviour-suite.ts';
+
+// Sessions that stopped outlive the process they stopped in; here they are found, and removed.
+const folder = mkdtempSync(join(tmpdir(), 'claude-agent-'));
+process.env['TMPDIR'] = folder;
+afterEach(endOrphans);
+afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+
+behaviourSuite(claudeAgent);

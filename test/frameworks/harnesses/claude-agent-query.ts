@@ -1,0 +1,81 @@
+/** Queries of the Claude Agent SDK whose model is scripted: no key, no network, nothing read of whoever runs them. */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Options, SDKResultMessage } from '@anthropic-ai/claude-agent-sdk';
+import { query } from '@anthropic-ai/claude-agent-sdk';
+import type { MessagesRequest, ScriptedBlock } from './scripted-messages.ts';
+import { serveMessages } from './scripted-messages.ts';
+
+/** A folder for the settings and the sessions of the SDK. */
+export const makeHome = (): string => mkdtempSync(join(tmpdir(), 'claude-home-'));
+
+/** Runs a query to its end; undefined where it ended without a result. */
+export async function runScripted(
+  home: string,
+  next: (request: MessagesRequest) => Promise<readonly ScriptedBlock[]>,
+  options: Options,
+): Promise<SDKResultMessage | undefined> {
+  const { url, close } = await serveMessages(next);
+  try {
+    let result: SDKResultMessage | undefined;
+    for await (const message of query({
+      prompt: 'Go.',
+      options: {
+        model: 'claude-scripted',
+        cwd: home,
+        env: { PATH: process.env['PATH'], ...isolated(home, url) },
+        tools: [],
+        settingSources: [],
+        spawnClaudeCodeProcess: spawnOnRecord,
+        ...options,
+      },
+    }))
+      if (message.type === 'result') result = message;
+    return result;
+  } finally {
+    await close();
+  }
+}
+
+const isolated = (home: string, url: string): Record<string, string> => ({
+  HOME: home,
+  CLAUDE_CONFIG_DIR: home,
+  ANTHROPIC_BASE_URL: url,
+  ANTHROPIC_API_KEY: 'scripted',
+  CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+  DISABLE_TELEMETRY: '1',
+  DISABLE_AUTOUPDATER: '1',
+  DISABLE_ERROR_REPORTING: '1',
+});
+
+const mark = 'claude-process-';
+
+/** The program outlives a host that is killed, so its id is left where whoever killed the host finds it. */
+const spawnOnRecord: NonNullable<Options['spawnClaudeCodeProcess']> = ({
+  command,
+  args,
+  cwd,
+  env,
+  signal,
+}) => {
+  const child = spawn(command, args, { cwd, env, signal, stdio: ['pipe', 'pipe', 'ignore'] });
+  child.on('error', () => undefined); // the SDK hears of it, too
+  const record = join(tmpdir(), `${mark}${child.pid}`);
+  writeFileSync(record, '');
+  child.on('exit', () => rmSync(record, { force: true }));
+  return child;
+};
+
+/** Ends the programs whose hosts were killed. */
+export function endOrphans(): void {
+  for (const name of readdirSync(tmpdir()).filter((file) => file.startsWith(mark))) {
+    try {
+      process.kill(Number(name.slice(mark.length)), 'SIGKILL');
+    } catch {
+      // It has ended by itself.
+    }
+    rmSync(join(tmpdir(), name), { force: true });
+  }
+}
