@@ -6,6 +6,7 @@ type Load = () => Promise<{ readonly default: Harness }>;
 export const harnesses: readonly Load[] = [
   () => import('./harnesses/ai-sdk-7.ts'),
   () => import('./harnesses/ai-sdk-6.ts'),
+  () => import('./harnesses/openai-agents.ts'),
   () => import('./harnesses/anthropic.ts'),
   () => import('./harnesses/openai-responses.ts'),
   () => import('./harnesses/openai-completions.ts'),
