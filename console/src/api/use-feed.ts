@@ -17,6 +17,8 @@ export function useFeed(
   const [status, setStatus] = useState<FeedStatus>('connecting');
   const heard = useRef(onEntry);
   heard.current = onEntry;
+  const asked = useRef(query);
+  asked.current = query;
   const last = useRef<number | undefined>(undefined);
   const address = withQuery('/v1/events', query);
 
@@ -30,7 +32,10 @@ export function useFeed(
       return;
     }
     setStatus('connecting');
-    const from = last.current === undefined ? address : withQuery(address, { after: last.current });
+    const from =
+      last.current === undefined
+        ? address
+        : withQuery('/v1/events', { ...asked.current, after: last.current });
     const source = new EventSource(from, { withCredentials: true });
     const take = (text: string, tell: boolean): void => {
       const entry = JSON.parse(text) as FeedEntry;
