@@ -13,8 +13,8 @@ import { toAnswer } from './answer.ts';
 export function toOutput(outcome: ToolOutcome): unknown {
   if (outcome.type !== 'ToolExecutionResult' || outcome.modelNote !== undefined || outcome.files?.length)
     return outcome;
-  // What looks like an outcome of this call would be read as one.
-  return isOutcomeOf(outcome.output, outcome.callId) ? outcome : outcome.output;
+  // What looks like an outcome, of any call, would be read as one.
+  return isOutcome(outcome.output) ? outcome : outcome.output;
 }
 
 export type ToModelOutput = (options: {
@@ -31,7 +31,7 @@ export function modelOutput(
 ): ToModelOutput {
   return async (options) => {
     const { output } = options;
-    if (!isOutcomeOf(output, undefined))
+    if (!isOutcome(output))
       return own === undefined
         ? { type: 'text', value: JSON.stringify(output) ?? 'null' }
         : own(options as never); // it is given what the SDK would give it
@@ -56,10 +56,9 @@ export function modelOutput(
 
 const toBase64 = (data: Uint8Array | string): string => Buffer.from(data as string).toString('base64');
 
-function isOutcomeOf(value: unknown, callId: string | undefined): value is ToolOutcome {
+function isOutcome(value: unknown): value is ToolOutcome {
   if (!isJsonObject(value) || !Object.hasOwn(value, 'type') || !isOutcomeType(value['type'])) return false;
   if (typeof value['toolName'] !== 'string' || typeof value['callId'] !== 'string') return false;
-  if (callId !== undefined && value['callId'] !== callId) return false;
   try {
     // What was told under this type can be told again.
     return typeof outcomeToModelContent(value as ToolOutcome) === 'string';
