@@ -61,7 +61,8 @@ export function readAnswer(resumeData: unknown, suspendPayload: unknown): Mastra
   return {
     approved,
     reason: typeof reason === 'string' ? reason : undefined,
-    confirmationId: about === undefined ? undefined : String(about),
+    // What is no name of a question is about none.
+    confirmationId: about === undefined || typeof about === 'string' ? about : '',
   };
 }
 

@@ -55,13 +55,21 @@ export type MastraTool = {
 
 /** The same tool under Quittance: what comes back is its output, or how the call ended instead. */
 export type GovernedMastraTool<Tool> = Tool extends AnyTool
-  ? { id: string; description: string; execute: (input: unknown, context: MastraContext) => Promise<unknown> }
+  ? NewMastraTool<unknown, unknown>
   : Tool extends { execute?: ((input: infer Input, context: infer Context) => infer Result) | undefined }
-    ? Omit<
-        Tool,
-        'execute' | 'outputSchema' | 'suspendSchema' | 'resumeSchema' | 'requireApproval' | 'toModelOutput'
-      > & { execute: (input: Input, context: Context) => Promise<Awaited<Result> | ToolOutcome> }
+    ? Tool extends { id: string }
+      ? Omit<Tool, Replaced> & { execute: (input: Input, context: Context) => Promise<Governed<Result>> }
+      : NewMastraTool<Input, Governed<Result>> // of the AI SDK
     : Tool;
+
+type Governed<Result> = Awaited<Result> | ToolOutcome;
+type Replaced =
+  'execute' | 'outputSchema' | 'suspendSchema' | 'resumeSchema' | 'requireApproval' | 'toModelOutput';
+type NewMastraTool<Input, Output> = {
+  id: string;
+  description: string;
+  execute: (input: Input, context: MastraContext) => Promise<Output>;
+};
 
 /** By this Mastra knows its tools, whichever copy of the package made them. */
 export const toolMark: unique symbol = Symbol.for('mastra.core.tool.Tool');

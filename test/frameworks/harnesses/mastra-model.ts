@@ -11,7 +11,7 @@ const usage = {
 /** `argumentText` gives the text of arguments, where that is to be something else than their JSON. */
 export function scriptedModel(
   script: Script,
-  told: Told[],
+  told: Told[] | ToldParts[],
   argumentText: (args: unknown) => string = (args) => JSON.stringify(args),
 ): MockLanguageModelV3 {
   const player = createPlayer(script);
@@ -70,7 +70,10 @@ type ToolResult = {
   };
 };
 
-const readTold = ({ role, content }: Message): readonly Told[] =>
+/** With all the parts, not only those of text. */
+export type ToldParts = Told & { readonly parts: readonly unknown[] };
+
+const readTold = ({ role, content }: Message): readonly ToldParts[] =>
   role !== 'tool'
     ? []
     : (content as readonly ToolResult[]).flatMap(({ type, toolCallId, output }) =>
@@ -80,6 +83,7 @@ const readTold = ({ role, content }: Message): readonly Told[] =>
               callId: toolCallId,
               texts: textsOf(output.value),
               isError: output.type === 'content' ? undefined : output.type.startsWith('error'),
+              parts: Array.isArray(output.value) ? (output.value as readonly unknown[]) : [],
             },
       );
 
