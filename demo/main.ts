@@ -1,5 +1,5 @@
 /**
- * `npm start`: a scripted agent, without a model and without a key, goes through everything that can become of a
+ * `npm run tour`: a scripted agent, without a model and without a key, goes through everything that can become of a
  * tool call. The tools are real: files in a folder of their own, a service on this machine, the clock.
  */
 import { createRuntime } from 'quittance';

@@ -11,14 +11,14 @@ import type { World } from '../demo/world.ts';
 import manifest from '../package.json' with { type: 'json' };
 import { root } from './sources.ts';
 
-/** Starts what `npm start` starts, with a folder of its own for temporary files. */
+/** Starts what `npm run tour` starts, with a folder of its own for temporary files. */
 function start(folder: string) {
-  const [, ...args] = manifest.scripts.start.split(' ');
+  const [, ...args] = manifest.scripts.tour.split(' ');
   const env = { ...process.env, TMPDIR: folder, TEMP: folder, TMP: folder };
   return spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
 }
 
-describe('npm start', () => {
+describe('npm run tour', () => {
   let folder = '';
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'quittance-test-'));

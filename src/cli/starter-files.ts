@@ -16,7 +16,7 @@ const refund = defineTool({
   run: async ({ order, cents }) => ({ refunded: cents, order }),
 });
 
-const contracts = await contractsFromYaml(new URL('contracts.yaml', import.meta.url).pathname);
+const contracts = await contractsFromYaml(\`\${import.meta.dirname}/contracts.yaml\`);
 
 export default (ledger) => createRuntime({ tools: [refund], contracts, ledger, behaviors: [retry()] });
 `;
@@ -25,7 +25,7 @@ export const agentFile = `// Stands for your agent: whatever your model asks for
 import { openLedger } from 'quittance/ledger';
 import createProjectRuntime from './quittance.mjs';
 
-const ledger = await openLedger(new URL('.quittance/ledger.db', import.meta.url).pathname);
+const ledger = await openLedger(\`\${import.meta.dirname}/.quittance/ledger.db\`);
 const runtime = createProjectRuntime(ledger);
 const turn = runtime.turn({ sessionId: \`session-\${Date.now()}\`, timeoutMs: 5_000 });
 

@@ -1,0 +1,135 @@
+/** What people meet first: the package as it is packed, in an empty folder. */
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { root } from './sources.ts';
+
+const run = promisify(execFile);
+let folder = '';
+let cli = '';
+
+/** Builds and packs what is here, and installs that. */
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'quittance-first-'));
+  const build = join(root, 'node_modules/.bin');
+  const env = { ...process.env, PATH: `${build}:${process.env['PATH'] ?? ''}` };
+  // Into a copy: other tests read dist while this one builds.
+  const copy = join(folder, 'checkout');
+  mkdirSync(copy);
+  for (const name of [
+    'src',
+    'console',
+    'schema',
+    'templates',
+    'package.json',
+    'tsconfig.json',
+    'tsconfig.src.json',
+    'tsdown.config.ts',
+    'CHANGELOG.md',
+    'README.md',
+    'LICENSE',
+  ])
+    if (existsSync(join(root, name))) cpSync(join(root, name), join(copy, name), { recursive: true });
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  await run('npm', ['run', '--silent', 'build'], { cwd: copy, env });
+  const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
+    cwd: copy,
+    env,
+  });
+  const [packed] = JSON.parse(stdout) as { filename: string }[];
+  const home = join(folder, 'home');
+  mkdirSync(home);
+  await run(
+    'npm',
+    [
+      'install',
+      '--prefer-offline',
+      '--no-audit',
+      '--no-fund',
+      '--no-save',
+      join(folder, packed?.filename ?? ''),
+    ],
+    { cwd: home, env },
+  );
+  cli = join(home, 'node_modules/.bin/quittance');
+}, 240_000);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const quittance = (args: readonly string[], cwd: string) =>
+  run(process.execPath, [cli, ...args], { cwd, env: { ...process.env, NODE_OPTIONS: '' } });
+
+describe('the package, installed in an empty folder', () => {
+  it('writes a project that runs, with a ledger that verifies', async () => {
+    const home = join(folder, 'home');
+    const made = await quittance(['init'], home);
+    expect(made.stdout).toContain('node agent.mjs');
+    expect(readdirSync(home)).toEqual(
+      expect.arrayContaining([
+        '.gitignore',
+        '.quittance',
+        'agent.mjs',
+        'contracts.yaml',
+        'package.json',
+        'quittance.mjs',
+      ]),
+    );
+    const ran = await run(process.execPath, ['agent.mjs'], {
+      cwd: home,
+      env: { ...process.env, NODE_OPTIONS: '' },
+    });
+    expect(ran.stdout).toMatch(/^900 ToolExecutionResult/m);
+    expect(ran.stdout).toMatch(/^90000 ToolDenied A refund of 90000 cents is for a person\./m);
+    expect((await quittance(['calls'], home)).stdout).toContain('policy.contract');
+    expect((await quittance(['verify'], home)).stdout).toMatch(/The ledger is whole/);
+    await expect(quittance(['init'], home)).rejects.toMatchObject({ code: 2 });
+  });
+
+  it('opens the console on a shop at work, keeps its ledger when it is stopped, and goes on with it', async () => {
+    const home = join(folder, 'shop');
+    mkdirSync(home);
+    const calls = async (): Promise<number> => {
+      const demo = spawn(process.execPath, [cli, 'demo', '--port', '0', '--json'], {
+        cwd: home,
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      try {
+        const [chunk] = (await once(demo.stdout, 'data')) as [Buffer];
+        const { url, link, token } = JSON.parse(String(chunk)) as {
+          url: string;
+          link: string;
+          token: string;
+        };
+        const login = await fetch(link, { redirect: 'manual' });
+        expect(login.status).toBeGreaterThanOrEqual(300);
+        const page = await fetch(url, {
+          headers: { cookie: login.headers.get('set-cookie')?.split(';')[0] ?? '' },
+        });
+        expect(await page.text()).toContain('<div id="root">');
+        const ask = async (path: string): Promise<unknown> =>
+          (await fetch(url + path, { headers: { authorization: `Bearer ${token}` } })).json();
+        // There is soon something to approve, and something nobody knows the end of.
+        for (;;) {
+          const { now, totals } = (await ask('/v1/stats?buckets=1')) as {
+            now: { held: number; unresolved: number };
+            totals: { calls: number };
+          };
+          if (now.held > 0 && totals.calls >= 12) return totals.calls;
+          await new Promise((resolve) => setTimeout(resolve, 200));
+        }
+      } finally {
+        const gone = once(demo, 'close');
+        demo.kill('SIGINT');
+        const [code] = (await gone) as [number];
+        expect(code).toBe(130);
+      }
+    };
+    const first = await calls();
+    expect(existsSync(join(home, '.quittance/ledger.db'))).toBe(true);
+    expect((await quittance(['verify'], home)).stdout).toMatch(/The ledger is whole/);
+    expect(await calls()).toBeGreaterThanOrEqual(first);
+  }, 120_000);
+});
