@@ -14,6 +14,7 @@ export const harnesses: readonly Load[] = [
   () => import('./harnesses/langchain.ts'),
   () => import('./harnesses/langgraph.ts'),
   () => import('./harnesses/mastra.ts'),
+  () => import('./harnesses/claude-agent.ts'),
 ];
 
 export const loadHarnesses = async (): Promise<readonly Harness[]> =>

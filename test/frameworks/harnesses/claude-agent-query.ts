@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Options, SDKResultMessage } from '@anthropic-ai/claude-agent-sdk';
+import type { Options, SDKResultMessage, SpawnOptions } from '@anthropic-ai/claude-agent-sdk';
 import { query } from '@anthropic-ai/claude-agent-sdk';
 import type { MessagesRequest, ScriptedBlock } from './scripted-messages.ts';
 import { serveMessages } from './scripted-messages.ts';
@@ -18,6 +18,7 @@ export async function runScripted(
   options: Options,
 ): Promise<SDKResultMessage | undefined> {
   const { url, close } = await serveMessages(next);
+  const ended: Promise<void>[] = [];
   try {
     let result: SDKResultMessage | undefined;
     for await (const message of query({
@@ -28,13 +29,19 @@ export async function runScripted(
         env: { PATH: process.env['PATH'], ...isolated(home, url) },
         tools: [],
         settingSources: [],
-        spawnClaudeCodeProcess: spawnOnRecord,
+        spawnClaudeCodeProcess: (spawning) => {
+          const child = spawnOnRecord(spawning);
+          ended.push(new Promise((resolve) => child.once('exit', () => resolve())));
+          return child;
+        },
         ...options,
       },
     }))
       if (message.type === 'result') result = message;
     return result;
   } finally {
+    // It writes its session down until then, and another process may want to go on with that.
+    await Promise.all(ended);
     await close();
   }
 }
@@ -53,20 +60,14 @@ const isolated = (home: string, url: string): Record<string, string> => ({
 const mark = 'claude-process-';
 
 /** The program outlives a host that is killed, so its id is left where whoever killed the host finds it. */
-const spawnOnRecord: NonNullable<Options['spawnClaudeCodeProcess']> = ({
-  command,
-  args,
-  cwd,
-  env,
-  signal,
-}) => {
+function spawnOnRecord({ command, args, cwd, env, signal }: SpawnOptions) {
   const child = spawn(command, args, { cwd, env, signal, stdio: ['pipe', 'pipe', 'ignore'] });
   child.on('error', () => undefined); // the SDK hears of it, too
   const record = join(tmpdir(), `${mark}${child.pid}`);
   writeFileSync(record, '');
   child.on('exit', () => rmSync(record, { force: true }));
   return child;
-};
+}
 
 /** Ends the programs whose hosts were killed. */
 export function endOrphans(): void {

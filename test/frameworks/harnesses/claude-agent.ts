@@ -1,5 +1,7 @@
 /** An agent of the Claude Agent SDK: the real program, with a scripted Messages API to talk to. */
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import type { SDKResultMessage, SdkMcpToolDefinition } from '@anthropic-ai/claude-agent-sdk';
 import { tool } from '@anthropic-ai/claude-agent-sdk';
 import { governTools } from 'quittance/claude-agent';
@@ -12,11 +14,15 @@ import type { MessagesRequest, ScriptedBlock } from './scripted-messages.ts';
 
 const server = 'shop';
 
+const sdk = dirname(createRequire(import.meta.url).resolve('@anthropic-ai/claude-agent-sdk'));
+const { version } = JSON.parse(readFileSync(join(sdk, 'package.json'), 'utf8')) as { version: string };
+
 const harness: Harness = {
   name: 'Claude Agent SDK',
   module: import.meta.url,
   streams: true,
-  suspends: true,
+  // Before 0.3.325 a call that was deferred is lost when the session is resumed: there, calls wait where they are.
+  suspends: version.localeCompare('0.3.325', 'en', { numeric: true }) >= 0,
   async start(plain, options) {
     const governed = await governTools(plain.map(toTool), { server, ...options });
 
