@@ -1,7 +1,9 @@
 /** The server as a library: a ledger and a runtime behind HTTP. */
 import { QuittanceError } from '../base/error.ts';
 import { checkKeys } from '../runtime/check-keys.ts';
+import type { ReloadResult } from '../contracts/from-yaml.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { Contracts } from '../policy/contracts.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import { Access } from './access.ts';
@@ -17,7 +19,7 @@ import { Metrics } from './metrics.ts';
 import type { Rate } from './rate-limit.ts';
 import { Remembered } from './remembered.ts';
 import { SchemaHistory } from './schema-history.ts';
-import type { ServedContracts, Service } from './service.ts';
+import type { Service } from './service.ts';
 import { newSecret, TokenFile, tokenFilePath } from './token-file.ts';
 
 export type HttpServerOptions = {
@@ -26,8 +28,10 @@ export type HttpServerOptions = {
   readonly runtime: Runtime;
   /** The tools of the runtime, to show them. */
   readonly tools?: readonly AnyTool[];
-  /** The rules of the runtime, to show, explain and reload them. */
-  readonly contracts?: ServedContracts;
+  /** The rules of the runtime, to show and explain them. */
+  readonly contracts?: Contracts;
+  /** Reads the rules again: `reload` of contracts that were read from files. */
+  readonly reloadContracts?: () => Promise<ReloadResult>;
   /** Where the ledger is, for work in threads of its own, and for the files of tokens and schemas beside it. */
   readonly ledgerUrl?: string;
   /** `127.0.0.1` by default: this machine alone. */
@@ -85,6 +89,7 @@ const optionNames = [
   'runtime',
   'tools',
   'contracts',
+  'reloadContracts',
   'ledgerUrl',
   'host',
   'port',
@@ -129,6 +134,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     ledger,
     runtime,
     contracts,
+    reloadContracts: options.reloadContracts,
     tools,
     access,
     followers: new Followers(ledger, {

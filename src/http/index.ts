@@ -2,7 +2,6 @@ export { createHttpServer } from './create-http-server.ts';
 export type { HttpLimits, HttpServer, HttpServerOptions } from './create-http-server.ts';
 export type { ListenTimeouts } from './listen.ts';
 export type { Rate } from './rate-limit.ts';
-export type { ServedContracts } from './service.ts';
 export { toolsFromCatalogue } from './tool-catalogue.ts';
 export type { CatalogueTool } from './tool-catalogue.ts';
 export type * from './api/access.ts';

@@ -30,6 +30,7 @@ export type Listening = {
 
 const mostHeaderBytes = 16_384;
 const graceMs = 5_000;
+const sweepMs = 20;
 
 export async function listen(app: App, options: ListenOptions): Promise<Listening> {
   const { host, port, timeouts, mostConnections } = options;
@@ -66,8 +67,11 @@ export async function listen(app: App, options: ListenOptions): Promise<Listenin
     close: () =>
       new Promise((resolve) => {
         const cutOff = setTimeout(() => server.closeAllConnections(), graceMs);
+        // Those that end their answer meanwhile are idle then, and nobody will ask them for more.
+        const sweep = setInterval(() => server.closeIdleConnections(), sweepMs);
         server.close(() => {
           clearTimeout(cutOff);
+          clearInterval(sweep);
           resolve();
         });
         server.closeIdleConnections();

@@ -26,14 +26,14 @@ import { loadTyped } from './job-work.ts';
 import { HttpRefusal } from './problem.ts';
 import type { Service } from './service.ts';
 
-export const readInForce = ({ contracts }: Service): ContractsInForce => ({
+export const readInForce = ({ contracts, reloadContracts: reload }: Service): ContractsInForce => ({
   loaded: contracts !== undefined,
   policyVersion: contracts?.policy.version,
   documents: contracts?.documents ?? [],
   rules: contracts?.policy.composed.rules.map(toRule) ?? [],
   workflows: contracts?.policy.workflows.map(({ name }) => name) ?? [],
   report: contracts?.policy.composed.report,
-  canReload: contracts?.reload !== undefined,
+  canReload: reload !== undefined,
 });
 
 function toRule({ id, rule, mode, source, line }: ComposedRule): RuleInForce {
@@ -146,14 +146,17 @@ export async function explainCall(
   return { ...explanation, policyVersion: loaded.version };
 }
 
-export async function reloadContracts({ contracts }: Service): Promise<ContractsReload> {
-  if (contracts?.reload === undefined)
+export async function reloadContracts({
+  contracts,
+  reloadContracts: reload,
+}: Service): Promise<ContractsReload> {
+  if (contracts === undefined || reload === undefined)
     throw new HttpRefusal(
       'http.not_available',
       'The rules of this server are not read from files. Start it with --contracts FILE.',
     );
   const before = contracts.policy.version;
-  const result = await contracts.reload();
+  const result = await reload();
   const { version } = contracts.policy;
   return result.ok
     ? {

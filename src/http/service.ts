@@ -12,13 +12,12 @@ import type { Metrics } from './metrics.ts';
 import type { Remembered } from './remembered.ts';
 import type { SchemaHistory } from './schema-history.ts';
 
-/** Rules in force; those read from files can be read again. */
-export type ServedContracts = Contracts & { reload?: (() => Promise<ReloadResult>) | undefined };
-
 export type Service = {
   readonly ledger: Ledger;
   readonly runtime: Runtime;
-  readonly contracts: ServedContracts | undefined;
+  readonly contracts: Contracts | undefined;
+  /** Reads the rules again, where they are read from somewhere. */
+  readonly reloadContracts: (() => Promise<ReloadResult>) | undefined;
   readonly tools: readonly AnyTool[];
   readonly access: Access;
   readonly followers: Followers;

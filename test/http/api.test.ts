@@ -1,0 +1,514 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type {
+  AuditPage,
+  CallAnswer,
+  CallDetail,
+  CallFacets,
+  CallPage,
+  ContractsCheck,
+  ContractsInForce,
+  FeedPage,
+  GrantList,
+  HandoffList,
+  HeadPage,
+  Job,
+  Me,
+  Problem,
+  ReportAnswer,
+  RuleHits,
+  SessionDetail,
+  Stats,
+  Timeline,
+  ToolDetail,
+  ToolList,
+} from 'quittance/http';
+import { compileJsonSchema } from '../../src/tool/json-schema.ts';
+import type { JsonObject } from '../../src/base/json.ts';
+import type { ConfirmationView } from '../../src/runtime/confirmation-view.ts';
+import { routes } from '../../src/http/routes.ts';
+import { isShape } from '../../src/http/route.ts';
+import { wholeSchema } from '../../src/http/shape.ts';
+import type { TestServer } from './start-server.ts';
+import { rules, startServer } from './start-server.ts';
+
+type Allowed = Extract<CallAnswer, { decision: 'allow' }>;
+type Held = Extract<CallAnswer, { decision: 'held' }>;
+
+let app: TestServer;
+beforeAll(async () => {
+  app = await startServer();
+});
+afterAll(() => app.close());
+
+describe('a program in another language', () => {
+  test('asks for a call, is allowed, runs it and reports; asked again it hears how it ended', async () => {
+    const { status, body } = await app.ask<Allowed>('w1', 'get_weather', { city: 'Rome' });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ decision: 'allow', arguments: { city: 'Rome' }, attempt: 1 });
+    const reported = await app.post<ReportAnswer>('/v1/handoffs/report', {
+      token: body.token,
+      report: { output: { degrees: 21 } },
+      notes: { reached: ['weather.example.org'], costMicros: 5 },
+    });
+    expect(reported.body).toMatchObject({ status: 'settled', differs: false, content: '{"degrees":21}' });
+    const again = await app.ask('w1', 'get_weather', { city: 'Rome' });
+    expect(again.body).toMatchObject({ decision: 'settled', content: '{"degrees":21}' });
+    const twice = await app.post<ReportAnswer>('/v1/handoffs/report', {
+      token: body.token,
+      report: { output: { degrees: 21 } },
+    });
+    expect(twice.body).toMatchObject({ status: 'replayed', differs: false });
+  });
+
+  test('that asks twice because the answer got lost is handed the same call once more', async () => {
+    const first = await app.ask<Allowed>('w2', 'get_weather', { city: 'Oslo' });
+    const second = await app.ask<Allowed>('w2', 'get_weather', { city: 'Oslo' });
+    expect(second.body.token).toBe(first.body.token);
+  });
+
+  test('under the id of another request is told of the conflict, and handed nothing', async () => {
+    await app.ask('w3', 'get_weather', { city: 'Oslo' });
+    const other = await app.ask('w3', 'get_weather', { city: 'Bergen' });
+    expect(other.body).toMatchObject({ decision: 'deny', outcome: { code: 'call.conflict' } });
+    const others = await Promise.all(
+      ['a', 'b', 'c'].map((city) => app.ask<CallAnswer>('w4', 'get_weather', { city })),
+    );
+    expect(others.filter(({ body }) => body.decision === 'allow')).toHaveLength(1);
+  });
+
+  test('is denied what the rules, the schema or the tool’s name do not let through', async () => {
+    expect((await app.ask('d1', 'send_mail', { to: 'a stranger' })).body).toMatchObject({
+      decision: 'deny',
+      outcome: { code: 'policy.contract', details: 'Not to a stranger.' },
+    });
+    expect((await app.ask('d2', 'get_weather', { town: 'Rome' })).body).toMatchObject({
+      decision: 'deny',
+      outcome: { code: 'tool.invalid_input' },
+    });
+    expect((await app.ask('d3', 'get_wether', { city: 'Rome' })).body).toMatchObject({
+      decision: 'settled',
+      outcome: { code: 'tool.unknown' },
+    });
+  });
+
+  test('has the server run its own tools', async () => {
+    const { body } = await app.ask('l1', 'read_note', { id: 'n7' });
+    expect(body).toMatchObject({ decision: 'settled', content: '{"note":"n7"}', isError: false });
+  });
+
+  test('waits for a person, and runs what was approved', async () => {
+    const held = await app.ask<Held>('h1', 'delete_file', { path: '/tmp/a' });
+    expect(held.body).toMatchObject({ decision: 'held', toolName: 'delete_file' });
+    const waiting = app.ask<Allowed>('h1', 'delete_file', { path: '/tmp/a' }, { waitMs: 30_000 });
+    const decided = await app.post<ConfirmationView>(
+      `/v1/confirmations/${held.body.confirmationId}/decision`,
+      { decision: 'approve', inputDigest: held.body.inputDigest },
+      'approver',
+    );
+    expect(decided.body).toMatchObject({
+      status: 'approved',
+      by: { type: 'person', name: 'approver-person' },
+    });
+    expect((await waiting).body).toMatchObject({ decision: 'allow', arguments: { path: '/tmp/a' } });
+  });
+
+  test('takes what waits for a tool as a worker', async () => {
+    expect((await app.post('/v1/handoffs/claim', { toolName: 'send_mail' })).body).toEqual({ claim: null });
+    const claiming = app.post(
+      '/v1/handoffs/claim',
+      { toolName: 'send_mail', worker: 'mailer', waitMs: 30_000 },
+      'operator',
+    );
+    const asked = app.runtime
+      .turn({ sessionId: 's2' })
+      .submit({ id: 'm1', name: 'send_mail', arguments: { to: 'bob' } });
+    const { body } = await claiming;
+    expect(body).toMatchObject({ claim: { callId: 'm1', arguments: { to: 'bob' } } });
+    const { rows } = (await app.get<HandoffList>('/v1/handoffs?toolName=send_mail')).body;
+    expect(rows).toMatchObject([{ callId: 'm1', status: 'taken', worker: 'operator-person/mailer' }]);
+    const { token } = (body as { claim: { token: string } }).claim;
+    await app.post('/v1/handoffs/report', {
+      token,
+      report: { error: 'No such box.', code: 'tool.reported_error' },
+    });
+    expect(await asked.outcome()).toMatchObject({ type: 'ToolFailure', error: 'No such box.' });
+  });
+});
+
+describe('decisions', () => {
+  const hold = async (id: string): Promise<Held> =>
+    (await app.ask<Held>(id, 'delete_file', { path: `/tmp/${id}` })).body;
+
+  test('are one decision however often they are sent; another is refused and hears who was first', async () => {
+    const { confirmationId, inputDigest } = await hold('q1');
+    const path = `/v1/confirmations/${confirmationId}/decision`;
+    const approve = { decision: 'approve', inputDigest };
+    const [first, second] = [
+      await app.post(path, approve, 'approver'),
+      await app.post(path, approve, 'approver'),
+    ];
+    expect(second.status).toBe(200);
+    expect(second.body).toEqual(first.body);
+    const denied = await app.post<Problem>(path, { decision: 'deny' }, 'approver');
+    expect(denied.status).toBe(409);
+    expect(denied.body).toMatchObject({
+      code: 'confirmation.decided',
+      facts: { by: 'approver-person', status: 'approved' },
+    });
+    expect(denied.body.detail).toContain('approved already by approver-person');
+    const other = await app.post<Problem>(path, approve, 'admin');
+    expect(other.status).toBe(409);
+  });
+
+  test('must be about what was shown', async () => {
+    const { confirmationId } = await hold('q2');
+    const wrong = await app.post<Problem>(
+      `/v1/confirmations/${confirmationId}/decision`,
+      { decision: 'approve', inputDigest: 'sha256:0' },
+      'approver',
+    );
+    expect(wrong.body).toMatchObject({ status: 409, code: 'confirmation.mismatch' });
+  });
+
+  test('may edit the arguments, or answer the model', async () => {
+    const edited = await hold('q3');
+    const path = (id: string): string => `/v1/confirmations/${id}/decision`;
+    const edit = { decision: 'edit', inputDigest: edited.inputDigest, arguments: { path: '/tmp/other' } };
+    expect((await app.post(path(edited.confirmationId), edit, 'approver')).status).toBe(200);
+    expect((await app.post(path(edited.confirmationId), edit, 'approver')).status).toBe(200);
+    expect((await app.ask('q3', 'delete_file', { path: '/tmp/q3' }, { waitMs: 5_000 })).body).toMatchObject({
+      decision: 'allow',
+      arguments: { path: '/tmp/other' },
+    });
+    const answered = await hold('q4');
+    await app.post(path(answered.confirmationId), { decision: 'respond', response: 'Leave it.' }, 'approver');
+    expect((await app.ask('q4', 'delete_file', { path: '/tmp/q4' }, { waitMs: 5_000 })).body).toMatchObject({
+      decision: 'deny',
+      outcome: { code: 'confirmation.answered' },
+    });
+  });
+
+  test('are spared by a grant, until it is revoked', async () => {
+    const given = await app.post<{ grantId: string }>(
+      '/v1/grants',
+      { sessionId: 's1', toolName: 'delete_*', uses: 2 },
+      'approver',
+    );
+    expect(given).toMatchObject({ status: 201, body: { by: 'approver-person', status: 'active' } });
+    expect((await app.ask('g1', 'delete_file', { path: '/tmp/g' })).body).toMatchObject({
+      decision: 'allow',
+    });
+    expect((await app.get<GrantList>('/v1/grants?sessionId=s1&active=true')).body.rows).toHaveLength(1);
+    expect((await app.get<GrantList>('/v1/grants')).body).toMatchObject({ capped: false });
+    const revoked = await app.post(
+      `/v1/sessions/s1/grants/${given.body.grantId}/revoke`,
+      { reason: 'over' },
+      'approver',
+    );
+    expect(revoked.body).toMatchObject({ status: 'revoked' });
+    expect((await app.ask('g2', 'delete_file', { path: '/tmp/g2' })).body).toMatchObject({
+      decision: 'held',
+    });
+  });
+});
+
+describe('reading', () => {
+  test('pages through calls without gaps or repeats, and filters them', async () => {
+    const seen: string[] = [];
+    let cursor = '';
+    do {
+      const { body } = await app.get<CallPage>(`/v1/calls?limit=3${cursor && `&cursor=${cursor}`}`);
+      seen.push(...body.rows.map(({ callId }) => callId));
+      cursor = body.next ?? '';
+    } while (cursor !== '');
+    expect(new Set(seen).size).toBe(seen.length);
+    const all = (await app.get<CallPage>('/v1/calls?limit=1000')).body.rows;
+    expect(seen).toEqual(all.map(({ callId }) => callId));
+    const denied = (await app.get<CallPage>('/v1/calls?outcome=ToolDenied')).body.rows;
+    expect(denied.length).toBeGreaterThan(0);
+    expect(denied.every(({ outcome }) => outcome === 'ToolDenied')).toBe(true);
+    expect((await app.get<CallPage>('/v1/calls?search=STRANGER')).body.rows).toMatchObject([
+      { callId: 'd1' },
+    ]);
+  });
+
+  test('counts calls of each kind as they are listed, whole and filtered', async () => {
+    const all = (await app.get<CallPage>('/v1/calls?limit=1000')).body.rows;
+    const whole = (await app.get<CallFacets>('/v1/calls/facets')).body;
+    const some = (await app.get<CallFacets>('/v1/calls/facets?sessionId=s1')).body;
+    expect(whole).toMatchObject({ total: all.length, exact: true });
+    expect(some.total).toBe(all.filter(({ sessionId }) => sessionId === 's1').length);
+    for (const { value, count } of whole.toolName)
+      expect(all.filter(({ toolName }) => toolName === value)).toHaveLength(count);
+  });
+
+  test('shows one call whole, with a tag that saves sending it again', async () => {
+    const path = '/v1/sessions/s1/calls/w1';
+    const { body, headers } = await app.get<CallDetail>(path);
+    expect(body.call).toMatchObject({ callId: 'w1', status: 'settled' });
+    expect(body.events.map(({ type }) => type)).toContain('tool.reported');
+    expect(body.audit.at(0)?.outcome.kind).toBe('completed');
+    expect(body.trace).not.toHaveLength(0);
+    expect(body.content).toMatchObject([{ text: '{"degrees":21}' }]);
+    expect(body.equivalents.cli).toBe('quittance show w1 --session s1');
+    const again = await app.get(path, 'viewer', { 'if-none-match': headers.get('etag') ?? '' });
+    expect(again.status).toBe(304);
+    expect((await app.get<Problem>('/v1/sessions/s1/calls/none')).body).toMatchObject({
+      status: 404,
+      code: 'call.unknown',
+    });
+  });
+
+  test('finds calls and sessions whose names are hostile to addresses', async () => {
+    for (const name of ['a/b', '100%', 'ü &?#', '%2F..%2f', 'x'.repeat(300)]) {
+      await app.runtime
+        .turn({ sessionId: name })
+        .call({ id: name, name: 'read_note', arguments: { id: '1' } });
+      const part = encodeURIComponent(name);
+      const { body } = await app.get<CallDetail>(`/v1/sessions/${part}/calls/${part}`);
+      expect(body.call.callId).toBe(name);
+      expect((await app.get<SessionDetail>(`/v1/sessions/${part}`)).body.session.sessionId).toBe(name);
+    }
+  });
+
+  test('draws a session as bars in lanes, without two that overlap in one', async () => {
+    const { body } = await app.get<Timeline>('/v1/sessions/s1/timeline');
+    const held = body.rows.find(({ call }) => call.callId === 'h1');
+    expect(held?.spans.map(({ kind }) => kind)).toEqual(['deciding', 'held', 'waiting', 'running']);
+    expect(held?.spans.at(-1)?.to).toBeUndefined();
+    for (const one of body.rows)
+      for (const other of body.rows.filter((row) => row !== one && row.lane === one.lane)) {
+        const [from, to] = [one.spans[0]?.from ?? 0, one.spans.at(-1)?.to ?? Number.POSITIVE_INFINITY];
+        expect(
+          (other.spans.at(-1)?.to ?? Number.POSITIVE_INFINITY) <= from || (other.spans[0]?.from ?? 0) >= to,
+        ).toBe(true);
+      }
+    expect((await app.get('/v1/sessions/nowhere')).status).toBe(404);
+  });
+
+  test('lists audit records in commit order, each once, resumable anywhere', async () => {
+    const whole = (await app.get<AuditPage>('/v1/audit?limit=1000')).body;
+    const pieces: string[] = [];
+    for (let after = 0, more = true; more;) {
+      const { body } = await app.get<AuditPage>(`/v1/audit?after=${after}&limit=2`);
+      pieces.push(...body.records.map(({ recordId }) => recordId));
+      ({ position: after, more } = body);
+    }
+    expect(pieces).toEqual(whole.records.map(({ recordId }) => recordId));
+    const one = (await app.runtime.audit({ sessionId: 's1', callId: 'h1' })).map(({ recordId }) => recordId);
+    const { records } = (await app.get<AuditPage>('/v1/audit?sessionId=s1&callId=h1')).body;
+    expect(records.map(({ recordId }) => recordId)).toEqual(one);
+  });
+
+  test('gives pages of the feed to whoever does not stream', async () => {
+    const { body } = await app.get<FeedPage>('/v1/events?after=0&limit=5', 'viewer', {
+      accept: 'application/json',
+    });
+    expect(body.entries).toHaveLength(5);
+    expect(body.more).toBe(true);
+    expect(body.entries.map(({ previous }) => previous)).toEqual([
+      0,
+      ...body.entries.slice(0, -1).map(({ position }) => position),
+    ]);
+  });
+
+  test('serves artifacts in pieces', async () => {
+    const { body } = await app.ask('a1', 'read_log', {});
+    const { artifactId } = (body as { outcome: { artifactId: string } }).outcome;
+    const path = `/v1/sessions/s1/artifacts/${artifactId}`;
+    const whole = await fetch(app.server.url + path, {
+      headers: { authorization: `Bearer ${app.tokens.viewer}` },
+    });
+    expect(whole.headers.get('content-disposition')).toContain('attachment');
+    const text = await whole.text();
+    const range = async (value: string): Promise<[number, string, string | null]> => {
+      const response = await fetch(app.server.url + path, {
+        headers: { authorization: `Bearer ${app.tokens.viewer}`, range: value },
+      });
+      return [response.status, await response.text(), response.headers.get('content-range')];
+    };
+    expect(await range('bytes=0-9')).toEqual([206, text.slice(0, 10), `bytes 0-9/${text.length}`]);
+    expect(await range('bytes=-4')).toEqual([
+      206,
+      text.slice(-4),
+      `bytes ${text.length - 4}-${text.length - 1}/${text.length}`,
+    ]);
+    expect((await range(`bytes=${text.length - 2}-`)).slice(0, 2)).toEqual([206, text.slice(-2)]);
+    expect((await range('bytes=99999999-'))[0]).toBe(416);
+    expect((await range('lines=1-2'))[0]).toBe(200);
+  });
+
+  test('counts outcomes over time, tools and rules', async () => {
+    const stats = (await app.get<Stats>(`/v1/stats?since=${Date.now() - 3_600_000}`)).body;
+    const all = (await app.get<CallPage>('/v1/calls?limit=1000')).body.rows;
+    expect(stats.totals.calls).toBe(all.length);
+    expect(stats.series.reduce((sum, { calls }) => sum + calls, 0)).toBe(all.length);
+    const day = (await app.get<Stats>('/v1/stats')).body;
+    expect(day.totals).toEqual(stats.totals);
+    expect(stats.now.held).toBe(all.filter(({ status }) => status === 'held').length);
+    const tools = (await app.get<ToolList>('/v1/tools')).body.rows;
+    expect(tools.find(({ name }) => name === 'get_weather')).toMatchObject({
+      known: true,
+      handoff: true,
+      drifted: false,
+    });
+    expect(tools.find(({ name }) => name === 'get_wether')).toMatchObject({ known: false });
+    expect((await app.get<ToolDetail>('/v1/tools/delete_file')).body.schema).toMatchObject({
+      type: 'object',
+    });
+    const hits = (await app.get<RuleHits>('/v1/contracts/hits')).body;
+    expect(hits.rules).toMatchObject([{ ruleId: 'no-mail-to-strangers', action: 'block', hits: 1 }]);
+  });
+
+  test('shows, checks and explains rules', async () => {
+    const inForce = (await app.get<ContractsInForce>('/v1/contracts')).body;
+    expect(inForce).toMatchObject({
+      loaded: true,
+      rules: [{ ruleId: 'no-mail-to-strangers', mode: 'enforce', tool: 'send_mail' }],
+    });
+    const good = await app.post<ContractsCheck>(
+      '/v1/contracts/validate',
+      { documents: [{ name: 'a.yaml', text: rules }] },
+      'viewer',
+    );
+    expect(good.body).toMatchObject({ ok: true, policyVersion: inForce.policyVersion });
+    const bad = await app.post<ContractsCheck>(
+      '/v1/contracts/validate',
+      { documents: [{ name: 'a.yaml', text: 'rules: 1' }] },
+      'viewer',
+    );
+    expect(bad.body.ok).toBe(false);
+    expect(bad.body.problems[0]).toMatchObject({ source: 'a.yaml' });
+    const why = await app.post(
+      '/v1/contracts/explain',
+      { toolName: 'send_mail', arguments: { to: 'stranger' } },
+      'operator',
+    );
+    expect(why.body).toMatchObject({ ruling: { decision: 'block' } });
+    const env = rules.replace('args.to: { contains: stranger }', 'env.PATH: { exists: true }');
+    const blind = await app.post(
+      '/v1/contracts/explain',
+      { documents: [{ name: 'b.yaml', text: env }], toolName: 'send_mail' },
+      'operator',
+    );
+    expect(blind.body).toMatchObject({ ruling: { decision: 'allow' } });
+    expect((await app.post<Problem>('/v1/contracts/reload', {})).body).toMatchObject({
+      code: 'http.not_available',
+    });
+  });
+
+  test('verifies and backtests as jobs that can be followed', async () => {
+    const started = await app.post<Job>('/v1/verify', {});
+    expect(started).toMatchObject({ status: 202, body: { kind: 'verify', startedBy: 'admin-person' } });
+    const followed = (await app.get<string>(`/v1/jobs/${started.body.jobId}/events`)).body;
+    const last = JSON.parse(/data: (.*)\n\n$/.exec(followed)?.[1] ?? '{}') as Job;
+    expect(last).toMatchObject({ status: 'done', result: { ok: true, problems: 0 } });
+    const looser = rules.replace('action: block', 'action: ask');
+    const backtest = await app.post<Job>('/v1/contracts/backtest', {
+      documents: [{ name: 'a.yaml', text: looser }],
+    });
+    await app.get(`/v1/jobs/${backtest.body.jobId}/events`);
+    expect((await app.get<Job>(`/v1/jobs/${backtest.body.jobId}`)).body).toMatchObject({
+      status: 'done',
+      kind: 'backtest',
+    });
+    expect((await app.get('/v1/jobs/none')).status).toBe(404);
+  });
+
+  test('gives heads, an export that verifies, metrics, and who asks', async () => {
+    const heads = (await app.get<HeadPage>('/v1/heads?limit=1')).body;
+    expect(heads.rows).toHaveLength(1);
+    expect(
+      (await app.get<HeadPage>(`/v1/heads?limit=1&cursor=${heads.next ?? ''}`)).body.rows[0]?.sessionId,
+    ).not.toBe(heads.rows[0]?.sessionId);
+    const lines = (await app.get<string>('/v1/export?sessionId=s1')).body;
+    expect(lines).toContain('quittance_export_end');
+    const metrics = (await app.get<string>('/metrics')).body;
+    expect(metrics).toMatch(
+      /^quittance_calls_total\{tool="get_weather",outcome="ToolExecutionResult",code=""\} 1$/m,
+    );
+    expect((await app.get<Me>('/v1/me', 'approver')).body).toEqual({
+      name: 'approver-person',
+      role: 'approver',
+      by: 'token',
+      may: ['viewer', 'approver'],
+    });
+  });
+
+  test('takes what was found out about a call in doubt, once', async () => {
+    expect((await app.ask('r1', 'charge_card', {}, { waitMs: 10_000 })).body).toMatchObject({
+      outcome: { type: 'ToolTimeout' },
+    });
+    const unresolved = await app.get<{ rows: unknown[] }>('/v1/unresolved');
+    expect(unresolved.body.rows).toMatchObject([{ callId: 'r1', toolName: 'charge_card' }]);
+    const path = '/v1/sessions/s1/calls/r1/resolution';
+    const found = { resolution: 'succeeded', reason: 'It is on the statement.', result: { id: 7 } };
+    const resolved = await app.post<CallDetail>(path, found, 'operator');
+    expect(resolved.body.call.resolution).toMatchObject({
+      resolution: 'succeeded',
+      by: { name: 'operator-person' },
+    });
+    expect((await app.post(path, found, 'operator')).status).toBe(200);
+    const other = await app.post<Problem>(path, { resolution: 'failed' }, 'operator');
+    expect(other.body).toMatchObject({ status: 409, code: 'call.resolved' });
+    expect((await app.get<{ rows: unknown[] }>('/v1/unresolved')).body.rows).toEqual([]);
+  });
+
+  test('undoes what can be undone', async () => {
+    await app.ask('u1', 'set_price', { cents: 5 });
+    const undone = await app.post<CallAnswer>(
+      '/v1/sessions/s1/calls/u1/undo',
+      { reason: 'wrong' },
+      'operator',
+    );
+    expect(undone.body).toMatchObject({ decision: 'settled', callId: 'undo:u1' });
+    const again = await app.post<Problem>('/v1/sessions/s1/calls/u1/undo', {}, 'operator');
+    expect(again.body).toMatchObject({ status: 409, code: 'undo.spent' });
+  });
+});
+
+describe('the description', () => {
+  test('is OpenAPI 3.1 whose schemas compile, and every answer fits the one it is described by', async () => {
+    const { body } = await app.get<{
+      openapi: string;
+      paths: JsonObject;
+      components: { schemas: JsonObject };
+    }>('/openapi.json');
+    expect(body.openapi).toBe('3.1.0');
+    expect(Object.keys(body.paths).toSorted()).toEqual(
+      [...new Set(routes.map(({ path }) => path))].toSorted(),
+    );
+    for (const name of Object.keys(body.components.schemas))
+      expect(() =>
+        compileJsonSchema({ $ref: `#/components/schemas/${name}`, components: body.components }),
+      ).not.toThrow();
+    const held = (await app.get<{ rows: { confirmationId: string }[] }>('/v1/confirmations?limit=1')).body
+      .rows[0];
+    const known: Readonly<Record<string, string>> = {
+      sessionId: 's1',
+      callId: 'h1',
+      confirmationId: held?.confirmationId ?? '',
+      toolName: 'delete_file',
+    };
+    for (const { method, path, answer } of routes) {
+      if (method !== 'GET' || !isShape(answer) || path.includes('{jobId}')) continue;
+      const address = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => known[name] ?? '');
+      const given = await app.get<unknown>(address);
+      expect([address, given.status]).toEqual([address, 200]);
+      expect([address, compileJsonSchema(wholeSchema(answer))(given.body)]).toEqual([address, []]);
+    }
+  });
+
+  test('lists every route of the documentation', async () => {
+    const { readFileSync } = await import('node:fs');
+    const page = readFileSync(new URL('../../docs/http.md', import.meta.url), 'utf8');
+    for (const { method, path, access } of routes) {
+      const row = page.split('\n').find((line) => line.includes(`\`${method} ${path}\``));
+      expect([`${method} ${path}`, row === undefined ? undefined : true]).toEqual([
+        `${method} ${path}`,
+        true,
+      ]);
+      if (access !== 'anyone') expect(row).toContain(`| ${access} `);
+    }
+  });
+});

@@ -1,0 +1,225 @@
+import type { Socket } from 'node:net';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { FeedEntry } from 'quittance/http';
+import type { TestServer } from './start-server.ts';
+import { startServer } from './start-server.ts';
+
+let app: TestServer;
+const sockets: Socket[] = [];
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await app.close();
+});
+
+type Message = { readonly type: string; readonly id: number; readonly data: FeedEntry };
+
+/** Reads messages until there are enough. */
+async function* follow(
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+): AsyncGenerator<Message> {
+  const stop = new AbortController();
+  const response = await fetch(app.server.url + path, {
+    headers: { authorization: `Bearer ${app.tokens.viewer}`, ...headers },
+    signal: stop.signal,
+  });
+  expect(response.headers.get('content-type')).toContain('text/event-stream');
+  let rest = '';
+  try {
+    for await (const piece of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      rest += piece;
+      for (let end; (end = rest.indexOf('\n\n')) !== -1; rest = rest.slice(end + 2)) {
+        const found = /^id: (\d+)\nevent: (\w+)\ndata: (.*)$/.exec(rest.slice(0, end));
+        if (found !== null)
+          yield { id: Number(found[1]), type: found[2] ?? '', data: JSON.parse(found[3] ?? '') as FeedEntry };
+      }
+    }
+  } finally {
+    stop.abort();
+  }
+}
+
+async function take(
+  messages: AsyncGenerator<Message>,
+  isEnough: (all: readonly Message[]) => boolean,
+): Promise<Message[]> {
+  const all: Message[] = [];
+  for await (const message of messages) {
+    all.push(message);
+    if (isEnough(all)) break;
+  }
+  return all;
+}
+
+const note = (id: string, sessionId = 's1', text = id): Promise<unknown> =>
+  app.runtime.turn({ sessionId }).call({ id, name: 'read_note', arguments: { id: text } });
+
+const callsIn = (messages: readonly Message[]): Set<string> =>
+  new Set(
+    messages.flatMap(({ data }) =>
+      data.events.flatMap((event) => ('callId' in event && event.callId !== undefined ? [event.callId] : [])),
+    ),
+  );
+
+/** Until it holds: conditions are waited for, moments are not. */
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (let tries = 0; !(await holds()); tries++) {
+    if (tries > 1_000) throw new Error('It never came to that.');
+    await sleep(20);
+  }
+}
+
+describe('whoever follows the ledger', () => {
+  test('gets everything once and in order: what was there, and what comes; and can tell that nothing is missing', async () => {
+    app = await startServer();
+    await note('a');
+    const following = take(follow('/v1/events'), (all) => callsIn(all).has('c'));
+    await note('b');
+    await note('c');
+    const messages = await following;
+    expect(callsIn(messages)).toEqual(new Set(['a', 'b', 'c']));
+    for (const [index, { id, data }] of messages.entries()) {
+      expect(data.position).toBe(id);
+      expect(data.previous).toBe(index === 0 ? 0 : messages[index - 1]?.id);
+    }
+  });
+
+  test('goes on after the position it names, in a header or in the address', async () => {
+    app = await startServer();
+    for (const id of ['a', 'b', 'c']) await note(id);
+    const all = await take(follow('/v1/events'), (seen) => callsIn(seen).has('c'));
+    const second = all[1]?.id ?? 0;
+    const byHeader = await take(follow('/v1/events', { 'last-event-id': String(second) }), (seen) =>
+      callsIn(seen).has('c'),
+    );
+    const byAddress = await take(follow(`/v1/events?after=${second}`), (seen) => callsIn(seen).has('c'));
+    expect(byHeader).toEqual(all.slice(2));
+    expect(byAddress).toEqual(byHeader);
+  });
+
+  test('sees only what it asked for, and still learns how far it is', async () => {
+    app = await startServer({ limits: { heartbeatMs: 50 } });
+    await note('mine', 'mine');
+    const following = take(follow('/v1/events?sessionId=mine&type=tool.'), (all) =>
+      all.some(({ type }) => type === 'position'),
+    );
+    await note('other', 'other');
+    const messages = await following;
+    const entries = messages.filter(({ type }) => type === 'entry');
+    expect(callsIn(entries)).toEqual(new Set(['mine']));
+    expect(entries.every(({ data }) => data.events.every(({ type }) => type.startsWith('tool.')))).toBe(true);
+    expect(messages.at(-1)?.data.position).toBe(await app.ledger.lastPosition());
+  });
+
+  test('is told from now on, where it asks for that', async () => {
+    app = await startServer();
+    await note('old');
+    const messages = follow('/v1/events?after=now');
+    const following = take(messages, (all) => callsIn(all).has('new'));
+    await until(async () => /quittance_http_followers 1$/m.test((await app.get<string>('/metrics')).body));
+    await note('new');
+    expect(callsIn(await following)).toEqual(new Set(['new']));
+  });
+
+  test('is let go when the server closes', async () => {
+    app = await startServer();
+    await note('a');
+    const messages = follow('/v1/events');
+    await messages.next();
+    await app.server.close();
+    for await (const _ of messages);
+  });
+
+  test('is refused where as many follow as may', async () => {
+    app = await startServer({ limits: { followers: 1 } });
+    await note('a');
+    const messages = follow('/v1/events');
+    await messages.next();
+    expect((await app.get('/v1/events')).status).toBe(429);
+    await messages.return(undefined);
+    await until(
+      async () =>
+        (await app.get('/v1/events?after=0&limit=1', 'viewer', { accept: 'application/json' })).status ===
+        200,
+    );
+  });
+});
+
+/** A client that sends what it is told to and reads nothing unless told to. */
+function dial(text: string): Promise<{ readonly socket: Socket; readonly closed: Promise<void> }> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(app.server.port, '127.0.0.1', () => {
+      socket.write(text);
+      resolve({ socket, closed });
+    });
+    socket.pause();
+    sockets.push(socket);
+    const closed = new Promise<void>((done) => {
+      socket.on('close', () => done());
+      socket.on('error', () => done());
+    });
+    socket.once('error', reject);
+  });
+}
+
+describe('slow clients', () => {
+  test('that never finish the head of a request are cut off, and others are served meanwhile', async () => {
+    app = await startServer({ limits: { timeouts: { headersMs: 300, requestMs: 600 } } });
+    const slow = await Promise.all(
+      Array.from({ length: 50 }, () =>
+        dial(`GET /v1/calls HTTP/1.1\r\nHost: 127.0.0.1:${app.server.port}\r\nX-A: `),
+      ),
+    );
+    const drip = setInterval(() => {
+      for (const { socket } of slow) if (socket.writable) socket.write('a');
+    }, 50);
+    expect((await app.get('/v1/calls')).status).toBe(200);
+    for (const { socket } of slow) socket.resume();
+    await Promise.all(slow.map(({ closed }) => closed));
+    clearInterval(drip);
+  });
+
+  test('that never finish a body are cut off', async () => {
+    app = await startServer({ limits: { timeouts: { headersMs: 300, requestMs: 600 } } });
+    const head = `POST /v1/calls HTTP/1.1\r\nHost: 127.0.0.1:${app.server.port}\r\nAuthorization: Bearer ${app.tokens.operator}\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{`;
+    const { socket, closed } = await dial(head);
+    socket.resume();
+    await closed;
+  });
+
+  test('that follow the ledger and stop reading are cut off, and cost the server one piece', async () => {
+    app = await startServer({ limits: { heartbeatMs: 100, stallMs: 400 } });
+    const get = `GET /v1/events HTTP/1.1\r\nHost: 127.0.0.1:${app.server.port}\r\nAuthorization: Bearer ${app.tokens.viewer}\r\n\r\n`;
+    const stuck = await Promise.all(Array.from({ length: 5 }, () => dial(get)));
+    const reader = follow('/v1/events');
+    await note('first');
+    const followers = async (): Promise<number> =>
+      Number(/^quittance_http_followers (\d+)$/m.exec((await app.get<string>('/metrics')).body)?.[1]);
+    // More than the buffers of any system hold.
+    const large = 'x'.repeat(200_000);
+    let count = 0;
+    await until(async () => {
+      await note(`large-${count++}`, 'large', large);
+      return /followers_cut_total [1-9]/.test((await app.get<string>('/metrics')).body);
+    });
+    for (const { socket } of stuck) socket.resume();
+    await Promise.all(stuck.map(({ closed }) => closed));
+    // One who reads loses nothing by it.
+    const last = await app.ledger.lastPosition();
+    const messages = await take(reader, (all) => all.at(-1)?.id === last);
+    for (const [index, { data }] of messages.entries())
+      expect(data.previous).toBe(index === 0 ? 0 : messages[index - 1]?.id);
+    await until(async () => (await followers()) === 0);
+  });
+
+  test('that send more than one may are asked to wait', async () => {
+    app = await startServer({ limits: { rate: { perSecond: 1, burst: 3 } } });
+    const answers = [];
+    for (let n = 0; n < 5; n++) answers.push(await app.get('/v1/me', 'viewer'));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429, 429]);
+    expect(answers.at(-1)?.headers.get('retry-after')).toBe('1');
+    expect((await app.get('/v1/me', 'admin')).status).toBe(200);
+  });
+});

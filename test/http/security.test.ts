@@ -1,0 +1,391 @@
+import { readFileSync, statSync } from 'node:fs';
+import { request } from 'node:http';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { CallAnswer, CallPage, Me, Problem, Role } from 'quittance/http';
+import { mayDo } from '../../src/http/actor.ts';
+import { routes } from '../../src/http/routes.ts';
+import { tokenFilePath } from '../../src/http/token-file.ts';
+import type { TestServer } from './start-server.ts';
+import { startServer } from './start-server.ts';
+
+type Held = Extract<CallAnswer, { decision: 'held' }>;
+
+let app: TestServer;
+beforeAll(async () => {
+  app = await startServer();
+});
+afterAll(() => app.close());
+
+const everyRole = Object.keys(mayDo) as Role[];
+const address = (path: string): string => path.replaceAll(/\{\w+\}/g, 'x');
+
+/** As bare as the wire: with any headers at all. */
+function bare(
+  method: string,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  body?: string,
+): Promise<{
+  readonly status: number;
+  readonly text: string;
+  readonly headers: NodeJS.Dict<string | string[]>;
+}> {
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      {
+        host: '127.0.0.1',
+        port: app.server.port,
+        method,
+        path,
+        headers,
+        setHost: headers['host'] === undefined,
+      },
+      (answer) => {
+        let text = '';
+        answer.setEncoding('utf8');
+        answer.on('data', (piece: string) => (text += piece));
+        answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text, headers: answer.headers }));
+      },
+    );
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
+
+async function logIn(link = app.server.loginLink() ?? ''): Promise<string> {
+  const { pathname, search } = new URL(link);
+  const { headers } = await bare('GET', pathname + search, {});
+  return String(headers['set-cookie']).split(';')[0] ?? '';
+}
+
+describe('who may do what', () => {
+  test('without a token every route is closed, but those that tell nothing or that a link opens', async () => {
+    for (const { method, path, access } of routes) {
+      const { status } = await bare(
+        method,
+        address(path),
+        { 'content-type': 'application/json' },
+        method === 'POST' ? '{}' : undefined,
+      );
+      if (access === 'anyone') expect([path, status]).not.toEqual([path, 401]);
+      else expect([path, status]).toEqual([path, 401]);
+    }
+    expect(routes.filter(({ access }) => access === 'anyone').map(({ path }) => path)).toEqual([
+      '/v1/decisions/read',
+      '/v1/decisions',
+      '/healthz',
+      '/readyz',
+    ]);
+  });
+
+  test('every route is closed to every role it is not for, and open to every one it is', async () => {
+    for (const { method, path, access } of routes) {
+      if (access === 'anyone' || path.endsWith('/events') || path === '/v1/verify') continue;
+      for (const role of everyRole) {
+        const { status, text } = await bare(
+          method,
+          address(path),
+          { authorization: `Bearer ${app.tokens[role]}`, 'content-type': 'application/json' },
+          method === 'POST' ? '{"nothing":"fits"}' : undefined,
+        );
+        const isAllowed = mayDo[role].includes(access);
+        expect([role, method, path, status === 403]).toEqual([role, method, path, !isAllowed]);
+        if (!isAllowed)
+          expect(JSON.parse(text)).toMatchObject({ code: 'http.forbidden', facts: { needed: access } });
+      }
+    }
+  });
+
+  test('whoever makes calls cannot approve them, and whoever approves cannot make them', async () => {
+    const held = await app.ask<Held>('sep', 'delete_file', { path: '/x' });
+    const path = `/v1/confirmations/${held.body.confirmationId}/decision`;
+    const decision = { decision: 'approve', inputDigest: held.body.inputDigest };
+    expect((await app.post(path, decision, 'operator')).status).toBe(403);
+    expect((await app.post('/v1/grants', { sessionId: 's1', toolName: '*' }, 'operator')).status).toBe(403);
+    expect(
+      (
+        await app.post(
+          '/v1/calls',
+          { sessionId: 's1', call: { id: 'z', name: 'x', arguments: {} } },
+          'approver',
+        )
+      ).status,
+    ).toBe(403);
+    expect(
+      (await app.runtime.confirmations({ status: 'pending' })).rows.some(({ callId }) => callId === 'sep'),
+    ).toBe(true);
+  });
+
+  test('tokens that are wrong, cut, revoked, over or in the address open nothing', async () => {
+    const { tokens, ledgerPath } = app;
+    const { TokenFile } = await import('../../src/http/token-file.ts');
+    const file = new TokenFile(tokenFilePath(ledgerPath), Date.now);
+    const over = file.create({ name: 'over', role: 'admin', expiresInMs: -1 }).token;
+    const gone = file.create({ name: 'gone', role: 'admin' });
+    const me = (token: string): Promise<{ readonly status: number }> =>
+      bare('GET', '/v1/me', { authorization: token });
+    expect((await me(`Bearer ${gone.token}`)).status).toBe(200);
+    file.revoke('gone');
+    for (const token of [
+      `Bearer ${gone.token}`,
+      `Bearer ${over}`,
+      `Bearer ${tokens.admin.slice(0, -1)}`,
+      `Bearer ${tokens.admin}x`,
+      `Basic ${tokens.admin}`,
+      'Bearer ',
+      'Bearer undefined',
+      `Bearer ${'a'.repeat(5_000)}`,
+    ])
+      expect([token.slice(0, 20), (await me(token)).status]).toEqual([token.slice(0, 20), 401]);
+    expect((await bare('GET', `/v1/me?token=${tokens.admin}`, {})).status).toBe(401);
+  });
+
+  test('what is kept of tokens is of no use to a thief, and readable by its owner alone', () => {
+    const path = tokenFilePath(app.ledgerPath);
+    const kept = readFileSync(path, 'utf8');
+    for (const token of Object.values(app.tokens)) expect(kept).not.toContain(token);
+    expect(statSync(path).mode & 0o077).toBe(0);
+  });
+});
+
+describe('browsers', () => {
+  test('come in with a link that is good once, and leave nothing of it in the address', async () => {
+    const link = new URL(app.server.loginLink() ?? '');
+    const first = await bare('GET', link.pathname + link.search, {});
+    expect([first.status, first.headers.location]).toEqual([303, '/']);
+    const [cookie = ''] = first.headers['set-cookie'] ?? [];
+    expect(cookie).toMatch(/; HttpOnly; SameSite=Strict; /);
+    const second = await bare('GET', link.pathname + link.search, {});
+    expect([second.status, second.headers['set-cookie']]).toEqual([401, undefined]);
+    const me = await bare('GET', '/v1/me', { cookie: cookie.split(';')[0] ?? '' });
+    expect(JSON.parse(me.text) as Me).toMatchObject({ name: 'ada', role: 'admin', by: 'cookie' });
+  });
+
+  test('are logged in with a token from the server’s own page, and out again', async () => {
+    const origin = {
+      origin: `http://127.0.0.1:${app.server.port}`,
+      'content-type': 'application/x-www-form-urlencoded',
+    };
+    const wrong = await bare('POST', '/login', origin, 'token=qt_nothing');
+    expect([wrong.status, wrong.headers['set-cookie']]).toEqual([401, undefined]);
+    const right = await bare('POST', '/login', origin, `token=${app.tokens.viewer}`);
+    const cookie = String(right.headers['set-cookie']).split(';')[0] ?? '';
+    expect((await bare('GET', '/v1/me', { cookie })).status).toBe(200);
+    const foreign = await bare(
+      'POST',
+      '/login',
+      { ...origin, origin: 'https://evil.example' },
+      `token=${app.tokens.viewer}`,
+    );
+    expect([foreign.status, foreign.headers['set-cookie']]).toEqual([403, undefined]);
+    await bare('POST', '/logout', { ...origin, cookie, 'x-quittance-request': '1' });
+    expect((await bare('GET', '/v1/me', { cookie })).status).toBe(401);
+  });
+
+  test('cannot be made to decide by another site', async () => {
+    const cookie = await logIn();
+    const held = await app.ask<Held>('csrf', 'delete_file', { path: '/x' });
+    const path = `/v1/confirmations/${held.body.confirmationId}/decision`;
+    const body = JSON.stringify({ decision: 'approve', inputDigest: held.body.inputDigest });
+    const own = `http://127.0.0.1:${app.server.port}`;
+    const json = { cookie, 'content-type': 'application/json' };
+    for (const headers of [
+      { ...json, origin: 'https://evil.example', 'x-quittance-request': '1' },
+      { ...json, origin: 'null', 'x-quittance-request': '1' },
+      { ...json, origin: `${own}.evil.example`, 'x-quittance-request': '1' },
+      { ...json, origin: own, 'sec-fetch-site': 'cross-site', 'x-quittance-request': '1' },
+      { ...json, origin: own, 'sec-fetch-site': 'same-site', 'x-quittance-request': '1' },
+      { ...json, 'x-quittance-request': '1' },
+      { ...json, origin: own, 'sec-fetch-site': 'same-origin' },
+    ]) {
+      const { status, text } = await bare('POST', path, headers, body);
+      expect([status, (JSON.parse(text) as Problem).code]).toEqual([403, 'http.cross_site']);
+    }
+    const form = await bare(
+      'POST',
+      path,
+      { cookie, origin: own, 'x-quittance-request': '1', 'content-type': 'text/plain' },
+      body,
+    );
+    expect(form.status).toBe(415);
+    expect((await bare('GET', '/v1/calls', { cookie, 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+    const fine = { ...json, origin: own, 'sec-fetch-site': 'same-origin', 'x-quittance-request': '1' };
+    expect((await bare('POST', path, fine, body)).status).toBe(200);
+  });
+
+  test('of another name are turned away: no name can be pointed at the server', async () => {
+    const { port } = app.server;
+    const authorization = `Bearer ${app.tokens.admin}`;
+    for (const host of [
+      'evil.example',
+      `evil.example:${port}`,
+      '127.0.0.1',
+      'localhost:1',
+      `127.0.0.1.evil.example:${port}`,
+    ]) {
+      const { status, text } = await bare('GET', '/v1/calls', { host, authorization });
+      expect([host, status, (JSON.parse(text) as Problem).code]).toEqual([host, 421, 'http.wrong_host']);
+    }
+    for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, `LOCALHOST:${port}`])
+      expect((await bare('GET', '/v1/calls', { host, authorization })).status).toBe(200);
+  });
+
+  test('are told not to run, frame or guess anything, on every answer', async () => {
+    for (const path of ['/', '/login', '/decide', '/v1/calls', '/healthz', '/nothing.js', '/openapi.json']) {
+      const { headers } = await bare('GET', path, {});
+      expect(headers['x-content-type-options']).toBe('nosniff');
+      expect(headers['x-frame-options']).toBe('DENY');
+      expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
+      expect(headers['content-security-policy']).not.toContain('unsafe');
+      expect(headers['access-control-allow-origin']).toBeUndefined();
+    }
+    for (const path of ['/', '/login', '/decide'])
+      expect((await bare('GET', path, {})).text).not.toMatch(/<script>|\son\w+=|style=/);
+  });
+});
+
+describe('decision links', () => {
+  const link = async (id: string, more: object = {}): Promise<{ held: Held; token: string; url: string }> => {
+    const { body: held } = await app.ask<Held>(id, 'delete_file', { path: `/${id}` });
+    const made = await app.post<{ token: string; url: string }>(
+      `/v1/confirmations/${held.confirmationId}/link`,
+      { expiresInMs: 60_000, ...more },
+      'approver',
+    );
+    return { held, ...made.body };
+  };
+  const use = (body: object): Promise<{ readonly status: number; readonly text: string }> =>
+    bare('POST', '/v1/decisions', { 'content-type': 'application/json' }, JSON.stringify(body));
+
+  test('decide once: a second use is told who was first', async () => {
+    const { token, url, held } = await link('link1');
+    expect(new URL(url).hash).toBe(`#${token}`);
+    const read = await bare(
+      'POST',
+      '/v1/decisions/read',
+      { 'content-type': 'application/json' },
+      JSON.stringify({ token }),
+    );
+    expect(JSON.parse(read.text)).toMatchObject({ confirmationId: held.confirmationId, status: 'pending' });
+    expect((await use({ token, decision: 'deny', by: 'Mail Ada' })).status).toBe(200);
+    const replayed = await use({ token, decision: 'approve', by: 'Mallory' });
+    expect(replayed.status).toBe(409);
+    expect((JSON.parse(replayed.text) as Problem).detail).toContain('denied already by Mail Ada');
+    expect((await use({ token, decision: 'deny', by: 'Mail Ada' })).status).toBe(409);
+  });
+
+  test('that were changed, are for somebody else or for something else open nothing', async () => {
+    const { token } = await link('link2', { by: 'Bob', decisions: ['deny'] });
+    expect((await use({ token: `${token.slice(0, -2)}aa`, decision: 'deny' })).status).toBe(403);
+    expect((await use({ token, decision: 'approve' })).status).toBe(403);
+    expect((await use({ token, decision: 'deny', by: 'Eve' })).status).toBe(403);
+    expect((await use({ token: 'qdt1.x.y', decision: 'deny', by: 'Eve' })).status).toBe(403);
+    expect((await bare('GET', `/v1/decisions?token=${token}`, {})).status).toBe(405);
+    expect(
+      (await app.runtime.confirmations({ status: 'pending' })).rows.some(({ callId }) => callId === 'link2'),
+    ).toBe(true);
+  });
+});
+
+describe('what comes in and goes out', () => {
+  test('whatever tools and models write comes back as data, never as a page', async () => {
+    const payload = `"><script>alert(1)</script><img src=x onerror=alert(1)>\u2028\u0000`;
+    const turn = app.runtime.turn({
+      sessionId: `s${payload}`,
+      principal: { userId: payload },
+      attrs: { note: payload },
+    });
+    await turn.call({ id: `i${payload}`, name: 'read_note', arguments: { id: payload } });
+    await turn.call({ id: 'unknown', name: `n${payload}`, arguments: {} });
+    await app.ask('xss', 'delete_file', { path: payload, note: payload });
+    const paths = routes
+      .filter(
+        ({ method, path }) =>
+          method === 'GET' && path.startsWith('/v1/') && !path.includes('{') && !path.includes('events'),
+      )
+      .map(({ path }) => path);
+    for (const path of [...paths, '/metrics', `/v1/sessions/${encodeURIComponent(`s${payload}`)}/timeline`]) {
+      const { status, headers } = await app.get(path);
+      expect([path, status]).toEqual([path, 200]);
+      expect(headers.get('content-type')).toMatch(/^(?:application\/json|application\/jsonl|text\/plain)/);
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+    }
+    const { rows } = (await app.get<CallPage>(`/v1/calls?search=${encodeURIComponent('<script>')}`)).body;
+    expect(rows.length).toBeGreaterThan(0);
+  });
+
+  test('names of artifacts are names: nothing leads out of the session', async () => {
+    const { body } = await app.ask('art', 'read_log', {});
+    const { artifactId } = (body as unknown as { outcome: { artifactId: string } }).outcome;
+    for (const id of [
+      '../../ledger.db',
+      '..%2f..%2fledger.db',
+      '%2e%2e%2f%2e%2e%2fetc%2fpasswd',
+      '..\\ledger.db.key',
+      '.',
+      '%00',
+      `${artifactId}%00`,
+      `${artifactId}/..`,
+    ]) {
+      const { status, text } = await bare(
+        'GET',
+        `/v1/sessions/s1/artifacts/${id.includes('%') ? id : encodeURIComponent(id)}`,
+        {
+          authorization: `Bearer ${app.tokens.admin}`,
+        },
+      );
+      expect([id, status]).toEqual([id, 404]);
+      expect(text).not.toContain('SQLite');
+    }
+    expect((await app.get(`/v1/sessions/s2/artifacts/${artifactId}`)).status).toBe(404);
+    expect((await bare('GET', '/../../package.json', {})).status).not.toBe(200);
+    expect((await bare('GET', '/assets/..%2f..%2fpackage.json', {})).text).not.toContain('quittance-source');
+  });
+
+  test('nothing that is hidden is told by any route, and no route opens the seal', async () => {
+    const secret = 'hunter2-the-secret';
+    const held = await app.ask<Held>('sealed', 'delete_file', { path: '/x', password: secret });
+    expect(held.body.decision).toBe('held');
+    const paths = [
+      ...routes
+        .filter(({ method, path }) => method === 'GET' && !path.includes('{') && path !== '/v1/events')
+        .map(({ path }) => path),
+      '/v1/sessions/s1/calls/sealed',
+      '/v1/sessions/s1/timeline',
+      `/v1/confirmations/${held.body.confirmationId}`,
+      '/v1/audit?limit=1000',
+    ];
+    for (const path of paths)
+      expect([path, JSON.stringify((await app.get(path)).body).includes(secret)]).toEqual([path, false]);
+    const feed = await app.get('/v1/events?after=0&limit=1000', 'admin', { accept: 'application/json' });
+    expect(JSON.stringify(feed.body)).not.toContain(secret);
+  });
+
+  test('bodies that are too large, no JSON, too deep or of another shape are refused with what to do', async () => {
+    const authorization = `Bearer ${app.tokens.operator}`;
+    const post = async (body: string, type = 'application/json'): Promise<[number, string]> => {
+      const { status, text } = await bare('POST', '/v1/calls', { authorization, 'content-type': type }, body);
+      const { code, detail } = JSON.parse(text) as Problem;
+      expect(detail.length).toBeGreaterThan(10);
+      return [status, code];
+    };
+    expect(await post(`{"a":"${'x'.repeat(1_100_000)}"}`)).toEqual([413, 'http.too_large']);
+    expect(await post('{"a":')).toEqual([400, 'http.bad_request']);
+    expect(await post('['.repeat(100_000))).toEqual([400, 'http.bad_request']);
+    expect(await post('{}')).toEqual([400, 'http.bad_request']);
+    expect(
+      await post('{"sessionId":"s","call":{"id":"c","name":"n","arguments":{}},"__proto__":{"a":1}}'),
+    ).toEqual([400, 'http.bad_request']);
+    expect(await post('{"sessionId":"s","call":{"id":"c","name":"n","arguments":{}}}', 'text/plain')).toEqual(
+      [415, 'http.unsupported_media_type'],
+    );
+    expect(
+      await post('{"sessionId":"s","call":{"id":"c","name":"n","arguments":{"n":9007199254740993}}}'),
+    ).toEqual([400, 'http.bad_request']);
+    expect((await app.get<Problem>('/v1/calls?limit=0')).status).toBe(400);
+    expect((await app.get<Problem>('/v1/calls?limit=1&limit=2')).status).toBe(400);
+    expect((await app.get<Problem>('/v1/calls?__proto__=1')).body.detail).toContain('Known ones');
+    expect((await app.get<Problem>("/v1/calls?cursor=1.2' OR 1")).status).toBe(400);
+    expect((await bare('PUT', '/v1/calls', { authorization })).status).toBe(405);
+  });
+});

@@ -1,0 +1,145 @@
+/** A server on a ledger of its own, and the ways to talk to it. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createRuntime, defineTool } from 'quittance';
+import type { AnyTool, Ledger, Runtime } from 'quittance';
+import { createHttpServer } from 'quittance/http';
+import type { HttpServer, HttpServerOptions, Problem, Role } from 'quittance/http';
+import { openLedger } from 'quittance/ledger';
+import { contractsFromYamlString } from 'quittance/contracts';
+import { z } from 'zod';
+import { TokenFile, tokenFilePath } from '../../src/http/token-file.ts';
+
+/** Run by whoever asks. */
+export const remoteTools: readonly AnyTool[] = [
+  defineTool({ name: 'get_weather', input: z.object({ city: z.string() }), handoff: true }),
+  defineTool({
+    name: 'delete_file',
+    input: z.object({ path: z.string(), note: z.string().optional(), password: z.string().optional() }),
+    handoff: true,
+  }),
+  defineTool({ name: 'send_mail', input: z.object({ to: z.string() }), handoff: true }),
+];
+
+/** Run by the server. */
+export const localTools: readonly AnyTool[] = [
+  defineTool({
+    name: 'read_note',
+    mode: 'read',
+    input: z.object({ id: z.string() }),
+    run: ({ id }) => ({ note: id }),
+  }),
+  defineTool({ name: 'read_log', mode: 'read', input: z.object({}), run: () => 'line\n'.repeat(5_000) }),
+  defineTool({
+    name: 'charge_card',
+    mode: 'external',
+    timeoutMs: 20,
+    input: z.object({}),
+    run: () => new Promise<never>(() => undefined),
+  }),
+  defineTool({
+    name: 'set_price',
+    mode: 'safe_write',
+    input: z.object({ cents: z.number() }),
+    run: ({ cents }) => ({ cents }),
+    undo: () => ({ undone: true }),
+  }),
+];
+
+export const rules = `apiVersion: edictum/v1
+kind: Ruleset
+metadata: { name: shop }
+defaults: { mode: enforce }
+rules:
+  - id: no-mail-to-strangers
+    type: pre
+    tool: send_mail
+    when: { args.to: { contains: stranger } }
+    then: { action: block, message: 'Not to {args.to}.' }
+`;
+
+export type Answer<Body> = { readonly status: number; readonly body: Body; readonly headers: Headers };
+
+export type TestServer = {
+  readonly server: HttpServer;
+  readonly ledger: Ledger;
+  readonly runtime: Runtime;
+  readonly ledgerPath: string;
+  readonly tokens: Readonly<Record<Role, string>>;
+  /** As an admin unless told. */
+  get<Body = never>(
+    path: string,
+    as?: Role,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<Answer<Body>>;
+  post<Body = never>(path: string, body: unknown, as?: Role): Promise<Answer<Body>>;
+  /** A call as another program asks for it. */
+  ask<Body = never>(id: string, name: string, args: object, more?: object): Promise<Answer<Body>>;
+  close(): Promise<void>;
+};
+
+export async function startServer(options: Partial<HttpServerOptions> = {}): Promise<TestServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'quittance-http-'));
+  const ledgerPath = join(folder, 'ledger.db');
+  const ledger = await openLedger(ledgerPath);
+  const tools = [...remoteTools, ...localTools];
+  const contracts = contractsFromYamlString(rules);
+  const runtime: Runtime = createRuntime({ tools, ledger, contracts });
+  const file = new TokenFile(tokenFilePath(ledgerPath), Date.now);
+  const make = (role: Role): string => file.create({ name: `${role}-person`, role }).token;
+  const tokens = {
+    viewer: make('viewer'),
+    operator: make('operator'),
+    approver: make('approver'),
+    admin: make('admin'),
+  };
+  const server = await createHttpServer({
+    ledger,
+    runtime,
+    tools,
+    contracts,
+    ledgerUrl: ledgerPath,
+    port: 0,
+    localName: 'ada',
+    ...options,
+    limits: { strangerRate: { perSecond: 1_000, burst: 10_000 }, ...options.limits },
+  });
+  const send = async <Body>(path: string, init: RequestInit): Promise<Answer<Body>> => {
+    const response = await fetch(server.url + path, { redirect: 'manual', ...init });
+    const text = await response.text();
+    const isJson = /json(?!l)/.test(response.headers.get('content-type') ?? '');
+    // What a route answers is said by whoever asks it.
+    return {
+      status: response.status,
+      body: (isJson ? JSON.parse(text) : text) as Body,
+      headers: response.headers,
+    };
+  };
+  const bearer = (as: Role): Record<string, string> => ({ authorization: `Bearer ${tokens[as]}` });
+  const post: TestServer['post'] = (path, body, as = 'admin') =>
+    send(path, {
+      method: 'POST',
+      headers: { ...bearer(as), 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  return {
+    server,
+    ledger,
+    runtime,
+    ledgerPath,
+    tokens,
+    get: (path, as = 'admin', headers = {}) => send(path, { headers: { ...bearer(as), ...headers } }),
+    post,
+    ask: (id, name, args, more = {}) =>
+      post('/v1/calls', { sessionId: 's1', call: { id, name, arguments: args }, ...more }, 'operator'),
+    async close() {
+      await server.close();
+      await runtime.close();
+      await ledger.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export type { Problem };
