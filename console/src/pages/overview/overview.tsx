@@ -1,6 +1,201 @@
 import type { ReactNode } from 'react';
+import type { Stats } from '../../../../src/http/api/stats.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+import '../../charts/charts.css';
+import { formatNumber } from '../../charts/scale.ts';
+import type { Series } from '../../charts/time-chart.tsx';
+import { TimeChart } from '../../charts/time-chart.tsx';
+import { addressOf, goTo, usePlace } from '../../router.ts';
+import '../../styles/overview.css';
+import { Empty } from '../../ui/empty.tsx';
+import { Link } from '../../ui/link.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { Skeleton } from '../../ui/skeleton.tsx';
+import { formatCost, formatDuration } from '../../ui/time.tsx';
+import { BudgetList } from './budget-list.tsx';
+import { Figure } from './figure.tsx';
+import { RankedList } from './ranked-list.tsx';
+
+const spans = [
+  ['15m', 'Last 15 minutes', 900_000],
+  ['1h', 'Last hour', 3_600_000],
+  ['24h', 'Last 24 hours', 86_400_000],
+  ['7d', 'Last 7 days', 7 * 86_400_000],
+] as const;
+const buckets = 48;
+
+const firstSnippet = `import { createRuntime, defineTool } from 'quittance';
+import { openLedger } from 'quittance/ledger';
+
+const ledger = await openLedger('.quittance/ledger.db');
+const hello = defineTool({ name: 'get_hello', run: () => 'hello' });
+const runtime = createRuntime({ tools: [hello], ledger });
+await runtime.turn({ sessionId: 's1' }).call({ id: 'c1', name: 'get_hello', arguments: {} });`;
 
 export default function Overview(): ReactNode {
-  return <PageHead title="Overview" />;
+  const { query } = usePlace();
+  const span = spans.find(([key]) => key === query.get('span')) ?? spans[1];
+  // A whole minute, so that the question stays the same while it is asked again and again.
+  const since = Math.floor((Date.now() - span[2]) / 60_000) * 60_000;
+  const stats = useAnswer<Stats>('/v1/stats', { since, buckets }, { everyMs: 5_000 });
+  return (
+    <>
+      <PageHead title="Overview" about="How the calls of this ledger end, and what waits for somebody.">
+        <label>
+          <span className="hidden">Time</span>
+          <select
+            value={span[0]}
+            onChange={(event) => goTo(addressOf([], { span: event.target.value }), { replace: true })}
+          >
+            {spans.map(([key, label]) => (
+              <option key={key} value={key}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </label>
+      </PageHead>
+      {stats.error !== undefined && <Problem error={stats.error} onRetry={stats.reload} />}
+      {stats.data === undefined ? stats.loading && <Skeleton rows={8} /> : <Board stats={stats.data} />}
+    </>
+  );
+}
+
+function Board({ stats }: { readonly stats: Stats }): ReactNode {
+  const { totals, now, latency, series, bucketMs } = stats;
+  const times = series.map(({ at }) => at);
+  const outcomes: readonly Series[] = [
+    { name: 'succeeded', colour: 'var(--good)', values: series.map(({ succeeded }) => succeeded) },
+    { name: 'denied', colour: 'var(--line-strong)', values: series.map(({ denied }) => denied) },
+    {
+      name: 'failed or timed out',
+      colour: 'var(--bad)',
+      values: series.map(({ failed, timedOut }) => failed + timedOut),
+    },
+    {
+      name: 'indeterminate',
+      colour: 'var(--unsure)',
+      values: series.map(({ indeterminate }) => indeterminate),
+    },
+    { name: 'open', colour: 'var(--attention)', values: series.map(({ open }) => open) },
+  ];
+  const latencies: readonly Series[] = [
+    { name: 'p50', colour: 'var(--active)', values: series.map(({ p50Ms }) => p50Ms) },
+    { name: 'p95', colour: 'var(--unsure)', values: series.map(({ p95Ms }) => p95Ms) },
+  ];
+  const ended = totals.calls - totals.open;
+  const broken = totals.failed + totals.timedOut + totals.indeterminate;
+  if (totals.calls === 0 && now.held + now.open + now.unresolved === 0)
+    return (
+      <Empty title="No calls in this time" snippet={firstSnippet}>
+        As soon as an agent calls a tool through this ledger, it is shown here. Choose a longer time above, or
+        make a first call:
+      </Empty>
+    );
+  return (
+    <>
+      <div className="figures">
+        <Figure label="Calls" value={formatNumber(totals.calls)} to="/calls" approximate={!stats.exact} />
+        <Figure
+          label="Error rate"
+          value={ended === 0 ? '–' : `${((100 * broken) / ended).toFixed(1)} %`}
+          tone={broken > 0 ? 'bad' : 'good'}
+          to={addressOf(['calls'], { outcome: 'ToolFailure' })}
+        />
+        <Figure
+          label="Held for a person"
+          value={formatNumber(now.held)}
+          tone={now.held > 0 ? 'attention' : 'quiet'}
+          to="/inbox"
+          approximate={!now.exact}
+        />
+        <Figure
+          label="To reconcile"
+          value={formatNumber(now.unresolved)}
+          tone={now.unresolved > 0 ? 'unsure' : 'quiet'}
+          to="/reconcile"
+          approximate={!now.exact}
+        />
+        <Figure
+          label="Latency p95"
+          value={formatDuration(latency.p95Ms)}
+          note={`p50 ${formatDuration(latency.p50Ms)}`}
+        />
+        <Figure label="Cost" value={formatCost(totals.costMicros)} />
+      </div>
+      <section className="card">
+        <header>
+          <h2>Outcomes over time</h2>
+        </header>
+        <div className="body">
+          <TimeChart title="Outcomes over time" kind="bars" {...{ times, bucketMs }} series={outcomes} />
+        </div>
+      </section>
+      <div className="grid-2">
+        <section className="card">
+          <header>
+            <h2>How long bodies take</h2>
+          </header>
+          <div className="body">
+            <TimeChart
+              title="How long bodies take"
+              kind="lines"
+              {...{ times, bucketMs }}
+              series={latencies}
+              format={formatDuration}
+              height={180}
+            />
+          </div>
+        </section>
+        <section className="card">
+          <header>
+            <h2>Budgets</h2>
+          </header>
+          <div className="body">
+            <BudgetList budgets={stats.budgets} />
+          </div>
+        </section>
+        <section className="card">
+          <header>
+            <h2>Tools that fail most</h2>
+            <Link to="/tools">All tools</Link>
+          </header>
+          <div className="body">
+            <RankedList
+              none="No tool failed in this time."
+              rows={stats.failingTools.map(({ toolName, failures, calls, topCode }) => ({
+                key: toolName,
+                label: toolName,
+                note: topCode,
+                count: failures,
+                of: calls,
+                to: addressOf(['tools', toolName]),
+                tone: 'bad',
+              }))}
+            />
+          </div>
+        </section>
+        <section className="card">
+          <header>
+            <h2>Why calls did not succeed</h2>
+          </header>
+          <div className="body">
+            <RankedList
+              none="Every call succeeded."
+              rows={stats.codes.map(({ code, title, count }) => ({
+                key: code,
+                label: code,
+                note: title,
+                count,
+                of: ended,
+                to: addressOf(['calls'], { code }),
+                tone: 'quiet',
+              }))}
+            />
+          </div>
+        </section>
+      </div>
+    </>
+  );
 }

@@ -1,0 +1,187 @@
+/** Values over time: bars stacked by what they are, or lines. The numbers behind it are there as a table too. */
+import type { ReactNode } from 'react';
+import { useId, useState } from 'react';
+import { formatMomentOf, formatNumber, momentsFor, scaleFor } from './scale.ts';
+import { useWidth } from './use-width.ts';
+
+export type Series = {
+  readonly name: string;
+  /** A colour of the tokens, e.g. `var(--good)`. */
+  readonly colour: string;
+  readonly values: readonly (number | undefined)[];
+};
+
+type Props = {
+  readonly title: string;
+  readonly kind: 'bars' | 'lines';
+  readonly times: readonly number[];
+  readonly bucketMs: number;
+  readonly series: readonly Series[];
+  readonly height?: number;
+  readonly format?: (value: number) => string;
+};
+
+const left = 56;
+const bottom = 22;
+const top = 8;
+
+export function TimeChart({
+  title,
+  kind,
+  times,
+  bucketMs,
+  series,
+  height = 200,
+  format = formatNumber,
+}: Props): ReactNode {
+  const [box, width] = useWidth();
+  const [pointed, setPointed] = useState<number | undefined>(undefined);
+  const label = useId();
+  const totals = times.map((_, index) =>
+    kind === 'bars'
+      ? series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0)
+      : Math.max(0, ...series.map(({ values }) => values[index] ?? 0)),
+  );
+  const scale = scaleFor(Math.max(0, ...totals));
+  const inner = { width: Math.max(0, width - left), height: height - top - bottom };
+  const step = times.length === 0 ? 0 : inner.width / times.length;
+  const x = (index: number): number => left + step * index;
+  const y = (value: number): number => top + inner.height * (1 - scale.at(value));
+  const moment = formatMomentOf(bucketMs);
+  const index = pointed === undefined ? undefined : Math.min(times.length - 1, Math.max(0, pointed));
+  return (
+    <figure className="chart" aria-labelledby={label}>
+      <figcaption id={label} className="hidden">
+        {title}
+      </figcaption>
+      <ul className="legend">
+        {series.map(({ name, colour, values }) => (
+          <li key={name}>
+            <span className="swatch" style={{ background: colour }} aria-hidden="true" />
+            {name}
+            {index !== undefined && (
+              <strong>{values[index] === undefined ? '–' : format(values[index])}</strong>
+            )}
+          </li>
+        ))}
+        <li className="legend-moment">{index === undefined ? '' : moment(times[index] ?? 0)}</li>
+      </ul>
+      <div
+        ref={box}
+        className="chart-box"
+        onPointerMove={(event) => {
+          const place = event.clientX - event.currentTarget.getBoundingClientRect().left - left;
+          setPointed(step === 0 || place < 0 ? undefined : Math.floor(place / step));
+        }}
+        onPointerLeave={() => setPointed(undefined)}
+      >
+        {width > 0 && (
+          <svg width={width} height={height} aria-hidden="true">
+            {scale.ticks.map((tick) => (
+              <g key={tick}>
+                <line className="grid" x1={left} x2={width} y1={y(tick)} y2={y(tick)} />
+                <text className="tick" x={left - 8} y={y(tick)} dy="0.32em" textAnchor="end">
+                  {format(tick)}
+                </text>
+              </g>
+            ))}
+            {momentsFor(times).map((at) => (
+              <text key={at} className="tick" x={x(times.indexOf(at)) + 2} y={height - 6}>
+                {moment(at)}
+              </text>
+            ))}
+            {index !== undefined && (
+              <rect className="pointed" x={x(index)} y={top} width={step} height={inner.height} />
+            )}
+            {kind === 'bars'
+              ? times.map((at, bucket) => <Stack key={at} {...{ bucket, series, x, y, step }} />)
+              : series.map(({ name, colour, values }) => (
+                  <path
+                    key={name}
+                    className="trend"
+                    stroke={colour}
+                    d={lineOf(values, (bucket) => x(bucket) + step / 2, y)}
+                  />
+                ))}
+          </svg>
+        )}
+      </div>
+      <table className="hidden">
+        <caption>{title}</caption>
+        <thead>
+          <tr>
+            <th scope="col">Time</th>
+            {series.map(({ name }) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {times.map((at, bucket) =>
+            totals[bucket] === 0 ? null : (
+              <tr key={at}>
+                <th scope="row">{moment(at)}</th>
+                {series.map(({ name, values }) => (
+                  <td key={name}>{values[bucket] === undefined ? 'none' : format(values[bucket])}</td>
+                ))}
+              </tr>
+            ),
+          )}
+        </tbody>
+      </table>
+    </figure>
+  );
+}
+
+type StackProps = {
+  readonly bucket: number;
+  readonly series: readonly Series[];
+  readonly x: (index: number) => number;
+  readonly y: (value: number) => number;
+  readonly step: number;
+};
+
+function Stack({ bucket, series, x, y, step }: StackProps): ReactNode {
+  let below = 0;
+  const gap = step > 6 ? 2 : step > 3 ? 1 : 0;
+  return (
+    <g>
+      {series.map(({ name, colour, values }) => {
+        const value = values[bucket] ?? 0;
+        if (value === 0) return null;
+        const from = below;
+        below += value;
+        return (
+          <rect
+            key={name}
+            fill={colour}
+            x={x(bucket) + gap / 2}
+            width={Math.max(1, step - gap)}
+            y={y(below)}
+            height={Math.max(1, y(from) - y(below))}
+          />
+        );
+      })}
+    </g>
+  );
+}
+
+/** A line that breaks where there is nothing; a lone value is a dot. */
+function lineOf(
+  values: readonly (number | undefined)[],
+  x: (index: number) => number,
+  y: (value: number) => number,
+): string {
+  let path = '';
+  for (const [index, value] of values.entries()) {
+    if (value === undefined) continue;
+    const place = `${x(index).toFixed(1)} ${y(value).toFixed(1)}`;
+    if (values[index - 1] !== undefined) path += `L${place}`;
+    else if (values[index + 1] === undefined)
+      path += `M${(x(index) - 1.5).toFixed(1)} ${y(value).toFixed(1)}a1.5 1.5 0 1 0 3 0a1.5 1.5 0 1 0 -3 0`;
+    else path += `M${place}`;
+  }
+  return path;
+}

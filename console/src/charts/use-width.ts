@@ -1,0 +1,16 @@
+import type { RefObject } from 'react';
+import { useEffect, useRef, useState } from 'react';
+
+/** How wide an element is, kept true: charts are drawn in real pixels so that their text is never stretched. */
+export function useWidth(): readonly [RefObject<HTMLDivElement | null>, number] {
+  const element = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(0);
+  useEffect(() => {
+    const { current } = element;
+    if (current === null) return;
+    const observer = new ResizeObserver(([entry]) => setWidth(Math.floor(entry?.contentRect.width ?? 0)));
+    observer.observe(current);
+    return () => observer.disconnect();
+  }, []);
+  return [element, width];
+}

@@ -1,0 +1,68 @@
+import type { ReactNode } from 'react';
+import type { BudgetBurn } from '../../../../src/http/api/stats.ts';
+import { Age, formatCost } from '../../ui/time.tsx';
+
+/** How much of each budget is used, where the limit is known. */
+export function BudgetList({ budgets }: { readonly budgets: readonly BudgetBurn[] }): ReactNode {
+  if (budgets.length === 0)
+    return (
+      <p className="muted">
+        No call drew on a budget.{' '}
+        <code>{"createRuntime({ budgets: [{ scope: 'session', toolCalls: 50 }] })"}</code> sets one.
+      </p>
+    );
+  return (
+    <ul className="ranked">
+      {budgets.slice(0, 8).map((budget) => {
+        const { counter, used, reserved, limit, exhaustedAt } = budget;
+        const share = limit === undefined || limit === 0 ? undefined : Math.min(1, (used + reserved) / limit);
+        const tone =
+          exhaustedAt !== undefined || (share ?? 0) >= 1
+            ? 'bad'
+            : (share ?? 0) > 0.8
+              ? 'attention'
+              : 'active';
+        return (
+          <li key={counter}>
+            <code className="ranked-label">{nameOf(counter)}</code>
+            <span className="num">
+              {amount(budget, used)}
+              {limit !== undefined && <span className="muted"> of {amount(budget, limit)}</span>}
+            </span>
+            {share !== undefined && (
+              <span className="meter" data-tone={tone} aria-hidden="true">
+                <span style={{ width: `${100 * share}%` }} />
+              </span>
+            )}
+            <span className="ranked-note muted">
+              {words[budget.metric]}
+              {reserved > 0 && `, ${amount(budget, reserved)} reserved`}
+              {exhaustedAt !== undefined && (
+                <>
+                  , exhausted <Age at={exhaustedAt} /> ago
+                </>
+              )}
+            </span>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+const words: Readonly<Record<BudgetBurn['metric'], string>> = {
+  tool_calls: 'tool calls',
+  cost_micros: 'cost',
+  attempts: 'calls that rules looked at',
+};
+
+const amount = ({ metric }: BudgetBurn, value: number): string =>
+  metric === 'cost_micros' ? formatCost(value) : value.toLocaleString();
+
+/** `named/"shop"/tool_calls/2026-11-15` as people would say it: `shop, 2026-11-15`. */
+function nameOf(counter: string): string {
+  const [, scope = '', name = '', , day] =
+    /^(\w+)\/(.*?)\/(tool_calls|cost_micros|attempts)(?:\/(.+))?$/.exec(counter) ?? [];
+  const read = name.replaceAll(/["[\]]/g, '') || counter;
+  return `${scope === 'named' || scope === '' ? '' : `${scope} `}${read}${day === undefined ? '' : `, ${day}`}`;
+}

@@ -1,0 +1,35 @@
+import type { ReactNode } from 'react';
+import { Link } from '../../ui/link.tsx';
+import type { Tone } from '../../ui/outcome-badge.tsx';
+
+type Props = {
+  readonly label: string;
+  readonly value: string;
+  readonly note?: string;
+  readonly tone?: Tone;
+  /** Where the calls behind the number are. */
+  readonly to?: string;
+  /** There may be more than were counted. */
+  readonly approximate?: boolean;
+};
+
+/** One number that matters. */
+export function Figure({ label, value, note, tone = 'quiet', to, approximate = false }: Props): ReactNode {
+  const inside = (
+    <>
+      <span className="figure-label">{label}</span>
+      <span className="figure-value" data-tone={tone}>
+        {approximate && <span title="At least: more than were counted">≥ </span>}
+        {value}
+      </span>
+      {note !== undefined && <span className="figure-note">{note}</span>}
+    </>
+  );
+  return to === undefined ? (
+    <div className="figure card">{inside}</div>
+  ) : (
+    <Link to={to} className="figure card">
+      {inside}
+    </Link>
+  );
+}
