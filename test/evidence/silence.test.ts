@@ -1,6 +1,6 @@
 /** What goes wrong elsewhere without anybody hearing of it, each as a test through the public door. */
 import type { Ledger } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool, outcomeToModelContent } from 'quittance';
+import { createMemoryLedger, createRuntime, defineTool, outcomeToModelContent, ToolError } from 'quittance';
 import type { LoadedContracts } from 'quittance/contracts';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { openLedger } from 'quittance/ledger';
@@ -247,5 +247,64 @@ describe('a timeout that is only a hint', () => {
     await quiet();
     clock.advance(300_000);
     expect(await asked).toMatchObject({ type: 'ToolTimeout' });
+  });
+});
+
+describe('a retry documented on an event that is never delivered', () => {
+  test('the behaviour hears the attempt that failed, the call is tried again, and its caller hears the end', async () => {
+    const heard: string[] = [];
+    let runs = 0;
+    const flaky = defineTool({
+      name: 'get_it',
+      mode: 'read',
+      run: () => {
+        if (runs++ === 0) throw new ToolError('tool.network_error', 'no route');
+        return 'it';
+      },
+    });
+    const runtime = createRuntime({ tools: [flaky] });
+    runtime.on(
+      {
+        name: 'mine',
+        on: 'tool.responded',
+        retries: true,
+        where: { 'error.reason': ['tool.network_error'] },
+      },
+      (event, context) => {
+        heard.push(event.error?.reason ?? 'none');
+        context.emit('retry.requested', { forEvent: event.id });
+      },
+    );
+    const outcome = await runtime.turn({ sessionId: 's' }).call(envelope('c', 'get_it'));
+    expect(heard).toEqual(['tool.network_error']);
+    expect(outcome).toMatchObject({ type: 'ToolExecutionResult', output: 'it' });
+    expect(runs).toBe(2);
+    await runtime.close();
+  });
+
+  test('on what a behaviour failed to handle, the behaviour is given it again', async () => {
+    const attempts: number[] = [];
+    const tool = defineTool({ name: 'get_it', mode: 'read', run: () => 'it' });
+    const runtime = createRuntime({ tools: [tool] });
+    const report = runtime.on({ name: 'report', on: 'tool.responded' }, (_, context) => {
+      attempts.push(context.attempt);
+      if (context.attempt === 1) throw new ToolError('tool.timeout', 'slow');
+    });
+    const again = runtime.on(
+      {
+        name: 'tool_retry',
+        on: ['behavior.failed'],
+        where: { reason: ['tool.timeout', 'tool.network_error'] },
+      },
+      (event, context) => {
+        const attempt = event.attempt + 1;
+        if (attempt > 3) return;
+        context.emit('retry.requested', { forEvent: event.triggeringEventId, attempt });
+      },
+    );
+    await runtime.turn({ sessionId: 's' }).call(envelope('c', 'get_it'));
+    for (const behavior of [report, again, report]) await behavior.caughtUp();
+    expect(attempts).toEqual([1, 2]);
+    await runtime.close();
   });
 });
