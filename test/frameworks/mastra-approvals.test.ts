@@ -70,7 +70,8 @@ test.each([
 ] as const)('%s is an answer', async (method, status, times, heard) => {
   const { agentFor, body, confirmationOf, told } = await stage();
   const { runId = '' } = await agentFor([pays('c1', { cents: 5 })]).generate('Go.', { memory });
-  const output = await agentFor(done)[method]({ runId, toolCallId: 'c1', memory });
+  // Which thread it is, Mastra remembers.
+  const output = await agentFor(done)[method]({ runId, toolCallId: 'c1' });
   expect(output.text).toBe('Done.');
   expect(body).toHaveBeenCalledTimes(times);
   expect(await confirmationOf('c1')).toMatchObject({ status, by: { name: 'grace' } });

@@ -1,4 +1,4 @@
-/** A model of the AI SDK that follows a script, as Mastra asks it: always by streams. */
+/** A model of the AI SDK that follows a script, as Mastra takes it. */
 import { MockLanguageModelV3 } from 'ai6/test';
 import type { Round, Script, Told } from '../suite/harness.ts';
 import { createPlayer } from '../suite/harness.ts';
