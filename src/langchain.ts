@@ -2,5 +2,6 @@ export { governTools } from './adapters/langchain.ts';
 export type { GovernedTools, LangChainOptions, LangChainToolCallRequest } from './adapters/langchain.ts';
 export type { LangChainDecision, LangChainQuestion } from './adapters/langchain-interrupt.ts';
 export type { LangChainInterruptOn } from './adapters/langchain-interrupt-on.ts';
-export type { LangChainConfig, LangChainTool } from './adapters/langchain-tool.ts';
+export type { LangChainConfig } from './adapters/langchain-call.ts';
+export type { LangChainTool } from './adapters/langchain-tool.ts';
 export type { AdapterOptions } from './adapters/adapter-options.ts';

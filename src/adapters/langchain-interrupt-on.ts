@@ -1,7 +1,7 @@
 /** Which tools ask a person, in the words of LangChain's own middleware for humans in the loop. */
 import { ownValue } from '../tool/own-value.ts';
 import type { AdoptedTool } from './adopted-tool.ts';
-import type { LangChainCall } from './langchain-tool.ts';
+import type { LangChainCall, LangChainConfig } from './langchain-call.ts';
 
 /** As `interruptOn` of humanInTheLoopMiddleware: `when` decides whether to ask, `description` what. */
 export type LangChainInterruptOn = Readonly<
@@ -19,26 +19,42 @@ export type LangChainInterruptOn = Readonly<
   >
 >;
 
-export type ReadAsks = (toolName: string) => AdoptedTool<LangChainCall>['asks'];
+export type InterruptOn = {
+  /** Whether calls of a tool ask. What they ask must stay the same when they are looked at again, anywhere. */
+  asks(toolName: string): AdoptedTool<LangChainCall>['asks'];
+  /** What a function says about a call, for whoever sees the run stop. Undefined where there is none. */
+  describe(toolName: string, args: unknown, config: LangChainConfig): Promise<string | undefined>;
+};
 
-export const readInterruptOn =
-  (interruptOn: LangChainInterruptOn): ReadAsks =>
-  (name) => {
+export function readInterruptOn(interruptOn: LangChainInterruptOn): InterruptOn {
+  const saidOf = (name: string): { readonly when?: unknown; readonly description?: unknown } | undefined => {
     const said: unknown = ownValue(interruptOn, name);
     if (said === undefined || said === false) return undefined;
-    if (typeof said !== 'object' || said === null) return () => true;
-    const { when, description } = said as { readonly when?: unknown; readonly description?: unknown };
-    return async (args, native) => {
-      // Without the run there is nothing to look at. Where it was decided already, the decision stands.
-      if (native === undefined) return typeof description === 'string' ? description : true;
-      const { config } = native;
-      const toolCall = { id: config.toolCallId, ...config.toolCall, name, args, type: 'tool_call' };
-      const { state, ...runtime } = config;
-      // What it gives is read as LangChain reads it: anything true asks.
-      if (typeof when === 'function' && !(await when({ toolCall, tool: undefined, state, runtime })))
-        return false;
-      const told: unknown =
-        typeof description === 'function' ? await description(toolCall, state, runtime) : description;
-      return typeof told === 'string' ? told : true;
-    };
+    return typeof said === 'object' && said !== null ? said : {};
   };
+  return {
+    asks(name) {
+      const said = saidOf(name);
+      if (said === undefined) return undefined;
+      const { when, description } = said;
+      const question = typeof description === 'string' ? description : true;
+      return async (args, native) => {
+        // Without the run there is nothing to look at. Where it was decided already, the decision stands.
+        if (native === undefined || typeof when !== 'function') return question;
+        const { toolCall, state, runtime } = asGiven(name, args, native.config);
+        // What it gives is read as LangChain reads it: anything true asks.
+        return Boolean(await when({ toolCall, tool: undefined, state, runtime })) && question;
+      };
+    },
+    async describe(name, args, config) {
+      const description = saidOf(name)?.description;
+      if (typeof description !== 'function') return undefined;
+      const { toolCall, state, runtime } = asGiven(name, args, config);
+      return String(await description(toolCall, state, runtime));
+    },
+  };
+}
+
+function asGiven(name: string, args: unknown, { state, ...runtime }: LangChainConfig) {
+  return { toolCall: { ...runtime.toolCall, name, args, type: 'tool_call' }, state, runtime };
+}

@@ -6,12 +6,13 @@
 import { QuittanceError } from '../base/error.ts';
 import type { JsonValue } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
-import type { PendingCall } from '../runtime/await-told.ts';
+import type { Call, Confirmation } from '../call/call.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
 import type { ToolCallInput } from '../runtime/turn.ts';
 import type { Answer } from './answer.ts';
 import type { CallGiven, Run } from './driver.ts';
-import type { LangChainCall, LangChainConfig } from './langchain-tool.ts';
+import type { InterruptOn } from './langchain-interrupt-on.ts';
+import type { LangChainCall, LangChainConfig } from './langchain-call.ts';
 
 /** What a run stops with: the value of the interrupt. */
 export type LangChainQuestion = {
@@ -34,11 +35,16 @@ export type LangChainDecision = {
 /** Answers that came in a run and were about another call than the one that received them. */
 export type Shelf = Map<string, LangChainDecision>;
 
+type Interrupting = {
+  readonly runtime: Runtime;
+  readonly interruptOn: InterruptOn;
+  readonly run: Run<LangChainCall>;
+  readonly shelf: Shelf;
+};
+
 /** Makes the call; where it is held, stops the run until its question is decided. */
 export async function callOrInterrupt(
-  runtime: Runtime,
-  run: Run<LangChainCall>,
-  shelf: Shelf,
+  { runtime, interruptOn, run, shelf }: Interrupting,
   request: ToolCallInput,
   given: CallGiven<LangChainCall> & { readonly native: LangChainCall },
 ): Promise<Answer> {
@@ -49,7 +55,10 @@ export async function callOrInterrupt(
     const { confirmationId } = made;
     // Somebody else makes it, and asks nobody.
     if (confirmationId === undefined) return run.call(request, given);
-    const question = await toQuestion(runtime, run.sessionId, { ...made, confirmationId });
+    const [held] = await runtime.calls({ sessionId: run.sessionId, callId: request.id });
+    // It was decided since.
+    if (held?.confirmation?.confirmationId !== confirmationId) continue;
+    const question = await toQuestion(held, held.confirmation, interruptOn, native.config);
     // Nothing may come between this look and the interrupt: whoever took the answer first has put it here.
     if (!shelf.has(confirmationId))
       for (const decision of readDecisions(interrupt(native.config, question)))
@@ -64,18 +73,22 @@ export async function callOrInterrupt(
 }
 
 async function toQuestion(
-  runtime: Runtime,
-  sessionId: string,
-  { callId, confirmationId }: PendingCall & { readonly confirmationId: string },
+  { callId, toolName, requestedInput, effectiveInput }: Call,
+  { confirmationId, asks }: Confirmation,
+  interruptOn: InterruptOn,
+  config: LangChainConfig,
 ): Promise<LangChainQuestion> {
-  const [held] = await runtime.calls({ sessionId, callId });
+  const args = effectiveInput ?? requestedInput;
+  const said = await interruptOn.describe(toolName, args, config);
   return {
     type: 'quittance.confirmation',
     confirmationId,
     callId,
-    toolName: held?.toolName ?? '',
-    arguments: held?.effectiveInput ?? held?.requestedInput ?? null,
-    description: held?.confirmation?.description ?? '',
+    toolName,
+    arguments: args,
+    description: asks
+      .map(({ by, description }) => (by.name === 'needsApproval' ? (said ?? description) : description))
+      .join(' '),
   };
 }
 

@@ -9,44 +9,19 @@ import type { AnyTool } from '../tool/define-tool.ts';
 import { isTool } from '../tool/define-tool.ts';
 import type { ToolContext } from '../tool/tool-context.ts';
 import type { AdoptedTool } from './adopted-tool.ts';
-import type { ReadAsks } from './langchain-interrupt-on.ts';
+import type { LangChainCall } from './langchain-call.ts';
+import type { InterruptOn } from './langchain-interrupt-on.ts';
 import { readOutput } from './langchain-output.ts';
-
-/** What LangChain gives a tool beside its input: the config of the run, and what a node of tools adds to it. */
-export type LangChainConfig = {
-  readonly configurable?: Readonly<Record<string, unknown>>;
-  readonly metadata?: Readonly<Record<string, unknown>>;
-  readonly context?: unknown;
-  readonly state?: unknown;
-  readonly store?: unknown;
-  readonly signal?: AbortSignal;
-  readonly toolCall?: { readonly id?: string; readonly name: string; readonly args: unknown };
-  readonly toolCallId?: string;
-  /** Stops the run, and gives what it was resumed with when it is run again. */
-  readonly interrupt?: (question: never) => unknown;
-  /** Of LangGraph 1.4: the handle on this run. */
-  readonly control?: object;
-};
 
 /** A tool made by `tool`, of a class of its own, or a runnable as a tool. */
 export type LangChainTool = {
   readonly name: string;
   readonly description?: string | undefined;
   readonly schema?: unknown;
-  invoke(input: never, config?: never): Promise<unknown>;
+  readonly invoke: (...args: never) => unknown;
 };
 
-/** What a call of the framework comes with. */
-export type LangChainCall = {
-  readonly config: LangChainConfig;
-  readonly runManager: unknown;
-  /** Runs code where the framework made the call, so that it finds the config of the run there. */
-  readonly inPlace: <Result>(code: () => Result) => Result;
-  /** What the body gives its application beside the output. */
-  artifact: unknown;
-};
-
-type ToolFields = Readonly<Record<string, unknown>>;
+export type ToolFields = Readonly<Record<string, unknown>>;
 export type ToolInstance = ToolFields & {
   readonly name: string;
   invoke(input: unknown, config?: unknown): Promise<unknown>;
@@ -81,7 +56,7 @@ const prototypeOf = (value: unknown): object | null =>
 export function readLangChainTool(
   given: unknown,
   Base: ToolClass,
-  asksAs: ReadAsks,
+  interruptOn: InterruptOn,
 ): AdoptedTool<LangChainCall> | AnyTool | undefined {
   if (isTool(given)) return given;
   if (!isInvokable(given) || (isJsonObject(given['metadata']) && given['metadata']['headlessTool'] === true))
@@ -91,7 +66,7 @@ export function readLangChainTool(
     name,
     description: typeof description === 'string' ? description : undefined,
     input: takesText(schema) ? textInput : schema,
-    asks: asksAs(name),
+    asks: interruptOn.asks(name),
     run: async (args, native, context) => {
       const body = (): unknown => runBody(given, Base, args, native, context);
       const { output, artifact } = await readOutput(
@@ -160,74 +135,3 @@ function takesText(schema: unknown): boolean {
     return false; // a schema that only answers later takes objects
   }
 }
-
-/** What a tool shows the framework and the model. */
-export type ShownTool = {
-  readonly name: string;
-  readonly description: string;
-  readonly schema: unknown;
-  /** The tool it stands for, if that is one of the framework. */
-  readonly original: unknown;
-};
-
-/** What a call comes to, as a message of a tool holds it. */
-export type ToolAnswer = {
-  readonly content: unknown;
-  readonly artifact: unknown;
-  readonly isError: boolean;
-};
-
-export type MakeToolCall = (
-  call: { readonly id: string; readonly name: string; readonly args: unknown },
-  config: LangChainConfig,
-  runManager: unknown,
-) => Promise<ToolAnswer>;
-
-/** Makes tools of the framework whose body is `make`, and nothing else. */
-export function createToolMaker(Base: ToolClass, make: MakeToolCall): (shown: ShownTool) => ToolInstance {
-  class GovernedTool extends Base {
-    static lc_name(): string {
-      return 'DynamicStructuredTool';
-    }
-
-    override async call(args: unknown, given?: unknown, tags?: unknown): Promise<unknown> {
-      const config = (given ?? {}) as LangChainConfig; // what `invoke` of the framework makes
-      const id = config.toolCall?.id ?? config.toolCallId;
-      if (typeof id !== 'string' || id === '') throw refuseBareInput(this.name);
-      let isError = false;
-      const once = Object.create(this, {
-        // The model reads the schema. Here it lets everything through: arguments are judged, and mended, by the runtime.
-        schema: { value: {} },
-        _call: {
-          value: async (_: unknown, runManager: unknown, runConfig: LangChainConfig) => {
-            const answer = await make({ id, name: this.name, args }, runConfig, runManager);
-            isError = answer.isError;
-            return [answer.content, answer.artifact];
-          },
-        },
-      }) as this;
-      const message = await super.call.call(once, args, { runName: this.name, ...config }, tags);
-      return Object.assign(message as object, { tool_call_id: id, status: isError ? 'error' : 'success' });
-    }
-  }
-  return ({ name, description, schema, original }) => {
-    const own: ToolFields = typeof original === 'object' && original !== null ? { ...original } : {};
-    const fields = Object.fromEntries(
-      ['callbacks', 'defaultConfig', 'extras', 'metadata', 'tags', 'verbose'].map((key) => [key, own[key]]),
-    );
-    return Object.assign(new GovernedTool({ ...fields, responseFormat: 'content_and_artifact' }), {
-      name,
-      description,
-      schema,
-      returnDirect: own['returnDirect'] === true,
-    });
-  };
-}
-
-const refuseBareInput = (name: string): QuittanceError =>
-  new QuittanceError(
-    'config.invalid',
-    `The tool "${name}" was invoked without the id of a call, and cannot be: the same call could run twice. Invoke it ` +
-      'with the tool call of the model, as it is: tool.invoke(message.tool_calls[0], config).',
-    { tool: name },
-  );

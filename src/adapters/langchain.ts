@@ -7,20 +7,17 @@ import { quote } from '../tool/nearest.ts';
 import type { AdapterOptions } from './adapter-options.ts';
 import type { Driver, Run } from './driver.ts';
 import { createDriver } from './driver.ts';
+import type { LangChainCall, LangChainConfig } from './langchain-call.ts';
+import type { MakeToolCall } from './langchain-governed-tool.ts';
+import { createToolMaker } from './langchain-governed-tool.ts';
 import type { Shelf } from './langchain-interrupt.ts';
 import { callOrInterrupt, checkCanStop } from './langchain-interrupt.ts';
-import type { LangChainInterruptOn } from './langchain-interrupt-on.ts';
+import type { InterruptOn, LangChainInterruptOn } from './langchain-interrupt-on.ts';
 import { readInterruptOn } from './langchain-interrupt-on.ts';
 import { lastAsked, timesAnswered } from './langchain-messages.ts';
 import { toContent } from './langchain-output.ts';
-import type {
-  LangChainCall,
-  LangChainConfig,
-  LangChainTool,
-  MakeToolCall,
-  ToolClass,
-} from './langchain-tool.ts';
-import { createToolMaker, findToolClass, readLangChainTool } from './langchain-tool.ts';
+import type { LangChainTool, ToolClass } from './langchain-tool.ts';
+import { findToolClass, readLangChainTool } from './langchain-tool.ts';
 import { probe, selfTest } from './self-test.ts';
 import { sessionCallId } from './session-call-id.ts';
 
@@ -79,8 +76,8 @@ function wrap<Tools extends readonly unknown[]>(
   Base: ToolClass,
   { session, interruptOn = {}, ungoverned = [], principal, attrs, approver, ...options }: LangChainOptions,
 ): GovernedTools<Tools> {
-  const asksAs = readInterruptOn(interruptOn);
-  const read = given.map((tool) => [tool, readLangChainTool(tool, Base, asksAs)] as const);
+  const asking = readInterruptOn(interruptOn);
+  const read = given.map((tool) => [tool, readLangChainTool(tool, Base, asking)] as const);
   const handedOn = read.flatMap(([tool, adopted]) => (adopted === undefined ? [tool] : []));
   for (const tool of handedOn) if (!ungoverned.includes(nameOf(tool))) throw refuseUngoverned(nameOf(tool));
   const kept = read.filter(([tool]) => !ungoverned.includes(nameOf(tool)));
@@ -96,7 +93,7 @@ function wrap<Tools extends readonly unknown[]>(
     },
   );
   const originals = new Map(kept.map(([tool]) => [nameOf(tool), tool]));
-  const makeTool = createToolMaker(Base, createCaller(driver, session));
+  const makeTool = createToolMaker(Base, createCaller(driver, asking, session));
   const tools = driver
     .open({ sessionId: 'none' })
     .turn.tools()
@@ -122,7 +119,11 @@ function wrap<Tools extends readonly unknown[]>(
 }
 
 /** The body of every governed tool: the call, as the runtime makes it. */
-function createCaller(driver: Driver<LangChainCall>, session: LangChainOptions['session']): MakeToolCall {
+function createCaller(
+  driver: Driver<LangChainCall>,
+  interruptOn: InterruptOn,
+  session: LangChainOptions['session'],
+): MakeToolCall {
   const shelves = new WeakMap<Run<LangChainCall>, Shelf>();
   const runOf = createRunFinder(driver);
   return async ({ id, name, args }, config, runManager) => {
@@ -144,7 +145,7 @@ function createCaller(driver: Driver<LangChainCall>, session: LangChainOptions['
     if (shelf === undefined) shelves.set(run, (shelf = new Map()));
     if (driver.suspends) checkCanStop(config);
     const answer = driver.suspends
-      ? await callOrInterrupt(driver.runtime, run, shelf, request, given)
+      ? await callOrInterrupt({ runtime: driver.runtime, interruptOn, run, shelf }, request, given)
       : await run.call(request, given);
     const isSuccess = answer.outcome.type === 'ToolExecutionResult';
     return {

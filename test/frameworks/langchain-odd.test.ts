@@ -217,6 +217,19 @@ describe('calls', () => {
     expect(run).not.toHaveBeenCalled();
   });
 
+  test('of a body that calls another tool need an id of their own', async () => {
+    const run = vi.fn<() => string>(() => 'paid');
+    const inner = tool(run, { name: 'pay', description: '', schema: anything });
+    const { tools } = await governTools([inner]);
+    const outer = tool((_, given: ToolRuntime) => tools[0]?.invoke({}, given), {
+      name: 'outer',
+      description: '',
+      schema: anything,
+    });
+    expect((await callOnce(outer as never)).status).toBe('error');
+    expect(run).not.toHaveBeenCalled();
+  });
+
   test('are of the session the host names', async () => {
     const { tools, runtime } = await governTools([spare], {
       session: ({ configurable }) => configurable?.['job'] as string | undefined,
@@ -467,6 +480,39 @@ describe('interrupts', () => {
     const { __interrupt__: stopped } = await stage.invoke(go);
     expect(stopped?.map(({ value }) => value.description)).toEqual(['Pay bob?']);
     await vi.waitFor(() => expect(stage.run).toHaveBeenCalledOnce());
+  });
+
+  test('of an agent are each resumed by themselves, and what had ended is not run again', async () => {
+    const stage = await setUp([]);
+    const model = new ScriptedModel(both);
+    const agent = createAgent({ model, tools: stage.tools, checkpointer: new MemorySaver() });
+    const { __interrupt__: stopped = [] } = (await agent.invoke(go, config)) as unknown as Stopped;
+    expect(stopped.map(({ value }) => value.callId).toSorted()).toEqual(['a', 'b']);
+    for (const [index, { id, value }] of stopped.entries()) {
+      const resume = { [id]: { confirmationId: value.confirmationId, approved: true } };
+      const ran = (await agent.invoke(new Command({ resume }), config)) as unknown as Stopped;
+      expect(ran.__interrupt__ ?? []).toHaveLength(1 - index);
+    }
+    expect(stage.run).toHaveBeenCalledTimes(2);
+    expect(model.told.map(({ texts }) => texts[0])).toEqual(['{"paid":"ann"}', '{"paid":"bob"}']);
+  });
+
+  test('what was approved where nobody saw the run is made as it was approved', async () => {
+    const ledger = createMemoryLedger();
+    const interruptOn = { pay: { when: () => true, description: () => 'Pay?' } };
+    const first = await setUp([calls(toolCall('a', 'pay', { to: 'ann' })), done], { ledger, interruptOn });
+    await first.invoke(go);
+    await first.runtime.close();
+    const second = await setUp([], { ledger, interruptOn });
+    const [question] = (await second.runtime.confirmations({ status: 'pending' })).rows;
+    await second.runtime.decide(question?.confirmationId ?? '', {
+      decision: 'edit',
+      arguments: { to: 'eve' },
+      by: 'ada',
+      inputDigest: question?.inputDigest ?? '',
+    });
+    await vi.waitFor(() => expect(second.run.mock.calls.map(([args]) => args)).toEqual([{ to: 'eve' }]));
+    expect(first.run).not.toHaveBeenCalled();
   });
 
   test('without a checkpointer, or a graph, nothing is run and the error says what to do', async () => {
