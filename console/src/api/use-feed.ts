@@ -9,6 +9,8 @@ import { withQuery } from './client.ts';
 
 export type FeedStatus = 'connecting' | 'live' | 'reconnecting' | 'paused' | 'gap';
 
+const againMs = 3_000;
+
 export function useFeed(
   query: Query,
   onEntry: (entry: FeedEntry) => void,
@@ -43,11 +45,25 @@ export function useFeed(
       last.current = entry.position;
       if (tell) heard.current(entry);
     };
-    source.addEventListener('open', () => setStatus('live'));
-    source.addEventListener('error', () => setStatus('reconnecting'));
-    source.addEventListener('entry', (message) => take((message as MessageEvent<string>).data, true));
-    source.addEventListener('position', (message) => take((message as MessageEvent<string>).data, false));
-    return () => source.close();
+    const open = (): void => {
+      const from =
+        last.current === undefined ? address : withQuery('/v1/events', { ...query, after: last.current });
+      const opened = new EventSource(from, { withCredentials: true });
+      source = opened;
+      opened.addEventListener('open', () => setStatus('live'));
+      opened.addEventListener('error', () => {
+        setStatus('reconnecting');
+        // The browser gives up where a server that is busy, or a proxy before it, answers with an error. We do not.
+        if (opened.readyState === EventSource.CLOSED) timer = setTimeout(open, againMs);
+      });
+      opened.addEventListener('entry', (message) => take((message as MessageEvent<string>).data, true));
+      opened.addEventListener('position', (message) => take((message as MessageEvent<string>).data, false));
+    };
+    open();
+    return () => {
+      clearTimeout(timer);
+      source?.close();
+    };
   }, [address, paused]);
 
   return status;
