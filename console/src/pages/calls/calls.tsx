@@ -1,6 +1,137 @@
+/** All calls: narrowed by what the address says, and followed as they arrive. */
 import type { ReactNode } from 'react';
+import { useCallback, useMemo, useRef, useState } from 'react';
+import { goTo } from '../../router.ts';
+import { Empty } from '../../ui/empty.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { Skeleton } from '../../ui/skeleton.tsx';
+import { useShortcuts } from '../../ui/use-shortcuts.ts';
+import '../../styles/calls.css';
+import { CallTable } from './call-table.tsx';
+import { readView, toQuery, viewAddress, viewKey } from './calls-view.ts';
+import type { CallsView } from './calls-view.ts';
+import { FacetPanel } from './facet-panel.tsx';
+import { FilterBar } from './filter-bar.tsx';
+import { ListEnd } from './list-end.tsx';
+import { TailSwitch } from './tail-switch.tsx';
+import { useCallList } from './use-call-list.ts';
+import type { Facets } from './use-facets.ts';
+import { useFacets } from './use-facets.ts';
+import { useTail } from './use-tail.ts';
+import { ViewTabs } from './view-tabs.tsx';
 
-export default function Calls(_props: { readonly query: URLSearchParams }): ReactNode {
-  return <PageHead title="Calls" />;
+export default function Calls({ query: asked }: { readonly query: URLSearchParams }): ReactNode {
+  const key = viewKey(readView(asked));
+  // The address is the state: the same address gives the same view, however often the page is drawn.
+  const view = useMemo(() => readView(asked), [key]);
+  const query = useMemo(() => toQuery(view, Date.now()), [view]);
+  const calls = useCallList(query);
+  const facets = useFacets(query);
+  const [isPaused, setPaused] = useState(false);
+  const isAtTop = useRef(true);
+  const [toppings, setToppings] = useState(0);
+
+  const status = useTail((changed) => calls.renew(changed, isAtTop.current && !isPaused));
+  const showNew = useCallback((): void => {
+    isAtTop.current = true;
+    setPaused(false);
+    setToppings((before) => before + 1);
+    void calls.renew([], true).catch(calls.reload);
+  }, [calls.renew, calls.reload]);
+  const toggle = (): void => (isPaused ? showNew() : setPaused(true));
+  useShortcuts({ p: toggle });
+
+  const { list } = calls;
+  return (
+    <div className="calls-page">
+      <PageHead title="Calls" about={<HowMany facets={facets} />}>
+        <TailSwitch status={status} isPaused={isPaused} arrived={calls.arrived} onToggle={toggle} />
+      </PageHead>
+      <ViewTabs view={view} />
+      <FilterBar view={view} />
+      <div className="calls-columns">
+        <Sidebar>
+          <FacetPanel view={view} facets={facets} />
+        </Sidebar>
+        <div className="calls-list">
+          {calls.arrived > 0 && !isPaused && (
+            <button type="button" className="arrived" onClick={showNew}>
+              ↑ {calls.arrived >= 100 ? '100 or more' : calls.arrived} new
+            </button>
+          )}
+          {list.rows.length > 0 ? (
+            <CallTable
+              rows={list.rows}
+              hasMore={list.next !== undefined}
+              onNearEnd={calls.loadMore}
+              onTop={(isTop) => {
+                const came = isTop && !isAtTop.current;
+                isAtTop.current = isTop;
+                if (came && calls.arrived > 0 && !isPaused) showNew();
+              }}
+              topKey={`${key} ${toppings}`}
+              foot={<ListEnd calls={calls} view={view} />}
+            />
+          ) : calls.status === 'loading' ? (
+            <Skeleton rows={14} />
+          ) : calls.status === 'failed' && calls.error !== undefined ? (
+            <Problem error={calls.error} onRetry={calls.reload} />
+          ) : list.next !== undefined ? (
+            <ListEnd calls={calls} view={view} isAlone />
+          ) : (
+            <Nothing view={view} />
+          )}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function HowMany({ facets: { total, isExact } }: { readonly facets: Facets }): ReactNode {
+  if (total === undefined) return 'Everything agents asked for, and what became of it.';
+  return `${isExact ? '' : 'At least '}${total.toLocaleString()} ${total === 1 ? 'call' : 'calls'}`;
+}
+
+/** Beside the list where there is room; folded away above it where there is none. */
+function Sidebar({ children }: { readonly children: ReactNode }): ReactNode {
+  const [isOpen, setOpen] = useState(() => window.matchMedia('(min-width: 60.01rem)').matches);
+  return (
+    <details className="calls-sidebar" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Filters</summary>
+      {children}
+    </details>
+  );
+}
+
+function Nothing({ view }: { readonly view: CallsView }): ReactNode {
+  if (Object.keys(view).length > 0)
+    return (
+      <Empty title="No call fits">
+        Nothing in this ledger fits all of that.{' '}
+        <button type="button" onClick={() => goTo(viewAddress({}))}>
+          Show all calls
+        </button>
+      </Empty>
+    );
+  return (
+    <Empty
+      title="No calls yet"
+      snippet={`import { createRuntime, defineTool } from 'quittance';
+import { openLedger } from 'quittance/ledger';
+
+const ledger = await openLedger('.quittance/ledger.db');
+const greet = defineTool({
+  name: 'greet',
+  mode: 'read',
+  input: { type: 'object', properties: { name: { type: 'string' } } },
+  run: ({ name }) => \`Hello \${name}\`,
+});
+const runtime = createRuntime({ tools: [greet], ledger });
+const turn = runtime.turn({ sessionId: 'first' });
+await turn.call({ id: 'call_1', name: 'greet', arguments: { name: 'Ada' } });`}
+    >
+      Calls that agents make through this ledger appear here as they are made. This makes the first one:
+    </Empty>
+  );
 }

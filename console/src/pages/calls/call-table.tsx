@@ -1,0 +1,194 @@
+/**
+ * A table of as many calls as there are: only the rows in sight are in the page. A row is one link; `j` and `k` go from
+ * row to row, and what has the focus is what Enter opens.
+ */
+import { useVirtualizer } from '@tanstack/react-virtual';
+import type { ReactNode } from 'react';
+import { useCallback, useEffect, useRef } from 'react';
+import { safeText } from '../../../../src/base/safe-text.ts';
+import type { CallSummary } from '../../../../src/ledger/call-query.ts';
+import { addressOf } from '../../router.ts';
+import { Link } from '../../ui/link.tsx';
+import { OutcomeBadge } from '../../ui/outcome-badge.tsx';
+import { Age, formatCost, formatDuration } from '../../ui/time.tsx';
+import { useShortcuts } from '../../ui/use-shortcuts.ts';
+import { callKey } from './call-list.ts';
+import { describeDecision } from './describe-decision.ts';
+
+const columns: readonly { readonly name: string; readonly isNumber?: true; readonly hint?: string }[] = [
+  { name: 'Outcome' },
+  { name: 'Tool' },
+  { name: 'Mode' },
+  { name: 'Session' },
+  { name: 'Principal' },
+  { name: 'Attempts', isNumber: true },
+  { name: 'Duration', isNumber: true, hint: 'How long the body took' },
+  { name: 'Cost', isNumber: true },
+  { name: 'Decision' },
+  { name: 'Age', isNumber: true, hint: 'Since it was asked for' },
+];
+
+const rowPixels = 36;
+/** So many rows before the end the next page is asked for. */
+const ahead = 30;
+
+type Props = {
+  readonly rows: readonly CallSummary[];
+  readonly hasMore: boolean;
+  readonly onNearEnd: () => void;
+  readonly onTop: (isAtTop: boolean) => void;
+  /** What stands after the last row. */
+  readonly foot: ReactNode;
+  /** Changes when the table is to begin at its top again. */
+  readonly topKey: string;
+};
+
+export function CallTable({ rows, hasMore, onNearEnd, onTop, foot, topKey }: Props): ReactNode {
+  const scroller = useRef<HTMLDivElement>(null);
+  const getKey = useCallback((index: number) => keyAt(rows, index), [rows]);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowPixels,
+    getItemKey: getKey,
+    overscan: 12,
+  });
+  const items = virtual.getVirtualItems();
+  const lastIndex = items.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (hasMore && lastIndex >= rows.length - ahead) onNearEnd();
+  }, [hasMore, lastIndex, rows.length, onNearEnd]);
+  useEffect(() => {
+    scroller.current?.scrollTo({ top: 0 });
+  }, [topKey]);
+
+  const goToRow = (index: number): void => {
+    if (index < 0 || index >= rows.length) return;
+    virtual.scrollToIndex(index);
+    // The row may only be drawn by that.
+    requestAnimationFrame(() =>
+      scroller.current
+        ?.querySelector<HTMLElement>(`[data-index="${index}"] a`)
+        ?.focus({ preventScroll: true }),
+    );
+  };
+  const focused = (): number => {
+    const row = document.activeElement?.closest('[data-index]');
+    return row === null || row === undefined ? -1 : Number(row.getAttribute('data-index'));
+  };
+  const step = (by: number): void => {
+    const at = focused();
+    goToRow(
+      at === -1 ? (items.find(({ start }) => start >= (virtual.scrollOffset ?? 0))?.index ?? 0) : at + by,
+    );
+  };
+  useShortcuts({ j: () => step(1), k: () => step(-1) });
+
+  return (
+    <div
+      ref={scroller}
+      className="call-table"
+      role="table"
+      aria-label="Calls"
+      aria-rowcount={hasMore ? -1 : rows.length + 1}
+      onScroll={(event) => onTop(event.currentTarget.scrollTop < rowPixels)}
+      onKeyDown={(event) => {
+        const by = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+        if (by === 0 || focused() === -1) return;
+        event.preventDefault();
+        step(by);
+      }}
+    >
+      <div role="rowgroup" className="call-head">
+        <div role="row" className="call-row" aria-rowindex={1}>
+          {columns.map(({ name, isNumber, hint }) => (
+            <span key={name} role="columnheader" className={isNumber && 'num'} title={hint}>
+              {name}
+            </span>
+          ))}
+        </div>
+      </div>
+      <div role="rowgroup" className="call-rows" style={{ height: virtual.getTotalSize() }}>
+        {items.map(({ index, key, start }) => {
+          const call = rows[index];
+          return call && <Row key={String(key)} call={call} index={index} start={start} />;
+        })}
+      </div>
+      {foot}
+    </div>
+  );
+}
+
+const keyAt = (rows: readonly CallSummary[], index: number): string => {
+  const row = rows[index];
+  return row === undefined ? String(index) : callKey(row);
+};
+
+function Row({
+  call,
+  index,
+  start,
+}: {
+  readonly call: CallSummary;
+  readonly index: number;
+  readonly start: number;
+}): ReactNode {
+  const { sessionId, callId, toolName, mode, userId, attempts, elapsedMs, costMicros, code, message } = call;
+  return (
+    <div
+      role="row"
+      className="call-row"
+      data-index={index}
+      aria-rowindex={index + 2}
+      style={{ transform: `translateY(${start}px)` }}
+    >
+      <span role="cell">
+        <OutcomeBadge call={call} />
+      </span>
+      <span role="cell" className="clip">
+        <Link
+          className="row-link"
+          to={addressOf(['calls', sessionId, callId])}
+          title={safeText(message ?? callId)}
+        >
+          <bdi>{safeText(toolName)}</bdi>
+          <span className="hidden">, call {safeText(callId)}</span>
+        </Link>
+      </span>
+      <span role="cell" className="clip muted">
+        {mode.replaceAll('_', ' ')}
+      </span>
+      <span role="cell" className="clip">
+        <Link
+          className="over"
+          to={addressOf(['sessions', sessionId])}
+          title={safeText(sessionId)}
+          tabIndex={-1}
+        >
+          <bdi>{safeText(sessionId)}</bdi>
+        </Link>
+      </span>
+      <span role="cell" className="clip" title={userId === undefined ? undefined : safeText(userId)}>
+        {userId === undefined ? <None /> : <bdi>{safeText(userId)}</bdi>}
+      </span>
+      <span role="cell" className="num">
+        {attempts === 0 ? <None /> : attempts}
+      </span>
+      <span role="cell" className="num">
+        {elapsedMs === undefined || attempts === 0 ? <None /> : formatDuration(elapsedMs)}
+      </span>
+      <span role="cell" className="num">
+        {costMicros === 0 ? <None /> : formatCost(costMicros)}
+      </span>
+      <span role="cell" className="clip decision" title={message && safeText(message)}>
+        {describeDecision(call)}
+        {code !== undefined && <span className="muted mono">{safeText(code)}</span>}
+      </span>
+      <span role="cell" className="num muted">
+        <Age at={call.requestedAt} />
+      </span>
+    </div>
+  );
+}
+
+const None = (): ReactNode => <span className="muted">–</span>;

@@ -1,0 +1,103 @@
+/** What of the calls is looked at. It stands in the address, so that it can be kept, shared and gone back to. */
+import type { Query } from '../../api/client.ts';
+import { addressOf } from '../../router.ts';
+
+const names = [
+  'search',
+  'outcome',
+  'status',
+  'mode',
+  'toolName',
+  'code',
+  'sessionId',
+  'principal',
+  'unresolved',
+  'within',
+  'until',
+] as const;
+
+export type ViewField = (typeof names)[number];
+export type CallsView = Readonly<Partial<Record<ViewField, string>>>;
+
+/** The time looked back on, from now. */
+export const spans: Readonly<Record<string, { readonly ms: number; readonly label: string }>> = {
+  '15m': { ms: 15 * 60_000, label: 'Last 15 minutes' },
+  '1h': { ms: 3_600_000, label: 'Last hour' },
+  '24h': { ms: 86_400_000, label: 'Last day' },
+  '7d': { ms: 7 * 86_400_000, label: 'Last 7 days' },
+  '30d': { ms: 30 * 86_400_000, label: 'Last 30 days' },
+};
+
+export function readView(query: URLSearchParams): CallsView {
+  const view: Partial<Record<ViewField, string>> = {};
+  for (const name of names) {
+    const value = query.get(name);
+    if (value !== null && value !== '') view[name] = value;
+  }
+  return view;
+}
+
+export const viewAddress = (view: CallsView): string => addressOf(['calls'], inOrder(view));
+
+/** The same view in one text, however it was put together. */
+export const viewKey = (view: CallsView): string => JSON.stringify(inOrder(view));
+
+const inOrder = (view: CallsView): Record<string, string | undefined> =>
+  Object.fromEntries(names.map((name) => [name, view[name] === '' ? undefined : view[name]]));
+
+export const changeView = (
+  view: CallsView,
+  change: Partial<Record<ViewField, string | undefined>>,
+): CallsView => readView(new URLSearchParams(addressOf([], { ...view, ...change }).slice(2)));
+
+/** What the server is asked. A span begins at a whole minute: asked again soon after, it is the same question. */
+export function toQuery({ within, ...view }: CallsView, now: number): Query {
+  const span = within === undefined || !Object.hasOwn(spans, within) ? undefined : spans[within];
+  return {
+    ...view,
+    ...(span !== undefined && { since: Math.floor((now - span.ms) / 60_000) * 60_000 }),
+  };
+}
+
+/** Views that everybody has. */
+export const commonViews: readonly { readonly name: string; readonly view: CallsView }[] = [
+  { name: 'All', view: {} },
+  { name: 'Held', view: { status: 'held' } },
+  { name: 'Failed', view: { outcome: 'ToolFailure' } },
+  { name: 'Timed out', view: { outcome: 'ToolTimeout' } },
+  { name: 'Denied', view: { outcome: 'ToolDenied' } },
+  { name: 'To reconcile', view: { unresolved: 'true' } },
+];
+
+const outcomeLabels: Readonly<Record<string, string>> = {
+  ToolExecutionResult: 'succeeded',
+  ToolArtifactReference: 'succeeded, kept aside',
+  ToolFailure: 'failed',
+  ToolTimeout: 'timed out',
+  ToolDenied: 'denied',
+};
+
+const fieldLabels: Readonly<Record<ViewField, string>> = {
+  search: 'search',
+  outcome: 'outcome',
+  status: 'status',
+  mode: 'mode',
+  toolName: 'tool',
+  code: 'code',
+  sessionId: 'session',
+  principal: 'principal',
+  unresolved: 'to reconcile',
+  within: 'time',
+  until: 'before',
+};
+
+export const labelOfField = (field: ViewField): string => fieldLabels[field];
+
+export function labelOfValue(field: ViewField, value: string): string {
+  if (field === 'outcome') return (Object.hasOwn(outcomeLabels, value) && outcomeLabels[value]) || value;
+  if (field === 'mode') return value.replaceAll('_', ' ');
+  if (field === 'within') return (Object.hasOwn(spans, value) && spans[value]?.label.toLowerCase()) || value;
+  if (field === 'until') return /^\d{1,15}$/.test(value) ? new Date(Number(value)).toLocaleString() : value;
+  if (field === 'unresolved') return value === 'true' ? 'yes' : 'no';
+  return value;
+}

@@ -1,0 +1,89 @@
+import type { ReactNode } from 'react';
+import { useState } from 'react';
+import { safeText } from '../../../../src/base/safe-text.ts';
+import { goTo } from '../../router.ts';
+import type { CallsView } from './calls-view.ts';
+import { changeView, labelOfValue, viewAddress } from './calls-view.ts';
+import type { FacetName, Facets } from './use-facets.ts';
+import { facetNames } from './use-facets.ts';
+
+const titles: Readonly<Record<FacetName, string>> = {
+  outcome: 'Outcome',
+  status: 'Status',
+  mode: 'Mode',
+  toolName: 'Tool',
+  code: 'Reason code',
+};
+
+/** Shown before somebody asks for more. */
+const fewest = 7;
+
+/** What there is to choose from, with how many calls each choice leaves. Choosing again takes a choice back. */
+export function FacetPanel({
+  view,
+  facets,
+}: {
+  readonly view: CallsView;
+  readonly facets: Facets;
+}): ReactNode {
+  return (
+    <div className="facets" role="group" aria-label="Filters">
+      {facetNames.map((name) => (
+        <Facet key={name} name={name} view={view} facets={facets} />
+      ))}
+      {!facets.isExact && <p className="muted facets-note">≥ counted among the newest calls only.</p>}
+    </div>
+  );
+}
+
+function Facet({
+  name,
+  view,
+  facets,
+}: {
+  readonly name: FacetName;
+  readonly view: CallsView;
+  readonly facets: Facets;
+}): ReactNode {
+  const [showsAll, setShowsAll] = useState(false);
+  const chosen = view[name];
+  const counted = facets.values[name] ?? [];
+  // A choice nobody fits is still a choice that was made.
+  const values =
+    chosen === undefined || counted.some(({ value }) => value === chosen)
+      ? counted
+      : [{ value: chosen, count: 0 }, ...counted];
+  if (values.length === 0) return null;
+  const shown = showsAll ? values : values.filter(({ value }, index) => index < fewest || value === chosen);
+  return (
+    <section>
+      <h2>{titles[name]}</h2>
+      <ul>
+        {shown.map(({ value, count }) => (
+          <li key={value}>
+            <button
+              type="button"
+              aria-pressed={value === chosen}
+              onClick={() =>
+                goTo(viewAddress(changeView(view, { [name]: value === chosen ? undefined : value })))
+              }
+            >
+              <span className={name === 'toolName' || name === 'code' ? 'clip mono' : 'clip'}>
+                <bdi>{safeText(labelOfValue(name, value))}</bdi>
+              </span>
+              <span className="num muted">
+                {facets.isExact ? '' : '≥ '}
+                {count.toLocaleString()}
+              </span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      {values.length > fewest && (
+        <button type="button" className="facet-more" onClick={() => setShowsAll(!showsAll)}>
+          {showsAll ? 'Fewer' : `All ${values.length}`}
+        </button>
+      )}
+    </section>
+  );
+}

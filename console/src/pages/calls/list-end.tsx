@@ -1,0 +1,45 @@
+import type { ReactNode } from 'react';
+import { useEffect } from 'react';
+import { Link } from '../../ui/link.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { formatMoment } from '../../ui/time.tsx';
+import type { CallsView } from './calls-view.ts';
+import { changeView, viewAddress } from './calls-view.ts';
+import type { ListedCalls } from './use-call-list.ts';
+import { mostRows } from './use-call-list.ts';
+
+/** What follows the last row: more, that there is no more, or why not. `isAlone`: a search that has found nothing yet. */
+export function ListEnd({
+  calls: { list, status, error, loadMore },
+  view,
+  isAlone = false,
+}: {
+  readonly calls: ListedCalls;
+  readonly view: CallsView;
+  readonly isAlone?: boolean;
+}): ReactNode {
+  const goesOn = isAlone && status === 'ready' && list.next !== undefined;
+  useEffect(() => {
+    if (goesOn) loadMore();
+  }, [goesOn, list.next, loadMore]);
+  if (status === 'failed' && error !== undefined) return <Problem error={error} onRetry={loadMore} />;
+  const last = list.rows.at(-1);
+  if (list.next !== undefined && list.rows.length >= mostRows && last !== undefined)
+    return (
+      <p className="list-end">
+        {mostRows.toLocaleString()} calls are shown.{' '}
+        <Link to={viewAddress(changeView(view, { until: String(last.requestedAt + 1) }))}>
+          Go on from {formatMoment(last.requestedAt)}
+        </Link>
+      </p>
+    );
+  if (list.next !== undefined)
+    return (
+      <p className="list-end muted" aria-busy="true">
+        {list.searchedTo === undefined
+          ? 'Reading more…'
+          : `Searched back to ${formatMoment(list.searchedTo)}, going on…`}
+      </p>
+    );
+  return <p className="list-end muted">That is all of them.</p>;
+}

@@ -1,0 +1,111 @@
+/** Reads the list of calls: pages as they are scrolled to, and its head again as calls arrive and change. */
+import { useCallback, useEffect, useRef, useState } from 'react';
+import type { CallDetail, CallPage } from '../../../../src/http/api/call.ts';
+import type { ApiError, Query } from '../../api/client.ts';
+import { get, pathOf, withQuery } from '../../api/client.ts';
+import { toApiError } from '../../api/use-answer.ts';
+import type { CallList } from './call-list.ts';
+import { appendPage, callKey, countNew, noCalls, renewHead, replaceCall } from './call-list.ts';
+
+const pageSize = 100;
+/** More is not kept in a page: one goes on from where it ends. */
+export const mostRows = 20_000;
+/** Calls that changed further down are read one by one, as long as they are few. */
+const mostRenewed = 20;
+
+export type ListedCalls = {
+  readonly list: CallList;
+  readonly status: 'loading' | 'ready' | 'more' | 'failed';
+  readonly error: ApiError | undefined;
+  /** Calls that came since and are not shown, since nobody is at the top to see them. */
+  readonly arrived: number;
+  readonly loadMore: () => void;
+  readonly reload: () => void;
+  /**
+   * Reads the head again. `show` puts it in place; otherwise only what came is counted. Calls in the list that are
+   * `changed` are read again wherever they stand.
+   */
+  readonly renew: (changed: readonly CallName[], show: boolean) => Promise<void>;
+};
+
+export type CallName = { readonly sessionId: string; readonly callId: string };
+
+type State = {
+  readonly list: CallList;
+  readonly status: ListedCalls['status'];
+  readonly error: ApiError | undefined;
+  readonly arrived: number;
+};
+
+const begin: State = { list: noCalls, status: 'loading', error: undefined, arrived: 0 };
+
+export function useCallList(query: Query): ListedCalls {
+  const address = withQuery('/v1/calls', query);
+  const [state, setState] = useState<State>(begin);
+  const [round, setRound] = useState(0);
+  const latest = useRef(state);
+  latest.current = state;
+  const stop = useRef(new AbortController());
+
+  useEffect(() => {
+    const mine = new AbortController();
+    stop.current = mine;
+    setState(begin);
+    ask({ limit: pageSize }, mine.signal).then(
+      (page) => settle(mine, (before) => ({ ...before, list: renewHead(noCalls, page), status: 'ready' })),
+      (error: unknown) => fail(mine, error),
+    );
+    return () => mine.abort();
+    // `ask` asks what `address` says.
+  }, [address, round]);
+
+  const ask = (more: Query, signal: AbortSignal): Promise<CallPage> =>
+    get<CallPage>('/v1/calls', { ...query, ...more }, signal);
+  /** Of another question, or of a page that is gone, nothing is told. */
+  const settle = (mine: AbortController, change: (before: State) => State): void => {
+    if (!mine.signal.aborted) setState(change);
+  };
+  const fail = (mine: AbortController, error: unknown): void =>
+    settle(mine, (before) => ({ ...before, status: 'failed', error: toApiError(error) }));
+
+  const loadMore = useCallback(() => {
+    const { status, list } = latest.current;
+    if (status === 'loading' || status === 'more' || list.next === undefined) return;
+    if (list.rows.length >= mostRows) return;
+    const mine = stop.current;
+    // At once, so that two of them in one moment ask once.
+    latest.current = { ...latest.current, status: 'more' };
+    setState((before) => ({ ...before, status: 'more', error: undefined }));
+    ask({ limit: pageSize, cursor: list.next }, mine.signal).then(
+      (page) =>
+        settle(mine, (before) => ({ ...before, list: appendPage(before.list, page), status: 'ready' })),
+      (error: unknown) => fail(mine, error),
+    );
+  }, [address]);
+
+  const renew = useCallback(
+    async (changed: readonly CallName[], show: boolean): Promise<void> => {
+      if (latest.current.status === 'loading') return;
+      const mine = stop.current;
+      const page = await ask({ limit: pageSize }, mine.signal);
+      settle(mine, (before) => ({
+        ...before,
+        ...(show
+          ? { list: renewHead(before.list, page), arrived: 0 }
+          : { arrived: countNew(before.list, page), list: page.rows.reduce(replaceCall, before.list) }),
+      }));
+      const fresh = new Set(page.rows.map(callKey));
+      const known = new Set(latest.current.list.rows.map(callKey));
+      const deeper = changed.filter((call) => known.has(callKey(call)) && !fresh.has(callKey(call)));
+      for (const { sessionId, callId } of deeper.slice(-mostRenewed)) {
+        const path = pathOf('sessions', sessionId, 'calls', callId);
+        const { summary } = await get<CallDetail>(path, {}, mine.signal);
+        settle(mine, (before) => ({ ...before, list: replaceCall(before.list, summary) }));
+      }
+    },
+    [address],
+  );
+
+  const reload = useCallback(() => setRound((before) => before + 1), []);
+  return { ...state, loadMore, reload, renew };
+}

@@ -1,0 +1,71 @@
+/** Has the list follow the ledger: what arrives is gathered for a moment, so that a flood is a few looks and not a thousand. */
+import { useCallback, useEffect, useRef } from 'react';
+import type { FeedEntry } from '../../../../src/http/api/feed.ts';
+import type { FeedStatus } from '../../api/use-feed.ts';
+import { useFeed } from '../../api/use-feed.ts';
+import type { CallName } from './use-call-list.ts';
+
+const gatherMs = 300;
+/** At least so long from one look to the next. */
+const restMs = 700;
+
+/** `look` is told which calls changed; it is called one at a time, and again after a connection was lost. */
+export function useTail(look: (changed: readonly CallName[]) => Promise<void>): FeedStatus {
+  const latest = useRef(look);
+  latest.current = look;
+  const changed = useRef(new Map<string, CallName>());
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const isLooking = useRef(false);
+  const isOver = useRef(false);
+
+  const plan = useCallback((afterMs: number): void => {
+    if (timer.current !== undefined || isLooking.current || isOver.current) return;
+    timer.current = setTimeout(() => {
+      timer.current = undefined;
+      // Nobody sees it. Coming back to the page looks again.
+      if (document.visibilityState !== 'visible') return;
+      const names = [...changed.current.values()];
+      changed.current = new Map();
+      isLooking.current = true;
+      void latest
+        .current(names)
+        // What could not be read now is read with what comes next; the connection itself is shown elsewhere.
+        .catch(() => names.forEach((name) => changed.current.set(keyOf(name), name)))
+        .finally(() => {
+          isLooking.current = false;
+          if (changed.current.size > 0) plan(restMs);
+        });
+    }, afterMs);
+  }, []);
+
+  const status = useFeed({ after: 'now' }, ({ sessionId, events }: FeedEntry) => {
+    for (const { callId } of events.filter(hasCall))
+      changed.current.set(keyOf({ sessionId, callId }), { sessionId, callId });
+    if (changed.current.size > 0) plan(gatherMs);
+  });
+
+  useEffect(() => {
+    isOver.current = false;
+    // Between what was read first and where the feed begins, or while it was gone, something may have happened.
+    if (status === 'live' || status === 'gap') plan(gatherMs);
+  }, [status, plan]);
+
+  useEffect(() => {
+    const comeBack = (): void => plan(0);
+    document.addEventListener('visibilitychange', comeBack);
+    return () => {
+      isOver.current = true;
+      clearTimeout(timer.current);
+      timer.current = undefined;
+      document.removeEventListener('visibilitychange', comeBack);
+    };
+  }, [plan]);
+
+  return status;
+}
+
+const keyOf = ({ sessionId, callId }: CallName): string => JSON.stringify([sessionId, callId]);
+
+type Event = FeedEntry['events'][number];
+const hasCall = (event: Event): event is Event & { readonly callId: string } =>
+  'callId' in event && typeof event.callId === 'string';
