@@ -5,6 +5,7 @@
  * Total: a cause that is missing, lies ahead or leads in a circle is said and not followed, and events of types this
  * version does not know are carried along.
  */
+import { isEmittedEvent } from '../call/emitted-event.ts';
 import type { CallEvent, DecidedBy } from '../call/event.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { isKnownEvent } from './formats/v1/event-table.ts';
@@ -121,6 +122,7 @@ class Tracing {
   }
 
   #put(event: ReadEvent): AnyDraft {
+    if (isEmittedEvent(event)) return this.#note(event, `by ${event.by}`);
     if (!isKnownEvent(event)) return this.#note(event, '', false);
     if ('callId' in event) return this.#putInCall(event);
     switch (event.type) {
@@ -242,7 +244,7 @@ class Tracing {
     const cause = event.cause === undefined ? undefined : this.#places.get(event.cause);
     const holder =
       call ??
-      (cause?.kind === 'event' && !setOffByEvents.has(type) ? undefined : cause) ??
+      (cause?.kind === 'event' && !isSetOff(event) ? undefined : cause) ??
       ('callId' in event && event.callId !== undefined ? this.#calls.get(callKey(event)) : undefined) ??
       (event.turnId === '' ? this.#sessionOf(event) : this.#turnOf(event));
     holder.children.push(place);
@@ -279,7 +281,8 @@ class Tracing {
 }
 
 /** A behaviour is set off by an event, and so stands below it; anything else is a moment of its call or turn. */
-const setOffByEvents: ReadonlySet<string> = new Set(['behavior.failed', 'retry.requested']);
+const isSetOff = (event: ReadEvent): boolean =>
+  event.type === 'behavior.failed' || event.type === 'retry.requested' || isEmittedEvent(event);
 
 const newAttempt = (attempt: number, at: number): Draft<AttemptNode> => ({
   kind: 'attempt',
