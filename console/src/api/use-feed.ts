@@ -34,11 +34,8 @@ export function useFeed(
       return;
     }
     setStatus('connecting');
-    const from =
-      last.current === undefined
-        ? address
-        : withQuery('/v1/events', { ...asked.current, after: last.current });
-    const source = new EventSource(from, { withCredentials: true });
+    let source: EventSource | undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
     const take = (text: string, tell: boolean): void => {
       const entry = JSON.parse(text) as FeedEntry;
       if (last.current !== undefined && entry.previous > last.current) setStatus('gap');
@@ -47,7 +44,9 @@ export function useFeed(
     };
     const open = (): void => {
       const from =
-        last.current === undefined ? address : withQuery('/v1/events', { ...query, after: last.current });
+        last.current === undefined
+          ? address
+          : withQuery('/v1/events', { ...asked.current, after: last.current });
       const opened = new EventSource(from, { withCredentials: true });
       source = opened;
       opened.addEventListener('open', () => setStatus('live'));
