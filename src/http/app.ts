@@ -95,7 +95,9 @@ export function createApp(options: AppOptions): App {
           query: readQuery(new URL(req.url), route.query, checks.query),
           body: checks.body && (await readBody(req.raw, limits.bodyBytes, checks.body)),
           headers: req.raw.headers,
-          signal: req.raw.signal,
+          // Only what is posted waits for something; what is read ends by itself, or is a stream with an end of its own.
+          signal:
+            route.method === 'POST' ? AbortSignal.any([req.raw.signal, service.closing]) : req.raw.signal,
           cut:
             env.cut &&
             (() => {

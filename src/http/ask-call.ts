@@ -12,6 +12,7 @@ import { outcomeIsError } from '../call/outcome.ts';
 import { foldStored } from '../runtime/fold-stored.ts';
 import type { Actor } from './actor.ts';
 import type { CallAnswer, NewCall } from './api/call.ts';
+import { firstOrLater } from './first-or-later.ts';
 import type { Service } from './service.ts';
 
 export const longestWaitMs = 60_000;
@@ -92,13 +93,13 @@ async function watch(
       startedAt + (answer === undefined ? Math.max(waitMs, settleMs) : waitMs) - performance.now();
     if (!isInterim) return answer;
     if (leftMs <= 0 || signal.aborted) return answer ?? running(sessionId, callId, call);
-    await Promise.race([
+    const waits = [
       ...(hearing === undefined ? [] : [hearing]),
       stored === undefined
         ? ledger.whenAppended(position)
         : ledger.whenChanged(sessionId, callId, stored.version),
-      pause(leftMs, signal),
-    ]);
+    ];
+    await firstOrLater(waits, leftMs, signal);
   }
 }
 
@@ -180,15 +181,3 @@ const running = (sessionId: string, callId: string, call: Call | undefined): Cal
   toolName: call?.toolName ?? '',
   worker: call && takenBy(call)?.worker,
 });
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener('abort', done, { once: true });
-  });
-}

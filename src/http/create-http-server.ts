@@ -118,7 +118,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   const path = ledgerUrl === undefined ? undefined : ledgerPath(ledgerUrl);
   const local = localName === undefined ? undefined : { token: newSecret(), name: localName };
   let port = options.port ?? 4747;
-  let closing = false;
+  const closing = new AbortController();
   const hosts = (): ReadonlySet<string> => allowed(host, port, options);
   const url = (): string => options.publicUrl?.replace(/\/+$/, '') ?? `http://${bracketed(host)}:${port}`;
   const access = new Access({
@@ -149,7 +149,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     remembered: new Remembered(rememberedMs),
     url,
     version: options.version ?? '0',
-    isClosing: () => closing,
+    closing: closing.signal,
   };
   const app: App = createApp({
     service,
@@ -178,7 +178,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     loginLink: () => (local === undefined ? undefined : `${url()}/login?code=${access.makeCode()}`),
     fetch: (request) => app(request, { address: 'local', cut: undefined }),
     async close() {
-      closing = true;
+      closing.abort();
       service.followers.close();
       await Promise.all([listening.close(), service.jobs.close()]);
     },

@@ -30,6 +30,6 @@ export type Service = {
   /** Where the server is reached, without a slash at the end. */
   readonly url: () => string;
   readonly version: string;
-  /** Set once the server is closing: then it is not ready. */
-  readonly isClosing: () => boolean;
+  /** Aborted once the server is closing: then it is not ready, and nobody is kept waiting. */
+  readonly closing: AbortSignal;
 };

@@ -5,6 +5,7 @@ import type { HandoffView } from '../../runtime/list-handoffs.ts';
 import type { ClaimAnswer, HandoffList, NewClaim, NewReport, ReportAnswer } from '../api/handoff.ts';
 import { longestWaitMs } from '../ask-call.ts';
 import { outcomeShape } from '../call-shapes.ts';
+import { firstOrLater } from '../first-or-later.ts';
 import type { Route } from '../route.ts';
 import { defineRoute } from '../route.ts';
 import type { Service } from '../service.ts';
@@ -155,14 +156,6 @@ async function claimOf(
     const leftMs = endsAt - performance.now();
     if (claim !== undefined) return claim;
     if (leftMs <= 0 || signal.aborted) return null;
-    let timer: NodeJS.Timeout | undefined;
-    await Promise.race([
-      ledger.whenAppended(position),
-      new Promise((resolve) => {
-        timer = setTimeout(resolve, leftMs);
-        signal.addEventListener('abort', resolve, { once: true });
-      }),
-    ]);
-    clearTimeout(timer);
+    await firstOrLater([ledger.whenAppended(position)], leftMs, signal);
   }
 }

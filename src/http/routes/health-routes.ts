@@ -71,7 +71,7 @@ export const healthRoutes: readonly Route[] = [
 ];
 
 /** Nothing of what went wrong is told to whoever has no token: only that something did. */
-async function readReadiness({ ledger, isClosing }: Service): Promise<Readiness> {
+async function readReadiness({ ledger, closing }: Service): Promise<Readiness> {
   let canRead = true;
   try {
     await ledger.lastPosition();
@@ -80,7 +80,7 @@ async function readReadiness({ ledger, isClosing }: Service): Promise<Readiness>
   }
   const checks = [
     { name: 'ledger', ok: canRead, detail: canRead ? undefined : 'The ledger cannot be read.' },
-    { name: 'serving', ok: !isClosing(), detail: isClosing() ? 'The server is closing.' : undefined },
+    { name: 'serving', ok: !closing.aborted, detail: closing.aborted ? 'The server is closing.' : undefined },
   ];
   return { status: checks.every(({ ok }) => ok) ? 'ready' : 'not_ready', checks };
 }
