@@ -137,6 +137,21 @@ test.each([{}, { approved: 'yes' }, { approved: true, confirmationId: 'another' 
   },
 );
 
+test('resumed with nothing in particular, the run goes on with what was decided elsewhere', async () => {
+  const { agentFor, body, confirmationOf, governed } = await stage();
+  const { runId = '' } = await agentFor([pays('c1', { cents: 5 })]).generate('Go.', { memory });
+  const { confirmationId = '', inputDigest = '' } = (await confirmationOf('c1')) ?? {};
+  await governed.runtime.decide(confirmationId, {
+    decision: 'edit',
+    arguments: { cents: 3 },
+    by: 'hal',
+    inputDigest,
+  });
+  const output = await agentFor(done).resumeGenerate({}, { runId, toolCallId: 'c1', memory });
+  expect(output.text).toBe('Done.');
+  expect(body.mock.calls).toEqual([[{ cents: 3 }]]);
+});
+
 test('an approval by nobody counts for nothing', async () => {
   const { agentFor, body } = await stage({ approver: () => undefined });
   const { runId = '' } = await agentFor([pays('c1', { cents: 5 })]).generate('Go.', { memory });
