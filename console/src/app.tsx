@@ -29,7 +29,8 @@ export function App(): ReactNode {
   const me = useAnswer<Me>('/v1/me');
   const place = usePlace();
   // A new page begins at its top, and a screen reader hears its heading.
-  const page = place.path.join('/');
+  // The inbox shows a question beside the others: going from one to the next is not going to another page.
+  const page = place.path[0] === 'inbox' ? 'inbox' : place.path.join('/');
   useEffect(() => {
     window.scrollTo(0, 0);
     document.getElementById('page')?.focus({ preventScroll: true });
