@@ -1,6 +1,52 @@
+/** Held calls and what was decided about them; and what people permitted beforehand. */
 import type { ReactNode } from 'react';
+import { addressOf, usePlace } from '../../router.ts';
+import { Link } from '../../ui/link.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
+import { Decided } from './decided.tsx';
+import { Grants } from './grants.tsx';
+import { Waiting } from './waiting.tsx';
+import '../../../../src/react/react.css';
+import '../../styles/inbox.css';
 
-export default function Inbox(_props: { readonly confirmationId: string | undefined }): ReactNode {
-  return <PageHead title="Inbox" />;
+const tabs = [
+  { id: undefined, label: 'Waiting' },
+  { id: 'decided', label: 'Decided' },
+  { id: 'grants', label: 'Grants' },
+] as const;
+
+export default function Inbox({
+  confirmationId,
+}: {
+  readonly confirmationId: string | undefined;
+}): ReactNode {
+  const { query } = usePlace();
+  const asked = query.get('tab');
+  const tab = tabs.find(({ id }) => id === asked)?.id;
+  return (
+    <>
+      <PageHead
+        title="Inbox"
+        about="Calls that wait for a person, gravest first. What you approve is exactly what is shown."
+      />
+      <nav className="tabs" aria-label="Inbox">
+        {tabs.map(({ id, label }) => (
+          <Link
+            key={label}
+            to={addressOf(['inbox'], { tab: id })}
+            aria-current={id === tab ? 'page' : undefined}
+          >
+            {label}
+          </Link>
+        ))}
+      </nav>
+      {tab === 'grants' ? (
+        <Grants sessionId={query.get('session') ?? ''} />
+      ) : tab === 'decided' ? (
+        <Decided />
+      ) : (
+        <Waiting confirmationId={confirmationId} order={query.get('order') === 'age' ? 'age' : 'risk'} />
+      )}
+    </>
+  );
 }

@@ -1,0 +1,82 @@
+/** A grant as it is typed, read into what the server takes. */
+import { formatPath, isJsonObject, parseJson } from '../../../../src/base/json.ts';
+import type { JsonObject, JsonValue } from '../../../../src/base/json.ts';
+import type { NewGrant } from '../../../../src/http/api/confirmation.ts';
+
+export type TypedGrant = {
+  readonly sessionId: string;
+  readonly toolName: string;
+  readonly where: string;
+  /** One of `durations`. */
+  readonly forMs: number | undefined;
+  readonly uses: string;
+  readonly reason: string;
+};
+
+export const durations: readonly { readonly label: string; readonly forMs: number | undefined }[] = [
+  { label: '15 minutes', forMs: 900_000 },
+  { label: '1 hour', forMs: 3_600_000 },
+  { label: '8 hours', forMs: 28_800_000 },
+  { label: '7 days', forMs: 604_800_000 },
+  { label: 'as long as the session', forMs: undefined },
+];
+
+export type GrantReading =
+  | { readonly ok: true; readonly grant: NewGrant }
+  | { readonly ok: false; readonly field: keyof TypedGrant; readonly problem: string };
+
+export function readGrant({ sessionId, toolName, where, forMs, uses, reason }: TypedGrant): GrantReading {
+  if (sessionId.trim() === '')
+    return { ok: false, field: 'sessionId', problem: 'A grant is for one session: write its name.' };
+  if (toolName.trim() === '')
+    return {
+      ok: false,
+      field: 'toolName',
+      problem: 'Write the name of a tool, or a pattern such as "get_*".',
+    };
+  if (uses.trim() !== '' && !/^[1-9]\d{0,8}$/.test(uses.trim()))
+    return { ok: false, field: 'uses', problem: 'A whole number from 1 on, or nothing for any number.' };
+  const condition = readWhere(where);
+  if (typeof condition === 'string') return { ok: false, field: 'where', problem: condition };
+  return {
+    ok: true,
+    grant: {
+      sessionId,
+      toolName: toolName.trim(),
+      ...(condition !== undefined && { where: condition }),
+      ...(forMs !== undefined && { forMs }),
+      ...(uses.trim() !== '' && { uses: Number(uses.trim()) }),
+      ...(reason.trim() !== '' && { reason: reason.trim() }),
+    },
+  };
+}
+
+/** The condition, nothing where nothing was typed, or what is wrong with it. */
+function readWhere(text: string): JsonObject | string | undefined {
+  if (text.trim() === '') return undefined;
+  const reading = parseJson(text);
+  if (!reading.ok)
+    return reading.path.length === 0
+      ? `No JSON: ${reading.problem}`
+      : `${formatPath(reading.path)}: ${reading.problem}`;
+  return isJsonObject(reading.value)
+    ? reading.value
+    : 'A condition is an object: {"args.cents": {"lte": 5000}}.';
+}
+
+/**
+ * A condition that lets through calls with exactly these plain arguments. Lists and objects have no such condition, so
+ * they are left out, and so are names a selector cannot say.
+ */
+export function sameArguments(input: JsonValue | undefined): string {
+  if (!isJsonObject(input)) return '';
+  const entries = Object.entries(input).filter(
+    ([name, value]) => /^[A-Za-z_][\w-]*$/.test(name) && value !== null && typeof value !== 'object',
+  );
+  if (entries.length === 0) return '';
+  return JSON.stringify(
+    Object.fromEntries(entries.map(([name, value]) => [`args.${name}`, { equals: value }])),
+    null,
+    2,
+  );
+}

@@ -1,0 +1,50 @@
+import type { ReactNode } from 'react';
+import { safeText } from '../../../../src/base/safe-text.ts';
+import type { ConfirmationView } from '../../../../src/runtime/confirmation-view.ts';
+import { addressOf } from '../../router.ts';
+import { CopyButton } from '../../ui/copy-button.tsx';
+import { Link } from '../../ui/link.tsx';
+
+/** Where the question comes from: on whose behalf, which model, which call of which session. */
+export function QuestionFacts({ question }: { readonly question: ConfirmationView }): ReactNode {
+  const { principal, provenance, sessionId, callId, inputDigest, policyVersion } = question;
+  const who = [principal?.userId, principal?.serviceId, principal?.orgId, principal?.role].filter(
+    (each) => each !== undefined,
+  );
+  const model = [provenance?.provider, provenance?.model].filter((each) => each !== undefined);
+  return (
+    <section className="card">
+      <header>
+        <h3>About the call</h3>
+        <Link to={addressOf(['calls', sessionId, callId])}>Everything about it</Link>
+      </header>
+      <dl className="facts body">
+        <dt>On behalf of</dt>
+        <dd>{who.length === 0 ? 'nobody named' : safeText(who.join(' · '))}</dd>
+        <dt>Asked for by</dt>
+        <dd>{model.length === 0 ? 'a model nobody named' : safeText(model.join(' · '))}</dd>
+        <dt>Session</dt>
+        <dd>
+          <Link to={addressOf(['sessions', sessionId])}>{safeText(sessionId)}</Link>
+        </dd>
+        <dt>Call</dt>
+        <dd>
+          <code>{safeText(callId)}</code>
+        </dd>
+        {policyVersion !== undefined && (
+          <>
+            <dt>Rules</dt>
+            <dd>
+              <code title={policyVersion}>{safeText(policyVersion.slice(0, 16))}</code>
+            </dd>
+          </>
+        )}
+        <dt>Input digest</dt>
+        <dd className="digest">
+          <code>{inputDigest}</code>
+          <CopyButton text={inputDigest} label="Copy the digest" />
+        </dd>
+      </dl>
+    </section>
+  );
+}

@@ -1,0 +1,146 @@
+/** One question: open, with the ways to answer it, or decided, with what became of the call. */
+import type { ReactNode } from 'react';
+import { useEffect, useRef, useState } from 'react';
+import { safeText } from '../../../../src/base/safe-text.ts';
+import { ToolCallCard } from '../../../../src/react/tool-call-card.tsx';
+import { useConsent } from '../../../../src/react/use-consent.ts';
+import { useMay } from '../../api/use-me.ts';
+import { addressOf } from '../../router.ts';
+import { Link } from '../../ui/link.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { Skeleton } from '../../ui/skeleton.tsx';
+import { Age } from '../../ui/time.tsx';
+import { CallsBefore } from './calls-before.tsx';
+import { GrantForm } from './grant-form.tsx';
+import { QuestionFacts } from './question-facts.tsx';
+import { QuestionPanel } from './question-panel.tsx';
+import { riskLevel, riskWords } from './risk.ts';
+import { useAnswering } from './use-answering.ts';
+import { useQuestion } from './use-question.ts';
+import { describeVerdict } from './verdict.ts';
+
+type Props = {
+  readonly confirmationId: string;
+  /** Grows when something happened to the call that asks. */
+  readonly news: number;
+  /** Told which call it is that asks. */
+  readonly onCall: (sessionId: string, callId: string) => void;
+  readonly onDecided: () => void;
+  /** What to look at next, once this is decided. */
+  readonly next: ReactNode;
+};
+
+export function Question({ confirmationId, news, onCall, onDecided, next }: Props): ReactNode {
+  const { question, call, error, reload } = useQuestion(confirmationId);
+  const answering = useAnswering(call, reload);
+  const consent = useConsent(call, answering.onDecide);
+  const mayGrant = useMay('approver');
+  const [granting, setGranting] = useState(false);
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    if (news > 0) reload();
+  }, [news, reload]);
+  const { sessionId, callId } = question ?? {};
+  useEffect(() => {
+    if (sessionId !== undefined && callId !== undefined) onCall(sessionId, callId);
+  }, [sessionId, callId, onCall]);
+
+  const current = call?.confirmation;
+  const isCurrent = current?.confirmationId === confirmationId;
+  const isOpen = isCurrent && consent !== undefined;
+  const status = question?.status;
+  const isDecided = status !== undefined && status !== 'pending';
+  useEffect(() => {
+    if (isDecided) onDecided();
+  }, [isDecided, onDecided]);
+  useKeptFocus(isOpen, heading);
+
+  if (question === undefined)
+    return error === undefined ? <Skeleton rows={8} /> : <Problem error={error} onRetry={reload} />;
+  const name = safeText(question.displayName || question.toolName);
+  const level = riskWords[riskLevel(question.risk)];
+  const verdict = describeVerdict(isCurrent && current !== undefined ? current : question, answering.isMine);
+  return (
+    <article
+      className="question"
+      aria-labelledby="question-title"
+      data-seen={answering.isSeen}
+      data-status={question.status}
+    >
+      <header className="question-head">
+        <p className="question-line">
+          <span className="badge" data-tone={level.tone}>
+            <span className="dot" aria-hidden="true" />
+            {level.word}
+          </span>
+          <span className="muted">
+            asked <Age at={question.createdAt} /> ago
+          </span>
+        </p>
+        <h2 id="question-title" ref={heading} tabIndex={-1}>
+          <bdi>{name}</bdi>
+        </h2>
+        <p className="question-description">{safeText(question.description)}</p>
+      </header>
+      {verdict !== undefined && (
+        <div className="verdict" data-tone={verdict.tone} role="status">
+          <p>
+            <strong>{verdict.sentence}</strong>
+            {answering.isTooLate && ' Your answer came after that and changed nothing.'}
+          </p>
+          {question.decidedAt !== undefined && (
+            <p className="muted">
+              <Age at={question.decidedAt} /> ago
+            </p>
+          )}
+          {next}
+        </div>
+      )}
+      {!isCurrent && current !== undefined && (
+        <p className="qt-note">
+          The call has asked again since:{' '}
+          <Link to={addressOf(['inbox', current.confirmationId])}>see the newer question</Link>.
+        </p>
+      )}
+      {call === undefined ? (
+        <Skeleton rows={5} />
+      ) : isOpen ? (
+        <div className="qt-card question-card" data-tone="attention">
+          <QuestionPanel key={confirmationId} call={call} consent={consent}>
+            {mayGrant && (
+              <button type="button" className="ghost question-grant" onClick={() => setGranting(true)}>
+                Allow such calls…
+              </button>
+            )}
+          </QuestionPanel>
+        </div>
+      ) : (
+        isCurrent && <ToolCallCard call={call} />
+      )}
+      {error !== undefined && <Problem error={error} onRetry={reload} />}
+      <QuestionFacts question={question} />
+      <CallsBefore sessionId={question.sessionId} callId={question.callId} />
+      {granting && (
+        <GrantForm
+          like={{
+            sessionId: question.sessionId,
+            toolName: question.toolName,
+            input: question.effectiveInput,
+          }}
+          onClose={() => setGranting(false)}
+        />
+      )}
+    </article>
+  );
+}
+
+/** What had the focus goes away when a question is decided: whoever works by keyboard goes on from its heading. */
+function useKeptFocus(isOpen: boolean, heading: { readonly current: HTMLElement | null }): void {
+  const wasOpen = useRef(isOpen);
+  useEffect(() => {
+    const closed = wasOpen.current && !isOpen;
+    wasOpen.current = isOpen;
+    if (closed && (document.activeElement === document.body || document.activeElement === null))
+      heading.current?.focus({ preventScroll: true });
+  }, [isOpen, heading]);
+}

@@ -1,0 +1,73 @@
+import type { ReactNode } from 'react';
+import { useId, useState } from 'react';
+import { safeText } from '../../../../src/base/safe-text.ts';
+import type { GrantView } from '../../../../src/runtime/grant-view.ts';
+import type { ApiError } from '../../api/client.ts';
+import { pathOf, send } from '../../api/client.ts';
+import { toApiError } from '../../api/use-answer.ts';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { useTell } from '../../ui/toast.tsx';
+
+type Props = {
+  readonly grant: GrantView;
+  readonly onClose: () => void;
+  readonly onRevoked: () => void;
+};
+
+/** Takes a grant back. What it let through before stays let through. */
+export function RevokeForm({ grant, onClose, onRevoked }: Props): ReactNode {
+  const { sessionId, grantId, toolName } = grant;
+  const [reason, setReason] = useState('');
+  const [error, setError] = useState<ApiError>();
+  const [sending, setSending] = useState(false);
+  const tell = useTell();
+  const field = useId();
+  const revoke = async (): Promise<void> => {
+    if (sending) return;
+    setSending(true);
+    try {
+      await send(
+        pathOf('sessions', sessionId, 'grants', grantId, 'revoke'),
+        reason.trim() === '' ? {} : { reason: reason.trim() },
+      );
+      tell(`Revoked: ${safeText(toolName)} asks again.`);
+      onRevoked();
+      onClose();
+    } catch (thrown) {
+      setError(toApiError(thrown));
+      setSending(false);
+    }
+  };
+  return (
+    <Dialog title={`Revoke the grant for ${safeText(toolName)}`} onClose={onClose}>
+      <form
+        className="dialog-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void revoke();
+        }}
+      >
+        <p>From now on such calls ask a person again. Calls it has let through already are not touched.</p>
+        <div className="field">
+          <label htmlFor={field}>Reason (optional)</label>
+          <input
+            id={field}
+            value={reason}
+            maxLength={1_000}
+            onChange={(event) => setReason(event.currentTarget.value)}
+          />
+        </div>
+        {error !== undefined && <Problem error={error} />}
+        <div className="actions">
+          <button type="submit" className="danger" disabled={sending}>
+            Revoke
+          </button>
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

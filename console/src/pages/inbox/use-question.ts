@@ -1,0 +1,49 @@
+/** A question as it stands, and the call that asks it, made of the call's events as everywhere. */
+import { useCallback, useMemo } from 'react';
+import type { CallDetail } from '../../../../src/http/api/call.ts';
+import type { ConfirmationView } from '../../../../src/runtime/confirmation-view.ts';
+import type { ToolCallView } from '../../../../src/view/tool-call-view.ts';
+import { findToolCall, noToolCalls, reduceToolCalls } from '../../../../src/view/tool-calls.ts';
+import type { ApiError } from '../../api/client.ts';
+import { pathOf } from '../../api/client.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+
+export type ShownQuestion = {
+  readonly question: ConfirmationView | undefined;
+  readonly call: ToolCallView | undefined;
+  readonly error: ApiError | undefined;
+  readonly reload: () => void;
+};
+
+/** Should the feed be down, nobody decides for long about what was true a while ago. */
+const againMs = 5_000;
+
+export function useQuestion(confirmationId: string): ShownQuestion {
+  const asked = useAnswer<ConfirmationView>(
+    pathOf('confirmations', confirmationId),
+    {},
+    { everyMs: againMs },
+  );
+  const { sessionId, callId } = asked.data ?? {};
+  const detail = useAnswer<CallDetail>(
+    sessionId === undefined || callId === undefined
+      ? undefined
+      : pathOf('sessions', sessionId, 'calls', callId),
+    {},
+    { everyMs: againMs },
+  );
+  const events = detail.data?.events;
+  const call = useMemo(
+    () =>
+      events === undefined || callId === undefined
+        ? undefined
+        : findToolCall(reduceToolCalls(noToolCalls, events), callId),
+    [events, callId],
+  );
+  const [readQuestion, readCall] = [asked.reload, detail.reload];
+  const reload = useCallback(() => {
+    readQuestion();
+    readCall();
+  }, [readQuestion, readCall]);
+  return { question: asked.data, call, error: asked.error ?? detail.error, reload };
+}

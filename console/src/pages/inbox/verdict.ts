@@ -1,0 +1,59 @@
+/** What became of a question, in words. */
+import { safeText } from '../../../../src/base/safe-text.ts';
+import type { ConfirmationStatus } from '../../../../src/call/call.ts';
+import type { ConfirmationDecision, DecidedBy } from '../../../../src/call/event.ts';
+import type { Tone } from '../../ui/outcome-badge.tsx';
+
+export type Decided = {
+  readonly status: ConfirmationStatus;
+  readonly decision: ConfirmationDecision | undefined;
+  readonly by: DecidedBy | undefined;
+  readonly reason: string | undefined;
+};
+
+export type Verdict = { readonly word: string; readonly sentence: string; readonly tone: Tone };
+
+const done: {
+  readonly [Decision in ConfirmationDecision]: { readonly mine: string; readonly theirs: string };
+} = {
+  approve: { mine: 'You approved this', theirs: 'approved' },
+  edit: { mine: 'You approved this with other arguments', theirs: 'approved with other arguments' },
+  deny: { mine: 'You denied this', theirs: 'denied' },
+  respond: { mine: 'You answered the model, and nothing ran', theirs: 'answered, and nothing ran' },
+};
+
+/** Undefined while somebody is still asked. `isMine`: the answer was given on this page. */
+export function describeVerdict(
+  { status, decision, by, reason }: Decided,
+  isMine: boolean,
+): Verdict | undefined {
+  switch (status) {
+    case 'pending':
+      return undefined;
+    case 'expired':
+      return { word: 'expired', sentence: 'Nobody answered in time.', tone: 'quiet' };
+    case 'withdrawn':
+      return {
+        word: 'withdrawn',
+        sentence: `The question was withdrawn${because(reason)}`,
+        tone: 'quiet',
+      };
+    case 'approved':
+    case 'denied':
+    case 'answered': {
+      const who = by === undefined ? 'somebody' : safeText(by.name);
+      const said = decision === undefined ? undefined : done[decision];
+      return {
+        word: status,
+        sentence:
+          isMine && said !== undefined
+            ? `${said.mine}${because(reason)}`
+            : `Already decided by ${who}: ${said?.theirs ?? status}${because(reason)}`,
+        tone: status === 'approved' ? 'good' : status === 'denied' ? 'bad' : 'quiet',
+      };
+    }
+  }
+}
+
+const because = (reason: string | undefined): string =>
+  reason === undefined || reason === '' ? '.' : `: ${safeText(reason)}`;

@@ -1,0 +1,214 @@
+/** The questions that wait beside the one that is looked at. Which one that is stands in the address, and nowhere else. */
+import type { ReactNode } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import type { FeedEntry } from '../../../../src/http/api/feed.ts';
+import type { ConfirmationView } from '../../../../src/runtime/confirmation-view.ts';
+import { useFeed } from '../../api/use-feed.ts';
+import { usePages } from '../../api/use-pages.ts';
+import { addressOf, goTo } from '../../router.ts';
+import { Empty } from '../../ui/empty.tsx';
+import { Link } from '../../ui/link.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { Skeleton } from '../../ui/skeleton.tsx';
+import { useShortcuts } from '../../ui/use-shortcuts.ts';
+import { Question } from './question.tsx';
+import { QuestionList } from './question-list.tsx';
+import type { InboxOrder } from './risk.ts';
+import { orderQuestions } from './risk.ts';
+
+const pageSize = 100;
+const againMs = 10_000;
+/** Several commits in a moment are one piece of news. */
+const gatherMs = 150;
+
+type Props = { readonly confirmationId: string | undefined; readonly order: InboxOrder };
+
+export function Waiting({ confirmationId, order }: Props): ReactNode {
+  const pages = usePages<ConfirmationView>(
+    '/v1/confirmations',
+    { status: 'pending', limit: pageSize },
+    ({ confirmationId: id }) => id,
+    { everyMs: againMs },
+  );
+  const { reload, rows, hasMore, loadMore } = pages;
+  const questions = useMemo(() => (rows === undefined ? [] : orderQuestions(rows, order)), [rows, order]);
+  const { news, watch } = useNews(reload);
+  const query = useMemo(() => ({ order: order === 'age' ? 'age' : undefined }), [order]);
+  const select = useCallback(
+    (id: string) => goTo(addressOf(['inbox', id], query), { replace: true }),
+    [query],
+  );
+
+  // With a place beside the list there is something to put there; once only, so that nothing changes under a hand.
+  const first = questions[0]?.confirmationId;
+  const greeted = useRef(false);
+  useEffect(() => {
+    if (rows === undefined || greeted.current) return;
+    greeted.current = true;
+    if (confirmationId === undefined && first !== undefined && wide()) select(first);
+  }, [rows, confirmationId, first, select]);
+
+  const at = questions.findIndex(({ confirmationId: id }) => id === confirmationId);
+  const lastAt = useRef(0);
+  if (at !== -1) lastAt.current = at;
+  const [moves, setMoves] = useState(0);
+  const move = (step: 1 | -1): void => {
+    // A decided question has left the list: the one that took its place is the next.
+    const from = at === -1 ? (step === 1 ? lastAt.current - 1 : lastAt.current) : at;
+    const next = questions[Math.min(Math.max(from + step, 0), questions.length - 1)];
+    if (next === undefined) return;
+    select(next.confirmationId);
+    setMoves((before) => before + 1);
+  };
+  useShortcuts({ j: () => move(1), k: () => move(-1) });
+  const onEnd = useCallback(() => {
+    if (hasMore) loadMore();
+  }, [hasMore, loadMore]);
+
+  if (rows === undefined)
+    return pages.error === undefined ? (
+      <Skeleton rows={8} />
+    ) : (
+      <Problem error={pages.error} onRetry={reload} />
+    );
+  const upNext = questions[Math.min(lastAt.current, questions.length - 1)];
+  return (
+    <>
+      {pages.error !== undefined && <Problem error={pages.error} onRetry={reload} />}
+      {questions.length === 0 && confirmationId === undefined ? (
+        <NothingWaits />
+      ) : (
+        <div className="inbox" data-opened={confirmationId !== undefined}>
+          <section className="inbox-list" aria-label="Waiting">
+            <header>
+              <h2>
+                {questions.length}
+                {hasMore ? '+' : ''} waiting
+              </h2>
+              <OrderSwitch order={order} confirmationId={confirmationId} />
+            </header>
+            {questions.length === 0 ? (
+              <p className="muted inbox-none">Nothing else waits.</p>
+            ) : (
+              <QuestionList
+                questions={questions}
+                selected={confirmationId}
+                query={query}
+                moves={moves}
+                onEnd={onEnd}
+              />
+            )}
+            <p className="muted inbox-keys">
+              <kbd>j</kbd> <kbd>k</kbd> move · <kbd>a</kbd> <kbd>Ctrl</kbd> <kbd>Enter</kbd> approve ·{' '}
+              <kbd>d</kbd> deny · <kbd>e</kbd> edit · <kbd>r</kbd> respond
+            </p>
+          </section>
+          <div className="inbox-detail">
+            {confirmationId === undefined ? (
+              <p className="muted inbox-none">Choose a call to see what it wants to do.</p>
+            ) : (
+              <>
+                <Link to={addressOf(['inbox'], query)} className="inbox-back">
+                  ← All that wait
+                </Link>
+                <Question
+                  key={confirmationId}
+                  confirmationId={confirmationId}
+                  news={news}
+                  onCall={watch}
+                  onDecided={reload}
+                  next={
+                    upNext !== undefined &&
+                    upNext.confirmationId !== confirmationId && (
+                      <Link className="button" to={addressOf(['inbox', upNext.confirmationId], query)}>
+                        Next: {upNext.displayName || upNext.toolName}
+                      </Link>
+                    )
+                  }
+                />
+              </>
+            )}
+          </div>
+        </div>
+      )}
+    </>
+  );
+}
+
+const wide = (): boolean => window.matchMedia('(min-width: 60.01rem)').matches;
+
+/** Follows the ledger, on one connection: browsers have few. Reads the list again when somebody is asked or answers. */
+function useNews(reload: () => void): {
+  readonly news: number;
+  readonly watch: (sessionId: string, callId: string) => void;
+} {
+  const [news, setNews] = useState(0);
+  const watched = useRef<string>('');
+  const watch = useCallback((sessionId: string, callId: string) => {
+    watched.current = JSON.stringify([sessionId, callId]);
+  }, []);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const status = useFeed({ after: 'now' }, ({ events }: FeedEntry) => {
+    const isAbout = events.some(
+      (event) => 'callId' in event && JSON.stringify([event.sessionId, event.callId]) === watched.current,
+    );
+    if (isAbout) setNews((before) => before + 1);
+    if (
+      events.some(
+        ({ type }) => type === 'tool.held' || type.startsWith('confirmation.') || type === 'tool.responded',
+      )
+    ) {
+      clearTimeout(timer.current);
+      timer.current = setTimeout(reload, gatherMs);
+    }
+  });
+  // What happened before the connection stood was not heard.
+  useEffect(() => {
+    if (status !== 'live') return;
+    reload();
+    setNews((before) => before + 1);
+  }, [status, reload]);
+  return { news, watch };
+}
+
+function OrderSwitch({
+  order,
+  confirmationId,
+}: {
+  readonly order: InboxOrder;
+  readonly confirmationId: string | undefined;
+}): ReactNode {
+  const path = confirmationId === undefined ? ['inbox'] : ['inbox', confirmationId];
+  return (
+    <span className="inbox-order" role="group" aria-label="Order">
+      <Link to={addressOf(path)} aria-current={order === 'risk' ? 'true' : undefined}>
+        by risk
+      </Link>
+      <Link to={addressOf(path, { order: 'age' })} aria-current={order === 'age' ? 'true' : undefined}>
+        by age
+      </Link>
+    </span>
+  );
+}
+
+const askingRule = `apiVersion: edictum/v1
+kind: Ruleset
+metadata: { name: ask-first }
+defaults: { mode: enforce }
+rules:
+  - id: ask-about-refunds
+    type: pre
+    tool: refund
+    when: { args.cents: { gt: 4000 } }
+    then: { action: ask, message: 'Refund {args.cents} cents?' }`;
+
+function NothingWaits(): ReactNode {
+  return (
+    <Empty title="Nothing waits for you" snippet={askingRule}>
+      Calls come here when a person should look first: tools that destroy and cannot undo, tools on this
+      machine, and whatever a rule asks about. This rule, in a file given with <code>--contracts</code>, asks
+      about larger refunds:
+    </Empty>
+  );
+}

@@ -1,0 +1,48 @@
+import type { ReactNode } from 'react';
+import { safeText } from '../../../../src/base/safe-text.ts';
+import type { DecidedBy } from '../../../../src/call/event.ts';
+import type { ShownConfirmation } from '../../../../src/view/tool-call-view.ts';
+import { addressOf } from '../../router.ts';
+import { Link } from '../../ui/link.tsx';
+
+/** Who wants a person to look, and why: gates, hooks, rules and stages, each in its own words. */
+export function WhyAsked({ confirmation }: { readonly confirmation: ShownConfirmation }): ReactNode {
+  const { asks, risk } = confirmation;
+  return (
+    <section className="question-part">
+      <h3>Why it asks</h3>
+      <ul className="question-asks">
+        {asks.map(({ by, description, code }, index) => (
+          <li key={index}>
+            <span className="chip">
+              {by.type} <Asker by={by} />
+            </span>
+            <span>
+              {safeText(description)}
+              {code !== undefined && (
+                <>
+                  {' '}
+                  <code className="muted">{code}</code>
+                </>
+              )}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {risk.length > 0 && (
+        <ul className="question-risks" aria-label="Risks">
+          {risk.map((word) => (
+            <li key={word} className="chip">
+              {safeText(word)}
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function Asker({ by }: { readonly by: DecidedBy }): ReactNode {
+  const name = safeText(by.name);
+  return by.type === 'rule' ? <Link to={addressOf(['contracts'])}>{name}</Link> : <strong>{name}</strong>;
+}
