@@ -63,8 +63,11 @@ export type ClaudeAgentRun = {
 
 export type GovernedTools = {
   readonly runtime: Runtime;
-  /** Opens a run: a turn of the session. One for each `query`. */
-  readonly run: (options: TurnOptions) => ClaudeAgentRun;
+  /**
+   * Opens a run: a turn of the session. One for each `query`. `approver` is who makes this request, and so who answers
+   * in the approvals that come with it.
+   */
+  readonly run: (options: TurnOptions & { readonly approver?: string }) => ClaudeAgentRun;
 };
 
 /** Puts in-process tools of the SDK under Quittance. Refuses to start where a call that policy blocks could run. */
@@ -120,7 +123,8 @@ function wrap(
   const own = new Map(given.map((tool) => [tool.name, tool]));
   return {
     runtime: driver.runtime,
-    run: (turnOptions) => toRun(driver, driver.open(turnOptions), own, server, ungoverned),
+    run: ({ approver, ...turnOptions }) =>
+      toRun(driver, driver.open(turnOptions, approver), own, server, ungoverned),
   };
 }
 
@@ -162,7 +166,7 @@ function toRun(
       ungoverned,
       async ask(toolUseId, name, hook) {
         hooked.set(toolUseId, hook);
-        if (!driver.suspends || !resumes || approved.has(toolUseId)) return undefined;
+        if (!run.suspends || !resumes || approved.has(toolUseId)) return undefined;
         const request = toRequest(toolUseId, name, hook.tool_input);
         return run.ask(request, { native: { toolUseId, hook } });
       },
