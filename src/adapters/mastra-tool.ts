@@ -9,6 +9,7 @@ import type { ToolOutcome } from '../call/outcome.ts';
 import { isTool } from '../tool/define-tool.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import { quote } from '../tool/nearest.ts';
+import { isStandardSchema } from '../tool/standard-schema.ts';
 import type { ToolContext } from '../tool/tool-context.ts';
 import type { AdoptedTool } from './adopted-tool.ts';
 import type { AiSdkCallOptions } from './ai-sdk-tool.ts';
@@ -93,7 +94,7 @@ export async function readMastraTool(
   return {
     name,
     description: typeof given.description === 'string' ? given.description : undefined,
-    input: typeof given.inputSchema === 'function' ? undefined : given.inputSchema,
+    input: readSchema(given.inputSchema),
     // It checks what it gives itself, and what it gives is then no longer what the schema takes.
     output: undefined,
     asks: readAsks(given),
@@ -177,3 +178,7 @@ function readAsks(given: MastraTool): AdoptedTool<MastraContext>['asks'] {
     }
   };
 }
+
+/** A schema may come from a function, and may be one. */
+const readSchema = (given: unknown): unknown =>
+  typeof given === 'function' && !isStandardSchema(given) ? (given() as unknown) : given;

@@ -78,6 +78,24 @@ test('policy and body see the input as the schema makes it, and the model sees t
 });
 
 test.each([
+  ['zod', z.object({ n: z.number() })],
+  ['JSON Schema', { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }],
+  ['a function', () => z.object({ n: z.number() })],
+  [
+    'a function that is a schema',
+    Object.assign(() => 0, { '~standard': z.object({ n: z.number() })['~standard'] }),
+  ],
+])('schemas of %s are kept, and judged under Quittance', async (_, inputSchema) => {
+  const body = vi.fn<(input: unknown) => string>(() => 'ok');
+  const one = simple(body);
+  one.inputSchema = inputSchema as never;
+  const governed = await governTools({ one });
+  const { shown } = await callOnce(governed, 'one', { n: '7' });
+  expect(body.mock.calls).toEqual([[{ n: 7 }]]);
+  expect(shown).toMatchObject({ inputSchema: { properties: { n: { type: 'number' } } } });
+});
+
+test.each([
   ['openai.chat', 'gpt-4o'],
   ['openai.responses', 'o3-mini'],
   ['anthropic.messages', 'claude-3-5-haiku'],
