@@ -102,7 +102,7 @@ export class Followers {
         position = entry.position;
         const events = pick(entry, filter);
         if (events.length === 0) continue;
-        text += toMessage('entry', { ...entry, previous: told, events });
+        text += toMessage('entry', toEntry(entry, told, events));
         told = entry.position;
       }
       return encoder.encode(text);
@@ -169,7 +169,7 @@ export class Followers {
     let previous = after;
     let text = '';
     for (const entry of entries) {
-      text += toMessage('entry', { ...entry, previous });
+      text += toMessage('entry', toEntry(entry, previous, entry.events));
       previous = entry.position;
     }
     const piece = { last: last.position, bytes: encoder.encode(text) };
@@ -241,6 +241,13 @@ function newSignal(): Signal {
   });
   return { promise, resolve };
 }
+
+/** What is needed to tell whether something is missing comes first. */
+const toEntry = (
+  { position, sessionId, depth }: Omit<FeedEntry, 'previous'>,
+  previous: number,
+  events: readonly ReadEvent[],
+): FeedEntry => ({ position, previous, sessionId, depth, events });
 
 /** One message: an entry whose position is where to go on from. JSON has no line end that SSE would take for one. */
 export const toMessage = (type: 'entry' | 'position', data: FeedEntry | FeedPosition): string =>

@@ -1,0 +1,244 @@
+/**
+ * The server under load, on the machine it shares with its clients.
+ *
+ *   npm run load -- [--clients 1000] [--seconds 20] [--rate 500] [--calls 1000000]
+ *
+ * 1. So many clients follow the ledger while ten calls a second arrive; each checks its sequence.
+ * 2. So many requests a second, of the kinds a console sends.
+ * 3. Lists and single calls of a ledger with a million calls.
+ *
+ * Ends with a table, a line of JSON, and an exit code that says whether nothing was lost.
+ */
+import type { ChildProcess } from 'node:child_process';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CallPage } from 'quittance/http';
+import { printTable } from '../table.ts';
+import { fill } from './fill.ts';
+import type { FollowersReport } from './followers.ts';
+import type { ServerReport } from './server.ts';
+
+const option = (name: string, otherwise: number): number => {
+  const at = process.argv.indexOf(`--${name}`);
+  return at < 0 ? otherwise : Number(process.argv[at + 1]);
+};
+const clients = option('clients', 1_000);
+const seconds = option('seconds', 20);
+const rate = option('rate', 500);
+const calls = option('calls', 1_000_000);
+const callsPerSecond = 10;
+
+const folder = mkdtempSync(join(tmpdir(), 'quittance-load-'));
+const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+
+type Server = { readonly child: ChildProcess; readonly url: string; readonly token: string };
+
+const start = (file: string, args: readonly string[]): ChildProcess =>
+  fork(join(import.meta.dirname, file), args, {
+    execArgv: ['--conditions=quittance-source', '--disable-warning=ExperimentalWarning'],
+  });
+
+async function startServer(path: string): Promise<Server> {
+  const child = start('server.ts', [path]);
+  const [{ url, token }] = (await once(child, 'message')) as [{ url: string; token: string }];
+  return { child, url, token };
+}
+
+async function report<Report>(child: ChildProcess): Promise<Report> {
+  const answered = once(child, 'message') as Promise<[Report]>;
+  child.send('report');
+  return (await answered)[0];
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  const ended = once(child, 'exit');
+  child.send('stop');
+  await ended;
+}
+
+type Sent = { readonly status: number; readonly text: string; readonly tookMs: number };
+
+function send({ url, token }: Server, path: string, body?: object): Promise<Sent> {
+  const beganMs = performance.now();
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      url + path,
+      {
+        agent,
+        method: body === undefined ? 'GET' : 'POST',
+        headers: {
+          authorization: `Bearer ${token}`,
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+        },
+      },
+      (answer) => {
+        let text = '';
+        answer.setEncoding('utf8');
+        answer.on('data', (piece: string) => (text += piece));
+        answer.on('end', () =>
+          resolve({ status: answer.statusCode ?? 0, text, tookMs: performance.now() - beganMs }),
+        );
+      },
+    );
+    sent.on('error', reject);
+    sent.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+const quantile = (values: readonly number[], q: number): number =>
+  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * q))] ?? 0;
+
+const newCall = (n: number): object => ({
+  sessionId: `s${n % 10}`,
+  call: { id: `c${n}`, name: 'look_up', arguments: { n } },
+});
+
+/** Sends so many a second, whether or not the last ones were answered. */
+async function atRate(perSecond: number, each: (n: number) => Promise<void>): Promise<void> {
+  const beganMs = performance.now();
+  const under: Promise<void>[] = [];
+  for (let n = 0; n < perSecond * seconds; n++) {
+    const waitMs = beganMs + (n * 1_000) / perSecond - performance.now();
+    if (waitMs > 1) await sleep(waitMs);
+    under.push(each(n));
+  }
+  await Promise.all(under);
+}
+
+const figures: Record<string, number> = {};
+const rows: string[][] = [];
+const note = (name: string, value: number, digits = 1): void => {
+  figures[name.replaceAll(/[ ,/]+/g, '_')] = Number(value.toFixed(3));
+  rows.push([name, value.toFixed(digits)]);
+};
+let isGood = true;
+
+async function follow(): Promise<void> {
+  const server = await startServer(join(folder, 'follow.db'));
+  await send(server, '/v1/calls', newCall(-1));
+  const before = await report<ServerReport>(server.child);
+  const crowd = start('followers.ts', [server.url, server.token, String(clients), '0']);
+  await once(crowd, 'message');
+  while ((await report<FollowersReport>(crowd)).connected < clients) await sleep(100);
+  await report<ServerReport>(server.child); // what connecting cost is not what following costs
+  await atRate(callsPerSecond, async (n) => {
+    await send(server, '/v1/calls', newCall(n));
+  });
+  const last = Number(
+    /^quittance_ledger_position (\d+)$/m.exec((await send(server, '/metrics')).text)?.[1] ?? 0,
+  );
+  let crowdNow = await report<FollowersReport>(crowd);
+  for (let tries = 0; crowdNow.slowest < last && tries < 100; tries++) {
+    await sleep(100);
+    crowdNow = await report<FollowersReport>(crowd);
+  }
+  const after = await report<ServerReport>(server.child);
+  note('followers', crowdNow.connected, 0);
+  note('messages received', crowdNow.messages, 0);
+  note('messages due', crowdNow.connected * last, 0);
+  note('gaps', crowdNow.gaps, 0);
+  note('followers cut', crowdNow.ended, 0);
+  note('delivery p95 ms', crowdNow.latencyP95Ms);
+  note('follow: loop p99 ms', after.loopP99Ms);
+  note('follow: loop max ms', after.loopMaxMs);
+  note('follow: rss before MB', before.rssMb, 0);
+  note('follow: rss after MB', after.rssMb, 0);
+  isGood &&= crowdNow.gaps === 0 && crowdNow.ended === 0 && crowdNow.messages === crowdNow.connected * last;
+  await stop(crowd);
+  await stop(server.child);
+}
+
+async function ask(): Promise<void> {
+  const server = await startServer(join(folder, 'ask.db'));
+  for (let n = 0; n < 200; n++) await send(server, '/v1/calls', newCall(n));
+  const took: number[] = [];
+  let failed = 0;
+  await report<ServerReport>(server.child);
+  await atRate(rate, async (n) => {
+    const paths = [
+      '/v1/calls?limit=50',
+      `/v1/sessions/s${n % 10}/calls/c${n % 200}`,
+      '/v1/calls/facets',
+      '/v1/stats',
+      '/v1/me',
+    ];
+    const { status, tookMs } =
+      n % 5 === 4
+        ? await send(server, '/v1/calls', newCall(1_000 + n))
+        : await send(server, paths[n % paths.length] ?? '');
+    took.push(tookMs);
+    if (status !== 200) failed++;
+  });
+  const after = await report<ServerReport>(server.child);
+  note('requests', took.length, 0);
+  note('requests failed', failed, 0);
+  note('request p50 ms', quantile(took, 0.5));
+  note('request p95 ms', quantile(took, 0.95));
+  note('request p99 ms', quantile(took, 0.99));
+  note('ask: loop p99 ms', after.loopP99Ms);
+  note('ask: rss MB', after.rssMb, 0);
+  isGood &&= failed === 0;
+  await stop(server.child);
+}
+
+async function look(): Promise<void> {
+  const path = join(folder, 'look.db');
+  await fill(path, calls);
+  const server = await startServer(path);
+  await send(server, '/v1/calls?limit=1');
+  const time = async (name: string, count: number, paths: (n: number) => string): Promise<void> => {
+    const took: number[] = [];
+    for (let n = 0; n < count; n++) {
+      const { status, tookMs } = await send(server, paths(n));
+      if (status !== 200) isGood = false;
+      took.push(tookMs);
+    }
+    note(`${name} p95 ms`, quantile(took, 0.95));
+  };
+  let cursor = '';
+  await time('list, newest', 200, () => '/v1/calls?limit=50');
+  await time('list, of a tool', 100, (n) => `/v1/calls?limit=50&toolName=tool_${n % 20}`);
+  await time('list, of a session', 100, (n) => `/v1/calls?limit=50&sessionId=session-${n}`);
+  await time('list, of a user', 100, (n) => `/v1/calls?limit=50&principal=user-${n}`);
+  await time('list, failures', 100, () => '/v1/calls?limit=50&outcome=ToolFailure');
+  await time('list, a search', 20, (n) => `/v1/calls?limit=50&search=call_${n}777`);
+  for (let n = 0; n < 100; n++) {
+    const { text } = await send(server, `/v1/calls?limit=50${cursor && `&cursor=${cursor}`}`);
+    cursor = (JSON.parse(text) as { next?: string }).next ?? '';
+  }
+  await time('list, page 100', 50, () => `/v1/calls?limit=50${cursor && `&cursor=${cursor}`}`);
+  await time('facets', 20, (n) => `/v1/calls/facets?until=${Date.now() + n}`);
+  // From everywhere in the month, not only from what was just made.
+  const known: string[] = [];
+  for (let day = 0; day < 30; day++) {
+    const { text } = await send(server, `/v1/calls?limit=10&until=${Date.now() - day * 86_400_000}`);
+    for (const { sessionId, callId } of (JSON.parse(text) as CallPage).rows)
+      known.push(`/v1/sessions/${sessionId}/calls/${callId}`);
+  }
+  await time('one call', 200, (n) => known[(n * 7) % known.length] ?? '');
+  await time('sessions', 50, () => '/v1/sessions?limit=50');
+  await time('stats of a month', 5, (n) => `/v1/stats?since=${Date.now() - 30 * 86_400_000 + n}&buckets=60`);
+  const after = await report<ServerReport>(server.child);
+  note('look: loop max ms', after.loopMaxMs);
+  note('look: rss MB', after.rssMb, 0);
+  await stop(server.child);
+}
+
+try {
+  if (clients > 0) await follow();
+  if (rate > 0) await ask();
+  if (calls > 0) await look();
+  printTable(['under load', ''], rows);
+  process.stdout.write(
+    `${JSON.stringify({ bench: 'load', node: process.version, good: isGood, ...figures })}\n`,
+  );
+  if (!isGood) process.exitCode = 1;
+} finally {
+  agent.destroy();
+  rmSync(folder, { recursive: true, force: true });
+}
