@@ -1,6 +1,91 @@
 import type { ReactNode } from 'react';
+import { useState } from 'react';
+import { useJob } from '../../api/use-job.ts';
+import { useMay } from '../../api/use-me.ts';
+import '../../styles/integrity.css';
+import { CopyButton } from '../../ui/copy-button.tsx';
+import { JobProgress } from '../../ui/job-progress.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { AnchorField } from './anchor-field.tsx';
+import { ExportCard } from './export-card.tsx';
+import { HeadTable } from './head-table.tsx';
+import { VerifyResult } from './verify-result.tsx';
 
+/** Is everything as it was written? Asked here, answered by the server, and to be taken away and checked elsewhere. */
 export default function Integrity(): ReactNode {
-  return <PageHead title="Integrity" />;
+  const mayVerify = useMay('admin');
+  const [anchor, setAnchor] = useState('');
+  const { job, error, starting, start, stop } = useJob('verify');
+  const isRunning = job?.status === 'running';
+  return (
+    <>
+      <PageHead
+        title="Integrity"
+        about="Every entry carries the hash of the one before it. Verifying reads all of them and finds what was changed, taken out, put in or moved."
+      >
+        <button
+          type="button"
+          className="primary"
+          disabled={!mayVerify || starting || isRunning}
+          onClick={() => start(anchor.trim() === '' ? {} : { anchor })}
+        >
+          Verify now
+        </button>
+      </PageHead>
+      <section className="card" aria-labelledby="verification">
+        <header>
+          <h2 id="verification">Verification</h2>
+        </header>
+        <div className="body verification">
+          {error !== undefined && <Problem error={error} />}
+          {job === undefined ? (
+            <p className="muted">
+              {mayVerify
+                ? 'Not verified yet in this tab. The server goes on meanwhile, and it can be stopped.'
+                : 'Only an admin can verify here. The command line can, wherever the ledger is:'}
+            </p>
+          ) : isRunning ? (
+            <JobProgress job={job} title="Verifying" onStop={stop} />
+          ) : (
+            <VerifyResult job={job} />
+          )}
+          {mayVerify ? (
+            <AnchorField value={anchor} onChange={setAnchor} disabled={isRunning} />
+          ) : (
+            <Command text="quittance verify" />
+          )}
+        </div>
+      </section>
+      <div className="grid-2">
+        <ExportCard />
+        <section className="card" aria-labelledby="anchors">
+          <header>
+            <h2 id="anchors">Anchors</h2>
+          </header>
+          <div className="body integrity-words">
+            <p>
+              Whoever can write the ledger could compute its chains anew. An anchor, kept where they cannot
+              write, finds that too: also a cut tail, and a session that is gone.
+            </p>
+            <Command text="quittance verify --write-anchor today.anchor" />
+            <p className="muted">Later, here or there, hold the ledger against it:</p>
+            <Command text="quittance verify --anchor today.anchor" />
+          </div>
+        </section>
+      </div>
+      <HeadTable />
+    </>
+  );
+}
+
+function Command({ text }: { readonly text: string }): ReactNode {
+  return (
+    <div className="snippet">
+      <pre>
+        <code>{text}</code>
+      </pre>
+      <CopyButton text={text} label={`Copy: ${text}`} />
+    </div>
+  );
 }

@@ -1,6 +1,147 @@
 import type { ReactNode } from 'react';
+import { safeText } from '../../../../src/base/safe-text.ts';
+import type { ToolDetail, ToolRow } from '../../../../src/http/api/tool.ts';
+import { toolModeTreatments } from '../../../../src/tool/mode.ts';
+import { pathOf } from '../../api/client.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+import { addressOf } from '../../router.ts';
+import '../../styles/overview.css';
+import '../../styles/tools.css';
+import { ForeignText } from '../../ui/foreign-text.tsx';
+import { Link } from '../../ui/link.tsx';
+import { modeOriginWords, modeWords } from '../../ui/mode-words.ts';
+import { OutcomeBar } from '../../ui/outcome-bar.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { Skeleton } from '../../ui/skeleton.tsx';
+import { formatCost, formatDuration } from '../../ui/time.tsx';
+import { Figure } from '../overview/figure.tsx';
+import { RankedList } from '../overview/ranked-list.tsx';
+import { formatShare, toneOfShare } from './format-share.ts';
+import { LatestCalls } from './latest-calls.tsx';
+import { SchemaCard } from './schema-card.tsx';
+import { SchemaHistory } from './schema-history.tsx';
 
-export default function ToolPage(_props: { readonly toolName: string }): ReactNode {
-  return <PageHead title="Tool" />;
+export default function ToolPage({ toolName }: { readonly toolName: string }): ReactNode {
+  const { data, error, reload } = useAnswer<ToolDetail>(pathOf('tools', toolName), {}, { everyMs: 10_000 });
+  return (
+    <>
+      <nav aria-label="Where this is">
+        <Link to="/tools">Tools</Link>
+      </nav>
+      <PageHead
+        title={<ForeignText text={toolName} />}
+        about={data?.tool.description !== undefined && <ForeignText text={data.tool.description} />}
+      >
+        <Link className="button" to={addressOf(['contracts', 'try'], { tool: toolName })}>
+          Try the rules on it
+        </Link>
+        <Link className="button" to={addressOf(['calls'], { toolName })}>
+          Its calls
+        </Link>
+      </PageHead>
+      {error !== undefined && <Problem error={error} onRetry={reload} />}
+      {data === undefined ? error === undefined && <Skeleton rows={8} /> : <Board detail={data} />}
+    </>
+  );
+}
+
+function Board({ detail: { tool, schema, codes, schemas } }: { readonly detail: ToolDetail }): ReactNode {
+  const { errorRate, latency } = tool;
+  const ended = tool.calls - tool.outcomes.open;
+  return (
+    <div className="tool-board">
+      <div className="figures">
+        <Figure label="Calls" value={tool.calls.toLocaleString()} />
+        <Figure
+          label="Error rate"
+          value={formatShare(errorRate)}
+          tone={errorRate === 0 ? 'good' : toneOfShare(errorRate)}
+          note="of calls that ran"
+        />
+        <Figure label="Latency p50" value={formatDuration(latency.p50Ms)} />
+        <Figure
+          label="Latency p95"
+          value={formatDuration(latency.p95Ms)}
+          note={`p99 ${formatDuration(latency.p99Ms)}`}
+        />
+        <Figure label="Cost" value={formatCost(tool.costMicros)} />
+      </div>
+      <div className="grid-2">
+        <section className="card">
+          <header>
+            <h2>About it</h2>
+          </header>
+          <div className="body">
+            <About tool={tool} />
+          </div>
+        </section>
+        <section className="card">
+          <header>
+            <h2>How its calls end</h2>
+          </header>
+          <div className="body">
+            <OutcomeBar outcomes={tool.outcomes} legend />
+            <RankedList
+              none={tool.calls === 0 ? 'Nobody has called it yet.' : 'Every call succeeded.'}
+              rows={codes.map(({ code, count }) => ({
+                key: code,
+                label: code,
+                note: undefined,
+                count,
+                of: ended,
+                to: addressOf(['calls'], { toolName: tool.name, code }),
+                tone: 'quiet',
+              }))}
+            />
+          </div>
+        </section>
+      </div>
+      <LatestCalls toolName={tool.name} />
+      <SchemaCard schema={schema} known={tool.known} />
+      {schemas.length > 1 && <SchemaHistory toolName={safeText(tool.name)} versions={schemas} />}
+    </div>
+  );
+}
+
+function About({ tool }: { readonly tool: ToolRow }): ReactNode {
+  const { mode, modeOrigin, known, handoff, schemaDigest, drifted } = tool;
+  const { meaning, treatment } = toolModeTreatments[mode];
+  return (
+    <dl className="facts">
+      <dt>Mode</dt>
+      <dd>
+        {modeWords[mode]} <span className="muted">({modeOriginWords[modeOrigin]})</span>
+      </dd>
+      <dt>Meaning</dt>
+      <dd>{meaning}</dd>
+      <dt>Treatment</dt>
+      <dd>{treatment}</dd>
+      <dt>Run by</dt>
+      <dd>
+        {known
+          ? handoff
+            ? 'another process, which claims calls and reports'
+            : 'the runtime of this server'
+          : 'not a tool of this server: only the ledger tells of it'}
+      </dd>
+      <dt>Schema</dt>
+      <dd>
+        {schemaDigest === undefined ? (
+          'none known'
+        ) : (
+          <>
+            <code title={schemaDigest}>{schemaDigest.slice(0, 19)}…</code>{' '}
+            {drifted ? (
+              <span className="badge" data-tone="attention">
+                changed since it was first seen
+              </span>
+            ) : (
+              <span className="muted">unchanged since it was first seen</span>
+            )}
+          </>
+        )}
+      </dd>
+    </dl>
+  );
 }

@@ -1,0 +1,82 @@
+/** Work the server does for a while: started here, followed, stopped, and found again by the same tab. */
+import { useCallback, useEffect, useState } from 'react';
+import type { Job } from '../../../src/http/api/job.ts';
+import type { ApiError } from './client.ts';
+import { get, pathOf, send } from './client.ts';
+import { toApiError } from './use-answer.ts';
+
+export type FollowedJob<Kind extends Job['kind']> = {
+  readonly job: (Job & { readonly kind: Kind }) | undefined;
+  /** Why it could not be started, followed or stopped. */
+  readonly error: ApiError | undefined;
+  /** Asked for, and not yet answered. */
+  readonly starting: boolean;
+  readonly start: (body: unknown) => void;
+  readonly stop: () => void;
+};
+
+const startPaths: Readonly<Record<Job['kind'], string>> = {
+  verify: '/v1/verify',
+  backtest: '/v1/contracts/backtest',
+};
+
+/** The last job of its kind that this tab started. */
+export function useJob<Kind extends Job['kind']>(kind: Kind): FollowedJob<Kind> {
+  const storeName = `quittance.job.${kind}`;
+  type Own = Job & { readonly kind: Kind };
+  const [jobId, setJobId] = useState(() => window.sessionStorage.getItem(storeName));
+  const [job, setJob] = useState<Own | undefined>(undefined);
+  const [error, setError] = useState<ApiError | undefined>(undefined);
+  const [starting, setStarting] = useState(false);
+
+  useEffect(() => {
+    if (jobId === null) return;
+    const source = new EventSource(`${pathOf('jobs', jobId)}/events`, { withCredentials: true });
+    let heard = false;
+    source.addEventListener('job', (message) => {
+      heard = true;
+      const told = JSON.parse((message as MessageEvent<string>).data) as Job;
+      if (told.kind === kind) setJob(told as Own); // which is what was just compared
+      // Else the browser would ask again for a job that is over.
+      if (told.status !== 'running') source.close();
+    });
+    source.addEventListener('error', () => {
+      // The browser tries again by itself, unless the server refused: then it is asked why.
+      if (source.readyState !== EventSource.CLOSED) return;
+      get<Own>(pathOf('jobs', jobId)).then(setJob, (reason: unknown) => {
+        const refused = toApiError(reason);
+        // Of an earlier visit, and the server has been started again: nothing to tell.
+        if (refused.status === 404 && !heard) {
+          window.sessionStorage.removeItem(storeName);
+          setJobId(null);
+        } else setError(refused);
+      });
+    });
+    return () => source.close();
+  }, [jobId, kind, storeName]);
+
+  const start = useCallback(
+    (body: unknown) => {
+      setStarting(true);
+      setError(undefined);
+      send<Own>(startPaths[kind], body)
+        .then(
+          (started) => {
+            window.sessionStorage.setItem(storeName, started.jobId);
+            setJob(started);
+            setJobId(started.jobId);
+          },
+          (reason: unknown) => setError(toApiError(reason)),
+        )
+        .finally(() => setStarting(false));
+    },
+    [kind, storeName],
+  );
+
+  const stop = useCallback(() => {
+    if (jobId === null) return;
+    send(pathOf('jobs', jobId), undefined, 'DELETE').catch((reason: unknown) => setError(toApiError(reason)));
+  }, [jobId]);
+
+  return { job, error, starting, start, stop };
+}

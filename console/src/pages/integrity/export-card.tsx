@@ -1,0 +1,36 @@
+import type { ReactNode } from 'react';
+import { useMay } from '../../api/use-me.ts';
+import { CopyButton } from '../../ui/copy-button.tsx';
+
+const command = 'quittance verify --export ledger.jsonl';
+
+/** The ledger as a file that can be checked without it. */
+export function ExportCard(): ReactNode {
+  const mayExport = useMay('admin');
+  return (
+    <section className="card" aria-labelledby="export">
+      <header>
+        <h2 id="export">Export</h2>
+        {mayExport && (
+          <a className="button" href="/v1/export" download="ledger.jsonl">
+            Download the ledger
+          </a>
+        )}
+      </header>
+      <div className="body integrity-words">
+        <p>
+          Every entry exactly as it is kept, as JSON lines: for an archive, an auditor, or another machine.
+          Nothing sealed is in it, and artifacts are not. A single session is exported from its row below.
+        </p>
+        {!mayExport && <p className="muted">Only an admin can export here.</p>}
+        <p className="muted">Whoever has the file checks it without the ledger:</p>
+        <div className="snippet">
+          <pre>
+            <code>{command}</code>
+          </pre>
+          <CopyButton text={command} label={`Copy: ${command}`} />
+        </div>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,170 @@
+/** Where the chains stand: as many sessions as there are, of which the rows in sight are in the page. */
+import { useVirtualizer } from '@tanstack/react-virtual';
+import type { ReactNode } from 'react';
+import { useEffect, useRef } from 'react';
+import { safeText } from '../../../../src/base/safe-text.ts';
+import type { HeadPage } from '../../../../src/http/api/job.ts';
+import type { Head } from '../../../../src/ledger/chain.ts';
+import { withQuery } from '../../api/client.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+import { useMay } from '../../api/use-me.ts';
+import { usePages } from '../../api/use-pages.ts';
+import { addressOf } from '../../router.ts';
+import { CopyButton } from '../../ui/copy-button.tsx';
+import { Empty } from '../../ui/empty.tsx';
+import { ForeignText } from '../../ui/foreign-text.tsx';
+import { Link } from '../../ui/link.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { Skeleton } from '../../ui/skeleton.tsx';
+
+const rowPixels = 36;
+const keyOf = ({ sessionId }: Head): string => sessionId;
+/** The chain of what belongs to no session, e.g. which rules came into force. */
+const ledgerSessionId = 'quittance.ledger';
+
+export function HeadTable(): ReactNode {
+  const { rows, error, hasMore, loadingMore, loadMore, reload } = usePages<Head>(
+    '/v1/heads',
+    { limit: 200 },
+    keyOf,
+  );
+  const count = useAnswer<HeadPage>('/v1/heads', { limit: 1 });
+  const refresh = (): void => {
+    reload();
+    count.reload();
+  };
+  return (
+    <section className="card" aria-labelledby="heads">
+      <header>
+        <h2 id="heads">
+          Heads{' '}
+          {count.data !== undefined && (
+            <span className="muted">
+              {count.data.sessions.toLocaleString()} {count.data.sessions === 1 ? 'chain' : 'chains'}
+            </span>
+          )}
+        </h2>
+        <button type="button" onClick={refresh}>
+          Read again
+        </button>
+      </header>
+      {error !== undefined && (
+        <div className="body">
+          <Problem error={error} onRetry={refresh} />
+        </div>
+      )}
+      {rows === undefined ? (
+        error === undefined && (
+          <div className="body">
+            <Skeleton rows={5} />
+          </div>
+        )
+      ) : rows.length === 0 ? (
+        <div className="body">
+          <Empty title="Nothing is written yet">
+            Every session has a chain of its own. The first call of an agent begins one.
+          </Empty>
+        </div>
+      ) : (
+        <Rows {...{ rows, hasMore, loadingMore, loadMore }} />
+      )}
+    </section>
+  );
+}
+
+type RowsProps = {
+  readonly rows: readonly Head[];
+  readonly hasMore: boolean;
+  readonly loadingMore: boolean;
+  readonly loadMore: () => void;
+};
+
+function Rows({ rows, hasMore, loadingMore, loadMore }: RowsProps): ReactNode {
+  const scroller = useRef<HTMLDivElement>(null);
+  const mayExport = useMay('admin');
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowPixels,
+    overscan: 10,
+  });
+  const items = virtual.getVirtualItems();
+  const lastIndex = items.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (hasMore && lastIndex >= rows.length - 20) loadMore();
+  }, [hasMore, lastIndex, rows.length, loadMore]);
+  const above = items[0]?.start ?? 0;
+  const below = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
+  return (
+    <div ref={scroller} className="heads" tabIndex={0} role="region" aria-label="Where the chains stand">
+      <table aria-rowcount={hasMore ? -1 : rows.length + 1}>
+        <caption className="hidden">Where the chain of each session stands</caption>
+        <thead>
+          <tr>
+            <th scope="col">Session</th>
+            <th scope="col" className="num">
+              Entries
+            </th>
+            <th scope="col">Hash of the last one</th>
+            <th scope="col">
+              <span className="hidden">Export</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {above > 0 && <Gap height={above} />}
+          {items.map(({ index }) => {
+            const head = rows[index];
+            return head && <Row key={head.sessionId} head={head} index={index} mayExport={mayExport} />;
+          })}
+          {below > 0 && <Gap height={below} />}
+        </tbody>
+      </table>
+      {loadingMore && <p className="muted heads-more">Reading more…</p>}
+    </div>
+  );
+}
+
+const Gap = ({ height }: { readonly height: number }): ReactNode => (
+  <tr aria-hidden="true" className="gap">
+    <td colSpan={4} style={{ height }} />
+  </tr>
+);
+
+type RowProps = { readonly head: Head; readonly index: number; readonly mayExport: boolean };
+
+function Row({ head: { sessionId, sequence, hash }, index, mayExport }: RowProps): ReactNode {
+  return (
+    <tr aria-rowindex={index + 2}>
+      <td className="clip" title={safeText(sessionId)}>
+        {sessionId === ledgerSessionId ? (
+          <span>
+            The ledger itself <span className="muted">rules that came into force, and the like</span>
+          </span>
+        ) : (
+          <Link to={addressOf(['sessions', sessionId])}>
+            <ForeignText text={sessionId} />
+          </Link>
+        )}
+      </td>
+      <td className="num">{sequence.toLocaleString()}</td>
+      <td>
+        <span className="hash">
+          <code className="clip">{hash}</code>
+          <CopyButton text={hash} label="Copy the hash" />
+        </span>
+      </td>
+      <td className="num">
+        {mayExport && (
+          <a
+            href={withQuery('/v1/export', { sessionId })}
+            download="session.jsonl"
+            aria-label={`Export ${safeText(sessionId)}`}
+          >
+            Export
+          </a>
+        )}
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,94 @@
+import type { ReactNode } from 'react';
+import type { Job, VerifyFinding } from '../../../../src/http/api/job.ts';
+import { addressOf } from '../../router.ts';
+import { ForeignText } from '../../ui/foreign-text.tsx';
+import { Link } from '../../ui/link.tsx';
+import { Age, formatDuration } from '../../ui/time.tsx';
+import { describeVerification } from './describe-verification.ts';
+
+/** What a verification found. One that did not come to its end vouches for nothing. */
+export function VerifyResult({ job }: { readonly job: Job & { readonly kind: 'verify' } }): ReactNode {
+  const { tone, title, detail } = describeVerification(job);
+  const { result, startedAt, endedAt, startedBy } = job;
+  return (
+    <>
+      <div className="verdict" data-tone={tone} role="status">
+        <strong>{title}</strong>
+        <p>{detail}</p>
+        <p className="muted">
+          Started by <ForeignText text={startedBy} />
+          {endedAt !== undefined && (
+            <>
+              , ended <Age at={endedAt} /> ago after {formatDuration(endedAt - startedAt)}
+            </>
+          )}
+        </p>
+      </div>
+      {result !== undefined && result.findings.length > 0 && (
+        <Findings findings={result.findings} problems={result.problems} />
+      )}
+    </>
+  );
+}
+
+function Findings({
+  findings,
+  problems,
+}: {
+  readonly findings: readonly VerifyFinding[];
+  readonly problems: number;
+}): ReactNode {
+  return (
+    <div className="scroll" tabIndex={0} role="region" aria-label="What is wrong">
+      <table>
+        <caption className="hidden">What is wrong, in the order it was found</caption>
+        <thead>
+          <tr>
+            <th scope="col">Kind</th>
+            <th scope="col">What is wrong</th>
+            <th scope="col">Session</th>
+            <th scope="col">Call</th>
+            <th scope="col" className="num">
+              Entry
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {findings.map(({ kind, message, sessionId, callId, sequence }, index) => (
+            <tr key={index}>
+              <td>
+                <span className="badge" data-tone="bad">
+                  {kind.replaceAll('_', ' ')}
+                </span>
+              </td>
+              <td>
+                <ForeignText text={message} />
+              </td>
+              <td>
+                {sessionId !== undefined && (
+                  <Link to={addressOf(['sessions', sessionId])}>
+                    <ForeignText text={sessionId} />
+                  </Link>
+                )}
+              </td>
+              <td>
+                {sessionId !== undefined && callId !== undefined && (
+                  <Link to={addressOf(['calls', sessionId, callId])}>
+                    <ForeignText text={callId} />
+                  </Link>
+                )}
+              </td>
+              <td className="num">{sequence}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {problems > findings.length && (
+        <p className="muted">
+          The first {findings.length.toLocaleString()} of {problems.toLocaleString()}.{' '}
+          <code>quittance verify</code> tells all of them.
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,72 @@
+import type { ReactNode } from 'react';
+import { useMemo } from 'react';
+import type { JsonObject } from '../../../../src/base/json.ts';
+import { prettyJson } from '../../../../src/view/pretty-json.ts';
+import { CopyButton } from '../../ui/copy-button.tsx';
+import { ForeignText } from '../../ui/foreign-text.tsx';
+import { schemaFields } from './schema-fields.ts';
+
+type Props = { readonly schema: JsonObject | undefined; readonly known: boolean };
+
+/** What a tool takes: field by field, and as it is written. */
+export function SchemaCard({ schema, known }: Props): ReactNode {
+  const fields = useMemo(() => (schema === undefined ? [] : schemaFields(schema)), [schema]);
+  const text = useMemo(() => (schema === undefined ? '' : prettyJson(schema)), [schema]);
+  return (
+    <section className="card" aria-labelledby="schema">
+      <header>
+        <h2 id="schema">What it takes</h2>
+        {schema !== undefined && <CopyButton text={text} label="Copy the schema" />}
+      </header>
+      {fields.length > 0 && (
+        <div className="tool-table" tabIndex={0} role="region" aria-labelledby="schema">
+          <table>
+            <caption className="hidden">Fields of its arguments</caption>
+            <thead>
+              <tr>
+                <th scope="col">Field</th>
+                <th scope="col">Type</th>
+                <th scope="col">Needed</th>
+                <th scope="col">About</th>
+              </tr>
+            </thead>
+            <tbody>
+              {fields.map(({ path, type, required, description }) => (
+                <tr key={path}>
+                  <th scope="row" className="field-path">
+                    <code>
+                      <ForeignText text={path} />
+                    </code>
+                  </th>
+                  <td className="field-about">
+                    <ForeignText text={type} />
+                  </td>
+                  <td>{required ? 'yes' : <span className="muted">no</span>}</td>
+                  <td className="field-about muted">
+                    {description !== undefined && <ForeignText text={description} />}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      <div className="body">
+        {schema === undefined ? (
+          <p className="muted">
+            {known
+              ? 'Its author gave no JSON Schema. With one, arguments are checked before it runs, and it is shown here.'
+              : 'This server does not have the tool, so its schema is not known here.'}
+          </p>
+        ) : (
+          <details>
+            <summary>JSON Schema</summary>
+            <pre className="code" tabIndex={0} role="group" aria-label="JSON Schema">
+              {text}
+            </pre>
+          </details>
+        )}
+      </div>
+    </section>
+  );
+}

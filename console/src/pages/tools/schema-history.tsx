@@ -1,0 +1,64 @@
+import type { ReactNode } from 'react';
+import type { SchemaVersion } from '../../../../src/http/api/tool.ts';
+import { prettyJson } from '../../../../src/view/pretty-json.ts';
+import { ForeignText } from '../../ui/foreign-text.tsx';
+import type { Tone } from '../../ui/outcome-badge.tsx';
+import { TextDiff } from '../../ui/text-diff.tsx';
+import { formatMoment } from '../../ui/time.tsx';
+
+type Props = { readonly toolName: string; readonly versions: readonly SchemaVersion[] };
+type How = SchemaVersion['changes'][number]['how'];
+
+const tones: { readonly [Each in How]: Tone } = { added: 'good', removed: 'bad', changed: 'attention' };
+
+/** How the schema of a tool came to be what it is. An agent that learned an older one calls it wrongly. */
+export function SchemaHistory({ toolName, versions }: Props): ReactNode {
+  return (
+    <section className="card" aria-labelledby="schema-history">
+      <header>
+        <h2 id="schema-history">How its schema changed</h2>
+        <span className="muted">{versions.length} versions</span>
+      </header>
+      <div className="body">
+        {versions.map(({ digest, firstSeenAt, schema, changes }, index) => {
+          const before = versions[index + 1];
+          return (
+            <article key={digest + String(firstSeenAt)} className="schema-version">
+              <header>
+                <h3>
+                  <time dateTime={new Date(firstSeenAt).toISOString()}>{formatMoment(firstSeenAt)}</time>
+                </h3>
+                <code className="muted" title={digest}>
+                  {digest.slice(0, 19)}…
+                </code>
+                {index === 0 && <span className="chip">now</span>}
+              </header>
+              {before === undefined ? (
+                <p className="muted">The first one that was seen.</p>
+              ) : (
+                <>
+                  <ul className="schema-changes">
+                    {changes.map(({ path, how }) => (
+                      <li key={path + how}>
+                        <span className="badge" data-tone={tones[how]}>
+                          {how}
+                        </span>
+                        <code>
+                          <ForeignText text={path} />
+                        </code>
+                      </li>
+                    ))}
+                  </ul>
+                  <details>
+                    <summary>Line by line</summary>
+                    <TextDiff name={toolName} before={prettyJson(before.schema)} after={prettyJson(schema)} />
+                  </details>
+                </>
+              )}
+            </article>
+          );
+        })}
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,44 @@
+/** Tools found by a text and put in order. There are at most some hundred, so the page does it. */
+import type { ToolRow } from '../../../../src/http/api/tool.ts';
+
+type Value = number | string | undefined;
+
+/** By what tools can be ordered. Names begin with the first, numbers with the greatest. */
+const orders = {
+  name: ({ name }: ToolRow): Value => name.toLowerCase(),
+  calls: ({ calls }: ToolRow): Value => calls,
+  errors: ({ errorRate }: ToolRow): Value => errorRate,
+  p50: ({ latency }: ToolRow): Value => latency.p50Ms,
+  p95: ({ latency }: ToolRow): Value => latency.p95Ms,
+  cost: ({ costMicros }: ToolRow): Value => costMicros,
+} as const;
+
+export type ToolOrder = keyof typeof orders;
+
+export const isToolOrder = (text: string | null): text is ToolOrder =>
+  text !== null && Object.hasOwn(orders, text);
+
+/** What has no number comes last whichever way; equals stay in the order of their names. */
+export function sortTools(rows: readonly ToolRow[], order: ToolOrder, reverse: boolean): readonly ToolRow[] {
+  const read = orders[order];
+  const sign = (order === 'name') === reverse ? -1 : 1;
+  return rows.toSorted((one, other) => {
+    const [a, b] = [read(one), read(other)];
+    if (a === b) return compare(one.name, other.name);
+    if (a === undefined) return 1;
+    if (b === undefined) return -1;
+    return sign * compare(a, b);
+  });
+}
+
+const compare = <Value extends number | string>(one: Value, other: Value): number =>
+  one < other ? -1 : one > other ? 1 : 0;
+
+export function findTools(rows: readonly ToolRow[], search: string): readonly ToolRow[] {
+  const wanted = search.trim().toLowerCase();
+  return wanted === ''
+    ? rows
+    : rows.filter(({ name, description = '', mode }) =>
+        [name, description, mode].some((text) => text.toLowerCase().includes(wanted)),
+      );
+}

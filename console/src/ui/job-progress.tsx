@@ -1,0 +1,52 @@
+import type { ReactNode } from 'react';
+import type { Job } from '../../../src/http/api/job.ts';
+import { useMay } from '../api/use-me.ts';
+import '../charts/charts.css';
+import '../styles/job.css';
+
+type Props = {
+  readonly job: Job;
+  /** What is being done, e.g. "Verifying". */
+  readonly title: string;
+  readonly onStop: () => void;
+};
+
+/** What is counted, by the word the server has for the part of the work it is at. */
+const counted: Readonly<Record<string, string>> = {
+  verify: 'entries',
+  'read tables': 'calls in the read tables',
+  calls: 'calls',
+};
+
+/** How far a job is, and the way to stop it. */
+export function JobProgress({ job: { progress }, title, onStop }: Props): ReactNode {
+  const mayStop = useMay('operator');
+  const { done, total, label } = progress;
+  const isKnown = total > 0;
+  const text = isKnown
+    ? `${done.toLocaleString()} of ${total.toLocaleString()} ${Object.hasOwn(counted, label) ? counted[label] : label}`
+    : 'Starting…';
+  return (
+    <div className="job-progress">
+      <div className="job-progress-text">
+        <strong>{title}</strong>
+        <span className="muted">{text}</span>
+      </div>
+      <div
+        className="meter"
+        data-tone="active"
+        role="progressbar"
+        aria-label={title}
+        aria-valuetext={text}
+        {...(isKnown && { 'aria-valuemin': 0, 'aria-valuemax': total, 'aria-valuenow': done })}
+      >
+        <span style={{ width: `${isKnown ? (100 * done) / total : 0}%` }} />
+      </div>
+      {mayStop && (
+        <button type="button" onClick={onStop}>
+          Stop
+        </button>
+      )}
+    </div>
+  );
+}

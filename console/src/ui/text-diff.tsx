@@ -1,0 +1,23 @@
+import type { ReactNode } from 'react';
+import { useMemo } from 'react';
+import { DiffBlock } from '../../../src/react/diff-block.tsx';
+import '../../../src/react/react.css';
+import { unifiedDiff } from './unified-diff.ts';
+
+type Props = {
+  /** What the texts are of. */
+  readonly name: string;
+  readonly before: string;
+  readonly after: string;
+};
+
+/** What changed from one text to the other. */
+export function TextDiff({ name, before, after }: Props): ReactNode {
+  const diff = useMemo(() => unifiedDiff(before, after), [before, after]);
+  if (diff === '') return <p className="muted">Nothing differs.</p>;
+  return (
+    <div className="qt-card text-diff">
+      <DiffBlock path={name} diff={diff} />
+    </div>
+  );
+}
