@@ -1,7 +1,9 @@
 /** Behaviours: named code that is given events after they are kept. */
-import type { EmittedEvent, QuittanceEvent } from 'quittance';
+import type { EmittedEvent, Entry, QuittanceEvent, Runtime } from 'quittance';
 import { createMemoryLedger, createRuntime, defineTool, ToolError } from 'quittance';
+import { createManualClock } from 'quittance/testing';
 import { describe, expect, expectTypeOf, it } from 'vitest';
+import { createMortalLedger } from '../mortal-ledger.ts';
 import { deferred, envelope, eventsOf, quiet, setStage } from '../stage.ts';
 
 const get = defineTool({ name: 'get_it', mode: 'read', run: () => 'it' });
@@ -489,6 +491,40 @@ describe('a durable behaviour', () => {
     expect(heard).toEqual(['a']);
     await two.close();
   });
+});
+
+it('what a behaviour emits is there once, although its process dies the moment it is kept', async () => {
+  const clock = createManualClock();
+  const { inner, open } = createMortalLedger(clock);
+  const first = open();
+  const died = deferred();
+  const ledger = new Proxy(first.ledger, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (name !== 'append') return value;
+      return (entry: Entry) => {
+        const answer = target.append(entry);
+        if (!entry.events.some(({ type }) => (type as string) === 'order.flagged')) return answer;
+        first.kill();
+        died.resolve();
+        return new Promise(() => undefined);
+      };
+    },
+  });
+  const flag = (runtime: Runtime): ReturnType<Runtime['on']> =>
+    runtime.on({ name: 'flag', on: 'tool.responded' }, (_, context) => context.emit('order.flagged', {}));
+  const one = createRuntime({ tools: [get], ledger, clock });
+  flag(one);
+  await one.turn({ sessionId: 's' }).call(envelope('a', 'get_it'));
+  await died.promise;
+  const cursor = await inner.readCursor('flag');
+  await inner.releaseCursor('flag', cursor?.holder ?? ''); // as when its owner is found to be gone
+  const two = createRuntime({ tools: [get], ledger: inner, clock });
+  const again = flag(two);
+  await two.turn({ sessionId: 's' }).call(envelope('b', 'get_it', { n: 2 }));
+  await again.caughtUp();
+  expect((await emitted(two, 'order.flagged')).map(({ callId }) => callId)).toEqual(['a', 'b']);
+  await two.close();
 });
 
 it('a behaviour that never stops does not keep a runtime from closing', async () => {

@@ -359,9 +359,12 @@ describe('a retry behaviour of the user’s own', () => {
     expect((await eventsOf(runtime, 'retry.requested')).map(({ by }) => by)).toEqual(['mine']);
   });
 
-  it('that asks for nothing leaves the call with a final outcome of its own', async () => {
-    const { tool } = flaky(['tool.execution_error']);
-    const { runtime, turn } = setStage({ tools: [tool] });
+  it('that asks for nothing leaves the call with a final outcome of its own, charged once', async () => {
+    const { tool } = flaky(['tool.execution_error'], { mode: 'read', costMicros: 30 });
+    const { runtime, turn, ledger } = setStage({
+      tools: [tool],
+      budgets: [{ scope: 'team', costMicros: 100 }],
+    });
     const heard: boolean[] = [];
     runtime.on({ name: 'mine', on: 'tool.responded', retries: true }, (event) => {
       heard.push(event.final);
@@ -373,6 +376,8 @@ describe('a retry behaviour of the user’s own', () => {
       [false, 1],
       [true, 1],
     ]);
+    expect((await runtime.calls({ sessionId: 's' }))[0]?.settled?.costMicros).toBe(30);
+    expect(await ledger.readCounters(['named/"team"/cost_micros'])).toEqual([{ used: 30, reserved: 0 }]);
     await expectSettledOnce(runtime);
   });
 
