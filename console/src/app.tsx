@@ -29,8 +29,9 @@ export function App(): ReactNode {
   const me = useAnswer<Me>('/v1/me');
   const place = usePlace();
   // A new page begins at its top, and a screen reader hears its heading.
-  // The inbox shows a question beside the others: going from one to the next is not going to another page.
-  const page = place.path[0] === 'inbox' ? 'inbox' : place.path.join('/');
+  // Some show one of many beside the others: going from one to the next is not going to another page.
+  const [first = ''] = place.path;
+  const page = ['inbox', 'reconcile'].includes(first) ? first : place.path.join('/');
   useEffect(() => {
     window.scrollTo(0, 0);
     document.getElementById('page')?.focus({ preventScroll: true });

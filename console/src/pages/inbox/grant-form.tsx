@@ -134,7 +134,7 @@ export function GrantForm({ like, onClose, onGiven }: Props): ReactNode {
           (attributes) => (
             <textarea
               {...attributes}
-              rows={4}
+              rows={6}
               spellCheck={false}
               value={typed.where}
               onChange={(event) => set({ where: event.currentTarget.value })}
@@ -159,10 +159,11 @@ export function GrantForm({ like, onClose, onGiven }: Props): ReactNode {
               ))}
             </select>
           ))}
-          {field('uses', 'Calls (any number if empty)', undefined, (attributes) => (
+          {field('uses', 'Number of calls', undefined, (attributes) => (
             <input
               {...attributes}
               inputMode="numeric"
+              placeholder="any"
               value={typed.uses}
               onChange={(event) => set({ uses: event.currentTarget.value })}
             />

@@ -1,6 +1,7 @@
 /** The questions that wait beside the one that is looked at. Which one that is stands in the address, and nowhere else. */
 import type { ReactNode } from 'react';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { safeText } from '../../../../src/base/safe-text.ts';
 import type { FeedEntry } from '../../../../src/http/api/feed.ts';
 import type { ConfirmationView } from '../../../../src/runtime/confirmation-view.ts';
 import { useFeed } from '../../api/use-feed.ts';
@@ -10,11 +11,12 @@ import { Empty } from '../../ui/empty.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
-import { useShortcuts } from '../../ui/use-shortcuts.ts';
+import { SideList } from '../../ui/side-list.tsx';
+import { useSideKeys } from '../../ui/use-side-keys.ts';
 import { Question } from './question.tsx';
-import { QuestionList } from './question-list.tsx';
+import { QuestionRow } from './question-row.tsx';
 import type { InboxOrder } from './risk.ts';
-import { orderQuestions } from './risk.ts';
+import { orderQuestions, riskLevel, riskWords } from './risk.ts';
 
 const pageSize = 100;
 const againMs = 10_000;
@@ -48,19 +50,8 @@ export function Waiting({ confirmationId, order }: Props): ReactNode {
     if (confirmationId === undefined && first !== undefined && wide()) select(first);
   }, [rows, confirmationId, first, select]);
 
-  const at = questions.findIndex(({ confirmationId: id }) => id === confirmationId);
-  const lastAt = useRef(0);
-  if (at !== -1) lastAt.current = at;
-  const [moves, setMoves] = useState(0);
-  const move = (step: 1 | -1): void => {
-    // A decided question has left the list: the one that took its place is the next.
-    const from = at === -1 ? (step === 1 ? lastAt.current - 1 : lastAt.current) : at;
-    const next = questions[Math.min(Math.max(from + step, 0), questions.length - 1)];
-    if (next === undefined) return;
-    select(next.confirmationId);
-    setMoves((before) => before + 1);
-  };
-  useShortcuts({ j: () => move(1), k: () => move(-1) });
+  const keys = useMemo(() => questions.map(({ confirmationId: id }) => id), [questions]);
+  const { moves, next } = useSideKeys(keys, confirmationId, select);
   const onEnd = useCallback(() => {
     if (hasMore) loadMore();
   }, [hasMore, loadMore]);
@@ -71,15 +62,15 @@ export function Waiting({ confirmationId, order }: Props): ReactNode {
     ) : (
       <Problem error={pages.error} onRetry={reload} />
     );
-  const upNext = questions[Math.min(lastAt.current, questions.length - 1)];
+  const upNext = questions.find(({ confirmationId: id }) => id === next);
   return (
     <>
       {pages.error !== undefined && <Problem error={pages.error} onRetry={reload} />}
       {questions.length === 0 && confirmationId === undefined ? (
         <NothingWaits />
       ) : (
-        <div className="inbox" data-opened={confirmationId !== undefined}>
-          <section className="inbox-list" aria-label="Waiting">
+        <div className="desk" data-opened={confirmationId !== undefined}>
+          <section className="desk-list" aria-label="Waiting">
             <header>
               <h2>
                 {questions.length}
@@ -88,27 +79,32 @@ export function Waiting({ confirmationId, order }: Props): ReactNode {
               <OrderSwitch order={order} confirmationId={confirmationId} />
             </header>
             {questions.length === 0 ? (
-              <p className="muted inbox-none">Nothing else waits.</p>
+              <p className="muted desk-none">Nothing else waits.</p>
             ) : (
-              <QuestionList
-                questions={questions}
+              <SideList
+                label="Questions that wait"
+                items={questions}
+                keyOf={({ confirmationId: id }) => id}
+                to={({ confirmationId: id }) => addressOf(['inbox', id], query)}
+                toneOf={({ risk }) => riskWords[riskLevel(risk)].tone}
                 selected={confirmationId}
-                query={query}
                 moves={moves}
                 onEnd={onEnd}
-              />
+              >
+                {(question) => <QuestionRow question={question} />}
+              </SideList>
             )}
-            <p className="muted inbox-keys">
+            <p className="muted desk-keys">
               <kbd>j</kbd> <kbd>k</kbd> move · <kbd>a</kbd> <kbd>Ctrl</kbd> <kbd>Enter</kbd> approve ·{' '}
               <kbd>d</kbd> deny · <kbd>e</kbd> edit · <kbd>r</kbd> respond
             </p>
           </section>
-          <div className="inbox-detail">
+          <div className="desk-detail">
             {confirmationId === undefined ? (
-              <p className="muted inbox-none">Choose a call to see what it wants to do.</p>
+              <p className="muted desk-none">Choose a call to see what it wants to do.</p>
             ) : (
               <>
-                <Link to={addressOf(['inbox'], query)} className="inbox-back">
+                <Link to={addressOf(['inbox'], query)} className="desk-back">
                   ← All that wait
                 </Link>
                 <Question
@@ -121,7 +117,7 @@ export function Waiting({ confirmationId, order }: Props): ReactNode {
                     upNext !== undefined &&
                     upNext.confirmationId !== confirmationId && (
                       <Link className="button" to={addressOf(['inbox', upNext.confirmationId], query)}>
-                        Next: {upNext.displayName || upNext.toolName}
+                        Next: {safeText(upNext.displayName || upNext.toolName)}
                       </Link>
                     )
                   }
@@ -181,7 +177,7 @@ function OrderSwitch({
 }): ReactNode {
   const path = confirmationId === undefined ? ['inbox'] : ['inbox', confirmationId];
   return (
-    <span className="inbox-order" role="group" aria-label="Order">
+    <span className="desk-order" role="group" aria-label="Order">
       <Link to={addressOf(path)} aria-current={order === 'risk' ? 'true' : undefined}>
         by risk
       </Link>

@@ -1,0 +1,27 @@
+import type { ReactNode } from 'react';
+import { safeText } from '../../../../src/base/safe-text.ts';
+import type { UnresolvedCall } from '../../../../src/runtime/unresolved-call.ts';
+import { Age } from '../../ui/time.tsx';
+
+/** A call in the list: what was done, what was said about it, and since when nobody knows. */
+export function DoubtRow({ call }: { readonly call: UnresolvedCall }): ReactNode {
+  const { displayName, toolName, outcome, sessionId, settledAt, late } = call;
+  return (
+    <>
+      <span className="side-row-top">
+        <strong className="clip">
+          <bdi>{safeText(displayName || toolName)}</bdi>
+        </strong>
+        <Age at={settledAt} />
+      </span>
+      <span className="clip">
+        {'error' in outcome ? safeText(outcome.error) : 'It was given up in time.'}
+      </span>
+      <span className="side-row-foot">
+        <span className="risk-word">{outcome.type === 'ToolTimeout' ? 'timed out' : 'unknown'}</span>
+        <span className="clip muted">{safeText(sessionId)}</span>
+        {late.length > 0 && <span className="countdown">result came late</span>}
+      </span>
+    </>
+  );
+}

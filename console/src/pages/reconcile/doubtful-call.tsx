@@ -1,0 +1,133 @@
+/** One call in doubt: what is known, where to look, and the way to say what was found. */
+import type { ReactNode } from 'react';
+import { useMemo, useRef, useState } from 'react';
+import { safeText } from '../../../../src/base/safe-text.ts';
+import type { CallDetail } from '../../../../src/http/api/call.ts';
+import type { NewResolution } from '../../../../src/http/api/confirmation.ts';
+import { ToolCallCard } from '../../../../src/react/tool-call-card.tsx';
+import type { UnresolvedCall } from '../../../../src/runtime/unresolved-call.ts';
+import { resolutionWords } from '../../../../src/view/describe-status.ts';
+import { findToolCall, noToolCalls, reduceToolCalls } from '../../../../src/view/tool-calls.ts';
+import type { ApiError } from '../../api/client.ts';
+import { pathOf, send } from '../../api/client.ts';
+import { toApiError, useAnswer } from '../../api/use-answer.ts';
+import { useMay } from '../../api/use-me.ts';
+import { addressOf } from '../../router.ts';
+import { Link } from '../../ui/link.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { Skeleton } from '../../ui/skeleton.tsx';
+import { Age } from '../../ui/time.tsx';
+import { useTell } from '../../ui/toast.tsx';
+import { ResolveForm } from './resolve-form.tsx';
+import { WhereToLook } from './where-to-look.tsx';
+
+type Props = {
+  readonly sessionId: string;
+  readonly callId: string;
+  /** As the list has it; undefined where it is not in doubt, or further down. */
+  readonly known: UnresolvedCall | undefined;
+  readonly onResolved: () => void;
+  readonly next: ReactNode;
+};
+
+export function DoubtfulCall({ sessionId, callId, known, onResolved, next }: Props): ReactNode {
+  const path = pathOf('sessions', sessionId, 'calls', callId);
+  const { data, error, reload } = useAnswer<CallDetail>(path, {}, { everyMs: 5_000 });
+  const events = data?.events;
+  const call = useMemo(
+    () => (events === undefined ? undefined : findToolCall(reduceToolCalls(noToolCalls, events), callId)),
+    [events, callId],
+  );
+  const may = useMay('operator');
+  const tell = useTell();
+  const [sent, setSent] = useState<'mine' | 'late'>();
+  const [asking, setAsking] = useState(false);
+  const [refusal, setRefusal] = useState<ApiError>();
+  const heading = useRef<HTMLHeadingElement>(null);
+
+  const resolve = async (resolution: NewResolution): Promise<void> => {
+    setRefusal(undefined);
+    try {
+      const after = await send<CallDetail>(`${path}/resolution`, resolution);
+      if (after.call.resolution === undefined)
+        tell('The tool cannot say either. The call stays in doubt.', 'bad');
+      else {
+        setSent('mine');
+        tell(`Recorded: ${resolutionWords[after.call.resolution.resolution].toLowerCase()}.`);
+        heading.current?.focus({ preventScroll: true });
+      }
+    } catch (thrown) {
+      const problem = toApiError(thrown);
+      if (problem.code === 'call.resolved') setSent('late');
+      setRefusal(problem);
+    }
+    reload();
+    onResolved();
+  };
+  const askTool = async (): Promise<void> => {
+    if (asking) return;
+    setAsking(true);
+    await resolve({ ask: 'tool' });
+    setAsking(false);
+  };
+
+  if (call === undefined)
+    return error === undefined ? <Skeleton rows={8} /> : <Problem error={error} onRetry={reload} />;
+  const { resolution } = call;
+  return (
+    <article className="question" aria-labelledby="doubt-title">
+      <header className="question-head">
+        <p className="question-line">
+          <span className="badge" data-tone="unsure">
+            <span className="dot" aria-hidden="true" />
+            {call.unresolved ? 'in doubt' : 'known'}
+          </span>
+          {call.settledAt !== undefined && (
+            <span className="muted">
+              given up <Age at={call.settledAt} /> ago
+            </span>
+          )}
+          <Link to={addressOf(['calls', sessionId, callId])}>Everything about it</Link>
+        </p>
+        <h2 id="doubt-title" ref={heading} tabIndex={-1}>
+          <bdi>{safeText(call.displayName || call.toolName)}</bdi>
+        </h2>
+      </header>
+      {resolution !== undefined && (
+        <div className="verdict" data-tone="good" role="status">
+          <p>
+            <strong>
+              {sent === 'mine'
+                ? `You recorded: ${resolutionWords[resolution.resolution].toLowerCase()}`
+                : `Already found out by ${safeText(resolution.by.name)}: ${resolutionWords[resolution.resolution].toLowerCase()}`}
+              {resolution.reason === undefined ? '.' : `: ${safeText(resolution.reason)}`}
+            </strong>
+            {sent === 'late' && ' What you said came after that and changed nothing.'}
+          </p>
+          {next}
+        </div>
+      )}
+      {known !== undefined && <WhereToLook call={known} reached={call.reached} />}
+      {call.unresolved &&
+        (may ? (
+          <section className="card">
+            <header>
+              <h3>What did you find?</h3>
+              {known?.canAskTool === true && (
+                <button type="button" onClick={() => void askTool()} aria-disabled={asking}>
+                  {asking ? 'Asking…' : 'Ask the tool'}
+                </button>
+              )}
+            </header>
+            <ResolveForm onResolve={resolve} />
+            {refusal !== undefined && <Problem error={refusal} />}
+          </section>
+        ) : (
+          <p className="muted">
+            Your role reads. Somebody with the role <code>operator</code> can say what was found.
+          </p>
+        ))}
+      <ToolCallCard call={call} />
+    </article>
+  );
+}

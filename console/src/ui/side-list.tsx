@@ -1,0 +1,78 @@
+/** A list beside what is looked at. However many there are, only those in sight are in the page. */
+import { useVirtualizer } from '@tanstack/react-virtual';
+import type { ReactNode } from 'react';
+import { useEffect, useRef } from 'react';
+import { Link } from './link.tsx';
+import type { Tone } from './outcome-badge.tsx';
+import '../styles/side-list.css';
+
+const rowHeight = 84;
+
+type Props<Item> = {
+  readonly label: string;
+  readonly items: readonly Item[];
+  readonly keyOf: (item: Item) => string;
+  readonly to: (item: Item) => string;
+  readonly toneOf: (item: Item) => Tone;
+  readonly selected: string | undefined;
+  /** Grows when the selection was moved by keys: the row gets the focus then. */
+  readonly moves: number;
+  /** Told when the last row is in sight. */
+  readonly onEnd: () => void;
+  readonly children: (item: Item) => ReactNode;
+};
+
+export function SideList<Item>(props: Props<Item>): ReactNode {
+  const { label, items, keyOf, to, toneOf, selected, moves, onEnd, children } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const rows = useVirtualizer({
+    count: items.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    getItemKey: (index) => {
+      const item = items[index];
+      return item === undefined ? index : keyOf(item);
+    },
+    overscan: 6,
+  });
+  const shown = rows.getVirtualItems();
+  const lastShown = shown.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (lastShown >= items.length - 1) onEnd();
+  }, [lastShown, items.length, onEnd]);
+  const at = selected === undefined ? -1 : items.findIndex((item) => keyOf(item) === selected);
+  const handled = useRef(moves);
+  useEffect(() => {
+    if (handled.current === moves || at === -1) return;
+    handled.current = moves;
+    rows.scrollToIndex(at);
+    // The row may only come with the next frame.
+    const frame = requestAnimationFrame(() =>
+      scroller.current?.querySelector<HTMLElement>('[aria-current]')?.focus({ preventScroll: true }),
+    );
+    return () => cancelAnimationFrame(frame);
+  }, [moves, at, rows]);
+  return (
+    <div className="side-list" ref={scroller}>
+      <ul style={{ height: rows.getTotalSize() }} aria-label={label}>
+        {shown.map(({ index, key, start }) => {
+          const item = items[index];
+          return (
+            item !== undefined && (
+              <li key={key} style={{ height: rowHeight, transform: `translateY(${start}px)` }}>
+                <Link
+                  to={to(item)}
+                  className="side-row"
+                  aria-current={index === at ? 'true' : undefined}
+                  data-tone={toneOf(item)}
+                >
+                  {children(item)}
+                </Link>
+              </li>
+            )
+          );
+        })}
+      </ul>
+    </div>
+  );
+}
