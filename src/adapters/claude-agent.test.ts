@@ -22,7 +22,12 @@ const makeTool = (name: string, more: Partial<ClaudeAgentTool> = {}): ClaudeAgen
   ...more,
 });
 
-type Reply = { id: unknown; result?: Record<string, unknown>; error?: { code: number; message: string } };
+type Shown = { name: string; inputSchema: object };
+type Reply = {
+  id: unknown;
+  result?: Record<string, unknown> & { tools?: Shown[] };
+  error?: { code: number; message: string };
+};
 
 /** Talks to a server as the SDK does. */
 async function connect(instance: ClaudeAgentServer) {
@@ -107,7 +112,7 @@ describe('what the model is offered', () => {
   const list = async (tools: readonly ClaudeAgentTool[], options?: Partial<ClaudeAgentOptions>) => {
     const { ask } = await start(tools, options);
     const { result } = await ask('tools/list');
-    return new Map((result?.['tools'] as { name: string }[]).map((tool) => [tool.name, tool]));
+    return new Map(result?.tools?.map((tool) => [tool.name, tool]));
   };
 
   test('schemas are shown in words nothing else mends arguments by, and read_artifact is there', async () => {
@@ -132,7 +137,7 @@ describe('what the model is offered', () => {
       makeTool('plant', { inputSchema: { 'a/tree~': tree }, handler }),
     ]);
     const { result } = await ask('tools/list');
-    const [{ inputSchema } = { inputSchema: {} }] = result?.['tools'] as { inputSchema: object }[];
+    const inputSchema = result?.tools?.[0]?.inputSchema;
     // The schema alone, without the validator it came from, judges the same.
     const judged = await start([makeTool('plant', { inputSchema, handler })]);
     const nested = { name: 'a', children: [{ name: 'b', children: [] }] };

@@ -3,7 +3,13 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Options, SDKResultMessage, SpawnOptions } from '@anthropic-ai/claude-agent-sdk';
+import type {
+  Options,
+  Query,
+  SDKResultMessage,
+  SDKUserMessage,
+  SpawnOptions,
+} from '@anthropic-ai/claude-agent-sdk';
 import { query } from '@anthropic-ai/claude-agent-sdk';
 import type { MessagesRequest, ScriptedBlock } from './scripted-messages.ts';
 import { serveMessages } from './scripted-messages.ts';
@@ -11,18 +17,19 @@ import { serveMessages } from './scripted-messages.ts';
 /** A folder for the settings and the sessions of the SDK. */
 export const makeHome = (): string => mkdtempSync(join(tmpdir(), 'claude-home-'));
 
-/** Runs a query to its end; undefined where it ended without a result. */
+/** Runs a query to its end; undefined where it ended without a result. `onQuery` is handed the query meanwhile. */
 export async function runScripted(
   home: string,
   next: (request: MessagesRequest) => Promise<readonly ScriptedBlock[]>,
   options: Options,
+  onQuery?: (query: Query) => void,
 ): Promise<SDKResultMessage | undefined> {
   const { url, close } = await serveMessages(next);
   const ended: Promise<void>[] = [];
   try {
     let result: SDKResultMessage | undefined;
-    for await (const message of query({
-      prompt: 'Go.',
+    const running = query({
+      prompt: onQuery === undefined ? 'Go.' : say('Go.'),
       options: {
         model: 'claude-scripted',
         cwd: home,
@@ -36,14 +43,20 @@ export async function runScripted(
         },
         ...options,
       },
-    }))
-      if (message.type === 'result') result = message;
+    });
+    onQuery?.(running);
+    for await (const message of running) if (message.type === 'result') result = message;
     return result;
   } finally {
     // It writes its session down until then, and another process may want to go on with that.
     await Promise.all(ended);
     await close();
   }
+}
+
+/** A query can only be interrupted where it takes messages one by one. */
+async function* say(content: string): AsyncGenerator<SDKUserMessage> {
+  yield { type: 'user', message: { role: 'user', content }, parent_tool_use_id: null, session_id: '' };
 }
 
 const isolated = (home: string, url: string): Record<string, string> => ({

@@ -44,7 +44,9 @@ export async function serveMessages(
   };
 }
 
-function* toEvents(model: string, blocks: readonly ScriptedBlock[]): Generator<{ readonly type: string }> {
+type Event = { readonly type: string; readonly [key: string]: unknown };
+
+function* toEvents(model: string, blocks: readonly ScriptedBlock[]): Generator<Event> {
   const usage = { input_tokens: 1, output_tokens: 1 };
   const stop = blocks.some(({ type }) => type === 'tool_use') ? 'tool_use' : 'end_turn';
   const message = {
@@ -54,25 +56,23 @@ function* toEvents(model: string, blocks: readonly ScriptedBlock[]): Generator<{
     model,
     content: [],
   };
-  yield {
-    type: 'message_start',
-    ...{ message: { ...message, stop_reason: null, stop_sequence: null, usage } },
-  };
+  yield { type: 'message_start', message: { ...message, stop_reason: null, stop_sequence: null, usage } };
   for (const [index, block] of blocks.entries()) {
-    const [content_block, delta] =
-      block.type === 'text'
-        ? [
-            { ...block, text: '' },
-            { type: 'text_delta', text: block.text },
-          ]
-        : [
-            { ...block, input: {} },
-            { type: 'input_json_delta', partial_json: JSON.stringify(block.input) },
-          ];
-    yield { type: 'content_block_start', ...{ index, content_block } };
-    yield { type: 'content_block_delta', ...{ index, delta } };
-    yield { type: 'content_block_stop', ...{ index } };
+    const isText = block.type === 'text';
+    yield {
+      type: 'content_block_start',
+      index,
+      content_block: isText ? { ...block, text: '' } : { ...block, input: {} },
+    };
+    yield {
+      type: 'content_block_delta',
+      index,
+      delta: isText
+        ? { type: 'text_delta', text: block.text }
+        : { type: 'input_json_delta', partial_json: JSON.stringify(block.input) },
+    };
+    yield { type: 'content_block_stop', index };
   }
-  yield { type: 'message_delta', ...{ delta: { stop_reason: stop, stop_sequence: null }, usage } };
+  yield { type: 'message_delta', delta: { stop_reason: stop, stop_sequence: null }, usage };
   yield { type: 'message_stop' };
 }

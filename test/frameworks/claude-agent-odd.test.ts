@@ -1,0 +1,227 @@
+/** What is special about the Claude Agent SDK, beside what every adapter must do. */
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Options, Query } from '@anthropic-ai/claude-agent-sdk';
+import { tool } from '@anthropic-ai/claude-agent-sdk';
+import type { ClaudeAgentApproval, ClaudeAgentOptions, ClaudeAgentTool } from 'quittance/claude-agent';
+import { governTools } from 'quittance/claude-agent';
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import { endOrphans, makeHome, runScripted } from './harnesses/claude-agent-query.ts';
+import claudeAgent from './harnesses/claude-agent.ts';
+import type { MessagesRequest, ScriptedBlock } from './harnesses/scripted-messages.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'claude-agent-odd-'));
+process.env['TMPDIR'] = folder;
+afterEach(endOrphans);
+afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+
+const sessionId = 'thread-1';
+const use = (id: string, name: string, input: unknown = {}): ScriptedBlock => ({
+  type: 'tool_use',
+  id,
+  name,
+  input,
+});
+const done: ScriptedBlock[] = [{ type: 'text', text: 'Done.' }];
+const ok = async () => ({ content: [{ type: 'text' as const, text: 'ok' }] });
+
+async function start(
+  tools: readonly ClaudeAgentTool[],
+  governing: Partial<ClaudeAgentOptions>,
+  home = makeHome(),
+) {
+  const governed = await governTools(tools, { server: 'shop', ...governing });
+  const requests: MessagesRequest[] = [];
+  return {
+    home,
+    runtime: governed.runtime,
+    /** What the model was sent last, as text. */
+    told: () => JSON.stringify(requests.at(-1)?.messages ?? []),
+    run: async (
+      rounds: readonly (readonly ScriptedBlock[])[],
+      options: Options = {},
+      approvals: readonly ClaudeAgentApproval[] = [],
+      onQuery?: (query: Query) => void,
+    ) => {
+      const run = governed.run({ sessionId });
+      await run.takeApprovals(approvals);
+      const left = [...rounds];
+      const next = async (request: MessagesRequest) => {
+        requests.push(request);
+        return left.shift() ?? done;
+      };
+      const { mcpServers, hooks } = run;
+      const all = { mcpServers, hooks, allowedTools: ['mcp__shop'], ...options };
+      return runScripted(home, next, all, onQuery);
+    },
+  };
+}
+
+describe('tools that the program runs itself', () => {
+  const bash = (home: string) => [use('toolu_1', 'Bash', { command: `touch ${join(home, 'ran')}` })];
+  const options: Options = { tools: ['Bash'], allowedTools: ['Bash'] };
+
+  test('do not run unless the host names them, whatever its rules allow', async () => {
+    const { home, run, told, runtime } = await start([], {});
+    const result = await run([bash(home), done], options);
+    expect([result?.subtype, existsSync(join(home, 'ran'))]).toEqual(['success', false]);
+    expect(told()).toContain('is not run by Quittance');
+    // The hook said no; nothing is settled, since nothing here could have run it.
+    expect(await runtime.calls({ sessionId })).toEqual([]);
+  });
+
+  test('run when it does, and leave nothing on record', async () => {
+    const { home, run, runtime } = await start([], { ungoverned: ['Bash'] });
+    await run([bash(home), done], options);
+    expect(existsSync(join(home, 'ran'))).toBe(true);
+    expect(await runtime.calls({ sessionId })).toEqual([]);
+  });
+});
+
+test('the record holds what the model wrote, and the body gets what the shape names', async () => {
+  const handler = vi.fn<(args: unknown) => ReturnType<typeof ok>>(ok);
+  const shape = { cents: z.number(), at: z.array(z.number()).optional(), now: z.boolean() };
+  const { run, runtime } = await start([tool('pay', 'Pays.', shape, handler)], {});
+  const input = JSON.parse('{"cents":"5","at":"[1]","now":"true","__proto__":{"x":1},"other":1}') as object;
+  await run([[use('toolu_1', 'mcp__shop__pay', input)], done]);
+  expect(handler.mock.calls.map(([args]) => args)).toEqual([{ cents: 5, at: [1], now: true }]);
+  const [record] = await runtime.audit({ sessionId });
+  expect(record?.requestedInput).toMatchObject({ cents: '5', at: '[1]', now: 'true', other: 1 });
+});
+
+test('a picture is shown to the model, beside what is tabled', async () => {
+  const png =
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+  const show = tool('show', 'Shows.', {}, async () => ({
+    content: [{ type: 'image', data: png, mimeType: 'image/png' }],
+  }));
+  const { run, told } = await start([show], {});
+  await run([[use('toolu_1', 'mcp__shop__show')], done]);
+  expect(told()).toContain('$artifact');
+  expect(told()).toMatch(/"type":"image"/);
+});
+
+test('interrupting a query ends the call, and its body hears of it', async () => {
+  const running = Promise.withResolvers<void>();
+  const stopped = Promise.withResolvers<void>();
+  const wait = tool('wait', 'Waits.', {}, async (_, extra) => {
+    const { signal } = extra as { signal: AbortSignal };
+    signal.addEventListener('abort', () => stopped.resolve());
+    running.resolve();
+    return new Promise(() => undefined);
+  });
+  const { run, runtime } = await start([wait], { cancelGraceMs: 10 });
+  let query: Query | undefined;
+  const ended = run([[use('toolu_1', 'mcp__shop__wait')]], {}, [], (one) => (query = one)).catch(
+    () => undefined,
+  );
+  await running.promise;
+  await query?.interrupt();
+  await stopped.promise;
+  await ended;
+  await vi.waitFor(async () => {
+    const [made] = await runtime.calls({ sessionId, callId: 'toolu_1' });
+    expect(made?.settled?.outcome).toMatchObject({ code: 'tool.indeterminate' });
+  });
+});
+
+describe.runIf(claudeAgent.suspends)('calls that wait for a person', () => {
+  test('two of one message are both asked about, and each is made once and told of', async () => {
+    const handler = vi.fn<(args: { n: number }) => ReturnType<typeof ok>>(ok);
+    const { run, runtime, told } = await start([tool('pay', 'Pays.', { n: z.number() }, handler)], {
+      approver: 'grace',
+      overrides: { pay: { mode: 'local' } },
+    });
+    const calls = [use('toolu_1', 'mcp__shop__pay', { n: 1 }), use('toolu_2', 'mcp__shop__pay', { n: 2 })];
+    const running = run([calls]);
+    const pending = await vi.waitFor(async () => {
+      const { rows } = await runtime.confirmations({ status: 'pending' });
+      expect(rows).toHaveLength(2);
+      return rows;
+    }, 10_000);
+    const other = pending.find(({ callId }) => callId === 'toolu_2');
+    await runtime.decide(other?.confirmationId ?? '', {
+      decision: 'approve',
+      by: 'ada',
+      inputDigest: other?.inputDigest ?? '',
+    });
+    const stopped = await running;
+    expect(stopped).toMatchObject({ deferred_tool_use: { id: 'toolu_1' } });
+    const result = await run([done], { resume: stopped?.session_id ?? '' }, [
+      { toolUseId: 'toolu_1', approved: true },
+    ]);
+    expect(result).toMatchObject({ result: 'Done.' });
+    expect(handler.mock.calls.map(([{ n }]) => n)).toEqual([2, 1]);
+    for (const { id } of calls as { id: string }[]) expect(told()).toContain(`"tool_use_id":"${id}"`);
+  });
+
+  test('a query that is resumed before anybody answered stops again, and asks no model', async () => {
+    const handler = vi.fn<() => ReturnType<typeof ok>>(ok);
+    const { run, told } = await start([tool('pay', 'Pays.', {}, handler)], {
+      approver: 'grace',
+      overrides: { pay: { mode: 'local' } },
+    });
+    const stopped = await run([[use('toolu_1', 'mcp__shop__pay')]]);
+    const before = told();
+    const again = await run([done], { resume: stopped?.session_id ?? '' });
+    expect(again).toMatchObject({ deferred_tool_use: { id: 'toolu_1' } });
+    expect([told(), handler.mock.calls]).toEqual([before, []]);
+  });
+});
+
+test('a session whose host was killed in a call is resumed, and the model cannot pay again', async () => {
+  const [ledger, effects, home] = [join(folder, 'killed.db'), join(folder, 'killed.txt'), makeHome()];
+  const part = { ledger, effects, home, session: crypto.randomUUID() };
+  // The program writes its session down a moment later: killed before that, there is nothing to resume.
+  const isWritten = () => expect(transcriptsIn(home)).toContain('toolu_first');
+  await host({ ...part, resumes: false }, () => vi.waitFor(isWritten, 10_000));
+  endOrphans();
+  const lines = await host({ ...part, resumes: true });
+  expect(readFileSync(effects, 'utf8')).toBe('{"cents":500}\n');
+  // The SDK says that the call was interrupted, or nothing of it; the repeat is held, and here denied.
+  const { result, told } = lines.at(-1) ?? {};
+  expect(result).toBe('success');
+  expect(JSON.stringify(told)).toContain('toolu_again');
+  expect(lines.some(({ asked }) => asked !== undefined)).toBe(true);
+});
+
+type Line = {
+  readonly running?: boolean;
+  readonly asked?: string;
+  readonly result?: string;
+  readonly told?: unknown;
+};
+
+const transcriptsIn = (home: string): string =>
+  readdirSync(home, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.jsonl'))
+    .map((file) => readFileSync(join(home, file), 'utf8'))
+    .join('');
+
+/** Plays a host; kills it in its first call, when `mayDie` is through. */
+async function host(part: object, mayDie?: () => Promise<unknown>): Promise<readonly Line[]> {
+  const child = spawn(
+    process.execPath,
+    [
+      '--conditions=quittance-source',
+      '--disable-warning=ExperimentalWarning',
+      join(import.meta.dirname, 'harnesses/claude-agent-host.ts'),
+      JSON.stringify(part),
+    ],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  const lines: Line[] = [];
+  for await (const text of createInterface({ input: child.stdout })) {
+    const line = JSON.parse(text) as Line;
+    lines.push(line);
+    if (mayDie !== undefined && line.running === true) {
+      await mayDie();
+      child.kill('SIGKILL');
+    }
+  }
+  return lines;
+}
