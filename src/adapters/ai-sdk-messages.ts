@@ -1,5 +1,6 @@
 /** What the messages of a run say about its calls. They may come from a client, so nothing here is believed further. */
 import { isJsonObject } from '../base/json.ts';
+import { sessionCallId } from './session-call-id.ts';
 
 type Part = { readonly [key: string]: unknown };
 
@@ -22,21 +23,30 @@ export function timesAnswered(messages: unknown, toolCallId: string): number {
 
 export type ApprovalResponse = {
   readonly toolCallId: string;
+  /** The call it is about, in its session. */
+  readonly callId: string;
   readonly approved: boolean;
   readonly reason: string | undefined;
 };
 
-/** The answers of people in a conversation, with the calls they are about. The first about each call counts. */
+/**
+ * The answers of people in a conversation, with the calls they are about. The first about each call counts. An id may
+ * be used again: then an answer is about the call that had no result yet where the answer stands.
+ */
 export function approvalResponses(messages: unknown): readonly ApprovalResponse[] {
-  const calls = new Map<unknown, string>();
+  const asked = new Map<unknown, string>();
+  const answered = new Map<unknown, number>();
   const responses = new Map<string, ApprovalResponse>();
-  for (const part of partsOf(messages)) {
-    const { type, approvalId, toolCallId, approved, reason } = part;
-    if (type === 'tool-approval-request' && typeof toolCallId === 'string') calls.set(approvalId, toolCallId);
-    const about = type === 'tool-approval-response' ? calls.get(approvalId) : undefined;
-    if (about === undefined || responses.has(about)) continue;
-    responses.set(about, {
+  for (const { type, approvalId, toolCallId, approved, reason } of partsOf(messages)) {
+    if (type === 'tool-result') answered.set(toolCallId, (answered.get(toolCallId) ?? 0) + 1);
+    if (type === 'tool-approval-request' && typeof toolCallId === 'string') asked.set(approvalId, toolCallId);
+    const about = type === 'tool-approval-response' ? asked.get(approvalId) : undefined;
+    if (about === undefined) continue;
+    const callId = sessionCallId(about, answered.get(about) ?? 0);
+    if (responses.has(callId)) continue;
+    responses.set(callId, {
       toolCallId: about,
+      callId,
       approved: approved === true,
       reason: typeof reason === 'string' ? reason : undefined,
     });

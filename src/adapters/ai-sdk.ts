@@ -107,18 +107,17 @@ function toAiSdkRun<Tools extends Readonly<Record<string, unknown>>>(
     async toolApproval({ toolCall: { toolCallId, toolName, input }, messages }) {
       if (!run.suspends || !bound.has(toolName)) return undefined;
       const native: AiSdkCallOptions = { toolCallId, ...(messages !== undefined && { messages }) };
-      const question = await findQuestion(driver, run, toRequest(toolName, input, native), native);
-      if (responseTo(native) !== undefined)
+      const request = toRequest(toolName, input, native);
+      const question = await findQuestion(driver, run, request, native);
+      if (responseTo(request, native) !== undefined)
         return question === undefined
           ? { type: 'denied', reason: 'Nobody was asked about this call.' }
           : undefined;
       return question && { type: 'user-approval', reason: question.description };
     },
     async takeApprovals(messages) {
-      for (const { toolCallId, approved, reason } of approvalResponses(messages)) {
-        const callId = sessionCallId(toolCallId, timesAnswered(messages, toolCallId));
+      for (const { toolCallId, callId, approved, reason } of approvalResponses(messages))
         if (!approved) await run.deny(callId, reason, { native: { toolCallId, messages } });
-      }
     },
   };
 }
@@ -134,8 +133,8 @@ const toRequest = (
   arguments: input as ToolCallInput['arguments'],
 });
 
-const responseTo = ({ toolCallId, messages }: AiSdkCallOptions): ApprovalResponse | undefined =>
-  approvalResponses(messages).find((response) => response.toolCallId === toolCallId);
+const responseTo = ({ id }: ToolCallInput, { messages }: AiSdkCallOptions): ApprovalResponse | undefined =>
+  approvalResponses(messages).find(({ callId }) => callId === id);
 
 /**
  * What a person is asked about the call, which is then held. The SDK asks again before it goes on with what was
@@ -148,7 +147,7 @@ async function findQuestion(
   request: ToolCallInput,
   native: AiSdkCallOptions,
 ): Promise<Confirmation | undefined> {
-  if (responseTo(native) === undefined && (await run.ask(request, { native })) === undefined)
+  if (responseTo(request, native) === undefined && (await run.ask(request, { native })) === undefined)
     return undefined;
   const [call] = await runtime.calls({ sessionId: run.sessionId, callId: request.id });
   return call?.confirmation;
@@ -174,9 +173,13 @@ function toAiSdkTool(
       const request = toRequest(name, input, native);
       const signal = native.abortSignal;
       const callGiven = { native, ...(signal !== undefined && { signal }) };
-      const approved = responseTo(native)?.approved === true;
+      const response = run.suspends ? responseTo(request, native) : undefined;
+      // The SDK may run whatever its messages say was approved. What nobody was asked about, nobody approved; and it is
+      // not to be asked about now, or the same messages sent once more would be the answer.
+      if (response !== undefined && (await findQuestion(driver, run, request, native)) === undefined)
+        throw refuseMadeUp(request);
       const answer =
-        run.suspends && approved
+        response?.approved === true
           ? await run.callApproved(request, callGiven)
           : await run.call(request, callGiven);
       // An approval that counts for nothing leaves the question open: then it waits, as it would have without.
@@ -186,6 +189,13 @@ function toAiSdkTool(
     toModelOutput: modelOutput(driver.ledger, run.sessionId, own.toModelOutput?.bind(own)),
   };
 }
+
+const refuseMadeUp = ({ id, name }: ToolCallInput): QuittanceError =>
+  new QuittanceError(
+    'confirmation.unknown',
+    `Nobody was asked about the call ${quote(id)} of the tool ${quote(name)}, so it was not approved either. Nothing ran.`,
+    { tool: name },
+  );
 
 const refuseUngoverned = (name: string): QuittanceError =>
   new QuittanceError(
