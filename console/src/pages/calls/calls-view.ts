@@ -71,7 +71,7 @@ export const commonViews: readonly { readonly name: string; readonly view: Calls
 
 const outcomeLabels: Readonly<Record<string, string>> = {
   ToolExecutionResult: 'succeeded',
-  ToolArtifactReference: 'succeeded, kept aside',
+  ToolArtifactReference: 'kept aside',
   ToolFailure: 'failed',
   ToolTimeout: 'timed out',
   ToolDenied: 'denied',

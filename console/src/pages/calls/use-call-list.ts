@@ -85,7 +85,9 @@ export function useCallList(query: Query): ListedCalls {
 
   const renew = useCallback(
     async (changed: readonly CallName[], show: boolean): Promise<void> => {
-      if (latest.current.status === 'loading') return;
+      const { status, list } = latest.current;
+      // There is no head yet, or nothing fits what the address asks: the page says why, and reads it again when told.
+      if (status === 'loading' || (status === 'failed' && list.rows.length === 0)) return;
       const mine = stop.current;
       const page = await ask({ limit: pageSize }, mine.signal);
       settle(mine, (before) => ({

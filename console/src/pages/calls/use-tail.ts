@@ -1,5 +1,5 @@
 /** Has the list follow the ledger: what arrives is gathered for a moment, so that a flood is a few looks and not a thousand. */
-import { useCallback, useEffect, useRef } from 'react';
+import { useCallback, useEffect, useRef, useSyncExternalStore } from 'react';
 import type { FeedEntry } from '../../../../src/http/api/feed.ts';
 import type { FeedStatus } from '../../api/use-feed.ts';
 import { useFeed } from '../../api/use-feed.ts';
@@ -8,6 +8,7 @@ import type { CallName } from './use-call-list.ts';
 const gatherMs = 300;
 /** At least so long from one look to the next. */
 const restMs = 700;
+const afterFailureMs = 5_000;
 
 /** `look` is told which calls changed; it is called one at a time, and again after a connection was lost. */
 export function useTail(look: (changed: readonly CallName[]) => Promise<void>): FeedStatus {
@@ -22,46 +23,53 @@ export function useTail(look: (changed: readonly CallName[]) => Promise<void>): 
     if (timer.current !== undefined || isLooking.current || isOver.current) return;
     timer.current = setTimeout(() => {
       timer.current = undefined;
-      // Nobody sees it. Coming back to the page looks again.
-      if (document.visibilityState !== 'visible') return;
       const names = [...changed.current.values()];
       changed.current = new Map();
       isLooking.current = true;
+      let rest = restMs;
       void latest
         .current(names)
         // What could not be read now is read with what comes next; the connection itself is shown elsewhere.
-        .catch(() => names.forEach((name) => changed.current.set(keyOf(name), name)))
+        .catch(() => {
+          names.forEach((name) => changed.current.set(keyOf(name), name));
+          rest = afterFailureMs;
+        })
         .finally(() => {
           isLooking.current = false;
-          if (changed.current.size > 0) plan(restMs);
+          if (changed.current.size > 0) plan(rest);
         });
     }, afterMs);
   }, []);
 
-  const status = useFeed({ after: 'now' }, ({ sessionId, events }: FeedEntry) => {
+  // A browser has few connections to one server: pages that nobody looks at keep none of them.
+  const isHidden = useSyncExternalStore(subscribe, () => document.visibilityState !== 'visible');
+  const onEntry = ({ sessionId, events }: FeedEntry): void => {
     for (const { callId } of events.filter(hasCall))
       changed.current.set(keyOf({ sessionId, callId }), { sessionId, callId });
     if (changed.current.size > 0) plan(gatherMs);
-  });
+  };
+  const status = useFeed({ after: 'now' }, onEntry, { paused: isHidden });
 
   useEffect(() => {
-    isOver.current = false;
     // Between what was read first and where the feed begins, or while it was gone, something may have happened.
     if (status === 'live' || status === 'gap') plan(gatherMs);
   }, [status, plan]);
 
   useEffect(() => {
-    const comeBack = (): void => plan(0);
-    document.addEventListener('visibilitychange', comeBack);
+    isOver.current = false;
     return () => {
       isOver.current = true;
       clearTimeout(timer.current);
       timer.current = undefined;
-      document.removeEventListener('visibilitychange', comeBack);
     };
-  }, [plan]);
+  }, []);
 
   return status;
+}
+
+function subscribe(tell: () => void): () => void {
+  document.addEventListener('visibilitychange', tell);
+  return () => document.removeEventListener('visibilitychange', tell);
 }
 
 const keyOf = ({ sessionId, callId }: CallName): string => JSON.stringify([sessionId, callId]);

@@ -1,0 +1,41 @@
+import type { CallEvent, LogLine, ToolLate, ToolResponded } from '../../../../src/call/event.ts';
+
+/** One run of a call's body, and what is known of it. */
+export type Attempt = {
+  readonly attempt: number;
+  readonly startedAt: number | undefined;
+  /** Undefined while it runs, or where nobody knows how it ended. */
+  readonly ended: ToolResponded | undefined;
+  readonly idempotencyKey: string | undefined;
+  readonly worker: string | undefined;
+  readonly reached: readonly string[];
+  readonly log: readonly LogLine[];
+  readonly late: readonly ToolLate[];
+};
+
+export function attemptsOf(events: readonly CallEvent[]): readonly Attempt[] {
+  const attempts = new Map<number, Attempt>();
+  const change = (attempt: number, more: (before: Attempt) => Partial<Attempt>): void => {
+    const before = attempts.get(attempt) ?? {
+      attempt,
+      startedAt: undefined,
+      ended: undefined,
+      idempotencyKey: undefined,
+      worker: undefined,
+      reached: [],
+      log: [],
+      late: [],
+    };
+    attempts.set(attempt, { ...before, ...more(before) });
+  };
+  for (const event of events) {
+    if (event.type === 'tool.started')
+      change(event.attempt, () => ({ startedAt: event.at, idempotencyKey: event.idempotencyKey }));
+    // Attempt 0 is no attempt: the body never ran.
+    if (event.type === 'tool.responded' && event.attempt > 0)
+      change(event.attempt, () => ({ ended: event, reached: event.reached, log: event.log }));
+    if (event.type === 'tool.reported') change(event.attempt, () => ({ worker: event.worker }));
+    if (event.type === 'tool.late') change(event.attempt, ({ late }) => ({ late: [...late, event] }));
+  }
+  return [...attempts.values()].toSorted((one, other) => one.attempt - other.attempt);
+}

@@ -1,0 +1,119 @@
+import type { ReactNode } from 'react';
+import { safeText } from '../../../../src/base/safe-text.ts';
+import type { CallDetail, RelatedCall } from '../../../../src/http/api/call.ts';
+import { addressOf } from '../../router.ts';
+import { CopyButton } from '../../ui/copy-button.tsx';
+import { Link } from '../../ui/link.tsx';
+import { shortDigest } from '../../ui/short-digest.ts';
+import { formatCost, formatDuration, formatMoment } from '../../ui/time.tsx';
+
+/** Who, where, when and under what. */
+export function CallFacts({
+  detail: { call, summary, version },
+}: {
+  readonly detail: CallDetail;
+}): ReactNode {
+  const { principal, provenance, decidedBy } = call;
+  const facts: readonly (readonly [string, ReactNode])[] = [
+    ['Call', <Id key="call" text={call.callId} label="Copy the call id" />],
+    [
+      'Session',
+      <Link key="session" to={addressOf(['sessions', call.sessionId])}>
+        {safeText(call.sessionId)}
+      </Link>,
+    ],
+    ['Turn', safeText(call.turnId)],
+    [
+      'Tool',
+      <Link key="tool" to={addressOf(['tools', call.toolName])}>
+        {safeText(call.toolName)}
+      </Link>,
+    ],
+    ['Mode', `${call.mode.replaceAll('_', ' ')} (${call.modeOrigin})`],
+    [
+      'Principal',
+      principal &&
+        safeText(
+          [
+            principal.userId,
+            principal.role && `as ${principal.role}`,
+            principal.orgId && `of ${principal.orgId}`,
+          ]
+            .filter(Boolean)
+            .join(' '),
+        ),
+    ],
+    ['Model', provenance && safeText([provenance.provider, provenance.model].filter(Boolean).join(' '))],
+    ['Asked', formatMoment(call.requestedAt)],
+    ['Settled', call.settled && formatMoment(call.settled.at)],
+    ['Body took', summary.elapsedMs !== undefined && call.attempt > 0 && formatDuration(summary.elapsedMs)],
+    ['Attempts', call.attempt === 0 ? 'not executed' : call.attempt],
+    ['Cost', summary.costMicros > 0 && formatCost(summary.costMicros)],
+    ['Decided by', decidedBy && `${decidedBy.type} ${safeText(decidedBy.name)}`],
+    ['Grant', call.grantId && <code key="grant">{safeText(call.grantId)}</code>],
+    [
+      'Policy',
+      call.policyVersion && (
+        <code key="policy" title={call.policyVersion}>
+          {shortDigest(call.policyVersion)}
+        </code>
+      ),
+    ],
+    ['Asked again', call.recalls > 0 && `${call.recalls} ${call.recalls === 1 ? 'time' : 'times'}`],
+    ['Version', version],
+  ];
+  return (
+    <dl className="facts">
+      {facts.map(([name, value]) =>
+        value === undefined || value === false || value === '' ? null : (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ),
+      )}
+    </dl>
+  );
+}
+
+const Id = ({ text, label }: { readonly text: string; readonly label: string }): ReactNode => (
+  <span className="digest">
+    <code>{safeText(text)}</code>
+    <CopyButton text={text} label={label} />
+  </span>
+);
+
+const relations: { readonly [How in RelatedCall['how']]: string } = {
+  caused_by: 'Caused by',
+  copied_from: 'Answered from',
+  undone_by: 'Undone by',
+  undoes: 'Undoes',
+  duplicate_of: 'Duplicate of',
+};
+
+/** Cause and effect: the calls this one names, and the event that brought it about. */
+export function RelatedCalls({ detail: { related, events } }: { readonly detail: CallDetail }): ReactNode {
+  const cause = events.find(({ type }) => type === 'tool.requested')?.cause;
+  if (related.length === 0 && cause === undefined)
+    return <p className="muted">It stands alone: no other call brought it about or came of it.</p>;
+  return (
+    <dl className="facts">
+      {related.map(({ how, sessionId, callId }) => (
+        <div key={`${how} ${sessionId} ${callId}`}>
+          <dt>{relations[how]}</dt>
+          <dd>
+            <Link to={addressOf(['calls', sessionId, callId])}>{safeText(callId)}</Link>
+          </dd>
+        </div>
+      ))}
+      {cause !== undefined && (
+        <div>
+          <dt>Cause</dt>
+          <dd>
+            event <code>{safeText(cause)}</code>
+          </dd>
+        </div>
+      )}
+    </dl>
+  );
+}

@@ -1,0 +1,80 @@
+import type { ReactNode } from 'react';
+import { safeText } from '../../../../src/base/safe-text.ts';
+import type { CallDetail } from '../../../../src/http/api/call.ts';
+import { reasonTable } from '../../../../src/call/reason.ts';
+import type { ReasonCode } from '../../../../src/call/reason.ts';
+import { addressOf } from '../../router.ts';
+import { Link } from '../../ui/link.tsx';
+import type { Tone } from '../../ui/outcome-badge.tsx';
+import { describeOutcome } from '../../ui/outcome-badge.tsx';
+import { formatMoment } from '../../ui/time.tsx';
+
+/** What somebody should know before all else: that it waits for them, that nobody knows, or why it did not succeed. */
+export function CallNotice({ detail: { call, summary } }: { readonly detail: CallDetail }): ReactNode {
+  const { confirmation, resolution, undone } = call;
+  const { code, message } = summary;
+  const reason = isReason(code) ? reasonTable[code] : undefined;
+  return (
+    <>
+      {call.status === 'held' && confirmation !== undefined && (
+        <Notice tone="attention" title="It waits for a person">
+          <p>{safeText(confirmation.description)}</p>
+          <p>
+            <Link to={addressOf(['inbox', confirmation.confirmationId])}>Decide about it in the inbox</Link>
+            {confirmation.expiresAt !== undefined && `, until ${formatMoment(confirmation.expiresAt)}`}
+          </p>
+        </Notice>
+      )}
+      {code !== undefined && call.status === 'settled' && (
+        <Notice tone={describeOutcome(summary).tone} title={reason?.title ?? code}>
+          {message !== undefined && <p className="said">{safeText(message)}</p>}
+          {reason !== undefined && <p className="muted">{reason.whatToDo}</p>}
+        </Notice>
+      )}
+      {summary.unresolved && (
+        <Notice tone="unsure" title="Nobody can say whether its effect happened">
+          <p>
+            <Link to={addressOf(['reconcile'])}>Say what was found out</Link>, so that it can be told from a
+            call that did nothing.
+          </p>
+        </Notice>
+      )}
+      {resolution !== undefined && (
+        <Notice tone="good" title={`Resolved: ${resolution.resolution.replaceAll('_', ' ')}`}>
+          <p>
+            By {resolution.by.type} {safeText(resolution.by.name)}, {formatMoment(resolution.at)}
+            {resolution.reason !== undefined && `: ${safeText(resolution.reason)}`}
+          </p>
+        </Notice>
+      )}
+      {undone !== undefined && (
+        <Notice tone="attention" title="Undone">
+          <p>
+            By {undone.by.type} {safeText(undone.by.name)}, {formatMoment(undone.at)}
+            {undone.reason !== undefined && `: ${safeText(undone.reason)}`}
+          </p>
+        </Notice>
+      )}
+    </>
+  );
+}
+
+const isReason = (code: string | undefined): code is ReasonCode =>
+  code !== undefined && Object.hasOwn(reasonTable, code);
+
+function Notice({
+  tone,
+  title,
+  children,
+}: {
+  readonly tone: Tone;
+  readonly title: string;
+  readonly children: ReactNode;
+}): ReactNode {
+  return (
+    <section className="notice" data-tone={tone}>
+      <h2>{title}</h2>
+      {children}
+    </section>
+  );
+}

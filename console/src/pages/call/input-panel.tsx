@@ -1,0 +1,93 @@
+import type { ReactNode } from 'react';
+import { Fragment } from 'react';
+import type { JsonValue } from '../../../../src/base/json.ts';
+import { safeText } from '../../../../src/base/safe-text.ts';
+import type { CallEvent } from '../../../../src/call/event.ts';
+import { prettyJson } from '../../../../src/view/pretty-json.ts';
+import { CopyButton } from '../../ui/copy-button.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { TextDiff } from '../../ui/text-diff.tsx';
+import { shortDigest } from '../../ui/short-digest.ts';
+import type { InputStage } from './input-stages.ts';
+import { toInputPath } from './input-stages.ts';
+import { ValueBlock } from './value-block.tsx';
+
+/** The arguments, stage by stage, with what changed between them and whether what ran is what was approved. */
+export function InputPanel({ events }: { readonly events: readonly CallEvent[] }): ReactNode {
+  const { stages, changes, hidden, isAsApproved } = toInputPath(events);
+  const there = stages.filter(({ status }) => status !== 'none');
+  const last = there.at(-1);
+  return (
+    <div className="inputs">
+      <ol className="stages">
+        {stages.map((stage) => (
+          <li key={stage.name} data-status={stage.status}>
+            <strong>{stage.name}</strong>
+            <span className="muted">{safeText(stage.note)}</span>
+            {stage.digest === undefined ? (
+              <span className="muted">–</span>
+            ) : (
+              <span className="digest">
+                <code title={stage.digest}>{shortDigest(stage.digest)}</code>
+                <CopyButton text={stage.digest} label={`Copy the digest of what was ${stage.name}`} />
+              </span>
+            )}
+          </li>
+        ))}
+      </ol>
+      {isAsApproved !== undefined && (
+        <p className="badge match" data-tone={isAsApproved ? 'good' : 'bad'}>
+          <Icon name={isAsApproved ? 'check' : 'close'} />
+          {isAsApproved
+            ? 'What ran is exactly what was approved'
+            : 'What ran is not what was approved: the digests differ'}
+        </p>
+      )}
+      {there.slice(1).map((stage, index) => (
+        <Change key={stage.name} before={there[index]} after={stage} />
+      ))}
+      {changes.length > 0 && (
+        <ul className="changes">
+          {changes.map(({ path, rule }, index) => (
+            <li key={index}>
+              <code>{safeText(path)}</code> <span className="muted">{safeText(rule)}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      {last?.value !== undefined && (
+        <>
+          <h3>{there.length > 1 ? `As ${last.name}` : 'Arguments'}</h3>
+          <ValueBlock label={`Arguments as ${last.name}`} value={last.value} />
+        </>
+      )}
+      {hidden.length > 0 && (
+        <p className="muted">
+          Hidden and sealed, so that nothing here can show them:{' '}
+          {hidden.map((path, index) => (
+            <Fragment key={path}>
+              {index > 0 && ', '}
+              <code>{safeText(path)}</code>
+            </Fragment>
+          ))}
+          . The tool gets the real values.
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Change({
+  before,
+  after,
+}: {
+  readonly before: InputStage | undefined;
+  readonly after: InputStage;
+}): ReactNode {
+  if (before?.value === undefined || after.value === undefined) return null;
+  const [one, other] = [toText(before.value), toText(after.value)];
+  if (one === other) return null;
+  return <TextDiff name={`${before.name} → ${after.name}`} before={one} after={other} />;
+}
+
+const toText = (value: JsonValue): string => (typeof value === 'string' ? value : prettyJson(value));

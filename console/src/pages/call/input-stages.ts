@@ -1,0 +1,135 @@
+/** The arguments on their way: as the model gave them, as they were mended, as a person approved them, as they ran. */
+import type { JsonValue } from '../../../../src/base/json.ts';
+import type { CallEvent, InputChange } from '../../../../src/call/event.ts';
+
+export type InputStage = {
+  readonly name: 'requested' | 'coerced' | 'approved' | 'executed';
+  readonly status: 'there' | 'same' | 'none';
+  /** Kept form. Undefined where there is nothing of this kind. */
+  readonly value: JsonValue | undefined;
+  readonly digest: string | undefined;
+  readonly note: string;
+};
+
+export type InputPath = {
+  readonly stages: readonly [InputStage, InputStage, InputStage, InputStage];
+  readonly changes: readonly InputChange[];
+  /** Paths whose values are not shown. */
+  readonly hidden: readonly string[];
+  /** Whether what ran is what a person approved; undefined where nobody approved, or nothing ran. */
+  readonly isAsApproved: boolean | undefined;
+};
+
+export function toInputPath(events: readonly CallEvent[]): InputPath {
+  let requested: InputStage = none('requested', 'not on record');
+  let coerced: InputStage = none('coerced', 'not checked');
+  let approved: InputStage = none('approved', 'nobody was asked');
+  let executed: InputStage = none('executed', 'not executed');
+  /** What the body would get, as things stand. */
+  let value: JsonValue | undefined;
+  let digest: string | undefined;
+  const changes: InputChange[] = [];
+  const hidden = new Set<string>();
+  for (const event of events)
+    switch (event.type) {
+      case 'tool.requested':
+        value = event.requestedInput;
+        digest = event.requestDigest;
+        event.hidden.forEach((path) => hidden.add(path));
+        requested = { name: 'requested', status: 'there', value, digest, note: 'as the model gave them' };
+        break;
+      case 'tool.decided': {
+        if (event.inputDigest === undefined) break;
+        const isFirst = coerced.status === 'none';
+        if (event.effectiveInput !== undefined) value = event.effectiveInput;
+        digest = event.inputDigest;
+        if (!isFirst) break;
+        changes.push(...event.changes);
+        coerced = {
+          name: 'coerced',
+          status: event.effectiveInput === undefined ? 'same' : 'there',
+          value,
+          digest,
+          note:
+            event.effectiveInput === undefined ? 'fit the schema as they were' : 'mended to fit the schema',
+        };
+        break;
+      }
+      case 'tool.held':
+        approved = none('approved', 'waits for a person');
+        break;
+      case 'confirmation.decided':
+        if (event.decision === 'edit' && event.editedInput !== undefined) {
+          value = event.editedInput;
+          digest = event.editedDigest;
+          event.editedHidden.forEach((path) => hidden.add(path));
+          approved = { name: 'approved', status: 'there', value, digest, note: `edited by ${event.by.name}` };
+        } else if (event.decision === 'approve')
+          approved = {
+            name: 'approved',
+            status: 'same',
+            value,
+            digest: event.inputDigest,
+            note: `by ${event.by.name}`,
+          };
+        else
+          approved = none(
+            'approved',
+            `${event.decision === 'deny' ? 'denied' : 'answered'} by ${event.by.name}`,
+          );
+        break;
+      case 'confirmation.expired':
+        approved = none(
+          'approved',
+          event.effect === 'allow' ? 'the time was up: allowed' : 'nobody answered',
+        );
+        break;
+      case 'confirmation.withdrawn':
+        approved = none('approved', 'the question was withdrawn');
+        break;
+      case 'tool.started':
+        executed = {
+          name: 'executed',
+          status: 'same',
+          value,
+          digest,
+          note: event.attempt === 1 ? 'given to the tool' : `given to the tool, ${event.attempt} times`,
+        };
+        break;
+      case 'tool.responded':
+        // A read under no limit needs no intent: that it ran is known by its end.
+        if (event.attempt > 0 && executed.status === 'none')
+          executed = { name: 'executed', status: 'same', value, digest, note: 'given to the tool' };
+        break;
+      // None of these touches the arguments.
+      case 'tool.previewed':
+      case 'tool.recalled':
+      case 'tool.late':
+      case 'tool.reported':
+      case 'tool.resolved':
+      case 'tool.undone':
+      case 'persistence.failed':
+      case 'retry.requested':
+      case 'runtime.budget_exhausted':
+        break;
+      default:
+        event satisfies never;
+    }
+  return {
+    stages: [requested, coerced, approved, executed],
+    changes,
+    hidden: [...hidden],
+    isAsApproved:
+      approved.status === 'none' || executed.status === 'none'
+        ? undefined
+        : approved.digest === executed.digest,
+  };
+}
+
+const none = (name: InputStage['name'], note: string): InputStage => ({
+  name,
+  status: 'none',
+  value: undefined,
+  digest: undefined,
+  note,
+});

@@ -1,0 +1,86 @@
+import type { ReactNode } from 'react';
+import { safeText } from '../../../../src/base/safe-text.ts';
+import type { ToolAuditRecord } from '../../../../src/call/audit.ts';
+import type { ReadEvent } from '../../../../src/ledger/unknown-event.ts';
+import { formatMoment } from '../../ui/time.tsx';
+import { ValueBlock } from './value-block.tsx';
+import type { JsonValue } from '../../../../src/base/json.ts';
+
+/** The audit records of the call, in the order of its life. */
+export function RecordsPanel({ records }: { readonly records: readonly ToolAuditRecord[] }): ReactNode {
+  if (records.length === 0) return <p className="muted">No record yet.</p>;
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">When</th>
+          <th scope="col">Record</th>
+          <th scope="col">Decided by</th>
+          <th scope="col">What it says</th>
+        </tr>
+      </thead>
+      <tbody>
+        {records.map(({ recordId, at, outcome, decidedBy, attempt }) => (
+          <tr key={recordId}>
+            <td className="muted nowrap">{formatMoment(at)}</td>
+            <th scope="row">
+              <code>{safeText(outcome.kind)}</code>
+            </th>
+            <td>
+              {decidedBy === undefined ? (
+                <span className="muted">–</span>
+              ) : (
+                `${decidedBy.type} ${safeText(decidedBy.name)}`
+              )}
+            </td>
+            <td>{safeText(wordsOf(outcome, attempt))}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function wordsOf(outcome: ToolAuditRecord['outcome'], attempt: number): string {
+  switch (outcome.kind) {
+    case 'blocked':
+    case 'invalidated':
+      return outcome.reason;
+    case 'requires_confirmation':
+      return outcome.description;
+    case 'cached':
+      return 'Answered from what was recorded; nothing ran.';
+    case 'replayed':
+      return 'Reported again, and answered from what was recorded.';
+    case 'completed':
+      return attempt === 0
+        ? 'Not executed.'
+        : `Attempt ${attempt} ${outcome.result.success === false ? 'was no success' : 'succeeded'}.`;
+    case 'persistence_failed':
+      return `${outcome.boundary}: ${outcome.error}`;
+    default:
+      // A newer version may know more kinds.
+      return '';
+  }
+}
+
+/** Everything the ledger holds of the call, as it was written. */
+export function EventsPanel({ events }: { readonly events: readonly ReadEvent[] }): ReactNode {
+  return (
+    <ol className="events">
+      {events.map((event) => (
+        <li key={event.id}>
+          <details>
+            <summary>
+              <code>{safeText(event.type)}</code>
+              <span className="muted">{formatMoment(event.at)}</span>
+              <code className="muted clip">{safeText(event.id)}</code>
+            </summary>
+            {/* What came as JSON is JSON. */}
+            <ValueBlock label={`Event ${safeText(event.type)}`} value={event as unknown as JsonValue} />
+          </details>
+        </li>
+      ))}
+    </ol>
+  );
+}

@@ -1,0 +1,112 @@
+import type { ReactNode, SubmitEvent } from 'react';
+import { useState } from 'react';
+import type { CallAnswer, CallDetail } from '../../../../src/http/api/call.ts';
+import type { ApiError } from '../../api/client.ts';
+import { pathOf, send } from '../../api/client.ts';
+import { toApiError } from '../../api/use-answer.ts';
+import { useMay } from '../../api/use-me.ts';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { formatMoment, useNow } from '../../ui/time.tsx';
+import { useTell } from '../../ui/toast.tsx';
+
+/** Takes back what the call did, where the tool can and the time is not up. It asks why, and does it once. */
+export function UndoButton({
+  detail: { call },
+  onDone,
+}: {
+  readonly detail: CallDetail;
+  readonly onDone: () => void;
+}): ReactNode {
+  const [isOpen, setOpen] = useState(false);
+  const may = useMay('operator');
+  const now = useNow(1_000);
+  const outcome = call.settled?.outcome;
+  const handle = outcome !== undefined && 'undo' in outcome ? outcome.undo : undefined;
+  if (handle === undefined || call.undone !== undefined) return null;
+  if (handle.until !== undefined && now >= handle.until)
+    return <span className="muted">Could be undone until {formatMoment(handle.until)}</span>;
+  return (
+    <>
+      <button
+        type="button"
+        disabled={!may}
+        title={may ? undefined : 'To undo a call one must be an operator or an admin.'}
+        onClick={() => setOpen(true)}
+      >
+        Undo…
+      </button>
+      {isOpen && (
+        <UndoDialog
+          path={pathOf('sessions', call.sessionId, 'calls', call.callId, 'undo')}
+          toolName={call.toolName}
+          onClose={() => setOpen(false)}
+          onDone={onDone}
+        />
+      )}
+    </>
+  );
+}
+
+function UndoDialog({
+  path,
+  toolName,
+  onClose,
+  onDone,
+}: {
+  readonly path: string;
+  readonly toolName: string;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}): ReactNode {
+  const tell = useTell();
+  const [reason, setReason] = useState('');
+  const [status, setStatus] = useState<'ready' | 'sending'>('ready');
+  const [error, setError] = useState<ApiError | undefined>(undefined);
+  const undo = async (): Promise<void> => {
+    setStatus('sending');
+    setError(undefined);
+    try {
+      const answer = await send<CallAnswer>(path, reason.trim() === '' ? {} : { reason: reason.trim() });
+      tell(describe(answer), answer.decision === 'deny' ? 'bad' : 'good');
+      onClose();
+      onDone();
+    } catch (thrown) {
+      setError(toApiError(thrown));
+      setStatus('ready');
+    }
+  };
+  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    if (status === 'ready') void undo();
+  };
+  return (
+    <Dialog title={`Undo ${toolName}`} onClose={onClose}>
+      <form className="dialog-form" onSubmit={submit}>
+        <p>The tool takes back what this call did. That is a call of its own, with its own records.</p>
+        <label>
+          Why
+          <textarea rows={3} value={reason} onChange={(event) => setReason(event.target.value)} />
+        </label>
+        {error !== undefined && <Problem error={error} />}
+        <button type="submit" className="primary" disabled={status === 'sending'}>
+          Undo the call
+        </button>
+      </form>
+    </Dialog>
+  );
+}
+
+function describe(answer: CallAnswer): string {
+  switch (answer.decision) {
+    case 'settled':
+      return answer.isError ? 'The tool could not undo it.' : 'Undone.';
+    case 'deny':
+      return 'Undoing it was denied.';
+    case 'held':
+      return 'Undoing it waits for a person: it is in the inbox.';
+    case 'running':
+    case 'allow':
+      return 'It is being undone.';
+  }
+}

@@ -1,0 +1,71 @@
+import type { ReactNode } from 'react';
+import { safeText } from '../../../../src/base/safe-text.ts';
+import type { CallEvent } from '../../../../src/call/event.ts';
+import { formatDuration, useNow } from '../../ui/time.tsx';
+import { createTimeScale } from './time-scale.ts';
+import type { Bar } from './waterfall.ts';
+import { toWaterfall } from './waterfall.ts';
+
+/** Gates, waits and attempts as a table with bars: the numbers are there for whoever does not see them. */
+export function WaterfallChart({ events }: { readonly events: readonly CallEvent[] }): ReactNode {
+  const bars = toWaterfall(events);
+  const isOpen = bars.some(({ ms }) => ms === undefined);
+  const now = useNow(isOpen ? 1_000 : 60_000) - (events[0]?.at ?? 0);
+  const scale = createTimeScale(bars, now);
+  return (
+    <>
+      <table className="waterfall">
+        <thead>
+          <tr>
+            <th scope="col">Step</th>
+            <th scope="col" className="num">
+              At
+            </th>
+            <th scope="col" className="num">
+              Took
+            </th>
+            <th scope="col" className="waterfall-time">
+              Time
+            </th>
+            <th scope="col">What happened</th>
+          </tr>
+        </thead>
+        <tbody>
+          {bars.map((bar, index) => {
+            const from = scale.at(bar.from);
+            const to = scale.at(bar.ms === undefined ? Math.max(now, bar.from) : bar.from + bar.ms);
+            return (
+              <tr key={index} data-kind={bar.kind} data-tone={bar.tone}>
+                <th scope="row">{bar.name}</th>
+                <td className="num">+{formatShort(bar.from)}</td>
+                <td className="num">{tookOf(bar, now)}</td>
+                <td className="waterfall-time" aria-hidden="true">
+                  <span
+                    className="bar"
+                    data-open={bar.ms === undefined || undefined}
+                    style={{
+                      insetInlineStart: `${from * 100}%`,
+                      width: bar.kind === 'moment' ? undefined : `${(to - from) * 100}%`,
+                    }}
+                  />
+                </td>
+                <td className="muted">{safeText(bar.note)}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+      {scale.isBroken && <p className="muted waterfall-note">Waits are drawn shorter than they were.</p>}
+    </>
+  );
+}
+
+function tookOf({ kind, ms, from }: Bar, now: number): string {
+  if (kind === 'moment') return '';
+  if (ms === undefined) return `${formatDuration(Math.max(0, now - from))}…`;
+  return kind === 'gate' && ms === 0 ? 'at once' : formatShort(ms);
+}
+
+/** Gates take microseconds. */
+const formatShort = (ms: number): string =>
+  ms > 0 && ms < 1 ? `${Math.round(ms * 1_000)} µs` : ms === 0 ? '0 ms' : formatDuration(ms);

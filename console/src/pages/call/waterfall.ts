@@ -1,0 +1,234 @@
+/** The life of a call as bars in time: every gate it came to, what it waited for, and what ran. */
+import type { CallEvent, DecidedBy } from '../../../../src/call/event.ts';
+import type { Tone } from '../../ui/outcome-badge.tsx';
+import { describeOutcome } from '../../ui/outcome-badge.tsx';
+
+export type Bar = {
+  readonly name: string;
+  /** `gate`: inside the bar of gates before it. `wait`: nobody was at it. `moment`: has no length. */
+  readonly kind: 'gates' | 'gate' | 'wait' | 'attempt' | 'moment';
+  /** Milliseconds after the request. */
+  readonly from: number;
+  /** Undefined while it lasts. */
+  readonly ms: number | undefined;
+  readonly note: string;
+  readonly tone: Tone;
+};
+
+/** The order of the gates before a person is asked, and after one agreed. A test holds it against the runtime's. */
+export const gateOrder: readonly string[] = [
+  'resolve',
+  'deadline',
+  'blocked',
+  'validate',
+  'undo',
+  'duplicate',
+  'policy',
+  'key',
+  'limits',
+  'preview',
+];
+export const gateOrderAfterApproval: readonly string[] = ['validate', 'undo', 'preview', 'policy', 'limits'];
+
+const by = ({ type, name }: DecidedBy): string => (type === 'person' ? name : `the ${type} ${name}`);
+
+/** Needs the events of one call in their order. */
+export function toWaterfall(events: readonly CallEvent[]): readonly Bar[] {
+  const startedAt = events[0]?.at ?? 0;
+  const bars: Bar[] = [];
+  let since = startedAt;
+  /** Bars that have begun stand where they began, and are filled in when they end. */
+  let held: number | undefined;
+  let running: number | undefined;
+  let wasApproved = false;
+  const moment = (name: string, event: CallEvent, note: string, tone: Tone = 'quiet'): void => {
+    bars.push({ name, kind: 'moment', from: event.at - startedAt, ms: 0, note, tone });
+  };
+  const end = (index: number | undefined, event: CallEvent, more: Partial<Bar>): void => {
+    const bar = index === undefined ? undefined : bars[index];
+    if (index === undefined || bar === undefined) return;
+    bars[index] = { ...bar, ms: event.at - startedAt - bar.from, ...more };
+    since = event.at;
+  };
+  const endHold = (event: CallEvent, note: string, tone: Tone): void => {
+    end(held, event, { note, tone });
+    held = undefined;
+    since = event.at;
+  };
+  for (const event of events)
+    switch (event.type) {
+      case 'tool.requested':
+        break;
+      case 'tool.decided':
+        bars.push(...gateBars(event, wasApproved, since, startedAt));
+        since = event.at;
+        break;
+      case 'tool.previewed':
+        moment('preview', event, `revision ${event.revision}${event.ready ? '' : ', not the last'}`);
+        break;
+      case 'tool.held':
+        held = bars.length;
+        bars.push({
+          name: 'held',
+          kind: 'wait',
+          from: event.at - startedAt,
+          ms: undefined,
+          note: 'waits for a person',
+          tone: 'attention',
+        });
+        break;
+      case 'confirmation.decided':
+        wasApproved = event.decision === 'approve' || event.decision === 'edit';
+        endHold(event, `${decisionWords[event.decision]} by ${by(event.by)}`, wasApproved ? 'good' : 'quiet');
+        break;
+      case 'confirmation.expired':
+        wasApproved = event.effect === 'allow';
+        endHold(event, wasApproved ? 'nobody answered: allowed' : 'nobody answered', 'attention');
+        break;
+      case 'confirmation.withdrawn':
+        endHold(event, `withdrawn: ${event.reason}`, 'quiet');
+        break;
+      case 'tool.started':
+        running = bars.length;
+        bars.push({
+          name: `attempt ${event.attempt}`,
+          kind: 'attempt',
+          from: event.at - startedAt,
+          ms: undefined,
+          note: 'no end on record yet',
+          tone: 'active',
+        });
+        break;
+      case 'tool.responded': {
+        // Where no intent was needed, the attempt is known by its end alone.
+        const elapsedMs = 'elapsedMs' in event.outcome ? event.outcome.elapsedMs : 0;
+        const code = 'code' in event.outcome ? event.outcome.code : undefined;
+        const { word, tone } = describeOutcome({
+          outcome: event.outcome.type,
+          status: 'settled',
+          code,
+          unresolved: false,
+        });
+        const ended = { note: code === undefined ? word : `${word}, ${code}`, tone };
+        if (running !== undefined) end(running, event, ended);
+        else if (event.attempt > 0)
+          bars.push({
+            name: `attempt ${event.attempt}`,
+            kind: 'attempt',
+            from: Math.max(since, event.at - elapsedMs) - startedAt,
+            ms: event.at - Math.max(since, event.at - elapsedMs),
+            ...ended,
+          });
+        running = undefined;
+        since = event.at;
+        break;
+      }
+      case 'retry.requested':
+        bars.push({
+          name: 'before trying again',
+          kind: 'wait',
+          from: event.at - startedAt,
+          ms: Math.max(0, (event.notBefore ?? event.at) - event.at),
+          note: `attempt ${event.attempt}, as ${event.by} asked`,
+          tone: 'quiet',
+        });
+        break;
+      case 'tool.late':
+        moment('late result', event, `attempt ${event.attempt} ${event.result.type}`, 'attention');
+        break;
+      case 'tool.reported':
+        moment(event.what.type === 'claimed' ? 'handed over' : 'reported', event, reportNote(event));
+        break;
+      case 'tool.recalled':
+        moment(
+          'asked again',
+          event,
+          event.how === 'conflict' ? `conflict: ${event.details}` : `answered from ${event.fromCallId}`,
+          event.how === 'conflict' ? 'attention' : 'quiet',
+        );
+        break;
+      case 'tool.resolved':
+        moment('resolved', event, `${event.resolution.replaceAll('_', ' ')}, by ${by(event.by)}`, 'good');
+        break;
+      case 'tool.undone':
+        moment('undone', event, `by ${by(event.by)}`, 'attention');
+        break;
+      case 'persistence.failed':
+        moment('not kept', event, `${event.boundary}: ${event.error}`, 'bad');
+        break;
+      case 'runtime.budget_exhausted':
+        moment(
+          'budget',
+          event,
+          `${event.scope}: ${event.used} of ${event.limit} ${event.metric} used`,
+          'bad',
+        );
+        break;
+      default:
+        event satisfies never;
+    }
+  return bars;
+}
+
+const decisionWords = {
+  approve: 'approved',
+  deny: 'denied',
+  edit: 'approved with other arguments',
+  respond: 'answered',
+} as const;
+
+function reportNote({ what, worker }: CallEvent & { readonly type: 'tool.reported' }): string {
+  switch (what.type) {
+    case 'claimed':
+      return `taken by ${worker}`;
+    case 'given':
+      return `${worker} said how it went`;
+    case 'differs':
+      return `${worker} said otherwise later`;
+  }
+}
+
+type Decided = CallEvent & { readonly type: 'tool.decided' };
+
+/** Every gate the call came to, with how long it took there, and where it was stopped. */
+function gateBars(event: Decided, again: boolean, since: number, startedAt: number): readonly Bar[] {
+  const took = new Map(event.gates.map(({ gate, elapsedUs }) => [gate, elapsedUs / 1_000]));
+  const sum = [...took.values()].reduce((total, ms) => total + ms, 0);
+  const names = [...new Set([...(again ? gateOrderAfterApproval : gateOrder), ...took.keys()])];
+  const stop = event.decision === 'deny' ? stoppedAt(event, names) : undefined;
+  const reached = stop === undefined ? names : names.slice(0, names.indexOf(stop) + 1);
+  const who = event.decidedBy === undefined ? '' : ` by ${by(event.decidedBy)}`;
+  const bars: Bar[] = [
+    {
+      name: again ? 'gates again' : 'gates',
+      kind: 'gates',
+      from: since - startedAt,
+      ms: Math.max(event.at - since, sum),
+      note: `${rulingWords[event.decision]}${who}${event.grantId === undefined ? '' : ', under a grant'}`,
+      tone: event.decision === 'deny' ? 'bad' : event.decision === 'ask' ? 'attention' : 'active',
+    },
+  ];
+  let at = since - startedAt;
+  for (const name of reached) {
+    const ms = took.get(name) ?? 0;
+    const isStop = name === stop;
+    bars.push({
+      name,
+      kind: 'gate',
+      from: at,
+      ms,
+      note: isStop ? 'stopped here' : '',
+      tone: isStop ? 'bad' : 'active',
+    });
+    at += ms;
+  }
+  return bars;
+}
+
+const rulingWords = { allow: 'let through', deny: 'stopped', ask: 'a person is asked' } as const;
+
+/** Hooks and rules speak at the policy gate. */
+function stoppedAt({ decidedBy }: Decided, names: readonly string[]): string | undefined {
+  const name = decidedBy?.type === 'hook' || decidedBy?.type === 'rule' ? 'policy' : decidedBy?.name;
+  return name !== undefined && names.includes(name) ? name : undefined;
+}
