@@ -1,0 +1,173 @@
+import { createMemoryLedger } from 'quittance';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { attemptsOf } from '../../console/src/pages/call/attempts-of.ts';
+import { toInputPath } from '../../console/src/pages/call/input-stages.ts';
+import { createTimeScale } from '../../console/src/pages/call/time-scale.ts';
+import type { Bar } from '../../console/src/pages/call/waterfall.ts';
+import { gateOrder, gateOrderAfterApproval, toWaterfall } from '../../console/src/pages/call/waterfall.ts';
+import type { CallEvent } from '../../src/call/event.ts';
+import { gates, gatesAfterApproval } from '../../src/runtime/gates/gates.ts';
+import { readCallEvent } from '../../src/view/read-call-event.ts';
+import { fillShop, openShop } from './shop.ts';
+
+const calls = new Map<string, readonly CallEvent[]>();
+beforeAll(async () => {
+  const ledger = createMemoryLedger();
+  const shop = openShop(ledger);
+  await fillShop(shop);
+  for (const { sessionId, callId } of (await ledger.queryCalls({ limit: 100 })).rows) {
+    const stored = await ledger.readCall(sessionId, callId);
+    // As a page gets it: through JSON.
+    const events = JSON.parse(JSON.stringify(stored?.events)) as readonly unknown[];
+    calls.set(
+      callId,
+      events.flatMap((event) => readCallEvent(event) ?? []),
+    );
+  }
+  await shop.runtime.close();
+});
+const eventsOf = (callId: string): readonly CallEvent[] => calls.get(callId) ?? [];
+const barsOf = (callId: string): readonly Bar[] => toWaterfall(eventsOf(callId));
+
+describe('the waterfall', () => {
+  test('has the gates in the order of the runtime', () => {
+    expect(gateOrder).toEqual(gates.map(({ name }) => name));
+    expect(gateOrderAfterApproval).toEqual([...new Set(gatesAfterApproval.map(({ name }) => name))]);
+  });
+
+  test('shows every gate, then the attempt', () => {
+    expect(barsOf('call_read').map(({ name }) => name)).toEqual(['gates', ...gateOrder, 'attempt 1']);
+  });
+
+  test('ends at the gate that stopped the call', () => {
+    const bars = barsOf('call_blocked');
+    expect(bars.at(-1)).toMatchObject({ name: 'policy', note: 'stopped here', tone: 'bad' });
+    expect(bars[0]?.note).toBe('stopped by the rule no-large-refunds');
+  });
+
+  test('shows how long a person was waited for, who decided, and the gates after that', () => {
+    const bars = barsOf('call_edited');
+    expect(bars.find(({ name }) => name === 'held')).toMatchObject({
+      kind: 'wait',
+      note: 'approved with other arguments by Ada',
+    });
+    expect(bars.map(({ name }) => name)).toContain('gates again');
+  });
+
+  test('shows a hold that lasts as open', () => {
+    expect(barsOf('call_held').at(-1)).toMatchObject({ name: 'held', ms: undefined, tone: 'attention' });
+  });
+
+  test('shows attempts in the order they began, with waits between them', () => {
+    const steps = barsOf('call_retried').filter(({ kind }) => kind === 'attempt' || kind === 'wait');
+    expect(steps.map(({ name }) => name)).toEqual([
+      'attempt 1',
+      'before trying again',
+      'attempt 2',
+      'before trying again',
+      'attempt 3',
+    ]);
+  });
+
+  test('shows that the call was asked for again', () => {
+    expect(barsOf('call_coerced').at(-1)).toMatchObject({ name: 'asked again', kind: 'moment' });
+  });
+});
+
+describe('the scale of time', () => {
+  const bar = (from: number, ms: number | undefined, kind: Bar['kind'] = 'attempt'): Bar => ({
+    name: 'x',
+    kind,
+    from,
+    ms,
+    note: '',
+    tone: 'quiet',
+  });
+
+  test('draws what took as long as long, from 0 to 1', () => {
+    const scale = createTimeScale([bar(0, 10), bar(10, 30)], 0);
+    expect([scale.at(0), scale.at(10), scale.at(40)]).toEqual([0, 0.25, 1]);
+    expect(scale.isBroken).toBe(false);
+  });
+
+  test('draws a wait of hours short enough to see what happened around it', () => {
+    const scale = createTimeScale([bar(0, 10), bar(10, 3_600_000, 'wait'), bar(3_600_010, 10)], 0);
+    expect(scale.isBroken).toBe(true);
+    expect(scale.at(10)).toBeGreaterThan(0.2);
+    expect(1 - scale.at(3_600_010)).toBeGreaterThan(0.2);
+    expect(scale.at(1_800_000)).toBeGreaterThan(scale.at(10));
+  });
+
+  test('stands no time at all, and time that lasts', () => {
+    expect(createTimeScale([], 0).at(5)).toBeLessThanOrEqual(1);
+    expect(createTimeScale([bar(0, 0)], 0).at(0)).toBe(0);
+    expect(createTimeScale([bar(0, undefined)], 50).at(25)).toBeCloseTo(0.5);
+  });
+});
+
+describe('the way of the arguments', () => {
+  test('leads through mending, and says by which rule', () => {
+    const { stages, changes, hidden, isAsApproved } = toInputPath(eventsOf('call_coerced'));
+    const [requested, coerced, approved, executed] = stages;
+    expect(requested.value).toMatchObject({ cents: '1200' });
+    expect(coerced).toMatchObject({ status: 'there', value: { cents: 1_200 } });
+    expect(approved.status).toBe('none');
+    expect(executed.digest).toBe(coerced.digest);
+    expect(changes).toHaveLength(1);
+    expect(hidden).toEqual(['$.token']);
+    expect(JSON.stringify(stages)).not.toContain('sk-very-secret');
+    expect(isAsApproved).toBeUndefined();
+  });
+
+  test('shows an edit, and that what ran is what was approved', () => {
+    const { stages, isAsApproved } = toInputPath(eventsOf('call_edited'));
+    expect(stages[2]).toMatchObject({ status: 'there', note: 'edited by Ada' });
+    expect(stages[3].value).toEqual({ customer: 'Samuel Okoro', note: 'keep the invoices' });
+    expect(stages[3].digest).not.toBe(stages[0].digest);
+    expect(isAsApproved).toBe(true);
+  });
+
+  test('says so where what ran is not what was approved', () => {
+    const forged = eventsOf('call_approved').map((event) =>
+      event.type === 'confirmation.decided' ? { ...event, inputDigest: 'sha256:other' } : event,
+    );
+    expect(toInputPath(forged).isAsApproved).toBe(false);
+  });
+
+  test('ends where the call was stopped', () => {
+    expect(toInputPath(eventsOf('call_refused')).stages.map(({ status }) => status)).toEqual([
+      'there',
+      'same',
+      'none',
+      'none',
+    ]);
+    expect(toInputPath(eventsOf('call_held')).stages[2].note).toBe('waits for a person');
+    expect(toInputPath(eventsOf('call_invalid')).stages[3].note).toBe('not executed');
+  });
+});
+
+describe('attempts', () => {
+  test('are all there, with how each ended', () => {
+    const attempts = attemptsOf(eventsOf('call_retried'));
+    expect(attempts.map(({ ended }) => ended?.outcome.type)).toEqual([
+      'ToolFailure',
+      'ToolFailure',
+      'ToolExecutionResult',
+    ]);
+  });
+
+  test('say what was touched and logged', () => {
+    const [attempt] = attemptsOf(eventsOf('call_coerced'));
+    expect(attempt?.reached).toEqual(['https://pay.example.com/v1/refunds']);
+    expect(attempt?.log[0]?.message).toBe('The bank took it');
+  });
+
+  test('are none where the body never ran', () => {
+    expect(attemptsOf(eventsOf('call_unknown'))).toEqual([]);
+    expect(attemptsOf(eventsOf('call_blocked'))).toEqual([]);
+  });
+
+  test('keep what came too late', () => {
+    expect(attemptsOf(eventsOf('call_late')).some(({ late }) => late.length > 0)).toBe(true);
+  });
+});

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import {
+  changeView,
+  labelOfValue,
+  readView,
+  toQuery,
+  viewAddress,
+  viewKey,
+} from '../../console/src/pages/calls/calls-view.ts';
+import { readPlace } from '../../console/src/router.ts';
+
+const read = (address: string): ReturnType<typeof readView> => readView(readPlace(address).query);
+
+test('a view comes back from its address as it was, whatever is in it', () => {
+  const view = { search: 'a&b=c #%?/ü\u202E', toolName: '<b>', sessionId: '__proto__', within: '1h' };
+  expect(read(viewAddress(view))).toEqual(view);
+});
+
+test('what an address says that is no part of a view is left out', () => {
+  expect(read('/calls?outcome=ToolFailure&constructor=x&limit=5&search=')).toEqual({
+    outcome: 'ToolFailure',
+  });
+});
+
+test('the same view has one key, in whatever order it was put together', () => {
+  expect(viewKey({ code: 'x', mode: 'read' })).toBe(viewKey({ mode: 'read', code: 'x' }));
+  expect(viewKey({ code: 'x' })).not.toBe(viewKey({ mode: 'x' }));
+});
+
+test('a filter is set, changed and taken away without touching the others', () => {
+  const view = changeView({ mode: 'read' }, { toolName: 'refund' });
+  expect(view).toEqual({ mode: 'read', toolName: 'refund' });
+  expect(changeView(view, { mode: undefined })).toEqual({ toolName: 'refund' });
+  expect(changeView(view, { search: '' })).toEqual(view);
+});
+
+test('a span of time is asked for as a whole minute, and one that does not exist not at all', () => {
+  const now = 10_000_000_000;
+  expect(toQuery({ within: '1h', mode: 'read' }, now)).toEqual({ mode: 'read', since: 9_996_360_000 });
+  expect(toQuery({ within: '1h' }, now + 10)).toEqual(toQuery({ within: '1h' }, now));
+  expect(toQuery({ within: 'constructor' }, now)).toEqual({});
+});
+
+test('values are shown in words where there are any', () => {
+  expect(labelOfValue('outcome', 'ToolDenied')).toBe('denied');
+  expect(labelOfValue('outcome', 'toString')).toBe('toString');
+  expect(labelOfValue('mode', 'safe_write')).toBe('safe write');
+  expect(labelOfValue('within', 'valueOf')).toBe('valueOf');
+});
