@@ -1,6 +1,192 @@
+/** One session: its calls as bars in time, and as rows. */
 import type { ReactNode } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
+import { safeText } from '../../../../src/base/safe-text.ts';
+import type { SessionDetail, Timeline } from '../../../../src/http/api/session.ts';
+import { pathOf } from '../../api/client.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+import { useFeed } from '../../api/use-feed.ts';
+import { addressOf, goTo, usePlace } from '../../router.ts';
+import { CopyButton } from '../../ui/copy-button.tsx';
+import { Empty } from '../../ui/empty.tsx';
+import { Link } from '../../ui/link.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { Skeleton } from '../../ui/skeleton.tsx';
+import { Age, useNow } from '../../ui/time.tsx';
+import { createTimeScale } from './time-scale.ts';
+import { TimelineChart } from './timeline-chart.tsx';
+import { TimelineTable } from './timeline-table.tsx';
+import '../../styles/sessions.css';
 
-export default function SessionPage(_props: { readonly sessionId: string }): ReactNode {
-  return <PageHead title="Session" />;
+const pageSize = 100;
+const gatherMs = 300;
+
+export default function Session({ sessionId }: { readonly sessionId: string }): ReactNode {
+  const { query } = usePlace();
+  const cursor = query.get('cursor') ?? undefined;
+  const squeeze = query.get('time') !== 'true';
+  const detail = useAnswer<SessionDetail>(pathOf('sessions', sessionId));
+  const timeline = useAnswer<Timeline>(pathOf('sessions', sessionId, 'timeline'), {
+    limit: pageSize,
+    cursor,
+  });
+  useNews(sessionId, [detail.reload, timeline.reload]);
+  const { session, head } = detail.data ?? {};
+  const path = ['sessions', sessionId];
+  const time = squeeze ? undefined : 'true';
+  return (
+    <>
+      <PageHead
+        title={<bdi>{safeText(sessionId)}</bdi>}
+        about={
+          session !== undefined && (
+            <>
+              Began <Age at={session.firstAt} /> ago, last call <Age at={session.lastAt} /> ago
+            </>
+          )
+        }
+      >
+        <Link className="button" to={addressOf(['calls'], { sessionId })}>
+          As a list of calls
+        </Link>
+        <Link className="button" to={addressOf(['inbox'], { tab: 'grants', session: sessionId })}>
+          Grants
+        </Link>
+      </PageHead>
+      {detail.error !== undefined && <Problem error={detail.error} onRetry={detail.reload} />}
+      {session !== undefined && (
+        <dl className="numbers">
+          <Figure label="Calls" value={session.calls} />
+          <Figure label="Open" value={session.openCalls} />
+          <Figure label="Failed" value={session.failures} />
+          <Figure label="Denied" value={session.denials} />
+          <Figure label="In doubt" value={session.unresolved} />
+          {head !== undefined && (
+            <div className="chain">
+              <dt>Chain, entry {head.sequence}</dt>
+              <dd>
+                <code title={head.hash}>{head.hash.slice(0, 23)}…</code>
+                <CopyButton text={head.hash} label="Copy the hash of the chain" />
+              </dd>
+            </div>
+          )}
+        </dl>
+      )}
+      {timeline.error !== undefined && detail.error === undefined && (
+        <Problem error={timeline.error} onRetry={timeline.reload} />
+      )}
+      {timeline.data === undefined ? (
+        timeline.error === undefined && <Skeleton rows={8} />
+      ) : timeline.data.rows.length === 0 ? (
+        <Empty title="No calls here">
+          {cursor === undefined ? 'Nothing was called in this session yet.' : 'There is nothing older.'}
+        </Empty>
+      ) : (
+        <Shown timeline={timeline.data} squeeze={squeeze}>
+          <span className="muted">
+            {cursor === undefined ? 'The newest' : 'Older calls:'} {timeline.data.rows.length}
+            {session !== undefined && ` of ${session.calls.toLocaleString()}`}
+          </span>
+          <label className="inline-check">
+            <input
+              type="checkbox"
+              checked={squeeze}
+              onChange={({ currentTarget: { checked } }) =>
+                goTo(addressOf(path, { cursor, time: checked ? undefined : 'true' }), { replace: true })
+              }
+            />
+            Shorten waits
+          </label>
+          {cursor !== undefined && (
+            <Link className="button" to={addressOf(path, { time })}>
+              Newest
+            </Link>
+          )}
+          {timeline.data.next !== undefined && (
+            <Link className="button" to={addressOf(path, { cursor: timeline.data.next, time })}>
+              Older
+            </Link>
+          )}
+        </Shown>
+      )}
+    </>
+  );
+}
+
+function Shown({
+  timeline,
+  squeeze,
+  children,
+}: {
+  readonly timeline: Timeline;
+  readonly squeeze: boolean;
+  readonly children: ReactNode;
+}): ReactNode {
+  const isOpen = timeline.rows.some(({ spans }) => spans.at(-1)?.to === undefined);
+  const ticking = useNow(1_000);
+  // Nothing moves where everything has ended.
+  const now = isOpen ? ticking : 0;
+  const scale = useMemo(
+    () => createTimeScale(timeline.rows, now, { squeeze }),
+    [timeline.rows, now, squeeze],
+  );
+  const [active, setActive] = useState<string>();
+  return (
+    <>
+      <section className="card" aria-labelledby="timeline-title">
+        <header>
+          <h2 id="timeline-title">Timeline</h2>
+          <div className="actions">{children}</div>
+        </header>
+        <TimelineChart timeline={timeline} scale={scale} now={now} active={active} onActive={setActive} />
+        <Legend />
+      </section>
+      <TimelineTable timeline={timeline} now={now} active={active} onActive={setActive} />
+    </>
+  );
+}
+
+const kinds = [
+  ['deciding', 'gates decide'],
+  ['held', 'a person is asked'],
+  ['waiting', 'nobody is at it'],
+  ['running', 'the body runs'],
+] as const;
+
+function Legend(): ReactNode {
+  return (
+    <ul className="legend" aria-label="What the bars mean">
+      {kinds.map(([kind, words]) => (
+        <li key={kind} data-tone="active">
+          <span className="span" data-kind={kind} aria-hidden="true" />
+          {words}
+        </li>
+      ))}
+      <li>
+        <span className="link-mark" aria-hidden="true" />
+        repeats, undoes or comes from
+      </li>
+    </ul>
+  );
+}
+
+const Figure = ({ label, value }: { readonly label: string; readonly value: number }): ReactNode => (
+  <div>
+    <dt>{label}</dt>
+    <dd>{value.toLocaleString()}</dd>
+  </div>
+);
+
+/** Reads again when something happens in the session. */
+function useNews(sessionId: string, reloads: readonly (() => void)[]): void {
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const current = useRef(reloads);
+  current.current = reloads;
+  const read = (): void => {
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => current.current.forEach((reload) => reload()), gatherMs);
+  };
+  useFeed({ after: 'now', sessionId }, read);
+  useEffect(() => () => clearTimeout(timer.current), []);
 }

@@ -1,6 +1,186 @@
+/** All sessions, newest first. However many there are, only the rows in sight are in the page. */
+import { useVirtualizer } from '@tanstack/react-virtual';
 import type { ReactNode } from 'react';
+import { useEffect, useRef, useState } from 'react';
+import type { SessionSummary } from '../../../../src/ledger/call-query.ts';
+import { usePages } from '../../api/use-pages.ts';
+import { addressOf, goTo } from '../../router.ts';
+import { Empty } from '../../ui/empty.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { Skeleton } from '../../ui/skeleton.tsx';
+import { useShortcuts } from '../../ui/use-shortcuts.ts';
+import { SessionRow } from './session-row.tsx';
+import '../../styles/sessions.css';
 
-export default function Sessions(_props: { readonly query: URLSearchParams }): ReactNode {
-  return <PageHead title="Sessions" />;
+const pageSize = 100;
+const rowHeight = 40;
+const typingMs = 200;
+
+export default function Sessions({ query }: { readonly query: URLSearchParams }): ReactNode {
+  const search = query.get('search') ?? '';
+  const { rows, error, hasMore, loadMore, loadingMore, reload } = usePages<SessionSummary>(
+    '/v1/sessions',
+    { search, limit: pageSize },
+    ({ sessionId }) => sessionId,
+    { everyMs: 5_000 },
+  );
+  return (
+    <>
+      <PageHead
+        title="Sessions"
+        about="Conversations and jobs, the newest first. Each is a chain of its own."
+      >
+        <SearchField search={search} />
+      </PageHead>
+      {error !== undefined && <Problem error={error} onRetry={reload} />}
+      {rows === undefined ? (
+        error === undefined && <Skeleton rows={10} />
+      ) : rows.length === 0 && !hasMore ? (
+        <NoSessions search={search} />
+      ) : (
+        <SessionTable rows={rows} hasMore={hasMore} loadingMore={loadingMore} onEnd={loadMore} />
+      )}
+    </>
+  );
+}
+
+function SessionTable({
+  rows,
+  hasMore,
+  loadingMore,
+  onEnd,
+}: {
+  readonly rows: readonly SessionSummary[];
+  readonly hasMore: boolean;
+  readonly loadingMore: boolean;
+  readonly onEnd: () => void;
+}): ReactNode {
+  const scroller = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    getItemKey: (index) => rows[index]?.sessionId ?? index,
+    overscan: 12,
+  });
+  const shown = virtual.getVirtualItems();
+  const last = shown.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (hasMore && last >= rows.length - 1) onEnd();
+  }, [hasMore, last, rows.length, onEnd]);
+  const [at, setAt] = useState<number>();
+  const move = (step: 1 | -1): void => {
+    const next = Math.min(Math.max((at ?? -1) + step, 0), rows.length - 1);
+    setAt(next);
+    virtual.scrollToIndex(next);
+    requestAnimationFrame(() =>
+      scroller.current
+        ?.querySelector<HTMLElement>(`[data-index="${next}"] a`)
+        ?.focus({ preventScroll: true }),
+    );
+  };
+  useShortcuts({ j: () => move(1), k: () => move(-1) });
+  const [before, after] = [shown[0]?.start ?? 0, virtual.getTotalSize() - (shown.at(-1)?.end ?? 0)];
+  return (
+    <div className="card session-table" ref={scroller}>
+      <table aria-rowcount={hasMore ? -1 : rows.length + 1}>
+        <thead>
+          <tr aria-rowindex={1}>
+            <th scope="col">Session</th>
+            <th scope="col" className="num">
+              Calls
+            </th>
+            <th scope="col" className="num">
+              Open
+            </th>
+            <th scope="col" className="num">
+              Failed
+            </th>
+            <th scope="col" className="num">
+              Denied
+            </th>
+            <th scope="col" className="num">
+              In doubt
+            </th>
+            <th scope="col" className="num">
+              Lasted
+            </th>
+            <th scope="col" className="num">
+              Last call
+            </th>
+            <th scope="col" className="num">
+              Began
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {before > 0 && <Filler height={before} />}
+          {shown.map(({ index, key }) => {
+            const row = rows[index];
+            return row !== undefined && <SessionRow key={key} session={row} index={index} />;
+          })}
+          {after > 0 && <Filler height={after} />}
+        </tbody>
+      </table>
+      {loadingMore && <p className="muted session-more">Reading older ones…</p>}
+    </div>
+  );
+}
+
+/** Keeps the place of rows that are not in the page. */
+const Filler = ({ height }: { readonly height: number }): ReactNode => (
+  <tr className="filler" aria-hidden="true">
+    <td colSpan={9} style={{ height }} />
+  </tr>
+);
+
+/** What is typed is looked for after a moment, and stands in the address. */
+function SearchField({ search }: { readonly search: string }): ReactNode {
+  const [text, setText] = useState(search);
+  useEffect(() => setText(search), [search]);
+  useEffect(() => {
+    if (text === search) return;
+    const timer = setTimeout(
+      () => goTo(addressOf(['sessions'], { search: text }), { replace: true }),
+      typingMs,
+    );
+    return () => clearTimeout(timer);
+  }, [text, search]);
+  return (
+    <label>
+      <span className="hidden">Search sessions</span>
+      <input
+        type="search"
+        data-search
+        className="session-search"
+        placeholder="Search session ids  ( / )"
+        maxLength={200}
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+      />
+    </label>
+  );
+}
+
+const snippet = `import { createRuntime } from 'quittance';
+import { openLedger } from 'quittance/ledger';
+
+const runtime = createRuntime({ tools, ledger: await openLedger('./.quittance/ledger.db') });
+const turn = runtime.turn({ sessionId: 'ticket-42' });
+await turn.call({ id: 'call_1', name: 'look_up_order', arguments: { order: 'A-1001' } });`;
+
+function NoSessions({ search }: { readonly search: string }): ReactNode {
+  if (search !== '')
+    return (
+      <Empty title="No session is called so">
+        The search looks for its words anywhere in the id of a session. Calls have a search of their own.
+      </Empty>
+    );
+  return (
+    <Empty title="No sessions yet" snippet={snippet}>
+      A session is a conversation or a job: the turns of one agent, in order, in one chain. It is there as
+      soon as something is called in it:
+    </Empty>
+  );
 }

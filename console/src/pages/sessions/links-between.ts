@@ -1,0 +1,32 @@
+import type { RelatedCall } from '../../../../src/http/api/call.ts';
+import type { TimelineCall } from '../../../../src/http/api/session.ts';
+
+export type CallLink = {
+  readonly from: TimelineCall;
+  readonly to: TimelineCall;
+  readonly how: RelatedCall['how'];
+};
+
+/** How calls of one timeline are about each other, each pair once: what is said from both ends is one link. */
+export function linksBetween(rows: readonly TimelineCall[]): readonly CallLink[] {
+  const byId = new Map(rows.map((row) => [row.call.callId, row]));
+  const links = new Map<string, CallLink>();
+  for (const row of rows)
+    for (const { how, sessionId, callId } of row.related) {
+      const other = sessionId === row.call.sessionId ? byId.get(callId) : undefined;
+      if (other === undefined || other === row) continue;
+      const link: CallLink =
+        how === 'undone_by' ? { from: other, to: row, how: 'undoes' } : { from: row, to: other, how };
+      links.set(JSON.stringify([link.from.call.callId, link.how, link.to.call.callId]), link);
+    }
+  return [...links.values()];
+}
+
+/** How one call is about another, in words. */
+export const relationWords: { readonly [How in RelatedCall['how']]: string } = {
+  caused_by: 'caused by',
+  copied_from: 'answered from',
+  undone_by: 'undone by',
+  undoes: 'undoes',
+  duplicate_of: 'repeats',
+};
