@@ -12,6 +12,8 @@ const sessionId = 'thread-1';
 const done: Script = [{ text: 'Done.' }];
 const held = { overrides: { pay_bill: { mode: 'local' } } } as const;
 const copies = mkdtempSync(join(tmpdir(), 'quittance-attacks-'));
+// What frameworks keep of runs that stopped is removed with it.
+process.env['TMPDIR'] = copies;
 afterAll(() => rmSync(copies, { recursive: true, force: true }));
 
 type Body = PlainTool['run'];
