@@ -61,6 +61,8 @@ async function* say(content: string): AsyncGenerator<SDKUserMessage> {
 
 const isolated = (home: string, url: string): Record<string, string> => ({
   HOME: home,
+  TMPDIR: home,
+  CLAUDE_CODE_TMPDIR: home,
   CLAUDE_CONFIG_DIR: home,
   ANTHROPIC_BASE_URL: url,
   ANTHROPIC_API_KEY: 'scripted',
