@@ -194,9 +194,9 @@ describe.each([
 });
 
 test('an answer to a call is none to a later one under the same id', async () => {
-  const pay = vi.fn<(input: { cents?: number }) => string>(() => 'paid');
+  const pay = vi.fn<(input: { cents: number }) => string>(() => 'paid');
   const governed = await governTools(
-    { pay: tool({ inputSchema: z.object({ cents: z.number().optional() }), execute: pay }) },
+    { pay: tool({ inputSchema: z.object({ cents: z.number() }), execute: pay }) },
     { overrides: { pay: { mode: 'local' } }, approver: 'grace' },
   );
   const go = (messages: ModelMessage[], ...rounds: Content[]) => {
@@ -204,21 +204,21 @@ test('an answer to a call is none to a later one under the same id', async () =>
     return generateText({ model: scripted(...rounds), tools, toolApproval, stopWhen, messages });
   };
   const asked: ModelMessage[] = [{ role: 'user', content: 'Pay.' }];
-  const first = await go(asked, calls('call_0', 'pay', {}));
-  const [request] = first.content.filter(({ type }) => type === 'tool-approval-request') as [
-    { approvalId: string },
-  ];
+  const first = await go(asked, calls('call_0', 'pay', { cents: 5 }));
+  const [approvalId = ''] = first.content.flatMap((part) =>
+    part.type === 'tool-approval-request' ? [part.approvalId] : [],
+  );
   const approved: ModelMessage[] = [
     ...asked,
     ...first.response.messages,
     {
       role: 'tool',
-      content: [{ type: 'tool-approval-response', approvalId: request.approvalId, approved: true }],
+      content: [{ type: 'tool-approval-response', approvalId, approved: true }],
     },
   ];
   const second = await go(approved, calls('call_0', 'pay', { cents: 900 }));
   expect(second.content.map(({ type }) => type)).toContain('tool-approval-request');
-  expect(pay.mock.calls.map(([input]) => input)).toEqual([{}]);
+  expect(pay.mock.calls.map(([input]) => input)).toEqual([{ cents: 5 }]);
   const made = await governed.runtime.calls({ sessionId: 's' });
   expect(made.map(({ callId, confirmation }) => [callId, confirmation?.status])).toEqual([
     ['call_0', 'approved'],
