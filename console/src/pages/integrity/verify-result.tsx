@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import type { Job, VerifyFinding } from '../../../../src/http/api/job.ts';
 import { addressOf } from '../../router.ts';
+import { Banner } from '../../ui/banner.tsx';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Age, formatDuration } from '../../ui/time.tsx';
@@ -12,8 +13,7 @@ export function VerifyResult({ job }: { readonly job: Job & { readonly kind: 've
   const { result, startedAt, endedAt, startedBy } = job;
   return (
     <>
-      <div className="verdict" data-tone={tone} role="status">
-        <strong>{title}</strong>
+      <Banner tone={tone} title={title}>
         <p>{detail}</p>
         <p className="muted">
           Started by <ForeignText text={startedBy} />
@@ -23,7 +23,7 @@ export function VerifyResult({ job }: { readonly job: Job & { readonly kind: 've
             </>
           )}
         </p>
-      </div>
+      </Banner>
       {result !== undefined && result.findings.length > 0 && (
         <Findings findings={result.findings} problems={result.problems} />
       )}
@@ -39,7 +39,7 @@ function Findings({
   readonly problems: number;
 }): ReactNode {
   return (
-    <div className="scroll" tabIndex={0} role="region" aria-label="What is wrong">
+    <div className="findings" tabIndex={0} role="region" aria-label="What is wrong">
       <table>
         <caption className="hidden">What is wrong, in the order it was found</caption>
         <thead>

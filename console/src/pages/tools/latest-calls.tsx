@@ -59,7 +59,7 @@ export function LatestCalls({ toolName }: { readonly toolName: string }): ReactN
                   <td>
                     <ForeignText text={call.sessionId} />
                   </td>
-                  <td className="muted why">
+                  <td className="muted latest-why">
                     {call.message !== undefined && <ForeignText text={call.message} />}
                   </td>
                   <td className="num">{formatDuration(call.attempts === 0 ? undefined : call.elapsedMs)}</td>

@@ -33,16 +33,16 @@ export function SchemaCard({ schema, known }: Props): ReactNode {
             <tbody>
               {fields.map(({ path, type, required, description }) => (
                 <tr key={path}>
-                  <th scope="row" className="field-path">
+                  <th scope="row" className="schema-path">
                     <code>
                       <ForeignText text={path} />
                     </code>
                   </th>
-                  <td className="field-about">
+                  <td className="schema-about">
                     <ForeignText text={type} />
                   </td>
                   <td>{required ? 'yes' : <span className="muted">no</span>}</td>
-                  <td className="field-about muted">
+                  <td className="schema-about muted">
                     {description !== undefined && <ForeignText text={description} />}
                   </td>
                 </tr>

@@ -6,6 +6,7 @@ import { pathOf } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { addressOf } from '../../router.ts';
 import '../../styles/overview.css';
+import '../../charts/charts.css';
 import '../../styles/tools.css';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
@@ -13,6 +14,7 @@ import { modeOriginWords, modeWords } from '../../ui/mode-words.ts';
 import { OutcomeBar } from '../../ui/outcome-bar.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
 import { Problem } from '../../ui/problem.tsx';
+import { shortDigest } from '../../ui/short-digest.ts';
 import { Skeleton } from '../../ui/skeleton.tsx';
 import { formatCost, formatDuration } from '../../ui/time.tsx';
 import { Figure } from '../overview/figure.tsx';
@@ -131,7 +133,7 @@ function About({ tool }: { readonly tool: ToolRow }): ReactNode {
           'none known'
         ) : (
           <>
-            <code title={schemaDigest}>{schemaDigest.slice(0, 19)}…</code>{' '}
+            <code title={schemaDigest}>{shortDigest(schemaDigest)}</code>{' '}
             {drifted ? (
               <span className="badge" data-tone="attention">
                 changed since it was first seen

@@ -1,0 +1,22 @@
+import type { ReactNode } from 'react';
+import type { Tone } from '../../ui/outcome-badge.tsx';
+
+const tones: Readonly<Record<string, Tone>> = {
+  block: 'bad',
+  deny: 'bad',
+  ask: 'attention',
+  approve: 'attention',
+  warn: 'active',
+  redact: 'active',
+  allow: 'good',
+  pass: 'good',
+};
+
+/** What a rule does, or what was decided. */
+export function ActionBadge({ action }: { readonly action: string }): ReactNode {
+  return (
+    <span className="badge" data-tone={Object.hasOwn(tones, action) ? tones[action] : 'quiet'}>
+      {action}
+    </span>
+  );
+}

@@ -1,0 +1,93 @@
+import type { FormEvent, ReactNode } from 'react';
+import { useState } from 'react';
+import { useJob } from '../../api/use-job.ts';
+import { useMay } from '../../api/use-me.ts';
+import { JobProgress } from '../../ui/job-progress.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { BacktestResult } from './backtest-result.tsx';
+import type { Documents } from './use-draft.ts';
+
+const spans: readonly (readonly [string, string, number | undefined])[] = [
+  ['all', 'All calls', undefined],
+  ['1h', 'Last hour', 3_600_000],
+  ['24h', 'Last 24 hours', 86_400_000],
+  ['7d', 'Last 7 days', 7 * 86_400_000],
+];
+
+type Props = { readonly documents: Documents; readonly isValid: boolean };
+
+/** What the draft would have said about calls that were made. */
+export function Backtest({ documents, isValid }: Props): ReactNode {
+  const mayTest = useMay('operator');
+  const { job, error, starting, start, stop } = useJob('backtest');
+  const [span, setSpan] = useState('all');
+  const [toolName, setToolName] = useState('');
+  const [sessionId, setSessionId] = useState('');
+  const isRunning = job?.status === 'running';
+  const begin = (event: FormEvent): void => {
+    event.preventDefault();
+    const ms = spans.find(([name]) => name === span)?.[2];
+    start({
+      documents,
+      ...(toolName !== '' && { toolName }),
+      ...(sessionId !== '' && { sessionId }),
+      ...(ms !== undefined && { since: Date.now() - ms }),
+    });
+  };
+  return (
+    <section className="card" aria-labelledby="backtest-title">
+      <header>
+        <h2 id="backtest-title">Backtest</h2>
+      </header>
+      <div className="body draft-body">
+        <form className="backtest-form" onSubmit={begin}>
+          <label className="try-field">
+            <span>Which calls</span>
+            <select value={span} onChange={(event) => setSpan(event.target.value)}>
+              {spans.map(([name, label]) => (
+                <option key={name} value={name}>
+                  {label}
+                </option>
+              ))}
+            </select>
+          </label>
+          <label className="try-field">
+            <span>of the tool</span>
+            <input
+              value={toolName}
+              placeholder="any"
+              autoComplete="off"
+              spellCheck={false}
+              onChange={(event) => setToolName(event.target.value)}
+            />
+          </label>
+          <label className="try-field">
+            <span>in the session</span>
+            <input
+              value={sessionId}
+              placeholder="any"
+              autoComplete="off"
+              spellCheck={false}
+              onChange={(event) => setSessionId(event.target.value)}
+            />
+          </label>
+          <button type="submit" className="primary" disabled={!mayTest || !isValid || starting || isRunning}>
+            Backtest the draft
+          </button>
+        </form>
+        {!mayTest && <p className="muted">A backtest needs an operator.</p>}
+        {error !== undefined && <Problem error={error} />}
+        {job === undefined ? (
+          <p className="muted">
+            Asks the draft about every call of this ledger, as it was then, and counts what would have been
+            decided otherwise. Nothing runs.
+          </p>
+        ) : isRunning ? (
+          <JobProgress job={job} title="Asking the draft" onStop={stop} />
+        ) : (
+          <BacktestResult job={job} />
+        )}
+      </div>
+    </section>
+  );
+}

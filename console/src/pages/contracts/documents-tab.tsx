@@ -1,0 +1,86 @@
+import type { ReactNode } from 'react';
+import { useEffect, useMemo, useRef } from 'react';
+import { safeLines, safeText } from '../../../../src/base/safe-text.ts';
+import type { ContractsInForce } from '../../../../src/http/api/contract.ts';
+import { addressOf, goTo, usePlace } from '../../router.ts';
+import { CopyButton } from '../../ui/copy-button.tsx';
+import { Empty } from '../../ui/empty.tsx';
+import { ForeignText } from '../../ui/foreign-text.tsx';
+import { shortDigest } from '../../ui/short-digest.ts';
+
+/** The documents in force, as they are written. */
+export function DocumentsTab({ inForce: { documents } }: { readonly inForce: ContractsInForce }): ReactNode {
+  const { query } = usePlace();
+  const wanted = query.get('document');
+  const document = documents.find(({ name }) => name === wanted) ?? documents[0];
+  const line = Number(query.get('line') ?? Number.NaN);
+  if (document === undefined)
+    return (
+      <Empty title="No documents are in force">
+        Start the server with <code>quittance serve --contracts contracts.yaml</code>.
+      </Empty>
+    );
+  return (
+    <section className="card" aria-labelledby="document">
+      <header>
+        <h2 id="document">
+          {documents.length > 1 ? (
+            <select
+              aria-label="Document"
+              value={document.name}
+              onChange={(event) =>
+                goTo(addressOf(['contracts', 'documents'], { document: event.target.value }))
+              }
+            >
+              {documents.map(({ name }) => (
+                <option key={name} value={name}>
+                  {safeText(name)}
+                </option>
+              ))}
+            </select>
+          ) : (
+            <ForeignText text={document.name} />
+          )}
+        </h2>
+        <span className="document-stamp">
+          <code className="muted" title={document.stamp}>
+            {shortDigest(document.stamp)}
+          </code>
+          {document.text !== undefined && <CopyButton text={document.text} label="Copy the document" />}
+        </span>
+      </header>
+      {document.text === undefined ? (
+        <p className="body muted">Its text is not kept: it did not come as text.</p>
+      ) : (
+        <Source
+          name={document.name}
+          text={document.text}
+          marked={document.name === wanted || wanted === null ? line : Number.NaN}
+        />
+      )}
+    </section>
+  );
+}
+
+type SourceProps = { readonly name: string; readonly text: string; readonly marked: number };
+
+function Source({ name, text, marked }: SourceProps): ReactNode {
+  const lines = useMemo(() => safeLines(text.replace(/\n$/, '')), [text]);
+  const mark = useRef<HTMLElement>(null);
+  useEffect(() => mark.current?.scrollIntoView({ block: 'center' }), [marked, name]);
+  return (
+    <pre className="rule-source" tabIndex={0} role="group" aria-label={`The text of ${safeText(name)}`}>
+      {lines.map((line, index) =>
+        index + 1 === marked ? (
+          <mark key={index} ref={mark} className="rule-source-line" data-line={index + 1}>
+            {line || ' '}
+          </mark>
+        ) : (
+          <span key={index} className="rule-source-line" data-line={index + 1}>
+            {line || ' '}
+          </span>
+        ),
+      )}
+    </pre>
+  );
+}

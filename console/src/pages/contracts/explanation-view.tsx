@@ -1,0 +1,93 @@
+import type { ReactNode } from 'react';
+import type { ContractsExplanation } from '../../../../src/http/api/contract.ts';
+import type { FiredRule } from '../../../../src/policy/ruling.ts';
+import { Banner } from '../../ui/banner.tsx';
+import { ForeignText } from '../../ui/foreign-text.tsx';
+import type { Tone } from '../../ui/outcome-badge.tsx';
+import { shortDigest } from '../../ui/short-digest.ts';
+import { RuleExplanationCard } from './rule-explanation-card.tsx';
+
+type Ruling = ContractsExplanation['ruling'];
+type OutputRuling = NonNullable<ContractsExplanation['output']>;
+
+const words: {
+  readonly [Decision in Ruling['decision']]: { readonly tone: Tone; readonly text: string };
+} = {
+  allow: { tone: 'good', text: 'Allowed: the rules let it run' },
+  ask: { tone: 'attention', text: 'Held: a person is asked first' },
+  block: { tone: 'bad', text: 'Blocked: it does not run' },
+};
+const outputWords: {
+  readonly [Decision in OutputRuling['decision']]: { readonly tone: Tone; readonly text: string };
+} = {
+  pass: { tone: 'good', text: 'The result goes to the model as it is' },
+  warn: { tone: 'attention', text: 'The result goes to the model with a warning' },
+  redact: { tone: 'attention', text: 'Parts of the result are taken out' },
+  block: { tone: 'bad', text: 'The result is kept from the model' },
+};
+
+/** What rules would say about a call, and why. */
+export function ExplanationView({
+  explanation: { ruling, output, rules, workflows, policyVersion },
+}: {
+  readonly explanation: ContractsExplanation;
+}): ReactNode {
+  const asked = rules.filter(({ verdict }) => verdict !== 'other_tool');
+  const others = rules.length - asked.length;
+  return (
+    <>
+      <Verdict {...words[ruling.decision]} by={ruling.decidedBy}>
+        by version <code title={policyVersion}>{shortDigest(policyVersion)}</code>
+      </Verdict>
+      {output !== undefined && <Verdict {...outputWords[output.decision]} by={output.decidedBy} />}
+      {workflows.map(({ workflow, stageBefore, decision, message }) => (
+        <section key={workflow} className="card explained">
+          <header>
+            <h3>
+              Workflow <ForeignText text={workflow} />
+            </h3>
+            <span className="muted">{decision}</span>
+          </header>
+          <p className="body">
+            {stageBefore !== undefined && (
+              <>
+                It stands at <ForeignText text={stageBefore} />.{' '}
+              </>
+            )}
+            {message !== undefined && <ForeignText text={message} />}
+          </p>
+        </section>
+      ))}
+      {asked.map((rule) => (
+        <RuleExplanationCard key={rule.ruleId} explained={rule} />
+      ))}
+      <p className="muted">
+        {asked.length === 0 && 'No rule is about this tool. '}
+        {others > 0 && `${others} more ${others === 1 ? 'rule is' : 'rules are'} about other tools.`}
+      </p>
+    </>
+  );
+}
+
+type VerdictProps = {
+  readonly tone: Tone;
+  readonly text: string;
+  readonly by: FiredRule | undefined;
+  readonly children?: ReactNode;
+};
+
+function Verdict({ tone, text, by, children }: VerdictProps): ReactNode {
+  return (
+    <Banner tone={tone} title={text}>
+      {by !== undefined && (
+        <p>
+          <code>
+            <ForeignText text={by.ruleId} />
+          </code>
+          : <ForeignText text={by.message} />
+        </p>
+      )}
+      {children !== undefined && <p className="muted">{children}</p>}
+    </Banner>
+  );
+}

@@ -1,0 +1,15 @@
+/** Rules to begin with, for those who have none. */
+export const firstRules = `apiVersion: edictum/v1
+kind: Ruleset
+metadata: { name: first-rules }
+defaults: { mode: enforce }
+rules:
+  - id: ask-about-large-refunds
+    type: pre
+    tool: refund
+    when:
+      args.cents: { gt: 5000 }
+    then:
+      action: ask
+      message: 'Refund {args.cents} cents?'
+`;

@@ -1,0 +1,27 @@
+/** Rules in force with what they said lately, and what was said by rules that are no longer there. */
+import type { RuleHit, RuleHits, RuleInForce } from '../../../../src/http/api/contract.ts';
+
+export type RuleWithHits = { readonly rule: RuleInForce; readonly hit: RuleHit | undefined };
+
+export function joinHits(
+  rules: readonly RuleInForce[],
+  hits: RuleHits | undefined,
+): { readonly rules: readonly RuleWithHits[]; readonly others: readonly RuleHit[] } {
+  const byId = new Map(hits?.rules.map((hit) => [hit.ruleId, hit]));
+  const inForce = new Set(rules.map(({ ruleId }) => ruleId));
+  return {
+    rules: rules.map((rule) => ({ rule, hit: byId.get(rule.ruleId) })),
+    others: hits?.rules.filter(({ ruleId }) => !inForce.has(ruleId)) ?? [],
+  };
+}
+
+export function findRules(rows: readonly RuleWithHits[], search: string): readonly RuleWithHits[] {
+  const wanted = search.trim().toLowerCase();
+  return wanted === ''
+    ? rows
+    : rows.filter(({ rule: { ruleId, tool = '', message = '', action = '', type, mode, tags } }) =>
+        [ruleId, tool, message, action, type, mode, ...tags].some((text) =>
+          text.toLowerCase().includes(wanted),
+        ),
+      );
+}

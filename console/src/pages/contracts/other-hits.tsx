@@ -1,0 +1,59 @@
+import type { ReactNode } from 'react';
+import type { RuleHit } from '../../../../src/http/api/contract.ts';
+import { addressOf } from '../../router.ts';
+import { ForeignText } from '../../ui/foreign-text.tsx';
+import { Link } from '../../ui/link.tsx';
+import { Age } from '../../ui/time.tsx';
+import { ActionBadge } from './action-badge.tsx';
+
+/** What was said lately by rules that are not in force now, and by stages of workflows. */
+export function OtherHits({ hits }: { readonly hits: readonly RuleHit[] }): ReactNode {
+  return (
+    <section className="card" aria-labelledby="other-hits">
+      <header>
+        <h2 id="other-hits">Also said lately</h2>
+        <span className="muted">by workflows, and by rules that are no longer in force</span>
+      </header>
+      <div className="rule-table" tabIndex={0} role="region" aria-labelledby="other-hits">
+        <table>
+          <caption className="hidden">Also said lately</caption>
+          <thead>
+            <tr>
+              <th scope="col">Rule</th>
+              <th scope="col">Action</th>
+              <th scope="col" className="num">
+                Hits
+              </th>
+              <th scope="col" className="num">
+                Would have
+              </th>
+              <th scope="col">Last</th>
+            </tr>
+          </thead>
+          <tbody>
+            {hits.map(({ ruleId, action, hits: count, observed, lastAt, lastCall }) => (
+              <tr key={ruleId}>
+                <th scope="row" className="rule-name">
+                  <code>
+                    <ForeignText text={ruleId} />
+                  </code>
+                </th>
+                <td>
+                  <ActionBadge action={action} />
+                </td>
+                <td className="num">{count.toLocaleString()}</td>
+                <td className="num">{observed.toLocaleString()}</td>
+                <td>
+                  <Link to={addressOf(['calls', lastCall.sessionId, lastCall.callId])}>
+                    <Age at={lastAt} />
+                    <span className="hidden"> ago, the last call</span>
+                  </Link>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}

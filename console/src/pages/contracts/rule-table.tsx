@@ -1,0 +1,127 @@
+import type { ReactNode } from 'react';
+import { addressOf } from '../../router.ts';
+import { ForeignText } from '../../ui/foreign-text.tsx';
+import { Link } from '../../ui/link.tsx';
+import { Age } from '../../ui/time.tsx';
+import { ActionBadge } from './action-badge.tsx';
+import type { RuleWithHits } from './join-hits.ts';
+
+type Props = {
+  readonly rows: readonly RuleWithHits[];
+  /** Whether hits are known. */
+  readonly counted: boolean;
+};
+
+export function RuleTable({ rows, counted }: Props): ReactNode {
+  return (
+    <div className="card rule-table" tabIndex={0} role="region" aria-label="Rules in force">
+      <table>
+        <caption className="hidden">Rules in force</caption>
+        <thead>
+          <tr>
+            <th scope="col">Rule</th>
+            <th scope="col">Tool</th>
+            <th scope="col">Type</th>
+            <th scope="col">Action</th>
+            <th scope="col" className="num">
+              Hits
+            </th>
+            <th scope="col" className="num" title="Calls an observing rule would have had a say in">
+              Would have
+            </th>
+            <th scope="col">Last</th>
+            <th scope="col">Where</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <Row key={row.rule.ruleId} row={row} counted={counted} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Row({
+  row: { rule, hit },
+  counted,
+}: {
+  readonly row: RuleWithHits;
+  readonly counted: boolean;
+}): ReactNode {
+  const { ruleId, message, tool, type, mode, action, source, line, tags } = rule;
+  const number = (value: number | undefined): ReactNode =>
+    !counted ? (
+      '…'
+    ) : value === undefined || value === 0 ? (
+      <span className="muted">0</span>
+    ) : (
+      value.toLocaleString()
+    );
+  return (
+    <tr>
+      <th scope="row" className="rule-name">
+        <code>
+          <ForeignText text={ruleId} />
+        </code>
+        {message !== undefined && (
+          <p className="muted">
+            <ForeignText text={message} />
+          </p>
+        )}
+        {tags.length > 0 && (
+          <span className="rule-tags">
+            {tags.map((tag) => (
+              <span key={tag} className="chip">
+                <ForeignText text={tag} />
+              </span>
+            ))}
+          </span>
+        )}
+      </th>
+      <td className="rule-tool">
+        {tool === undefined ? (
+          <span className="muted">every tool</span>
+        ) : (
+          <code>
+            <ForeignText text={tool} />
+          </code>
+        )}
+      </td>
+      <td>{type}</td>
+      <td>
+        <span className="rule-action">
+          {action === undefined ? <span className="muted">–</span> : <ActionBadge action={action} />}
+          {mode === 'observe' && <span className="chip">observes</span>}
+        </span>
+      </td>
+      <td className="num">{number(hit?.hits)}</td>
+      <td className="num">{number(hit?.observed)}</td>
+      <td>
+        {hit === undefined ? (
+          <span className="muted">{counted ? 'never' : '…'}</span>
+        ) : (
+          <Link to={addressOf(['calls', hit.lastCall.sessionId, hit.lastCall.callId])}>
+            <Age at={hit.lastAt} />
+            <span className="hidden"> ago, the last call it had a say in</span>
+          </Link>
+        )}
+      </td>
+      <td>
+        <Link
+          to={addressOf(['contracts', 'documents'], {
+            document: source,
+            line: line === undefined ? undefined : String(line),
+          })}
+        >
+          <ForeignText text={baseName(source)} />
+          {line !== undefined && `:${line}`}
+        </Link>
+      </td>
+    </tr>
+  );
+}
+
+/** A long path is known by its end. */
+const baseName = (source: string): string => source.split(/[\\/]/).at(-1) ?? source;

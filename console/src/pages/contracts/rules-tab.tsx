@@ -1,0 +1,119 @@
+import type { ReactNode } from 'react';
+import type { ContractsInForce, RuleHits } from '../../../../src/http/api/contract.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+import { addressOf, goTo, usePlace } from '../../router.ts';
+import { Empty } from '../../ui/empty.tsx';
+import { ForeignText } from '../../ui/foreign-text.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { Age } from '../../ui/time.tsx';
+import { findRules, joinHits } from './join-hits.ts';
+import { OtherHits } from './other-hits.tsx';
+import { RuleTable } from './rule-table.tsx';
+import { firstRules } from './first-rules.ts';
+
+/** The rules in force and what each said lately. */
+export function RulesTab({ inForce }: { readonly inForce: ContractsInForce }): ReactNode {
+  const { query } = usePlace();
+  const hits = useAnswer<RuleHits>('/v1/contracts/hits', {}, { everyMs: 10_000 });
+  const search = query.get('search') ?? '';
+  const { rules, others } = joinHits(inForce.rules, hits.data);
+  const found = findRules(rules, search);
+  if (!inForce.loaded)
+    return (
+      <Empty title="No rules are in force" snippet={firstRules}>
+        Without rules, only the modes of tools, budgets and guards decide. Save this as{' '}
+        <code>contracts.yaml</code> and start the server with{' '}
+        <code>quittance serve --contracts contracts.yaml</code>:
+      </Empty>
+    );
+  return (
+    <>
+      <div className="rules-bar">
+        <input
+          type="search"
+          data-search
+          aria-label="Find a rule by its name, tool, action, message or tag"
+          placeholder="Find a rule"
+          value={search}
+          onChange={(event) =>
+            goTo(addressOf(['contracts'], { search: event.target.value }), { replace: true })
+          }
+        />
+        {hits.data !== undefined && (
+          <p className="muted">
+            Hits are counted in the newest {hits.data.calls.toLocaleString()} calls
+            {hits.data.since !== undefined && (
+              <>
+                , from <Age at={hits.data.since} /> ago
+              </>
+            )}
+            . An observing rule only says what it would have done.
+          </p>
+        )}
+      </div>
+      {hits.error !== undefined && <Problem error={hits.error} onRetry={hits.reload} />}
+      {found.length === 0 ? (
+        <Empty title="No rule is like that">
+          {rules.length === 0
+            ? 'The documents in force have no rules, only workflows or facts about tools.'
+            : 'Nothing is found by these words in names, tools, actions, messages and tags.'}
+        </Empty>
+      ) : (
+        <RuleTable rows={found} counted={hits.data !== undefined} />
+      )}
+      {inForce.workflows.length > 0 && (
+        <section className="card" aria-labelledby="workflows">
+          <header>
+            <h2 id="workflows">Workflows</h2>
+          </header>
+          <ul className="body rule-tags">
+            {inForce.workflows.map((name) => (
+              <li key={name} className="chip">
+                <ForeignText text={name} />
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {others.length > 0 && <OtherHits hits={others} />}
+      {inForce.report !== undefined && <Report report={inForce.report} />}
+    </>
+  );
+}
+
+type ReportProps = { readonly report: NonNullable<ContractsInForce['report']> };
+
+/** What came of putting several documents together. */
+function Report({ report: { overridden, candidates, warnings } }: ReportProps): ReactNode {
+  if (overridden.length + candidates.length + warnings.length === 0) return null;
+  return (
+    <section className="card" aria-labelledby="composition">
+      <header>
+        <h2 id="composition">How the documents fit together</h2>
+      </header>
+      <ul className="body rule-notes">
+        {overridden.map(({ id, from, by }, index) => (
+          <li key={`overridden ${index}`}>
+            <code>
+              <ForeignText text={id} />
+            </code>{' '}
+            of <ForeignText text={from} /> is overridden by <ForeignText text={by} />.
+          </li>
+        ))}
+        {candidates.map(({ id, from }, index) => (
+          <li key={`candidate ${index}`}>
+            <code>
+              <ForeignText text={id} />
+            </code>{' '}
+            of <ForeignText text={from} /> is a candidate: it only says what it would have done.
+          </li>
+        ))}
+        {warnings.map((warning, index) => (
+          <li key={`warning ${index}`}>
+            <ForeignText text={warning} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,55 @@
+/** A call somebody types to see what rules say about it. */
+import type { JsonReading, JsonValue } from '../../../../src/base/json.ts';
+import { formatPath, isJsonObject, parseJson } from '../../../../src/base/json.ts';
+
+export type TriedCall = {
+  readonly toolName: string;
+  readonly input: string;
+  readonly principal: string;
+  readonly metadata: string;
+  readonly sessionId: string;
+  readonly output: string;
+  /** Whether somebody changed the arguments. */
+  readonly isTyped: boolean;
+};
+
+export const emptyCall: TriedCall = {
+  toolName: '',
+  input: '{}',
+  principal: '',
+  metadata: '',
+  sessionId: '',
+  output: '',
+  isTyped: false,
+};
+
+export type ReadCall =
+  | { readonly ok: true; readonly body: Readonly<Record<string, JsonValue>> }
+  | { readonly ok: false; readonly problems: ReadonlyMap<keyof TriedCall, string> };
+
+/** What the server is asked, or what is wrong with which field. An empty field says nothing. */
+export function readTriedCall(call: TriedCall): ReadCall {
+  const problems = new Map<keyof TriedCall, string>();
+  const body: Record<string, JsonValue> = { toolName: call.toolName };
+  const read = (
+    field: 'input' | 'principal' | 'metadata' | 'output',
+    name: string,
+    isObject: boolean,
+  ): void => {
+    const text = call[field];
+    if (text.trim() === '') return;
+    const reading = parseJson(text);
+    if (!reading.ok) problems.set(field, explain(reading));
+    else if (isObject && !isJsonObject(reading.value)) problems.set(field, 'This must be an object: { … }.');
+    else body[name] = reading.value;
+  };
+  read('input', 'arguments', true);
+  read('principal', 'principal', true);
+  read('metadata', 'metadata', true);
+  read('output', 'output', false);
+  if (call.sessionId !== '') body['sessionId'] = call.sessionId;
+  return problems.size === 0 ? { ok: true, body } : { ok: false, problems };
+}
+
+const explain = ({ path, problem }: JsonReading & { readonly ok: false }): string =>
+  path.length === 0 ? problem : `${formatPath(path)}: ${problem}`;

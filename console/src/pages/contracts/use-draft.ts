@@ -1,0 +1,74 @@
+/** Rules somebody is writing. They are kept by the tab: a look at a call does not lose them. */
+import { useCallback, useState } from 'react';
+import type { ContractsInForce, TypedDocuments } from '../../../../src/http/api/contract.ts';
+import { firstRules } from './first-rules.ts';
+
+export type Documents = TypedDocuments['documents'];
+
+export type Draft = {
+  readonly documents: Documents;
+  /** Whether it differs from what it began with. */
+  readonly isChanged: boolean;
+  readonly write: (name: string, text: string) => void;
+  /** Begins again from the rules in force. */
+  readonly reset: () => void;
+};
+
+const storeName = 'quittance.draft';
+
+export function useDraft(inForce: ContractsInForce): Draft {
+  const [typed, setTyped] = useState<Documents | undefined>(() =>
+    readDocuments(window.sessionStorage.getItem(storeName)),
+  );
+  const begun = documentsOf(inForce);
+  const documents = typed ?? begun;
+  const write = useCallback(
+    (name: string, text: string) => {
+      const next = documents.map((each) => (each.name === name ? { name, text } : each));
+      setTyped(next);
+      keep(JSON.stringify(next));
+    },
+    [documents],
+  );
+  const reset = useCallback(() => {
+    setTyped(undefined);
+    keep(undefined);
+  }, []);
+  return { documents, isChanged: typed !== undefined && !isSame(typed, begun), write, reset };
+}
+
+/** A tab that keeps nothing, or no more, still can be typed in. */
+function keep(text: string | undefined): void {
+  try {
+    if (text === undefined) window.sessionStorage.removeItem(storeName);
+    else window.sessionStorage.setItem(storeName, text);
+  } catch {
+    // It lasts as long as the page.
+  }
+}
+
+/** Documents whose text the server tells; rules to begin with where there are none. */
+export function documentsOf({ documents }: Pick<ContractsInForce, 'documents'>): Documents {
+  const told = documents.flatMap(({ name, text }) => (text === undefined ? [] : [{ name, text }]));
+  return told.length === 0 ? [{ name: 'draft.yaml', text: firstRules }] : told;
+}
+
+export function readDocuments(text: string | null): Documents | undefined {
+  if (text === null) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) && value.length > 0 && value.every(isDocument) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const isDocument = (value: unknown): value is Documents[number] =>
+  typeof value === 'object' &&
+  value !== null &&
+  'name' in value &&
+  typeof value.name === 'string' &&
+  'text' in value &&
+  typeof value.text === 'string';
+
+const isSame = (one: Documents, other: Documents): boolean => JSON.stringify(one) === JSON.stringify(other);

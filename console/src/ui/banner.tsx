@@ -1,0 +1,15 @@
+import type { ReactNode } from 'react';
+import '../styles/banner.css';
+import type { Tone } from './outcome-badge.tsx';
+
+type Props = { readonly tone: Tone; readonly title: string; readonly children?: ReactNode };
+
+/** What came of something that was asked for. */
+export function Banner({ tone, title, children }: Props): ReactNode {
+  return (
+    <div className="banner" data-tone={tone} role="status">
+      <strong>{title}</strong>
+      {children}
+    </div>
+  );
+}
