@@ -7,9 +7,8 @@
  * 3. The server answers under its own names only, so that no other name can be pointed at it.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import type { Actor } from './actor.ts';
+import type { Actor, Needed } from './actor.ts';
 import { mayDo, nobody } from './actor.ts';
-import type { Access as Needed } from './route.ts';
 import { HttpRefusal } from './problem.ts';
 import type { TokenFile, TokenRecord } from './token-file.ts';
 import { hashSecret } from './token-file.ts';

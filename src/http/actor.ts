@@ -9,6 +9,9 @@ export type Actor = {
   readonly expiresAt: number | undefined;
 };
 
+/** Who may use a route: a role, or anybody at all. */
+export type Needed = Role | 'anyone';
+
 export const nobody: Actor = { name: '', role: undefined, by: 'nobody', expiresAt: undefined };
 
 /** What each role may do, itself included. */

@@ -12,6 +12,7 @@ import { nobody } from './actor.ts';
 import type { ConsoleFile } from './console-files.ts';
 import { toOpenApi } from './openapi.ts';
 import { addPages } from './page-routes.ts';
+import type { Connection, Visit } from './visit.ts';
 import { HttpRefusal, problemResponse } from './problem.ts';
 import { RateLimit } from './rate-limit.ts';
 import type { Rate } from './rate-limit.ts';
@@ -39,12 +40,6 @@ export type AppOptions = {
   /** Told of what went wrong in the server itself. */
   readonly onError: (error: unknown) => void;
 };
-
-/** What is known of a connection beside its request. */
-export type Connection = { readonly address: string; readonly cut: (() => void) | undefined };
-
-/** And which route it turned out to be for. */
-export type Visit = Connection & { route: string };
 
 const headersForAll: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
@@ -117,7 +112,7 @@ export function createApp(options: AppOptions): App {
   app.get('/openapi.json', ({ req }) =>
     withTag(description, 'application/json; charset=utf-8', req.raw.headers),
   );
-  addPages(app, options, strangers);
+  addPages(app, { access: service.access, hosts: options.hosts, files: options.console, strangers });
   app.notFound(() =>
     problemResponse(
       new HttpRefusal('http.not_found', 'There is no such route. GET /openapi.json lists them.'),

@@ -1,9 +1,8 @@
-/** What the server counts about itself, and how it is told to Prometheus. */
-import type { Service } from './service.ts';
+/** What the server counts about itself. */
+/** In seconds. */
+export const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5] as const;
 
-const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5] as const;
-
-type Histogram = { readonly counts: number[]; sum: number; count: number };
+export type Histogram = { readonly counts: number[]; sum: number; count: number };
 
 export class Metrics {
   /** By method, route and status; the routes are ours, so there are few. */
@@ -31,94 +30,16 @@ export class Metrics {
     this.#cutOff++;
   }
 
-  async toText(service: Service): Promise<string> {
-    const { ledger, followers, jobs } = service;
-    const [tallies, held, position] = await Promise.all([
-      ledger.tallyCalls({ by: ['toolName', 'outcome', 'code'] }),
-      ledger.queryConfirmations({ status: 'pending', limit: 1_000 }),
-      ledger.lastPosition(),
-    ]);
-    const lines = [
-      ...family('quittance_calls_total', 'counter', 'Calls by tool, outcome and reason code.'),
-      ...mergeTools(tallies).map(
-        ({ toolName, outcome, code, calls }) =>
-          `quittance_calls_total{tool="${escape(toolName)}",outcome="${escape(outcome || 'open')}",code="${escape(code)}"} ${calls}`,
-      ),
-      ...family('quittance_calls_unresolved', 'gauge', 'Calls whose effect is in doubt.'),
-      `quittance_calls_unresolved ${tallies.reduce((sum, each) => sum + each.unresolved, 0)}`,
-      ...family('quittance_cost_micros_total', 'counter', 'What calls cost.'),
-      `quittance_cost_micros_total ${tallies.reduce((sum, each) => sum + each.costMicros, 0)}`,
-      ...family('quittance_confirmations_pending', 'gauge', 'Questions that wait for a person, up to 1000.'),
-      `quittance_confirmations_pending ${held.rows.length}`,
-      ...family('quittance_ledger_position', 'counter', 'The position of the last entry.'),
-      `quittance_ledger_position ${position}`,
-      ...family('quittance_http_followers', 'gauge', 'Connections that follow the ledger.'),
-      `quittance_http_followers ${followers.count}`,
-      ...family(
-        'quittance_http_followers_cut_total',
-        'counter',
-        'Followers cut off because they took nothing.',
-      ),
-      `quittance_http_followers_cut_total ${this.#cutOff}`,
-      ...family('quittance_http_jobs_running', 'gauge', 'Jobs under way.'),
-      `quittance_http_jobs_running ${jobs.running}`,
-      ...family('quittance_http_requests_total', 'counter', 'Requests by route and status.'),
-      ...[...this.#requests].map(([labels, count]) => `quittance_http_requests_total{${labels}} ${count}`),
-      ...family('quittance_http_request_seconds', 'histogram', 'How long requests took.'),
-      ...[...this.#durations].flatMap(([labels, histogram]) => toLines(labels, histogram)),
-    ];
-    return `${lines.join('\n')}\n`;
+  get cutOff(): number {
+    return this.#cutOff;
+  }
+
+  /** By labels. */
+  get requests(): ReadonlyMap<string, number> {
+    return this.#requests;
+  }
+
+  get durations(): ReadonlyMap<string, Histogram> {
+    return this.#durations;
   }
 }
-
-const family = (name: string, type: string, help: string): string[] => [
-  `# HELP ${name} ${help}`,
-  `# TYPE ${name} ${type}`,
-];
-
-const toLines = (labels: string, { counts, sum, count }: Histogram): string[] => [
-  ...buckets.map(
-    (bound, index) => `quittance_http_request_seconds_bucket{${labels},le="${bound}"} ${counts[index] ?? 0}`,
-  ),
-  `quittance_http_request_seconds_bucket{${labels},le="+Inf"} ${count}`,
-  `quittance_http_request_seconds_sum{${labels}} ${sum}`,
-  `quittance_http_request_seconds_count{${labels}} ${count}`,
-];
-
-type ToolTally = {
-  readonly toolName: string;
-  readonly outcome: string;
-  readonly code: string;
-  readonly calls: number;
-};
-
-/** A model may ask for any name it likes; names beyond the commonest are counted together. */
-function mergeTools(tallies: readonly ToolTally[]): readonly ToolTally[] {
-  const byTool = new Map<string, number>();
-  for (const { toolName, calls } of tallies) byTool.set(toolName, (byTool.get(toolName) ?? 0) + calls);
-  const common = new Set(
-    [...byTool]
-      .toSorted(([, one], [, other]) => other - one)
-      .slice(0, mostTools)
-      .map(([name]) => name),
-  );
-  const merged = new Map<string, ToolTally>();
-  for (const tally of tallies) {
-    const toolName = common.has(tally.toolName) ? tally.toolName : '(others)';
-    const key = JSON.stringify([toolName, tally.outcome, tally.code]);
-    merged.set(key, { ...tally, toolName, calls: tally.calls + (merged.get(key)?.calls ?? 0) });
-  }
-  return [...merged.values()];
-}
-
-const mostTools = 200;
-
-/** As the text format wants it; control characters would end a line in some readers. */
-const escape = (text: string): string =>
-  text
-    .slice(0, 200)
-    .toWellFormed()
-    .replaceAll('\\', '\\\\')
-    .replaceAll('"', '\\"')
-    .replaceAll('\n', '\\n')
-    .replaceAll(/[\p{Cc}\u2028\u2029]/gu, '\uFFFD');

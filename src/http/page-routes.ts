@@ -1,7 +1,8 @@
 /** Pages: logging in and out, deciding with a link, and the console's files. They hold nothing that was kept. */
 import type { Hono } from 'hono';
+import type { Access } from './access.ts';
 import { refuseOtherSites } from './access.ts';
-import type { AppOptions, Visit } from './app.ts';
+import type { Visit } from './visit.ts';
 import type { ConsoleFile } from './console-files.ts';
 import { decidePage, decideScript, loginPage, noConsolePage, pageStyle } from './pages.ts';
 import { HttpRefusal } from './problem.ts';
@@ -24,10 +25,16 @@ const welcome = (cookie: string): Response =>
     headers: { location: '/', 'set-cookie': cookie, 'cache-control': 'no-store' },
   });
 
+export type PageOptions = {
+  readonly access: Access;
+  readonly hosts: () => ReadonlySet<string>;
+  readonly files: ReadonlyMap<string, ConsoleFile>;
+  readonly strangers: RateLimit;
+};
+
 export function addPages(
   app: Hono<{ Bindings: Visit }>,
-  { service: { access }, hosts, console: files }: AppOptions,
-  strangers: RateLimit,
+  { access, hosts, files, strangers }: PageOptions,
 ): void {
   app.get('/login', ({ req, env }) => {
     env.route = '/login';

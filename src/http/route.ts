@@ -1,11 +1,7 @@
 /** A route: everything its checking, its handling and its description are made from. */
-import type { Role } from './api/access.ts';
-import type { Actor } from './actor.ts';
+import type { Actor, Needed } from './actor.ts';
 import type { Service } from './service.ts';
 import type { AnyFields, AnyShape, Fields, Shape } from './shape.ts';
-
-/** Who may use a route: a role, or anybody at all. */
-export type Access = Role | 'anyone';
 
 /** What a handler is given: all of it checked. */
 export type Asked<Params extends string, Query, Body> = {
@@ -28,7 +24,7 @@ type ParamsOf<Path extends string> = Path extends `${string}{${infer Name}}${inf
 type RouteSpec<Path extends string, Query extends object, Body, Answer> = {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly path: Path;
-  readonly access: Access;
+  readonly access: Needed;
   /** One sentence. */
   readonly summary: string;
   readonly query?: Fields<Query>;
@@ -43,7 +39,7 @@ type RouteSpec<Path extends string, Query extends object, Body, Answer> = {
 export type Route = {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly path: string;
-  readonly access: Access;
+  readonly access: Needed;
   readonly summary: string;
   readonly query: AnyFields;
   readonly body: AnyShape | undefined;

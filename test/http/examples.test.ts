@@ -26,8 +26,17 @@ beforeAll(async () => {
   ).out.trim();
   serving = startCli([
     'serve',
-    ...['--ledger', ledger, '--port', '0', '--json', '--name', 'Ada'],
-    ...['--tools', join(examples, 'tools.json'), '--contracts', join(examples, 'rules.yaml')],
+    '--ledger',
+    ledger,
+    '--port',
+    '0',
+    '--json',
+    '--name',
+    'Ada',
+    '--tools',
+    join(examples, 'tools.json'),
+    '--contracts',
+    join(examples, 'rules.yaml'),
   ]);
   const [line] = (await once(serving.stdout.setEncoding('utf8'), 'data')) as [string];
   ({ url, token: admin } = JSON.parse(line) as { url: string; token: string });

@@ -129,7 +129,9 @@ describe('whoever follows the ledger', () => {
     const messages = follow('/v1/events');
     await messages.next();
     await app.server.close();
-    for await (const _ of messages);
+    const rest: Message[] = [];
+    for await (const message of messages) rest.push(message);
+    expect(rest.every(({ type }) => type === 'entry')).toBe(true);
   });
 
   test('is refused where as many follow as may', async () => {
@@ -186,7 +188,7 @@ describe('slow clients', () => {
     const head = `POST /v1/calls HTTP/1.1\r\nHost: 127.0.0.1:${app.server.port}\r\nAuthorization: Bearer ${app.tokens.operator}\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{`;
     const { socket, closed } = await dial(head);
     socket.resume();
-    await closed;
+    await expect(closed).resolves.toBeUndefined();
   });
 
   test('that follow the ledger and stop reading are cut off, and cost the server one piece', async () => {

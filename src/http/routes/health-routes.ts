@@ -5,6 +5,7 @@ import type { Route } from '../route.ts';
 import { defineRoute } from '../route.ts';
 import type { Service } from '../service.ts';
 import type { Shape } from '../shape.ts';
+import { writeMetrics } from '../write-metrics.ts';
 import { choice, flag, list, maybe, moment, object, only, text } from '../shape.ts';
 
 const roleShape: Shape<Role> = choice(mayDo);
@@ -62,7 +63,7 @@ export const healthRoutes: readonly Route[] = [
     summary: 'Gives numbers for Prometheus.',
     answer: { mediaType: 'text/plain' },
     async handle({ service }) {
-      const told = await service.remembered.get('metrics', () => service.metrics.toText(service));
+      const told = await service.remembered.get('metrics', () => writeMetrics(service));
       return new Response(told, {
         headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8', 'cache-control': 'no-store' },
       });

@@ -1,0 +1,86 @@
+import { mkdtempSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { TokenFile } from './token-file.ts';
+
+let folder: string;
+let path: string;
+let now = 1_000;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'quittance-tokens-'));
+  path = join(folder, 'ledger.db.tokens');
+  now = 1_000;
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const open = (): TokenFile => new TokenFile(path, () => now);
+
+test('a token is known to every process that reads the file, until it is revoked', () => {
+  const [mine, other] = [open(), open()];
+  const { token, record } = mine.create({ name: 'Ada', role: 'approver' });
+  expect(other.findToken(token)).toMatchObject({ name: 'Ada', role: 'approver', tokenId: record.tokenId });
+  expect(other.revoke('Ada')).toEqual(record);
+  expect(mine.findToken(token)).toBeUndefined();
+  expect(mine.revoke('Ada')).toBeUndefined();
+});
+
+test('a token ends with its time, and so does a browser that came in with it', () => {
+  const tokens = open();
+  const { token, record } = tokens.create({ name: 'Ada', role: 'admin', expiresInMs: 100 });
+  const { secret } = tokens.openLogin(record.tokenId, 10_000);
+  expect(tokens.findLogin(secret)?.record?.name).toBe('Ada');
+  now += 100;
+  expect(tokens.findToken(token)).toBeUndefined();
+  expect(tokens.findLogin(secret)).toBeUndefined();
+});
+
+test('browsers are out when they log out, when their time is up and when their token is revoked', () => {
+  const tokens = open();
+  const { record } = tokens.create({ name: 'Ada', role: 'admin' });
+  const [first, second, third] = [100, 10_000, 10_000].map(
+    (ms) => tokens.openLogin(record.tokenId, ms).secret,
+  );
+  now += 100;
+  expect(tokens.findLogin(first ?? '')).toBeUndefined();
+  tokens.closeLogin(second ?? '');
+  expect(tokens.findLogin(second ?? '')).toBeUndefined();
+  expect(tokens.findLogin(third ?? '')).toBeDefined();
+  tokens.revoke(record.tokenId);
+  expect(tokens.findLogin(third ?? '')).toBeUndefined();
+});
+
+test('two tokens never have one name: a decision must say whose it was', () => {
+  const tokens = open();
+  tokens.create({ name: 'Ada', role: 'viewer' });
+  expect(() => tokens.create({ name: 'Ada', role: 'admin' })).toThrow('There is a token named "Ada" already');
+  for (const name of ['', '  ', 'a\nb', '\uD800', 'x'.repeat(201)])
+    expect(() => tokens.create({ name, role: 'viewer' })).toThrow('A token needs a name');
+});
+
+test('nobody but the owner of the file can read it, however often it is written', () => {
+  const tokens = open();
+  for (const name of ['a', 'b']) tokens.create({ name, role: 'viewer' });
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+});
+
+test('a file that is not as we write it lets nobody in, and says so', () => {
+  const { token } = open().create({ name: 'Ada', role: 'admin' });
+  for (const content of [
+    '',
+    '{',
+    '[]',
+    '{"version":2}',
+    '{"version":1,"tokens":[{"name":"x"}],"logins":[]}',
+  ]) {
+    writeFileSync(path, content);
+    expect(() => open().findToken(token)).toThrow('is not a file of tokens');
+  }
+});
+
+test('a lock that somebody died with is taken away', () => {
+  writeFileSync(`${path}.lock`, '');
+  const longAgo = new Date(Date.now() - 60_000);
+  utimesSync(`${path}.lock`, longAgo, longAgo);
+  expect(open().create({ name: 'Ada', role: 'viewer' }).record.name).toBe('Ada');
+});
