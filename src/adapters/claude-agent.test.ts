@@ -54,8 +54,8 @@ async function connect(instance: ClaudeAgentServer) {
   return { tell, ask, call, replies, transport };
 }
 
-const serverOf = ({ mcpServers }: ClaudeAgentRun): ClaudeAgentServer =>
-  mcpServers[server]?.instance as unknown as ClaudeAgentServer;
+const serverOf = ({ options }: ClaudeAgentRun): ClaudeAgentServer =>
+  options.mcpServers[server]?.instance as unknown as ClaudeAgentServer;
 
 async function start(tools: readonly ClaudeAgentTool[], options: Partial<ClaudeAgentOptions> = {}) {
   const governed = await governTools(tools, { server, ...options });
@@ -82,9 +82,7 @@ describe('at the start', () => {
           list: () => [],
           call,
         });
-        return {
-          mcpServers: { probe: { type: 'sdk', name: 'probe', instance: instance as never } },
-        } as never;
+        return { options: { mcpServers: { probe: { type: 'sdk', name: 'probe', instance } } } } as never;
       },
     }));
     await expect(selfTest('quittance/claude-agent', broken)).rejects.toMatchObject({
@@ -276,7 +274,7 @@ describe('the server', () => {
     }));
     const { call, replies, turn } = await start([makeTool('pay', { handler })], { attrs });
     const hook = { hook_event_name: 'PreToolUse', session_id: 's', agent_id: 'a1' };
-    await turn.hooks.PreToolUse[0]?.hooks[0]?.(
+    await turn.options.hooks.PreToolUse[0]?.hooks[0]?.(
       { ...hook, tool_name: 'mcp__shop__pay', tool_input: {} },
       'toolu_1',
     );
@@ -360,7 +358,7 @@ describe('the server', () => {
 describe('the hook', () => {
   const ask = async (run: ClaudeAgentRun, toolName: string, toolUseId = 'toolu_1', input: unknown = {}) => {
     const told = { hook_event_name: 'PreToolUse', session_id: 's', tool_name: toolName, tool_input: input };
-    const { hookSpecificOutput } = (await run.hooks.PreToolUse[0]?.hooks[0]?.(told, toolUseId)) ?? {};
+    const { hookSpecificOutput } = (await run.options.hooks.PreToolUse[0]?.hooks[0]?.(told, toolUseId)) ?? {};
     return hookSpecificOutput?.permissionDecision;
   };
   const hold = { overrides: { pay: { mode: 'local' } } } as const;

@@ -51,12 +51,15 @@ export type ClaudeAgentServerConfig = {
   instance: never;
 };
 
-/** What a query takes. */
+/** One run: what a query takes. */
 export type ClaudeAgentRun = {
   readonly turn: Turn;
-  readonly mcpServers: Record<string, ClaudeAgentServerConfig>;
-  /** Stops the run where a person has to be asked, if there is an approver, and denies tools that nothing here runs. */
-  readonly hooks: ClaudeAgentHooks;
+  /** For the options of a query. */
+  readonly options: {
+    readonly mcpServers: Record<string, ClaudeAgentServerConfig>;
+    /** Stop the run where a person has to be asked, if there is an approver, and deny tools that nothing here runs. */
+    readonly hooks: ClaudeAgentHooks;
+  };
   /** Takes the answers of people to deferred calls, before the query that resumes the session. */
   readonly takeApprovals: (approvals: readonly ClaudeAgentApproval[]) => Promise<void>;
 };
@@ -86,9 +89,8 @@ export const sendProbe =
   (wrapTools: Wrap): SendProbe =>
   async (probeOptions, body) => {
     const tool = { name: probe.name, description: '', inputSchema: {}, handler: async () => body() };
-    const { mcpServers } = wrapTools([tool], { ...probeOptions, server: 'probe' }).run({
-      sessionId: probe.sessionId,
-    });
+    const { run } = wrapTools([tool], { ...probeOptions, server: 'probe' });
+    const { mcpServers } = run({ sessionId: probe.sessionId }).options;
     const { instance } = mcpServers['probe'] as unknown as { readonly instance: ClaudeAgentServer }; // what it is to us
     const answered = Promise.withResolvers<unknown>();
     const transport: Parameters<ClaudeAgentServer['connect']>[0] = {
@@ -155,23 +157,28 @@ function toRun(
     },
   });
 
+  const mcpServers = Object.fromEntries([
+    // A call must not be told of before it has ended, so it must not be moved to the background either.
+    [
+      server,
+      { type: 'sdk' as const, name: server, instance: instance as never, disableAutoBackground: true },
+    ],
+  ]);
+  const hooks = createHooks({
+    server,
+    ungoverned,
+    async ask(toolUseId, name, hook) {
+      hooked.set(toolUseId, hook);
+      if (!run.suspends || !resumes || approved.has(toolUseId)) return undefined;
+      const request = toRequest(toolUseId, name, hook.tool_input);
+      return run.ask(request, { native: { toolUseId, hook } });
+    },
+    mayDefer: (toolUseId) => (deferred ??= toolUseId) === toolUseId,
+  });
+
   return {
     turn: run.turn,
-    mcpServers: Object.fromEntries([
-      // A call must not be told of before it has ended, so it must not be moved to the background either.
-      [server, { type: 'sdk', name: server, instance: instance as never, disableAutoBackground: true }],
-    ]),
-    hooks: createHooks({
-      server,
-      ungoverned,
-      async ask(toolUseId, name, hook) {
-        hooked.set(toolUseId, hook);
-        if (!run.suspends || !resumes || approved.has(toolUseId)) return undefined;
-        const request = toRequest(toolUseId, name, hook.tool_input);
-        return run.ask(request, { native: { toolUseId, hook } });
-      },
-      mayDefer: (toolUseId) => (deferred ??= toolUseId) === toolUseId,
-    }),
+    options: { mcpServers, hooks },
     async takeApprovals(approvals) {
       for (const { toolUseId, approved: isApproved, reason } of approvals)
         if (isApproved === true) approved.add(toolUseId);

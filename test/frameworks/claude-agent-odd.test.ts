@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Options, Query } from '@anthropic-ai/claude-agent-sdk';
 import { tool } from '@anthropic-ai/claude-agent-sdk';
+import { ToolDecision } from 'quittance';
 import type { ClaudeAgentApproval, ClaudeAgentOptions, ClaudeAgentTool } from 'quittance/claude-agent';
 import { governTools } from 'quittance/claude-agent';
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
@@ -38,6 +39,7 @@ async function start(
   const requests: MessagesRequest[] = [];
   return {
     home,
+    governed,
     runtime: governed.runtime,
     /** What the model was sent last, as text. */
     told: () => JSON.stringify(requests.at(-1)?.messages ?? []),
@@ -54,8 +56,7 @@ async function start(
         requests.push(request);
         return left.shift() ?? done;
       };
-      const { mcpServers, hooks } = run;
-      const all = { mcpServers, hooks, allowedTools: ['mcp__shop'], ...options };
+      const all = { ...run.options, allowedTools: ['mcp__shop'], ...options };
       return runScripted(home, next, all, onQuery);
     },
   };
@@ -80,6 +81,39 @@ describe('tools that the program runs itself', () => {
     expect(existsSync(join(home, 'ran'))).toBe(true);
     expect(await runtime.calls({ sessionId })).toEqual([]);
   });
+});
+
+test('the calls of a subagent are governed, and it is known who made them', async () => {
+  const handler = vi.fn<() => ReturnType<typeof ok>>(ok);
+  const attrs = vi.fn<NonNullable<ClaudeAgentOptions['attrs']>>(() => ({}));
+  const { home, governed } = await start([tool('pay', 'Pays.', {}, handler)], {
+    // The SDK has called the tool that starts one both ways.
+    ungoverned: ['Task', 'Agent'],
+    attrs,
+    onPreToolUse: () => ToolDecision.block('Not on a Sunday.'),
+  });
+  const { options } = governed.run({ sessionId });
+  const told: string[] = [];
+  await runScripted(
+    home,
+    async ({ messages, tools = [] }) => {
+      const said = JSON.stringify(messages);
+      const starter = tools.find(({ name }) => name === 'Task' || name === 'Agent')?.name;
+      if (starter === undefined) told.push(said);
+      if (said.includes(starter === undefined ? 'toolu_sub' : 'toolu_main')) return done;
+      const asked = { description: 'Pay.', prompt: 'Pay.', subagent_type: 'helper' };
+      return [starter === undefined ? use('toolu_sub', 'mcp__shop__pay') : use('toolu_main', starter, asked)];
+    },
+    {
+      ...options,
+      tools: ['Task'],
+      allowedTools: ['mcp__shop', 'Task', 'Agent'],
+      agents: { helper: { description: 'Pays.', prompt: 'You pay.', tools: ['mcp__shop__pay'] } },
+    },
+  );
+  expect(handler).not.toHaveBeenCalled();
+  expect(told.at(-1)).toContain('Not on a Sunday.');
+  expect(attrs.mock.calls[0]?.[0].hook?.agent_id).toBeTypeOf('string');
 });
 
 test('the record holds what the model wrote, and the body gets what the shape names', async () => {

@@ -32,16 +32,18 @@ const governed = await governTools([weather, annotated, own], {
   approver: ({ toolUseId }) => (toolUseId === '' ? undefined : 'grace'),
 });
 const run = governed.run({ sessionId: 'thread-1', approver: 'grace' });
+const { mcpServers, hooks } = run.options;
 
 // What is given out fits where it goes.
-run.mcpServers satisfies Record<string, McpServerConfig>;
-run.hooks satisfies NonNullable<Options['hooks']>;
-run.hooks.PreToolUse satisfies HookCallbackMatcher[];
+mcpServers satisfies Record<string, McpServerConfig>;
+hooks satisfies NonNullable<Options['hooks']>;
+hooks.PreToolUse satisfies HookCallbackMatcher[];
+query({ prompt: 'Go.', options: run.options });
 query({
   prompt: 'Go.',
   options: {
-    mcpServers: { ...run.mcpServers, other: createSdkMcpServer({ name: 'other' }) },
-    hooks: { ...run.hooks, Stop: [] },
+    mcpServers: { ...mcpServers, other: createSdkMcpServer({ name: 'other' }) },
+    hooks: { ...hooks, Stop: [] },
   },
 });
 

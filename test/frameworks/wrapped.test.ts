@@ -80,7 +80,7 @@ const wraps: readonly (readonly [string, (body: Body) => Promise<Wrapped>])[] = 
         server: 'shop',
       });
       const run = governed.run({ sessionId });
-      return { original, governed: { governed, run }, tools: run.mcpServers };
+      return { original, governed: { governed, run }, tools: run.options };
     },
   ],
   [

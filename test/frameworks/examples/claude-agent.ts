@@ -46,13 +46,11 @@ const sessionId = crypto.randomUUID();
 
 /** One query. Its session is the session of the ledger, too. */
 async function ask(prompt: string, options: Options, run = governed.run({ sessionId })) {
-  const { mcpServers, hooks } = run;
   let result: SDKResultMessage | undefined;
   for await (const message of query({
     prompt,
     options: {
-      mcpServers,
-      hooks,
+      ...run.options,
       allowedTools: ['mcp__shop'],
       tools: [],
       // What follows has the program talk to the script, and leaves alone what it knows of you.

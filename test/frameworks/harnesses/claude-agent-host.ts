@@ -39,7 +39,7 @@ const governed = await governTools([pay], {
     return { decision: 'deny', by: 'ada' };
   },
 });
-const { mcpServers, hooks } = governed.run({ sessionId: session });
+const { options } = governed.run({ sessionId: session });
 const told: unknown[] = [];
 const result = await runScripted(
   home,
@@ -53,8 +53,7 @@ const result = await runScripted(
     return [next];
   },
   {
-    mcpServers,
-    hooks,
+    ...options,
     allowedTools: ['mcp__shop'],
     ...(resumes ? { resume: session } : { sessionId: session }),
   },

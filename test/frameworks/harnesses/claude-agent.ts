@@ -55,8 +55,7 @@ const harness: Harness = {
             }));
           },
           {
-            mcpServers: run.mcpServers,
-            hooks: run.hooks,
+            ...run.options,
             allowedTools: [`mcp__${server}`],
             includePartialMessages: stream,
             abortController,
