@@ -37,9 +37,11 @@ export function formatMomentOf(bucketMs: number): (at: number) => string {
   const options: Intl.DateTimeFormatOptions =
     bucketMs >= day
       ? { month: 'short', day: 'numeric' }
-      : bucketMs >= 60_000
-        ? { hour: '2-digit', minute: '2-digit' }
-        : { hour: '2-digit', minute: '2-digit', second: '2-digit' };
+      : bucketMs >= 3_600_000
+        ? { weekday: 'short', hour: '2-digit', minute: '2-digit' }
+        : bucketMs >= 60_000
+          ? { hour: '2-digit', minute: '2-digit' }
+          : { hour: '2-digit', minute: '2-digit', second: '2-digit' };
   const format = new Intl.DateTimeFormat(undefined, options);
   return (at) => format.format(at);
 }

@@ -24,6 +24,8 @@ type Props = {
 const left = 56;
 const bottom = 22;
 const top = 8;
+/** Where a moment no longer fits beside its bucket. */
+const edge = 72;
 
 export function TimeChart({
   title,
@@ -85,11 +87,21 @@ export function TimeChart({
                 </text>
               </g>
             ))}
-            {momentsFor(times).map((at) => (
-              <text key={at} className="tick" x={x(times.indexOf(at)) + 2} y={height - 6}>
-                {moment(at)}
-              </text>
-            ))}
+            {momentsFor(times).map((at) => {
+              const place = x(times.indexOf(at)) + 2;
+              const isAtEdge = place > width - edge;
+              return (
+                <text
+                  key={at}
+                  className="tick"
+                  x={isAtEdge ? width : place}
+                  y={height - 6}
+                  textAnchor={isAtEdge ? 'end' : 'start'}
+                >
+                  {moment(at)}
+                </text>
+              );
+            })}
             {index !== undefined && (
               <rect className="pointed" x={x(index)} y={top} width={step} height={inner.height} />
             )}

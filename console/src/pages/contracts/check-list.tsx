@@ -1,5 +1,7 @@
 import type { ReactNode } from 'react';
+import { safeText } from '../../../../src/base/safe-text.ts';
 import type { ContractsCheck } from '../../../../src/http/api/contract.ts';
+import { baseName } from '../../ui/base-name.ts';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 
 type Props = {
@@ -12,13 +14,18 @@ type Props = {
 export function CheckList({ check: { problems, warnings }, onGo }: Props): ReactNode {
   const place = (source: string | undefined, line: number | undefined, column?: number): ReactNode => {
     if (source === undefined) return null;
-    const text = `${source}${line === undefined ? '' : `:${line}${column === undefined ? '' : `:${column}`}`}`;
+    const text = `${baseName(source)}${line === undefined ? '' : `:${line}${column === undefined ? '' : `:${column}`}`}`;
     return onGo === undefined || line === undefined ? (
-      <code>
+      <code title={safeText(source)}>
         <ForeignText text={text} />
       </code>
     ) : (
-      <button type="button" className="ghost go" onClick={() => onGo(source, line, column)}>
+      <button
+        type="button"
+        className="ghost go"
+        title={safeText(source)}
+        onClick={() => onGo(source, line, column)}
+      >
         <code>
           <ForeignText text={text} />
         </code>

@@ -3,6 +3,7 @@ import type { JsonValue } from '../../../../src/base/json.ts';
 import type { ContractsExplanation } from '../../../../src/http/api/contract.ts';
 import { safeJson } from '../../../../src/base/safe-text.ts';
 import { addressOf } from '../../router.ts';
+import { baseName } from '../../ui/base-name.ts';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
 import type { Tone } from '../../ui/outcome-badge.tsx';
@@ -38,7 +39,7 @@ export function RuleExplanationCard({ explained }: { readonly explained: Explain
                 line: line === undefined ? undefined : String(line),
               })}
             >
-              <ForeignText text={line === undefined ? source : `${source}:${line}`} />
+              <ForeignText text={line === undefined ? baseName(source) : `${baseName(source)}:${line}`} />
             </Link>
           </span>
         </h3>

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { addressOf } from '../../router.ts';
+import { baseName } from '../../ui/base-name.ts';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Age } from '../../ui/time.tsx';
@@ -122,6 +123,3 @@ function Row({
     </tr>
   );
 }
-
-/** A long path is known by its end. */
-const baseName = (source: string): string => source.split(/[\\/]/).at(-1) ?? source;

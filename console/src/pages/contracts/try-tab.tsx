@@ -9,6 +9,7 @@ import { pathOf, send } from '../../api/client.ts';
 import { toApiError, useAnswer } from '../../api/use-answer.ts';
 import { useMay } from '../../api/use-me.ts';
 import { usePlace } from '../../router.ts';
+import { Empty } from '../../ui/empty.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { sampleOf } from '../../ui/sample-of.ts';
 import { ExplanationView } from './explanation-view.tsx';
@@ -159,10 +160,10 @@ export function TryTab({ inForce, draft }: Props): ReactNode {
           <ExplanationView explanation={explained} />
         ) : (
           error === undefined && (
-            <p className="muted try-hint">
-              Nothing runs and nothing is kept: the rules are asked, and each tells what it looked at and what
-              it found.
-            </p>
+            <Empty title="What would the rules say?">
+              Nothing runs and nothing is kept: the rules are asked about the call, and each tells what it
+              looked at and what it found.
+            </Empty>
           )
         )}
       </div>

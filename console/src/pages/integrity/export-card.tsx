@@ -1,8 +1,6 @@
 import type { ReactNode } from 'react';
 import { useMay } from '../../api/use-me.ts';
-import { CopyButton } from '../../ui/copy-button.tsx';
-
-const command = 'quittance verify --export ledger.jsonl';
+import { CommandLine } from '../../ui/command-line.tsx';
 
 /** The ledger as a file that can be checked without it. */
 export function ExportCard(): ReactNode {
@@ -24,12 +22,7 @@ export function ExportCard(): ReactNode {
         </p>
         {!mayExport && <p className="muted">Only an admin can export here.</p>}
         <p className="muted">Whoever has the file checks it without the ledger:</p>
-        <div className="snippet">
-          <pre>
-            <code>{command}</code>
-          </pre>
-          <CopyButton text={command} label={`Copy: ${command}`} />
-        </div>
+        <CommandLine text="quittance verify --export ledger.jsonl" />
       </div>
     </section>
   );

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { useJob } from '../../api/use-job.ts';
 import { useMay } from '../../api/use-me.ts';
 import '../../styles/integrity.css';
-import { CopyButton } from '../../ui/copy-button.tsx';
+import { CommandLine } from '../../ui/command-line.tsx';
 import { JobProgress } from '../../ui/job-progress.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
 import { Problem } from '../../ui/problem.tsx';
@@ -53,7 +53,7 @@ export default function Integrity(): ReactNode {
           {mayVerify ? (
             <AnchorField value={anchor} onChange={setAnchor} disabled={isRunning} />
           ) : (
-            <Command text="quittance verify" />
+            <CommandLine text="quittance verify" />
           )}
         </div>
       </section>
@@ -68,24 +68,13 @@ export default function Integrity(): ReactNode {
               Whoever can write the ledger could compute its chains anew. An anchor, kept where they cannot
               write, finds that too: also a cut tail, and a session that is gone.
             </p>
-            <Command text="quittance verify --write-anchor today.anchor" />
+            <CommandLine text="quittance verify --write-anchor today.anchor" />
             <p className="muted">Later, here or there, hold the ledger against it:</p>
-            <Command text="quittance verify --anchor today.anchor" />
+            <CommandLine text="quittance verify --anchor today.anchor" />
           </div>
         </section>
       </div>
       <HeadTable />
     </>
-  );
-}
-
-function Command({ text }: { readonly text: string }): ReactNode {
-  return (
-    <div className="snippet">
-      <pre>
-        <code>{text}</code>
-      </pre>
-      <CopyButton text={text} label={`Copy: ${text}`} />
-    </div>
   );
 }

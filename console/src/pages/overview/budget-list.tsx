@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import type { BudgetBurn } from '../../../../src/http/api/stats.ts';
+import { ForeignText } from '../../ui/foreign-text.tsx';
 import { Age, formatCost } from '../../ui/time.tsx';
 
 /** How much of each budget is used, where the limit is known. */
@@ -24,7 +25,9 @@ export function BudgetList({ budgets }: { readonly budgets: readonly BudgetBurn[
               : 'active';
         return (
           <li key={counter}>
-            <code className="ranked-label">{nameOf(counter)}</code>
+            <code className="ranked-label">
+              <ForeignText text={nameOf(counter)} />
+            </code>
             <span className="num">
               {amount(budget, used)}
               {limit !== undefined && <span className="muted"> of {amount(budget, limit)}</span>}

@@ -143,7 +143,7 @@ function Board({ stats }: { readonly stats: Stats }): ReactNode {
               kind="lines"
               {...{ times, bucketMs }}
               series={latencies}
-              format={formatDuration}
+              format={(ms) => (ms === 0 ? '0' : formatDuration(ms))}
               height={180}
             />
           </div>

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { ForeignText } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
 import type { Tone } from '../../ui/outcome-badge.tsx';
 
@@ -26,7 +27,9 @@ export function RankedList({
       {rows.slice(0, 8).map(({ key, label, note, count, of, to, tone }) => (
         <li key={key}>
           <Link to={to} className="ranked-label">
-            <code>{label}</code>
+            <code>
+              <ForeignText text={label} />
+            </code>
           </Link>
           <span className="num">
             {count.toLocaleString()}

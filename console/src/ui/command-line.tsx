@@ -1,0 +1,14 @@
+import type { ReactNode } from 'react';
+import { CopyButton } from './copy-button.tsx';
+
+/** A command to type in a terminal, ready to be copied. */
+export function CommandLine({ text }: { readonly text: string }): ReactNode {
+  return (
+    <div className="snippet command-line">
+      <pre tabIndex={0} role="group" aria-label="Command">
+        <code>{text}</code>
+      </pre>
+      <CopyButton text={text} label={`Copy: ${text}`} />
+    </div>
+  );
+}
