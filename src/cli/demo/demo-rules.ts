@@ -54,7 +54,7 @@ rules:
     type: post
     tool: '*'
     when:
-      output.text: { matches: '\\\\b[A-Z]{2}[0-9]{2}( ?[0-9]{4}){3,7}\\\\b' }
+      output.text: { matches: '\\b[A-Z]{2}[0-9]{2}( ?[0-9]{1,4}){3,8}\\b' }
     then:
       action: redact
       message: Account numbers stay here.
