@@ -10,6 +10,7 @@ export default defineConfig({
     exclude: ['**/node_modules/**', 'test/frameworks/oldest/**'],
     // Real processes and hostile inputs take their time on a busy machine.
     testTimeout: 60_000,
+    expect: { poll: { timeout: 15_000 } },
     reporters: ['default', new ClosingLine()],
   },
 });
