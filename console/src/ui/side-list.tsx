@@ -1,6 +1,6 @@
 /** A list beside what is looked at. However many there are, only those in sight are in the page. */
 import { useVirtualizer } from '@tanstack/react-virtual';
-import type { ReactNode } from 'react';
+import type { ReactNode, RefObject } from 'react';
 import { useEffect, useRef } from 'react';
 import { Link } from './link.tsx';
 import type { Tone } from './outcome-badge.tsx';
@@ -52,6 +52,7 @@ export function SideList<Item>(props: Props<Item>): ReactNode {
     );
     return () => cancelAnimationFrame(frame);
   }, [moves, at, rows]);
+  useKeptFocus(scroller, items);
   return (
     <div className="side-list" ref={scroller}>
       <ul style={{ height: rows.getTotalSize() }} aria-label={label}>
@@ -75,4 +76,23 @@ export function SideList<Item>(props: Props<Item>): ReactNode {
       </ul>
     </div>
   );
+}
+
+/** A row that leaves the list takes the focus with it and says nothing: what is looked at gets it then. */
+function useKeptFocus(scroller: RefObject<HTMLElement | null>, items: readonly unknown[]): void {
+  const hadFocus = useRef(false);
+  useEffect(() => {
+    const note = ({ target }: FocusEvent): void => {
+      hadFocus.current = target instanceof Node && scroller.current?.contains(target) === true;
+    };
+    document.addEventListener('focusin', note);
+    return () => document.removeEventListener('focusin', note);
+  }, [scroller]);
+  useEffect(() => {
+    if (!hadFocus.current || document.activeElement !== document.body) return;
+    const heading = scroller.current
+      ?.closest('.desk')
+      ?.querySelector<HTMLElement>('.desk-detail h2[tabindex]');
+    heading?.focus({ preventScroll: true });
+  }, [scroller, items]);
 }

@@ -18,10 +18,15 @@ export function DoubtRow({ call }: { readonly call: UnresolvedCall }): ReactNode
         {'error' in outcome ? safeText(outcome.error) : 'It was given up in time.'}
       </span>
       <span className="side-row-foot">
-        <span className="risk-word">{outcome.type === 'ToolTimeout' ? 'timed out' : 'unknown'}</span>
+        <span className="risk-word">{doubtWord(call)}</span>
         <span className="clip muted">{safeText(sessionId)}</span>
         {late.length > 0 && <span className="countdown">result came late</span>}
       </span>
     </>
   );
+}
+
+function doubtWord({ outcome }: UnresolvedCall): string {
+  if (outcome.type === 'ToolTimeout') return 'timed out';
+  return 'code' in outcome && outcome.code === 'tool.indeterminate' ? 'unknown' : 'broke off';
 }

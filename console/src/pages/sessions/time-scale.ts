@@ -13,7 +13,7 @@ export type Stretch = {
   /** From 0 to 1. */
   readonly start: number;
   readonly end: number;
-  /** Drawn shorter than it was. */
+  /** Drawn so much shorter than it was that it must be said. */
   readonly squeezed: boolean;
 };
 
@@ -25,6 +25,8 @@ export type TimeScale = {
   /** The other way round. */
   readonly momentAt: (place: number) => number;
 };
+
+const noticeable = 2;
 
 type Bars = readonly Pick<TimelineCall, 'spans'>[];
 type Interval = { readonly from: number; readonly to: number };
@@ -52,7 +54,7 @@ export function createTimeScale(
     ...busy.map((each) => ({ ...each, drawn: each.to - each.from, squeezed: false })),
     ...idle.map((each) => {
       const length = each.to - each.from;
-      return { ...each, drawn: Math.min(length, cap), squeezed: length > cap };
+      return { ...each, drawn: Math.min(length, cap), squeezed: length > cap * noticeable };
     }),
   ]
     .filter((piece) => piece.to > piece.from)

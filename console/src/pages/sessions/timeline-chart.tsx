@@ -6,7 +6,6 @@ import type { KeyboardEvent, ReactNode } from 'react';
 import { useMemo, useRef } from 'react';
 import { safeText } from '../../../../src/base/safe-text.ts';
 import type { Timeline, TimelineCall } from '../../../../src/http/api/session.ts';
-import { remainingTime } from '../../../../src/view/remaining-time.ts';
 import { addressOf } from '../../router.ts';
 import { Link } from '../../ui/link.tsx';
 import { describeOutcome } from '../../ui/outcome-badge.tsx';
@@ -56,9 +55,9 @@ export function TimelineChart({ timeline, scale, now, active, onActive }: Props)
               key={from}
               className="squeezed"
               style={{ left: percent(start), width: percent(end - start) }}
-              title={`${remainingTime(to - from)} without work, drawn shorter`}
+              title={`${formatDuration(to - from)} without work, drawn shorter`}
             >
-              <span>{remainingTime(to - from)}</span>
+              <span>{formatDuration(to - from)}</span>
             </div>
           ))}
         <Links timeline={timeline} scale={scale} height={height} />
@@ -110,7 +109,7 @@ function Bar({
   const width = end - start;
   const { totalMs, heldMs } = measureCall(spans, now);
   const name = safeText(call.toolName);
-  const words = `${name}, ${word}, ${formatDuration(totalMs)}${heldMs > 0 ? `, of it ${remainingTime(heldMs)} held` : ''}`;
+  const words = `${name}, ${word}, ${formatDuration(totalMs)}${heldMs > 0 ? `, of it ${formatDuration(heldMs)} held` : ''}`;
   return (
     <Link
       to={addressOf(['calls', call.sessionId, call.callId])}

@@ -1,0 +1,440 @@
+import type { Locator, Page } from 'playwright-core';
+import { createRuntime, defineTool } from 'quittance';
+import type { JsonObject, QuittanceEvent, Runtime, ToolOutcome } from 'quittance';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { holdCall, hostile } from './shop.ts';
+import type { Stage, Visitor } from './stage.ts';
+import { findBarriers, openStage } from './stage.ts';
+
+let stage: Stage;
+/** Another agent's, on the same ledger: it shows what it would do. */
+let bakery: Runtime;
+beforeAll(async () => {
+  stage = await openStage({ fill: () => Promise.resolve() });
+  bakery = createRuntime({
+    ledger: stage.ledger,
+    tools: [
+      defineTool({
+        name: 'set_price',
+        mode: 'local',
+        input: z.object({ bread: z.string(), cents: z.number() }),
+        preview: ({ bread, cents }) => ({
+          kind: 'diff',
+          path: 'prices.txt',
+          diff: `@@ -1 +1 @@\n-${bread} 480\n+${bread} ${cents}`,
+        }),
+        run: ({ cents }) => ({ cents }),
+      }),
+    ],
+  });
+}, 120_000);
+afterAll(async () => {
+  await bakery.close();
+  await stage.close();
+});
+
+const visitors: Visitor[] = [];
+const visit = async (...options: Parameters<Stage['visit']>): Promise<Visitor> => {
+  const visitor = await stage.visit(...options);
+  visitors.push(visitor);
+  return visitor;
+};
+afterEach(async () => {
+  for (const { context, complaints } of visitors.splice(0)) {
+    await context.close();
+    // A refusal that was provoked is told to the browser's console as well.
+    expect(complaints.filter((text) => !/status of 409|ERR_FAILED/.test(text))).toEqual([]);
+  }
+  const { rows } = await stage.runtime.confirmations({ status: 'pending' });
+  for (const { confirmationId } of rows)
+    await stage.runtime.decide(confirmationId, { decision: 'deny', by: 'sweeper' });
+});
+
+type Held = {
+  readonly confirmationId: string;
+  readonly sessionId: string;
+  readonly events: () => Promise<readonly QuittanceEvent[]>;
+  readonly outcome: () => Promise<ToolOutcome | undefined>;
+};
+
+let count = 0;
+/** A call that waits for a person, in a session of its own. */
+async function hold(name: string, args: JsonObject, by: Runtime = stage.runtime): Promise<Held> {
+  const sessionId = `inbox-${++count}`;
+  const turn = by.turn({ sessionId, principal: { userId: 'ines', role: 'support' } });
+  const { confirmationId } = await holdCall(by, turn, `call_${count}`, name, args);
+  return {
+    confirmationId,
+    sessionId,
+    events: () => stage.runtime.events({ sessionId }),
+    outcome: async () => (await stage.runtime.calls({ sessionId }))[0]?.settled?.outcome,
+  };
+}
+const refund = (cents = 9_000): Promise<Held> => hold('refund', { order: 'A-7', cents });
+
+const question = (page: Page): Locator => page.locator('article.question');
+const button = (page: Page, name: string): Locator =>
+  question(page).getByRole('button', { name, exact: true });
+const open = async ({ page, goTo }: Visitor, { confirmationId }: Held): Promise<void> => {
+  await goTo(`/inbox/${confirmationId}`);
+  await seen(page);
+};
+/** Waits until what is shown has been there long enough to be answered. */
+const seen = (page: Page): Promise<void> =>
+  page.locator('article.question[data-seen="true"] .question-answers').waitFor();
+const expectVerdict = async (page: Page, text: string): Promise<void> => {
+  await expect
+    .poll(() => page.locator('.verdict').allTextContents())
+    .toEqual([expect.stringContaining(text)]);
+};
+
+function decisionsSent(page: Page): readonly string[] {
+  const sent: string[] = [];
+  page.on('request', (request) => {
+    if (request.url().endsWith('/decision')) sent.push(request.postData() ?? '');
+  });
+  return sent;
+}
+const decisionsIn = async (held: Held): Promise<readonly QuittanceEvent[]> =>
+  (await held.events()).filter(({ type }) => type === 'confirmation.decided');
+
+describe('a held call', () => {
+  test('is listed gravest first, with why it asks, what it would do and how long there is', async () => {
+    const priced = await hold('set_price', { bread: 'rye', cents: 520 }, bakery);
+    await refund();
+    await hold('delete_customer', { customer: 'Lena Vogt' });
+    const visitor = await visit();
+    const { page, goTo } = visitor;
+    await goTo('/inbox');
+    await expect
+      .poll(() => page.locator('.side-row strong').allTextContents())
+      .toEqual(['refund', 'delete_customer', 'set_price']);
+    await seen(page);
+    await expect.poll(() => page.getByRole('heading', { level: 2, name: 'refund' }).count()).toBe(1);
+    const shown = (await question(page).textContent()) ?? '';
+    for (const text of [
+      'Refund 9000 cents for order A-7?',
+      'rule ask-about-refunds',
+      '"cents": 9000',
+      'left, then it is denied',
+    ])
+      expect(shown).toContain(text);
+    await open(visitor, priced);
+    await expect.poll(() => question(page).textContent()).toContain('prices.txt');
+    expect(await question(page).locator('ins').textContent()).toContain('rye 520');
+  });
+
+  test('is approved: it runs with what was shown, and the page says so', async () => {
+    const held = await refund();
+    const visitor = await visit({ as: 'approver' });
+    await open(visitor, held);
+    await button(visitor.page, 'Approve').click();
+    await expectVerdict(visitor.page, 'You approved this.');
+    await expect
+      .poll(held.outcome)
+      .toMatchObject({ type: 'ToolExecutionResult', output: { refunded: 9_000 } });
+    expect(await decisionsIn(held)).toMatchObject([
+      { decision: 'approve', by: { type: 'person', name: 'approver-person' } },
+    ]);
+    await expect.poll(() => visitor.page.locator('.qt-card[data-status="succeeded"]').count()).toBe(1);
+  });
+
+  test('is denied with a reason', async () => {
+    const held = await refund();
+    const visitor = await visit();
+    await open(visitor, held);
+    await button(visitor.page, 'Deny…').click();
+    await visitor.page.getByLabel('Reason (optional)').fill('Not twice.');
+    await button(visitor.page, 'Deny').click();
+    await expectVerdict(visitor.page, 'You denied this: Not twice.');
+    await expect.poll(held.outcome).toMatchObject({ type: 'ToolDenied', code: 'confirmation.rejected' });
+    expect(await decisionsIn(held)).toMatchObject([{ decision: 'deny', reason: 'Not twice.' }]);
+  });
+
+  test('is approved with other arguments, once they can be read', async () => {
+    const held = await refund();
+    const visitor = await visit();
+    const sent = decisionsSent(visitor.page);
+    await open(visitor, held);
+    await button(visitor.page, 'Edit…').click();
+    const field = visitor.page.getByLabel('Arguments to run with instead');
+    await field.fill('{"order": "A-7", "cents": ');
+    await button(visitor.page, 'Run with these').click();
+    await expect.poll(() => question(visitor.page).getByRole('alert').textContent()).toContain('No JSON');
+    expect(sent).toEqual([]);
+    await field.fill('{"order": "A-7", "cents": 100}');
+    await button(visitor.page, 'Run with these').click();
+    await expectVerdict(visitor.page, 'You approved this with other arguments.');
+    await expect.poll(held.outcome).toMatchObject({ output: { refunded: 100 } });
+  });
+
+  test('is answered instead of run', async () => {
+    const held = await refund();
+    const visitor = await visit();
+    await open(visitor, held);
+    await button(visitor.page, 'Respond…').click();
+    await button(visitor.page, 'Send answer').click();
+    await expect.poll(() => question(visitor.page).getByRole('alert').textContent()).toContain('Write what');
+    await visitor.page.getByLabel('Answer for the model').fill('Ask the office.');
+    await button(visitor.page, 'Send answer').click();
+    await expectVerdict(visitor.page, 'You answered the model, and nothing ran.');
+    await expect.poll(held.outcome).toMatchObject({ code: 'confirmation.answered' });
+  });
+
+  test('comes into an open inbox by itself, and does not take the place of what is looked at', async () => {
+    const first = await refund();
+    const { page, goTo } = await visit();
+    await goTo('/inbox');
+    await seen(page);
+    const graver = await hold('delete_customer', { customer: 'Priya Nair' });
+    await page.locator(`.side-row[href$="${graver.confirmationId}"]`).waitFor();
+    expect(new URL(page.url()).pathname).toBe(`/inbox/${first.confirmationId}`);
+    await expect.poll(() => question(page).getByRole('heading', { level: 2 }).textContent()).toBe('refund');
+  });
+
+  test('shows what tools and models wrote as text', async () => {
+    const held = await hold('delete_customer', { customer: hostile, note: hostile });
+    const visitor = await visit();
+    await open(visitor, held);
+    await visitor.page.getByText('onerror').first().waitFor();
+    expect(await visitor.page.evaluate(() => 'pwned' in window)).toBe(false);
+    expect(await question(visitor.page).locator('img').count()).toBe(0);
+    expect(await question(visitor.page).textContent()).not.toContain('\u202E');
+  });
+
+  test('can be read and not answered by somebody who may not decide', async () => {
+    const held = await refund();
+    const visitor = await visit({ as: 'operator' });
+    await open(visitor, held);
+    expect(await button(visitor.page, 'Approve').count()).toBe(0);
+    expect(await question(visitor.page).textContent()).toContain('does not decide');
+    await visitor.page.keyboard.press('a');
+    await visitor.page.keyboard.press('Control+Enter');
+    await visitor.page.keyboard.press('d');
+    expect(await question(visitor.page).getByRole('textbox').count()).toBe(0);
+    expect(await decisionsIn(held)).toEqual([]);
+  });
+});
+
+describe('two tabs', () => {
+  test('that look at one call: the second sees at once that it was decided, and by whom', async () => {
+    const held = await refund();
+    const [one, other] = [await visit({ as: 'approver' }), await visit({ as: 'admin' })];
+    await open(one, held);
+    await open(other, held);
+    await button(one.page, 'Approve').click();
+    await expectVerdict(other.page, 'Already decided by approver-person: approved.');
+    expect(await button(other.page, 'Approve').count()).toBe(0);
+  });
+
+  test('that decide about one call: the first counts, and the second hears who was first', async () => {
+    const held = await refund();
+    const [one, other] = [await visit({ as: 'approver' }), await visit({ as: 'admin' })];
+    // The second hears nothing of the first until it answers.
+    await other.page.route('**/v1/events**', (route) => route.abort());
+    await open(one, held);
+    await open(other, held);
+    let isCut = true;
+    await other.page.route('**/v1/sessions/**', (route) => (isCut ? route.abort() : route.fallback()));
+    await other.page.route('**/v1/confirmations/**', (route) =>
+      isCut && route.request().method() === 'GET' ? route.abort() : route.fallback(),
+    );
+    await button(one.page, 'Approve').click();
+    await expectVerdict(one.page, 'You approved this.');
+    await button(other.page, 'Deny…').click();
+    const refused = other.page.waitForResponse((response) => response.url().endsWith('/decision'));
+    await button(other.page, 'Deny').click();
+    expect((await refused).status()).toBe(409);
+    isCut = false;
+    await expectVerdict(other.page, 'Already decided by approver-person: approved.');
+    await expectVerdict(other.page, 'Your answer came after that and changed nothing.');
+    expect(await decisionsIn(held)).toMatchObject([{ decision: 'approve' }]);
+  });
+});
+
+describe('an answer', () => {
+  test('is not given by what somebody types into the wrong window', async () => {
+    const held = await refund();
+    const visitor = await visit();
+    const sent = decisionsSent(visitor.page);
+    await open(visitor, held);
+    const { keyboard } = visitor.page;
+    for (const text of ['a \n', 'ship it, it is fine as a whole\n', 'aaa\n']) await keyboard.type(text);
+    await visitor.page.keyboard.press('Escape');
+    await visitor.page.reload();
+    await seen(visitor.page);
+    await keyboard.press('Control+Enter');
+    await keyboard.press('a');
+    await keyboard.press('x');
+    await keyboard.press('Control+Enter');
+    expect(sent).toEqual([]);
+    expect(await decisionsIn(held)).toEqual([]);
+  });
+
+  test('is sent once, however often it is clicked', async () => {
+    const held = await refund();
+    const visitor = await visit();
+    const sent = decisionsSent(visitor.page);
+    await open(visitor, held);
+    await button(visitor.page, 'Approve').evaluate((element) => {
+      for (let n = 0; n < 5; n++) (element as HTMLElement).click();
+    });
+    await expectVerdict(visitor.page, 'You approved this.');
+    expect(sent).toHaveLength(1);
+  });
+
+  test('does not count for what took the place of a question a moment ago', async () => {
+    const [first, second] = [await refund(), await refund(8_000)];
+    const visitor = await visit();
+    const { page } = visitor;
+    const sent = decisionsSent(page);
+    await open(visitor, first);
+    await page.keyboard.press('j');
+    // In the page, so that it happens as soon as the other question stands there.
+    await page.evaluate(
+      () =>
+        new Promise<void>((resolve) => {
+          const look = (): void => {
+            const approve = [...document.querySelectorAll<HTMLElement>('article.question button')].find(
+              (each) => each.textContent === 'Approve',
+            );
+            if (approve === undefined || !document.body.textContent?.includes('"cents": 8000'))
+              return void requestAnimationFrame(look);
+            approve.click();
+            resolve();
+          };
+          look();
+        }),
+    );
+    await expect
+      .poll(() => question(page).getByRole('alert').textContent())
+      .toContain('changed a moment ago');
+    expect(sent).toEqual([]);
+    expect(await decisionsIn(second)).toEqual([]);
+    await seen(page);
+    await button(page, 'Approve').click();
+    await expectVerdict(page, 'You approved this.');
+  });
+
+  test('can be given by keyboard alone, from the first page on, and the focus is never lost', async () => {
+    const [first, second] = [await refund(5_000), await refund(6_000)];
+    const { page, goTo } = await visit();
+    await goTo('/');
+    await page.keyboard.press('g');
+    await page.keyboard.press('i');
+    await seen(page);
+    await page.keyboard.press('j');
+    await expect.poll(() => page.url()).toContain(second.confirmationId);
+    await page.keyboard.press('k');
+    await expect.poll(() => page.url()).toContain(first.confirmationId);
+    await expect.poll(() => focusIn(page, '.side-row[aria-current]')).toBe(true);
+    await seen(page);
+    await page.keyboard.press('d');
+    await page.keyboard.type('Too soon.');
+    await page.keyboard.press('Control+Enter');
+    await expectVerdict(page, 'You denied this: Too soon.');
+    await expect.poll(() => page.evaluate(() => document.activeElement !== document.body)).toBe(true);
+    await page.keyboard.press('j');
+    await expect.poll(() => page.url()).toContain(second.confirmationId);
+    await seen(page);
+    await page.keyboard.press('a');
+    await page.getByText('to approve, any other key').waitFor();
+    await page.keyboard.press('Control+Enter');
+    await expectVerdict(page, 'You approved this.');
+    await expect.poll(second.outcome).toMatchObject({ output: { refunded: 6_000 } });
+  });
+});
+
+const focusIn = (page: Page, selector: string): Promise<boolean> =>
+  page.evaluate((some) => document.activeElement?.matches(some) === true, selector);
+
+describe('grants', () => {
+  test('are given from a question, answer for the next such call, and are taken back', async () => {
+    const held = await refund();
+    const visitor = await visit({ as: 'approver' });
+    const { page, goTo } = visitor;
+    await open(visitor, held);
+    await button(page, 'Allow such calls…').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Only where (JSON)').fill('[1]');
+    await dialog.getByRole('button', { name: 'Give the grant' }).click();
+    await expect.poll(() => dialog.getByRole('alert').textContent()).toContain('A condition is an object');
+    await dialog.getByLabel('Only where (JSON)').fill('{"args.cents": {"lte": 9000}}');
+    await dialog.getByLabel('Number of calls').fill('2');
+    await dialog.getByRole('button', { name: 'Give the grant' }).click();
+    await expect.poll(() => dialog.count()).toBe(0);
+    const turn = stage.runtime.turn({ sessionId: held.sessionId });
+    const call = { id: 'call_granted', name: 'refund', arguments: { order: 'B-1', cents: 8_000 } };
+    expect(await turn.call(call)).toMatchObject({ type: 'ToolExecutionResult' });
+    expect((await decisionsIn(held)).length).toBe(0);
+
+    await goTo(`/inbox?tab=grants&session=${held.sessionId}`);
+    const row = page.getByRole('row').filter({ hasText: 'args.cents' });
+    await expect.poll(() => row.textContent()).toContain('1 of 2');
+    await row.getByRole('button', { name: 'Revoke' }).click();
+    await dialog.getByLabel('Reason (optional)').fill('Enough.');
+    await dialog.getByRole('button', { name: 'Revoke' }).click();
+    await expect.poll(() => row.textContent()).toContain('Revoked by approver-person: Enough.');
+    const [grant] = await stage.runtime.grants({ sessionId: held.sessionId });
+    expect(grant).toMatchObject({ status: 'revoked', uses: 2, where: { 'args.cents': { lte: 9_000 } } });
+  });
+
+  test('and what was decided are listed with who and why', async () => {
+    const held = await refund();
+    await stage.runtime.decide(held.confirmationId, { decision: 'deny', by: 'grace', reason: 'No budget.' });
+    const { page, goTo } = await visit({ as: 'viewer' });
+    await goTo('/inbox?tab=decided');
+    const row = page.getByRole('row').filter({ hasText: 'No budget.' });
+    await expect.poll(() => row.textContent()).toContain('grace');
+    expect(await page.getByRole('button', { name: 'Give a grant…' }).count()).toBe(0);
+    await row.getByRole('link').click();
+    await expectVerdict(page, 'Already decided by grace: denied: No budget.');
+  });
+});
+
+test('an empty inbox says how calls come there, and an unknown question that there is none', async () => {
+  const { page, goTo, complaints } = await visit();
+  await goTo('/inbox');
+  await page.getByText('Nothing waits for you').waitFor();
+  await page.getByRole('button', { name: 'Copy the snippet' }).waitFor();
+  await goTo('/inbox/no-such');
+  await expect.poll(() => page.getByRole('alert').textContent()).toContain('There is no confirmation');
+  // The browser notes that it was told so.
+  expect(complaints.every((text) => text.includes('status of 404'))).toBe(true);
+  visitors.pop();
+  await page.context().close();
+});
+
+test.each(['light', 'dark'] as const)('everybody can use the inbox, %s', async (colorScheme) => {
+  const held = await hold('set_price', { bread: 'rye', cents: 520 }, bakery);
+  await refund();
+  await stage.runtime.grant({ sessionId: held.sessionId, toolName: 'refund', by: 'ada', forMs: 60_000 });
+  const visitor = await visit({ colorScheme });
+  const { page, goTo } = visitor;
+  await open(visitor, held);
+  expect(await findBarriers(page)).toEqual([]);
+  for (const name of ['Deny…', 'Edit…', 'Respond…']) {
+    await button(page, name).click();
+    await question(page).getByRole('textbox').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+  }
+  await page.keyboard.press('Escape');
+  await button(page, 'Allow such calls…').click();
+  await page.getByRole('dialog').waitFor();
+  expect(await findBarriers(page)).toEqual([]);
+  await page.keyboard.press('Escape');
+  await button(page, 'Approve').click();
+  await expectVerdict(page, 'You approved this.');
+  expect(await findBarriers(page)).toEqual([]);
+  for (const tab of ['decided', 'grants']) {
+    await goTo(`/inbox?tab=${tab}`);
+    await page.getByRole('table').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+  }
+  await page.setViewportSize({ width: 800, height: 900 });
+  await goTo('/inbox');
+  await page.locator('.side-row').first().waitFor();
+  expect(await findBarriers(page)).toEqual([]);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth)).toBe(true);
+});
