@@ -6,9 +6,9 @@ import type { CallFacets, FacetCount } from './api/call.ts';
 const names = ['outcome', 'status', 'mode', 'toolName', 'code'] as const;
 type Facet = (typeof names)[number];
 
-const mostCounted = 5_000;
+const mostCounted = 3_000;
 /** Rows to look at for them, where no index finds them. */
-const mostScanned = 60_000;
+const mostScanned = 30_000;
 const mostValues = 50;
 
 export async function countFacets(ledger: Ledger, query: CallQuery): Promise<CallFacets> {
@@ -56,9 +56,9 @@ async function* pagesOf(
   let cursor: string | undefined;
   let scanned = 0;
   for (let seen = 0; ;) {
-    const page = await ledger.queryCalls({ ...query, limit: 1_000, cursor, scan: scanAtOnce });
+    const page = await ledger.queryCalls({ ...query, limit: rowsAtOnce, cursor, scan: scanAtOnce });
     seen += page.rows.length;
-    scanned += page.rows.length < 1_000 ? scanAtOnce : 1_000;
+    scanned += page.rows.length < rowsAtOnce ? scanAtOnce : rowsAtOnce;
     cursor = page.next;
     yield { rows: page.rows, isLast: cursor === undefined };
     if (cursor === undefined || seen >= mostCounted || scanned >= mostScanned) return;
@@ -66,4 +66,5 @@ async function* pagesOf(
   }
 }
 
-const scanAtOnce = 20_000;
+const scanAtOnce = 10_000;
+const rowsAtOnce = 500;

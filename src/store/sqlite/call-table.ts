@@ -52,8 +52,10 @@ type ConfirmationRow = {
 };
 type Condition = readonly [sql: string, ...values: SqlValue[]];
 
-/** How many rows are looked at before others have their turn. */
-const window = 20_000;
+/** How many rows are looked at before others have their turn. Whoever bounds a search wants its turns short. */
+const widest = 20_000;
+const windowFor = (scan: number | undefined): number =>
+  scan === undefined ? widest : Math.max(1_000, Math.min(widest, Math.ceil(scan / 4)));
 
 export class CallTable {
   readonly #database: Database;
@@ -132,6 +134,7 @@ export class CallTable {
     query: Pick<CallQuery, 'limit' | 'cursor' | 'scan'>,
   ): Promise<Page<Row>> {
     const limit = limitOf(query.limit);
+    const window = windowFor(query.scan);
     const found: Row[] = [];
     let place = query.cursor === undefined ? undefined : parseCursor(query.cursor);
     for (let scanned = 0; ;) {

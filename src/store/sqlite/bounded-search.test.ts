@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { openLedger } from '../open-ledger.ts';
+import { SampleCall } from '../../testing/sample-call.ts';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+test('a bounded search stops with a short page and goes on from there, without a gap or a repeat', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'quittance-search-'));
+  const ledger = await openLedger(join(folder, 'ledger.db'), { synchronous: 'normal' });
+  try {
+    const wanted: string[] = [];
+    const appends: PromiseLike<unknown>[] = [];
+    for (let n = 0; n < 5_000; n++) {
+      const isWanted = n % 1_700 === 0;
+      const callId = isWanted ? `needle-${n}` : `c${n}`;
+      if (isWanted) wanted.push(callId);
+      appends.push(
+        Promise.resolve(ledger.append(new SampleCall(callId, { at: 1_700_000_000_000 + n }).begin())),
+      );
+    }
+    await Promise.all(appends);
+    const found: string[] = [];
+    let cursor: string | undefined;
+    let pages = 0;
+    do {
+      const page = await ledger.queryCalls({ text: 'needle', limit: 2, scan: 1_000, cursor });
+      found.push(...page.rows.map(({ callId }) => callId));
+      cursor = page.next;
+      pages++;
+    } while (cursor !== undefined);
+    expect(found).toEqual(wanted.toReversed());
+    expect(pages).toBeGreaterThan(3);
+  } finally {
+    await ledger.close();
+    rmSync(folder, { recursive: true });
+  }
+});
