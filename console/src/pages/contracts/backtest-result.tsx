@@ -1,10 +1,10 @@
 import type { ReactNode } from 'react';
 import type { Job } from '../../../../src/http/api/job.ts';
 import type { BacktestReport } from '../../../../src/replay/backtest-report.ts';
+import { Ago } from '../../ui/ago.tsx';
 import { Banner } from '../../ui/banner.tsx';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 import { shortDigest } from '../../ui/short-digest.ts';
-import { Age } from '../../ui/time.tsx';
 import { ActionBadge } from './action-badge.tsx';
 import { BacktestChanges } from './backtest-changes.tsx';
 
@@ -67,7 +67,7 @@ function Summary({ report, job }: { readonly report: BacktestReport; readonly jo
         Rules <code title={policyVersion}>{shortDigest(policyVersion)}</code>
         {job.endedAt !== undefined && (
           <>
-            , tried <Age at={job.endedAt} /> ago
+            , tried <Ago at={job.endedAt} />
           </>
         )}
       </p>
@@ -90,7 +90,7 @@ function Rules({ rules }: Pick<BacktestReport, 'rules'>): ReactNode {
                 Calls
               </th>
               <th scope="col" className="num">
-                Decided otherwise
+                Otherwise
               </th>
             </tr>
           </thead>

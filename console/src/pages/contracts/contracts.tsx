@@ -1,8 +1,6 @@
 import type { ReactNode } from 'react';
-import { useState } from 'react';
-import type { ContractsInForce, ContractsReload } from '../../../../src/http/api/contract.ts';
-import { send } from '../../api/client.ts';
-import { toApiError, useAnswer } from '../../api/use-answer.ts';
+import type { ContractsInForce } from '../../../../src/http/api/contract.ts';
+import { useAnswer } from '../../api/use-answer.ts';
 import { useMay } from '../../api/use-me.ts';
 import { addressOf } from '../../router.ts';
 import '../../styles/contracts.css';
@@ -11,7 +9,6 @@ import { PageHead } from '../../ui/page-head.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { shortDigest } from '../../ui/short-digest.ts';
 import { Skeleton } from '../../ui/skeleton.tsx';
-import { useTell } from '../../ui/toast.tsx';
 import { NotFound } from '../not-found.tsx';
 import { CheckList } from './check-list.tsx';
 import { DocumentsTab } from './documents-tab.tsx';
@@ -19,6 +16,7 @@ import { DraftTab } from './draft-tab.tsx';
 import { RulesTab } from './rules-tab.tsx';
 import { TryTab } from './try-tab.tsx';
 import { useDraft } from './use-draft.ts';
+import { useReload } from './use-reload.ts';
 import { VersionsTab } from './versions-tab.tsx';
 
 const tabs = {
@@ -33,6 +31,8 @@ type Tab = keyof typeof tabs;
 export default function Contracts({ tab = 'rules' }: { readonly tab: string | undefined }): ReactNode {
   const inForce = useAnswer<ContractsInForce>('/v1/contracts', {}, { everyMs: 10_000 });
   const { data, error, reload } = inForce;
+  const mayReload = useMay('admin');
+  const again = useReload(reload);
   if (!isTab(tab)) return <NotFound />;
   return (
     <>
@@ -49,8 +49,18 @@ export default function Contracts({ tab = 'rules' }: { readonly tab: string | un
           )
         }
       >
-        {data?.canReload === true && <ReloadButton onReloaded={reload} />}
+        {data?.canReload === true && mayReload && (
+          <button type="button" onClick={again.start} disabled={again.busy}>
+            Read them again
+          </button>
+        )}
       </PageHead>
+      {again.refused !== undefined && (
+        <div className="problem" role="alert">
+          <p>The old rules stay in force. What is wrong with the new ones:</p>
+          <CheckList check={again.refused} />
+        </div>
+      )}
       <nav className="tabs" aria-label="Contracts">
         {Object.entries(tabs).map(([name, label]) => (
           <Link
@@ -84,44 +94,4 @@ function Tabs({ tab, inForce }: { readonly tab: Tab; readonly inForce: Contracts
     case 'versions':
       return <VersionsTab current={inForce.policyVersion} />;
   }
-}
-
-/** Reads the rules again. What is wrong with them is shown, and the old ones stay in force. */
-function ReloadButton({ onReloaded }: { readonly onReloaded: () => void }): ReactNode {
-  const may = useMay('admin');
-  const tell = useTell();
-  const [busy, setBusy] = useState(false);
-  const [refused, setRefused] = useState<ContractsReload | undefined>(undefined);
-  if (!may) return null;
-  const reloadNow = (): void => {
-    setBusy(true);
-    send<ContractsReload>('/v1/contracts/reload', undefined)
-      .then(
-        (answer) => {
-          setRefused(answer.ok ? undefined : answer);
-          if (answer.ok)
-            tell(
-              answer.changed
-                ? 'New rules are in force.'
-                : 'Nothing has changed: the same rules are in force.',
-            );
-          onReloaded();
-        },
-        (error: unknown) => tell(toApiError(error).message, 'bad'),
-      )
-      .finally(() => setBusy(false));
-  };
-  return (
-    <>
-      <button type="button" onClick={reloadNow} disabled={busy}>
-        Read them again
-      </button>
-      {refused !== undefined && (
-        <div className="reload-refused problem" role="alert">
-          <p>The old rules stay in force. What is wrong with the new ones:</p>
-          <CheckList check={refused} />
-        </div>
-      )}
-    </>
-  );
 }

@@ -2,10 +2,10 @@ import type { ReactNode } from 'react';
 import type { ContractsInForce, RuleHits } from '../../../../src/http/api/contract.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { addressOf, goTo, usePlace } from '../../router.ts';
+import { Ago } from '../../ui/ago.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 import { Problem } from '../../ui/problem.tsx';
-import { Age } from '../../ui/time.tsx';
 import { findRules, joinHits } from './join-hits.ts';
 import { OtherHits } from './other-hits.tsx';
 import { RuleTable } from './rule-table.tsx';
@@ -44,7 +44,7 @@ export function RulesTab({ inForce }: { readonly inForce: ContractsInForce }): R
             Hits are counted in the newest {hits.data.calls.toLocaleString()} calls
             {hits.data.since !== undefined && (
               <>
-                , from <Age at={hits.data.since} /> ago
+                , the oldest of them <Ago at={hits.data.since} />
               </>
             )}
             . An observing rule only says what it would have done.

@@ -1,10 +1,11 @@
 import type { ReactNode } from 'react';
 import type { Job, VerifyFinding } from '../../../../src/http/api/job.ts';
 import { addressOf } from '../../router.ts';
+import { Ago } from '../../ui/ago.tsx';
 import { Banner } from '../../ui/banner.tsx';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
-import { Age, formatDuration } from '../../ui/time.tsx';
+import { formatDuration } from '../../ui/time.tsx';
 import { describeVerification } from './describe-verification.ts';
 
 /** What a verification found. One that did not come to its end vouches for nothing. */
@@ -19,7 +20,7 @@ export function VerifyResult({ job }: { readonly job: Job & { readonly kind: 've
           Started by <ForeignText text={startedBy} />
           {endedAt !== undefined && (
             <>
-              , ended <Age at={endedAt} /> ago after {formatDuration(endedAt - startedAt)}
+              , ended <Ago at={endedAt} /> after {formatDuration(endedAt - startedAt)}
             </>
           )}
         </p>

@@ -1,7 +1,8 @@
 import type { ReactNode } from 'react';
 import type { BudgetBurn } from '../../../../src/http/api/stats.ts';
+import { Ago } from '../../ui/ago.tsx';
 import { ForeignText } from '../../ui/foreign-text.tsx';
-import { Age, formatCost } from '../../ui/time.tsx';
+import { formatCost } from '../../ui/time.tsx';
 
 /** How much of each budget is used, where the limit is known. */
 export function BudgetList({ budgets }: { readonly budgets: readonly BudgetBurn[] }): ReactNode {
@@ -42,7 +43,7 @@ export function BudgetList({ budgets }: { readonly budgets: readonly BudgetBurn[
               {reserved > 0 && `, ${amount(budget, reserved)} reserved`}
               {exhaustedAt !== undefined && (
                 <>
-                  , exhausted <Age at={exhaustedAt} /> ago
+                  , exhausted <Ago at={exhaustedAt} />
                 </>
               )}
             </span>

@@ -1,0 +1,38 @@
+import { useState } from 'react';
+import type { ContractsReload } from '../../../../src/http/api/contract.ts';
+import { send } from '../../api/client.ts';
+import { toApiError } from '../../api/use-answer.ts';
+import { useTell } from '../../ui/toast.tsx';
+
+export type Reload = {
+  readonly start: () => void;
+  readonly busy: boolean;
+  /** What was wrong with the rules the last time: the old ones stayed in force. */
+  readonly refused: ContractsReload | undefined;
+};
+
+/** Has the server read the rules again. */
+export function useReload(onReloaded: () => void): Reload {
+  const tell = useTell();
+  const [busy, setBusy] = useState(false);
+  const [refused, setRefused] = useState<ContractsReload | undefined>(undefined);
+  const start = (): void => {
+    setBusy(true);
+    send<ContractsReload>('/v1/contracts/reload', undefined)
+      .then(
+        (answer) => {
+          setRefused(answer.ok ? undefined : answer);
+          if (answer.ok)
+            tell(
+              answer.changed
+                ? 'New rules are in force.'
+                : 'Nothing has changed: the same rules are in force.',
+            );
+          onReloaded();
+        },
+        (error: unknown) => tell(toApiError(error).message, 'bad'),
+      )
+      .finally(() => setBusy(false));
+  };
+  return { start, busy, refused };
+}
