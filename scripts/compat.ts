@@ -19,7 +19,7 @@ if (status === 0) {
   rmSync(copy, { recursive: true, force: true });
   try {
     // What is about conformance and about types is about us, whichever version runs.
-    for (const file of globSync(['suite/**', 'harnesses/**', '*.test.ts'], {
+    for (const file of globSync(['suite/**', 'harnesses/**', 'harnesses.ts', '*.test.ts'], {
       cwd: latest,
       withFileTypes: true,
     }))

@@ -4,7 +4,7 @@ import type { Harness, PlainTool, Ran, Round, RunOptions, Script, Told } from '.
 import { createPlayer, toJsonSchema } from '../suite/harness.ts';
 
 /** The parts of the package that are used here. */
-type AiSdk = {
+export type AiSdk = {
   readonly generateText: (options: never) => Promise<AiSdkResult>;
   readonly streamText: (options: never) => AiSdkStream;
   readonly tool: (tool: never) => unknown;
@@ -23,7 +23,7 @@ type AiSdkStream = {
   readonly text: Promise<string>;
   readonly consumeStream: (options: { onError: (error: unknown) => void }) => Promise<void>;
 };
-type MockModel = new (handlers: {
+export type MockModel = new (handlers: {
   readonly doGenerate: (options: { readonly prompt: readonly Message[] }) => Promise<unknown>;
   readonly doStream: (options: { readonly prompt: readonly Message[] }) => Promise<unknown>;
 }) => object;
@@ -90,7 +90,7 @@ export function aiSdkHarness(version: 6 | 7, module: string, sdk: AiSdk, Mock: M
   };
 }
 
-const toTool = (sdk: AiSdk, plain: PlainTool): unknown =>
+export const toTool = (sdk: AiSdk, plain: PlainTool): unknown =>
   sdk.tool({
     description: `The tool ${plain.name}.`,
     inputSchema: sdk.jsonSchema(toJsonSchema(plain) as never),
@@ -104,7 +104,7 @@ const usage = {
   outputTokens: { total: 1, text: 1, reasoning: 0 },
 };
 
-function scriptedModel(Mock: MockModel, script: Script, told: Told[], skip: number): object {
+export function scriptedModel(Mock: MockModel, script: Script, told: Told[], skip: number): object {
   const player = createPlayer(script);
   const next = async (prompt: readonly Message[]): Promise<readonly Part[]> => {
     told.splice(0, told.length, ...prompt.slice(skip - 1).flatMap(readTold));
@@ -182,7 +182,8 @@ const readTold = ({ role, content }: Message): readonly Told[] =>
               texts:
                 typeof output.value === 'string'
                   ? [output.value]
-                  : (output.value ?? []).flatMap(({ text }) => text ?? []),
+                  : // What is no text and no list of parts is of no tool of ours.
+                    (Array.isArray(output.value) ? output.value : []).flatMap(({ text }) => text ?? []),
               isError: output.type === 'content' ? undefined : output.type.startsWith('error'),
             },
       );

@@ -72,7 +72,7 @@ export const langChainHarness = (name: string, module: string, build: (parts: Pa
   },
 });
 
-const toTool = (plain: PlainTool) =>
+export const toTool = (plain: PlainTool) =>
   tool((args: Record<string, unknown>, { signal }: { signal?: AbortSignal }) => plain.run(args, signal), {
     name: plain.name,
     description: `The tool ${plain.name}.`,

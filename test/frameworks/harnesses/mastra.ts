@@ -94,7 +94,7 @@ function restore(tables: Tables): InMemoryStore {
   return storage;
 }
 
-const toTool = (plain: PlainTool) =>
+export const toTool = (plain: PlainTool) =>
   createTool({
     id: plain.name,
     description: `The tool ${plain.name}.`,

@@ -63,7 +63,7 @@ const harness: Harness = {
 
 export default harness;
 
-const toTool = (plain: PlainTool) =>
+export const toTool = (plain: PlainTool) =>
   tool({
     name: plain.name,
     description: `The tool ${plain.name}.`,
