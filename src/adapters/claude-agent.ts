@@ -130,6 +130,8 @@ function wrap(
   };
 }
 
+const mostHooked = 1_000;
+
 function toRun(
   driver: Driver<ClaudeAgentCall>,
   run: Run<ClaudeAgentCall>,
@@ -168,6 +170,9 @@ function toRun(
     server,
     ungoverned,
     async ask(toolUseId, name, hook) {
+      const [oldest] = hooked.keys();
+      // What the SDK denies after this is never called: that must not pile up.
+      if (hooked.size >= mostHooked && oldest !== undefined) hooked.delete(oldest);
       hooked.set(toolUseId, hook);
       if (!run.suspends || !resumes || approved.has(toolUseId)) return undefined;
       const request = toRequest(toolUseId, name, hook.tool_input);
