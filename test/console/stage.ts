@@ -21,7 +21,7 @@ export type Visitor = {
   /** What the page complained of: errors, and everything the browser's console was told. */
   readonly complaints: readonly string[];
   /** Goes to an address of the console and waits for its heading. */
-  goTo(address: string): Promise<void>;
+  readonly goTo: (address: string) => Promise<void>;
 };
 
 export type Stage = {
@@ -33,8 +33,10 @@ export type Stage = {
   readonly tokens: Readonly<Record<Role, string>>;
   readonly browser: Browser;
   /** A browser of their own, logged in; an admin unless told. `at`: another address of the server. */
-  visit(options?: BrowserContextOptions & { readonly as?: Role; readonly at?: string }): Promise<Visitor>;
-  close(): Promise<void>;
+  readonly visit: (
+    options?: BrowserContextOptions & { readonly as?: Role; readonly at?: string },
+  ) => Promise<Visitor>;
+  readonly close: () => Promise<void>;
 };
 
 export type StageOptions = {

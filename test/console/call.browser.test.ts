@@ -1,0 +1,219 @@
+import { readFileSync } from 'node:fs';
+import type { Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Stage, Visitor } from './stage.ts';
+import { findBarriers, openStage } from './stage.ts';
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage();
+});
+afterAll(() => stage.close());
+
+const panelOf = (page: Page, title: string): Locator =>
+  page.locator('section.card').filter({ has: page.getByRole('heading', { name: title, exact: true }) });
+
+async function open(callId: string, run: (visitor: Visitor) => Promise<void>): Promise<void> {
+  const visitor = await stage.visit();
+  try {
+    await visitor.goTo(`/calls/ticket-42/${callId}`);
+    await visitor.page.getByRole('heading', { name: 'Waterfall' }).waitFor();
+    await run(visitor);
+    expect(visitor.complaints).toEqual([]);
+  } finally {
+    await visitor.context.close();
+  }
+}
+
+const everyEnd = [
+  'call_read',
+  'call_coerced',
+  'call_blocked',
+  'call_invalid',
+  'call_unknown',
+  'call_artifact',
+  'call_retried',
+  'call_late',
+  'call_preview',
+  'call_undoable',
+  'call_failed',
+  'call_unsure',
+  'call_approved',
+  'call_edited',
+  'call_refused',
+  'call_held',
+];
+
+/** Each page in one of the four looks. */
+const looks = [
+  { colorScheme: 'light', width: 1440 },
+  { colorScheme: 'dark', width: 1440 },
+  { colorScheme: 'light', width: 800 },
+  { colorScheme: 'dark', width: 800 },
+] as const;
+
+test.each(looks.map((look, index) => ({ ...look, index })))(
+  'the page of every call can be read and used by everybody: $colorScheme, $width wide',
+  async ({ colorScheme, width, index }) => {
+    const { page, goTo, complaints, context } = await stage.visit({
+      colorScheme,
+      viewport: { width, height: 900 },
+      reducedMotion: 'reduce',
+    });
+    for (const callId of everyEnd.filter((_, at) => at % looks.length === index)) {
+      await goTo(`/calls/ticket-42/${callId}`);
+      await page.getByRole('heading', { name: 'Waterfall' }).waitFor();
+      expect([callId, ...(await findBarriers(page))]).toEqual([callId]);
+      expect(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth)).toBe(true);
+    }
+    expect(complaints).toEqual([]);
+    await context.close();
+  },
+);
+
+test('the waterfall shows every gate with its time, and where a call was stopped', async () => {
+  await open('call_blocked', async ({ page }) => {
+    const rows = panelOf(page, 'Waterfall').getByRole('row');
+    const steps = (await rows.allInnerTexts()).map((text) => text.split(/\s/)[0]);
+    expect(steps.slice(1)).toEqual([
+      'gates',
+      'resolve',
+      'deadline',
+      'blocked',
+      'validate',
+      'undo',
+      'duplicate',
+      'policy',
+    ]);
+    expect(await rows.last().innerText()).toContain('stopped here');
+    expect(await panelOf(page, 'Rules that fired').innerText()).toContain('no-large-refunds');
+    expect(await panelOf(page, 'Attempts').innerText()).toContain('The body never ran.');
+    expect(await panelOf(page, 'Records').innerText()).toContain('blocked');
+  });
+});
+
+test('inputs are shown from what was asked to what ran, with what changed and a badge that they match', async () => {
+  await open('call_edited', async ({ page }) => {
+    const inputs = panelOf(page, 'Inputs');
+    expect(await inputs.locator('.stages li').allInnerTexts()).toEqual([
+      expect.stringContaining('as the model gave them'),
+      expect.stringContaining('fit the schema as they were'),
+      expect.stringContaining('edited by Ada'),
+      expect.stringContaining('given to the tool'),
+    ]);
+    await inputs.getByText('What ran is exactly what was approved').waitFor();
+    const diff = inputs.getByRole('group', { name: 'Changes to coerced → approved' });
+    expect(await diff.locator('del').innerText()).toContain('all of it');
+    expect(await diff.locator('ins').innerText()).toContain('keep the invoices');
+    expect(await panelOf(page, 'What the model was told').innerText()).toContain(
+      'A person changed the arguments',
+    );
+  });
+});
+
+test('what was hidden is nowhere on the page', async () => {
+  await open('call_coerced', async ({ page }) => {
+    await panelOf(page, 'Inputs').getByText('$.token').waitFor();
+    await page.evaluate(() => document.querySelectorAll('details').forEach((each) => (each.open = true)));
+    expect(await page.content()).not.toContain('sk-very-secret');
+    expect(await panelOf(page, 'Attempts').innerText()).toContain('https://pay.example.com/v1/refunds');
+  });
+});
+
+test('late results stand beside the outcome, and retries in their order', async () => {
+  await open('call_late', async ({ page }) => {
+    const attempts = panelOf(page, 'Attempts');
+    await attempts.getByText('late result').first().waitFor();
+    expect(await attempts.locator('.attempt-head strong').allInnerTexts()).toEqual([
+      'Attempt 1',
+      'Attempt 2',
+      'Attempt 3',
+    ]);
+    expect(await page.getByRole('heading', { level: 1 }).innerText()).toContain('timed out');
+  });
+});
+
+test('an output that was kept aside is read in pieces', async () => {
+  await open('call_artifact', async ({ page }) => {
+    const told = panelOf(page, 'What the model was told');
+    await told.getByRole('button', { name: 'Read it' }).click();
+    await told.getByText('Mei Tanaka').first().waitFor();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      told.getByRole('link', { name: 'Download' }).click(),
+    ]);
+    expect(readFileSync(await download.path(), 'utf8')).toContain('"id":399');
+  });
+});
+
+test('the same call is one command away', async () => {
+  await open('call_read', async ({ page }) => {
+    const elsewhere = panelOf(page, 'The same elsewhere');
+    expect(await elsewhere.innerText()).toContain('quittance show call_read --session ticket-42');
+    expect(await elsewhere.innerText()).toContain('/v1/sessions/ticket-42/calls/call_read');
+  });
+});
+
+test('a call is undone once, with a reason, and both calls lead to each other', async () => {
+  await open('call_undoable', async ({ page }) => {
+    await page.getByRole('button', { name: 'Undo…' }).click();
+    await page.getByLabel('Why').fill('Wrong ticket.');
+    await page.getByRole('button', { name: 'Undo the call' }).click();
+    await page.getByRole('heading', { name: 'Undone' }).waitFor();
+    await page.locator('.notice').getByText('Wrong ticket.').waitFor();
+    expect(await page.getByRole('button', { name: 'Undo…' }).count()).toBe(0);
+    const related = panelOf(page, 'Cause and effect');
+    await related.getByRole('link').click();
+    await related.getByText('Undoes').waitFor();
+    await related.getByRole('link', { name: 'call_undoable' }).click();
+    await related.getByText('Undone by').waitFor();
+  });
+});
+
+test('whoever may not undo is told so', async () => {
+  const { runtime } = stage;
+  await runtime
+    .turn({ sessionId: 'ticket-42' })
+    .call({ id: 'call_undoable_too', name: 'archive_ticket', arguments: { ticket: 'T-8' } });
+  const { page, goTo, context } = await stage.visit({ as: 'viewer' });
+  await goTo('/calls/ticket-42/call_undoable_too');
+  const button = page.getByRole('button', { name: 'Undo…' });
+  await button.waitFor();
+  expect(await button.isDisabled()).toBe(true);
+  expect(await button.getAttribute('title')).toContain('operator');
+  await context.close();
+});
+
+test('a held call leads to the inbox, and the page follows what is decided elsewhere', async () => {
+  await open('call_held', async ({ page }) => {
+    const link = page.getByRole('link', { name: 'Decide about it in the inbox' });
+    const { rows } = await stage.runtime.confirmations({ status: 'pending', limit: 10 });
+    const held = rows.find(({ callId }) => callId === 'call_held');
+    if (held === undefined) throw new Error('Nothing is held.');
+    expect(await link.getAttribute('href')).toBe(`/inbox/${held.confirmationId}`);
+    await stage.runtime.decide(held.confirmationId, {
+      decision: 'approve',
+      by: 'Ada',
+      inputDigest: held.inputDigest,
+    });
+    await page.getByRole('heading', { level: 1 }).getByText('succeeded').waitFor();
+    await panelOf(page, 'Inputs').getByText('What ran is exactly what was approved').waitFor();
+  });
+});
+
+test('a call whose end nobody knows leads to where that is said', async () => {
+  await open('call_unsure', async ({ page }) => {
+    await page.getByRole('heading', { level: 1 }).getByText('indeterminate').waitFor();
+    expect(await page.getByRole('link', { name: 'Say what was found out' }).getAttribute('href')).toBe(
+      '/reconcile',
+    );
+  });
+});
+
+test('a call that is not there is said to be not there', async () => {
+  const { page, goTo, context } = await stage.visit();
+  await goTo('/calls/ticket-42/call_nowhere');
+  await page.getByRole('heading', { name: 'There is no such call' }).waitFor();
+  expect(await findBarriers(page)).toEqual([]);
+  await context.close();
+});

@@ -1,0 +1,312 @@
+import type { Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { fillShop, hostile } from './shop.ts';
+import type { Stage, Visitor } from './stage.ts';
+import { findBarriers, openStage } from './stage.ts';
+import type { Wire } from './wire.ts';
+import { openWire } from './wire.ts';
+
+let wire: Wire;
+let stage: Stage;
+beforeAll(async () => {
+  wire = await openWire();
+  stage = await openStage({ server: { allowHosts: [wire.host] } });
+  wire.lead(stage.server.port);
+});
+afterAll(async () => {
+  await stage.close();
+  await wire.close();
+});
+
+const tableOf = (page: Page): Locator => page.getByRole('table', { name: 'Calls' });
+const rowsOf = (page: Page): Locator => tableOf(page).locator('.call-rows').getByRole('row');
+const linkOf = (page: Page, callId: string): Locator =>
+  tableOf(page).getByRole('link', { name: `call ${callId}` });
+const rowOf = (page: Page, callId: string): Locator =>
+  rowsOf(page).filter({ has: page.getByRole('link', { name: `call ${callId}` }) });
+const countRows = (page: Page): Promise<number> => rowsOf(page).count();
+
+/** The machine may be busy: what matters is that it comes. */
+const soon = { timeout: 20_000 };
+
+let made = 0;
+/** A call as an agent makes it; gives its id. */
+async function makeCall(): Promise<string> {
+  const id = `call_new_${made++}`;
+  await stage.runtime
+    .turn({ sessionId: 'tail' })
+    .call({ id, name: 'look_up_order', arguments: { order: `A-${made}` } });
+  return id;
+}
+
+async function withVisitor(run: (visitor: Visitor) => Promise<void>, at?: string): Promise<void> {
+  const visitor = await stage.visit(at === undefined ? {} : { at });
+  try {
+    await run(visitor);
+  } finally {
+    await visitor.context.close();
+  }
+}
+
+describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
+  test.each([1440, 800])('the list can be read and used by everybody, %i wide', async (width) => {
+    const { page, goTo, complaints, context } = await stage.visit({
+      colorScheme,
+      viewport: { width, height: 900 },
+      reducedMotion: 'reduce',
+    });
+    await goTo('/calls');
+    await linkOf(page, 'call_retried').waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+    // Nothing sticks out at the side.
+    expect(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth)).toBe(true);
+    await context.close();
+  });
+});
+
+test('a row tells outcome, tool, mode, session, principal, attempts, duration, cost, decision and age', async () => {
+  await withVisitor(async ({ page, goTo }) => {
+    await goTo('/calls');
+    const row = rowOf(page, 'call_retried');
+    await row.waitFor();
+    const cells = await row.getByRole('cell').allInnerTexts();
+    const [outcome, tool, mode, session, principal, attempts, duration, cost, decision, age] = cells;
+    expect([outcome, mode, session, principal, attempts, cost, decision]).toEqual([
+      'succeeded',
+      'read',
+      'ticket-42',
+      'ines',
+      '3',
+      '0.0045',
+      'allowed',
+    ]);
+    expect(tool).toContain('get_exchange_rate');
+    expect(duration).toMatch(/ms$/);
+    expect(age).toMatch(/^(now|\d+[smh])/);
+    const denied = rowOf(page, 'call_blocked');
+    expect(await denied.getByRole('cell').nth(8).innerText()).toMatch(/by a rule\s*policy\.contract/);
+  });
+});
+
+test('facets count, narrow the list, stand in the address, and still offer the other choices', async () => {
+  await withVisitor(async ({ page, goTo }) => {
+    await goTo('/calls');
+    const filters = page.getByRole('group', { name: 'Filters' });
+    await filters.getByRole('button', { name: /^denied 3$/ }).click();
+    await expect.poll(() => countRows(page), soon).toBe(3);
+    expect(new URL(page.url()).search).toBe('?outcome=ToolDenied');
+    await filters.getByRole('button', { name: /^failed \d+$/ }).waitFor();
+    await filters.getByRole('button', { name: /^refund 2$/ }).click();
+    await expect.poll(() => countRows(page), soon).toBe(2);
+    // The address alone brings the view back, and so does the way back.
+    await page.reload();
+    await expect.poll(() => countRows(page), soon).toBe(2);
+    await page.goBack();
+    await expect.poll(() => countRows(page), soon).toBe(3);
+    await page.getByRole('button', { name: 'Remove the filter outcome: denied' }).click();
+    await linkOf(page, 'call_read').waitFor();
+  });
+});
+
+test('a search looks into ids, tools, codes and messages', async () => {
+  await withVisitor(async ({ page, goTo }) => {
+    await goTo('/calls');
+    const field = page.getByRole('searchbox');
+    for (const [text, callId] of [
+      ['call_retr', 'call_retried'],
+      ['exchange_rate', 'call_retried'],
+      ['tool.indeterminate', 'call_unsure'],
+      ['for the office', 'call_blocked'],
+    ] as const) {
+      await field.fill(text);
+      await expect.poll(() => new URL(page.url()).searchParams.get('search'), soon).toBe(text);
+      await expect.poll(() => countRows(page), soon).toBe(1);
+      await linkOf(page, callId).waitFor();
+    }
+    await field.fill('nothing says this');
+    await page.getByRole('heading', { name: 'No call fits' }).waitFor();
+    await page.getByRole('button', { name: 'Show all calls' }).click();
+    await linkOf(page, 'call_read').waitFor();
+    expect(await field.inputValue()).toBe('');
+  });
+});
+
+test('a view is saved under a name, found again and forgotten', async () => {
+  await withVisitor(async ({ page, goTo }) => {
+    await goTo('/calls?mode=destructive');
+    await page.getByRole('button', { name: 'Save view' }).click();
+    await page.getByLabel('Name').fill('Dangerous');
+    await page.keyboard.press('Enter');
+    await goTo('/calls');
+    await page.getByRole('link', { name: 'Dangerous' }).click();
+    await expect.poll(() => new URL(page.url()).search, soon).toBe('?mode=destructive');
+    await page.getByRole('button', { name: 'Forget view' }).click();
+    await expect.poll(() => page.getByRole('link', { name: 'Dangerous' }).count(), soon).toBe(0);
+  });
+});
+
+test('everything is reached by keyboard alone', async () => {
+  await withVisitor(async ({ page, goTo }) => {
+    await goTo('/calls');
+    await linkOf(page, 'call_read').waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('call_und');
+    await expect.poll(() => countRows(page), soon).toBe(1);
+    await page.keyboard.press('Escape');
+    await expect.poll(() => countRows(page), soon).toBeGreaterThan(10);
+    const focused = (): Promise<string> => page.evaluate(() => document.activeElement?.textContent ?? '');
+    await page.keyboard.press('j');
+    await expect.poll(focused, soon).toContain('call ');
+    const first = await focused();
+    await page.keyboard.press('j');
+    await expect.poll(focused, soon).not.toBe(first);
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('k');
+    await page.keyboard.press('k');
+    await expect.poll(focused, soon).toBe(first);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Waterfall' }).waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('c');
+    await tableOf(page).waitFor();
+    await page.keyboard.press('p');
+    await page.getByText('Paused', { exact: true }).waitFor();
+  });
+});
+
+test('calls appear as they are made, and wait while the tail is paused', async () => {
+  await withVisitor(async ({ page, goTo }) => {
+    await goTo('/calls');
+    await page.getByText('Live', { exact: true }).waitFor();
+    await linkOf(page, await makeCall()).waitFor();
+    await page.getByRole('button', { name: 'Pause' }).click();
+    const hidden = await makeCall();
+    await page.getByText('Paused, 1 new').waitFor();
+    expect(await linkOf(page, hidden).count()).toBe(0);
+    await page.getByRole('button', { name: 'Follow' }).click();
+    await linkOf(page, hidden).waitFor();
+  });
+});
+
+test('a row changes where it stands when its call does', async () => {
+  await withVisitor(async ({ page, goTo }) => {
+    await goTo('/calls');
+    const row = rowOf(page, 'call_held_too');
+    await row.getByText('held', { exact: true }).waitFor();
+    const { rows } = await stage.runtime.confirmations({ status: 'pending', limit: 10 });
+    const held = rows.find(({ callId }) => callId === 'call_held_too');
+    if (held === undefined) throw new Error('Nothing is held.');
+    await stage.runtime.decide(held.confirmationId, {
+      decision: 'approve',
+      by: 'Ada',
+      inputDigest: held.inputDigest,
+    });
+    await expect.poll(() => row.getByRole('cell').first().innerText(), soon).toBe('succeeded');
+  });
+});
+
+test('the tail survives a lost connection, and shows every call of meanwhile once', async () => {
+  await withVisitor(async ({ page, goTo }) => {
+    await goTo('/calls?sessionId=tail');
+    await page.getByText('Live', { exact: true }).waitFor();
+    await linkOf(page, await makeCall()).waitFor();
+    wire.cut();
+    await page.getByText('Reconnecting').waitFor();
+    const meanwhile = [await makeCall(), await makeCall(), await makeCall()];
+    wire.mend();
+    await page.getByText('Live', { exact: true }).waitFor();
+    for (const callId of meanwhile) {
+      await linkOf(page, callId).waitFor();
+      expect(await linkOf(page, callId).count()).toBe(1);
+    }
+    await linkOf(page, await makeCall()).waitFor();
+  }, wire.url);
+});
+
+test('what tools and models wrote is text, and leads where it should', async () => {
+  await withVisitor(async ({ page, goTo, complaints }) => {
+    await goTo('/calls?toolName=say');
+    await rowsOf(page).getByRole('link').first().click();
+    await page.getByRole('heading', { name: 'Waterfall' }).waitFor();
+    expect(decodeURIComponent(new URL(page.url()).pathname)).toBe(`/calls/odd/${hostile}/call ${hostile}`);
+    expect(await page.evaluate(() => 'pwned' in window)).toBe(false);
+    expect(await page.locator('img').count()).toBe(0);
+    expect(complaints).toEqual([]);
+  });
+});
+
+test('a filter that does not exist is refused in words, with a way out', async () => {
+  await withVisitor(async ({ page, goTo }) => {
+    await goTo('/calls?mode=sideways');
+    expect(await page.getByRole('alert').innerText()).toContain('mode');
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await linkOf(page, 'call_read').waitFor();
+  });
+});
+
+describe('a long list', () => {
+  let long: Stage;
+  const total = 1_500;
+  beforeAll(async () => {
+    long = await openStage({
+      fill: async ({ runtime }) => {
+        const turn = runtime.turn({ sessionId: 'long' });
+        for (let n = 0; n < total; n += 100)
+          await Promise.all(
+            Array.from({ length: 100 }, (_, more) =>
+              turn.call({ id: `call_${n + more}`, name: 'say', arguments: { n: n + more } }),
+            ),
+          );
+      },
+    });
+  });
+  afterAll(() => long.close());
+
+  test('keeps only the rows in sight in the page, and reads on as one scrolls', async () => {
+    const { page, goTo, context } = await long.visit();
+    const asked: string[] = [];
+    page.on('request', (request) => {
+      if (new URL(request.url()).pathname === '/v1/calls') asked.push(request.url());
+    });
+    await goTo('/calls');
+    await rowsOf(page).first().waitFor();
+    expect(asked.length).toBeLessThan(5);
+    const table = tableOf(page);
+    await expect
+      .poll(
+        async () => {
+          await table.evaluate((node) => node.scrollTo({ top: node.scrollHeight }));
+          expect(await countRows(page)).toBeLessThan(80);
+          return page.getByText('That is all of them.').count();
+        },
+        { timeout: 30_000, interval: 50 },
+      )
+      .toBe(1);
+    expect(await table.getAttribute('aria-rowcount')).toBe(String(total + 1));
+    expect(asked.every((address) => Number(new URL(address).searchParams.get('limit')) <= 100)).toBe(true);
+
+    // Whoever reads further down is not moved by what arrives; a button leads up to it.
+    await table.evaluate((node) => node.scrollTo({ top: 10_000 }));
+    await page.getByText('Live', { exact: true }).waitFor();
+    await long.runtime.turn({ sessionId: 'long' }).call({ id: 'call_top', name: 'say', arguments: {} });
+    await page.getByRole('button', { name: '1 new' }).click();
+    await linkOf(page, 'call_top').waitFor();
+    expect(await table.evaluate((node) => node.scrollTop)).toBe(0);
+    await context.close();
+  });
+});
+
+test('a ledger without calls says how to make the first one', async () => {
+  const empty = await openStage({ fill: () => Promise.resolve() });
+  const { page, goTo } = await empty.visit();
+  await goTo('/calls');
+  await page.getByRole('heading', { name: 'No calls yet' }).waitFor();
+  await page.getByRole('button', { name: 'Copy the snippet' }).waitFor();
+  expect(await findBarriers(page)).toEqual([]);
+  // And it is there as soon as it is made.
+  await fillShop(empty.shop);
+  await linkOf(page, 'call_read').waitFor();
+  await empty.close();
+});
