@@ -14,9 +14,10 @@ import type { CallTool } from './run-handler.ts';
 import { runHandler } from './run-handler.ts';
 
 export function createBehaviors(engine: Engine, feed: Feed, callTool: CallTool): Behaviors {
-  const holder = engine.ids.secret('rdr');
   const registered = new Map<string, Registration>();
   const readers = new Map<string, BehaviorReader>();
+  /** Those that were taken off and may still be at an event, by name. */
+  const leaving = new Map<string, Promise<void>>();
   const closing = new AbortController();
   let retriers: readonly Registration[] = [];
 
@@ -27,10 +28,14 @@ export function createBehaviors(engine: Engine, feed: Feed, callTool: CallTool):
     retriers = retriers.filter((other) => other !== registration);
   };
 
-  const follow = async (registration: Registration, reader: BehaviorReader): Promise<void> => {
-    // What is kept from now on is for it, even where its first look takes a while.
-    const startAfter = registration.from === 'start' ? 0 : await engine.ledger.lastPosition();
-    reader.start(startAfter);
+  const takeOff = async (registration: Registration, reader: BehaviorReader): Promise<void> => {
+    const { name } = registration;
+    forget(registration);
+    const left = reader.stop().finally(() => {
+      if (leaving.get(name) === left) leaving.delete(name);
+    });
+    leaving.set(name, left);
+    await left;
   };
 
   return {
@@ -58,21 +63,13 @@ export function createBehaviors(engine: Engine, feed: Feed, callTool: CallTool):
           caughtUp: async () => undefined,
         };
       }
-      const reader = new BehaviorReader({ engine, feed, callTool, holder }, registration);
+      const reader = new BehaviorReader({ engine, feed, callTool }, registration);
       readers.set(registration.name, reader);
-      const started = follow(registration, reader);
-      started.catch(() => undefined); // heard by whoever waits for it
+      reader.start(leaving.get(registration.name));
       return {
         name: registration.name,
-        async off() {
-          forget(registration);
-          await started.catch(() => undefined);
-          await reader.stop();
-        },
-        async caughtUp() {
-          await started;
-          await reader.reached(await engine.ledger.lastPosition());
-        },
+        off: () => takeOff(registration, reader),
+        caughtUp: async () => reader.reached(await engine.ledger.lastPosition()),
       };
     },
     wantRetry: (event) => retriers.some((registration) => wants(registration, event)),

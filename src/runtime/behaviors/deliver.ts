@@ -13,6 +13,9 @@ import type { Feed, FeedEntry } from '../../ledger/feed.ts';
 import type { Engine } from '../engine.ts';
 import { LedgerTrouble } from '../ledger-trouble.ts';
 import { unlessAborted } from '../unless-aborted.ts';
+import { findAgain } from './find-again.ts';
+import { HeldCursor } from './held-cursor.ts';
+import { pause, pauseUntil } from './pause.ts';
 import type { Registration } from './registration.ts';
 import type { AnyEvent, CallTool, Delivery, Handled } from './run-handler.ts';
 import { callIdOf, failure, placeOf, runHandler } from './run-handler.ts';
@@ -22,122 +25,100 @@ export const deepestCause = 32;
 
 const batchSize = 256;
 const lookAgainMs = 1_000;
+const longestTroubleMs = 30_000;
 
 export type DeliveryDesk = {
   readonly engine: Engine;
   readonly feed: Feed;
   readonly callTool: CallTool;
-  /** Who reads, as cursors name it. */
-  readonly holder: string;
 };
 
 export class BehaviorReader {
   readonly #desk: DeliveryDesk;
   readonly #registration: Registration;
   readonly #stop = new AbortController();
-  #position = 0;
-  /** Up to where the ledger knows that it has read, and up to where it is to know soon. */
-  #kept = 0;
-  #toKeep = 0;
-  /** While the ledger is being told. */
-  #moving: Promise<void> | undefined;
-  /** Somebody else holds the position. */
-  #isLost = false;
+  /** Of a durable one. */
+  readonly #cursor: HeldCursor | undefined;
+  /** Up to where everything was given to it, here; undefined until it has read anything. */
+  #position: number | undefined;
+  /** How often in a row something went wrong. */
+  #trouble = 0;
   #running: Promise<void> | undefined;
   #waiters: { readonly position: number; readonly resolve: () => void }[] = [];
 
   constructor(desk: DeliveryDesk, registration: Registration) {
     this.#desk = desk;
     this.#registration = registration;
+    this.#cursor =
+      registration.kind === 'durable' ? new HeldCursor(desk.engine, registration.name) : undefined;
   }
 
-  /** Begins after this position, where its name has none yet. */
-  start(startAfter: number): void {
-    this.#position = startAfter;
-    this.#running = this.#run(startAfter);
+  /** Begins with what is kept from now on, where its name has no position yet; once the one before it has stopped. */
+  start(before: Promise<void> | undefined): void {
+    this.#running = this.#run(before);
   }
 
   async stop(): Promise<void> {
     this.#stop.abort(new DOMException('The runtime is closing.', 'AbortError'));
     const { deadlines, cancelGraceMs } = this.#desk.engine;
-    const longEnough = Promise.withResolvers<void>();
-    const watch = deadlines.watch(cancelGraceMs, () => longEnough.resolve());
-    // A handler that does not stop when it is told to is left behind: its event is delivered again to whoever comes next.
-    await Promise.race([this.#running, longEnough.promise]);
+    const longEnough = Promise.withResolvers<'left behind'>();
+    const watch = deadlines.watch(cancelGraceMs, () => longEnough.resolve('left behind'));
+    const answer = await Promise.race([this.#running, longEnough.promise]);
     watch.stop();
+    // A handler that does not stop when it is told to: its event is delivered again to whoever comes next.
+    if (answer === 'left behind') await this.#letGo();
   }
 
-  /** Resolves when everything up to this position was read, here or by whoever holds the cursor. */
+  /** Resolves when everything up to this position was given to it, here or by whoever holds the cursor. */
   async reached(position: number): Promise<void> {
-    const { ledger } = this.#desk.engine;
-    while (this.#position < position && !this.#stop.signal.aborted) {
-      if (this.#registration.kind === 'durable') {
-        const cursor = await ledger.readCursor(this.#registration.name);
-        if (cursor !== undefined && cursor.position >= position) return;
-      }
+    const { ledger, clock } = this.#desk.engine;
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      const cursor = this.#cursor && (await ledger.readCursor(this.#registration.name));
+      if (cursor !== undefined && cursor.position >= position) return;
+      if (this.#position !== undefined && this.#position >= position) return;
       await Promise.race([
         new Promise<void>((resolve) => this.#waiters.push({ position, resolve })),
-        this.#sleep(25),
+        // Whoever waits for it here keeps the process alive.
+        pause(clock, 25, signal, true),
       ]);
     }
   }
 
-  async #run(startAfter: number): Promise<void> {
+  async #run(before: Promise<void> | undefined): Promise<void> {
+    const { engine } = this.#desk;
     const { signal } = this.#stop;
-    let trouble = 0;
+    let startAfter: number | undefined;
     while (!signal.aborted)
       try {
-        if (this.#registration.kind === 'durable' && !(await this.#take(startAfter))) break;
+        // Asked for at once: what is kept from now on is for it, even where its first look takes a while.
+        startAfter ??= this.#registration.from === 'start' ? 0 : await engine.ledger.lastPosition();
+        await before;
+        if (!(await this.#begin(startAfter))) break;
         await this.#read();
-        trouble = 0;
       } catch (error) {
         if (isClosed(error)) break;
         // Whatever it was, nothing is lost by coming back: the position has not moved.
-        await this.#sleep(Math.min(30_000, lookAgainMs * 2 ** trouble++));
+        await pause(engine.clock, Math.min(longestTroubleMs, lookAgainMs * 2 ** this.#trouble++), signal);
       }
     await this.#letGo();
-    for (const { resolve } of this.#waiters.splice(0)) resolve();
   }
 
-  /** Takes the position. False once it is to stop. */
-  async #take(startAfter: number): Promise<boolean> {
-    const { engine, holder } = this.#desk;
-    const { ledger } = engine;
-    const { name } = this.#registration;
-    while (!this.#stop.signal.aborted) {
-      const known = await ledger.readCursor(name);
-      const isGone =
-        known?.holder !== undefined &&
-        known.holder !== holder &&
-        known.ownerId !== undefined &&
-        !(await ledger.isAlive(known.ownerId));
-      const cursor = await ledger.takeCursor({
-        name,
-        holder,
-        instead: isGone ? known.holder : undefined,
-        startAfter,
-      });
-      if (cursor.holder === holder) {
-        this.#reach(cursor.position);
-        this.#kept = cursor.position;
-        this.#toKeep = cursor.position;
-        this.#isLost = false;
-        return true;
-      }
-      await this.#sleep(lookAgainMs);
+  /** Finds out where to read on. False once it is to stop. */
+  async #begin(startAfter: number): Promise<boolean> {
+    if (this.#cursor === undefined) {
+      this.#wake(this.#position ?? startAfter);
+      return true;
     }
-    return false;
+    // One that was forgotten while it was read goes on from where it is.
+    const position = await this.#cursor.take(this.#position ?? startAfter, this.#stop.signal);
+    if (position !== undefined) this.#wake(position);
+    return position !== undefined;
   }
 
   async #letGo(): Promise<void> {
-    if (this.#registration.kind !== 'durable') return;
-    try {
-      this.#note(this.#position);
-      await this.#moving;
-      await this.#desk.engine.ledger.releaseCursor(this.#registration.name, this.#desk.holder);
-    } catch {
-      // Whoever comes next finds that nobody is there.
-    }
+    if (this.#position !== undefined) await this.#cursor?.letGo(this.#position);
+    for (const { resolve } of this.#waiters.splice(0)) resolve();
   }
 
   /** Reads until it is to stop or has lost its position. */
@@ -145,12 +126,12 @@ export class BehaviorReader {
     const { feed, engine } = this.#desk;
     const { signal } = this.#stop;
     while (!signal.aborted) {
-      const entries = await feed.read(this.#position, batchSize);
+      const position = this.#position ?? 0;
+      const entries = await feed.read(position, batchSize);
       if (entries.length === 0) {
-        this.#note(this.#position);
-        await this.#moving;
-        if (this.#isLost) return;
-        await unlessAborted(engine.ledger.whenAppended(this.#position), signal);
+        await this.#cursor?.keep(position);
+        if (this.#cursor?.isLost === true) return;
+        await unlessAborted(engine.ledger.whenAppended(position), signal);
         continue;
       }
       for (const entry of entries) {
@@ -160,25 +141,28 @@ export class BehaviorReader {
     }
   }
 
-  /** False where it lost its position. */
+  /** False where it lost its position, or is to stop. */
   async #hear(entry: FeedEntry): Promise<boolean> {
+    const { signal } = this.#stop;
     const handled: Handled['events'][number][] = [];
     let heard = false;
     for (const event of entry.events) {
       // What a newer version wrote means nothing to whoever was written for this one.
       if (!isKnownEvent(event) && !isEmittedEvent(event)) continue;
       for (const delivery of await this.#deliveriesOf(event, entry.depth)) {
+        // One that was waited for may not be due yet.
+        if (signal.aborted) return false;
         heard = true;
         handled.push(...(await this.#deliver(delivery)));
         // A handler that was told to stop may not have done its work: whoever comes next is given the event again.
-        if (this.#stop.signal.aborted) return false;
+        if (signal.aborted) return false;
       }
     }
     if (handled.length > 0) {
       if (!(await this.#keep(handled, entry))) return false;
-    } else if (heard) this.#note(entry.position);
+    } else if (heard) this.#cursor?.note(entry.position);
     this.#reach(entry.position);
-    return !this.#isLost;
+    return this.#cursor?.isLost !== true;
   }
 
   /** Usually none: an event is of another type, or does not match. */
@@ -186,9 +170,12 @@ export class BehaviorReader {
     const { name, types } = this.#registration;
     const deliveries: Delivery[] = [];
     if (event.type === 'retry.requested' && 'behavior' in event && event.behavior === name) {
-      const again = await this.#find(event.forEvent, event.sessionId, event.forCallId);
-      await this.#until(event.notBefore);
-      if (again !== undefined) deliveries.push({ event: again, depth, attempt: event.attempt });
+      const { engine } = this.#desk;
+      const again = await findAgain(engine.ledger, event);
+      if (again !== undefined) {
+        await pauseUntil(engine, event, this.#stop.signal);
+        deliveries.push({ event: again, depth, attempt: event.attempt });
+      }
     }
     if (types.has(event.type)) deliveries.push({ event, depth, attempt: 1 });
     return deliveries;
@@ -225,7 +212,6 @@ export class BehaviorReader {
     const { engine } = this.#desk;
     const [first] = events;
     if (first === undefined) return true;
-    await this.#moving;
     const entry: Entry = {
       entryId: engine.ids.next('ent'),
       sessionId: placeOf(first).sessionId,
@@ -233,74 +219,27 @@ export class BehaviorReader {
       expectedVersion: 'any',
       events,
       depth: depth + 1,
-      ...(this.#registration.kind === 'durable' && { cursor: this.#moveTo(position) }),
+      ...(this.#cursor !== undefined && { cursor: await this.#cursor.moveTo(position) }),
     };
     const { status } = await engine.ledger.append(entry);
-    if (status !== 'appended') return false;
-    this.#kept = position;
-    this.#toKeep = position;
+    if (status === 'appended') this.#cursor?.moved(position);
+    // The call was removed while it was handled, and what is to be said about it goes with it.
+    else if (status === 'conflict') this.#cursor?.note(position);
+    else return false;
     return true;
   }
 
-  /** Has the position kept, soon: where the ledger is busy with one move, the next goes as far as it got meanwhile. */
-  #note(position: number): void {
-    if (this.#registration.kind !== 'durable' || position <= this.#kept) return;
-    this.#toKeep = position;
-    if (this.#moving !== undefined) return;
-    this.#moving = this.#move().finally(() => {
-      this.#moving = undefined;
-    });
-    this.#moving.catch(() => undefined); // heard by whoever waits for it next
-  }
-
-  async #move(): Promise<void> {
-    while (this.#kept < this.#toKeep && !this.#isLost) {
-      const to = this.#toKeep;
-      if (await this.#desk.engine.ledger.moveCursor(this.#moveTo(to))) this.#kept = to;
-      else this.#isLost = true;
-    }
-  }
-
-  #moveTo(to: number): NonNullable<Entry['cursor']> {
-    return { name: this.#registration.name, holder: this.#desk.holder, from: this.#kept, to };
-  }
-
   #reach(position: number): void {
+    this.#trouble = 0;
+    this.#wake(position);
+  }
+
+  /** From here it reads on; whoever waits for that is told. */
+  #wake(position: number): void {
     this.#position = position;
     if (this.#waiters.length === 0) return;
     for (const waiter of this.#waiters.filter((one) => one.position <= position)) waiter.resolve();
     this.#waiters = this.#waiters.filter((one) => one.position > position);
-  }
-
-  async #find(eventId: string, sessionId: string, callId: string | undefined): Promise<AnyEvent | undefined> {
-    const { ledger } = this.#desk.engine;
-    const events: readonly AnyEvent[] | undefined =
-      callId === undefined
-        ? await ledger.readSession(sessionId)
-        : (await ledger.readCall(sessionId, callId))?.events;
-    return events?.find(({ id }) => id === eventId);
-  }
-
-  async #until(notBefore: number | undefined): Promise<void> {
-    const { ledger } = this.#desk.engine;
-    while (notBefore !== undefined && ledger.now() < notBefore && !this.#stop.signal.aborted)
-      await this.#sleep(Math.min(notBefore - ledger.now(), 3_600_000));
-  }
-
-  /** Never keeps the process alive. */
-  #sleep(ms: number): Promise<void> {
-    const { signal } = this.#stop;
-    return new Promise((resolve) => {
-      if (signal.aborted) return resolve();
-      const wake = (): void => {
-        timer.stop();
-        signal.removeEventListener('abort', wake);
-        resolve();
-      };
-      const timer = this.#desk.engine.clock.startTimer(wake, ms);
-      timer.keepAlive(false);
-      signal.addEventListener('abort', wake);
-    });
   }
 }
 

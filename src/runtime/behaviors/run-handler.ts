@@ -89,8 +89,7 @@ export function failure(
   thrown: unknown,
   tookTooLong: boolean,
 ): BehaviorFailed {
-  const read = isToolError(thrown) ? thrown : undefined;
-  const { message, extras, traceback } = classifyThrown(thrown);
+  const { code, message, extras, traceback } = classifyThrown(thrown, 'any reason');
   const clean = (text: string): string => cutText(engine.redactor.text(text), 4_000);
   const kept = engine.redactor.input(
     traceback === undefined ? extras : { ...extras, traceback: cutText(traceback, 4_000) },
@@ -102,8 +101,8 @@ export function failure(
     at: engine.ledger.now(),
     cause: event.id,
     behavior: name,
-    reason: tookTooLong ? 'behavior.timeout' : (read?.reason ?? 'behavior.error'),
-    message: tookTooLong ? `It took longer than ${timeoutMs} ms.` : clean(read?.message ?? message),
+    reason: tookTooLong ? 'behavior.timeout' : isToolError(thrown) ? code : 'behavior.error',
+    message: tookTooLong ? `It took longer than ${timeoutMs} ms.` : clean(message),
     attempt,
     triggeringEventId: event.id,
     triggeringCallId: callIdOf(event),
@@ -118,7 +117,7 @@ export const placeOf = ({
 }: AnyEvent): { readonly sessionId: string; readonly turnId: string } =>
   sessionId === ledgerSessionId ? { sessionId: behaviorSessionId, turnId } : { sessionId, turnId };
 
-const behaviorSessionId = 'quittance.behaviors';
+export const behaviorSessionId = 'quittance.behaviors';
 
 export const callIdOf = (event: AnyEvent): string | undefined =>
   'callId' in event ? event.callId : undefined;
@@ -208,7 +207,14 @@ class Emissions implements BehaviorContext {
     });
   }
 
-  async call(call: BehaviorCall): Promise<JsonValue> {
+  call(call: BehaviorCall): Promise<JsonValue> {
+    const called = this.#call(call);
+    // How it ended is on record. A handler that does not wait for it must not bring the process down.
+    called.catch(() => undefined);
+    return called;
+  }
+
+  async #call(call: BehaviorCall): Promise<JsonValue> {
     this.#refuseIfOver();
     return this.#callTool(this.#registration, this.#delivery, call, this.#calls++, this.signal);
   }
@@ -231,7 +237,11 @@ class Emissions implements BehaviorContext {
       );
     if (attempt !== undefined && attempt !== event.attempt + 1)
       throw this.#mistake(`the next attempt is number ${event.attempt + 1}, not ${String(attempt)}.`);
-    this.events.push(
+    // Asked for twice it is still given once, as was said last.
+    const before = this.events.findIndex(({ type }) => type === 'retry.requested');
+    this.events.splice(
+      before === -1 ? this.events.length : before,
+      1,
       Object.freeze({
         ...this.#envelope(),
         type: 'retry.requested',

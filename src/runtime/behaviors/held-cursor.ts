@@ -1,0 +1,113 @@
+/**
+ * The position of a durable behaviour in the ledger, as the one who reads for it knows it.
+ *
+ * 1. Whoever holds it moves it, and nobody else; whoever has lost it finds out with the next move.
+ * 2. It is moved in the commit that keeps what was emitted. Where nothing was, it is moved soon: while the ledger is busy
+ *    with one move, the next goes as far as was read meanwhile.
+ */
+import type { Entry } from '../../ledger/ledger.ts';
+import type { Engine } from '../engine.ts';
+import { pause } from './pause.ts';
+
+const lookAgainMs = 1_000;
+
+export class HeldCursor {
+  readonly #engine: Engine;
+  readonly #name: string;
+  /** Of this reader alone: one that was stopped and does not know it yet must not be taken for the next. */
+  readonly #holder: string;
+  /** Up to where the ledger knows that it has read, and up to where it is to know soon. */
+  #kept = 0;
+  #toKeep = 0;
+  /** While the ledger is being told. */
+  #moving: Promise<void> | undefined;
+  #isLost = true;
+
+  constructor(engine: Engine, name: string) {
+    this.#engine = engine;
+    this.#name = name;
+    this.#holder = engine.ids.secret('rdr');
+  }
+
+  /** Somebody else holds the position. */
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  /** Where it stands, once it is held. Undefined where there is no need for it any more. */
+  async take(startAfter: number, signal: AbortSignal): Promise<number | undefined> {
+    const { ledger, clock } = this.#engine;
+    const name = this.#name;
+    const holder = this.#holder;
+    while (!signal.aborted) {
+      const known = await ledger.readCursor(name);
+      const isGone =
+        known?.holder !== undefined &&
+        known.holder !== holder &&
+        known.ownerId !== undefined &&
+        !(await ledger.isAlive(known.ownerId));
+      const instead = isGone ? known.holder : undefined;
+      const cursor = await ledger.takeCursor({ name, holder, instead, startAfter });
+      if (cursor.holder === holder) {
+        this.#kept = cursor.position;
+        this.#toKeep = cursor.position;
+        this.#isLost = false;
+        return cursor.position;
+      }
+      await pause(clock, lookAgainMs, signal);
+    }
+    return undefined;
+  }
+
+  /** How it is moved with an append. Nothing else may move it until that is answered. */
+  async moveTo(to: number): Promise<NonNullable<Entry['cursor']>> {
+    await this.#moving;
+    return this.#move(to);
+  }
+
+  /** The append that moved it was answered. */
+  moved(to: number): void {
+    this.#kept = to;
+    this.#toKeep = to;
+  }
+
+  /** Has the position kept, soon. */
+  note(position: number): void {
+    if (position <= this.#kept || this.#isLost) return;
+    this.#toKeep = position;
+    if (this.#moving !== undefined) return;
+    this.#moving = this.#keepUp().finally(() => {
+      this.#moving = undefined;
+    });
+    this.#moving.catch(() => undefined); // heard by whoever waits for it next
+  }
+
+  /** Resolves once the ledger knows where it stands. */
+  async keep(position: number): Promise<void> {
+    this.note(position);
+    await this.#moving;
+  }
+
+  /** Leaves it where it is, for whoever comes next. */
+  async letGo(position: number): Promise<void> {
+    try {
+      await this.keep(position);
+      await this.#engine.ledger.releaseCursor(this.#name, this.#holder);
+    } catch {
+      // Whoever comes next finds that nobody is there.
+    }
+    this.#isLost = true;
+  }
+
+  async #keepUp(): Promise<void> {
+    while (this.#kept < this.#toKeep && !this.#isLost) {
+      const to = this.#toKeep;
+      if (await this.#engine.ledger.moveCursor(this.#move(to))) this.#kept = to;
+      else this.#isLost = true;
+    }
+  }
+
+  #move(to: number): NonNullable<Entry['cursor']> {
+    return { name: this.#name, holder: this.#holder, from: this.#kept, to };
+  }
+}

@@ -1,0 +1,343 @@
+/** What behaviours are given when the ledger, the host or other behaviours are in their way. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { EmittedEvent, Ledger, Runtime } from 'quittance';
+import { createMemoryLedger, createRuntime, defineTool, ToolError } from 'quittance';
+import { openLedger } from 'quittance/ledger';
+import { createManualClock } from 'quittance/testing';
+import { afterEach, describe, expect, it } from 'vitest';
+import { deferred, envelope, eventsOf, quiet, setStage } from '../stage.ts';
+
+const get = defineTool({ name: 'get_it', mode: 'read', run: () => 'it' });
+
+const emitted = async (runtime: Pick<Runtime, 'events'>, type: string): Promise<readonly EmittedEvent[]> =>
+  (await runtime.events({ sessionId: 's' })).filter(
+    (event) => (event.type as string) === type,
+  ) as unknown as readonly EmittedEvent[];
+
+let folder: string | undefined;
+afterEach(() => {
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  folder = undefined;
+});
+const onDisk = (): Promise<Ledger> => {
+  folder ??= mkdtempSync(join(tmpdir(), 'quittance-delivery-'));
+  return openLedger(join(folder, 'ledger.db'));
+};
+
+/** The same ledger, one method of which is somebody else's. */
+const withMethod = <Name extends keyof Ledger>(ledger: Ledger, name: Name, method: Ledger[Name]): Ledger =>
+  new Proxy(ledger, {
+    get(target, wanted) {
+      if (wanted === name) return method;
+      const value: unknown = Reflect.get(target, wanted, target);
+      return typeof value === 'function' ? (value as () => unknown).bind(target) : value;
+    },
+  });
+
+it('a ledger in trouble at the moment a behaviour is registered only makes it begin later', async () => {
+  const clock = createManualClock();
+  const inner = createMemoryLedger({ clock });
+  let trouble = 1;
+  const ledger = withMethod(inner, 'lastPosition', () => {
+    if (trouble-- > 0) throw new Error('disk is on fire');
+    return inner.lastPosition();
+  });
+  const { runtime, turn } = setStage({ tools: [get], ledger, clock });
+  const heard: string[] = [];
+  const listen = runtime.on(
+    { name: 'listen', on: 'tool.responded' },
+    (event) => void heard.push(event.callId),
+  );
+  await quiet();
+  clock.advance(1_000);
+  await quiet();
+  await turn.call(envelope('a', 'get_it'));
+  await listen.caughtUp();
+  expect(heard).toEqual(['a']);
+});
+
+describe('caughtUp', () => {
+  it('waits for what a behaviour that comes back has missed, on disk too', async () => {
+    const ledger = await onDisk();
+    const runtime = createRuntime({ tools: [get], ledger });
+    const heard: string[] = [];
+    const listen = (): ReturnType<Runtime['on']> =>
+      runtime.on({ name: 'listen', on: 'tool.responded' }, async (event) => {
+        await quiet();
+        heard.push(event.callId);
+      });
+    const first = listen();
+    await first.caughtUp();
+    await first.off();
+    const turn = runtime.turn({ sessionId: 's' });
+    for (let n = 0; n < 20; n++) await turn.call(envelope(`c${n}`, 'get_it', { n }));
+    await listen().caughtUp();
+    expect(heard).toHaveLength(20);
+    await runtime.close();
+    await ledger.close();
+  });
+
+  it('waits for whoever runs the behaviour, also for what was kept before this process came', async () => {
+    const ledger = createMemoryLedger();
+    const [one, two] = [createRuntime({ tools: [get], ledger }), createRuntime({ tools: [get], ledger })];
+    const go = deferred();
+    const heard: string[] = [];
+    const first = one.on({ name: 'listen', on: 'tool.responded' }, async (event) => {
+      await go.promise;
+      heard.push(event.callId);
+    });
+    await first.caughtUp();
+    await one.turn({ sessionId: 's' }).call(envelope('a', 'get_it'));
+    const second = two.on({ name: 'listen', on: 'tool.responded' }, () => undefined);
+    let isUp = false;
+    const waiting = second.caughtUp().then(() => (isUp = true));
+    await quiet();
+    await quiet();
+    expect(isUp).toBe(false);
+    go.resolve();
+    await waiting;
+    expect(heard).toEqual(['a']);
+    await Promise.all([one.close(), two.close()]);
+  });
+});
+
+it('a behaviour that is forgotten while it runs goes on from where it is', async () => {
+  const { runtime, turn, ledger } = setStage({ tools: [get] });
+  const heard: string[] = [];
+  const listen = runtime.on({ name: 'listen', on: 'tool.responded' }, (event, context) => {
+    heard.push(event.callId);
+    context.emit('order.flagged', {});
+  });
+  for (let n = 0; n < 3; n++) await turn.call(envelope(`c${n}`, 'get_it', { n }));
+  await listen.caughtUp();
+  await ledger.dropCursor('listen');
+  await turn.call(envelope('c3', 'get_it', { n: 3 }));
+  for (let n = 0; n < 20; n++) await quiet();
+  await listen.caughtUp();
+  expect((await emitted(runtime, 'order.flagged')).map(({ callId }) => callId)).toEqual([
+    'c0',
+    'c1',
+    'c2',
+    'c3',
+  ]);
+  await runtime.close();
+});
+
+it('a handler that does not stop lets the next runtime on the same ledger go on', async () => {
+  const clock = createManualClock();
+  const ledger = createMemoryLedger({ clock });
+  const one = createRuntime({ tools: [get], ledger, clock, cancelGraceMs: 100 });
+  const entered = deferred();
+  one.on({ name: 'stuck', on: 'tool.responded' }, () => {
+    entered.resolve();
+    return new Promise(() => undefined);
+  });
+  await one.turn({ sessionId: 's' }).call(envelope('a', 'get_it'));
+  await entered.promise;
+  const closing = one.close();
+  await quiet();
+  clock.advance(100);
+  await closing;
+  const two = createRuntime({ tools: [get], ledger, clock });
+  const heard: string[] = [];
+  two.on({ name: 'stuck', on: 'tool.responded' }, (event) => void heard.push(event.callId));
+  for (let n = 0; n < 10; n++) {
+    await quiet();
+    clock.advance(1_000);
+  }
+  expect(heard).toEqual(['a']);
+  await two.close();
+});
+
+describe('a behaviour that is to be given an event again', () => {
+  it('is given it also where the event stands in the ledger’s own chain', async () => {
+    const { runtime, turn, ledger } = setStage({ tools: [get] });
+    await turn.call(envelope('a', 'get_it'));
+    const seen: number[] = [];
+    const audit = runtime.on({ name: 'audit', on: 'session.dropped' }, (_, context) => {
+      seen.push(context.attempt);
+      if (context.attempt === 1) throw new Error('not now');
+    });
+    const again = runtime.on({ name: 'again', on: 'behavior.failed' }, (_, context) => context.retry());
+    await audit.caughtUp();
+    await again.caughtUp();
+    await ledger.dropSession({ sessionId: 's', by: 'ada', reason: 'asked to' } as never);
+    for (let n = 0; n < 4; n++) {
+      await audit.caughtUp();
+      await again.caughtUp();
+    }
+    expect(seen).toEqual([1, 2]);
+    await runtime.close();
+  });
+
+  it('is not given it before its time because the runtime closes', async () => {
+    const { runtime, turn } = setStage({ tools: [get] });
+    const seen: number[] = [];
+    const flaky = runtime.on({ name: 'flaky', on: 'tool.responded' }, (_, context) => {
+      seen.push(context.attempt);
+      throw new Error('not yet');
+    });
+    const again = runtime.on({ name: 'again', on: 'behavior.failed' }, (_, context) =>
+      context.retry({ afterMs: 5_000 }),
+    );
+    await turn.call(envelope('a', 'get_it'));
+    await flaky.caughtUp();
+    await again.caughtUp();
+    for (let n = 0; n < 10; n++) await quiet();
+    await runtime.close();
+    expect(seen).toEqual([1]);
+  });
+
+  it('is given it once, however many ask and however often', async () => {
+    const { runtime, turn } = setStage({ tools: [get] });
+    const seen: number[] = [];
+    const flaky = runtime.on({ name: 'flaky', on: 'tool.responded' }, (_, context) => {
+      seen.push(context.attempt);
+      if (context.attempt === 1) throw new Error('not yet');
+      context.emit('order.flagged', {});
+    });
+    const asking = ['one', 'two'].map((name) =>
+      runtime.on({ name, on: 'behavior.failed' }, (_, context) => {
+        context.retry();
+        context.retry();
+      }),
+    );
+    await turn.call(envelope('a', 'get_it'));
+    for (let n = 0; n < 4; n++) {
+      await flaky.caughtUp();
+      for (const one of asking) await one.caughtUp();
+    }
+    expect(seen).toEqual([1, 2]);
+    expect(await emitted(runtime, 'order.flagged')).toHaveLength(1);
+    await runtime.close();
+  });
+});
+
+it('a session that is dropped while a behaviour handles an event of it does not hold the behaviour up', async () => {
+  const { runtime, turn, ledger } = setStage({ tools: [get] });
+  let runs = 0;
+  const entered = deferred();
+  const go = deferred();
+  const heard: string[] = [];
+  const listen = runtime.on({ name: 'listen', on: 'tool.responded' }, async (event, context) => {
+    heard.push(event.callId);
+    if (event.callId === 'b') return;
+    if (runs++ > 50) throw new Error('over and over');
+    entered.resolve();
+    await go.promise;
+    context.emit('order.flagged', {});
+  });
+  await turn.call(envelope('a', 'get_it'));
+  await entered.promise;
+  await ledger.dropSession({ sessionId: 's', by: 'ada', reason: 'asked to' } as never);
+  go.resolve();
+  await runtime.turn({ sessionId: 't' }).call(envelope('b', 'get_it'));
+  for (let n = 0; n < 200; n++) await quiet();
+  expect(runs).toBeLessThan(5);
+  expect(heard.at(-1)).toBe('b');
+  void listen;
+  await runtime.close();
+});
+
+describe('a behaviour', () => {
+  it.each([
+    ['null', null],
+    [
+      'something whose every property throws',
+      new Proxy(
+        {},
+        {
+          get: () => {
+            throw new Error('no');
+          },
+        },
+      ),
+    ],
+    [
+      'a revoked proxy',
+      (() => {
+        const { proxy, revoke } = Proxy.revocable({}, {});
+        revoke();
+        return proxy;
+      })(),
+    ],
+    [
+      'an error without end',
+      Object.assign(new Error('x'.repeat(5_000_000)), { stack: 'y'.repeat(5_000_000) }),
+    ],
+    ['a tool error of no known reason', new ToolError('nonsense' as never, '\ud800 lone \u0000')],
+    [
+      'a tool error with odd extras',
+      Object.assign(new ToolError('tool.timeout', 'slow'), { payloadExtras: { big: 1n } }),
+    ],
+    ['a tool error whose reason is a reserved word', new ToolError('__proto__' as never, 'm')],
+  ])('that throws %s leaves one failure that can be read, and goes on', async (_, thrown) => {
+    const ledger = await onDisk();
+    const runtime = createRuntime({ tools: [get], ledger });
+    const heard: string[] = [];
+    const odd = runtime.on({ name: 'odd', on: 'tool.responded' }, (event) => {
+      heard.push(event.callId);
+      if (event.callId === 'a') throw thrown;
+    });
+    const turn = runtime.turn({ sessionId: 's' });
+    await turn.call(envelope('a', 'get_it', { n: 1 }));
+    await turn.call(envelope('b', 'get_it', { n: 2 }));
+    await odd.caughtUp();
+    expect(heard).toEqual(['a', 'b']);
+    const failures = await eventsOf(runtime, 'behavior.failed');
+    expect(failures).toHaveLength(1);
+    expect(failures[0]?.reason).toMatch(/^(behavior\.error|tool\.)/);
+    await runtime.close();
+    await ledger.close();
+  });
+
+  it.each([
+    ['a proto key', JSON.parse('{"__proto__": {"x": 1}, "constructor": 2}') as object],
+    ['lone surrogates', { text: '\ud800', '\udfff': '\u0000' }],
+    [
+      'deep nesting',
+      (() => {
+        let at: object = {};
+        for (let n = 0; n < 100_000; n++) at = { at };
+        return at;
+      })(),
+    ],
+    [
+      'a getter that throws',
+      {
+        get x() {
+          throw new Error('no');
+        },
+      },
+    ],
+    [
+      'a cycle',
+      (() => {
+        const at: Record<string, unknown> = {};
+        at['at'] = at;
+        return at;
+      })(),
+    ],
+    ['a lot', { text: 'x'.repeat(20_000_000) }],
+  ])('that emits %s either has it kept or fails, once', async (_, data) => {
+    const ledger = await onDisk();
+    const runtime = createRuntime({ tools: [get], ledger });
+    const heard: string[] = [];
+    const odd = runtime.on({ name: 'odd', on: 'tool.responded' }, (event, context) => {
+      heard.push(event.callId);
+      if (event.callId === 'a') context.emit('odd.data', data as never);
+    });
+    const turn = runtime.turn({ sessionId: 's' });
+    await turn.call(envelope('a', 'get_it', { n: 1 }));
+    await turn.call(envelope('b', 'get_it', { n: 2 }));
+    await odd.caughtUp();
+    expect(heard).toEqual(['a', 'b']);
+    const failures = await eventsOf(runtime, 'behavior.failed');
+    const kept = await emitted(runtime, 'odd.data');
+    expect(failures.length + kept.length).toBe(1);
+    await runtime.close();
+    await ledger.close();
+  });
+});
