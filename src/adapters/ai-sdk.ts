@@ -15,6 +15,7 @@ import type { AiSdkCallOptions, AiSdkTool, GovernedAiSdkTool } from './ai-sdk-to
 import { openSchema, readAiSdkTool } from './ai-sdk-tool.ts';
 import type { Driver, Run } from './driver.ts';
 import { createDriver } from './driver.ts';
+import type { SendProbe } from './self-test.ts';
 import { probe, selfTest } from './self-test.ts';
 import { sessionCallId } from './session-call-id.ts';
 
@@ -61,16 +62,26 @@ export async function governTools<const Tools extends Readonly<Record<string, un
   tools: Tools,
   options: AiSdkOptions = {},
 ): Promise<GovernedTools<Tools>> {
-  await selfTest('quittance/ai-sdk', async (probeOptions, body) => {
-    const tested = await wrap(
-      { [probe.name]: { inputSchema: { type: 'object' }, execute: body } },
-      probeOptions,
-    );
-    const { [probe.name]: wrapped } = tested.run({ sessionId: probe.sessionId }).tools;
-    await wrapped?.execute({} as never, { toolCallId: probe.callId } as never); // as the SDK calls it
-  });
+  await selfTest('quittance/ai-sdk', sendProbe(wrap));
   return wrap(tools, options);
 }
+
+type Wrap = (
+  tools: Readonly<Record<string, AiSdkTool>>,
+  options: AiSdkOptions,
+) => Promise<{
+  readonly run: (options: TurnOptions) => { readonly tools: Readonly<Record<string, unknown>> };
+}>;
+
+/** Sends the probe through a tool that `wrapTools` made. */
+export const sendProbe =
+  (wrapTools: Wrap): SendProbe =>
+  async (probeOptions, body) => {
+    const given = { inputSchema: { type: 'object' }, execute: async () => body() };
+    const { run } = await wrapTools({ [probe.name]: given }, probeOptions);
+    const wrapped = run({ sessionId: probe.sessionId }).tools[probe.name] as AiSdkTool; // as any tool that was wrapped
+    await wrapped.execute?.({} as never, { toolCallId: probe.callId } as never); // as the SDK calls it
+  };
 
 async function wrap<const Tools extends Readonly<Record<string, unknown>>>(
   given: Tools,
