@@ -78,22 +78,19 @@ export function Waiting({ confirmationId, order }: Props): ReactNode {
               </h2>
               <OrderSwitch order={order} confirmationId={confirmationId} />
             </header>
-            {questions.length === 0 ? (
-              <p className="muted desk-none">Nothing else waits.</p>
-            ) : (
-              <SideList
-                label="Questions that wait"
-                items={questions}
-                keyOf={({ confirmationId: id }) => id}
-                to={({ confirmationId: id }) => addressOf(['inbox', id], query)}
-                toneOf={({ risk }) => riskWords[riskLevel(risk)].tone}
-                selected={confirmationId}
-                moves={moves}
-                onEnd={onEnd}
-              >
-                {(question) => <QuestionRow question={question} />}
-              </SideList>
-            )}
+            {questions.length === 0 && <p className="muted desk-none">Nothing else waits.</p>}
+            <SideList
+              label="Questions that wait"
+              items={questions}
+              keyOf={({ confirmationId: id }) => id}
+              to={({ confirmationId: id }) => addressOf(['inbox', id], query)}
+              toneOf={({ risk }) => riskWords[riskLevel(risk)].tone}
+              selected={confirmationId}
+              moves={moves}
+              onEnd={onEnd}
+            >
+              {(question) => <QuestionRow question={question} />}
+            </SideList>
             <p className="muted desk-keys">
               <kbd>j</kbd> <kbd>k</kbd> move · <kbd>a</kbd> <kbd>Ctrl</kbd> <kbd>Enter</kbd> approve ·{' '}
               <kbd>d</kbd> deny · <kbd>e</kbd> edit · <kbd>r</kbd> respond

@@ -71,22 +71,19 @@ export default function Reconcile(): ReactNode {
               </h2>
               <span className="muted">newest first</span>
             </header>
-            {rows.length === 0 ? (
-              <p className="muted desk-none">Nothing else is in doubt.</p>
-            ) : (
-              <SideList
-                label="Calls in doubt"
-                items={rows}
-                keyOf={keyOf}
-                to={(call) => addressOfKey(keyOf(call))}
-                toneOf={() => 'unsure'}
-                selected={selected}
-                moves={moves}
-                onEnd={onEnd}
-              >
-                {(call) => <DoubtRow call={call} />}
-              </SideList>
-            )}
+            {rows.length === 0 && <p className="muted desk-none">Nothing else is in doubt.</p>}
+            <SideList
+              label="Calls in doubt"
+              items={rows}
+              keyOf={keyOf}
+              to={(call) => addressOfKey(keyOf(call))}
+              toneOf={() => 'unsure'}
+              selected={selected}
+              moves={moves}
+              onEnd={onEnd}
+            >
+              {(call) => <DoubtRow call={call} />}
+            </SideList>
             <p className="muted desk-keys">
               <kbd>j</kbd> <kbd>k</kbd> move
             </p>

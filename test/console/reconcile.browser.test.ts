@@ -1,0 +1,163 @@
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { Stage, Visitor } from './stage.ts';
+import { findBarriers, openStage } from './stage.ts';
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage({ fill: () => Promise.resolve() });
+}, 120_000);
+afterAll(() => stage.close());
+
+const visitors: Visitor[] = [];
+const visit = async (...options: Parameters<Stage['visit']>): Promise<Visitor> => {
+  const visitor = await stage.visit(...options);
+  visitors.push(visitor);
+  return visitor;
+};
+afterEach(async () => {
+  for (const { context, complaints } of visitors.splice(0)) {
+    await context.close();
+    expect(complaints.filter((text) => !/status of 4\d\d/.test(text))).toEqual([]);
+  }
+  for (const call of (await stage.runtime.unresolved()).rows)
+    await stage.runtime.reconcile(call, { resolution: 'failed', by: 'sweeper' });
+});
+
+let count = 0;
+type Doubt = { readonly sessionId: string; readonly callId: string };
+/** A call nobody knows the end of. */
+async function doubt(): Promise<Doubt> {
+  const ref = { sessionId: `doubt/${++count}`, callId: `call ${count}` };
+  const turn = stage.runtime.turn({ sessionId: ref.sessionId, principal: { userId: 'mei' } });
+  const outcome = await turn.call({
+    id: ref.callId,
+    name: 'pay_supplier',
+    arguments: { supplier: 'mill', cents: 18_000 + count },
+  });
+  expect(outcome).toMatchObject({ code: 'tool.indeterminate' });
+  return ref;
+}
+const addressOf = ({ sessionId, callId }: Doubt): string =>
+  `/reconcile/${encodeURIComponent(sessionId)}/${encodeURIComponent(callId)}`;
+const resolutionOf = async ({ sessionId, callId }: Doubt) =>
+  (await stage.runtime.calls({ sessionId })).find((call) => call.callId === callId)?.resolution;
+const expectVerdict = async (page: Page, text: string): Promise<void> => {
+  await expect
+    .poll(() => page.locator('.verdict').allTextContents())
+    .toEqual([expect.stringContaining(text)]);
+};
+
+test('a call in doubt is shown with where to look, and what was found is kept, with how and by whom', async () => {
+  const [older, newer] = [await doubt(), await doubt()];
+  const { page, goTo } = await visit({ as: 'operator' });
+  await goTo('/reconcile');
+  await expect.poll(() => page.locator('.side-row').count()).toBe(2);
+  await expect.poll(() => page.url()).toContain(addressOf(newer));
+  await expect.poll(() => page.locator('article.question').textContent()).toContain('mei');
+  await page.getByRole('button', { name: 'Record for ever' }).click();
+  await expect.poll(() => page.getByRole('alert').textContent()).toContain('Choose what you found');
+  await page.getByLabel('It did happen').check();
+  await page.getByLabel('How do you know?').fill('It is on the list of the bank.');
+  await page.getByLabel('What it gave').fill('{"transfer": ');
+  await page.getByRole('button', { name: 'Record for ever' }).click();
+  await expect.poll(() => page.getByRole('alert').textContent()).toContain('no JSON');
+  expect(await resolutionOf(newer)).toBeUndefined();
+  await page.getByLabel('What it gave').fill('{"transfer": 4711}');
+  await page.getByRole('button', { name: 'Record for ever' }).dblclick();
+  await expectVerdict(page, 'You recorded: it did happen: It is on the list of the bank.');
+  expect(await resolutionOf(newer)).toMatchObject({
+    resolution: 'succeeded',
+    by: { type: 'person', name: 'operator-person' },
+    result: { transfer: 4711 },
+  });
+  await expect.poll(() => page.locator('.side-row').count()).toBe(1);
+  await page.getByRole('link', { name: 'Next in doubt' }).click();
+  await expect.poll(() => page.url()).toContain(addressOf(older));
+});
+
+test('whoever is second hears who was first', async () => {
+  const call = await doubt();
+  const { page, goTo } = await visit({ as: 'operator' });
+  await goTo(addressOf(call));
+  await page.getByLabel('It did not happen').check();
+  await page.route('**/v1/sessions/**', (route) =>
+    route.request().method() === 'GET' ? route.abort() : route.fallback(),
+  );
+  await stage.runtime.reconcile(call, { resolution: 'succeeded', by: 'grace', reason: 'Asked the bank.' });
+  const refused = page.waitForResponse((response) => response.url().endsWith('/resolution'));
+  await page.getByRole('button', { name: 'Record for ever' }).click();
+  expect((await refused).status()).toBe(409);
+  await page.unroute('**/v1/sessions/**');
+  await expectVerdict(page, 'Already found out by grace: it did happen: Asked the bank.');
+  await expectVerdict(page, 'What you said came after that and changed nothing.');
+  visitors.length = 0;
+  await page.context().close();
+});
+
+test('a tool that can say what happened is asked, and a refusal is told', async () => {
+  const call = await doubt();
+  const { page, goTo } = await visit({ as: 'operator' });
+  await page.route('**/v1/unresolved**', async (route) => {
+    const answer = await route.fetch();
+    const { rows, ...rest } = (await answer.json()) as { rows: object[] };
+    await route.fulfill({ json: { ...rest, rows: rows.map((row) => ({ ...row, canAskTool: true })) } });
+  });
+  await goTo(addressOf(call));
+  const asked = page.waitForRequest((request) => request.url().endsWith('/resolution'));
+  await page.getByRole('button', { name: 'Ask the tool' }).click();
+  expect((await asked).postDataJSON()).toEqual({ ask: 'tool' });
+  await expect.poll(() => page.getByRole('alert').textContent()).toContain('the tool cannot be asked');
+  expect(await resolutionOf(call)).toBeUndefined();
+});
+
+test('somebody who only decides about held calls reads, and cannot say what was found', async () => {
+  const call = await doubt();
+  const { page, goTo } = await visit({ as: 'approver' });
+  await goTo(addressOf(call));
+  await page.getByText('Your role reads.').waitFor();
+  expect(await page.getByRole('radio').count()).toBe(0);
+});
+
+test('everything can be done by keyboard', async () => {
+  const [older, newer] = [await doubt(), await doubt()];
+  const { page, goTo } = await visit({ as: 'operator' });
+  await goTo('/');
+  await page.keyboard.press('g');
+  await page.keyboard.press('r');
+  await expect.poll(() => page.url()).toContain(addressOf(newer));
+  await page.keyboard.press('j');
+  await expect.poll(() => page.url()).toContain(addressOf(older));
+  await page.getByRole('radio').first().waitFor();
+  for (let n = 0; n < 40; n++) {
+    await page.keyboard.press('Tab');
+    if (await page.evaluate(() => document.activeElement?.getAttribute('type') === 'radio')) break;
+  }
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('Not on the list.');
+  await page.keyboard.press('Control+Enter');
+  await expectVerdict(page, 'You recorded: it did not happen: Not on the list.');
+  await expect.poll(() => page.evaluate(() => document.activeElement !== document.body)).toBe(true);
+});
+
+test('where nothing is in doubt the page says how calls come there', async () => {
+  const { page, goTo } = await visit();
+  await goTo('/reconcile');
+  await page.getByText('Nothing is in doubt').waitFor();
+  expect(await findBarriers(page)).toEqual([]);
+});
+
+test.each(['light', 'dark'] as const)('everybody can use the page, %s', async (colorScheme) => {
+  await doubt();
+  const { page, goTo } = await visit({ colorScheme });
+  await goTo('/reconcile');
+  await page.getByLabel('It did happen').check();
+  expect(await findBarriers(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Record for ever' }).click();
+  await expectVerdict(page, 'You recorded: it did happen.');
+  expect(await findBarriers(page)).toEqual([]);
+  await page.setViewportSize({ width: 800, height: 900 });
+  expect(await findBarriers(page)).toEqual([]);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth)).toBe(true);
+});

@@ -1,0 +1,215 @@
+import type { Locator, Page } from 'playwright-core';
+import { createRuntime, defineTool } from 'quittance';
+import type { Runtime } from 'quittance';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { fillShop, hostile } from './shop.ts';
+import type { Stage, Visitor } from './stage.ts';
+import { findBarriers, openStage } from './stage.ts';
+
+let stage: Stage;
+/** Another agent's, on the same ledger, whose tools end when a test says so. */
+let workshop: Runtime;
+const finish = new Map<string, () => void>();
+const until = (id: string): Promise<() => void> =>
+  expect
+    .poll(() => finish.get(id))
+    .toBeDefined()
+    .then(() => finish.get(id) ?? (() => undefined));
+beforeAll(async () => {
+  stage = await openStage({ fill: fillShop });
+  workshop = createRuntime({
+    ledger: stage.ledger,
+    tools: [
+      defineTool({
+        name: 'work_slowly',
+        mode: 'external',
+        input: z.object({ id: z.string() }),
+        run: ({ id }) => new Promise((resolve) => finish.set(id, () => resolve({ id }))),
+      }),
+      defineTool({
+        name: 'put_label',
+        mode: 'safe_write',
+        idempotent: true,
+        input: z.object({ order: z.string() }),
+        run: ({ order }) => ({ order }),
+      }),
+      defineTool({ name: 'delete_all', mode: 'destructive', input: z.object({}), run: () => ({}) }),
+    ],
+  });
+}, 120_000);
+afterAll(async () => {
+  for (const end of finish.values()) end();
+  await workshop.close();
+  await stage.close();
+});
+
+const visitors: Visitor[] = [];
+const visit = async (...options: Parameters<Stage['visit']>): Promise<Visitor> => {
+  const visitor = await stage.visit(...options);
+  visitors.push(visitor);
+  return visitor;
+};
+afterEach(async () => {
+  for (const { context, complaints } of visitors.splice(0)) {
+    await context.close();
+    expect(complaints.filter((text) => !text.includes('status of 404'))).toEqual([]);
+  }
+});
+
+const bar = (page: Page, name: RegExp): Locator => page.locator('.timeline').getByRole('link', { name });
+const topOf = (each: Locator): Promise<string> => each.evaluate((element) => element.style.top);
+
+describe('the list of sessions', () => {
+  test('shows each with its numbers, finds them by name, and opens one by keyboard', async () => {
+    const { page, goTo } = await visit();
+    await goTo('/sessions');
+    const row = page.getByRole('row').filter({ hasText: 'ticket-42' });
+    await expect.poll(() => row.textContent()).toContain('17');
+    await page.keyboard.press('/');
+    await page.keyboard.type('ticket');
+    await expect.poll(() => page.url()).toContain('search=ticket');
+    await expect.poll(() => page.locator('tbody tr').count()).toBe(1);
+    await page.getByRole('searchbox').blur();
+    await page.keyboard.press('j');
+    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe('ticket-42');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => new URL(page.url()).pathname).toBe('/sessions/ticket-42');
+    await page.goBack();
+    await expect.poll(() => page.getByRole('searchbox').inputValue()).toBe('ticket');
+    await page.getByRole('searchbox').fill('no such thing');
+    await page.getByText('No session is called so').waitFor();
+  });
+
+  test('has only the rows in sight in the page, and reads older ones when somebody goes there', async () => {
+    for (let n = 0; n < 230; n++)
+      await workshop
+        .turn({ sessionId: `bulk-${String(n).padStart(3, '0')}` })
+        .call({ id: 'c', name: 'put_label', arguments: { order: 'A' } });
+    const { page, goTo } = await visit();
+    await goTo('/sessions?search=bulk');
+    await page.getByText('bulk-229').waitFor();
+    expect(await page.locator('tbody tr').count()).toBeLessThan(60);
+    const table = page.locator('.session-table');
+    await expect
+      .poll(async () => {
+        await table.evaluate((element) => element.scrollTo(0, element.scrollHeight));
+        return page.getByText('bulk-000').count();
+      })
+      .toBe(1);
+    expect(await page.locator('tbody tr').count()).toBeLessThan(60);
+  });
+});
+
+describe('the timeline of a session', () => {
+  test('has a lane for each call that runs beside another, and follows what happens', async () => {
+    const turn = workshop.turn({ sessionId: 'beside' });
+    const [one, two] = ['one', 'two'].map((id) => turn.call({ id, name: 'work_slowly', arguments: { id } }));
+    const [endOne, endTwo] = [await until('one'), await until('two')];
+    const { page, goTo } = await visit();
+    await goTo('/sessions/beside');
+    await expect.poll(() => bar(page, /work_slowly, running/).count()).toBe(2);
+    expect(await topOf(bar(page, /work_slowly/).first())).not.toBe(
+      await topOf(bar(page, /work_slowly/).last()),
+    );
+    endOne();
+    await one;
+    await expect.poll(() => bar(page, /work_slowly, succeeded/).count()).toBe(1);
+    endTwo();
+    await two;
+    await expect.poll(() => bar(page, /work_slowly, succeeded/).count()).toBe(2);
+    // After both, there is room in the first lane again.
+    await turn.call({ id: 'three', name: 'put_label', arguments: { order: 'B' } });
+    await expect.poll(() => bar(page, /put_label, succeeded/).count()).toBe(1);
+    expect(await topOf(bar(page, /put_label/))).toBe('4px');
+  });
+
+  test('marks waits for a person, and shortens them unless told not to', async () => {
+    const { page, goTo } = await visit();
+    await goTo('/sessions/ticket-42');
+    const held = page.locator('.bar').filter({ has: page.locator('.span[data-kind="held"]') });
+    await expect.poll(() => held.count()).toBe(5);
+    expect(
+      await held
+        .first()
+        .locator('.span[data-kind="held"]')
+        .evaluate((element) => getComputedStyle(element).backgroundImage),
+    ).toContain('repeating-linear-gradient');
+    const first = bar(page, /look_up_order, succeeded/);
+    await expect.poll(() => page.locator('.squeezed').count()).toBeGreaterThan(0);
+    const shortened = (await first.boundingBox())?.width ?? 0;
+    await page.getByLabel('Shorten waits').uncheck();
+    await expect.poll(() => page.url()).toContain('time=true');
+    await expect.poll(() => page.locator('.squeezed').count()).toBe(0);
+    expect((await first.boundingBox())?.width ?? 0).toBeLessThan(shortened);
+  });
+
+  test('draws a line from a repeated call to the one it repeats, and says so in words', async () => {
+    const turn = workshop.turn({ sessionId: 'twice' });
+    for (const id of ['first', 'again'])
+      await turn.call({ id, name: 'put_label', arguments: { order: 'A-1' } });
+    const { page, goTo } = await visit();
+    await goTo('/sessions/twice');
+    await expect.poll(() => page.locator('.links path').count()).toBe(1);
+    const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'again' }) });
+    await expect.poll(() => row.textContent()).toContain('repeats first');
+  });
+
+  test('is gone through by arrow keys, with one stop for Tab, and Enter opens a call', async () => {
+    const { page, goTo } = await visit();
+    await goTo('/sessions/ticket-42');
+    await page.locator('.bar').first().waitFor();
+    expect(await page.locator('.bar[tabindex="0"]').count()).toBe(1);
+    await page.locator('.bar[tabindex="0"]').focus();
+    await page.keyboard.press('End');
+    await page.keyboard.press('ArrowLeft');
+    await page.keyboard.press('Home');
+    await page.keyboard.press('ArrowRight');
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.getAttribute('aria-label')))
+      .toContain('refund');
+    expect(await page.locator('tr[data-active="true"]').textContent()).toContain('call_coerced');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.url()).toContain('/calls/ticket-42/call_coerced');
+  });
+
+  test('shows a long session a page at a time', async () => {
+    const turn = workshop.turn({ sessionId: 'long' });
+    for (let n = 0; n < 130; n++)
+      await turn.call({ id: `c${n}`, name: 'put_label', arguments: { order: `A-${n}` } });
+    const { page, goTo } = await visit();
+    await goTo('/sessions/long');
+    await page.getByText('The newest 100 of 130').waitFor();
+    expect(await page.locator('.bar').count()).toBe(100);
+    await page.getByRole('link', { name: 'Older' }).click();
+    await expect.poll(() => page.locator('.bar').count()).toBe(30);
+    await page.getByRole('link', { name: 'c0', exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Newest' }).click();
+    await expect.poll(() => page.locator('.bar').count()).toBe(100);
+  });
+
+  test('opens whatever a session is called, as text, and says when there is none', async () => {
+    const { page, goTo } = await visit();
+    await goTo('/sessions?search=odd');
+    await page.getByRole('link', { name: 'odd' }).click();
+    await expect.poll(() => page.locator('.bar').count()).toBe(2);
+    expect(await page.evaluate(() => 'pwned' in window)).toBe(false);
+    expect(await page.getByRole('heading', { level: 1 }).textContent()).not.toContain('\u202E');
+    expect(decodeURIComponent(new URL(page.url()).pathname)).toBe(`/sessions/odd/${hostile}`);
+    await goTo('/sessions/nowhere');
+    await expect.poll(() => page.getByRole('alert').first().textContent()).toContain('There is no session');
+  });
+});
+
+test.each(['light', 'dark'] as const)('everybody can use the pages, %s', async (colorScheme) => {
+  const { page, goTo } = await visit({ colorScheme });
+  await goTo('/sessions');
+  await page.getByRole('table').waitFor();
+  expect(await findBarriers(page)).toEqual([]);
+  await goTo('/sessions/ticket-42');
+  await page.locator('.bar').first().waitFor();
+  expect(await findBarriers(page)).toEqual([]);
+  await page.setViewportSize({ width: 800, height: 900 });
+  expect(await findBarriers(page)).toEqual([]);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth)).toBe(true);
+});
