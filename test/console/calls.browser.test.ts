@@ -116,7 +116,7 @@ test('a search looks into ids, tools, codes and messages', async () => {
     const field = page.getByRole('searchbox');
     for (const [text, callId] of [
       ['call_retr', 'call_retried'],
-      ['exchange_rate', 'call_retried'],
+      ['pay_supp', 'call_unsure'],
       ['tool.indeterminate', 'call_unsure'],
       ['for the office', 'call_blocked'],
     ] as const) {
