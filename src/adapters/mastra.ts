@@ -15,6 +15,7 @@ import type { MastraAnswer, MastraQuestion } from './mastra-resume.ts';
 import { answerShape, createAnnouncements, openSchema, questionShape, readAnswer } from './mastra-resume.ts';
 import type { GovernedMastraTool, MastraAgentContext, MastraContext, MastraTool } from './mastra-tool.ts';
 import { readMastraTool, suspendsItself, toolMark } from './mastra-tool.ts';
+import type { SendProbe } from './self-test.ts';
 import { probe, selfTest } from './self-test.ts';
 
 /** What `governTools` takes beside the tools. */
@@ -44,17 +45,25 @@ export async function governTools<const Tools extends Readonly<Record<string, un
   tools: Tools,
   options: MastraOptions = {},
 ): Promise<GovernedTools<Tools>> {
-  await selfTest('quittance/mastra', async (probeOptions, body) => {
-    const tested = await wrap(
-      { [probe.name]: { [toolMark]: true, id: probe.name, description: '', execute: body } },
-      probeOptions,
-    );
-    const { [probe.name]: wrapped } = tested.tools;
-    const agent = { toolCallId: probe.callId, messages: [], threadId: probe.sessionId };
-    await wrapped?.execute({} as never, { agent } as never); // as Mastra calls it
-  });
+  await selfTest('quittance/mastra', sendProbe(wrap));
   return wrap(tools, options);
 }
+
+type Wrap = (
+  tools: Readonly<Record<string, MastraTool>>,
+  options: MastraOptions,
+) => Promise<{ readonly tools: Readonly<Record<string, unknown>> }>;
+
+/** Sends the probe through a tool that `wrapTools` made. */
+export const sendProbe =
+  (wrapTools: Wrap): SendProbe =>
+  async (probeOptions, body) => {
+    const given = { [toolMark]: true, id: probe.name, description: '', execute: async () => body() };
+    const { tools } = await wrapTools({ [probe.name]: given }, probeOptions);
+    const wrapped = tools[probe.name] as MastraTool; // as any tool that was wrapped
+    const agent = { toolCallId: probe.callId, messages: [], threadId: probe.sessionId };
+    await wrapped.execute?.({} as never, { agent } as never); // as Mastra calls it
+  };
 
 async function wrap<const Tools extends Readonly<Record<string, unknown>>>(
   given: Tools,

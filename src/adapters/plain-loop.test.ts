@@ -2,6 +2,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { governTools as governAnthropic } from './anthropic.ts';
 import { governTools as governOpenAi } from './openai.ts';
+import { governLoop } from './plain-loop.ts';
 
 const sessionId = 's';
 const held = { overrides: { pay: { mode: 'local' } } } as const;
@@ -10,6 +11,14 @@ function payTool() {
   const run = vi.fn<(args: { cents: number }) => string>(() => 'paid');
   return { run, tools: { pay: run, add: ({ a, b }: { a: number; b: number }) => a + b } };
 }
+
+test('a helper whose way to answer makes no call refuses to start', async () => {
+  const starting = governLoop('quittance/broken', payTool().tools, {}, async () => []);
+  await expect(starting).rejects.toMatchObject({
+    code: 'adapter.unsafe',
+    message: expect.stringContaining('never reached the ledger') as string,
+  });
+});
 
 describe('quittance/anthropic', () => {
   const use = (id: string, name: string, input: unknown) => ({ type: 'tool_use', id, name, input });
