@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { readGrant, sameArguments } from '../../console/src/pages/inbox/new-grant.ts';
 import { orderQuestions, riskLevel } from '../../console/src/pages/inbox/risk.ts';
 import { describeVerdict } from '../../console/src/pages/inbox/verdict.ts';
+import type { JsonObject } from '../../src/base/json.ts';
+import { parseArgumentConstraint } from '../../src/policy/argument-constraint.ts';
 
 const question = (confirmationId: string, createdAt: number, ...risk: string[]) => ({
   confirmationId,
@@ -66,5 +69,48 @@ describe('a verdict', () => {
 
   test('is none while somebody is asked', () => {
     expect(describeVerdict({ ...decided, status: 'pending' }, false)).toBeUndefined();
+  });
+});
+
+describe('a grant', () => {
+  const typed = { sessionId: 's', toolName: ' refund ', where: '', forMs: 3_600_000, uses: '', reason: ' ' };
+
+  test('is read from what was typed, and leaves out what was not', () => {
+    expect(readGrant(typed)).toEqual({
+      ok: true,
+      grant: { sessionId: 's', toolName: 'refund', forMs: 3_600_000 },
+    });
+    expect(readGrant({ ...typed, forMs: undefined, uses: '3', where: '{"args.cents": {"lte": 5}}' })).toEqual(
+      {
+        ok: true,
+        grant: { sessionId: 's', toolName: 'refund', uses: 3, where: { 'args.cents': { lte: 5 } } },
+      },
+    );
+  });
+
+  test.each([
+    ['sessionId', { sessionId: ' ' }],
+    ['toolName', { toolName: '' }],
+    ['uses', { uses: '0' }],
+    ['uses', { uses: '1e3' }],
+    ['where', { where: '{' }],
+    ['where', { where: '"x"' }],
+    ['where', { where: '{"args.n": {"equals": 12345678901234567890}}' }],
+  ] as const)('says what is wrong with its %s', (field, change) => {
+    expect(readGrant({ ...typed, ...change })).toMatchObject({ ok: false, field });
+  });
+
+  test('begins with a condition for the very arguments, as rules can say it', () => {
+    const input = { order: 'A-1', cents: 9, urgent: true, items: [1], 'odd name': 1, token: '[hidden]' };
+    const where = sameArguments(input, ['$.token']);
+    expect(JSON.parse(where)).toEqual({
+      'args.order': { equals: 'A-1' },
+      'args.cents': { equals: 9 },
+      'args.urgent': { equals: true },
+    });
+    // What JSON.parse gives is JSON.
+    expect(parseArgumentConstraint(JSON.parse(where) as JsonObject).ok).toBe(true);
+    expect(sameArguments('text')).toBe('');
+    expect(sameArguments({ items: [] })).toBe('');
   });
 });

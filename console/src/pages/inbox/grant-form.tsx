@@ -17,6 +17,7 @@ type Props = {
     readonly sessionId: string;
     readonly toolName: string;
     readonly input: JsonValue | undefined;
+    readonly hidden: readonly string[];
   };
   readonly onClose: () => void;
   readonly onGiven?: () => void;
@@ -27,7 +28,7 @@ export function GrantForm({ like, onClose, onGiven }: Props): ReactNode {
   const [typed, setTyped] = useState<TypedGrant>(() => ({
     sessionId: like.sessionId,
     toolName: like.toolName,
-    where: sameArguments(like.input),
+    where: sameArguments(like.input, like.hidden),
     forMs: 3_600_000,
     uses: '',
     reason: '',

@@ -121,7 +121,7 @@ export function Grants({ sessionId }: { readonly sessionId: string }): ReactNode
       )}
       {giving && (
         <GrantForm
-          like={{ sessionId, toolName: '', input: undefined }}
+          like={{ sessionId, toolName: '', input: undefined, hidden: [] }}
           onClose={() => setGiving(false)}
           onGiven={reload}
         />

@@ -66,12 +66,16 @@ function readWhere(text: string): JsonObject | string | undefined {
 
 /**
  * A condition that lets through calls with exactly these plain arguments. Lists and objects have no such condition, so
- * they are left out, and so are names a selector cannot say.
+ * they are left out; so are names a selector cannot say, and values that are hidden: what is shown of those is a mask.
  */
-export function sameArguments(input: JsonValue | undefined): string {
+export function sameArguments(input: JsonValue | undefined, hidden: readonly string[] = []): string {
   if (!isJsonObject(input)) return '';
   const entries = Object.entries(input).filter(
-    ([name, value]) => /^[A-Za-z_][\w-]*$/.test(name) && value !== null && typeof value !== 'object',
+    ([name, value]) =>
+      /^[A-Za-z_]\w*$/.test(name) &&
+      value !== null &&
+      typeof value !== 'object' &&
+      !hidden.includes(formatPath([name])),
   );
   if (entries.length === 0) return '';
   return JSON.stringify(

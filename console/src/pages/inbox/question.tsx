@@ -126,6 +126,7 @@ export function Question({ confirmationId, news, onCall, onDecided, next }: Prop
             sessionId: question.sessionId,
             toolName: question.toolName,
             input: question.effectiveInput,
+            hidden: question.hidden,
           }}
           onClose={() => setGranting(false)}
         />

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { linksBetween } from '../../console/src/pages/sessions/links-between.ts';
+import { measureCall } from '../../console/src/pages/sessions/measure-call.ts';
+import type { RelatedCall } from '../../src/http/api/call.ts';
+import type { TimelineCall } from '../../src/http/api/session.ts';
+
+const row = (callId: string, ...related: readonly RelatedCall[]): TimelineCall => ({
+  call: { sessionId: 's', callId } as TimelineCall['call'], // of a call only its name matters here
+  lane: 0,
+  spans: [],
+  related,
+});
+const to = (how: RelatedCall['how'], callId: string, sessionId = 's'): RelatedCall => ({
+  how,
+  callId,
+  sessionId,
+});
+
+test('what two calls say of each other is one link, and calls that are elsewhere have none', () => {
+  const links = linksBetween([
+    row('again', to('duplicate_of', 'first')),
+    row('first', to('copied_from', 'older'), to('caused_by', 'first'), to('duplicate_of', 'again', 'other')),
+    row('done', to('undone_by', 'undo')),
+    row('undo', to('undoes', 'done')),
+  ]);
+  expect(links.map(({ from, how, to: { call } }) => `${from.call.callId} ${how} ${call.callId}`)).toEqual([
+    'again duplicate_of first',
+    'undo undoes done',
+  ]);
+});
+
+test('a call is measured up to its end or to now, by what it did', () => {
+  const spans = [
+    { kind: 'deciding', attempt: 0, from: 0, to: 5 },
+    { kind: 'held', attempt: 0, from: 5, to: 105 },
+    { kind: 'running', attempt: 1, from: 105, to: 115 },
+    { kind: 'waiting', attempt: 1, from: 115, to: 120 },
+    { kind: 'running', attempt: 2, from: 120, to: undefined },
+  ] as const;
+  expect(measureCall(spans, 150)).toEqual({ totalMs: 150, heldMs: 100, ranMs: 40 });
+  // By a clock that is behind the ledger's nothing lasts less than no time.
+  expect(measureCall(spans, 100)).toEqual({ totalMs: 120, heldMs: 100, ranMs: 10 });
+});
