@@ -154,6 +154,7 @@ describe('attempts', () => {
       'ToolFailure',
       'ToolExecutionResult',
     ]);
+    expect(attempts.map(({ costMicros }) => costMicros)).toEqual([1_500, 1_500, 1_500]);
   });
 
   test('say what was touched and logged', () => {

@@ -11,6 +11,8 @@ export type Attempt = {
   readonly reached: readonly string[];
   readonly log: readonly LogLine[];
   readonly late: readonly ToolLate[];
+  /** Of this attempt alone. */
+  readonly costMicros: number;
 };
 
 export function attemptsOf(events: readonly CallEvent[]): readonly Attempt[] {
@@ -25,15 +27,26 @@ export function attemptsOf(events: readonly CallEvent[]): readonly Attempt[] {
       reached: [],
       log: [],
       late: [],
+      costMicros: 0,
     };
     attempts.set(attempt, { ...before, ...more(before) });
   };
+  let spentMicros = 0;
   for (const event of events) {
     if (event.type === 'tool.started')
       change(event.attempt, () => ({ startedAt: event.at, idempotencyKey: event.idempotencyKey }));
     // Attempt 0 is no attempt: the body never ran.
-    if (event.type === 'tool.responded' && event.attempt > 0)
-      change(event.attempt, () => ({ ended: event, reached: event.reached, log: event.log }));
+    if (event.type === 'tool.responded' && event.attempt > 0) {
+      // The last one carries the cost of all of them.
+      const before = event.final ? spentMicros : 0;
+      change(event.attempt, () => ({
+        ended: event,
+        reached: event.reached,
+        log: event.log,
+        costMicros: Math.max(0, event.costMicros - before),
+      }));
+      spentMicros += event.costMicros;
+    }
     if (event.type === 'tool.reported') change(event.attempt, () => ({ worker: event.worker }));
     if (event.type === 'tool.late') change(event.attempt, ({ late }) => ({ late: [...late, event] }));
   }

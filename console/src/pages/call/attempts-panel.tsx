@@ -44,7 +44,7 @@ function OneAttempt({
         <span className="muted">
           {startedAt !== undefined && formatMoment(startedAt)}
           {elapsedMs !== undefined && `, ${formatDuration(elapsedMs)}`}
-          {ended !== undefined && ended.costMicros > 0 && `, cost ${formatCost(ended.costMicros)}`}
+          {more.costMicros > 0 && `, cost ${formatCost(more.costMicros)}`}
           {more.worker !== undefined && `, in the hands of ${safeText(more.worker)}`}
         </span>
       </div>

@@ -57,7 +57,9 @@ export function InputPanel({ events }: { readonly events: readonly CallEvent[] }
       )}
       {last?.value !== undefined && (
         <>
-          <h3>{there.length > 1 ? `As ${last.name}` : 'Arguments'}</h3>
+          <h3>
+            {there.some(({ status }, at) => at > 0 && status === 'there') ? `As ${last.name}` : 'Arguments'}
+          </h3>
           <ValueBlock label={`Arguments as ${last.name}`} value={last.value} />
         </>
       )}

@@ -38,14 +38,9 @@ export function FilterBar({ view }: { readonly view: CallsView }): ReactNode {
         />
       </label>
       {chips.map((name) => (
-        <button
-          key={name}
-          type="button"
-          className="filter-chip"
-          onClick={() => set({ [name]: undefined })}
-          aria-label={`Remove the filter ${labelOfField(name)}: ${safeText(labelOfValue(name, view[name] ?? ''))}`}
-        >
-          <span className="muted">{labelOfField(name)}</span>
+        <button key={name} type="button" className="filter-chip" onClick={() => set({ [name]: undefined })}>
+          <span className="hidden">Remove the filter</span>{' '}
+          <span className="muted">{labelOfField(name)}</span>{' '}
           <span className="clip">
             <bdi>{safeText(labelOfValue(name, view[name] ?? ''))}</bdi>
           </span>
