@@ -1,18 +1,18 @@
 /**
  * The server under load, on the machine it shares with its clients.
  *
- *   npm run load -- [--clients 1000] [--seconds 20] [--rate 500] [--calls 1000000]
+ *   npm run load -- [--clients 1000] [--seconds 20] [--rate 500] [--calls 1000000] [--ledger PATH]
  *
  * 1. So many clients follow the ledger while ten calls a second arrive; each checks its sequence.
  * 2. So many requests a second, of the kinds a console sends.
- * 3. Lists and single calls of a ledger with a million calls.
+ * 3. Lists and single calls of a ledger with a million calls: of PATH, if there is one already.
  *
  * Ends with a table, a line of JSON, and an exit code that says whether nothing was lost.
  */
 import type { ChildProcess } from 'node:child_process';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,6 +32,8 @@ const seconds = option('seconds', 20);
 const rate = option('rate', 500);
 const calls = option('calls', 1_000_000);
 const callsPerSecond = 10;
+const ledgerAt = process.argv.indexOf('--ledger');
+const filled = ledgerAt < 0 ? undefined : process.argv[ledgerAt + 1];
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-load-'));
 const agent = new Agent({ keepAlive: true, maxSockets: 64 });
@@ -187,18 +189,25 @@ async function ask(): Promise<void> {
 }
 
 async function look(): Promise<void> {
-  const path = join(folder, 'look.db');
-  await fill(path, calls);
+  const path = filled ?? join(folder, 'look.db');
+  if (!existsSync(path)) await fill(path, calls);
   const server = await startServer(path);
   await send(server, '/v1/calls?limit=1');
+  let longestTurnMs = 0;
   const time = async (name: string, count: number, paths: (n: number) => string): Promise<void> => {
     const took: number[] = [];
+    const before = await report<ServerReport>(server.child);
     for (let n = 0; n < count; n++) {
       const { status, tookMs } = await send(server, paths(n));
       if (status !== 200) isGood = false;
       took.push(tookMs);
     }
+    const { loopMaxMs, cpuSeconds } = await report<ServerReport>(server.child);
+    longestTurnMs = Math.max(longestTurnMs, loopMaxMs);
     note(`${name} p95 ms`, quantile(took, 0.95));
+    note(`${name} loop max ms`, loopMaxMs);
+    // What it costs, however busy the machine is with others.
+    note(`${name} cpu ms each`, ((cpuSeconds - before.cpuSeconds) * 1_000) / count);
   };
   let cursor = '';
   await time('list, newest', 200, () => '/v1/calls?limit=50');
@@ -222,9 +231,11 @@ async function look(): Promise<void> {
   }
   await time('one call', 200, (n) => known[(n * 7) % known.length] ?? '');
   await time('sessions', 50, () => '/v1/sessions?limit=50');
+  await time('one session', 50, (n) => `/v1/sessions/session-${n * 19}`);
+  await time('tools', 5, (n) => `/v1/tools/tool_${n}`);
   await time('stats of a month', 5, (n) => `/v1/stats?since=${Date.now() - 30 * 86_400_000 + n}&buckets=60`);
   const after = await report<ServerReport>(server.child);
-  note('look: loop max ms', after.loopMaxMs);
+  note('look: loop max ms', longestTurnMs);
   note('look: rss MB', after.rssMb, 0);
   await stop(server.child);
 }

@@ -127,6 +127,7 @@ export class Followers {
               return;
             }
             if (bytes === undefined) await news;
+            else await new Promise(setImmediate); // nothing was let through of much that there is
             if (this.#closed) {
               leave();
               given.close();

@@ -16,7 +16,9 @@ export type Span = { readonly since: number; readonly until: number; readonly bu
 const shortSpanMs = 6 * hourMs;
 const mostCounted = 20_000;
 const mostHeld = 1_000;
+const mostSteps = 2_000;
 
+const longestMs = 30 * 24 * hourMs;
 /** Widths of buckets that people can read off a clock. */
 const widths = [
   1_000,
@@ -33,7 +35,7 @@ const widths = [
   12 * hourMs,
   24 * hourMs,
   7 * 24 * hourMs,
-  30 * 24 * hourMs,
+  longestMs,
 ] as const;
 
 type Bucket = MutableCounts & {
@@ -42,15 +44,14 @@ type Bucket = MutableCounts & {
   costMicros: number;
   readonly latencies: Latencies;
 };
-type Counted = Omit<CallTally<'hour' | 'toolName' | 'outcome' | 'code' | 'bin'>, 'hour'> & {
-  readonly at: number;
-};
+type Counted = CallTally<'toolName' | 'outcome' | 'code' | 'bin'> & { readonly at: number };
 
 export async function readStats(ledger: Ledger, span: Span): Promise<Stats> {
   const isShort = span.until - span.since <= shortSpanMs;
   const wanted = (span.until - span.since) / span.buckets;
   const bucketMs =
-    widths.find((width) => width >= wanted && (isShort || width >= hourMs)) ?? widths.at(-1) ?? hourMs;
+    widths.find((width) => width >= wanted && (isShort || width >= hourMs)) ??
+    Math.ceil(wanted / longestMs) * longestMs;
   const first = Math.floor(span.since / bucketMs) * bucketMs;
   const buckets = new Map<number, Bucket>();
   for (let at = first; at < span.until; at += bucketMs) buckets.set(at, newBucket(at));
@@ -77,7 +78,7 @@ export async function readStats(ledger: Ledger, span: Span): Promise<Stats> {
     tool.failures += calls;
     tool.codes.set(code, (tool.codes.get(code) ?? 0) + calls);
   };
-  const exact = isShort ? await countCalls(ledger, span, add) : await countHours(ledger, span, add);
+  const exact = isShort ? await countCalls(ledger, span, add) : await countHours(ledger, span, bucketMs, add);
   return {
     since: span.since,
     until: span.until,
@@ -128,7 +129,7 @@ async function countCalls(
 ): Promise<boolean> {
   let cursor: string | undefined;
   for (let seen = 0; seen < mostCounted;) {
-    const page = await ledger.queryCalls({ since, until, limit: 1_000, cursor });
+    const page = await ledger.queryCalls({ since, until, limit: 500, cursor });
     for (const call of page.rows) {
       const { toolName, outcome, code, bin } = tallyKeyOf(call);
       add({
@@ -150,20 +151,24 @@ async function countCalls(
   return false;
 }
 
-/** A day at a time, so that others have their turn. */
+/** Hours are many, so they are added up where they are kept: a day of a bucket at a time, so that others have their turn. */
 async function countHours(
   ledger: Ledger,
   { since, until }: Span,
+  bucketMs: number,
   add: (counted: Counted) => void,
 ): Promise<boolean> {
-  const stepMs = Math.max(24 * hourMs, Math.ceil((until - since) / 60 / hourMs) * hourMs);
-  for (let from = Math.floor(since / hourMs) * hourMs; from < until; from += stepMs) {
+  const stepMs = Math.max(24 * hourMs, Math.ceil((until - since) / mostSteps / hourMs) * hourMs);
+  for (let from = Math.floor(since / hourMs) * hourMs; from < until;) {
+    const at = Math.floor(from / bucketMs) * bucketMs;
+    const to = Math.min(from + stepMs, at + bucketMs, until);
     const tallies = await ledger.tallyCalls({
-      by: ['hour', 'toolName', 'outcome', 'code', 'bin'],
+      by: ['toolName', 'outcome', 'code', 'bin'],
       since: from,
-      until: Math.min(from + stepMs, until),
+      until: to,
     });
-    for (const { hour, ...tally } of tallies) add({ ...tally, at: hour * hourMs });
+    for (const tally of tallies) add({ ...tally, at });
+    from = to;
     await new Promise(setImmediate);
   }
   return true;

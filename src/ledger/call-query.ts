@@ -29,7 +29,7 @@ export type CallQuery = {
   readonly cursor?: string | undefined;
 };
 
-export type SessionQuery = Pick<CallQuery, 'since' | 'until' | 'text' | 'limit' | 'cursor'>;
+export type SessionQuery = Pick<CallQuery, 'sessionId' | 'since' | 'until' | 'text' | 'limit' | 'cursor'>;
 
 export type Page<Row> = { readonly rows: readonly Row[]; readonly next: string | undefined };
 

@@ -58,8 +58,8 @@ export interface Ledger {
   readEntries(query: EntryQuery): Awaitable<readonly StoredEntry[]>;
   /** What is kept beside the entries, row by row, for whoever holds it against them. */
   readBeside(): AsyncIterable<BesideRow>;
-  /** Where the chain of every session stands. */
-  readHeads(): Awaitable<readonly Head[]>;
+  /** Where the chain of every session stands, or of the one that is named. */
+  readHeads(sessionId?: string): Awaitable<readonly Head[]>;
   /** Resolves when there is an entry after this position. */
   whenAppended(after: number): Promise<void>;
   /** The position of the newest entry, 0 where there is none. What is appended from now on comes after it. */

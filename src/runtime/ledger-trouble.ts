@@ -45,7 +45,7 @@ export function tellTrouble(ledger: Ledger): Ledger {
     findConfirmation: told((confirmationId) => ledger.findConfirmation(confirmationId)),
     readEntries: told((query) => ledger.readEntries(query)),
     readBeside: () => ledger.readBeside(),
-    readHeads: told(() => ledger.readHeads()),
+    readHeads: told((sessionId) => ledger.readHeads(sessionId)),
     whenAppended: (after) => ledger.whenAppended(after).catch(raise),
     lastPosition: told(() => ledger.lastPosition()),
     readCursor: told((name) => ledger.readCursor(name)),

@@ -70,7 +70,9 @@ async function listGrants(service: Service, { sessionId, active }: Filters): Pro
   if (sessionId !== undefined) return { rows: await runtime.grants({ sessionId, ...state }), capped: false };
   const sessions = await ledger.querySessions({ limit: mostSessions });
   const rows: GrantView[] = [];
-  for (const session of sessions.rows)
+  for (const [index, session] of sessions.rows.entries()) {
+    if (index % 20 === 19) await new Promise(setImmediate);
     rows.push(...(await runtime.grants({ sessionId: session.sessionId, ...state })));
+  }
   return { rows, capped: sessions.next !== undefined };
 }

@@ -92,8 +92,7 @@ export const jobRoutes: readonly Route[] = [
     query: { sessionId: maybe(text()) },
     answer: { mediaType: 'application/jsonl' },
     async handle({ service, query: { sessionId }, signal }) {
-      const all = await service.ledger.readHeads();
-      const heads = sessionId === undefined ? all : all.filter((head) => head.sessionId === sessionId);
+      const heads = await service.ledger.readHeads(sessionId);
       if (sessionId !== undefined && heads.length === 0)
         throw new HttpRefusal('http.not_found', 'There is no such session. GET /v1/sessions lists them.');
       const manifest = { createdAt: service.ledger.now(), toolVersion: service.version, heads };

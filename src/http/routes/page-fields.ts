@@ -9,7 +9,14 @@ export const pageFields: { readonly limit: Maybe<number>; readonly cursor: Maybe
   cursor: maybe(text({ description: 'The `next` of the page before.' })),
 };
 
+/** The end of the year 9999: whoever counts up to there comes to an end. */
+const lastMoment = 253_402_300_799_999;
+
 export const spanFields: { readonly since: Maybe<number>; readonly until: Maybe<number> } = {
-  since: maybe(integer({ minimum: 0, description: 'Milliseconds since 1970, included.' })),
-  until: maybe(integer({ minimum: 0, description: 'Milliseconds since 1970, not included.' })),
+  since: maybe(
+    integer({ minimum: 0, maximum: lastMoment, description: 'Milliseconds since 1970, included.' }),
+  ),
+  until: maybe(
+    integer({ minimum: 0, maximum: lastMoment, description: 'Milliseconds since 1970, not included.' }),
+  ),
 };

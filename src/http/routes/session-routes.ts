@@ -86,7 +86,7 @@ export const sessionRoutes: readonly Route[] = [
     ),
     async handle({ service, params: { sessionId } }) {
       const session = await findSession(service, sessionId);
-      const last = (await service.ledger.readHeads()).find((head) => head.sessionId === sessionId);
+      const [last] = await service.ledger.readHeads(sessionId);
       return { session, head: last && { sequence: last.sequence, hash: last.hash } };
     },
   }),
@@ -115,13 +115,8 @@ export const sessionRoutes: readonly Route[] = [
 
 /** The summary of a session, by its exact name. */
 async function findSession({ ledger }: Service, sessionId: string): Promise<SessionSummary> {
-  for (let cursor: string | undefined; ;) {
-    const page = await ledger.querySessions({ text: sessionId, limit: 1_000, cursor });
-    const found = page.rows.find((session) => session.sessionId === sessionId);
-    if (found !== undefined) return found;
-    if (page.next === undefined) break;
-    cursor = page.next;
-  }
+  const [found] = (await ledger.querySessions({ sessionId, limit: 1 })).rows;
+  if (found !== undefined) return found;
   throw new HttpRefusal(
     'http.not_found',
     `There is no session ${JSON.stringify(sessionId.slice(0, 200))}. GET /v1/sessions lists them.`,

@@ -197,9 +197,9 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
         : one.entries.slice(from, from + limit).map((_, index) => one.read(from + index, ownerId, salt));
     },
     readBeside: () => listBeside(sessions.values(), claims.keys(), counters.keys(), artifacts.values()),
-    readHeads: () =>
+    readHeads: (of) =>
       [...sessions.values()]
-        .filter(({ entries }) => entries.length > 0)
+        .filter(({ sessionId, entries }) => entries.length > 0 && (of === undefined || sessionId === of))
         .map((session) => session.head(ownerId, salt)),
     whenAppended: (after) =>
       position > after

@@ -34,7 +34,7 @@ export function querySessions(sessions: Iterable<MemorySession>, query: SessionQ
   const found: [SessionSummary, Place][] = [];
   for (const { sessionId, entries, calls } of sessions) {
     const [first] = entries;
-    if (first === undefined) continue;
+    if (first === undefined || (query.sessionId !== undefined && query.sessionId !== sessionId)) continue;
     const tally = newSessionTally(sessionId);
     for (const { events } of entries) for (const { at } of events) countEvent(tally, at);
     for (const call of calls.values()) {

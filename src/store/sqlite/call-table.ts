@@ -111,12 +111,15 @@ export class CallTable {
   }
 
   async querySessions(query: SessionQuery): Promise<Page<SessionSummary>> {
+    const indexed: Condition[] = [];
+    if (query.sessionId !== undefined) indexed.push(['session_id = ?', toSqlText(query.sessionId)]);
+    if (query.until !== undefined) indexed.push(['first_at < ?', query.until]);
     const rest: Condition[] = [];
     if (query.since !== undefined) rest.push(['last_at >= ?', query.since]);
     if (query.text !== undefined) rest.push([contains('session_id'), toSqlText(query.text)]);
     const { rows, next } = await this.#search<SessionRow>(
       { table: 'sessions', at: 'first_at', id: 'session' },
-      query.until === undefined ? [] : [['first_at < ?', query.until]],
+      indexed,
       rest,
       query,
     );

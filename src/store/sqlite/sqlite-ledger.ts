@@ -318,10 +318,11 @@ export class SqliteLedger implements Ledger {
     return listBeside(this.#database);
   }
 
-  readHeads(): readonly Head[] {
-    return this.#fresh()
-      .all()
-      .map(({ sessionId, sequence, hash }) => ({ sessionId, sequence, hash }));
+  readHeads(of?: string): readonly Head[] {
+    const heads = this.#fresh();
+    const one = of === undefined ? undefined : heads.find(of);
+    const found = of === undefined ? heads.all() : one === undefined || one.sequence === 0 ? [] : [one];
+    return found.map(({ sessionId, sequence, hash }) => ({ sessionId, sequence, hash }));
   }
 
   erase(erasure: Erasure): Promise<number> {
