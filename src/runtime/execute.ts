@@ -227,7 +227,7 @@ async function attempt(hand: CallInHand, first: AttemptTerms, heldBefore: boolea
     const kept = await run.kept();
     const next =
       engine.behaviors.anyRetries && outcomeIsError(judgement.outcome)
-        ? await tryAgain(hand, judgement, kept, heldBefore)
+        ? await tryAgain(hand, judgement, kept, heldBefore, () => run.over())
         : undefined;
     if (next === undefined) {
       const outcome = await settle(hand, judgement, kept);

@@ -10,6 +10,7 @@
  */
 import type { ToolResponded } from '../call/event.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
+import type { Offer } from './behaviors/behaviors.ts';
 import { settlementsFor, sharesOf } from './budget.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import { costOf } from './cost.ts';
@@ -27,12 +28,24 @@ export type AttemptTerms = { readonly budgetMs: number; readonly deadlineMs: num
 /** Undefined: the call ends with the failure it has. Overtaken: somebody else goes on with it. */
 export type NextAttempt = AttemptTerms | 'overtaken' | undefined;
 
-/** `heldBefore`: a person was asked, so the turn's deadline bounds nothing any more. */
+/** On what terms the call may go on. */
+type Terms = {
+  /** A person was asked, so the turn's deadline bounds nothing any more. */
+  readonly heldBefore: boolean;
+  /** The body itself said of the failure that trying again is safe. */
+  readonly authorSaysRetry: boolean;
+};
+
+/**
+ * `heldBefore`: a person was asked, so the turn's deadline bounds nothing any more. `onKept` is called once the failure
+ * is kept as the end of its attempt.
+ */
 export async function tryAgain(
   hand: CallInHand,
   judgement: Judgement,
   attempt: Attempt,
   heldBefore: boolean,
+  onKept: () => void,
 ): Promise<NextAttempt> {
   const { behaviors } = hand.engine;
   const mark = hand.mark();
@@ -52,13 +65,19 @@ export async function tryAgain(
     ...(reserved.length > 0 && { settle: settlementsFor(reserved, attempt.costMicros) }),
   });
   // Where somebody else has ended the call meanwhile, what this attempt gave is late: that is for whoever settles it.
-  return kept === 'appended' ? askAndWait(hand, event, heldBefore) : undefined;
+  if (kept !== 'appended') return undefined;
+  onKept();
+  return askAndWait(hand, event, { heldBefore, authorSaysRetry: judgement.authorSaysRetry });
 }
 
 /** Goes on with a call whose owner died between two attempts. */
 export async function goOnTrying(hand: CallInHand, failed: ToolResponded): Promise<NextAttempt> {
-  if (whyNot(hand, judgementOf(failed)) !== undefined) return undefined;
-  return askAndWait(hand, failed, true);
+  // What was safe because the tool said so of all its calls must still be; what its body said of this failure stays said.
+  const authorSaysRetry = !failed.unsettledEffect && hand.call?.started?.mayRerun !== true;
+  const forbidden = whyNot(hand, { ...judgementOf(failed), authorSaysRetry });
+  if (forbidden === undefined) return askAndWait(hand, failed, { heldBefore: true, authorSaysRetry });
+  hand.aside(`Not tried again: ${forbidden}`);
+  return undefined;
 }
 
 /** How a recorded attempt ended, as it is settled with. */
@@ -100,10 +119,9 @@ function whyNot(
 const isRetryable = (outcome: ToolOutcome): boolean =>
   (outcome.type === 'ToolFailure' || outcome.type === 'ToolTimeout') && outcome.retryable;
 
-async function askAndWait(hand: CallInHand, event: ToolResponded, heldBefore: boolean): Promise<NextAttempt> {
-  const { behaviors } = hand.engine;
+async function askAndWait(hand: CallInHand, event: ToolResponded, terms: Terms): Promise<NextAttempt> {
   if (hand.call?.retry === undefined) {
-    const { retry, events } = await behaviors.offerRetry(event, hand.turn.depth);
+    const { retry, events } = await ask(hand, event, terms);
     // They are kept with whatever follows of the call.
     hand.bring(events);
     if (retry === undefined) return undefined;
@@ -118,8 +136,34 @@ async function askAndWait(hand: CallInHand, event: ToolResponded, heldBefore: bo
     const kept = await flushed(hand, mark);
     if (kept !== 'appended') return kept;
   }
-  return (await isDue(hand, heldBefore)) ? begin(hand, heldBefore) : undefined;
+  return (await isDue(hand, terms)) ? begin(hand, terms) : undefined;
 }
+
+/** What the behaviours say, or nothing as soon as nobody waits for it any more. */
+async function ask(hand: CallInHand, event: ToolResponded, terms: Terms): Promise<Offer> {
+  const { behaviors, deadlines } = hand.engine;
+  const stop = new AbortController();
+  const nobody = Promise.withResolvers<Offer>();
+  const leave = (): void => {
+    stop.abort(new DOMException('The call ends without another attempt.', 'AbortError'));
+    nobody.resolve({ retry: undefined, events: [] });
+  };
+  const leftMs = leftOf(hand, terms);
+  if (isGivenUp(hand) || leftMs <= 0) return { retry: undefined, events: [] };
+  const watch = leftMs === Number.POSITIVE_INFINITY ? undefined : deadlines.watch(leftMs, leave);
+  hand.onCancel = leave;
+  hand.onLeave = leave;
+  try {
+    return await Promise.race([behaviors.offerRetry(event, hand.turn.depth, stop.signal), nobody.promise]);
+  } finally {
+    watch?.stop();
+    hand.onCancel = undefined;
+    hand.onLeave = undefined;
+  }
+}
+
+/** Whether somebody has cancelled it, or the runtime closes. */
+const isGivenUp = ({ cancelled, left }: CallInHand): boolean => cancelled !== undefined || left;
 
 /** Nothing is kept where the ledger did not take it. */
 async function flushed(
@@ -141,13 +185,14 @@ async function flushed(
 }
 
 /** Waits until the time has come. False where the call is cancelled, its turn over or the runtime closed before. */
-async function isDue(hand: CallInHand, heldBefore: boolean): Promise<boolean> {
+async function isDue(hand: CallInHand, terms: Terms): Promise<boolean> {
   const { engine } = hand;
-  const notBefore = hand.call?.retry?.notBefore ?? 0;
+  const { notBefore = 0, at = 0 } = hand.call?.retry ?? {};
+  // The ledger's clock may have been set back since: nobody waits longer than was asked for.
+  const latest = engine.clock.monotonicMs() + Math.max(0, notBefore - at);
   for (;;) {
-    const waitMs = notBefore - engine.ledger.now();
-    const leftMs = leftOf(hand, heldBefore);
-    if (hand.cancelled !== undefined || hand.left || leftMs <= Math.max(0, waitMs)) return false;
+    const waitMs = Math.min(notBefore - engine.ledger.now(), latest - engine.clock.monotonicMs());
+    if (isGivenUp(hand) || leftOf(hand, terms) <= Math.max(0, waitMs)) return false;
     if (waitMs <= 0) return true;
     await new Promise<void>((resolve) => {
       const watch = engine.deadlines.watch(Math.min(waitMs, longestSleepMs), () => wake());
@@ -165,23 +210,25 @@ async function isDue(hand: CallInHand, heldBefore: boolean): Promise<boolean> {
 
 const longestSleepMs = 3_600_000;
 
-const leftOf = ({ engine, turn }: CallInHand, heldBefore: boolean): number =>
+const leftOf = ({ engine, turn }: CallInHand, { heldBefore }: Terms): number =>
   heldBefore ? Number.POSITIVE_INFINITY : turn.deadlineAtMs - engine.clock.monotonicMs();
 
 /** The intent of the next attempt. */
-async function begin(hand: CallInHand, heldBefore: boolean): Promise<NextAttempt> {
+async function begin(hand: CallInHand, terms: Terms): Promise<NextAttempt> {
   const { engine, turn, call } = hand;
-  const objection = await objectionOf(hand);
+  const objection = (await objectionOf(hand, terms)) ?? unknownBudget(hand);
   if (objection !== undefined) {
     hand.aside(`Not tried again: ${objection}`);
     return undefined;
   }
+  const leftMs = leftOf(hand, terms);
+  if (isGivenUp(hand) || leftMs <= 0) return undefined;
   const { knownTool: tool } = hand;
   const cost = costOf(tool, hand.input.executed);
   hand.costMicros = typeof cost === 'number' ? cost : 0;
   hand.lostCostMicros = 0;
   const shares = sharesOf(turn.budgets, hand.costMicros, false, engine.ledger.now());
-  const budgetMs = Math.min(tool.timeoutMs ?? engine.defaultTimeoutMs, leftOf(hand, heldBefore));
+  const budgetMs = Math.min(tool.timeoutMs ?? engine.defaultTimeoutMs, leftMs);
   const deadlineMs = engine.clock.now() + budgetMs;
   const mark = hand.mark();
   hand.apply({
@@ -196,8 +243,20 @@ async function begin(hand: CallInHand, heldBefore: boolean): Promise<NextAttempt
   return kept === 'appended' ? { budgetMs, deadlineMs } : kept;
 }
 
+/** What a turn may spend is known to the process that opened it, and to no other. */
+function unknownBudget({ call, turn }: CallInHand): string | undefined {
+  const isKnown = (counter: string): boolean =>
+    turn.budgets.some((budget) =>
+      budget.perDay ? counter.startsWith(`${budget.counter}/`) : counter === budget.counter,
+    );
+  const spent = call?.started?.reserved.find(
+    ({ metric, counter }) => metric === 'cost_micros' && !isKnown(counter),
+  );
+  return spent && `how much may be spent under ${spent.counter} is known only to the process that began it.`;
+}
+
 /** What has come up since the last attempt that keeps the body from running. */
-async function objectionOf(hand: CallInHand): Promise<string | undefined> {
+async function objectionOf(hand: CallInHand, { authorSaysRetry }: Terms): Promise<string | undefined> {
   const { engine, request } = hand;
   if (isStale(hand)) return 'what the preview showed has gone stale.';
   const policy = engine.policyInForce();
@@ -215,7 +274,8 @@ async function objectionOf(hand: CallInHand): Promise<string | undefined> {
   hand.asks = [];
   hand.workflowSteps = workflowSteps;
   hand.rules = rules;
-  if (hand.tool === undefined || !hand.tool.mayRerun) return 'rules have withdrawn that it may run twice.';
+  if (hand.tool === undefined || !(hand.tool.mayRerun || authorSaysRetry))
+    return 'rules have withdrawn that it may run twice.';
   if (stop !== undefined) return 'rules that came since would stop it.';
   return asked ? 'rules that came since would ask a person.' : undefined;
 }

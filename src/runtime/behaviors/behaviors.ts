@@ -10,8 +10,8 @@ export interface Behaviors {
   on(spec: BehaviorSpec, handler: BehaviorHandler): RegisteredBehavior;
   /** Whether somebody might ask for another attempt after such an end. */
   wantRetry(event: ToolResponded): boolean;
-  /** Tells those who might, and waits for what they say: the first who asks is heard. */
-  offerRetry(event: ToolResponded, depth: number): Promise<Offer>;
+  /** Tells those who might, and waits for what they say: the first who asks is heard. They are told when nobody waits. */
+  offerRetry(event: ToolResponded, depth: number, signal: AbortSignal): Promise<Offer>;
   /** Whether there is anybody to ask at all. */
   readonly anyRetries: boolean;
   close(): Promise<void>;

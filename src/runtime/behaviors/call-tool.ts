@@ -65,8 +65,11 @@ async function idFor(
     `behavior:${behavior}:${event.id}:${nth}${which === 1 ? '' : `:${which}`}`;
   for (let earlier = 1; earlier < attempt; earlier++) {
     const stored = await engine.ledger.readCall(sessionId, idOf(earlier));
-    const type = stored && foldStored(stored)?.settled?.outcome.type;
-    if (type === 'ToolExecutionResult' || type === 'ToolArtifactReference') return idOf(earlier);
+    const call = stored && foldStored(stored);
+    // One that is still being made, or waits for a person, is rejoined.
+    const type = call?.settled?.outcome.type;
+    const isOpen = call !== undefined && type === undefined;
+    if (isOpen || type === 'ToolExecutionResult' || type === 'ToolArtifactReference') return idOf(earlier);
   }
   return idOf(attempt);
 }

@@ -3,15 +3,16 @@
  * ends; all others read the ledger, each at its own pace.
  */
 import { QuittanceError } from '../../base/error.ts';
-import type { ToolResponded } from '../../call/event.ts';
+import type { JsonObject } from '../../base/json.ts';
+import { freezeJson } from '../../base/json.ts';
 import type { Feed } from '../../ledger/feed.ts';
 import type { Engine } from '../engine.ts';
 import { BehaviorReader, deepestCause } from './deliver.ts';
 import type { Behaviors } from './behaviors.ts';
 import type { Registration } from './registration.ts';
 import { readRegistration } from './registration.ts';
-import type { CallTool } from './run-handler.ts';
-import { runHandler } from './run-handler.ts';
+import type { AnyEvent, CallTool, Delivery, Handled } from './run-handler.ts';
+import { failure, runHandler } from './run-handler.ts';
 
 export function createBehaviors(engine: Engine, feed: Feed, callTool: CallTool): Behaviors {
   const registered = new Map<string, Registration>();
@@ -26,6 +27,19 @@ export function createBehaviors(engine: Engine, feed: Feed, callTool: CallTool):
     registered.delete(registration.name);
     readers.delete(registration.name);
     retriers = retriers.filter((other) => other !== registration);
+  };
+
+  const answerOf = async (
+    registration: Registration,
+    delivery: Delivery,
+    signal: AbortSignal,
+  ): Promise<Handled> => {
+    const match = matchOf(registration, delivery.event);
+    if (match === true) return runHandler(engine, callTool, registration, delivery, signal);
+    return {
+      retry: undefined,
+      events: match === false ? [] : [failure(engine, registration, delivery, match.thrown, false)],
+    };
   };
 
   const takeOff = async (registration: Registration, reader: BehaviorReader): Promise<void> => {
@@ -72,22 +86,19 @@ export function createBehaviors(engine: Engine, feed: Feed, callTool: CallTool):
         caughtUp: async () => reader.reached(await engine.ledger.lastPosition()),
       };
     },
-    wantRetry: (event) => retriers.some((registration) => wants(registration, event)),
-    async offerRetry(event, depth) {
+    wantRetry(event) {
+      // Predicates of the host are about to look at what will be kept. Events are JSON but for undefined.
+      freezeJson(event as unknown as JsonObject);
+      return retriers.some((registration) => matchOf(registration, event) !== false);
+    },
+    async offerRetry(event, depth, signal) {
       if (depth >= deepestCause) return { retry: undefined, events: [] };
+      const delivery: Delivery = { event, depth, attempt: 1 };
       const answers = await Promise.all(
-        retriers
-          .filter((registration) => wants(registration, event))
-          .map(async (registration) => ({
-            by: registration.name,
-            ...(await runHandler(
-              engine,
-              callTool,
-              registration,
-              { event, depth, attempt: 1 },
-              closing.signal,
-            )),
-          })),
+        retriers.map(async (registration) => ({
+          by: registration.name,
+          ...(await answerOf(registration, delivery, signal)),
+        })),
       );
       const asking = answers.find(({ retry }) => retry !== undefined);
       return {
@@ -102,11 +113,11 @@ export function createBehaviors(engine: Engine, feed: Feed, callTool: CallTool):
   };
 }
 
-/** A predicate that throws wants nothing. */
-function wants({ matches }: Registration, event: ToolResponded): boolean {
+/** Whether the event is for it, or what its predicate threw. */
+function matchOf({ matches }: Registration, event: AnyEvent): boolean | { readonly thrown: unknown } {
   try {
     return matches(event);
-  } catch {
-    return false;
+  } catch (thrown) {
+    return { thrown };
   }
 }

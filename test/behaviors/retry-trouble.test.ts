@@ -1,0 +1,365 @@
+/* oxlint-disable unicorn/no-thenable -- `then` is a word of the language */
+/** Retries in the way of closing runtimes, changing rules, dying processes, hostile predicates and clocks that jump. */
+import type { JsonObject, Ledger, Runtime } from 'quittance';
+import { createRuntime, defineTool, retry, ToolError } from 'quittance';
+import { contractsFromYamlString } from 'quittance/contracts';
+import { createManualClock } from 'quittance/testing';
+import { describe, expect, it } from 'vitest';
+import { createMortalLedger } from '../mortal-ledger.ts';
+import { documentOf } from '../sample-policy.ts';
+import { deferred, envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../stage.ts';
+
+const slow = retry({ initialMs: 60_000, maxMs: 60_000, jitter: 0 });
+const noRoute = (): never => {
+  throw new ToolError('tool.network_error', 'no route');
+};
+const broken = defineTool({ name: 'get_it', mode: 'read', run: noRoute });
+
+/** Lets everything happen that is on its way. */
+const settle = async (): Promise<void> => {
+  for (let n = 0; n < 20; n++) await quiet();
+};
+
+describe('a predicate of a retry behaviour', () => {
+  it('that throws leaves a failure, and the call ends as it would have', async () => {
+    const { runtime, turn } = setStage({ tools: [broken] });
+    runtime.on(
+      {
+        name: 'mine',
+        on: 'tool.responded',
+        retries: true,
+        where: {
+          attempt: () => {
+            throw new TypeError('cannot compare');
+          },
+        },
+      },
+      (_, context) => context.retry(),
+    );
+    expect(await turn.call(envelope('c', 'get_it'))).toMatchObject({ code: 'tool.network_error' });
+    expect(await eventsOf(runtime, 'behavior.failed')).toMatchObject([
+      { behavior: 'mine', reason: 'behavior.error', message: 'cannot compare', triggeringCallId: 'c' },
+    ]);
+    await expectSettledOnce(runtime);
+  });
+
+  it('that writes to the event changes nothing of what is kept or told', async () => {
+    const { runtime, turn } = setStage({ tools: [broken] });
+    runtime.on(
+      {
+        name: 'mine',
+        on: 'tool.responded',
+        retries: true,
+        where: {
+          outcome: (outcome, event) => {
+            for (const [target, key, value] of [
+              [event, 'final', true],
+              [event, 'content', 'all is well'],
+              [event, 'costMicros', 7],
+              [event, 'error', undefined],
+              [outcome, 'error', 'all is well'],
+            ] as const)
+              Reflect.set(target as object, key, value);
+            return true;
+          },
+        },
+      },
+      () => undefined,
+    );
+    const outcome = await turn.call(envelope('c', 'get_it'));
+    expect(outcome).toMatchObject({ code: 'tool.network_error', error: 'no route' });
+    const ends = await eventsOf(runtime, 'tool.responded');
+    expect(ends).toMatchObject([
+      { final: false, costMicros: 0, error: { reason: 'tool.network_error' } },
+      { final: true, costMicros: 0, error: { reason: 'tool.network_error' } },
+    ]);
+    await expectSettledOnce(runtime);
+  });
+});
+
+describe('while a retry behaviour makes up its mind', () => {
+  const undecided = (runtime: Runtime, signals: AbortSignal[]): void => {
+    runtime.on({ name: 'mine', on: 'tool.responded', retries: true, timeoutMs: 3_600_000 }, (_, context) => {
+      signals.push(context.signal);
+      return new Promise(() => undefined);
+    });
+  };
+
+  it('a runtime that closes does not wait for it', async () => {
+    const { runtime, turn } = setStage({ tools: [broken] });
+    const signals: AbortSignal[] = [];
+    undecided(runtime as never, signals);
+    const asked = turn.call(envelope('c', 'get_it'));
+    await settle();
+    await runtime.close();
+    expect(await asked).toMatchObject({ code: 'tool.network_error' });
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+    await expectSettledOnce(runtime);
+  });
+
+  it('a call that is cancelled ends at once with the failure it had', async () => {
+    const { runtime, turn } = setStage({ tools: [broken] });
+    const signals: AbortSignal[] = [];
+    undecided(runtime as never, signals);
+    const asked = turn.call(envelope('c', 'get_it'));
+    await settle();
+    turn.cancel('c');
+    expect(await asked).toMatchObject({ code: 'tool.network_error' });
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+    await expectSettledOnce(runtime);
+  });
+});
+
+describe('rules that change between two attempts', () => {
+  const text = (rules: readonly JsonObject[], more: JsonObject = {}): string =>
+    JSON.stringify(documentOf(rules, more));
+  const pre = (action: string): JsonObject => ({
+    id: `r-${action}`,
+    type: 'pre',
+    tool: '*',
+    when: { 'tool.name': { exists: true } },
+    then: { action, message: 'not any more' },
+  });
+  const calm: JsonObject = {
+    id: 'calm',
+    type: 'post',
+    tool: '*',
+    when: { 'output.text': { contains: 'never there' } },
+    then: { action: 'warn', message: 'odd' },
+  };
+
+  /** How often the body runs where its first attempt fails and then other rules come into force. */
+  const runsUnder = async (
+    after: string,
+    tool: Partial<Parameters<typeof defineTool>[0]>,
+    retryable?: boolean,
+  ): Promise<{ readonly runs: number; readonly log: string }> => {
+    let runs = 0;
+    const contracts = contractsFromYamlString(text([calm]));
+    const { runtime, turn, clock } = setStage({
+      contracts,
+      behaviors: [slow],
+      tools: [
+        defineTool({
+          name: 'post_it',
+          mode: 'external',
+          ...tool,
+          run: () => {
+            if (runs++ > 0) return 'done';
+            throw new ToolError(
+              'tool.network_error',
+              'no route',
+              retryable === undefined ? {} : { retryable },
+            );
+          },
+        }),
+      ],
+    });
+    const asked = turn.call(envelope('c', 'post_it'));
+    await settle();
+    contracts.reload(after);
+    clock.advance(60_000);
+    await asked;
+    await expectSettledOnce(runtime);
+    const end = (await eventsOf(runtime, 'tool.responded')).at(-1);
+    return { runs, log: end?.log.map(({ message }) => message).join() ?? '' };
+  };
+
+  const harmless = text([{ ...calm, id: 'other' }]);
+  const withdrawn = text([calm], { tools: { post_it: { side_effect: 'write', idempotent: false } } });
+
+  it('and say the same of the call let it be tried again', async () => {
+    expect(await runsUnder(harmless, { idempotent: true })).toMatchObject({ runs: 2 });
+  });
+
+  it('and say nothing about the call leave it what the body said of its failure', async () => {
+    expect(await runsUnder(harmless, {}, true)).toMatchObject({ runs: 2 });
+  });
+
+  it.each([
+    ['block it', text([calm, pre('block')]), /rules that came since would stop it/],
+    ['ask a person', text([calm, pre('ask')]), /rules that came since would ask a person/],
+    ['withdraw that it may run twice', withdrawn, /rules have withdrawn that it may run twice/],
+  ])('and %s end it with the failure it had', async (_, after, why) => {
+    const { runs, log } = await runsUnder(after, { idempotent: true });
+    expect(runs).toBe(1);
+    expect(log).toMatch(why);
+  });
+});
+
+it('a late result that comes between two attempts is kept at once', async () => {
+  const clock = createManualClock();
+  const late = deferred<unknown>();
+  const tool = defineTool({ name: 'get_it', mode: 'read', timeoutMs: 100, run: () => late.promise });
+  const { runtime, turn } = setStage({ tools: [tool], behaviors: [slow], clock });
+  const asked = turn.call(envelope('c', 'get_it'));
+  await quiet();
+  clock.advance(100);
+  await settle();
+  late.resolve('first');
+  await settle();
+  expect(await eventsOf(runtime, 'tool.late')).toMatchObject([{ attempt: 1 }]);
+  turn.cancel('c');
+  await asked;
+  await expectSettledOnce(runtime);
+});
+
+it('a clock that is set back does not put a retry off', async () => {
+  let runs = 0;
+  const tool = defineTool({
+    name: 'get_it',
+    mode: 'read',
+    run: () => (runs++ === 0 ? noRoute() : 'done'),
+  });
+  const { runtime, turn, clock } = setStage({ tools: [tool], behaviors: [slow] });
+  const asked = turn.call(envelope('c', 'get_it'));
+  await settle();
+  clock.jumpTo(clock.now() - 86_400_000);
+  clock.advance(60_000);
+  await settle();
+  expect(runs).toBe(2);
+  expect(await asked).toMatchObject({ output: 'done' });
+  await expectSettledOnce(runtime);
+});
+
+describe('a call that is gone on with by another process', () => {
+  /** A runtime that is killed while the call waits to be tried again, and the ledger it leaves behind. */
+  const leftBetweenAttempts = async (
+    tool: Parameters<typeof createRuntime>[0]['tools'][number],
+    budgets?: readonly { scope: string; costMicros: number }[],
+  ): Promise<{ ledger: Ledger; clock: ReturnType<typeof createManualClock> }> => {
+    const clock = createManualClock();
+    const mortal = createMortalLedger(clock);
+    const first = mortal.open();
+    const one = createRuntime({ tools: [tool], ledger: first.ledger, clock, behaviors: [slow] });
+    void one.turn({ sessionId: 's', ...(budgets && { budgets }) }).call(envelope('c', tool.name));
+    await settle();
+    first.kill();
+    return { ledger: mortal.open().ledger, clock };
+  };
+
+  const recovered = async (runtime: Runtime, clock: ReturnType<typeof createManualClock>): Promise<void> => {
+    const recovering = runtime.recover();
+    for (let n = 0; n < 5; n++) {
+      await settle();
+      clock.advance(60_000);
+    }
+    await recovering;
+  };
+
+  it('is not tried again where its tool says no more that it may run twice', async () => {
+    let runs = 0;
+    const tool = (idempotent: boolean) =>
+      defineTool({
+        name: 'post_it',
+        mode: 'external',
+        idempotent,
+        run: () => {
+          runs++;
+          return noRoute();
+        },
+      });
+    const { ledger, clock } = await leftBetweenAttempts(tool(true));
+    const two = createRuntime({ tools: [tool(false)], ledger, clock, behaviors: [slow] });
+    await recovered(two as never, clock);
+    expect(runs).toBe(1);
+    await expectSettledOnce(two);
+  });
+
+  it('is tried again where the author of the tool said of that failure that it is safe', async () => {
+    let runs = 0;
+    const tool = defineTool({
+      name: 'post_it',
+      mode: 'external',
+      run: () => {
+        if (runs++ === 0) throw new ToolError('tool.network_error', 'at the door', { retryable: true });
+        return 'posted';
+      },
+    });
+    const { ledger, clock } = await leftBetweenAttempts(tool);
+    const two = createRuntime({ tools: [tool], ledger, clock, behaviors: [slow] });
+    await recovered(two as never, clock);
+    expect(runs).toBe(2);
+    await expectSettledOnce(two);
+  });
+
+  it('is not tried again where nobody knows any more what its turn had to spend', async () => {
+    let runs = 0;
+    const tool = defineTool({
+      name: 'get_it',
+      mode: 'read',
+      costMicros: 60,
+      run: () => {
+        runs++;
+        return noRoute();
+      },
+    });
+    const { ledger, clock } = await leftBetweenAttempts(tool, [{ scope: 'user:42', costMicros: 100 }]);
+    const two = createRuntime({ tools: [tool], ledger, clock, behaviors: [slow] });
+    await recovered(two as never, clock);
+    expect(runs).toBe(1);
+    expect(await ledger.readCounters(['named/"user:42"/cost_micros'])).toEqual([{ used: 60, reserved: 0 }]);
+    await expectSettledOnce(two);
+  });
+
+  it('is tried by one of two runtimes that share what is left of it', async () => {
+    let runs = 0;
+    const tool = defineTool({ name: 'get_it', mode: 'read', run: () => (runs++ === 0 ? noRoute() : 'done') });
+    const { ledger, clock } = await leftBetweenAttempts(tool);
+    const both = [1, 2].map(() => createRuntime({ tools: [tool], ledger, clock, behaviors: [slow] }));
+    const recovering = Promise.all(both.map((runtime) => runtime.recover()));
+    for (let n = 0; n < 5; n++) {
+      await settle();
+      clock.advance(60_000);
+    }
+    await recovering;
+    expect(runs).toBe(2);
+    await expectSettledOnce(both[0] as Runtime);
+  });
+});
+
+describe('a behaviour that calls tools', () => {
+  it('and is given its event again rejoins the call that still waits for a person', async () => {
+    const get = defineTool({ name: 'get_it', mode: 'read', run: () => 'it' });
+    let runs = 0;
+    const pay = defineTool({ name: 'pay', mode: 'local', run: () => ++runs });
+    const { runtime, turn } = setStage({ tools: [get, pay] });
+    const payer = runtime.on(
+      { name: 'payer', on: 'tool.responded', where: { callId: 'a' }, timeoutMs: 1_000 },
+      async (_, context) => {
+        if (context.attempt === 1) {
+          void context.call({ name: 'pay', arguments: { amount: 1 } });
+          throw new Error('not now');
+        }
+        await context.call({ name: 'pay', arguments: { amount: 1 } });
+      },
+    );
+    const again = runtime.on({ name: 'again', on: 'behavior.failed' }, (event, context) => {
+      if (event.attempt === 1) context.retry();
+    });
+    await turn.call(envelope('a', 'get_it'));
+    await payer.caughtUp().catch(() => undefined);
+    await again.caughtUp();
+    await settle();
+    const { rows } = await runtime.confirmations({ status: 'pending' });
+    expect(rows).toHaveLength(1);
+  });
+
+  it('and does not wait for one that fails does not bring the process down', async () => {
+    const get = defineTool({ name: 'get_it', mode: 'read', run: () => 'it' });
+    const fails = defineTool({ name: 'get_none', mode: 'read', run: noRoute });
+    const unhandled: unknown[] = [];
+    const listen = (error: unknown): void => void unhandled.push(error);
+    process.on('unhandledRejection', listen);
+    const { runtime, turn } = setStage({ tools: [get, fails] });
+    const careless = runtime.on(
+      { name: 'careless', on: 'tool.responded', where: { callId: 'a' } },
+      (_, context) => void context.call({ name: 'get_none', arguments: {} }),
+    );
+    await turn.call(envelope('a', 'get_it'));
+    await careless.caughtUp();
+    await settle();
+    process.off('unhandledRejection', listen);
+    expect(unhandled).toEqual([]);
+  });
+});
