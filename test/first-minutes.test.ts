@@ -35,7 +35,8 @@ beforeAll(async () => {
   ])
     if (existsSync(join(root, name))) cpSync(join(root, name), join(copy, name), { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
-  await run('npm', ['run', '--silent', 'build'], { cwd: copy, env });
+  await run('tsdown', ['--logLevel', 'error'], { cwd: copy, env });
+  await run('npm', ['run', '--silent', 'build:console', '--', '--logLevel', 'error'], { cwd: copy, env });
   const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
     cwd: copy,
     env,

@@ -1,0 +1,47 @@
+/**
+ * After the console was built: what it weighs, and how long a browser takes until its first page can be used, from this
+ * machine's own server. Fails where it weighs more than its budget.
+ */
+import { join } from 'node:path';
+import { createMemoryLedger } from '../src/store/memory/memory-ledger.ts';
+import { createRuntime } from '../src/store/memory/create-runtime.ts';
+import { createHttpServer } from '../src/http/create-http-server.ts';
+import { launchBrowser } from '../test/browser.ts';
+import { consoleBudget, weighConsole } from './console-weight.ts';
+
+const folder = join(import.meta.dirname, '../dist/console');
+const weight = weighConsole(folder);
+const kilobytes = (bytes: number): string => `${(bytes / 1_000).toFixed(1)} kB`;
+
+const ledger = createMemoryLedger();
+const runtime = createRuntime({ tools: [], ledger });
+const server = await createHttpServer({
+  ledger,
+  runtime,
+  port: 0,
+  localName: 'build',
+  consoleFolder: folder,
+});
+const browser = await launchBrowser();
+const times: number[] = [];
+try {
+  const page = await browser.newPage();
+  await page.goto(server.loginLink() ?? server.url);
+  for (let round = 0; round < 5; round++) {
+    await page.goto(server.url, { waitUntil: 'commit' });
+    await page.locator('main h1').waitFor();
+    times.push(await page.evaluate(() => performance.now()));
+  }
+} finally {
+  await browser.close();
+  await server.close();
+  await runtime.close();
+}
+const median = times.toSorted((left, right) => left - right)[2] ?? 0;
+console.log(
+  `console: first load ${kilobytes(weight.first)} of ${kilobytes(consoleBudget.first)}, all ${kilobytes(weight.all)} of ${kilobytes(consoleBudget.all)} in ${weight.files} files (compressed); first page usable after ${Math.round(median)} ms, the median of ${times.length} loads here`,
+);
+if (weight.first > consoleBudget.first || weight.all > consoleBudget.all) {
+  console.error('The console weighs more than its budget: scripts/console-weight.ts');
+  process.exitCode = 1;
+}
