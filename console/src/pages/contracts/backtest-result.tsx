@@ -79,7 +79,7 @@ function Rules({ rules }: Pick<BacktestReport, 'rules'>): ReactNode {
   return (
     <section className="backtest-changes" aria-label="Rules that would have fired">
       <h3>Rules that would have fired</h3>
-      <div className="rule-table card" tabIndex={0} role="region" aria-label="Rules that would have fired">
+      <div className="rule-table card" tabIndex={0} role="group" aria-label="Rules that would have fired">
         <table>
           <caption className="hidden">Rules that would have fired</caption>
           <thead>

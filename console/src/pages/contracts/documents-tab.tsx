@@ -67,7 +67,10 @@ type SourceProps = { readonly name: string; readonly text: string; readonly mark
 function Source({ name, text, marked }: SourceProps): ReactNode {
   const lines = useMemo(() => safeLines(text.replace(/\n$/, '')), [text]);
   const mark = useRef<HTMLElement>(null);
-  useEffect(() => mark.current?.scrollIntoView({ block: 'center' }), [marked, name]);
+  useEffect(() => {
+    // New browsers give a promise, which is not for React.
+    void mark.current?.scrollIntoView({ block: 'center' });
+  }, [marked, name]);
   return (
     <pre className="rule-source" tabIndex={0} role="group" aria-label={`The text of ${safeText(name)}`}>
       {lines.map((line, index) =>

@@ -43,9 +43,9 @@ export function ExplanationView({
       {workflows.map(({ workflow, stageBefore, decision, message }) => (
         <section key={workflow} className="card explained">
           <header>
-            <h3>
+            <h2 className="explained-name">
               Workflow <ForeignText text={workflow} />
-            </h3>
+            </h2>
             <span className="muted">{decision}</span>
           </header>
           <p className="body">

@@ -14,7 +14,7 @@ export function OtherHits({ hits }: { readonly hits: readonly RuleHit[] }): Reac
         <h2 id="other-hits">Also said lately</h2>
         <span className="muted">by workflows, and by rules that are no longer in force</span>
       </header>
-      <div className="rule-table" tabIndex={0} role="region" aria-labelledby="other-hits">
+      <div className="rule-table" tabIndex={0} role="group" aria-labelledby="other-hits">
         <table>
           <caption className="hidden">Also said lately</caption>
           <thead>

@@ -27,7 +27,7 @@ export function RuleExplanationCard({ explained }: { readonly explained: Explain
   return (
     <section className="card explained">
       <header>
-        <h3>
+        <h2 className="explained-name">
           <code>
             <ForeignText text={ruleId} />
           </code>{' '}
@@ -42,7 +42,7 @@ export function RuleExplanationCard({ explained }: { readonly explained: Explain
               <ForeignText text={line === undefined ? baseName(source) : `${baseName(source)}:${line}`} />
             </Link>
           </span>
-        </h3>
+        </h2>
         <span className="badge" data-tone={fired?.action === 'ask' ? 'attention' : tone}>
           {fired === undefined || verdict === 'observed' ? word : fired.action}
         </span>
@@ -59,7 +59,7 @@ export function RuleExplanationCard({ explained }: { readonly explained: Explain
         </p>
       )}
       {leaves.length > 0 && (
-        <div className="rule-table" tabIndex={0} role="region" aria-label="What it looked at">
+        <div className="rule-table" tabIndex={0} role="group" aria-label="What it looked at">
           <table>
             <caption className="hidden">What it looked at</caption>
             <thead>

@@ -15,7 +15,7 @@ type Props = {
 
 export function RuleTable({ rows, counted }: Props): ReactNode {
   return (
-    <div className="card rule-table" tabIndex={0} role="region" aria-label="Rules in force">
+    <div className="card rule-table" tabIndex={0} role="group" aria-label="Rules in force">
       <table>
         <caption className="hidden">Rules in force</caption>
         <thead>

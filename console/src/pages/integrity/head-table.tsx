@@ -96,7 +96,7 @@ function Rows({ rows, hasMore, loadingMore, loadMore }: RowsProps): ReactNode {
   const above = items[0]?.start ?? 0;
   const below = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
   return (
-    <div ref={scroller} className="heads" tabIndex={0} role="region" aria-label="Where the chains stand">
+    <div ref={scroller} className="heads" tabIndex={0} role="group" aria-label="Where the chains stand">
       <table aria-rowcount={hasMore ? -1 : rows.length + 1}>
         <caption className="hidden">Where the chain of each session stands</caption>
         <thead>

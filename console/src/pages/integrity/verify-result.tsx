@@ -40,7 +40,7 @@ function Findings({
   readonly problems: number;
 }): ReactNode {
   return (
-    <div className="findings" tabIndex={0} role="region" aria-label="What is wrong">
+    <div className="findings" tabIndex={0} role="group" aria-label="What is wrong">
       <table>
         <caption className="hidden">What is wrong, in the order it was found</caption>
         <thead>

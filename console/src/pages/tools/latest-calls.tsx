@@ -28,7 +28,7 @@ export function LatestCalls({ toolName }: { readonly toolName: string }): ReactN
       ) : data.rows.length === 0 ? (
         <p className="body muted">Nobody has called it yet.</p>
       ) : (
-        <div className="tool-table" tabIndex={0} role="region" aria-labelledby="latest-calls">
+        <div className="tool-table" tabIndex={0} role="group" aria-labelledby="latest-calls">
           <table>
             <caption className="hidden">Latest calls</caption>
             <thead>

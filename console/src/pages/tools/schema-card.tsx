@@ -19,7 +19,7 @@ export function SchemaCard({ schema, known }: Props): ReactNode {
         {schema !== undefined && <CopyButton text={text} label="Copy the schema" />}
       </header>
       {fields.length > 0 && (
-        <div className="tool-table" tabIndex={0} role="region" aria-labelledby="schema">
+        <div className="tool-table" tabIndex={0} role="group" aria-labelledby="schema">
           <table>
             <caption className="hidden">Fields of its arguments</caption>
             <thead>

@@ -42,7 +42,7 @@ export function ToolTable({ rows, order, reverse, onSort }: Props): ReactNode {
     </th>
   );
   return (
-    <div className="card tool-table" tabIndex={0} role="region" aria-label="Tools with their numbers">
+    <div className="card tool-table" tabIndex={0} role="group" aria-label="Tools with their numbers">
       <table ref={table}>
         <caption className="hidden">Tools with their numbers</caption>
         <thead>

@@ -1,0 +1,253 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { createRuntime } from 'quittance';
+import type { Runtime } from 'quittance';
+import { contractsFromYaml } from 'quittance/contracts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hostile, shopRules } from './shop.ts';
+import type { Stage, Visitor } from './stage.ts';
+import { findBarriers, openStage } from './stage.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'quittance-contracts-'));
+const file = join(folder, 'shop.yaml');
+let stage: Stage;
+let contracts: Awaited<ReturnType<typeof contractsFromYaml>>;
+/** The agents of the shop, under rules from a file. */
+let runtime: Runtime;
+beforeAll(async () => {
+  writeFileSync(file, shopRules);
+  contracts = await contractsFromYaml(file);
+  stage = await openStage({
+    fill: () => Promise.resolve(),
+    server: { contracts, reloadContracts: () => contracts.reload() },
+  });
+  runtime = createRuntime({ tools: stage.shop.tools, ledger: stage.ledger, contracts });
+  const turn = runtime.turn({ sessionId: 'ticket-1' });
+  for (const [id, cents] of [
+    ['small', 100],
+    ['large', 90_000],
+    ['larger', 95_000],
+  ] as const)
+    await turn.call({ id, name: 'refund', arguments: { order: `A-${id}`, cents } });
+  await turn.call({ id: 'mail', name: 'send_mail', arguments: { to: 'ada@example.com', subject: 'urgent' } });
+  await turn.call({ id: 'odd', name: 'say', arguments: { [hostile]: hostile } });
+}, 120_000);
+afterAll(async () => {
+  await runtime.close();
+  contracts.close();
+  await stage.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function withVisitor(
+  run: (visitor: Visitor) => Promise<void>,
+  options: Parameters<Stage['visit']>[0] = {},
+): Promise<void> {
+  const visitor = await stage.visit({ reducedMotion: 'reduce', ...options });
+  try {
+    await run(visitor);
+    expect(visitor.complaints).toEqual([]);
+  } finally {
+    await visitor.context.close();
+  }
+}
+
+const tabs = ['', '/try', '/draft', '/documents?line=7', '/versions'];
+
+describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
+  test.each([1440, 800])('every tab can be read and used by everybody, %i wide', async (width) => {
+    await withVisitor(
+      async ({ page, goTo }) => {
+        for (const tab of tabs) {
+          await goTo(`/contracts${tab}`);
+          await page.locator('.card').first().waitFor();
+          if (tab === '/draft') await page.getByText('valid', { exact: true }).waitFor();
+          const isTooWide = await page.evaluate(
+            () => document.documentElement.scrollWidth > window.innerWidth,
+          );
+          expect({ tab, barriers: await findBarriers(page), isTooWide }).toEqual({
+            tab,
+            barriers: [],
+            isTooWide: false,
+          });
+        }
+      },
+      { colorScheme, viewport: { width, height: 900 } },
+    );
+  });
+});
+
+test('rules are shown with what they said, what they would have, and the last call they said it about', async () => {
+  await withVisitor(async ({ page, goTo }) => {
+    await goTo('/contracts');
+    const rows = page.getByRole('table', { name: 'Rules in force' }).getByRole('row');
+    const cells = async (ruleId: string): Promise<readonly string[]> =>
+      rows
+        .filter({ has: page.getByText(ruleId, { exact: true }) })
+        .getByRole('cell')
+        .allTextContents();
+    await expect
+      .poll(async () => (await cells('no-large-refunds')).slice(0, 5))
+      .toEqual(['refund', 'pre', 'block', '2', '0']);
+    expect((await cells('watch-urgent-mail')).slice(2, 5)).toEqual(['askobserves', '0', '1']);
+    // Both rules spoke about the large ones, and the stricter was heard.
+    expect((await cells('ask-about-refunds')).slice(2, 5)).toEqual(['ask', '2', '0']);
+    await page.getByLabel('Find a rule').fill('urgent');
+    await expect.poll(() => rows.count()).toBe(2);
+    await rows
+      .nth(1)
+      .getByRole('link', { name: /shop\.yaml/ })
+      .click();
+    await expect.poll(() => page.locator('mark').textContent()).toContain('- id: watch-urgent-mail');
+    await page.goBack();
+    await rows.nth(1).getByRole('link', { name: 'the last call' }).click();
+    await expect.poll(() => page.url()).toMatch(/\/calls\/ticket-1\/mail$/);
+  });
+});
+
+const tryCall = async (page: Page, input: string): Promise<void> => {
+  await page.getByLabel('Arguments').fill(input);
+  await page.getByRole('button', { name: 'What would happen?' }).click();
+};
+
+test('a call is tried without being made, and each rule tells what it looked at', async () => {
+  await withVisitor(async ({ page, goTo }) => {
+    const before = await stage.ledger.queryCalls({ limit: 100 });
+    await goTo('/contracts/try?tool=refund');
+    // What the tool needs is there to begin with.
+    await expect.poll(() => page.getByLabel('Arguments').inputValue()).toContain('"cents": 1');
+    await tryCall(page, '{"order": "A-9", "cents": 60000}');
+    await page.getByText('Blocked: it does not run').waitFor();
+    await page.getByText('A refund of 60000 cents is for the office.').first().waitFor();
+    const looked = page.getByRole('table', { name: 'What it looked at' }).first();
+    expect(await looked.getByRole('cell').allTextContents()).toEqual([
+      'args.cents',
+      'gt 50000',
+      '60000',
+      'holds',
+    ]);
+    expect(await findBarriers(page)).toEqual([]);
+    await tryCall(page, '{"order": "A-9", "cents": 5000}');
+    await page.getByText('Held: a person is asked first').waitFor();
+    await tryCall(page, '{"order": "A-9", "cents": 5}');
+    await page.getByText('Allowed: the rules let it run').waitFor();
+    await page.getByText('1 more rule is about other tools').waitFor();
+    await page.getByLabel('Arguments').fill('{"order": ');
+    expect(await page.getByRole('button', { name: 'What would happen?' }).isDisabled()).toBe(true);
+    expect(await page.getByLabel('Arguments').getAttribute('aria-invalid')).toBe('true');
+    expect(await findBarriers(page)).toEqual([]);
+    expect((await stage.ledger.queryCalls({ limit: 100 })).rows.length).toBe(before.rows.length);
+  });
+});
+
+test('a draft is checked while it is typed, tried on a call, and survives a look at something else', async () => {
+  await withVisitor(async ({ page, goTo }) => {
+    await goTo('/contracts/draft');
+    const editor = page.getByLabel('The rules of');
+    await editor.fill(shopRules.replace('action: block', 'action: blok'));
+    await page.getByText('1 problem', { exact: true }).waitFor();
+    // The place is one press away.
+    await page.getByRole('button', { name: /shop\.yaml:\d+/ }).press('Enter');
+    await expect.poll(() => editor.evaluate((field) => field === document.activeElement)).toBe(true);
+    const line = await editor.evaluate(
+      (field) =>
+        (field as HTMLTextAreaElement).value
+          .slice(0, (field as HTMLTextAreaElement).selectionStart)
+          .split('\n').length,
+    );
+    expect(shopRules.split('\n')[line - 1]).toContain('action: block');
+    await editor.fill(shopRules.replace('gt: 50000', 'gt: 10'));
+    await page.getByText('valid', { exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Try a call' }).click();
+    await page.getByLabel('Tool').fill('refund');
+    await page.getByLabel('the draft').check();
+    await tryCall(page, '{"order": "A-9", "cents": 11}');
+    await page.getByText('Blocked: it does not run').waitFor();
+    await page.getByLabel('those in force').check();
+    await tryCall(page, '{"order": "A-9", "cents": 11}');
+    await page.getByText('Allowed: the rules let it run').waitFor();
+    await page.reload();
+    await page.getByRole('link', { name: 'Draft and backtest' }).click();
+    await expect.poll(() => editor.inputValue()).toContain('gt: 10 ');
+    await page.getByRole('button', { name: 'Begin again' }).click();
+    await expect.poll(() => editor.inputValue()).toBe(shopRules);
+  });
+});
+
+test('a backtest counts what would have been decided otherwise, and leads to the calls', async () => {
+  await withVisitor(
+    async ({ page, goTo }) => {
+      await goTo('/contracts/draft');
+      const editor = page.getByLabel('The rules of');
+      await editor.fill(shopRules.replace('gt: 50000', 'gt: 10'));
+      await page.getByText('valid', { exact: true }).waitFor();
+      await page.getByLabel('of the tool').fill('refund');
+      await page.getByRole('button', { name: 'Backtest the draft' }).click();
+      await page.getByText('1 call would have been decided otherwise').waitFor();
+      const change = page.getByRole('region', { name: 'What would have been decided otherwise' });
+      expect(await change.locator('summary').textContent()).toBe('callallow→block1 call');
+      await change.locator('summary').press('Enter');
+      expect(await findBarriers(page)).toEqual([]);
+      await change.getByRole('link', { name: 'call small' }).click();
+      await expect.poll(() => page.url()).toMatch(/\/calls\/ticket-1\/small$/);
+      await page.goBack();
+      await page.getByText('1 call would have been decided otherwise').waitFor();
+      expect(await editor.inputValue()).toContain('gt: 10 ');
+    },
+    { as: 'operator' },
+  );
+});
+
+test('rules are read again, what is wrong with them is said, and versions tell what changed', async () => {
+  await withVisitor(async ({ page, goTo }) => {
+    await goTo('/contracts');
+    const again = page.getByRole('button', { name: 'Read them again' });
+    await again.click();
+    await page.getByText('Nothing has changed: the same rules are in force.').waitFor();
+    writeFileSync(file, shopRules.replace('action: block', 'action: blok'));
+    await again.click();
+    await page.getByRole('alert').getByText('The old rules stay in force.').waitFor();
+    await page
+      .getByRole('alert')
+      .getByText(/shop\.yaml:\d+/)
+      .waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    writeFileSync(file, shopRules.replace('gt: 50000', 'gt: 60000'));
+    await again.click();
+    await page.getByText('New rules are in force.').waitFor();
+    await expect.poll(() => page.getByRole('alert').count()).toBe(0);
+    // The next call is made under them, which is when the ledger keeps them.
+    await runtime.turn({ sessionId: 'ticket-2' }).call({ id: 'next', name: 'say', arguments: {} });
+    await goTo('/contracts/versions');
+    const versions = page.getByRole('navigation', { name: 'Versions' }).getByRole('link');
+    await expect.poll(() => versions.count()).toBe(2);
+    expect(await versions.first().textContent()).toContain('in force');
+    const changed = page.getByRole('region', { name: 'What changed' });
+    expect(await changed.locator('del').allTextContents()).toEqual([expect.stringContaining('gt: 50000')]);
+    expect(await changed.locator('ins').allTextContents()).toEqual([expect.stringContaining('gt: 60000')]);
+    expect(await findBarriers(page)).toEqual([]);
+    await versions.nth(1).click();
+    await page.getByRole('heading', { name: 'The first version' }).waitFor();
+  });
+});
+
+test('a viewer reads and checks rules, and is not offered what only others may do', async () => {
+  await withVisitor(
+    async ({ page, goTo }) => {
+      await goTo('/contracts');
+      await page.getByText('no-large-refunds').waitFor();
+      expect(await page.getByRole('button', { name: 'Read them again' }).count()).toBe(0);
+      await goTo('/contracts/try?tool=refund');
+      await page.getByText('Trying a call needs an operator.').waitFor();
+      expect(await page.getByRole('button', { name: 'What would happen?' }).isDisabled()).toBe(true);
+      await goTo('/contracts/draft');
+      await page.getByText('valid', { exact: true }).waitFor();
+      expect(await page.getByRole('button', { name: 'Backtest the draft' }).isDisabled()).toBe(true);
+      await goTo('/contracts/nothing-like-it');
+      await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
+    },
+    { as: 'viewer' },
+  );
+});

@@ -1,0 +1,51 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { readDiff } from '../../src/view/diff-rows.ts';
+import { unifiedDiff } from '../../console/src/ui/unified-diff.ts';
+
+const lines = fc.array(fc.constantFrom('a', 'b', 'c', '- d', '+ e', '@@ -1 +1 @@', ''), { maxLength: 30 });
+const textOf = (list: readonly string[]): string => list.map((line) => `${line}\n`).join('');
+
+test('what is kept and what comes is the new text, what is kept and what goes the old one', () => {
+  fc.assert(
+    fc.property(lines, lines, (before, after) => {
+      const { rows } = readDiff(unifiedDiff(textOf(before), textOf(after)));
+      const wrong = rows.filter(
+        (row) =>
+          row.kind !== 'hunk' &&
+          row.kind !== 'note' &&
+          ((row.before !== undefined && before[row.before - 1] !== row.text) ||
+            (row.after !== undefined && after[row.after - 1] !== row.text)),
+      );
+      expect(wrong).toEqual([]);
+      const count = (kind: string): number => rows.filter((row) => row.kind === kind).length;
+      expect(count('added') - count('removed')).toBe(after.length - before.length);
+      expect(count('note')).toBe(0);
+    }),
+  );
+});
+
+test('of a text that did not change, and of two that end differently in nothing but a newline, nothing is told', () => {
+  expect(unifiedDiff('a\nb\n', 'a\nb\n')).toBe('');
+  expect(unifiedDiff('a\r\nb', 'a\nb\n')).toBe('');
+});
+
+test('changes far apart are two hunks, with three lines around each', () => {
+  const before = Array.from({ length: 40 }, (_, index) => `line ${index + 1}`);
+  const after = before.with(4, 'five').with(34, 'thirty-five');
+  const diff = unifiedDiff(textOf(before), textOf(after));
+  expect(diff.match(/^@@.*$/gm)).toEqual(['@@ -2,7 +2,7 @@', '@@ -32,7 +32,7 @@']);
+  expect(diff).toContain('\n-line 5\n+five\n');
+});
+
+test('a text that is new, or gone, is a hunk against nothing', () => {
+  expect(unifiedDiff('', 'a\nb\n')).toBe('@@ -0,0 +1,2 @@\n+a\n+b\n');
+  expect(unifiedDiff('a\n', '')).toBe('@@ -1,1 +0,0 @@\n-a\n');
+});
+
+test('two long texts that have nothing in common are compared in no time', () => {
+  const many = (word: string): string =>
+    textOf(Array.from({ length: 20_000 }, (_, line) => `${word} ${line}`));
+  const { added, removed } = readDiff(unifiedDiff(many('old'), many('new')));
+  expect([added, removed]).toEqual([20_000, 20_000]);
+});
