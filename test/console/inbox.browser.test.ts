@@ -44,7 +44,8 @@ afterEach(async () => {
   for (const { context, complaints } of visitors.splice(0)) {
     await context.close();
     // A refusal that was provoked is told to the browser's console as well.
-    expect(complaints.filter((text) => !/status of 409|ERR_FAILED/.test(text))).toEqual([]);
+    const unforeseen = complaints.filter((text) => !/status of 409|ERR_FAILED/.test(text));
+    if (unforeseen.length > 0) throw new Error(unforeseen.join('\n'));
   }
   const { rows } = await stage.runtime.confirmations({ status: 'pending' });
   for (const { confirmationId } of rows)

@@ -104,12 +104,18 @@ describe('a grant', () => {
     const input = { order: 'A-1', cents: 9, urgent: true, items: [1], 'odd name': 1, token: '[hidden]' };
     const where = sameArguments(input, ['$.token']);
     expect(JSON.parse(where)).toEqual({
-      'args.order': { equals: 'A-1' },
-      'args.cents': { equals: 9 },
-      'args.urgent': { equals: true },
+      all: [
+        { 'args.order': { equals: 'A-1' } },
+        { 'args.cents': { equals: 9 } },
+        { 'args.urgent': { equals: true } },
+      ],
     });
-    // What JSON.parse gives is JSON.
-    expect(parseArgumentConstraint(JSON.parse(where) as JsonObject).ok).toBe(true);
+    for (const text of [where, sameArguments({ order: 'A-1' })]) {
+      // What JSON.parse gives is JSON.
+      const reading = parseArgumentConstraint(JSON.parse(text) as JsonObject);
+      expect(reading.ok && reading.constraint.holds(input)).toBe(true);
+      expect(reading.ok && reading.constraint.holds({ ...input, order: 'B-2' })).toBe(false);
+    }
     expect(sameArguments('text')).toBe('');
     expect(sameArguments({ items: [] })).toBe('');
   });

@@ -11,11 +11,11 @@ let stage: Stage;
 /** Another agent's, on the same ledger, whose tools end when a test says so. */
 let workshop: Runtime;
 const finish = new Map<string, () => void>();
-const until = (id: string): Promise<() => void> =>
-  expect
-    .poll(() => finish.get(id))
-    .toBeDefined()
-    .then(() => finish.get(id) ?? (() => undefined));
+/** The way to end a call, once its body runs. */
+async function endOf(id: string): Promise<() => void> {
+  await expect.poll(() => finish.has(id)).toBe(true);
+  return finish.get(id) ?? (() => undefined);
+}
 beforeAll(async () => {
   stage = await openStage({ fill: fillShop });
   workshop = createRuntime({
@@ -53,7 +53,8 @@ const visit = async (...options: Parameters<Stage['visit']>): Promise<Visitor> =
 afterEach(async () => {
   for (const { context, complaints } of visitors.splice(0)) {
     await context.close();
-    expect(complaints.filter((text) => !text.includes('status of 404'))).toEqual([]);
+    const unforeseen = complaints.filter((text) => !text.includes('status of 404'));
+    if (unforeseen.length > 0) throw new Error(unforeseen.join('\n'));
   }
 });
 
@@ -105,7 +106,7 @@ describe('the timeline of a session', () => {
   test('has a lane for each call that runs beside another, and follows what happens', async () => {
     const turn = workshop.turn({ sessionId: 'beside' });
     const [one, two] = ['one', 'two'].map((id) => turn.call({ id, name: 'work_slowly', arguments: { id } }));
-    const [endOne, endTwo] = [await until('one'), await until('two')];
+    const [endOne, endTwo] = [await endOf('one'), await endOf('two')];
     const { page, goTo } = await visit();
     await goTo('/sessions/beside');
     await expect.poll(() => bar(page, /work_slowly, running/).count()).toBe(2);

@@ -1,12 +1,13 @@
 import type { ReactNode } from 'react';
 import { formatAge, formatMoment, useNow } from './time.tsx';
 
-/** How long ago, in a sentence: `just now`, `4m ago`. */
+/** When something was, as people say it: `4m ago`, `just now`. */
 export function Ago({ at }: { readonly at: number }): ReactNode {
-  const ms = useNow(1_000) - at;
+  const now = useNow(1_000);
+  const age = formatAge(Math.max(0, now - at));
   return (
     <time dateTime={new Date(at).toISOString()} title={formatMoment(at)}>
-      {ms < 1_000 ? 'just now' : `${formatAge(ms)} ago`}
+      {age === 'now' ? 'just now' : `${age} ago`}
     </time>
   );
 }

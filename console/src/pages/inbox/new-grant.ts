@@ -77,10 +77,9 @@ export function sameArguments(input: JsonValue | undefined, hidden: readonly str
       typeof value !== 'object' &&
       !hidden.includes(formatPath([name])),
   );
-  if (entries.length === 0) return '';
-  return JSON.stringify(
-    Object.fromEntries(entries.map(([name, value]) => [`args.${name}`, { equals: value }])),
-    null,
-    2,
-  );
+  // An expression says one thing; several are put together.
+  const all = entries.map(([name, value]) => ({ [`args.${name}`]: { equals: value } }));
+  const [only] = all;
+  if (only === undefined) return '';
+  return JSON.stringify(all.length === 1 ? only : { all }, null, 2);
 }

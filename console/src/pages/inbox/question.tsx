@@ -6,10 +6,10 @@ import { ToolCallCard } from '../../../../src/react/tool-call-card.tsx';
 import { useConsent } from '../../../../src/react/use-consent.ts';
 import { useMay } from '../../api/use-me.ts';
 import { addressOf } from '../../router.ts';
+import { Ago } from '../../ui/ago.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
-import { Age } from '../../ui/time.tsx';
 import { CallsBefore } from './calls-before.tsx';
 import { GrantForm } from './grant-form.tsx';
 import { QuestionFacts } from './question-facts.tsx';
@@ -74,7 +74,7 @@ export function Question({ confirmationId, news, onCall, onDecided, next }: Prop
             {level.word}
           </span>
           <span className="muted">
-            asked <Age at={question.createdAt} /> ago
+            asked <Ago at={question.createdAt} />
           </span>
         </p>
         <h2 id="question-title" ref={heading} tabIndex={-1}>
@@ -90,7 +90,7 @@ export function Question({ confirmationId, news, onCall, onDecided, next }: Prop
           </p>
           {question.decidedAt !== undefined && (
             <p className="muted">
-              <Age at={question.decidedAt} /> ago
+              <Ago at={question.decidedAt} />
             </p>
           )}
           {next}

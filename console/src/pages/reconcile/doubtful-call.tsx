@@ -13,10 +13,10 @@ import { pathOf, send } from '../../api/client.ts';
 import { toApiError, useAnswer } from '../../api/use-answer.ts';
 import { useMay } from '../../api/use-me.ts';
 import { addressOf } from '../../router.ts';
+import { Ago } from '../../ui/ago.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
-import { Age } from '../../ui/time.tsx';
 import { useTell } from '../../ui/toast.tsx';
 import { ResolveForm } from './resolve-form.tsx';
 import { WhereToLook } from './where-to-look.tsx';
@@ -84,7 +84,7 @@ export function DoubtfulCall({ sessionId, callId, known, onResolved, next }: Pro
           </span>
           {call.settledAt !== undefined && (
             <span className="muted">
-              given up <Age at={call.settledAt} /> ago
+              given up <Ago at={call.settledAt} />
             </span>
           )}
           <Link to={addressOf(['calls', sessionId, callId])}>Everything about it</Link>

@@ -7,13 +7,14 @@ import { pathOf } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { useFeed } from '../../api/use-feed.ts';
 import { addressOf, goTo, usePlace } from '../../router.ts';
+import { Ago } from '../../ui/ago.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Link } from '../../ui/link.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
-import { Age, useNow } from '../../ui/time.tsx';
+import { useNow } from '../../ui/time.tsx';
 import { createTimeScale } from './time-scale.ts';
 import { TimelineChart } from './timeline-chart.tsx';
 import { TimelineTable } from './timeline-table.tsx';
@@ -42,7 +43,7 @@ export default function Session({ sessionId }: { readonly sessionId: string }): 
         about={
           session !== undefined && (
             <>
-              Began <Age at={session.firstAt} /> ago, last call <Age at={session.lastAt} /> ago
+              Began <Ago at={session.firstAt} />, last call <Ago at={session.lastAt} />
             </>
           )
         }
