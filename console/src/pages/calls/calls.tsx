@@ -15,6 +15,7 @@ import { FacetPanel } from './facet-panel.tsx';
 import { FilterBar } from './filter-bar.tsx';
 import { ListEnd } from './list-end.tsx';
 import { TailSwitch } from './tail-switch.tsx';
+import type { ListedCalls } from './use-call-list.ts';
 import { useCallList } from './use-call-list.ts';
 import type { Facets } from './use-facets.ts';
 import { useFacets } from './use-facets.ts';
@@ -45,7 +46,7 @@ export default function Calls({ query: asked }: { readonly query: URLSearchParam
   const { list } = calls;
   return (
     <div className="calls-page">
-      <PageHead title="Calls" about={<HowMany facets={facets} />}>
+      <PageHead title="Calls" about={<HowMany calls={calls} facets={facets} />}>
         <TailSwitch status={status} isPaused={isPaused} arrived={calls.arrived} onToggle={toggle} />
       </PageHead>
       <ViewTabs view={view} />
@@ -88,9 +89,12 @@ export default function Calls({ query: asked }: { readonly query: URLSearchParam
   );
 }
 
-function HowMany({ facets: { total, isExact } }: { readonly facets: Facets }): ReactNode {
+/** From the counts; where they stopped early and the list is read to its end, from the list. */
+function HowMany({ calls, facets }: { readonly calls: ListedCalls; readonly facets: Facets }): ReactNode {
+  const isWhole = calls.status === 'ready' && calls.list.next === undefined;
+  const total = !facets.isExact && isWhole ? calls.list.rows.length : facets.total;
   if (total === undefined) return 'Everything agents asked for, and what became of it.';
-  return `${isExact ? '' : 'At least '}${total.toLocaleString()} ${total === 1 ? 'call' : 'calls'}`;
+  return `${facets.isExact || isWhole ? '' : 'At least '}${total.toLocaleString()} ${total === 1 ? 'call' : 'calls'}`;
 }
 
 /** Beside the list where there is room; folded away above it where there is none. */
