@@ -1,0 +1,206 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import BetterSqlite3 from 'better-sqlite3';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openLedger } from 'quittance/ledger';
+import { anchorToText, createAnchor } from '../../src/ledger/anchor.ts';
+import { fillShop, openShop } from './shop.ts';
+import type { Stage } from './stage.ts';
+import { findBarriers, openStage } from './stage.ts';
+
+/** The machine may be busy: what matters is that it comes. */
+const soon = { timeout: 20_000 };
+
+const many = 260;
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage({
+    fill: async (shop) => {
+      await fillShop(shop);
+      for (let index = 0; index < many; index++)
+        await shop.runtime
+          .turn({ sessionId: `row-${String(index).padStart(3, '0')}` })
+          .call({ id: 'only', name: 'look_up_order', arguments: { order: 'A-1' } });
+    },
+  });
+}, 120_000);
+afterAll(() => stage.close());
+
+describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
+  test.each([1440, 800])('the page can be read and used by everybody, %i wide', async (width) => {
+    const { page, goTo, complaints, context } = await stage.visit({
+      colorScheme,
+      viewport: { width, height: 900 },
+      reducedMotion: 'reduce',
+    });
+    await goTo('/integrity');
+    await page.getByRole('link', { name: 'row-000', exact: true }).waitFor();
+    await page.getByText('Hold it against an anchor').click();
+    expect(await findBarriers(page)).toEqual([]);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth)).toBe(true);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+});
+
+test('the ledger is verified by keys alone, and a look elsewhere does not lose what was found', async () => {
+  const { page, goTo, context } = await stage.visit();
+  await goTo('/integrity');
+  await page.getByRole('button', { name: 'Verify now' }).focus();
+  await page.keyboard.press('Enter');
+  const found = page.getByText('Everything is as it was written');
+  await found.waitFor();
+  const told = await page.getByRole('region', { name: 'Verification' }).textContent();
+  expect(told).toMatch(/Checked: [\d,]+ entries of [\d,]+ sessions, [\d,]+ calls\./);
+  expect(told).toContain('Started by admin-person');
+  expect(await findBarriers(page)).toEqual([]);
+  await page.keyboard.press('g');
+  await page.keyboard.press('c');
+  await page.getByRole('heading', { level: 1, name: 'Calls' }).waitFor();
+  await page.goBack();
+  await found.waitFor();
+  await context.close();
+});
+
+test('while it runs it is shown how far it is; it can be stopped; and the page finds it again after an interruption', async () => {
+  const { page, goTo, context } = await stage.visit();
+  await goTo('/integrity');
+  // The work on a small ledger is over at once: what the server said last is held back for a while.
+  await page.route('**/v1/jobs/*/events', (route) =>
+    route.fulfill({
+      contentType: 'text/event-stream',
+      body: `retry: 50\n\nevent: job\ndata: ${JSON.stringify({
+        kind: 'verify',
+        jobId: 'job_x',
+        startedAt: Date.now(),
+        startedBy: 'ada',
+        status: 'running',
+        progress: { done: 1_200, total: 5_000, label: 'verify' },
+      })}\n\n`,
+    }),
+  );
+  await page.getByRole('button', { name: 'Verify now' }).click();
+  const progress = page.getByRole('progressbar', { name: 'Verifying' });
+  await page.getByText('1,200 of 5,000 entries').waitFor();
+  expect(await progress.getAttribute('aria-valuenow')).toBe('1200');
+  expect(await page.getByRole('button', { name: 'Verify now' }).isDisabled()).toBe(true);
+  expect(await findBarriers(page)).toEqual([]);
+  const stopped = page.waitForRequest(
+    (request) => request.method() === 'DELETE' && request.url().includes('/v1/jobs/'),
+  );
+  await page.getByRole('button', { name: 'Stop' }).click();
+  expect((await (await stopped).response())?.status()).toBe(200);
+  await page.unroute('**/v1/jobs/*/events');
+  await page.getByText('Everything is as it was written').waitFor();
+  await context.close();
+});
+
+test('an anchor that does not fit is a problem that names the session', async () => {
+  const { page, goTo, context } = await stage.visit();
+  const heads = await stage.ledger.readHeads();
+  const wrong = heads.map((head) =>
+    head.sessionId === 'row-007' ? { ...head, hash: '0'.repeat(64) } : head,
+  );
+  await goTo('/integrity');
+  await page.getByText('Hold it against an anchor').click();
+  await page.getByLabel('or its file').setInputFiles({
+    name: 'monday.anchor',
+    mimeType: 'application/json',
+    buffer: Buffer.from(anchorToText(createAnchor(wrong, stage.ledger.now()))),
+  });
+  await expect
+    .poll(() => page.getByLabel('The text of the anchor').inputValue(), soon)
+    .toContain('quittance_anchor');
+  await page.getByRole('button', { name: 'Verify now' }).click();
+  await page.getByText('1 problem found').waitFor();
+  await page.getByRole('group', { name: 'What is wrong' }).getByRole('link', { name: 'row-007' }).waitFor();
+  expect(await findBarriers(page)).toEqual([]);
+  await page.getByLabel('The text of the anchor').fill('{"quittance_anchor": 2}');
+  await page.getByRole('button', { name: 'Verify now' }).click();
+  await page.getByText('It could not be verified').waitFor();
+  await context.close();
+});
+
+test('all chains can be scrolled through, and only those in sight are in the page', async () => {
+  const { page, goTo, context } = await stage.visit();
+  await goTo('/integrity');
+  const region = page.getByRole('group', { name: 'Where the chains stand' });
+  await region.getByRole('link', { name: 'row-000', exact: true }).waitFor();
+  const last = region.getByRole('link', { name: `row-${many - 1}`, exact: true });
+  await region.focus();
+  await expect
+    .poll(async () => {
+      await region.press('End');
+      return last.isVisible();
+    }, soon)
+    .toBe(true);
+  expect(await region.getByRole('row').count()).toBeLessThan(80);
+  expect(await region.getByRole('table').getAttribute('aria-rowcount')).toBe(String(many + 4));
+  await context.close();
+});
+
+test('the ledger and a session are exported as files that verify', async () => {
+  const { page, goTo, context } = await stage.visit();
+  await goTo('/integrity');
+  const save = async (name: string): Promise<readonly string[]> => {
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name, exact: true }).click(),
+    ]);
+    return readFileSync(await download.path(), 'utf8')
+      .trimEnd()
+      .split('\n');
+  };
+  const whole = await save('Download the ledger');
+  expect(whole.length).toBeGreaterThan(many);
+  const session = await save('Export row-003');
+  expect(session.length).toBeLessThan(10);
+  expect(session.slice(1, -1).every((line) => line.includes('row-003'))).toBe(true);
+  await context.close();
+});
+
+test('a viewer sees where the chains stand and is told who verifies and how', async () => {
+  const { page, goTo, context } = await stage.visit({ as: 'viewer' });
+  await goTo('/integrity');
+  await page.getByRole('link', { name: 'row-000', exact: true }).waitFor();
+  expect(await page.getByRole('button', { name: 'Verify now' }).isDisabled()).toBe(true);
+  await page.getByText('Only an admin can verify here').waitFor();
+  expect(await page.getByRole('link', { name: /Export|Download/ }).count()).toBe(0);
+  expect(await findBarriers(page)).toEqual([]);
+  await context.close();
+});
+
+test('a ledger that somebody changed is found out, and the page leads to the place', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'quittance-integrity-'));
+  const ledgerPath = join(folder, 'ledger.db');
+  const ledger = await openLedger(ledgerPath);
+  const shop = openShop(ledger);
+  await shop.runtime
+    .turn({ sessionId: 'books' })
+    .call({ id: 'c1', name: 'look_up_order', arguments: { order: 'A-1' } });
+  await shop.runtime.close();
+  await ledger.close();
+  const file = new BetterSqlite3(ledgerPath);
+  const { changes } = file
+    .prepare(`UPDATE entries SET text = replace(text, '"read"', '"external"') WHERE call = 'c1'`)
+    .run();
+  file.close();
+  expect(changes).toBeGreaterThan(0);
+  const changed = await openStage({ ledgerPath });
+  try {
+    const { page, goTo } = await changed.visit();
+    await goTo('/integrity');
+    await page.getByRole('button', { name: 'Verify now' }).click();
+    await page.getByText(/problems? found/).waitFor();
+    await page
+      .getByRole('group', { name: 'What is wrong' })
+      .getByRole('link', { name: 'books' })
+      .first()
+      .waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+  } finally {
+    await changed.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

@@ -1,0 +1,233 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createRuntime, defineTool } from 'quittance';
+import { createHttpServer } from 'quittance/http';
+import { openLedger } from 'quittance/ledger';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { fillShop, hostile } from './shop.ts';
+import type { Stage, Visitor } from './stage.ts';
+import { findBarriers, openStage } from './stage.ts';
+
+/** The machine may be busy: what matters is that it comes. */
+const soon = { timeout: 20_000 };
+
+let stage: Stage;
+const folder = mkdtempSync(join(tmpdir(), 'quittance-tools-'));
+beforeAll(async () => {
+  const ledgerPath = join(folder, 'ledger.db');
+  await serveOlderRefund(ledgerPath);
+  stage = await openStage({ ledgerPath });
+  await fillShop(stage.shop);
+}, 120_000);
+afterAll(async () => {
+  await stage.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A server that had another `refund`, so that its schema has changed since. */
+async function serveOlderRefund(ledgerPath: string): Promise<void> {
+  const ledger = await openLedger(ledgerPath);
+  const tools = [
+    defineTool({
+      name: 'refund',
+      input: z.object({ order: z.string(), euros: z.number() }),
+      run: () => null,
+    }),
+  ];
+  const runtime = createRuntime({ tools, ledger });
+  const server = await createHttpServer({
+    ledger,
+    ledgerUrl: ledgerPath,
+    runtime,
+    tools,
+    port: 0,
+    localName: 'ada',
+  });
+  await server.close();
+  await runtime.close();
+  await ledger.close();
+}
+
+async function withVisitor(
+  run: (visitor: Visitor) => Promise<void>,
+  options: Parameters<Stage['visit']>[0] = {},
+): Promise<void> {
+  const visitor = await stage.visit({ reducedMotion: 'reduce', ...options });
+  try {
+    await run(visitor);
+    expect(visitor.complaints).toEqual([]);
+  } finally {
+    await visitor.context.close();
+  }
+}
+
+const fits = ({ page }: Visitor): Promise<boolean> =>
+  page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth);
+
+describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
+  test.each([1440, 800])('overview and tools can be read by everybody, %i wide', async (width) => {
+    await withVisitor(
+      async (visitor) => {
+        const { page, goTo } = visitor;
+        await goTo('/');
+        await page.getByRole('heading', { name: 'Outcomes over time' }).waitFor();
+        expect(await findBarriers(page)).toEqual([]);
+        expect(await fits(visitor)).toBe(true);
+        await goTo('/tools');
+        await page.getByRole('link', { name: 'refund', exact: true }).waitFor();
+        expect(await findBarriers(page)).toEqual([]);
+        expect(await fits(visitor)).toBe(true);
+        await goTo('/tools/refund');
+        await page.getByRole('heading', { name: 'How its schema changed' }).waitFor();
+        await page.getByText('Line by line').click();
+        await page.getByText('JSON Schema', { exact: true }).click();
+        await page.getByRole('heading', { name: 'Latest calls' }).waitFor();
+        expect(await findBarriers(page)).toEqual([]);
+        expect(await fits(visitor)).toBe(true);
+      },
+      { colorScheme, viewport: { width, height: 900 } },
+    );
+  });
+});
+
+test('the overview counts what happened, draws it, and leads to what waits for somebody', async () => {
+  await withVisitor(async ({ page, goTo }) => {
+    await goTo('/');
+    const main = page.getByRole('main');
+    expect(await main.getByRole('link', { name: 'Held for a person' }).textContent()).toContain('2');
+    expect(await main.getByRole('link', { name: 'To reconcile' }).textContent()).toMatch(/[12]/);
+    const chart = main.getByRole('figure', { name: 'Outcomes over time' });
+    await expect.poll(() => chart.locator('svg rect').count(), soon).toBeGreaterThan(2);
+    // What is drawn is there for those who do not see it.
+    expect(await chart.getByRole('table').getByRole('columnheader').allTextContents()).toContain(
+      'indeterminate',
+    );
+    await main.getByRole('link', { name: 'send_mail' }).click();
+    await page.getByRole('heading', { level: 1, name: 'send_mail' }).waitFor();
+    await page.goBack();
+    await page.getByLabel('Time').selectOption('24h');
+    await expect.poll(() => page.url(), soon).toContain('span=24h');
+    await main.getByRole('link', { name: 'Held for a person' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
+  });
+});
+
+test('tools are listed with their numbers, ordered and found, and the address keeps that', async () => {
+  await withVisitor(async ({ page, goTo }) => {
+    await goTo('/tools');
+    const rows = page.getByRole('table').getByRole('row');
+    const rate = rows.filter({ has: page.getByRole('link', { name: 'get_exchange_rate' }) });
+    await rate.waitFor();
+    expect(await rate.textContent()).toContain('0.0 %');
+    const unsure = rows.filter({ has: page.getByRole('link', { name: 'pay_supplier' }) });
+    expect(await unsure.textContent()).toContain('1 indeterminate');
+    expect(await unsure.textContent()).toContain('100.0 %');
+    const refund = rows.filter({ has: page.getByRole('link', { name: 'refund', exact: true }) });
+    expect(await refund.textContent()).toContain('changed');
+    const named = (row: number): Promise<string | null> => rows.nth(row).getByRole('link').textContent();
+    await page.getByRole('button', { name: 'Tool', exact: true }).click();
+    // Above it stands only what a model made up.
+    await expect.poll(() => named(2), soon).toBe('archive_ticket');
+    expect(await page.getByRole('columnheader', { name: 'Tool' }).getAttribute('aria-sort')).toBe(
+      'ascending',
+    );
+    await page.getByRole('button', { name: 'Tool', exact: true }).click();
+    await expect.poll(() => named(1), soon).toBe('update_address');
+    // By keys alone: to the search, and from row to row.
+    await page.locator('body').press('/');
+    await page.keyboard.type('mail server');
+    await expect.poll(() => rows.count(), soon).toBe(2);
+    expect(page.url()).toContain('search=mail+server');
+    await page.keyboard.press('Tab');
+    await page.getByRole('main').press('j');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'send_mail' }).waitFor();
+    await page.goBack();
+    await expect.poll(() => rows.count(), soon).toBe(2);
+    await page.getByLabel('Find a tool').fill('no such thing');
+    await page.getByRole('heading', { name: 'No tool is like that' }).waitFor();
+  });
+});
+
+test('a tool shows what it takes, how that changed, why its calls failed, and the latest of them', async () => {
+  await withVisitor(async ({ page, goTo }) => {
+    await goTo('/tools/refund');
+    const fields = page.getByRole('table', { name: 'Fields of its arguments' });
+    await fields.waitFor();
+    expect(await fields.getByRole('row', { name: /cents/ }).textContent()).toContain('integer, 1 or more');
+    const history = page.getByRole('region', { name: 'How its schema changed' });
+    expect(await history.textContent()).toMatch(/added.*cents/);
+    expect(await history.textContent()).toMatch(/removed.*euros/);
+    await history.getByText('Line by line').click();
+    expect(await history.locator('ins').allTextContents()).toContainEqual(expect.stringContaining('"cents"'));
+    const latest = page.getByRole('table', { name: 'Latest calls' });
+    await latest.getByRole('link', { name: 'call_held' }).waitFor();
+    expect(await page.getByRole('link', { name: 'policy.contract' }).getAttribute('href')).toBe(
+      '/calls?toolName=refund&code=policy.contract',
+    );
+  });
+});
+
+test('a name that a model made up is text, and is told from the tools of the server', async () => {
+  await withVisitor(async ({ page, goTo }) => {
+    await goTo(`/tools/${encodeURIComponent(hostile)}`);
+    await page.getByText('not a tool of this server').waitFor();
+    expect(await page.getByRole('heading', { level: 1 }).textContent()).toContain('<img src=x');
+    expect(await page.evaluate(() => 'pwned' in window)).toBe(false);
+    await goTo('/tools');
+    await page.getByRole('link', { name: '<img src=x' }).waitFor();
+    expect(await page.evaluate(() => 'pwned' in window)).toBe(false);
+  });
+});
+
+test('a tool nobody has heard of is said to be none', async () => {
+  const { page, goTo, context } = await stage.visit();
+  await goTo('/tools/nobody_has_this');
+  expect(await page.getByRole('alert').textContent()).toContain(
+    'Nobody has asked for a tool named "nobody_has_this"',
+  );
+  await context.close();
+});
+
+test('where nothing is there yet the pages say how to begin, in a snippet that can be copied', async () => {
+  await withVisitor(async ({ page, context, goTo }) => {
+    await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.route('**/v1/tools', (route) => route.fulfill({ json: { rows: [] } }));
+    await page.route('**/v1/contracts', (route) =>
+      route.fulfill({ json: { loaded: false, documents: [], rules: [], workflows: [], canReload: false } }),
+    );
+    await goTo('/tools');
+    await page.getByRole('heading', { name: 'No tools yet' }).waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await goTo('/contracts');
+    await page.getByRole('heading', { name: 'No rules are in force' }).waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Copy the snippet' }).click();
+    const copied = await page.evaluate(() => navigator.clipboard.readText());
+    // What is copied is right as it is.
+    await goTo('/contracts/draft');
+    await page.getByLabel('The rules of').fill(copied);
+    await page.getByText('valid', { exact: true }).waitFor();
+    await goTo('/contracts/try');
+    expect(await page.getByLabel('those in force').isDisabled()).toBe(true);
+    expect(await page.getByLabel('the draft').isChecked()).toBe(true);
+  });
+});
+
+test('a server that does not answer is said to be gone, and trying again brings it back', async () => {
+  const { page, goTo, context } = await stage.visit();
+  await goTo('/tools/refund');
+  await page.getByRole('table', { name: 'Latest calls' }).waitFor();
+  await goTo('/tools');
+  await page.route('**/v1/tools/**', (route) => route.abort());
+  await page.getByRole('link', { name: 'refund', exact: true }).click();
+  await page.getByRole('alert').getByText('Is `quittance serve` still running?').waitFor();
+  expect(await findBarriers(page)).toEqual([]);
+  await page.unroute('**/v1/tools/**');
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByRole('table', { name: 'Latest calls' }).waitFor();
+  await expect.poll(() => page.getByRole('alert').count(), soon).toBe(0);
+  await context.close();
+});
