@@ -434,6 +434,8 @@ test.each(['light', 'dark'] as const)('everybody can use the inbox, %s', async (
     expect(await findBarriers(page)).toEqual([]);
   }
   await page.setViewportSize({ width: 800, height: 900 });
+  expect(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth)).toBe(true);
+  await page.getByRole('button', { name: 'Revoke' }).first().click({ trial: true });
   await goTo('/inbox');
   await page.locator('.side-row').first().waitFor();
   expect(await findBarriers(page)).toEqual([]);

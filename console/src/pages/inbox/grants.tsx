@@ -86,14 +86,16 @@ export function Grants({ sessionId }: { readonly sessionId: string }): ReactNode
                 <th scope="col">Where</th>
                 <th scope="col">Session</th>
                 <th scope="col">Given by</th>
-                <th scope="col">Reason</th>
+                <th scope="col" className="roomy">
+                  Reason
+                </th>
                 <th scope="col" className="num">
                   Used
                 </th>
                 <th scope="col" className="num">
                   Left
                 </th>
-                <th scope="col" className="num">
+                <th scope="col" className="num roomy">
                   Age
                 </th>
                 {may && (
@@ -166,7 +168,7 @@ function Row({
         <Link to={addressOf(['sessions', sessionId])}>{safeText(sessionId)}</Link>
       </td>
       <td>{safeText(by)}</td>
-      <td className="wraps muted">
+      <td className="wraps muted roomy">
         {revoked === undefined
           ? safeText(reason ?? '')
           : safeText(`Revoked by ${revoked.by}${revoked.reason === undefined ? '' : `: ${revoked.reason}`}`)}
@@ -178,7 +180,7 @@ function Row({
       <td className="num">
         {status !== 'active' ? '–' : until === undefined ? 'no end' : remainingTime(until - now)}
       </td>
-      <td className="num">
+      <td className="num roomy">
         <Age at={givenAt} />
       </td>
       {may && (

@@ -27,7 +27,7 @@ export function TimelineTable({ timeline, now, active, onActive }: Props): React
             <th scope="col">Tool</th>
             <th scope="col">Call</th>
             <th scope="col">Message</th>
-            <th scope="col" className="num">
+            <th scope="col" className="num roomy">
               Attempts
             </th>
             <th scope="col" className="num">
@@ -75,10 +75,10 @@ function Row({
         <OutcomeBadge call={call} />
       </td>
       <td>{safeText(call.toolName)}</td>
-      <td className="wraps">
+      <td className="clip call-id">
         <Link
           to={addressOf(['calls', call.sessionId, call.callId])}
-          data-row
+          title={safeText(call.callId)}
           onFocus={() => onActive(call.callId)}
         >
           {safeText(call.callId)}
@@ -92,7 +92,7 @@ function Row({
           </span>
         ))}
       </td>
-      <td className="num">{call.attempts === 0 ? '–' : call.attempts}</td>
+      <td className="num roomy">{call.attempts === 0 ? '–' : call.attempts}</td>
       <td className="num">{heldMs === 0 ? '–' : formatDuration(heldMs)}</td>
       <td className="num">{call.attempts === 0 ? '–' : formatDuration(ranMs)}</td>
       <td className="num">
