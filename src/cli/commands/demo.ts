@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { BudgetRule } from '../../runtime/budget.ts';
 import { retry } from '../../runtime/behaviors/retry.ts';
 import { createRuntime } from '../../store/memory/create-runtime.ts';
 import { openLedger } from '../../store/open-ledger.ts';
@@ -16,6 +17,10 @@ import { safeText } from '../safe-text.ts';
 import { UsageError } from '../usage-error.ts';
 import { isQuittanceError } from '../../base/error.ts';
 import { findConsole, readPort } from './serve.ts';
+
+const budgets: readonly BudgetRule[] = [
+  { scope: 'shop', per: 'day', costMicros: 50_000_000, toolCalls: 100_000 },
+];
 
 export const demoCommand: Command = {
   name: 'demo',
@@ -49,7 +54,7 @@ export const demoCommand: Command = {
         ledger,
         contracts,
         behaviors: [retry({ attempts: 3, initialMs: 150 })],
-        budgets: [{ scope: 'shop', per: 'day', costMicros: 50_000_000, toolCalls: 100_000 }],
+        budgets,
       });
       closing.push(() => runtime.close());
       const serve = async (port: number) => {
@@ -61,6 +66,7 @@ export const demoCommand: Command = {
           runtime,
           tools,
           contracts,
+          budgets,
           port,
           localName: given.text('name') ?? context.userName,
           consoleFolder: findConsole(),
