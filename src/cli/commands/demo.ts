@@ -66,6 +66,7 @@ export const demoCommand: Command = {
           runtime,
           tools,
           contracts,
+          reloadContracts: () => contracts.reload(),
           budgets,
           port,
           localName: given.text('name') ?? context.userName,
