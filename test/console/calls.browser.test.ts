@@ -159,7 +159,8 @@ test('everything is reached by keyboard alone', async () => {
     await expect.poll(() => countRows(page), soon).toBe(1);
     await page.keyboard.press('Escape');
     await expect.poll(() => countRows(page), soon).toBeGreaterThan(10);
-    const focused = (): Promise<string> => page.evaluate(() => document.activeElement?.textContent ?? '');
+    const focused = (): Promise<string> =>
+      page.evaluate(() => document.activeElement?.closest('.row-link')?.textContent ?? '');
     await page.keyboard.press('j');
     await expect.poll(focused, soon).toContain('call ');
     const first = await focused();

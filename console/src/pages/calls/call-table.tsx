@@ -62,17 +62,23 @@ export function CallTable({ rows, hasMore, onNearEnd, onTop, foot, topKey }: Pro
     scroller.current?.scrollTo({ top: 0 });
   }, [topKey]);
 
+  /** The row the focus is on its way to: keys may come faster than rows are drawn. */
+  const wanted = useRef(-1);
   const goToRow = (index: number): void => {
     if (index < 0 || index >= rows.length) return;
+    wanted.current = index;
     virtual.scrollToIndex(index);
     // The row may only be drawn by that.
-    requestAnimationFrame(() =>
+    requestAnimationFrame(() => {
+      if (wanted.current !== index) return;
+      wanted.current = -1;
       scroller.current
         ?.querySelector<HTMLElement>(`[data-index="${index}"] a`)
-        ?.focus({ preventScroll: true }),
-    );
+        ?.focus({ preventScroll: true });
+    });
   };
   const focused = (): number => {
+    if (wanted.current !== -1) return wanted.current;
     const row = document.activeElement?.closest('[data-index]');
     return row === null || row === undefined ? -1 : Number(row.getAttribute('data-index'));
   };
