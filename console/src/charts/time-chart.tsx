@@ -87,7 +87,7 @@ export function TimeChart({
                 </text>
               </g>
             ))}
-            {momentsFor(times).map((at) => {
+            {momentsFor(times, Math.max(2, Math.floor(inner.width / 110))).map((at) => {
               const place = x(times.indexOf(at)) + 2;
               const isAtEdge = place > width - edge;
               return (
