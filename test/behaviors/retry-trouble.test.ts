@@ -110,6 +110,16 @@ describe('while a retry behaviour makes up its mind', () => {
   });
 });
 
+it('a retry behaviour holds nobody up beyond the turn', async () => {
+  const { runtime, clock } = setStage({ tools: [broken] });
+  runtime.on({ name: 'mine', on: 'tool.responded', retries: true }, () => new Promise(() => undefined));
+  const asked = runtime.turn({ sessionId: 's', timeoutMs: 1_000 }).call(envelope('c', 'get_it'));
+  await settle();
+  clock.advance(1_000);
+  expect(await asked).toMatchObject({ code: 'tool.network_error' });
+  await expectSettledOnce(runtime);
+});
+
 describe('rules that change between two attempts', () => {
   const text = (rules: readonly JsonObject[], more: JsonObject = {}): string =>
     JSON.stringify(documentOf(rules, more));
