@@ -107,7 +107,7 @@ test('the overview counts what happened, draws it, and leads to what waits for s
     await main.getByRole('link', { name: 'send_mail' }).click();
     await page.getByRole('heading', { level: 1, name: 'send_mail' }).waitFor();
     await page.goBack();
-    await page.getByLabel('Time').selectOption('24h');
+    await page.getByRole('combobox', { name: 'Time' }).selectOption('24h');
     await expect.poll(() => page.url(), soon).toContain('span=24h');
     await main.getByRole('link', { name: 'Held for a person' }).click();
     await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
