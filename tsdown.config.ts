@@ -25,7 +25,7 @@ export default defineConfig([
       // These run in threads of their own, beside the bundle that starts them.
       'projector-thread': 'src/store/sqlite/projector-thread.ts',
       'backtest-thread': 'src/cli/backtest-thread.ts',
-    'job-thread': 'src/http/job-thread.ts',
+      'job-thread': 'src/http/job-thread.ts',
     },
     format: 'esm',
     platform: 'node',

@@ -14,7 +14,8 @@ const typesOf = (one: object): unknown =>
 describe('the schema of events', () => {
   it('has every type there is, and one for those of hosts', () => {
     const named = new Set(schema.anyOf.map(typesOf));
-    expect([...named].filter((type) => type !== undefined).sort()).toEqual(Object.keys(eventTable).sort());
+    const known = new Set(Object.keys(eventTable));
+    expect(new Set([...named].filter((type) => type !== undefined))).toEqual(known);
     expect(named.has(undefined)).toBe(true);
   });
 

@@ -26,6 +26,7 @@ export async function runInProcess(
     version: readVersion(),
     ask: answer && ((question) => Promise.resolve(answer(out.text(), question))),
     ledgerUrl: () => path,
+    userName: 'ada',
     startProgress: () => ({ step: () => undefined, done: () => undefined }),
     async withLedger(_, work, access = 'look') {
       const ledger = await openLedger(path, { readOnly: access === 'look' });

@@ -45,7 +45,8 @@ export type VerifyOptions = {
 
 export type Tell = (finding: Finding) => Promise<void>;
 
-export const countOf = (heads: readonly Head[]): number => heads.reduce((sum, { sequence }) => sum + sequence, 0);
+export const countOf = (heads: readonly Head[]): number =>
+  heads.reduce((sum, { sequence }) => sum + sequence, 0);
 
 /** Verifies the ledger as it stands now; what others append meanwhile is for the next time. */
 export async function verifyLedger(

@@ -23,7 +23,7 @@ const columns: { readonly [Name in TallyName]: string } = {
 
 const keys = Object.values(columns).join(', ');
 
-export const tallyTable = `
+export const tallyTable: string = `
   CREATE TABLE tallies (
     hour INTEGER NOT NULL, tool_name TEXT NOT NULL, mode TEXT NOT NULL, status TEXT NOT NULL,
     outcome TEXT NOT NULL, code TEXT NOT NULL, bin INTEGER NOT NULL,
@@ -43,13 +43,13 @@ const countBoth = (row: 'new' | 'old', by: 1 | -1): string =>
   count(row, by, `${row}.requested_at / ${hourMs}`) + count(row, by, String(ever));
 
 /** Dropped while all calls are: one by one they would be counted out. */
-export const tallyTriggers = {
+export const tallyTriggers: { readonly create: string; readonly drop: string } = {
   create: `
     CREATE TRIGGER tally_insert AFTER INSERT ON calls BEGIN ${countBoth('new', 1)} END;
     CREATE TRIGGER tally_update AFTER UPDATE ON calls BEGIN ${countBoth('old', -1)} ${countBoth('new', 1)} END;
     CREATE TRIGGER tally_delete AFTER DELETE ON calls BEGIN ${countBoth('old', -1)} END;`,
   drop: ['insert', 'update', 'delete'].map((name) => `DROP TRIGGER IF EXISTS tally_${name};`).join(' '),
-} as const;
+};
 
 type TallyRow = { readonly [column: string]: string | number };
 

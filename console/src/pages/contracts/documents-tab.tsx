@@ -68,8 +68,7 @@ function Source({ name, text, marked }: SourceProps): ReactNode {
   const lines = useMemo(() => safeLines(text.replace(/\n$/, '')), [text]);
   const mark = useRef<HTMLElement>(null);
   useEffect(() => {
-    // New browsers give a promise, which is not for React.
-    void mark.current?.scrollIntoView({ block: 'center' });
+    mark.current?.scrollIntoView({ block: 'center' });
   }, [marked, name]);
   return (
     <pre className="rule-source" tabIndex={0} role="group" aria-label={`The text of ${safeText(name)}`}>
