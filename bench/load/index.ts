@@ -7,7 +7,9 @@
  * 2. So many requests a second, of the kinds a console sends.
  * 3. Lists and single calls of a ledger with a million calls: of PATH, if there is one already.
  *
- * Ends with a table, a line of JSON, and an exit code that says whether nothing was lost.
+ * Ends with a table, a line of JSON, and an exit code that says whether nothing was lost, memory stayed where it was, and
+ * requests cost no more than some times as much as those of a route that does nothing, asked in the same run. How long
+ * they took is told beside that of the bare route: alone it says more about the machine than about the server.
  */
 import type { ChildProcess } from 'node:child_process';
 import { fork } from 'node:child_process';
@@ -46,7 +48,11 @@ const start = (file: string, args: readonly string[]): ChildProcess =>
   });
 
 async function startServer(path: string): Promise<Server> {
-  const child = start('server.ts', [path]);
+  return startFile('server.ts', [path]);
+}
+
+async function startFile(file: string, args: readonly string[]): Promise<Server> {
+  const child = start(file, args);
   const [{ url, token }] = (await once(child, 'message')) as [{ url: string; token: string }];
   return { child, url, token };
 }
@@ -101,10 +107,14 @@ const newCall = (n: number): object => ({
 });
 
 /** Sends so many a second, whether or not the last ones were answered. */
-async function atRate(perSecond: number, each: (n: number) => Promise<void>): Promise<void> {
+async function atRate(
+  perSecond: number,
+  each: (n: number) => Promise<void>,
+  lastsSeconds = seconds,
+): Promise<void> {
   const beganMs = performance.now();
   const under: Promise<void>[] = [];
-  for (let n = 0; n < perSecond * seconds; n++) {
+  for (let n = 0; n < perSecond * lastsSeconds; n++) {
     const waitMs = beganMs + (n * 1_000) / perSecond - performance.now();
     if (waitMs > 1) await sleep(waitMs);
     under.push(each(n));
@@ -127,7 +137,7 @@ async function follow(): Promise<void> {
   const crowd = start('followers.ts', [server.url, server.token, String(clients), '0']);
   await once(crowd, 'message');
   while ((await report<FollowersReport>(crowd)).connected < clients) await sleep(100);
-  await report<ServerReport>(server.child); // what connecting cost is not what following costs
+  const warm = await report<ServerReport>(server.child); // what connecting cost is not what following costs
   await atRate(callsPerSecond, async (n) => {
     await send(server, '/v1/calls', newCall(n));
   });
@@ -149,43 +159,81 @@ async function follow(): Promise<void> {
   note('follow: loop p99 ms', after.loopP99Ms);
   note('follow: loop max ms', after.loopMaxMs);
   note('follow: rss before MB', before.rssMb, 0);
+  note('follow: rss connected MB', warm.rssMb, 0);
   note('follow: rss after MB', after.rssMb, 0);
+  isGood &&= after.rssMb - warm.rssMb < mostGrownMb;
   isGood &&= crowdNow.gaps === 0 && crowdNow.ended === 0 && crowdNow.messages === crowdNow.connected * last;
   await stop(crowd);
   await stop(server.child);
 }
 
 async function ask(): Promise<void> {
+  const bare = await startFile('bare.ts', []);
+  await measure(bare, () => ['/hello'], warmUpSeconds);
+  const bareBefore = await report<Pick<ServerReport, 'cpuSeconds'>>(bare.child);
+  const bareTook = await measure(bare, () => ['/hello']);
+  const bareAfter = await report<Pick<ServerReport, 'cpuSeconds'>>(bare.child);
+  await stop(bare.child);
+
   const server = await startServer(join(folder, 'ask.db'));
   for (let n = 0; n < 200; n++) await send(server, '/v1/calls', newCall(n));
-  const took: number[] = [];
-  let failed = 0;
-  await report<ServerReport>(server.child);
-  await atRate(rate, async (n) => {
-    const paths = [
-      '/v1/calls?limit=50',
-      `/v1/sessions/s${n % 10}/calls/c${n % 200}`,
-      '/v1/calls/facets',
-      '/v1/stats',
-      '/v1/me',
+  const mix = (n: number): [string, object?] => {
+    const kinds: [string, object?][] = [
+      ['/v1/calls?limit=50'],
+      [`/v1/sessions/s${n % 10}/calls/c${n % 200}`],
+      ['/v1/calls/facets'],
+      ['/v1/stats'],
+      ['/v1/calls', newCall(1_000 + n)],
     ];
-    const { status, tookMs } =
-      n % 5 === 4
-        ? await send(server, '/v1/calls', newCall(1_000 + n))
-        : await send(server, paths[n % paths.length] ?? '');
-    took.push(tookMs);
-    if (status !== 200) failed++;
-  });
+    return kinds[n % kinds.length] ?? ['/v1/me'];
+  };
+  await measure(server, mix, warmUpSeconds);
+  const before = await report<ServerReport>(server.child);
+  const took = await measure(server, (n) => mix(n + rate * warmUpSeconds));
   const after = await report<ServerReport>(server.child);
-  note('requests', took.length, 0);
-  note('requests failed', failed, 0);
-  note('request p50 ms', quantile(took, 0.5));
-  note('request p95 ms', quantile(took, 0.95));
-  note('request p99 ms', quantile(took, 0.99));
+  const cpuMs = ((after.cpuSeconds - before.cpuSeconds) * 1_000) / took.ms.length;
+  const bareCpuMs = ((bareAfter.cpuSeconds - bareBefore.cpuSeconds) * 1_000) / bareTook.ms.length;
+  const grownMb = after.rssMb - before.rssMb;
+  note('requests', took.ms.length, 0);
+  note('requests failed', took.failed, 0);
+  for (const [name, share] of Object.entries({ p50: 0.5, p95: 0.95, p99: 0.99 })) {
+    note(`request ${name} ms`, quantile(took.ms, share));
+    note(`bare route ${name} ms`, quantile(bareTook.ms, share));
+  }
+  note('request p50 to bare p50', quantile(took.ms, 0.5) / quantile(bareTook.ms, 0.5));
+  note('request p95 to bare p95', quantile(took.ms, 0.95) / quantile(bareTook.ms, 0.95));
+  note('request cpu ms', cpuMs, 2);
+  note('bare route cpu ms', bareCpuMs, 2);
+  note('request cpu to bare cpu', cpuMs / bareCpuMs);
   note('ask: loop p99 ms', after.loopP99Ms);
-  note('ask: rss MB', after.rssMb, 0);
-  isGood &&= failed === 0;
+  note('ask: rss warm MB', before.rssMb, 0);
+  note('ask: rss end MB', after.rssMb, 0);
+  isGood &&= took.failed === 0 && cpuMs / bareCpuMs < mostRatio && grownMb < mostGrownMb;
   await stop(server.child);
+}
+
+const warmUpSeconds = 3;
+/** How many times as much as doing nothing a request of the mix may cost, and how much memory may grow meanwhile. */
+const mostRatio = 10;
+const mostGrownMb = 150;
+
+async function measure(
+  server: Server,
+  each: (n: number) => [string, object?],
+  lastsSeconds = seconds,
+): Promise<{ readonly ms: readonly number[]; readonly failed: number }> {
+  const ms: number[] = [];
+  let failed = 0;
+  await atRate(
+    rate,
+    async (n) => {
+      const { status, tookMs } = await send(server, ...each(n));
+      ms.push(tookMs);
+      if (status !== 200) failed++;
+    },
+    lastsSeconds,
+  );
+  return { ms, failed };
 }
 
 async function look(): Promise<void> {

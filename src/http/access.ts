@@ -34,6 +34,7 @@ const codeLastsMs = 15 * 60_000;
 
 export class Access {
   readonly #options: AccessOptions;
+  #localHash: Buffer | undefined;
   /** One-time codes by their hash. */
   readonly #codes = new Map<string, { readonly tokenId: string; readonly expiresAt: number }>();
 
@@ -60,6 +61,20 @@ export class Access {
     if (actor === nobody) return nobody;
     refuseOtherSites(method, headers, this.#options.hosts());
     return actor;
+  }
+
+  /** Another text once anybody may have been put out. */
+  get revision(): string {
+    return this.#options.tokens.revision;
+  }
+
+  /** Whether who sent these headers would still be let in. */
+  isStillIn(method: string, headers: Headers): boolean {
+    try {
+      return this.identify(method, headers).role !== undefined;
+    } catch {
+      return false;
+    }
   }
 
   /** Throws unless the role allows it. */
@@ -158,7 +173,8 @@ export class Access {
     const { local } = this.#options;
     if (local === undefined) return false;
     // Hashes have one length, and tell nothing about where two texts differ.
-    return timingSafeEqual(Buffer.from(hashSecret(token)), Buffer.from(hashSecret(local.token)));
+    this.#localHash ??= Buffer.from(hashSecret(local.token));
+    return timingSafeEqual(Buffer.from(hashSecret(token)), this.#localHash);
   }
 }
 

@@ -41,7 +41,7 @@ export type AppOptions = {
   readonly onError: (error: unknown) => void;
 };
 
-const headersForAll: Readonly<Record<string, string>> = {
+const headersForAll: readonly (readonly [name: string, value: string])[] = Object.entries({
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
   'referrer-policy': 'same-origin',
@@ -50,7 +50,7 @@ const headersForAll: Readonly<Record<string, string>> = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=()',
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-};
+});
 
 export type App = (request: Request, connection: Connection) => Promise<Response>;
 
@@ -134,12 +134,10 @@ export function createApp(options: AppOptions): App {
     } catch (error) {
       response = problemResponse(error);
     }
-    const headers = new Headers(response.headers);
-    for (const [name, value] of Object.entries(headersForAll))
-      if (!headers.has(name)) headers.set(name, value);
-    const { status } = response;
-    service.metrics.noteRequest(request.method, visit.route, status, performance.now() - startedAt);
-    return new Response(response.body, { status, headers });
+    for (const [name, value] of headersForAll)
+      if (!response.headers.has(name)) response.headers.set(name, value);
+    service.metrics.noteRequest(request.method, visit.route, response.status, performance.now() - startedAt);
+    return response;
   };
 }
 

@@ -1,5 +1,7 @@
 /** The server as a library: a ledger and a runtime behind HTTP. */
 import { QuittanceError } from '../base/error.ts';
+import type { BudgetRule } from '../runtime/budget.ts';
+import { checkBudgets } from '../runtime/budget.ts';
 import { checkKeys } from '../runtime/check-keys.ts';
 import type { ReloadResult } from '../contracts/from-yaml.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -30,6 +32,8 @@ export type HttpServerOptions = {
   readonly tools?: readonly AnyTool[];
   /** The rules of the runtime, to show and explain them. */
   readonly contracts?: Contracts;
+  /** The budgets of the runtime, to show how much of them is used. */
+  readonly budgets?: readonly BudgetRule[];
   /** Reads the rules again: `reload` of contracts that were read from files. */
   readonly reloadContracts?: () => Promise<ReloadResult>;
   /** Where the ledger is, for work in threads of its own, and for the files of tokens and schemas beside it. */
@@ -89,6 +93,7 @@ const optionNames = [
   'runtime',
   'tools',
   'contracts',
+  'budgets',
   'reloadContracts',
   'ledgerUrl',
   'host',
@@ -105,6 +110,7 @@ const optionNames = [
 /** Starts to listen. */
 export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   checkKeys('createHttpServer', options, optionNames);
+  checkBudgets(options.budgets);
   const {
     ledger,
     runtime,
@@ -119,7 +125,12 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   const local = localName === undefined ? undefined : { token: newSecret(), name: localName };
   let port = options.port ?? 4747;
   const closing = new AbortController();
-  const hosts = (): ReadonlySet<string> => allowed(host, port, options);
+  // Asked with every request; the port is known once the server listens.
+  let names: { readonly port: number; readonly hosts: ReadonlySet<string> } | undefined;
+  const hosts = (): ReadonlySet<string> => {
+    if (names?.port !== port) names = { port, hosts: allowed(host, port, options) };
+    return names.hosts;
+  };
   const url = (): string => options.publicUrl?.replace(/\/+$/, '') ?? `http://${bracketed(host)}:${port}`;
   const access = new Access({
     tokens: new TokenFile(path === undefined ? undefined : tokenFilePath(path), () => ledger.now()),
@@ -136,12 +147,17 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     contracts,
     reloadContracts: options.reloadContracts,
     tools,
+    budgets: options.budgets ?? [],
     access,
-    followers: new Followers(ledger, {
-      heartbeatMs: limits.heartbeatMs ?? 15_000,
-      stallMs: limits.stallMs ?? 30_000,
-      most: limits.followers ?? 2_000,
-    }),
+    followers: new Followers(
+      ledger,
+      {
+        heartbeatMs: limits.heartbeatMs ?? 15_000,
+        stallMs: limits.stallMs ?? 30_000,
+        most: limits.followers ?? 2_000,
+      },
+      { revision: () => access.revision, now: () => ledger.now() },
+    ),
     jobs: new Jobs(ledger, ledgerUrl),
     metrics: new Metrics(),
     schemas: new SchemaHistory(path === undefined ? undefined : `${path}.schemas`, tools, ledger.now()),

@@ -4,7 +4,8 @@
  * 1. A follower is given what it has room for and nothing more: it asks, reads from the ledger where it stands, and
  *    asks again. What waits for a slow one is a single piece, which it shares with all others at the same place.
  * 2. One that takes nothing for too long is cut off. It loses nothing by that: it comes back and says where it was.
- * 3. All wait for one thing, so that a thousand of them cost one look at the ledger for each time something is kept.
+ * 3. One whose token is revoked, or over, is told nothing from then on.
+ * 4. All wait for one thing, so that a thousand of them cost one look at the ledger for each time something is kept.
  */
 import type { Feed } from '../ledger/feed.ts';
 import { createFeed } from '../ledger/feed.ts';
@@ -30,12 +31,27 @@ type Follower = {
   /** Since when something waits that it did not take; undefined while it waits for us. */
   waitingSince: number | undefined;
   readonly cut: () => void;
+  readonly pass: Pass;
+};
+
+/** By which a follower was let in, and may be put out again. */
+export type Pass = {
+  /** Whether it would be let in now. Asked where `Gate.revision` has changed. */
+  readonly isGood: () => boolean;
+  readonly expiresAt: number | undefined;
+};
+
+export type Gate = {
+  /** Another text once a pass may have become worthless. Cheap: asked whenever there is news. */
+  readonly revision: () => string;
+  readonly now: () => number;
 };
 
 const entriesAtOnce = 200;
 /** What is kept together is told together: few notice a moment, and a thousand followers are woken once for it. */
 const gatherMs = 40;
 const keptPieces = 8;
+const checkEveryMs = 200;
 
 const encoder = new TextEncoder();
 
@@ -43,6 +59,9 @@ export class Followers {
   readonly feed: Feed;
   readonly #ledger: Pick<Ledger, 'whenAppended' | 'lastPosition'>;
   readonly #limits: FollowerLimits;
+  readonly #gate: Gate;
+  #revision: string;
+  #checkedMs = 0;
   readonly #followers = new Set<Follower>();
   /** Encoded pieces of the whole ledger, by where they begin. */
   readonly #pieces = new Map<number, { readonly last: number; readonly bytes: Uint8Array }>();
@@ -51,9 +70,15 @@ export class Followers {
   #isLooking = false;
   #closed = false;
 
-  constructor(ledger: Pick<Ledger, 'readEntries' | 'whenAppended' | 'lastPosition'>, limits: FollowerLimits) {
+  constructor(
+    ledger: Pick<Ledger, 'readEntries' | 'whenAppended' | 'lastPosition'>,
+    limits: FollowerLimits,
+    gate: Gate,
+  ) {
     this.#ledger = ledger;
     this.#limits = limits;
+    this.#gate = gate;
+    this.#revision = gate.revision();
     this.feed = createFeed(ledger);
   }
 
@@ -66,7 +91,12 @@ export class Followers {
   }
 
   /** Everything after a position, and then what comes. `cut` ends the connection where the stream alone cannot. */
-  follow(after: number, filter: FollowFilter, cut: (() => void) | undefined): ReadableStream<Uint8Array> {
+  follow(
+    after: number,
+    filter: FollowFilter,
+    pass: Pass,
+    cut: (() => void) | undefined,
+  ): ReadableStream<Uint8Array> {
     let position = after;
     /** The position of the last message: what the next one says it follows. */
     let told = after;
@@ -81,6 +111,7 @@ export class Followers {
     let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
     const follower: Follower = {
       waitingSince: performance.now(),
+      pass,
       cut: () => {
         leave();
         if (cut === undefined) controller?.error(new Error('The reader takes nothing.'));
@@ -120,6 +151,8 @@ export class Followers {
           while (!isOver) {
             const news = this.#news.promise;
             const bytes = await next();
+            // One that reads what is old is not woken by anything, and is put out all the same.
+            if (performance.now() - this.#checkedMs > checkEveryMs) this.#checkPasses();
             if (isOver) return;
             if (bytes !== undefined && bytes.byteLength > 0) {
               given.enqueue(bytes);
@@ -219,7 +252,21 @@ export class Followers {
     this.#wake(true);
   }
 
+  /** Puts out those who would not be let in any more. */
+  #checkPasses(): void {
+    this.#checkedMs = performance.now();
+    const revision = this.#gate.revision();
+    const now = this.#gate.now();
+    const isChanged = revision !== this.#revision;
+    this.#revision = revision;
+    for (const follower of this.#followers) {
+      const { expiresAt, isGood } = follower.pass;
+      if ((expiresAt !== undefined && expiresAt <= now) || (isChanged && !isGood())) follower.cut();
+    }
+  }
+
   #wake(isBeat: boolean): void {
+    if (!this.#closed) this.#checkPasses();
     const news = this.#news;
     this.#news = newSignal();
     this.#isBeat = isBeat;

@@ -1,7 +1,7 @@
 /** The socket side: a server of Node that waits for nobody longer than it must. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { QuittanceError } from '../base/error.ts';
 import type { App } from './app.ts';
@@ -44,6 +44,8 @@ export async function listen(app: App, options: ListenOptions): Promise<Listenin
     },
     { overrideGlobalObjects: false, errorHandler: () => new Response(null, { status: 400 }) },
   );
+  /** Connections that have not asked for anything yet. Clients keep such in reserve, and Node does not call them idle. */
+  const silent = new Set<Socket>();
   const server: Server = createServer(
     {
       maxHeaderSize: mostHeaderBytes,
@@ -53,9 +55,14 @@ export async function listen(app: App, options: ListenOptions): Promise<Listenin
       connectionsCheckingInterval: Math.min(1_000, timeouts.headersMs),
     },
     (incoming, outgoing) => {
+      silent.delete(incoming.socket);
       void listener(incoming, outgoing);
     },
   );
+  server.on('connection', (socket) => {
+    silent.add(socket);
+    socket.once('close', () => silent.delete(socket));
+  });
   server.maxConnections = mostConnections;
   server.maxHeadersCount = 100;
   await new Promise<void>((resolve, reject) => {
@@ -75,6 +82,7 @@ export async function listen(app: App, options: ListenOptions): Promise<Listenin
           resolve();
         });
         server.closeIdleConnections();
+        for (const socket of silent) socket.destroy();
       }),
   };
 }

@@ -2,6 +2,7 @@
 import { QuittanceError } from '../base/error.ts';
 import { projectAudit } from '../call/audit-projection.ts';
 import type { Call } from '../call/call.ts';
+import type { QuittanceEvent } from '../call/event.ts';
 import { outcomeToContentParts } from '../call/model-content.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { toCallSummary } from '../ledger/summarise-call.ts';
@@ -33,13 +34,39 @@ export async function readCallDetail(
     audit: projectAudit(stored.events.filter(isCallEvent)),
     trace: buildTrace(stored.events),
     content: call.settled && outcomeToContentParts(call.settled.outcome),
-    related: relatedTo(call),
+    related: [...relatedTo(call), ...(await causeOf(ledger, call, stored.events))],
     equivalents: {
       cli: `quittance show ${shellWord(callId)} --session ${shellWord(sessionId)}`,
       curl: `curl -H "Authorization: Bearer $QUITTANCE_TOKEN" ${shellWord(url + path)}`,
     },
   };
 }
+
+/** The event that brought the call about, where a behaviour asked for it: it is one of another call as a rule. */
+export const causeIn = (events: readonly QuittanceEvent[]): string | undefined =>
+  events.find(({ type }) => type === 'tool.requested')?.cause;
+
+/** The call whose event that is. It is looked for among those that were asked for shortly before. */
+async function causeOf(
+  ledger: Ledger,
+  { sessionId, callId, requestedAt }: Call,
+  events: readonly QuittanceEvent[],
+): Promise<readonly RelatedCall[]> {
+  const cause = causeIn(events);
+  if (cause === undefined) return [];
+  const { rows } = await ledger.queryCalls({ sessionId, until: requestedAt + 1, limit: mostCauses });
+  for (const [index, row] of rows.entries()) {
+    if (index % readsAtOnce === readsAtOnce - 1) await new Promise(setImmediate);
+    if (row.callId === callId) continue;
+    const stored = await ledger.readCall(sessionId, row.callId);
+    if (stored?.events.some(({ id }) => id === cause) === true)
+      return [{ how: 'caused_by', sessionId, callId: row.callId }];
+  }
+  return [];
+}
+
+const mostCauses = 50;
+const readsAtOnce = 20;
 
 /** Calls that this one names. */
 export function relatedTo(call: Call): readonly RelatedCall[] {

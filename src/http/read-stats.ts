@@ -6,7 +6,11 @@ import { isReasonCode, reasonOf } from '../call/reason.ts';
 import type { CallTally } from '../ledger/call-tally.ts';
 import { hourMs, tallyKeyOf } from '../ledger/call-tally.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { BudgetBurn, Stats } from './api/stats.ts';
+import type { BudgetRule } from '../runtime/budget.ts';
+import { isHandedOver } from '../call/handoff.ts';
+import { foldStored } from '../runtime/fold-stored.ts';
+import type { Stats } from './api/stats.ts';
+import { readBudgets } from './read-budgets.ts';
 import { Latencies, noOutcomes, outcomeWord } from './count-outcomes.ts';
 import type { MutableCounts } from './count-outcomes.ts';
 
@@ -46,7 +50,7 @@ type Bucket = MutableCounts & {
 };
 type Counted = CallTally<'toolName' | 'outcome' | 'code' | 'bin'> & { readonly at: number };
 
-export async function readStats(ledger: Ledger, span: Span): Promise<Stats> {
+export async function readStats(ledger: Ledger, span: Span, budgets: readonly BudgetRule[]): Promise<Stats> {
   const isShort = span.until - span.since <= shortSpanMs;
   const wanted = (span.until - span.since) / span.buckets;
   const bucketMs =
@@ -109,7 +113,7 @@ export async function readStats(ledger: Ledger, span: Span): Promise<Stats> {
         title: isReasonCode(code) ? reasonOf(code).title : undefined,
         count,
       })),
-    budgets: await readBudgets(ledger),
+    budgets: await readBudgets(ledger, budgets),
     now: await readNow(ledger),
   };
 }
@@ -176,46 +180,34 @@ async function countHours(
 
 async function readNow(ledger: Ledger): Promise<Stats['now']> {
   const statuses = await ledger.tallyCalls({ by: ['status'] });
-  const countOf = (status: string): number => statuses.find((each) => each.status === status)?.calls ?? 0;
   const held = await ledger.queryConfirmations({ status: 'pending', limit: mostHeld });
+  const isRunning = statuses.some(({ status, calls }) => status === 'running' && calls > 0);
+  const handedOff = isRunning ? await countHandedOff(ledger) : { count: 0, exact: true };
   return {
     held: held.rows.length,
     open: statuses.reduce((sum, { status, calls }) => sum + (status === 'settled' ? 0 : calls), 0),
     unresolved: statuses.reduce((sum, { unresolved }) => sum + unresolved, 0),
-    handedOff: countOf('running'),
-    exact: held.next === undefined,
+    handedOff: handedOff.count,
+    exact: held.next === undefined && handedOff.exact,
   };
 }
 
-/** Budgets that the newest calls drew on, each with what is used of it now; and those that stopped one of them. */
-async function readBudgets(ledger: Ledger): Promise<readonly BudgetBurn[]> {
-  const { rows } = await ledger.queryCalls({ limit: 100 });
-  const drawn = new Map<string, BudgetBurn['metric']>();
-  const spent = new Map<string, BudgetBurn>();
-  for (const { sessionId, callId } of rows) {
+/** Of the calls that run, those that another process runs or is to run: their events alone tell. */
+async function countHandedOff(ledger: Ledger): Promise<{ readonly count: number; readonly exact: boolean }> {
+  const { rows, next } = await ledger.queryCalls({
+    status: 'running',
+    limit: mostRunning,
+    scan: mostCounted,
+  });
+  let count = 0;
+  for (const [index, { sessionId, callId }] of rows.entries()) {
+    if (index % readsAtOnce === readsAtOnce - 1) await new Promise(setImmediate);
     const stored = await ledger.readCall(sessionId, callId);
-    for (const event of stored?.events ?? []) {
-      if (event.type === 'tool.started')
-        for (const { counter, metric } of event.reserved)
-          if (drawn.size < mostBudgets) drawn.set(counter, metric);
-      if (event.type === 'runtime.budget_exhausted' && !spent.has(event.scope)) {
-        const { scope, metric, used, limit, at } = event;
-        spent.set(scope, { counter: scope, metric, used, reserved: 0, limit, exhaustedAt: at });
-      }
-    }
+    const call = stored && foldStored(stored);
+    if (call !== undefined && isHandedOver(call)) count++;
   }
-  const names = [...drawn];
-  const counters = await ledger.readCounters(names.map(([counter]) => counter));
-  return [
-    ...spent.values(),
-    ...names.map(([counter, metric], index) => ({
-      counter,
-      metric,
-      ...(counters[index] ?? { used: 0, reserved: 0 }),
-      limit: undefined,
-      exhaustedAt: undefined,
-    })),
-  ];
+  return { count, exact: next === undefined };
 }
 
-const mostBudgets = 50;
+const mostRunning = 500;
+const readsAtOnce = 20;

@@ -5,7 +5,8 @@ import type { CallSummary } from '../ledger/call-query.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { foldStored } from '../runtime/fold-stored.ts';
 import type { Timeline, TimelineCall, TimelineSpan } from './api/session.ts';
-import { relatedTo } from './read-call-detail.ts';
+import { causeIn, relatedTo } from './read-call-detail.ts';
+import type { RelatedCall } from './api/call.ts';
 
 export async function readTimeline(
   ledger: Ledger,
@@ -14,16 +15,30 @@ export async function readTimeline(
 ): Promise<Timeline> {
   const { rows, next } = await ledger.queryCalls({ sessionId, ...page });
   const bars: Omit<TimelineCall, 'lane'>[] = [];
+  const callOf = new Map<string, string>();
+  const causes = new Map<string, string>();
   for (const [index, row] of rows.entries()) {
     if (index % 50 === 49) await new Promise(setImmediate);
     const stored = await ledger.readCall(sessionId, row.callId);
     const call = stored && foldStored(stored);
-    if (stored !== undefined && call !== undefined) bars.push(toBar(row, call, stored.events));
+    if (stored === undefined || call === undefined) continue;
+    bars.push(toBar(row, call, stored.events));
+    for (const { id } of stored.events) callOf.set(id, row.callId);
+    const cause = causeIn(stored.events);
+    if (cause !== undefined) causes.set(row.callId, cause);
   }
+  const causeOf = (callId: string): readonly RelatedCall[] => {
+    const from = callOf.get(causes.get(callId) ?? '');
+    return from === undefined || from === callId ? [] : [{ how: 'caused_by', sessionId, callId: from }];
+  };
   const lanes = laneOut(bars, ledger.now());
   return {
     sessionId,
-    rows: bars.map((bar, index) => ({ ...bar, lane: lanes[index] ?? 0 })),
+    rows: bars.map((bar, index) => ({
+      ...bar,
+      related: [...bar.related, ...causeOf(bar.call.callId)],
+      lane: lanes[index] ?? 0,
+    })),
     next,
     lanes: Math.max(0, ...lanes) + (lanes.length === 0 ? 0 : 1),
   };

@@ -1,6 +1,7 @@
 /** What the routes work with: one server, everything it holds. */
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Contracts } from '../policy/contracts.ts';
+import type { BudgetRule } from '../runtime/budget.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { ReloadResult } from '../contracts/from-yaml.ts';
@@ -19,6 +20,8 @@ export type Service = {
   /** Reads the rules again, where they are read from somewhere. */
   readonly reloadContracts: (() => Promise<ReloadResult>) | undefined;
   readonly tools: readonly AnyTool[];
+  /** The budgets of the runtime, as far as the server was told. */
+  readonly budgets: readonly BudgetRule[];
   readonly access: Access;
   readonly followers: Followers;
   readonly jobs: Jobs;

@@ -84,3 +84,24 @@ test('a lock that somebody died with is taken away', () => {
   utimesSync(`${path}.lock`, longAgo, longAgo);
   expect(open().create({ name: 'Ada', role: 'viewer' }).record.name).toBe('Ada');
 });
+
+test('whoever logs in again and again pushes out themselves, and nobody else', () => {
+  const tokens = open();
+  const [ada, eve] = ['Ada', 'Eve'].map((name) => tokens.create({ name, role: 'viewer' }).record.tokenId);
+  const { secret } = tokens.openLogin(ada ?? '', 10_000);
+  const logins = Array.from({ length: 50 }, () => tokens.openLogin(eve ?? '', 10_000).secret);
+  expect(tokens.findLogin(secret)?.record?.name).toBe('Ada');
+  expect(logins.filter((each) => tokens.findLogin(each) !== undefined)).toEqual(logins.slice(-20));
+});
+
+test('whoever remembers who is in can tell that it may have changed', () => {
+  for (const tokens of [open(), new TokenFile(undefined, () => now)]) {
+    const before = tokens.revision;
+    expect(tokens.revision).toBe(before);
+    tokens.create({ name: 'Ada', role: 'viewer' });
+    const after = tokens.revision;
+    expect(after).not.toBe(before);
+    tokens.revoke('Ada');
+    expect(tokens.revision).not.toBe(after);
+  }
+});

@@ -46,7 +46,8 @@ export type NewToken = {
 };
 
 const prefix = 'qt_';
-const mostLogins = 200;
+/** Of one token. */
+const mostLogins = 20;
 
 export const tokenFilePath = (ledgerPath: string): string => `${ledgerPath}.tokens`;
 
@@ -60,6 +61,7 @@ export class TokenFile {
   #content: Content = { tokens: [], logins: [] };
   /** What the file looked like when it was read. */
   #stamp: string | undefined;
+  #changes = 0;
 
   /** Without a path nothing is kept: what is created here ends with the process. */
   constructor(path: string | undefined, now: () => number) {
@@ -117,13 +119,17 @@ export class TokenFile {
     const secret = newSecret();
     const now = this.#now();
     const expiresAt = now + lastsMs;
-    this.#change(({ tokens, logins }) => ({
-      tokens,
-      logins: [
-        ...logins.filter((login) => login.expiresAt > now).slice(1 - mostLogins),
-        { hash: hashSecret(secret), tokenId, expiresAt },
-      ],
-    }));
+    this.#change(({ tokens, logins }) => {
+      // Whoever logs in again and again pushes out themselves, and nobody else.
+      const crowded = new Set(logins.filter((login) => login.tokenId === tokenId).slice(0, 1 - mostLogins));
+      return {
+        tokens,
+        logins: [
+          ...logins.filter((login) => login.expiresAt > now && !crowded.has(login)),
+          { hash: hashSecret(secret), tokenId, expiresAt },
+        ],
+      };
+    });
     return { secret, expiresAt };
   }
 
@@ -147,6 +153,12 @@ export class TokenFile {
     this.#change(({ tokens, logins }) => ({ tokens, logins: logins.filter((login) => login.hash !== hash) }));
   }
 
+  /** Another text once anything about tokens or logins has changed. */
+  get revision(): string {
+    this.#read();
+    return this.#path === undefined ? String(this.#changes) : (this.#stamp ?? '');
+  }
+
   #read(): Content {
     if (this.#path === undefined) return this.#content;
     const found = statSync(this.#path, { throwIfNoEntry: false, bigint: true });
@@ -160,6 +172,7 @@ export class TokenFile {
   #change(change: (content: Content) => Content | undefined): void {
     if (this.#path === undefined) {
       this.#content = change(this.#content) ?? this.#content;
+      this.#changes++;
       return;
     }
     const release = lock(`${this.#path}.lock`);

@@ -28,7 +28,7 @@ export async function writeMetrics({ ledger, followers, jobs, metrics }: Service
     ...family(
       'quittance_http_followers_cut_total',
       'counter',
-      'Followers cut off because they took nothing.',
+      'Followers cut off: they took nothing, or may not follow any more.',
     ),
     `quittance_http_followers_cut_total ${metrics.cutOff}`,
     ...family('quittance_http_jobs_running', 'gauge', 'Jobs under way.'),

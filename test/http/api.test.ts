@@ -23,6 +23,10 @@ import type {
   ToolDetail,
   ToolList,
 } from 'quittance/http';
+import { createMemoryLedger, createRuntime, defineTool } from 'quittance';
+import type { Runtime } from 'quittance';
+import { createHttpServer } from 'quittance/http';
+import { z } from 'zod';
 import { compileJsonSchema } from '../../src/tool/json-schema.ts';
 import type { JsonObject } from '../../src/base/json.ts';
 import type { ConfirmationView } from '../../src/runtime/confirmation-view.ts';
@@ -359,6 +363,67 @@ describe('reading', () => {
     });
     const hits = (await app.get<RuleHits>('/v1/contracts/hits')).body;
     expect(hits.rules).toMatchObject([{ ruleId: 'no-mail-to-strangers', action: 'block', hits: 1 }]);
+  });
+
+  test('counts what other processes run apart from what runs here', async () => {
+    const ledger = createMemoryLedger();
+    let finish: (value: string) => void = () => undefined;
+    const tools = [
+      defineTool({ name: 'get_there', mode: 'read', input: z.object({}), handoff: true }),
+      defineTool({
+        name: 'get_here',
+        mode: 'read',
+        run: () => new Promise<string>((resolve) => (finish = resolve)),
+      }),
+    ];
+    const budgets = [
+      { scope: 'shop', toolCalls: 7 },
+      { scope: 'session', toolCalls: 5 },
+    ];
+    const runtime: Runtime = createRuntime({ tools, ledger, budgets });
+    const server = await createHttpServer({ ledger, runtime, tools, budgets, port: 0, localName: 'ada' });
+    const turn = runtime.turn({ sessionId: 's1' });
+    const there = turn.submit({ id: 'there', name: 'get_there', arguments: {} });
+    const here = turn.submit({ id: 'here', name: 'get_here', arguments: {} });
+    const running = async (): Promise<number> => (await ledger.queryCalls({ status: 'running' })).rows.length;
+    while ((await running()) < 2) await new Promise(setImmediate);
+    const answer = await fetch(`${server.url}/v1/stats`, {
+      headers: { authorization: `Bearer ${server.token ?? ''}` },
+    });
+    const stats = (await answer.json()) as Stats;
+    expect(stats.now).toMatchObject({ handedOff: 1, open: 2, exact: true });
+    const metric = 'tool_calls';
+    expect(stats.budgets).toEqual([
+      { counter: 'named/"shop"/tool_calls', metric, limit: 7, used: 0, reserved: 2 },
+      { counter: 'session/"s1"/tool_calls', metric, limit: 5, used: 0, reserved: 2 },
+    ]);
+    finish('here');
+    await here.outcome();
+    const claim = await runtime.claimHandoff({ toolName: 'get_there' }, { worker: 'w' });
+    if (claim !== undefined) await runtime.report(claim.token, { output: 'there' });
+    await there.outcome();
+    await server.close();
+    await runtime.close();
+    await ledger.close();
+  });
+
+  test('names the call that a behaviour answered to with another', async () => {
+    const behavior = app.runtime.on(
+      { name: 'follow-up', on: 'tool.responded', where: { callId: 'first' } },
+      async (_, context) => {
+        await context.call({ name: 'read_note', arguments: { id: 'second' } });
+      },
+    );
+    await app.ask('first', 'read_note', { id: 'first' }, { sessionId: 'chain' });
+    await behavior.caughtUp();
+    const { rows } = (await app.get<CallPage>('/v1/calls?sessionId=chain')).body;
+    const caused = rows.find(({ callId }) => callId !== 'first')?.callId ?? '';
+    const related = [{ how: 'caused_by', sessionId: 'chain', callId: 'first' }];
+    const path = `/v1/sessions/chain/calls/${encodeURIComponent(caused)}`;
+    expect((await app.get<CallDetail>(path)).body.related).toEqual(related);
+    const timeline = (await app.get<Timeline>('/v1/sessions/chain/timeline')).body;
+    expect(timeline.rows.find(({ call }) => call.callId === caused)?.related).toEqual(related);
+    expect(timeline.rows.find(({ call }) => call.callId === 'first')?.related).toEqual([]);
   });
 
   test('shows, checks and explains rules', async () => {

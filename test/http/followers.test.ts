@@ -3,6 +3,9 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { FeedEntry } from 'quittance/http';
+import { createManualClock } from 'quittance/testing';
+import { Followers } from '../../src/http/followers.ts';
+import { TokenFile, tokenFilePath } from '../../src/http/token-file.ts';
 import type { TestServer } from './start-server.ts';
 import { startServer } from './start-server.ts';
 
@@ -140,12 +143,70 @@ describe('whoever follows the ledger', () => {
     const messages = follow('/v1/events');
     await messages.next();
     expect((await app.get('/v1/events')).status).toBe(429);
+    const page = await app.get('/v1/events?limit=1', 'viewer', { accept: 'application/json' });
+    expect(page.status).toBe(200);
     await messages.return(undefined);
-    await until(
-      async () =>
-        (await app.get('/v1/events?after=0&limit=1', 'viewer', { accept: 'application/json' })).status ===
-        200,
+    await until(async () => {
+      const stop = new AbortController();
+      const { status } = await fetch(`${app.server.url}/v1/events`, {
+        headers: { authorization: `Bearer ${app.tokens.viewer}` },
+        signal: stop.signal,
+      });
+      stop.abort();
+      return status === 200;
+    });
+  });
+
+  test('is told nothing from the moment its token is revoked, or its time is up', async () => {
+    const clock = createManualClock(1_000_000);
+    app = await startServer({}, clock);
+    const file = new TokenFile(tokenFilePath(app.ledgerPath), () => clock.now());
+    const revoked = file.create({ name: 'revoked', role: 'viewer' }).token;
+    const over = file.create({ name: 'over', role: 'viewer', expiresInMs: 60_000 }).token;
+    await note('a');
+    const followers = [revoked, over, app.tokens.viewer].map((token) =>
+      follow('/v1/events', { authorization: `Bearer ${token}` }),
     );
+    const [byRevoked, byOver, byViewer] = followers.map((messages) =>
+      take(messages, (all) => callsIn(all).has('c')).catch(() => 'cut'),
+    );
+    await until(async () => /quittance_http_followers 3$/m.test((await app.get<string>('/metrics')).body));
+    file.revoke('revoked');
+    await note('b');
+    expect(await byRevoked).toBe('cut');
+    await clock.advance(60_000);
+    await note('c');
+    expect(await byOver).toBe('cut');
+    expect(callsIn((await byViewer) as Message[])).toEqual(new Set(['a', 'b', 'c']));
+  });
+
+  test('and asks for little of much keeps nobody else waiting', async () => {
+    app = await startServer();
+    const turn = app.runtime.turn({ sessionId: 'many' });
+    await Promise.all(
+      Array.from({ length: 2_000 }, (_, n) =>
+        turn.call({ id: `m${n}`, name: 'read_note', arguments: { id: String(n) } }),
+      ),
+    );
+    await note('mine', 'mine');
+    let turns = 0;
+    let isDone = false;
+    const count = (): void => {
+      turns++;
+      if (!isDone) setImmediate(count);
+    };
+    const readAt: number[] = [];
+    const readEntries = app.ledger.readEntries.bind(app.ledger);
+    app.ledger.readEntries = (query) => {
+      readAt.push(turns);
+      return readEntries(query);
+    };
+    count();
+    await take(follow('/v1/events?sessionId=mine'), (all) => all.length > 0);
+    isDone = true;
+    // Others had a turn between any two pieces; what follows the message that was waited for is read at once.
+    expect(readAt.length).toBeGreaterThan(5);
+    expect(new Set(readAt).size).toBeGreaterThanOrEqual(readAt.length - 1);
   });
 });
 
@@ -214,6 +275,35 @@ describe('slow clients', () => {
     for (const [index, { data }] of messages.entries())
       expect(data.previous).toBe(index === 0 ? 0 : messages[index - 1]?.id);
     await until(async () => (await followers()) === 0);
+  });
+
+  test('that follow the ledger and stop reading hold no more than a few pieces of it, however much there is', async () => {
+    app = await startServer();
+    const large = 'x'.repeat(100_000);
+    for (let n = 0; n < 20; n++) await note(`large-${n}`, 'large', large + String(n));
+    let made = 0;
+    const followers = new Followers(
+      app.ledger,
+      { heartbeatMs: 60_000, stallMs: 60_000, most: 100 },
+      { revision: () => '', now: () => 0 },
+    );
+    const readEntries = app.ledger.readEntries.bind(app.ledger);
+    app.ledger.readEntries = (query) => {
+      made++;
+      return readEntries(query);
+    };
+    const pass = { isGood: () => true, expiresAt: undefined };
+    const readers = Array.from({ length: 50 }, () => followers.follow(0, {}, pass, undefined).getReader());
+    // Each takes one piece, and nothing after that.
+    await Promise.all(readers.map((reader) => reader.read()));
+    const pieces = await Promise.all(readers.map((reader) => reader.read()));
+    for (const { value } of pieces) expect(value).toBe(pieces[0]?.value);
+    const before = made;
+    for (let n = 0; n < 10; n++) await note(`more-${n}`, 'large', large + String(n));
+    await until(async () => (await app.ledger.lastPosition()) > 0);
+    expect(made - before).toBeLessThan(50);
+    followers.close();
+    await Promise.all(readers.map((reader) => reader.cancel()));
   });
 
   test('that send more than one may are asked to wait', async () => {

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CallAnswer, CallPage, Me, Problem, Role } from 'quittance/http';
+import type { CallAnswer, CallPage, Me, Problem, Role, Stats } from 'quittance/http';
 import { mayDo } from '../../src/http/actor.ts';
 import { routes } from '../../src/http/routes.ts';
 import { tokenFilePath } from '../../src/http/token-file.ts';
@@ -287,6 +287,14 @@ describe('decision links', () => {
 });
 
 describe('what comes in and goes out', () => {
+  test('times without end are refused, and long ones are counted in few steps', async () => {
+    for (const until of ['1e300', '9'.repeat(30), '9007199254740991'])
+      expect([until, (await app.get(`/v1/stats?since=0&until=${until}`)).status]).toEqual([until, 400]);
+    const { body } = await app.get<Stats>('/v1/stats?since=0&until=253402300799999&buckets=500');
+    expect(body.series.length).toBeLessThanOrEqual(501);
+    expect(body.totals.calls).toBe(body.series.reduce((sum, { calls }) => sum + calls, 0));
+  });
+
   test('whatever tools and models write comes back as data, never as a page', async () => {
     const payload = `"><script>alert(1)</script><img src=x onerror=alert(1)>\u2028\u0000`;
     const turn = app.runtime.turn({

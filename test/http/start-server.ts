@@ -8,6 +8,7 @@ import { createHttpServer } from 'quittance/http';
 import type { HttpServer, HttpServerOptions, Problem, Role } from 'quittance/http';
 import { openLedger } from 'quittance/ledger';
 import { contractsFromYamlString } from 'quittance/contracts';
+import type { ManualClock } from 'quittance/testing';
 import { z } from 'zod';
 import { TokenFile, tokenFilePath } from '../../src/http/token-file.ts';
 
@@ -79,10 +80,13 @@ export type TestServer = {
   close(): Promise<void>;
 };
 
-export async function startServer(options: Partial<HttpServerOptions> = {}): Promise<TestServer> {
+export async function startServer(
+  options: Partial<HttpServerOptions> = {},
+  clock?: ManualClock,
+): Promise<TestServer> {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-http-'));
   const ledgerPath = join(folder, 'ledger.db');
-  const ledger = await openLedger(ledgerPath);
+  const ledger = await openLedger(ledgerPath, clock === undefined ? {} : { clock });
   const tools = [...remoteTools, ...localTools];
   const contracts = contractsFromYamlString(rules);
   const runtime: Runtime = createRuntime({ tools, ledger, contracts });

@@ -47,7 +47,7 @@ export const feedRoutes: readonly Route[] = [
       limit: maybe(integer({ minimum: 1, maximum: entriesAtOnce })),
     },
     answer: { mediaType: 'text/event-stream', message: entryShape },
-    async handle({ service, query, headers, cut }) {
+    async handle({ service, query, headers, actor, cut }) {
       const { after: given, limit = 100, ...filter } = query;
       const resumed = headers.get('last-event-id');
       const wanted = resumed !== null && /^[0-9]{1,15}$/.test(resumed) ? resumed : (given ?? '0');
@@ -61,7 +61,8 @@ export const feedRoutes: readonly Route[] = [
           {},
           { 'retry-after': '5' },
         );
-      return new Response(service.followers.follow(after, filter, cut), {
+      const pass = { isGood: () => service.access.isStillIn('GET', headers), expiresAt: actor.expiresAt };
+      return new Response(service.followers.follow(after, filter, pass, cut), {
         headers: {
           'content-type': 'text/event-stream; charset=utf-8',
           'cache-control': 'no-store',

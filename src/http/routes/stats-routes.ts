@@ -125,7 +125,9 @@ export const statsRoutes: readonly Route[] = [
       const { buckets = 60 } = query;
       // Moments are rounded, so that those who ask one after the other ask the same.
       const key = JSON.stringify(['stats', query.since, query.until, buckets, Math.floor(until / 2_000)]);
-      return service.remembered.get(key, () => readStats(service.ledger, { since, until, buckets }));
+      return service.remembered.get(key, () =>
+        readStats(service.ledger, { since, until, buckets }, service.budgets),
+      );
     },
   }),
   defineRoute<'/v1/tools', object, undefined, ToolList>({

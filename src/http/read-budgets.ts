@@ -1,0 +1,68 @@
+/** How much of budgets is used: of those the server was told of, and of those the newest calls drew on. */
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Budget, BudgetRule } from '../runtime/budget.ts';
+import { bindBudgets } from '../runtime/budget.ts';
+import type { BudgetBurn } from './api/stats.ts';
+
+const mostBudgets = 50;
+const newestCalls = 100;
+const readsAtOnce = 20;
+
+export async function readBudgets(
+  ledger: Ledger,
+  rules: readonly BudgetRule[],
+): Promise<readonly BudgetBurn[]> {
+  const known = bindBudgets(rules, '', '');
+  const today = new Date(ledger.now()).toISOString().slice(0, 10);
+  const drawn = new Map<string, BudgetBurn['metric']>();
+  for (const { counter, metric, perDay, scope } of known)
+    if (scope !== 'turn' && scope !== 'session') drawn.set(perDay ? `${counter}/${today}` : counter, metric);
+  const spent = new Map<string, BudgetBurn>();
+  const { rows } = await ledger.queryCalls({ limit: newestCalls });
+  for (const [index, { sessionId, callId }] of rows.entries()) {
+    if (index % readsAtOnce === readsAtOnce - 1) await new Promise(setImmediate);
+    const stored = await ledger.readCall(sessionId, callId);
+    for (const event of stored?.events ?? []) {
+      if (event.type === 'tool.started')
+        for (const { counter, metric } of event.reserved)
+          if (drawn.size < mostBudgets) drawn.set(counter, metric);
+      if (event.type === 'runtime.budget_exhausted' && !spent.has(event.scope)) {
+        const { scope, metric, used, limit, at } = event;
+        spent.set(scope, { counter: scope, metric, used, reserved: 0, limit, exhaustedAt: at });
+      }
+    }
+  }
+  const names = [...drawn];
+  const counters = await ledger.readCounters(names.map(([counter]) => counter));
+  return [
+    ...spent.values(),
+    ...names.map(([counter, metric], index) => ({
+      counter,
+      metric,
+      ...(counters[index] ?? { used: 0, reserved: 0 }),
+      limit: limitOf(counter, metric, known),
+      exhaustedAt: undefined,
+    })),
+  ];
+}
+
+/** The least that a rule allows under the name of a counter. */
+function limitOf(
+  counter: string,
+  metric: BudgetBurn['metric'],
+  known: readonly Budget[],
+): number | undefined {
+  const limits = known
+    .filter((budget) => budget.metric === metric && isOf(counter, budget))
+    .map(({ limit }) => limit);
+  return limits.length === 0 ? undefined : Math.min(...limits);
+}
+
+function isOf(counter: string, { counter: name, scope, metric, perDay }: Budget): boolean {
+  const bare = counter.replace(/\/\d{4}-\d\d-\d\d$/, '');
+  if ((bare !== counter) !== perDay) return false;
+  // Every session and every turn has a counter of its own.
+  return scope === 'session' || scope === 'turn'
+    ? bare.startsWith(`${scope}/`) && bare.endsWith(`/${metric}`)
+    : bare === name;
+}
