@@ -1,0 +1,90 @@
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { runInProcess } from '../../test/run-in-process.ts';
+import type { Ran } from '../../test/run-cli.ts';
+
+let folder = '';
+let ledger = '';
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'quittance-tokens-'));
+  ledger = join(folder, 'new', 'ledger.db');
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const tokens = (...args: string[]): Promise<Ran> => runInProcess(['tokens', ...args], { ledger });
+const create = (name: string, role: string, ...more: string[]): Promise<Ran> =>
+  tokens('create', '--name', name, '--role', role, ...more);
+
+test('a token is shown once, alone on the output, and is nowhere afterwards', async () => {
+  const made = await create('Ada', 'approver');
+  expect(made).toMatchObject({ code: 0, err: expect.stringContaining('This is shown once.') as string });
+  expect(made.out).toMatch(/^qt_[\w-]{43}\n$/);
+  const listed = await tokens();
+  expect(listed.out).toMatch(/^NAME +ROLE +ID +CREATED +UNTIL\nAda +approver +[0-9a-f]{12} /);
+  expect(listed.out + readFileSync(`${ledger}.tokens`, 'utf8')).not.toContain(made.out.trim());
+  expect(statSync(`${ledger}.tokens`).mode & 0o777).toBe(0o600);
+});
+
+test('tokens are listed as JSON, with what is left of their time', async () => {
+  await create('Ada', 'viewer');
+  const { out } = await create('agent-7', 'operator', '--for', '1h', '--json');
+  const made = JSON.parse(out) as { token?: string; created_at: string; expires_at: string };
+  expect(Date.parse(made.expires_at) - Date.parse(made.created_at)).toBe(3_600_000);
+  const rows = (await tokens('list', '--json')).out.trim().split('\n');
+  expect(rows.map((row) => JSON.parse(row) as unknown)).toMatchObject([
+    { name: 'Ada', role: 'viewer' },
+    { name: 'agent-7', role: 'operator', expires_at: made.expires_at },
+  ]);
+  expect(rows.join('\n')).not.toContain(made.token);
+});
+
+test('a token is revoked by its name or its id, once, and its name is free again', async () => {
+  await create('Ada', 'admin');
+  const { out } = await create('Bob', 'viewer', '--json');
+  const { token_id: id } = JSON.parse(out) as { token_id: string };
+  expect(await tokens('revoke', 'Ada')).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('Ada') as string,
+  });
+  expect((await tokens('revoke', id, '--json')).out).toContain('"name":"Bob"');
+  expect(await tokens('revoke', 'Ada')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('There is no token "Ada".') as string,
+  });
+  expect(await tokens()).toMatchObject({
+    out: '',
+    err: expect.stringContaining('Nobody has a token.') as string,
+  });
+  expect((await create('Ada', 'viewer')).code).toBe(0);
+});
+
+test('what makes no token is refused with what to type, and nothing is made', async () => {
+  for (const args of [
+    ['create'],
+    ['create', '--name', 'Ada'],
+    ['create', '--name', 'Ada', '--role', 'king'],
+    ['create', '--name', '', '--role', 'viewer'],
+    ['create', '--name', 'Ada', '--role', 'viewer', '--for', 'ever'],
+    ['create', 'Ada', '--role', 'viewer'],
+    ['revoke'],
+    ['steal'],
+  ]) {
+    const { code, err } = await tokens(...args);
+    expect([args, code]).toEqual([args, 2]);
+    expect(err).toContain('try: ');
+  }
+  await create('Ada', 'viewer');
+  expect(await create('Ada', 'admin')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('There is a token named "Ada" already') as string,
+  });
+  expect((await tokens('list', '--json')).out.trim().split('\n')).toHaveLength(1);
+});
+
+test('a name that would move the cursor of a terminal is shown as text', async () => {
+  expect((await create('Ada\u001B[2J', 'viewer')).code).toBe(2);
+  await create('Ada\u202Eadmin', 'viewer');
+  expect((await tokens()).out).not.toContain('\u202E');
+});

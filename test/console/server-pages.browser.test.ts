@@ -1,0 +1,126 @@
+/** The pages the server itself has, as people meet them: in a browser, under their own content policy. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { CallAnswer } from 'quittance/http';
+import { TokenFile, tokenFilePath } from '../../src/http/token-file.ts';
+import { launchBrowser } from '../browser.ts';
+import { findBarriers } from './stage.ts';
+import type { TestServer } from '../http/start-server.ts';
+import { startServer } from '../http/start-server.ts';
+
+type Held = Extract<CallAnswer, { decision: 'held' }>;
+
+let app: TestServer;
+let browser: Browser;
+beforeAll(async () => {
+  app = await startServer();
+  browser = await launchBrowser();
+}, 60_000);
+afterAll(async () => {
+  await browser.close();
+  await app.close();
+});
+
+async function open(address: string): Promise<{ readonly page: Page; readonly complaints: string[] }> {
+  const page = await (await browser.newContext()).newPage();
+  const complaints: string[] = [];
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+  });
+  await page.goto(address);
+  return { page, complaints };
+}
+
+/** What the page's own requests are answered with. */
+const statusOf = (page: Page, path: string, method = 'GET'): Promise<number> =>
+  page.evaluate(async (asked) => (await fetch(asked.path, { method: asked.method })).status, {
+    path,
+    method,
+  });
+
+describe('logging in', () => {
+  test('with the link works once, leaves nothing of it in the address, and no script can read the cookie', async () => {
+    const link = app.server.loginLink() ?? '';
+    const { page } = await open(link);
+    expect(page.url()).toBe(`${app.server.url}/`);
+    expect(await statusOf(page, '/v1/me')).toBe(200);
+    expect(await page.evaluate(() => document.cookie)).toBe('');
+    const again = await open(link);
+    expect(await again.page.getByRole('alert').textContent()).toContain('This link was used');
+    expect(await statusOf(again.page, '/v1/me')).toBe(401);
+  });
+
+  test('with a token says so where it is none, and ends when the token is revoked', async () => {
+    const file = new TokenFile(tokenFilePath(app.ledgerPath), Date.now);
+    const { token } = file.create({ name: 'Grace', role: 'viewer' });
+    const { page, complaints } = await open(`${app.server.url}/login`);
+    expect(await findBarriers(page)).toEqual([]);
+    await page.getByLabel('Token').fill('qt_wrong');
+    await page.getByRole('button', { name: 'Log in' }).click();
+    expect(await page.getByRole('alert').textContent()).toContain('That is no token of this server');
+    await page.getByLabel('Token').fill(token);
+    await page.getByRole('button', { name: 'Log in' }).click();
+    await page.waitForURL(`${app.server.url}/`);
+    expect(await statusOf(page, '/v1/me')).toBe(200);
+    // Even its own pages must say that no form sent this.
+    expect(await statusOf(page, '/logout', 'POST')).toBe(403);
+    file.revoke('Grace');
+    expect(await statusOf(page, '/v1/me')).toBe(401);
+    expect(complaints.every((each) => each.includes('Failed to load resource'))).toBe(true);
+  });
+});
+
+describe('deciding with a link', () => {
+  const link = async (id: string, more: object = {}): Promise<string> => {
+    const { body } = await app.ask<Held>(id, 'delete_file', {
+      path: `<img src=x onerror=alert(1)>${id}`,
+      password: 'hunter2',
+    });
+    const made = await app.post<{ url: string }>(
+      `/v1/confirmations/${body.confirmationId}/link`,
+      { expiresInMs: 60_000, ...more },
+      'approver',
+    );
+    return made.body.url;
+  };
+  const questionOf = async (callId: string): Promise<object | undefined> =>
+    (await app.runtime.confirmations({})).rows.find((each) => each.callId === callId);
+
+  test('shows what is asked as text, hides what is hidden, and takes one answer', async () => {
+    const url = await link('d1');
+    const { page, complaints } = await open(url);
+    const button = page.getByRole('button', { name: 'Approve' });
+    await button.waitFor();
+    expect(page.url()).toBe(`${app.server.url}/decide`);
+    expect(await page.locator('pre').textContent()).toContain('<img src=x onerror=alert(1)>d1');
+    expect(await page.locator('img').count()).toBe(0);
+    expect(await page.content()).not.toContain('hunter2');
+    expect(await findBarriers(page)).toEqual([]);
+    await page.getByLabel('Your name').fill('Grace');
+    await page.getByLabel('Why').fill('It is old.');
+    await button.click();
+    await page.getByText('This was approved by Grace.').waitFor();
+    expect(await questionOf('d1')).toMatchObject({
+      status: 'approved',
+      by: { name: 'Grace' },
+      reason: 'It is old.',
+    });
+    expect(complaints).toEqual([]);
+    const again = await open(url);
+    await again.page.getByText('This was approved by Grace.').waitFor();
+    expect(await again.page.getByRole('button').count()).toBe(0);
+  });
+
+  test('says what is wrong with a link that is cut, and decides nothing', async () => {
+    const url = await link('d2', { by: 'Grace', decisions: ['deny'] });
+    const cut = await open(url.slice(0, -3));
+    expect(await cut.page.getByRole('alert').textContent()).toContain('no decision link of this ledger');
+    const empty = await open(`${app.server.url}/decide`);
+    expect(await empty.page.getByRole('alert').textContent()).toContain('The link is not complete');
+    const { page } = await open(url);
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByRole('alert').waitFor();
+    expect(await questionOf('d2')).toMatchObject({ status: 'pending' });
+  });
+});
