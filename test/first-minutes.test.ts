@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Job } from 'quittance/http';
 import { root } from './sources.ts';
 
 const run = promisify(execFile);
@@ -110,8 +111,17 @@ describe('the package, installed in an empty folder', () => {
           headers: { cookie: login.headers.get('set-cookie')?.split(';')[0] ?? '' },
         });
         expect(await page.text()).toContain('<div id="root">');
-        const ask = async (path: string): Promise<unknown> =>
-          (await fetch(url + path, { headers: { authorization: `Bearer ${token}` } })).json();
+        const ask = async (path: string, init: RequestInit = {}): Promise<unknown> =>
+          (
+            await fetch(url + path, {
+              ...init,
+              headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+            })
+          ).json();
+        // In a thread of its own, whose file must be in the package.
+        let job = (await ask('/v1/verify', { method: 'POST', body: '{}' })) as Job;
+        while (job.status === 'running') job = (await ask(`/v1/jobs/${job.jobId}`)) as Job;
+        expect(job).toMatchObject({ status: 'done', result: { ok: true } });
         // There is soon something to approve, and something nobody knows the end of.
         for (;;) {
           const { now, totals } = (await ask('/v1/stats?buckets=1')) as {
