@@ -30,6 +30,8 @@ export const pageHeader = 'x-quittance-request';
 
 const localTokenId = 'local';
 const loginLastsMs = 12 * 3_600_000;
+/** How soon somebody who waits and is put out waits no more. */
+const lookEveryMs = 250;
 const codeLastsMs = 15 * 60_000;
 
 export class Access {
@@ -75,6 +77,19 @@ export class Access {
     } catch {
       return false;
     }
+  }
+
+  /**
+   * For a request that may wait: `ended` is aborted once who sent it would not be let in any more. Somebody who never
+   * was, and came with a link, is not looked after.
+   */
+  hold(method: string, headers: Headers): { readonly ended: AbortSignal; readonly release: () => void } {
+    const ended = new AbortController();
+    if (!this.isStillIn(method, headers)) return { ended: ended.signal, release: () => undefined };
+    const looking = setInterval(() => {
+      if (!this.isStillIn(method, headers)) ended.abort();
+    }, lookEveryMs);
+    return { ended: ended.signal, release: () => clearInterval(looking) };
   }
 
   /** Throws unless the role allows it. */

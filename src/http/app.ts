@@ -83,23 +83,33 @@ export function createApp(options: AppOptions): App {
         const actor = identify(req.raw, env.address);
         service.access.require(actor, route.access);
         checks ??= compileChecks(route);
-        const answer = await route.handle({
+        const asked = {
           service,
           actor,
           params: req.param(),
           query: readQuery(new URL(req.url), route.query, checks.query),
           body: checks.body && (await readBody(req.raw, limits.bodyBytes, checks.body)),
           headers: req.raw.headers,
-          // Only what is posted waits for something; what is read ends by itself, or is a stream with an end of its own.
-          signal:
-            route.method === 'POST' ? AbortSignal.any([req.raw.signal, service.closing]) : req.raw.signal,
           cut:
             env.cut &&
             (() => {
               service.metrics.noteCutOff();
               env.cut?.();
             }),
-        });
+        };
+        // Only what is posted waits for something; what is read ends by itself, or is a stream with an end of its own.
+        const pass =
+          route.method === 'POST' ? service.access.hold(req.raw.method, req.raw.headers) : undefined;
+        const signal = pass ? AbortSignal.any([req.raw.signal, service.closing, pass.ended]) : req.raw.signal;
+        let answer: unknown;
+        try {
+          answer = await route.handle({ ...asked, signal });
+        } finally {
+          pass?.release();
+        }
+        // Whoever was put out while they waited is given nothing of what they waited for.
+        if (pass?.ended.aborted === true && actor !== nobody)
+          service.access.identify(req.raw.method, req.raw.headers);
         return answer instanceof Response ? answer : toJson(route, answer, req.raw.headers);
       });
     }

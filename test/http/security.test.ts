@@ -139,6 +139,24 @@ describe('who may do what', () => {
     expect((await bare('GET', `/v1/me?token=${tokens.admin}`, {})).status).toBe(401);
   });
 
+  test('whoever is put out while they wait for a call to run gets none', async () => {
+    const { TokenFile } = await import('../../src/http/token-file.ts');
+    const file = new TokenFile(tokenFilePath(app.ledgerPath), Date.now);
+    const { token } = file.create({ name: 'waiting', role: 'operator' });
+    const waiting = bare(
+      'POST',
+      '/v1/handoffs/claim',
+      { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      JSON.stringify({ toolName: 'send_mail', worker: 'w', waitMs: 60_000 }),
+    );
+    const isIn = async (): Promise<boolean> =>
+      (await bare('GET', '/v1/me', { authorization: `Bearer ${token}` })).status === 200;
+    expect(await isIn()).toBe(true);
+    file.revoke('waiting');
+    expect((await waiting).status).toBe(401);
+    expect(await isIn()).toBe(false);
+  });
+
   test('what is kept of tokens is of no use to a thief, and readable by its owner alone', () => {
     const path = tokenFilePath(app.ledgerPath);
     const kept = readFileSync(path, 'utf8');
