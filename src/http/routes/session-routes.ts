@@ -115,7 +115,8 @@ export const sessionRoutes: readonly Route[] = [
 
 /** The summary of a session, by its exact name. */
 async function findSession({ ledger }: Service, sessionId: string): Promise<SessionSummary> {
-  const [found] = (await ledger.querySessions({ sessionId, limit: 1 })).rows;
+  const { rows } = await ledger.querySessions({ sessionId, limit: 1 });
+  const found = rows.find((session) => session.sessionId === sessionId);
   if (found !== undefined) return found;
   throw new HttpRefusal(
     'http.not_found',

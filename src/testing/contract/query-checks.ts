@@ -197,6 +197,11 @@ export const queryChecks: readonly Check[] = [
       assert.deepEqual((await ledger.querySessions({})).rows, [two, one]);
       assert.deepEqual((await ledger.querySessions({ since: start + 1_000 })).rows, [two, one]);
       assert.deepEqual((await ledger.querySessions({ since: start + 1_001 })).rows, [two]);
+      assert.deepEqual((await ledger.querySessions({ sessionId: one.sessionId })).rows, [one]);
+      assert.deepEqual((await ledger.querySessions({ sessionId: 'none of them' })).rows, []);
+      for (const head of await ledger.readHeads())
+        assert.deepEqual(await ledger.readHeads(head.sessionId), [head]);
+      assert.deepEqual(await ledger.readHeads('none of them'), []);
       assert.deepEqual((await ledger.querySessions({ until: start + 2_000 })).rows, [one]);
       assert.deepEqual((await ledger.querySessions({ text: 'TW' })).rows, [two]);
       const paged = await readAll(async (cursor) => ledger.querySessions({ limit: 1, cursor }));
