@@ -95,13 +95,5 @@ export const oneOf = <Value>(options: readonly Shape<Value>[], name?: string): S
   toSchema: (place) => ({ anyOf: options.map(place) }),
 });
 
-/** The fields of both. */
-export const both = <Left extends object, Right extends object>(
-  left: Fields<Left>,
-  right: Fields<Right>,
-  name?: string,
-): Shape<Left & Right> =>
-  record({ ...(left as AnyFields), ...(right as AnyFields) }, name, { additionalProperties: false });
-
 /** The schema in one piece, to check with. */
 export const wholeSchema = (shape: AnyShape): JsonObject => shape.toSchema(wholeSchema);

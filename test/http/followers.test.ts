@@ -300,7 +300,8 @@ describe('slow clients', () => {
     for (const { value } of pieces) expect(value).toBe(pieces[0]?.value);
     const before = made;
     for (let n = 0; n < 10; n++) await note(`more-${n}`, 'large', large + String(n));
-    await until(async () => (await app.ledger.lastPosition()) > 0);
+    // One look at the ledger serves all of them, and then they hold what they did not take.
+    await until(() => made > before);
     expect(made - before).toBeLessThan(50);
     followers.close();
     await Promise.all(readers.map((reader) => reader.cancel()));

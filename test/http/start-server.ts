@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createRuntime, defineTool } from 'quittance';
 import type { AnyTool, Ledger, Runtime } from 'quittance';
 import { createHttpServer } from 'quittance/http';
-import type { HttpServer, HttpServerOptions, Problem, Role } from 'quittance/http';
+import type { HttpServer, HttpServerOptions, Role } from 'quittance/http';
 import { openLedger } from 'quittance/ledger';
 import { contractsFromYamlString } from 'quittance/contracts';
 import type { ManualClock } from 'quittance/testing';
@@ -145,5 +145,3 @@ export async function startServer(
     },
   };
 }
-
-export type { Problem };
