@@ -7,9 +7,9 @@ import type { Ledger, Runtime } from 'quittance';
 import { createHttpServer } from 'quittance/http';
 import type { HttpServer, HttpServerOptions, Role } from 'quittance/http';
 import { openLedger } from 'quittance/ledger';
-import { build } from 'vite';
 import { TokenFile, tokenFilePath } from '../../src/http/token-file.ts';
 import { launchBrowser } from '../browser.ts';
+import { consoleFolderName } from './build.ts';
 import { fillShop, openShop } from './shop.ts';
 import type { Shop } from './shop.ts';
 
@@ -53,8 +53,7 @@ export async function openStage({
   server: more,
 }: StageOptions = {}): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-console-'));
-  const consoleFolder = join(folder, 'console');
-  await buildConsole(consoleFolder);
+  const consoleFolder = builtConsole();
   const ledgerPath = given ?? join(folder, 'ledger.db');
   const ledger = await openLedger(ledgerPath);
   const shop = openShop(ledger);
@@ -118,12 +117,11 @@ export async function openStage({
   };
 }
 
-async function buildConsole(outDir: string): Promise<void> {
-  await build({
-    configFile: join(root, 'console/vite.config.ts'),
-    logLevel: 'error',
-    build: { outDir, emptyOutDir: true },
-  });
+function builtConsole(): string {
+  const folder = process.env[consoleFolderName];
+  if (folder === undefined)
+    throw new Error('The console was not built: see globalSetup in vitest.config.ts.');
+  return folder;
 }
 
 const axe = readFileSync(join(root, 'node_modules/axe-core/axe.min.js'), 'utf8');

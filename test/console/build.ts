@@ -1,0 +1,30 @@
+/** Builds the console once for all tests that open it, as it is published: Vitest calls this before they run. */
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+/** Where it was built, for those who open it. */
+export const consoleFolderName = 'QUITTANCE_TEST_CONSOLE';
+
+export default async function setup(): Promise<() => void> {
+  const root = join(import.meta.dirname, '../..');
+  const folder = mkdtempSync(join(tmpdir(), 'quittance-console-build-'));
+  const vite = join(root, 'node_modules/vite/bin/vite.js');
+  const args = [
+    'build',
+    '-c',
+    'console/vite.config.ts',
+    '--outDir',
+    folder,
+    '--emptyOutDir',
+    '--logLevel',
+    'error',
+  ];
+  // In a process of its own: here the React that is made for tests would be bundled, which is slow.
+  const env = { ...process.env, NODE_ENV: 'production' };
+  await promisify(execFile)(process.execPath, [vite, ...args], { cwd: root, env });
+  process.env[consoleFolderName] = folder;
+  return () => rmSync(folder, { recursive: true, force: true });
+}
