@@ -257,7 +257,8 @@ describe('on hostile text', { timeout: 120_000 }, () => {
     '$name takes a bounded multiple of the time of a scan',
     ({ pattern }) => {
       const global = new RegExp(pattern.source, `${pattern.flags}g`);
-      const bound = 400 * timeOf(scan, 5);
+      // What is linear stays far below this however well the scan was compiled; what is not is far above it.
+      const bound = 2_000 * timeOf(scan, 5);
       const slow = texts.filter((text) => {
         const run = (): void => {
           for (const _ of text.matchAll(global));
