@@ -73,6 +73,21 @@ const respond = (outcome: ToolOutcome, final = true): Command => ({
   authorSaysRetry: false,
 });
 
+const start: Command = {
+  type: 'start',
+  idempotencyKey: undefined,
+  deadlineMs: 1,
+  mayRerun: false,
+  reserved: [],
+};
+const tryAgain = (forEvent: string, attempt: number): Command => ({
+  type: 'try_again',
+  forEvent,
+  attempt,
+  notBefore: undefined,
+  by: 'retry',
+});
+
 const command: fc.Arbitrary<Command> = fc.oneof(
   fc.constant(request),
   fc.constantFrom('allow' as const, 'deny' as const, 'ask' as const).map(rule),
@@ -99,13 +114,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
     .constantFrom('q1', 'q2')
     .map((confirmationId): Command => ({ type: 'withdraw', confirmationId, reason: 'over' })),
   fc.constant<Command>({ type: 'exhaust', scope: 'turn', metric: 'tool_calls', limit: 1, used: 1 }),
-  fc.constant<Command>({
-    type: 'start',
-    idempotencyKey: undefined,
-    deadlineMs: 1,
-    mayRerun: false,
-    reserved: [],
-  }),
+  fc.constant(start),
   fc.tuple(fc.constantFrom(...outcomes), fc.boolean()).map(([outcome, final]) => respond(outcome, final)),
   fc.constant<Command>({
     type: 'add_late',
@@ -113,6 +122,9 @@ const command: fc.Arbitrary<Command> = fc.oneof(
     elapsedMs: 9,
     result: { type: 'returned', output: 1 },
   }),
+  fc
+    .record({ of: fc.nat({ max: 12 }), attempt: fc.integer({ min: 1, max: 3 }) })
+    .map(({ of, attempt }) => tryAgain(`e${of}`, attempt)),
   fc
     .constantFrom('cached' as const, 'replayed' as const, 'conflict' as const)
     .map((how): Command => ({ type: 'recall', how, fromCallId: 'c0', details: '' })),
@@ -208,6 +220,50 @@ describe('decide and evolve', () => {
       }),
       { numRuns: 2_000 },
     );
+  });
+
+  it('never begin another attempt after one that failed, unless that was asked for', () => {
+    fc.assert(
+      fc.property(commands, (list) => {
+        const { events } = play([request, rule('allow'), start, ...list]);
+        const before = events.flatMap((event, index) =>
+          event.type === 'tool.started' ? [foldCall(events.slice(0, index))] : [],
+        );
+        expect(before.filter((call) => call?.failed !== undefined && call.retry === undefined)).toEqual([]);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('take a wish to try again for the attempt that failed last, once, and for the one that comes next', () => {
+    const failure = outcomes[3] as ToolOutcome;
+    const failed = [request, rule('allow'), start, respond(failure, false)]; // the failure is e3
+    const asked = (...more: readonly Command[]): number =>
+      play([...failed, ...more]).events.filter(({ type }) => type === 'retry.requested').length;
+    expect(asked(tryAgain('e3', 2))).toBe(1);
+    expect(asked(tryAgain('e3', 2), tryAgain('e3', 2))).toBe(1);
+    expect(asked(tryAgain('e3', 3))).toBe(0);
+    expect(asked(tryAgain('e2', 2))).toBe(0);
+    expect(asked(respond(failure), tryAgain('e3', 2))).toBe(0);
+    expect(play([request, rule('allow'), start, tryAgain('e2', 2)]).events).toHaveLength(3);
+    // Asked for and begun, it is an attempt like the first: it may end, and nothing of the first counts any more.
+    const { call } = play([...failed, tryAgain('e3', 2), start]);
+    expect(call).toMatchObject({ attempt: 2, failed: undefined, retry: undefined, status: 'running' });
+  });
+
+  it('end an attempt once, and take what an earlier one gives as late', () => {
+    const failure = outcomes[3] as ToolOutcome;
+    const failed = [request, rule('allow'), start, respond(failure, false)];
+    const late: Command = {
+      type: 'add_late',
+      attempt: 1,
+      elapsedMs: 9,
+      result: { type: 'threw', error: 'e' },
+    };
+    expect(play([...failed, respond(failure, false)]).events).toHaveLength(4);
+    expect(play([request, rule('allow'), start, late]).events).toHaveLength(3);
+    expect(play([...failed, late]).call?.late).toHaveLength(1);
+    expect(play([...failed, tryAgain('e3', 2), start, late]).call?.late).toHaveLength(1);
   });
 
   it('never change an outcome that was given', () => {
