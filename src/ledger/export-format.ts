@@ -51,8 +51,11 @@ export async function* writeExport(
     count++;
     yield line({ session: sessionId, sequence, text, bodies, salt, hash });
   }
-  yield `${JSON.stringify({ quittance_export_end: 1, entries: count, digest: `sha256:${digest.digest('hex')}` })}\n`;
+  yield `${endLine(count, digest.digest('hex'))}\n`;
 }
+
+const endLine = (entries: number, digest: string): string =>
+  JSON.stringify({ quittance_export_end: 1, entries, digest: `sha256:${digest}` });
 
 /** Reads an export from its lines, with or without their line ends. */
 export async function readExport(lines: AsyncIterable<string> | Iterable<string>): Promise<Export> {
@@ -73,8 +76,9 @@ export async function readExport(lines: AsyncIterable<string> | Iterable<string>
             last,
             `it counts ${JSON.stringify(value['entries'])} entries, and there are ${count}`,
           );
-        if (value['digest'] !== `sha256:${digest.digest('hex')}`)
-          throw damaged(last, 'the lines before it are not those that were written');
+        // The digest does not cover the line it stands in, so that has to be the very text.
+        if (line.text !== endLine(count, digest.digest('hex')))
+          throw damaged(last, 'it or the lines before it are not those that were written');
         const more = await source.next();
         if (more.done !== true) throw damaged(more.value.number, 'the export has ended before it');
         return;
