@@ -44,16 +44,19 @@ export const hourOf = (at: number): number => Math.floor(at / hourMs);
 /** Each bin is a tenth wider than the one before. */
 const binsPerE = 1 / Math.log(1.1);
 
-/** The bin of a time that was taken; -1 for calls that took none. */
-export const latencyBin = (elapsedMs: number | undefined): number =>
-  elapsedMs === undefined ? -1 : Math.floor(Math.log(Math.max(elapsedMs, 1)) * binsPerE + rounding);
+/** The bin of the time that a call took; -1 for calls whose body never ran, however long it took to find that out. */
+export const latencyBin = ({ elapsedMs, attempts }: Pick<CallSummary, 'elapsedMs' | 'attempts'>): number =>
+  elapsedMs === undefined || attempts === 0
+    ? -1
+    : Math.floor(Math.log(Math.max(elapsedMs, 1)) * binsPerE + rounding);
 
 /** The middle of a bin, in milliseconds. */
 export const latencyOfBin = (bin: number): number => Math.exp((bin + 0.5) / binsPerE);
 
-/** The same in SQL, of a column in milliseconds. */
-export const latencyBinSql = (column: string): string =>
-  `CASE WHEN ${column} IS NULL THEN -1 ELSE CAST(ln(max(${column}, 1)) * ${binsPerE} + ${rounding} AS INTEGER) END`;
+/** The same in SQL, of a column in milliseconds and one that counts attempts. */
+export const latencyBinSql = (elapsedMs: string, attempts: string): string =>
+  `CASE WHEN ${elapsedMs} IS NULL OR ${attempts} = 0 THEN -1
+     ELSE CAST(ln(max(${elapsedMs}, 1)) * ${binsPerE} + ${rounding} AS INTEGER) END`;
 
 /** A power of 1.1 belongs to the bin it opens, however logarithms are rounded. */
 const rounding = 1e-9;
@@ -65,7 +68,7 @@ export const tallyKeyOf = (call: CallSummary): TallyKey => ({
   status: call.status,
   outcome: call.outcome ?? '',
   code: call.code ?? '',
-  bin: latencyBin(call.elapsedMs),
+  bin: latencyBin(call),
 });
 
 /** Counts calls one by one: for stores that keep no counts. */

@@ -75,6 +75,22 @@ export class SampleCall {
     ]);
   }
 
+  /** Requested and given up before its body ran. */
+  cancel(): Entry {
+    return this.entry([
+      this.#request(),
+      this.#rule('deny'),
+      this.#respond({
+        ...this.#named,
+        type: 'ToolFailure',
+        code: 'tool.cancelled',
+        error: 'Nobody waits any more.',
+        retryable: false,
+        elapsedMs: 4_000,
+      }),
+    ]);
+  }
+
   /** The outcome. Without a result nobody can say whether the effect happened. */
   end(end: SampleEnd = 'result', beside: Beside = {}): Entry {
     return this.entry([this.#respond(this.#outcome(end))], beside);

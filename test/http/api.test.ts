@@ -357,7 +357,14 @@ describe('reading', () => {
       handoff: true,
       drifted: false,
     });
-    expect(tools.find(({ name }) => name === 'get_wether')).toMatchObject({ known: false });
+    // What never ran took no time, however it ended.
+    expect(tools.find(({ name }) => name === 'get_wether')).toMatchObject({
+      known: false,
+      calls: 1,
+      latency: { count: 0 },
+    });
+    const ran = all.filter(({ attempts, elapsedMs }) => attempts > 0 && elapsedMs !== undefined).length;
+    expect([stats.latency.count, day.latency.count]).toEqual([ran, ran]);
     expect((await app.get<ToolDetail>('/v1/tools/delete_file')).body.schema).toMatchObject({
       type: 'object',
     });

@@ -34,7 +34,7 @@ export const tallyTable: string = `
 
 const count = (row: 'new' | 'old', by: 1 | -1, hour: string): string =>
   `INSERT INTO tallies VALUES (${hour}, ${row}.tool_name, ${row}.mode, ${row}.status,
-     coalesce(${row}.outcome, ''), coalesce(${row}.code, ''), ${latencyBinSql(`${row}.elapsed_ms`)},
+     coalesce(${row}.outcome, ''), coalesce(${row}.code, ''), ${latencyBinSql(`${row}.elapsed_ms`, `${row}.attempts`)},
      ${by}, ${by} * ${row}.unresolved, ${by} * ${row}.cost_micros)
    ON CONFLICT (${keys}) DO UPDATE SET calls = calls + excluded.calls,
      unresolved = unresolved + excluded.unresolved, cost_micros = cost_micros + excluded.cost_micros;`;

@@ -68,6 +68,24 @@ export const tallyChecks: readonly Check[] = [
     },
   ],
   [
+    'how long a call took is counted of calls whose body ran, and of no others',
+    async ({ ledger }) => {
+      await ledger.append(new SampleCall('never ran', { at: start }).cancel());
+      const ran = new SampleCall('ran', { at: start });
+      await ledger.append(ran.begin());
+      await ledger.append(ran.end());
+      const bins = (await ledger.tallyCalls({ by: ['code', 'bin'] })).map(({ code, bin }) => [
+        code,
+        bin >= 0,
+      ]);
+      assert.deepEqual(bins.toSorted(), [
+        ['', true],
+        ['tool.cancelled', false],
+      ]);
+      await agrees(ledger, { by: everyName });
+    },
+  ],
+  [
     'calls of a session that is dropped are counted no more, and filling anew changes nothing',
     async ({ ledger }) => {
       for (const sessionId of ['one', 'two']) {
