@@ -13,7 +13,7 @@ import type { QuittanceEvent } from '../call/event.ts';
 import type { BesideRow } from './beside.ts';
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from './call-query.ts';
 import type { CallTally, TallyName, TallyQuery } from './call-tally.ts';
-import type { Head } from './chain.ts';
+import type { Head, HeadQuery } from './chain.ts';
 import type { ConfirmationQuery, ConfirmationSummary } from './confirmation-query.ts';
 import type { EntryQuery, StoredEntry } from './stored-entry.ts';
 
@@ -60,6 +60,10 @@ export interface Ledger {
   readBeside(): AsyncIterable<BesideRow>;
   /** Where the chain of every session stands, or of the one that is named. */
   readHeads(sessionId?: string): Awaitable<readonly Head[]>;
+  /** The same a page at a time; fewer than asked for only at the end. What it takes does not grow with the sessions. */
+  queryHeads(query: HeadQuery): Awaitable<readonly Head[]>;
+  /** How many sessions have a chain. Cheap. */
+  countSessions(): Awaitable<number>;
   /** Resolves when there is an entry after this position. */
   whenAppended(after: number): Promise<void>;
   /** The position of the newest entry, 0 where there is none. What is appended from now on comes after it. */
@@ -223,6 +227,8 @@ export type StoredCall = {
   readonly events: readonly QuittanceEvent[];
   /** Who moved the call last, other than by deciding about it, and so is at it while it has no outcome. */
   readonly ownerId: string;
+  /** How many behaviours stand between its request and something no behaviour caused. Left out for none. */
+  readonly depth?: number;
 };
 
 export type NewArtifact = {

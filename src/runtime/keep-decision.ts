@@ -78,6 +78,7 @@ export async function keepDecision(
     expectedVersion: stored.version,
     events,
     ...(moves.length > 0 && { moves }),
+    depth: stored.depth,
     ...(edited?.sealed !== undefined && { sealed: edited.sealed }),
     // What was hidden of the arguments before is needed no more.
     ...(edited !== undefined && edited.sealed === undefined && { dropSealed: true }),

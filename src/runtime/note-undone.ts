@@ -27,6 +27,7 @@ export async function noteUndone(engine: Engine, callId: string, undoing: Call):
       expectedVersion: stored.version,
       events: [Object.freeze(made.event)],
       dropSealed: true,
+      depth: stored.depth,
     });
     if (result.status === 'appended') return;
   }

@@ -24,7 +24,7 @@ export async function takeOver(engine: Engine, stored: StoredCall, call: Call): 
   const executed = await readExecuted(engine, call);
   const hand = new CallInHand(
     engine,
-    turnOf(engine, call),
+    turnOf(engine, stored, call),
     { id: call.callId, name: call.toolName, input: executed },
     { kept: call.requestedInput, hidden: [], digest: call.requestDigest },
     {},
@@ -73,8 +73,11 @@ export async function readExecuted(engine: Engine, call: Call): Promise<Executed
   return opened.ok ? { ok: true, arguments: opened.input } : refuse(opened.problem);
 }
 
-/** The turn is over; what remains of it is what the call needs to be finished. */
-function turnOf(engine: Engine, call: Call): TurnState {
+/**
+ * The turn is over; what remains of it is what the call needs to be finished. A call of a behaviour stays as deep as it
+ * was: a circle of behaviours that is killed each time around would otherwise never be cut.
+ */
+function turnOf(engine: Engine, { depth = 0 }: StoredCall, call: Call): TurnState {
   const { sessionId, turnId, principal, provenance, attrs } = call;
   const state = new TurnState({
     opening: {
@@ -93,6 +96,7 @@ function turnOf(engine: Engine, call: Call): TurnState {
     budgets: strictest(bindBudgets(engine.budgets, sessionId, turnId)),
     recent: createRecentCalls(),
     deadlineAtMs: Number.POSITIVE_INFINITY,
+    depth,
   });
   state.takeOpening();
   return state;

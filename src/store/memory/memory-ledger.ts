@@ -16,6 +16,7 @@ import type {
   NewArtifact,
   Reservation,
 } from '../../ledger/ledger.ts';
+import type { Head } from '../../ledger/chain.ts';
 import { tallyCalls } from '../../ledger/call-tally.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
 import { erasureEntry, removalEntry } from '../../ledger/own-entry.ts';
@@ -43,6 +44,8 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
   const ids = createIds();
   const ownerId = ids.secret('own');
   const sessions = new Map<string, MemorySession>();
+  /** Their ids in order, made when somebody goes through them. */
+  let sessionIds: readonly string[] | undefined;
   const claims = new Map<string, ClaimHolder>();
   const counters = new Map<string, { used: number; reserved: number }>();
   const artifacts = new Map<string, Map<string, NewArtifact>>();
@@ -58,6 +61,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     if (session === undefined) {
       session = new MemorySession(sessionId);
       sessions.set(sessionId, session);
+      sessionIds = undefined;
     }
     return session;
   };
@@ -151,7 +155,9 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     append,
     readCall(sessionId, callId) {
       const call = sessions.get(sessionId)?.calls.get(callId);
-      return call && { version: call.version, events: frozen(call.events), ownerId };
+      if (call === undefined) return undefined;
+      const { version, events, depth } = call;
+      return { version, events: frozen(events), ownerId, ...(depth !== undefined && depth > 0 && { depth }) };
     },
     readSession: (sessionId) => frozen(sessions.get(sessionId)?.events ?? []),
     readClaim: (claimKey) => claims.get(claimKey),
@@ -201,6 +207,22 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
       [...sessions.values()]
         .filter(({ sessionId, entries }) => entries.length > 0 && (of === undefined || sessionId === of))
         .map((session) => session.head(ownerId, salt)),
+    queryHeads({ after, limit, at = position }) {
+      sessionIds ??= [...sessions.keys()].sort();
+      const heads: Head[] = [];
+      let from = after === undefined ? 0 : firstIndex(sessionIds, (sessionId) => sessionId > after);
+      for (; from < sessionIds.length && heads.length < limit; from++) {
+        const session = sessions.get(sessionIds[from] as string);
+        const length = session === undefined ? 0 : findAfter(session.entries, at);
+        if (session !== undefined && length > 0) heads.push(session.head(ownerId, salt, length));
+      }
+      return heads;
+    },
+    countSessions() {
+      let count = 0;
+      for (const { entries } of sessions.values()) if (entries.length > 0) count++;
+      return count;
+    },
     whenAppended: (after) =>
       position > after
         ? Promise.resolve()
@@ -241,6 +263,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
       refuseOpen(session, session.calls.keys());
       const head = session.head(ownerId, salt);
       sessions.delete(sessionId);
+      sessionIds = undefined;
       log = log.filter((item) => item.session !== session);
       artifacts.delete(sessionId);
       for (const [key, holder] of claims) if (holder.sessionId === sessionId) claims.delete(key);
@@ -270,11 +293,15 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
 }
 
 /** Where the first item after a position stands in a list that is in the order of positions. */
-function findAfter(items: readonly { readonly position: number }[], after: number): number {
+const findAfter = (items: readonly { readonly position: number }[], after: number): number =>
+  firstIndex(items, ({ position }) => position > after);
+
+/** Where the items begin that come late enough, in a list that is in order. */
+function firstIndex<Item>(items: readonly Item[], isLate: (item: Item) => boolean): number {
   let [low, high] = [0, items.length];
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if ((items[middle]?.position ?? 0) > after) high = middle;
+    if (isLate(items[middle] as Item)) high = middle;
     else low = middle + 1;
   }
   return low;

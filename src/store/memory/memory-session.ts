@@ -14,6 +14,7 @@ import { clearsDoubt, lastInputDigest, leavesDoubt } from '../../ledger/unsettle
 export type MemoryCall = {
   /** Where its first entry stands. */
   readonly position: number;
+  readonly depth: number | undefined;
   version: number;
   events: QuittanceEvent[];
   settled: boolean;
@@ -59,7 +60,16 @@ export class MemorySession {
     if (callId === undefined) return 0;
     let call = this.calls.get(callId);
     if (call === undefined) {
-      call = { position, version: 0, events: [], settled: false, sealed: undefined, waiters: undefined };
+      const { depth } = entry;
+      call = {
+        position,
+        depth,
+        version: 0,
+        events: [],
+        settled: false,
+        sealed: undefined,
+        waiters: undefined,
+      };
       this.calls.set(callId, call);
     }
     for (const event of entry.events)
@@ -101,10 +111,15 @@ export class MemorySession {
     };
   }
 
-  head(ownerId: string, random: () => string): Head {
+  /** The end of the chain, or where it ended when it was so long. */
+  head(ownerId: string, random: () => string, length: number = this.entries.length): Head {
     const { sessionId } = this;
     this.#write(ownerId, random);
-    return { sessionId, sequence: this.entries.length, hash: this.#lastHash() };
+    return {
+      sessionId,
+      sequence: length,
+      hash: length === 0 ? genesisHash(sessionId) : this.#hashAt(length - 1),
+    };
   }
 
   /** Empties the bodies of an entry. False where there are none. */
@@ -130,10 +145,6 @@ export class MemorySession {
       const written = writeEntry(item.entry, ownerId, random);
       item.written = { ...written, hash: chainHash(previous, this.#written + 1, written.text) };
     }
-  }
-
-  #lastHash(): string {
-    return this.entries.length === 0 ? genesisHash(this.sessionId) : this.#hashAt(this.entries.length - 1);
   }
 
   #hashAt(index: number): string {

@@ -43,9 +43,11 @@ export class EntryTable {
     if (rows.length === 0) return undefined;
     let version = 0;
     let ownerId = '';
+    let depth = 0;
     const events: QuittanceEvent[] = [];
     for (const row of rows) {
       const entry = decode(row);
+      if (row === rows[0]) depth = entry.depth;
       // Remarks move nothing: whoever makes one is not at the call.
       if (row.version !== null) {
         version = row.version;
@@ -54,7 +56,7 @@ export class EntryTable {
       for (const event of entry.events as readonly QuittanceEvent[])
         if ('callId' in event && event.callId === callId) events.push(event);
     }
-    return { version, events, ownerId };
+    return { version, events, ownerId, ...(depth > 0 && { depth }) };
   }
 
   readSession(head: SessionHead): QuittanceEvent[] {

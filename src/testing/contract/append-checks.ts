@@ -20,6 +20,15 @@ export const appendChecks: readonly Check[] = [
     },
   ],
   [
+    'a call is as deep among behaviours as its request was, whatever came after',
+    async ({ ledger }) => {
+      const call = new SampleCall('c');
+      await ledger.append({ ...call.begin(), depth: 3 });
+      await ledger.append(call.end());
+      assert.equal((await ledger.readCall('session', 'c'))?.depth, 3);
+    },
+  ],
+  [
     'a call, a session, a claim and a sealed input that are not there are undefined or empty',
     async ({ ledger }) => {
       assert.equal(await ledger.readCall('session', 'c'), undefined);
