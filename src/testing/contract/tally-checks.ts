@@ -74,14 +74,9 @@ export const tallyChecks: readonly Check[] = [
       const ran = new SampleCall('ran', { at: start });
       await ledger.append(ran.begin());
       await ledger.append(ran.end());
-      const bins = (await ledger.tallyCalls({ by: ['code', 'bin'] })).map(({ code, bin }) => [
-        code,
-        bin >= 0,
-      ]);
-      assert.deepEqual(bins.toSorted(), [
-        ['', true],
-        ['tool.cancelled', false],
-      ]);
+      const tallies = await ledger.tallyCalls({ by: ['code', 'bin'] });
+      assert.equal(tallies.length, 2);
+      for (const { code, bin } of tallies) assert.equal(bin >= 0, code === '');
       await agrees(ledger, { by: everyName });
     },
   ],
