@@ -10,6 +10,15 @@ import { isJsonObject } from '../base/json.ts';
 /** Where the chain of a session stands: its last entry. */
 export type Head = { readonly sessionId: string; readonly sequence: number; readonly hash: string };
 
+/** Which heads to read: a page of them, in an order of the sessions that is the store's own and always the same. */
+export type HeadQuery = {
+  /** Those that come after this session, whether it is still there or not. */
+  readonly after?: string | undefined;
+  readonly limit: number;
+  /** As they stood when the entry at this position was the last. Sessions removed since are left out. */
+  readonly at?: number | undefined;
+};
+
 /** What the first entry of a session follows. */
 export const genesisHash = (sessionId: string): string =>
   // Quoted, because UTF-8 would make one session of all that differ only in a lone surrogate.

@@ -46,6 +46,8 @@ export function tellTrouble(ledger: Ledger): Ledger {
     readEntries: told((query) => ledger.readEntries(query)),
     readBeside: () => ledger.readBeside(),
     readHeads: told((sessionId) => ledger.readHeads(sessionId)),
+    queryHeads: told((query) => ledger.queryHeads(query)),
+    countSessions: told(() => ledger.countSessions()),
     whenAppended: (after) => ledger.whenAppended(after).catch(raise),
     lastPosition: told(() => ledger.lastPosition()),
     readCursor: told((name) => ledger.readCursor(name)),

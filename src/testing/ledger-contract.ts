@@ -5,6 +5,7 @@ import { appendChecks } from './contract/append-checks.ts';
 import type { Check } from './contract/check.ts';
 import { cursorChecks, sharedCursorChecks } from './contract/cursor-checks.ts';
 import { entryChecks } from './contract/entry-checks.ts';
+import { headChecks, sharedHeadChecks } from './contract/head-checks.ts';
 import { keepingChecks } from './contract/keeping-checks.ts';
 import { queryChecks } from './contract/query-checks.ts';
 import { refusalChecks } from './contract/refusal-checks.ts';
@@ -34,13 +35,16 @@ export function ledgerContract(subject: LedgerSubject): readonly LedgerCheck[] {
     ...appendChecks,
     ...refusalChecks,
     ...entryChecks,
+    ...headChecks,
     ...queryChecks,
     ...keepingChecks,
     ...retentionChecks,
     ...stateChecks,
     ...tallyChecks,
     ...cursorChecks,
-    ...(subject.openAnother === undefined ? [] : [...sharedChecks, ...sharedCursorChecks]),
+    ...(subject.openAnother === undefined
+      ? []
+      : [...sharedChecks, ...sharedHeadChecks, ...sharedCursorChecks]),
   ];
   return checks.map((check) => ({ name: check[0], run: async () => runCheck(check, subject) }));
 }

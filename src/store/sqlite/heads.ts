@@ -19,6 +19,8 @@ export type SessionHead = {
   readonly sessionId: string;
   sequence: number;
   hash: string;
+  /** Whether its row says that it has entries; those of the tail are not said there yet. */
+  isListed: boolean;
   /** Versions of calls that were appended to or looked up. */
   readonly versions: Map<string, number>;
   /** Whether a call that is not among them does not exist. */
@@ -38,7 +40,7 @@ export type IndexedEntry = {
 };
 
 type State = { readonly indexed: number; readonly removals: number };
-type SessionRow = {
+export type SessionRow = {
   readonly session: number;
   readonly name: string;
   readonly sequence: number;
@@ -61,6 +63,7 @@ export class Heads {
   readonly #positionsOf: Statement<string>;
   readonly #positionsIn: Statement<string>;
   readonly #allHeads: Statement<SessionRow>;
+  readonly #countListed: Statement<number>;
   readonly #anyUnsettled: Statement<number>;
   readonly #index: Statement<never>;
   readonly #setHead: Statement<never>;
@@ -76,6 +79,8 @@ export class Heads {
   #tailLength = 0;
   #versions = 0;
   #hasUnsettled: boolean | undefined;
+  /** How many sessions are listed, once somebody has asked. */
+  #listed: number | undefined;
   #isFresh = false;
 
   /** `longestTail`: entries after which the tail is to be written to the index. */
@@ -91,6 +96,7 @@ export class Heads {
     this.#byName = prepareRow(database, `${session} WHERE name = ?`);
     this.#byNumber = prepareRow(database, `${session} WHERE session = ?`);
     this.#allHeads = prepareRow(database, `${session} WHERE sequence > 0`);
+    this.#countListed = prepareValue(database, 'SELECT count(*) FROM sessions WHERE sequence > 0');
     this.#newSession = prepareValue(database, 'INSERT INTO sessions (name) VALUES (?) RETURNING session');
     const ofCall = 'FROM entry_index WHERE session = ? AND call = ?';
     this.#versionOf = prepareValue(database, `SELECT max(version) ${ofCall}`);
@@ -131,6 +137,7 @@ export class Heads {
       this.#indexed = indexed;
       this.#removals = removals;
       this.#position = indexed;
+      this.#listed = undefined;
     }
     this.#hasUnsettled = undefined;
     for (const entry of this.#after.all(this.#position)) this.note(this.#headOf(entry.session), entry);
@@ -143,6 +150,7 @@ export class Heads {
     this.#clear();
     this.#seen = -1;
     this.#indexed = -1;
+    this.#listed = undefined;
     this.#isFresh = false;
   }
 
@@ -157,6 +165,24 @@ export class Heads {
   /** Where the last entry stands. Positions are given once, also where the last entry was removed. */
   get position(): number {
     return this.#position;
+  }
+
+  /** Up to where entries are in the index; those after it are the tail. */
+  get indexed(): number {
+    return this.#indexed;
+  }
+
+  /** A session of the tail, or another that happens to be remembered. */
+  known(session: number): SessionHead | undefined {
+    return this.#sessionsByNumber.get(session);
+  }
+
+  /** How many sessions have entries. Their rows are counted once; after that only what changes is. */
+  count(): number {
+    this.#listed ??= this.#countListed.get() as number;
+    let count = this.#listed;
+    for (const head of this.#sessionsByNumber.values()) if (!head.isListed && head.sequence > 0) count++;
+    return count;
   }
 
   /** Undefined for a session that nothing was ever kept for. */
@@ -252,6 +278,10 @@ export class Heads {
         );
       this.#setHead.run(head.sequence, head.hash, head.session);
       head.tail = new Map();
+      if (!head.isListed) {
+        head.isListed = true;
+        if (this.#listed !== undefined) this.#listed++;
+      }
       if (head.versions.size > mostVersions) {
         this.#versions -= head.versions.size;
         head.versions.clear();
@@ -286,13 +316,14 @@ export class Heads {
   }
 }
 
-function toHead({ session, name, sequence, hash }: SessionRow): SessionHead {
+export function toHead({ session, name, sequence, hash }: SessionRow): SessionHead {
   const sessionId = fromSqlText(name);
   return {
     session,
     sessionId,
     sequence,
     hash: hash ?? genesisHash(sessionId),
+    isListed: sequence > 0,
     versions: new Map(),
     knowsAll: sequence === 0,
     tail: new Map(),

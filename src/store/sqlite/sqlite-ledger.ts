@@ -11,7 +11,7 @@ import type { QuittanceEvent } from '../../call/event.ts';
 import type { BesideRow } from '../../ledger/beside.ts';
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
 import type { CallTally, TallyName, TallyQuery } from '../../ledger/call-tally.ts';
-import type { Head } from '../../ledger/chain.ts';
+import type { Head, HeadQuery } from '../../ledger/chain.ts';
 import type { ConfirmationQuery, ConfirmationSummary } from '../../ledger/confirmation-query.ts';
 import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
 import type {
@@ -42,6 +42,7 @@ import { CursorTable } from './cursor-table.ts';
 import type { Database } from './database.ts';
 import { prepareValue } from './database.ts';
 import { EntryTable } from './entry-table.ts';
+import { HeadPages } from './head-pages.ts';
 import { Heads } from './heads.ts';
 import { openLedgerFile } from './open-file.ts';
 import { forgetOwner, isOwnerAlive, listOwners, newOwnerId, takeOwnerLock } from './owner-lock.ts';
@@ -120,6 +121,7 @@ export class SqliteLedger implements Ledger {
   readonly #endOwner: (() => void) | undefined;
   readonly #spill: SpillFile | undefined;
   readonly #heads: Heads;
+  readonly #headPages: HeadPages;
   readonly #entries: EntryTable;
   readonly #side: SideTables;
   readonly #artifacts: ArtifactTable;
@@ -148,6 +150,7 @@ export class SqliteLedger implements Ledger {
       this.#spill = new SpillFile(`${path}.spill`, this.ownerId, bytes, this.#salt);
     }
     this.#heads = new Heads(database, tuning.longestTail);
+    this.#headPages = new HeadPages(database, this.#heads);
     this.#entries = new EntryTable(database, this.#heads);
     this.#side = new SideTables(database, this.#heads, (sessionId, callId) =>
       this.#digestOf(sessionId, callId),
@@ -323,6 +326,14 @@ export class SqliteLedger implements Ledger {
     const one = of === undefined ? undefined : heads.find(of);
     const found = of === undefined ? heads.all() : one === undefined || one.sequence === 0 ? [] : [one];
     return found.map(({ sessionId, sequence, hash }) => ({ sessionId, sequence, hash }));
+  }
+
+  queryHeads(query: HeadQuery): readonly Head[] {
+    return this.#headPages.read(query);
+  }
+
+  countSessions(): number {
+    return this.#headPages.count();
   }
 
   erase(erasure: Erasure): Promise<number> {
