@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { ClosingLine } from './test/closing-line.ts';
 
@@ -9,13 +10,11 @@ const common = {
 };
 /** Tests with frameworks and browsers, which keep things in their process that others must not find. */
 const withParts = 'test/{frameworks,console,react}/**/*.test.ts';
-/** The pages of the console in a browser, all but the one people decide on: minutes of clicking, `npm run test:pages`. */
-const pages = [
-  'test/console/{call,calls,contracts,integrity,overview-and-tools,reconcile,server-pages,sessions}.browser.test.ts',
-];
 
 export default defineConfig({
   test: {
+    // One less than there are cores unless told, which on a small machine is one after the other.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     reporters: ['default', new ClosingLine()],
     projects: [
       {
@@ -38,14 +37,9 @@ export default defineConfig({
           name: 'parts',
           include: [withParts],
           // What `npm run compat` copies there is run by that.
-          exclude: ['**/node_modules/**', 'test/frameworks/oldest/**', ...pages],
+          exclude: ['**/node_modules/**', 'test/frameworks/oldest/**'],
           globalSetup: 'test/console/build.ts',
         },
-      },
-      {
-        resolve,
-        ssr: { resolve },
-        test: { ...common, name: 'pages', include: pages, globalSetup: 'test/console/build.ts' },
       },
     ],
   },

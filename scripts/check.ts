@@ -11,7 +11,6 @@ const steps: readonly (readonly [script: keyof typeof manifest.scripts, what: st
   ['lint', 'the code keeps the lint rules'],
   ['types', 'the types hold, type tests included'],
   ['test:run', 'the tests pass'],
-  ['test:pages', 'the pages of the console do what they should in a browser'],
   ['build', 'the package builds'],
   ['package', 'the packed package resolves and its types match its code'],
   ['unused', 'no file, export or dependency is unused'],

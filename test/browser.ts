@@ -8,18 +8,23 @@ import { build } from 'vite';
 /** Where pages seem to come from. Nothing listens there: what is asked for is answered here. */
 const origin = 'http://quittance.test';
 
-/** Flags of the packaged browser that would make it another one than people have. */
-const unlike = new Set([
+/** Flags of the packaged browser that would make it another one than people have, or draw with a pretended GPU. */
+const unwanted = new Set([
   '--single-process',
   '--no-zygote',
   '--disable-web-security',
   '--allow-running-insecure-content',
+  '--ignore-gpu-blocklist',
+  '--in-process-gpu',
+  '--use-gl=angle',
+  '--use-angle=swiftshader',
+  '--enable-unsafe-swiftshader',
 ]);
 
 /** Starts the browser. Throws where it cannot: a test that needs one fails then, and is not skipped. */
 export async function launchBrowser(): Promise<Browser> {
   return await playwright.launch({
-    args: [...chromium.args.filter((flag) => !unlike.has(flag)), '--no-sandbox'],
+    args: [...chromium.args.filter((flag) => !unwanted.has(flag)), '--no-sandbox', '--disable-gpu'],
     executablePath: await chromium.executablePath(),
     headless: true,
   });

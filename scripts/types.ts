@@ -1,0 +1,36 @@
+/** Checks the types of every project in the repository, two at a time: `npm run types`. */
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+
+const root = join(import.meta.dirname, '..');
+const tsc = join(root, 'node_modules/typescript/bin/tsc');
+
+/** The longest first, so that none is left over alone at the end. */
+const projects = [
+  'tsconfig.json',
+  'test/frameworks',
+  'test/console',
+  'tsconfig.src.json',
+  'test/react',
+  'console',
+  'src/react',
+];
+
+function check(project: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [tsc, '-p', project, '--pretty'], { cwd: root, stdio: 'inherit' });
+    child.once('error', reject);
+    child.once('exit', (code) => resolve(code ?? 1));
+  });
+}
+
+let failed = 0;
+const waiting = projects.values();
+const work = async (): Promise<void> => {
+  for (const project of waiting) if ((await check(project)) !== 0) failed++;
+};
+await Promise.all([work(), work()]);
+if (failed > 0) {
+  console.error(`${failed} of ${projects.length} projects have errors in their types.`);
+  process.exitCode = 1;
+}
