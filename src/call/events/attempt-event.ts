@@ -1,0 +1,87 @@
+/** A body that runs, here or elsewhere: the intent, the end, and what came after the end. */
+import type { JsonObject, JsonValue } from '../../base/json.ts';
+import type { ToolOutcome } from '../outcome.ts';
+import type { ReasonCode } from '../reason.ts';
+import type { CallEventOf } from './envelope.ts';
+import type { BudgetMetric, RuleMark } from './gate-event.ts';
+
+/** The intent: only after this is kept may the body run. */
+export type ToolStarted = CallEventOf<
+  'tool.started',
+  {
+    attempt: number;
+    /** The key the tool made; undefined where session and call id are the key. */
+    idempotencyKey: string | undefined;
+    deadlineMs: number;
+    mayRerun: boolean;
+    /** Whether another process runs it and reports. */
+    handoff: boolean;
+    /** Where each workflow stood when it let the call run: that is where what the call shows counts. */
+    stages: readonly StageMark[];
+    /** What the attempt took from budgets, to be given back or charged with its end. */
+    reserved: readonly ReservedShare[];
+  }
+>;
+
+export type StageMark = { readonly workflow: string; readonly stageId: string };
+
+/** What an attempt took from one budget. */
+export type ReservedShare = {
+  readonly counter: string;
+  readonly amount: number;
+  readonly metric: BudgetMetric;
+};
+
+/** Another process that was handed the call says how it went. */
+export type ToolReported = CallEventOf<
+  'tool.reported',
+  {
+    attempt: number;
+    /** Who had it in hand. */
+    worker: string;
+    what:
+      | { readonly type: 'claimed'; readonly expiresAt: number | undefined; readonly tokenDigest: string }
+      /** It said how it went: the outcome, or the late result, that is kept with this. */
+      | { readonly type: 'given'; readonly digest: string }
+      /** It came again, and differently: what was recorded first stays. */
+      | { readonly type: 'differs'; readonly digest: string };
+  }
+>;
+
+/** An attempt, or the call, has ended. The final one is the outcome: one for every call, denials too. */
+export type ToolResponded = CallEventOf<
+  'tool.responded',
+  {
+    /** Zero where the body never ran. */
+    attempt: number;
+    final: boolean;
+    outcome: ToolOutcome;
+    /** What the model is told, byte for byte. */
+    content: string;
+    toolSuccess: boolean | undefined;
+    error: { readonly reason: ReasonCode; readonly message: string } | undefined;
+    payloadExtras: JsonObject | undefined;
+    costMicros: number;
+    /** What an external tool said it touched. */
+    reached: readonly string[];
+    log: readonly LogLine[];
+    /** Whether the effect may have happened although nobody can say so: another such call must ask. */
+    unsettledEffect: boolean;
+    /** The rules that had something to say about the result, in order. */
+    rules: readonly RuleMark[];
+  }
+>;
+
+export type LogLine = { readonly at: number; readonly message: string; readonly fields?: JsonObject };
+
+/** What a body gave after its call had ended. It never changes the outcome. */
+export type ToolLate = CallEventOf<
+  'tool.late',
+  {
+    attempt: number;
+    elapsedMs: number;
+    result:
+      | { readonly type: 'returned'; readonly output: JsonValue; readonly cutFromChars?: number }
+      | { readonly type: 'threw'; readonly error: string };
+  }
+>;

@@ -1,0 +1,13 @@
+/** What every event says, whatever it is about. */
+export type EventOf<Type extends string, Data> = {
+  readonly id: string;
+  readonly type: Type;
+  readonly sessionId: string;
+  readonly turnId: string;
+  /** Milliseconds since 1970 by the ledger's clock. */
+  readonly at: number;
+  /** The event that brought this one about. */
+  readonly cause: string | undefined;
+} & Readonly<Data>;
+
+export type CallEventOf<Type extends string, Data> = EventOf<Type, { readonly callId: string } & Data>;

@@ -1,0 +1,89 @@
+/** A call until the gates have spoken: what was asked for, and whether it may go on. */
+import type { JsonObject, JsonValue } from '../../base/json.ts';
+import type { ToolMode, ToolModeOrigin } from '../../tool/mode.ts';
+import type { Principal } from '../../tool/tool-context.ts';
+import type { CallEventOf } from './envelope.ts';
+
+/** A tool is asked for. The first event of every call. */
+export type ToolRequested = CallEventOf<
+  'tool.requested',
+  {
+    toolName: string;
+    displayName: string;
+    mode: ToolMode;
+    modeOrigin: ToolModeOrigin;
+    /** Kept form of the arguments as they came; the text itself where it was no JSON object. */
+    requestedInput: JsonValue;
+    /** Paths the redactor hid in the requested input. */
+    hidden: readonly string[];
+    /** Digest of the arguments as they came: what a second request with this id must match. */
+    requestDigest: string;
+    principal: Principal | undefined;
+    provenance: Provenance | undefined;
+    attrs: JsonObject | undefined;
+    /** Asked for by `submit`: nobody waits, so it is decided again after a crash. */
+    submitted: boolean;
+    /** Of the tool as it was: what it takes and gives. Undefined where there is no tool, or no JSON Schema says it. */
+    schemaDigest: string | undefined;
+  }
+>;
+
+/** Which model asked. */
+export type Provenance = { readonly provider?: string; readonly model?: string };
+
+/** The call was asked for again, or answered by another of the same key; nothing ran for it. */
+export type ToolRecalled = CallEventOf<
+  'tool.recalled',
+  { how: 'cached' | 'replayed' | 'conflict'; fromCallId: string; details: string }
+>;
+
+/** What the gates said: let through, stopped, or a person is to be asked. */
+export type ToolDecided = CallEventOf<
+  'tool.decided',
+  {
+    decision: 'allow' | 'deny' | 'ask';
+    /** The gates that had to wait for something, in order, with how long. */
+    gates: readonly GatePassage[];
+    decidedBy: DecidedBy | undefined;
+    policyVersion: string | undefined;
+    /** Kept form of what the body gets, where it differs from what was requested. */
+    effectiveInput: JsonObject | undefined;
+    inputDigest: string | undefined;
+    changes: readonly InputChange[];
+    /** The rules that had something to say, in order; those that only observe are marked. */
+    rules: readonly RuleMark[];
+    /** The standing permission that answered for a person. */
+    grantId: string | undefined;
+    /** What the contracts say the tool does to the world. Undefined without contracts. */
+    sideEffect: string | undefined;
+  }
+>;
+
+/** One rule of a contract and what it said about a call. */
+export type RuleMark = {
+  readonly ruleId: string;
+  readonly action: 'block' | 'ask' | 'warn' | 'redact';
+  readonly message: string;
+  readonly tags?: readonly string[];
+  readonly metadata?: JsonObject;
+  /** It only says what it would have done. */
+  readonly observed?: true;
+  /** Its condition met a value of the wrong type, and so it fired. */
+  readonly policyError?: true;
+};
+
+/** Who or what decided: a gate of ours, a hook of the host, a rule of a contract, a person. */
+export type DecidedBy = { readonly type: 'gate' | 'hook' | 'rule' | 'person'; readonly name: string };
+
+export type GatePassage = { readonly gate: string; readonly elapsedUs: number };
+
+/** How an input was mended on its way to the body. */
+export type InputChange = { readonly path: string; readonly rule: string };
+
+/** A budget had too little left for the call. */
+export type BudgetExhausted = CallEventOf<
+  'runtime.budget_exhausted',
+  { scope: string; metric: BudgetMetric; limit: number; used: number }
+>;
+
+export type BudgetMetric = 'tool_calls' | 'cost_micros' | 'attempts';
