@@ -9,8 +9,10 @@ import type { Column, Row } from './table.ts';
 export type ListedBehavior = Cursor & {
   /** How many positions it has not come to yet. */
   readonly behind: number;
-  /** A process reads for it; one did and is gone without letting go; nobody does. */
-  readonly status: 'reading' | 'gone' | 'free';
+  /** A process reads for it; one did and is gone without letting go; nobody does; what comes next cannot be read. */
+  readonly status: 'reading' | 'gone' | 'free' | 'stuck';
+  /** What cannot be read, and why. */
+  readonly problem: string | undefined;
 };
 
 export const behaviorColumns: readonly Column[] = [
@@ -21,7 +23,7 @@ export const behaviorColumns: readonly Column[] = [
   { title: 'HOLDER', min: 12 },
 ];
 
-const styles = { reading: 'green', gone: 'yellow', free: 'dim' } as const;
+const styles = { reading: 'green', gone: 'yellow', free: 'dim', stuck: 'red' } as const;
 
 export const behaviorRow = ({ name, position, behind, status, holder }: ListedBehavior): Row => [
   safeText(name),
@@ -38,5 +40,6 @@ export const behaviorToJson = ({
   status,
   holder,
   ownerId,
+  problem,
 }: ListedBehavior): JsonObject =>
-  withoutUndefined({ name, position, behind, status, holder, owner_id: ownerId });
+  withoutUndefined({ name, position, behind, status, problem, holder, owner_id: ownerId });

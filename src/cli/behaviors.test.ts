@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import type { Ran } from '../../test/run-cli.ts';
 import { runInProcess } from '../../test/run-in-process.ts';
@@ -51,6 +52,26 @@ test('behaviours are listed with how far they have got and whether anybody reads
     { name: 'flag_orders', position: 4, behind: 0, status: 'reading', owner_id: ledger.ownerId },
     { name: 'mail_digest', behind: 1, status: 'gone', holder: 'rdr_2' },
     { name: 'old\u001b[31m', position: 0, behind: 4, status: 'free' },
+  ]);
+});
+
+test('one that comes to an entry that cannot be read is stuck, where and why', async () => {
+  await makeThree();
+  const file = new DatabaseSync(path);
+  file.exec('UPDATE entries SET text = substr(text, 2) WHERE position = 4');
+  file.close();
+  const { code, out, err } = await run();
+  expect(code).toBe(0);
+  expect(out).toMatch(/mail_digest +3 +1 +stuck/);
+  expect(out).toMatch(/old.* 4 +free/);
+  expect(err).toContain(
+    'mail_digest is stuck: Entry 4 of session "session", at position 4, cannot be read. An entry of the ledger is not one that was written: it is not JSON. `quittance verify` names every such place.',
+  );
+  const lines = (await run('--json')).out.trim().split('\n');
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+    { name: 'flag_orders', status: 'reading' },
+    { name: 'mail_digest', status: 'stuck', problem: expect.stringContaining('position 4') as string },
+    { status: 'free' },
   ]);
 });
 

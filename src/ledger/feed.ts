@@ -5,8 +5,10 @@
  * 2. What is given is shared, and therefore frozen.
  * 3. What was erased or removed is no longer given once anybody was given the entry that says so.
  */
+import { isQuittanceError, QuittanceError } from '../base/error.ts';
 import type { JsonObject } from '../base/json.ts';
 import { freezeJson } from '../base/json.ts';
+import type { ReadEntry } from './formats/v1/read-entry.ts';
 import { readEntry } from './formats/v1/read-entry.ts';
 import type { Ledger } from './ledger.ts';
 import type { StoredEntry } from './stored-entry.ts';
@@ -98,10 +100,26 @@ function decodeAll(stored: readonly StoredEntry[]): readonly FeedEntry[] {
 }
 
 function decode(stored: StoredEntry): FeedEntry {
-  const { depth, events } = readEntry(stored);
+  const { depth, events } = readStored(stored);
   for (const event of events) freezeJson(event as unknown as JsonObject); // events are JSON but for undefined
   Object.freeze(events);
   return Object.freeze({ position: stored.position, sessionId: stored.sessionId, depth, events });
+}
+
+/** Says which entry it is that cannot be read. */
+export function readStored(stored: StoredEntry): ReadEntry {
+  try {
+    return readEntry(stored);
+  } catch (error) {
+    if (!isQuittanceError(error)) throw error;
+    const { position, sessionId, sequence } = stored;
+    throw new QuittanceError(
+      error.code,
+      `Entry ${sequence} of session ${JSON.stringify(sessionId)}, at position ${position}, cannot be read. ${error.message} \`quittance verify\` names every such place.`,
+      { sessionId, sequence: String(sequence), position: String(position) },
+      error,
+    );
+  }
 }
 
 const takesAway = ({ type }: ReadEvent): boolean => type === 'body.erased' || type === 'session.dropped';

@@ -20,6 +20,7 @@ const known: Readonly<Record<keyof RuntimeOptions<readonly AnyTool[]>, true>> = 
   contracts: true,
   onConfirm: true,
   behaviors: true,
+  onTrouble: true,
   mayDecide: true,
   mayGrant: true,
   separateDuties: true,

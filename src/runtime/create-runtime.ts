@@ -61,6 +61,7 @@ import { listErrors } from './list-errors.ts';
 import type { UnresolvedQuery } from './list-unresolved.ts';
 import { listUnresolved } from './list-unresolved.ts';
 import type { UnresolvedCall } from './unresolved-call.ts';
+import { warnOfTrouble } from './runtime-trouble.ts';
 import type { UndoRequest } from './undo.ts';
 import { undo } from './undo.ts';
 import { toUndoTool } from './undo-tool.ts';
@@ -285,6 +286,7 @@ function createEngine<Tools extends readonly AnyTool[]>(
     undoToolFor: (name, policy) => asRulesSee(undoTools.get(name), policy),
     hooks: typeof onPreToolUse === 'function' ? [onPreToolUse] : [...onPreToolUse],
     onConfirm: options.onConfirm,
+    onTrouble: options.onTrouble ?? warnOfTrouble,
     mayDecide: options.mayDecide,
     mayGrant: options.mayGrant,
     separateDuties: options.separateDuties ?? false,

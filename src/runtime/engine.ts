@@ -18,6 +18,7 @@ import type { OnConfirm } from './confirm.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { MayDecide } from './may-decide.ts';
 import type { MayGrant } from './may-grant.ts';
+import type { OnTrouble } from './runtime-trouble.ts';
 import type { HeldCall } from './told.ts';
 import type { PreToolUse } from './tool-decision.ts';
 
@@ -42,6 +43,7 @@ export type Engine = {
   readonly undoToolFor: (name: string, policy: Policy | undefined) => AnyTool | undefined;
   readonly hooks: readonly PreToolUse[];
   readonly onConfirm: OnConfirm | undefined;
+  readonly onTrouble: OnTrouble;
   readonly mayDecide: MayDecide | undefined;
   readonly mayGrant: MayGrant | undefined;
   readonly separateDuties: boolean;

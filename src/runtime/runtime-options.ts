@@ -12,6 +12,7 @@ import type { OnConfirm } from './confirm.ts';
 import type { Repair, Repairer, Treatment } from './engine.ts';
 import type { MayDecide } from './may-decide.ts';
 import type { MayGrant } from './may-grant.ts';
+import type { OnTrouble } from './runtime-trouble.ts';
 import type { PreToolUse } from './tool-decision.ts';
 
 /** What a runtime is made of. Only the tools and the ledger must be given. */
@@ -29,6 +30,8 @@ export type RuntimeOptions<Tools extends readonly AnyTool[]> = {
   readonly onConfirm?: OnConfirm;
   /** Behaviours of every runtime with these options, such as `retry()`; more can be registered with `runtime.on`. */
   readonly behaviors?: readonly Behavior[];
+  /** Told of what goes wrong beside all calls, e.g. a behaviour that gets no further. Writes a warning by default. */
+  readonly onTrouble?: OnTrouble;
   /** Who may decide about a held call. Everybody the host lets call `decide` by default. */
   readonly mayDecide?: MayDecide;
   /** Who may give and revoke grants. Everybody the host lets by default; nobody gives any where `mayDecide` is set alone. */

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { EmittedEvent, Ledger, Runtime } from 'quittance';
+import type { EmittedEvent, Ledger, Runtime, RuntimeTrouble } from 'quittance';
 import { createMemoryLedger, createRuntime, defineTool, ToolError } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { createManualClock } from 'quittance/testing';
@@ -56,6 +56,57 @@ it('a ledger in trouble at the moment a behaviour is registered only makes it be
   await turn.call(envelope('a', 'get_it'));
   await listen.caughtUp();
   expect(heard).toEqual(['a']);
+});
+
+describe('an entry that cannot be read', () => {
+  it('keeps the behaviours before it, of which the host and whoever waits are told; nothing is skipped', async () => {
+    const clock = createManualClock();
+    const inner = createMemoryLedger({ clock });
+    let damaged: number | undefined;
+    const ledger = withMethod(inner, 'readEntries', async (query) =>
+      (await inner.readEntries(query)).map((entry) =>
+        entry.position === damaged ? { ...entry, text: entry.text.slice(1) } : entry,
+      ),
+    );
+    const troubles: RuntimeTrouble[] = [];
+    const { runtime, turn } = setStage({
+      tools: [get],
+      ledger,
+      clock,
+      onTrouble: (trouble) => {
+        troubles.push(trouble);
+        throw new Error('nobody home'); // which changes nothing
+      },
+    });
+    const heard: string[] = [];
+    const listen = runtime.on(
+      { name: 'listen', on: 'tool.responded' },
+      (event) => void heard.push(event.callId),
+    );
+    await turn.call(envelope('a', 'get_it', { n: 1 }));
+    await listen.caughtUp();
+    const last = await inner.lastPosition();
+    damaged = last + 1;
+    await turn.call(envelope('b', 'get_it', { n: 2 }));
+    await turn.call(envelope('c', 'get_it', { n: 3 }));
+    const place = { code: 'ledger.damaged', facts: { sessionId: 's', position: String(last + 1) } };
+    await expect(listen.caughtUp()).rejects.toMatchObject(place);
+    for (let again = 0; again < 3; again++) {
+      clock.advance(60_000);
+      await quiet();
+    }
+    expect(troubles).toMatchObject([
+      { type: 'behavior.stuck', behavior: 'listen', position: last, error: place },
+    ]);
+    expect(troubles[0]?.message).toContain('quittance verify');
+    expect(heard).toEqual(['a']);
+    expect(await inner.readCursor('listen')).toMatchObject({ position: last });
+    damaged = undefined;
+    clock.advance(60_000);
+    await quiet();
+    await listen.caughtUp();
+    expect(heard).toEqual(['a', 'b', 'c']);
+  });
 });
 
 describe('caughtUp', () => {

@@ -1,3 +1,5 @@
+import { isQuittanceError } from '../../base/error.ts';
+import { readStored } from '../../ledger/feed.ts';
 import type { Cursor, Ledger } from '../../ledger/ledger.ts';
 import { describeUnknownName } from '../../tool/nearest.ts';
 import type { ListedBehavior } from '../behavior-table.ts';
@@ -20,7 +22,7 @@ export const behaviorsCommand: Command = {
   words: actions,
   most: 2,
   about: [
-    'A durable behaviour keeps its place in the ledger, and goes on from there after a restart. BEHIND is how many positions it has not come to yet. `reading`: a process reads for it. `gone`: one did, and ended without letting go; the next that has the behaviour takes over. `free`: nobody reads for it now.',
+    'A durable behaviour keeps its place in the ledger, and goes on from there after a restart. BEHIND is how many positions it has not come to yet. `reading`: a process reads for it. `gone`: one did, and ended without letting go; the next that has the behaviour takes over. `free`: nobody reads for it now. `stuck`: the entry it comes to next is damaged, or of a newer version; it skips nothing, and goes on once that can be read.',
     'drop forgets the place of a behaviour that no program has any more. One that is registered again under that name begins anew. While a process reads for it, it is refused without --force.',
   ],
   options: {
@@ -55,23 +57,40 @@ async function list(ledger: Ledger, given: Given, { out, err }: Context): Promis
   // The end first: what is appended meanwhile is nobody's arrears.
   const end = await ledger.lastPosition();
   const found: ListedBehavior[] = [];
-  for (const cursor of await ledger.readCursors())
-    found.push({
-      ...cursor,
-      behind: Math.max(0, end - cursor.position),
-      status: await statusOf(ledger, cursor),
-    });
+  for (const cursor of await ledger.readCursors()) {
+    const behind = Math.max(0, end - cursor.position);
+    const problem = behind === 0 ? undefined : await problemAfter(ledger, cursor.position);
+    const status = problem === undefined ? await statusOf(ledger, cursor) : 'stuck';
+    found.push({ ...cursor, behind, status, problem });
+  }
   if (given.has('json')) for (const behavior of found) await out.print(safeJson(behaviorToJson(behavior)));
   else if (found.length > 0) {
     const rows = found.map(behaviorRow);
     const table = layOutTable(behaviorColumns, rows, out.width, out.paint);
     await out.print(table.heading());
     for (const row of rows) await out.print(table.line(row));
+    for (const { name, problem } of found)
+      if (problem !== undefined) await err.print(`${safeText(name)} is stuck: ${safeText(problem)}`);
   } else await err.print('No durable behaviour has ever read this ledger.');
   return exitCodes.good;
 }
 
-async function statusOf(ledger: Ledger, { holder, ownerId }: Cursor): Promise<ListedBehavior['status']> {
+/** Why nobody who has read up to here can read on. */
+async function problemAfter(ledger: Ledger, position: number): Promise<string | undefined> {
+  const [next] = await ledger.readEntries({ after: position, limit: 1 });
+  try {
+    if (next !== undefined) readStored(next);
+    return undefined;
+  } catch (error) {
+    if (!isQuittanceError(error)) throw error;
+    return error.message;
+  }
+}
+
+async function statusOf(
+  ledger: Ledger,
+  { holder, ownerId }: Cursor,
+): Promise<Exclude<ListedBehavior['status'], 'stuck'>> {
   if (holder === undefined) return 'free';
   return ownerId !== undefined && (await ledger.isAlive(ownerId)) ? 'reading' : 'gone';
 }

@@ -4,6 +4,7 @@
  * 1. What a handler emits is appended together with the new position: once, however often an event is delivered.
  * 2. The position of a durable behaviour is held by one process at a time. Whoever loses it stops where it is.
  * 3. An event is delivered until it was handled or its failure is kept; a ledger in trouble only makes this later.
+ * 4. What cannot be read is never skipped. The behaviour stays before it, the host is told, and whoever waits too.
  */
 import { isQuittanceError } from '../../base/error.ts';
 import { isEmittedEvent } from '../../call/emitted-event.ts';
@@ -26,6 +27,8 @@ export const deepestCause = 32;
 const batchSize = 256;
 const lookAgainMs = 1_000;
 const longestTroubleMs = 30_000;
+/** How often in a row a ledger may be out of reach before the host is told: about half a minute. */
+const triesBeforeTold = 5;
 
 export type DeliveryDesk = {
   readonly engine: Engine;
@@ -43,6 +46,8 @@ export class BehaviorReader {
   #position: number | undefined;
   /** How often in a row something went wrong. */
   #trouble = 0;
+  /** What keeps it, once the host was told of it. */
+  #stuck: unknown;
   #running: Promise<void> | undefined;
   #waiters: { readonly position: number; readonly resolve: () => void }[] = [];
 
@@ -77,6 +82,7 @@ export class BehaviorReader {
       const cursor = this.#cursor && (await ledger.readCursor(this.#registration.name));
       if (cursor !== undefined && cursor.position >= position) return;
       if (this.#position !== undefined && this.#position >= position) return;
+      if (this.#stuck !== undefined) throw this.#stuck;
       await Promise.race([
         new Promise<void>((resolve) => this.#waiters.push({ position, resolve })),
         // Whoever waits for it here keeps the process alive.
@@ -99,9 +105,36 @@ export class BehaviorReader {
       } catch (error) {
         if (isClosed(error)) break;
         // Whatever it was, nothing is lost by coming back: the position has not moved.
+        await this.#noteTrouble(error);
         await pause(engine.clock, Math.min(longestTroubleMs, lookAgainMs * 2 ** this.#trouble++), signal);
       }
     await this.#letGo();
+  }
+
+  /** Tells the host, once for each thing that keeps it. Whoever lists behaviours sees it stand right before that. */
+  async #noteTrouble(error: unknown): Promise<void> {
+    const cause = error instanceof LedgerTrouble ? error.cause : error;
+    const isDamage = isQuittanceError(cause, 'ledger.damaged') || isQuittanceError(cause, 'ledger.newer');
+    if (!isDamage && this.#trouble + 1 < triesBeforeTold) return;
+    const { name } = this.#registration;
+    const position = this.#position ?? 0;
+    if (isDamage) await this.#cursor?.keep(position).catch(() => undefined);
+    const why = error instanceof Error ? error.message : String(error);
+    const known = this.#stuck instanceof Error ? this.#stuck.message : undefined;
+    this.#stuck = cause;
+    if (known === why) return;
+    const message = `Behavior "${name}" is stuck after position ${position} and hears nothing that came later: ${why}`;
+    try {
+      this.#desk.engine.onTrouble({
+        type: 'behavior.stuck',
+        behavior: name,
+        position,
+        message,
+        error: this.#stuck,
+      });
+    } catch {
+      // Whoever is told has no say in whether it goes on.
+    }
   }
 
   /** Finds out where to read on. False once it is to stop. */
@@ -231,6 +264,7 @@ export class BehaviorReader {
 
   #reach(position: number): void {
     this.#trouble = 0;
+    this.#stuck = undefined;
     this.#wake(position);
   }
 
