@@ -60,7 +60,9 @@ async function* readLines(path: string): AsyncGenerator<string, void, undefined>
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   let rest = '';
   for await (const bytes of createReadStream(path) as AsyncIterable<Buffer>) {
-    const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n');
+    const [first = '', ...others] = decoder.decode(bytes, { stream: true }).split('\n');
+    // The first line may be very long: what came before is not looked at again.
+    const lines = [rest + first, ...others];
     rest = lines.pop() ?? '';
     yield* lines;
   }

@@ -36,23 +36,68 @@ export async function* writeExport(
   entries: AsyncIterable<StoredEntry> | Iterable<StoredEntry>,
   manifest: ExportManifest,
 ): AsyncGenerator<string, void, undefined> {
-  const digest = createHash('sha256');
-  const line = (value: JsonObject): string => {
-    // Some readers of lines end one at these two characters, which JSON leaves as they are.
-    const text = JSON.stringify(value).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
-    digest.update(`${text}\n`);
-    return `${text}\n`;
-  };
   const lengths = new Map(manifest.heads.map(({ sessionId, sequence }) => [sessionId, sequence]));
+  async function* within(): AsyncGenerator<StoredEntry, void, undefined> {
+    for await (const entry of entries) if (entry.sequence <= (lengths.get(entry.sessionId) ?? 0)) yield entry;
+  }
+  yield* writeLines([`${toLine(manifestToWire(manifest))}\n`], within());
+}
+
+/** What the first line says beside the heads. */
+export type ExportOutline = Omit<ExportManifest, 'heads'> & {
+  readonly sessions: number;
+  readonly entries: number;
+};
+
+/**
+ * Writes an export of more heads than anybody would want to hold at once: they come in pages, and the first line goes
+ * in as many pieces. The entries must be those of the heads and no others.
+ */
+export async function* writePagedExport(
+  entries: AsyncIterable<StoredEntry>,
+  outline: ExportOutline,
+  pages: AsyncIterable<readonly Head[]>,
+): AsyncGenerator<string, void, undefined> {
+  async function* first(): AsyncGenerator<string, void, undefined> {
+    yield toLine(outlineToWire(outline, [])).slice(0, -']}'.length);
+    let [separator, sessions, length] = ['', 0, 0];
+    for await (const heads of pages) {
+      yield separator + heads.map((head) => toLine(headToWire(head))).join();
+      separator = ',';
+      sessions += heads.length;
+      length += countOf(heads);
+    }
+    if (sessions !== outline.sessions || length !== outline.entries)
+      throw new QuittanceError(
+        'ledger.unavailable',
+        'Sessions were removed while the ledger was exported, so this is no whole export. Export it again.',
+      );
+    yield ']}\n';
+  }
+  yield* writeLines(first(), entries);
+}
+
+async function* writeLines(
+  first: AsyncIterable<string> | Iterable<string>,
+  entries: AsyncIterable<StoredEntry>,
+): AsyncGenerator<string, void, undefined> {
+  const digest = createHash('sha256');
+  const noted = (text: string): string => {
+    digest.update(text);
+    return text;
+  };
+  for await (const piece of first) yield noted(piece);
   let count = 0;
-  yield line(manifestToWire(manifest));
   for await (const { sessionId, sequence, text, bodies = null, salt = null, hash } of entries) {
-    if (sequence > (lengths.get(sessionId) ?? 0)) continue;
     count++;
-    yield line({ session: sessionId, sequence, text, bodies, salt, hash });
+    yield noted(`${toLine({ session: sessionId, sequence, text, bodies, salt, hash })}\n`);
   }
   yield `${endLine(count, digest.digest('hex'))}\n`;
 }
+
+/** Some readers of lines end one at these two characters, which JSON leaves as they are. */
+const toLine = (value: JsonObject): string =>
+  JSON.stringify(value).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
 
 const endLine = (entries: number, digest: string): string =>
   JSON.stringify({ quittance_export_end: 1, entries, digest: `sha256:${digest}` });
@@ -111,12 +156,19 @@ async function* numbered(
   }
 }
 
-const manifestToWire = ({ createdAt, toolVersion, heads }: ExportManifest): JsonObject => ({
+const manifestToWire = ({ heads, ...rest }: ExportManifest): JsonObject =>
+  outlineToWire({ ...rest, sessions: heads.length, entries: countOf(heads) }, heads);
+
+/** The heads come last, so that they can be written after all the rest. */
+const outlineToWire = (
+  { createdAt, toolVersion, sessions, entries }: ExportOutline,
+  heads: readonly Head[],
+): JsonObject => ({
   quittance_export: 1,
   created: createdAt,
   tool_version: toolVersion,
-  sessions: heads.length,
-  entries: countOf(heads),
+  sessions,
+  entries,
   heads: heads.map(headToWire),
 });
 

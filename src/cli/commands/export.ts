@@ -3,14 +3,12 @@ import { rename, rm } from 'node:fs/promises';
 import { finished } from 'node:stream/promises';
 import { once } from 'node:events';
 import type { Head } from '../../ledger/chain.ts';
-import { writeExport } from '../../ledger/export-format.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import type { StoredEntry } from '../../ledger/stored-entry.ts';
 import type { Command, Context } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
-import { readAllEntries } from '../../replay/read-all-entries.ts';
+import { exportLedger } from '../../replay/export-ledger.ts';
 import { UsageError } from '../usage-error.ts';
 
 export const exportCommand: Command = {
@@ -46,62 +44,70 @@ export const exportCommand: Command = {
         `quittance export --out ${shellWord(target)} --force`,
       ]);
     return context.withLedger(given, async (ledger) => {
-      const heads = await chooseHeads(ledger, given.list('session'));
-      return exportTo(target, ledger, heads, given.has('session'), context);
+      const wanted = given.list('session');
+      const sessions = wanted.length === 0 ? undefined : await chooseHeads(ledger, wanted);
+      return exportTo(target, ledger, sessions, context);
     });
   },
 };
 
 /** Where the chains stand now: what is appended from here on is left out. */
 async function chooseHeads(ledger: Ledger, wanted: readonly string[]): Promise<readonly Head[]> {
-  const heads = await ledger.readHeads();
-  if (wanted.length === 0) return heads;
-  const byId = new Map(heads.map((head) => [head.sessionId, head]));
-  return [...new Set(wanted)].map((sessionId) => {
-    const head = byId.get(sessionId);
-    if (head !== undefined) return head;
-    throw new UsageError(
-      `There is no session ${JSON.stringify(sessionId)}.`,
-      ['quittance sessions'],
-      exitCodes.bad,
-    );
-  });
+  const heads: Head[] = [];
+  for (const sessionId of new Set(wanted)) {
+    const [head] = await ledger.readHeads(sessionId);
+    if (head === undefined)
+      throw new UsageError(
+        `There is no session ${JSON.stringify(sessionId)}.`,
+        ['quittance sessions'],
+        exitCodes.bad,
+      );
+    heads.push(head);
+  }
+  return heads;
 }
 
 async function exportTo(
   target: string,
   ledger: Ledger,
-  heads: readonly Head[],
-  bySession: boolean,
+  chosen: readonly Head[] | undefined,
   context: Context,
 ): Promise<ExitCode> {
   const { signal, err } = context;
-  const total = heads.reduce((sum, { sequence }) => sum + sequence, 0);
-  const progress = context.startProgress('export', total);
   let count = 0;
-  async function* counted(): AsyncGenerator<StoredEntry, void, undefined> {
-    for await (const entry of readAllEntries(ledger, signal, bySession ? heads : undefined)) {
-      yield entry;
+  const { sessions, entries, text } = await exportLedger(ledger, {
+    sessions: chosen,
+    toolVersion: context.version,
+    signal,
+    onEntry() {
       count++;
       progress.step();
-    }
-  }
-  const manifest = { createdAt: ledger.now(), toolVersion: context.version, heads };
+    },
+  });
+  const progress = context.startProgress('export', entries);
   const writing = openTarget(target, context);
-  for await (const line of writeExport(counted(), manifest)) {
-    if (signal.aborted) break;
-    await writing.write(line);
+  try {
+    for await (const piece of text) {
+      if (signal.aborted) break;
+      await writing.write(piece);
+    }
+  } catch (error) {
+    if (!signal.aborted) {
+      await writing.abandon();
+      throw error;
+    }
+  } finally {
+    progress.done();
   }
-  progress.done();
   if (signal.aborted) {
     await writing.abandon();
     await err.say(
-      `Stopped after ${count} of ${total} entries. ${target === '-' ? 'What was written is no whole export, and verify says so.' : `Nothing was left at ${target}.`}`,
+      `Stopped after ${count} of ${entries} entries. ${target === '-' ? 'What was written is no whole export, and verify says so.' : `Nothing was left at ${target}.`}`,
     );
     return exitCodes.good;
   }
   await writing.complete();
-  const what = `${heads.length} ${heads.length === 1 ? 'session' : 'sessions'}, ${total} entries`;
+  const what = `${sessions} ${sessions === 1 ? 'session' : 'sessions'}, ${entries} entries`;
   if (target !== '-')
     await err.say(`${what} in ${target}. To check it: quittance verify --export ${shellWord(target)}`);
   return exitCodes.good;
