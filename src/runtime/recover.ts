@@ -5,7 +5,9 @@
  * 2. A call without an intent never ran: it is cancelled, unless it was handed in or held, then it goes on.
  * 3. An attempt without an end is run again only where the tool says that is safe; else the tool is asked what
  *    happened; else nobody knows, and the call says so.
- * 4. Every step is a compare-and-set on the call: of two that recover it one does, and an owner that was only slow
+ * 4. Who does not have the tool of a call that others could go on with leaves it to them; between two attempts for an
+ *    hour, then it ends with the failure it has.
+ * 5. Every step is a compare-and-set on the call: of two that recover it one does, and an owner that was only slow
  *    finds itself overtaken.
  */
 import type { Call } from '../call/call.ts';
@@ -21,6 +23,7 @@ import { attemptAgain, attemptNext, endAsFailed } from './execute.ts';
 import { isExpired, isUsedTooLate } from './expiry.ts';
 import { foldStored } from './fold-stored.ts';
 import { endDue, isDue } from './handoff-due.ts';
+import { leftUntil } from './left-until.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
 import { resolveHold } from './hold.ts';
 import type { RecoveredCall, Recovery } from './recovery.ts';
@@ -230,11 +233,13 @@ function isForOthers(hand: CallInHand, call: Call): boolean {
     case 'held':
     case 'approved':
       return !isOver(call, hand.engine.ledger.now()) && !isSameTool(hand, call);
-    case 'running':
-      // Between two attempts nothing is in doubt: it can always end as it stands.
-      if (call.failed !== undefined) return false;
+    case 'running': {
+      // Between two attempts nothing is in doubt: it can end as it stands, once nobody is expected who could go on.
+      const until = leftUntil(call);
+      if (until !== undefined) return hand.tool === undefined && hand.engine.ledger.now() < until;
       // What was never safe to run again is not decided by who has the tool.
       return hand.tool === undefined && call.started?.mayRerun === true && !isHandedOver(call);
+    }
     case 'requested':
     case 'settled':
       return false;

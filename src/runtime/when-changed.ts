@@ -2,16 +2,19 @@ import type { Call } from '../call/call.ts';
 import { dueAt, isHandedOver } from '../call/handoff.ts';
 import type { Watch } from './deadlines.ts';
 import type { Engine } from './engine.ts';
+import { leftUntil } from './left-until.ts';
 
 /**
- * Resolves when somebody moves the call; for one that another process runs also when it is due, since whoever handed it
- * over may be gone.
+ * Resolves when somebody moves the call; for one that another process runs also when it is due, and for one between two
+ * attempts when nobody is waited for any more who could go on with it: whoever was at it may be gone.
  */
 export async function whenChanged(engine: Engine, call: Call, version: number): Promise<void> {
   const { ledger } = engine;
   const changed = ledger.whenChanged(call.sessionId, call.callId, version);
-  if (!isHandedOver(call)) return changed;
-  const due = untilDue(engine, call);
+  const at = isHandedOver(call) ? dueAt(call) : leftUntil(call);
+  if (at === undefined) return changed;
+  // One that is overdue although its owner lives is looked at now and then.
+  const due = until(engine, isHandedOver(call) ? at : Math.max(at, ledger.now() + lookAgainMs));
   try {
     await Promise.race([changed, due.promise]);
   } finally {
@@ -19,13 +22,15 @@ export async function whenChanged(engine: Engine, call: Call, version: number): 
   }
 }
 
+const lookAgainMs = 60_000;
+
+type Due = { readonly promise: Promise<void>; stop(): void };
+
+export const untilDue = (engine: Engine, call: Call): Due => until(engine, dueAt(call));
+
 /** Timers go by the runtime's clock, leases by the ledger's: whoever wakes too early sleeps on. */
-export function untilDue(
-  { deadlines, ledger }: Engine,
-  call: Call,
-): { readonly promise: Promise<void>; stop(): void } {
+function until({ deadlines, ledger }: Engine, at: number): Due {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const at = dueAt(call);
   const left = (): number => Math.min(at - ledger.now(), longestSleepMs);
   let watch: Watch | undefined;
   const look = (): void => {

@@ -1,6 +1,6 @@
 /* oxlint-disable unicorn/no-thenable -- `then` is a word of the language */
 /** Retries in the way of closing runtimes, changing rules, dying processes, hostile predicates and clocks that jump. */
-import type { JsonObject, Ledger, Runtime } from 'quittance';
+import type { AnyTool, JsonObject, Ledger, Runtime } from 'quittance';
 import { createRuntime, defineTool, retry, ToolError } from 'quittance';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { createManualClock } from 'quittance/testing';
@@ -237,7 +237,7 @@ describe('a call that is gone on with by another process', () => {
   const leftBetweenAttempts = async (
     tool: Parameters<typeof createRuntime>[0]['tools'][number],
     budgets?: readonly { scope: string; costMicros: number }[],
-  ): Promise<{ ledger: Ledger; clock: ReturnType<typeof createManualClock> }> => {
+  ): Promise<{ ledger: Ledger; other: Ledger; clock: ReturnType<typeof createManualClock> }> => {
     const clock = createManualClock();
     const mortal = createMortalLedger(clock);
     const first = mortal.open();
@@ -245,7 +245,7 @@ describe('a call that is gone on with by another process', () => {
     void one.turn({ sessionId: 's', ...(budgets && { budgets }) }).call(envelope('c', tool.name));
     await settle();
     first.kill();
-    return { ledger: mortal.open().ledger, clock };
+    return { ledger: mortal.open().ledger, other: mortal.open().ledger, clock };
   };
 
   const recovered = async (runtime: Runtime, clock: ReturnType<typeof createManualClock>): Promise<void> => {
@@ -310,6 +310,40 @@ describe('a call that is gone on with by another process', () => {
     expect(runs).toBe(1);
     expect(await ledger.readCounters(['named/"user:42"/cost_micros'])).toEqual([{ used: 60, reserved: 0 }]);
     await expectSettledOnce(two);
+  });
+
+  const getOnce = (): { tool: AnyTool; runs: () => number } => {
+    let runs = 0;
+    const run = (): string => (runs++ === 0 ? noRoute() : 'done');
+    return { tool: defineTool({ name: 'get_it', mode: 'read', run }), runs: () => runs };
+  };
+
+  it('is left to those that have its tool by those that do not', async () => {
+    const { tool, runs } = getOnce();
+    const { ledger, other, clock } = await leftBetweenAttempts(tool);
+    const without = createRuntime({ tools: [], ledger: other, clock, behaviors: [slow] });
+    expect(await without.recover()).toMatchObject([{ callId: 'c', how: 'left' }]);
+    const asked = without.turn({ sessionId: 's' }).call(envelope('c', 'get_it'));
+    const two = createRuntime({ tools: [tool], ledger, clock, behaviors: [slow] });
+    await recovered(two as never, clock);
+    expect(runs()).toBe(2);
+    expect(await asked).toMatchObject({ output: 'done' });
+    await expectSettledOnce(two);
+  });
+
+  it('ends with the failure it had where nobody with its tool comes within an hour', async () => {
+    const { tool, runs } = getOnce();
+    const { ledger, clock } = await leftBetweenAttempts(tool);
+    const without = createRuntime({ tools: [], ledger, clock, behaviors: [slow] });
+    const asked = without.turn({ sessionId: 's' }).call(envelope('c', 'get_it'));
+    await settle();
+    for (let n = 0; n < 3; n++) {
+      clock.advance(3_600_000);
+      await settle();
+    }
+    expect(await asked).toMatchObject({ type: 'ToolFailure', code: 'tool.network_error' });
+    expect(runs()).toBe(1);
+    await expectSettledOnce(without);
   });
 
   it('is tried by one of two runtimes that share what is left of it', async () => {
