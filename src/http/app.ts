@@ -20,6 +20,7 @@ import { readBody, readQuery } from './read-request.ts';
 import type { Route } from './route.ts';
 import { isShape } from './route.ts';
 import { routes } from './routes.ts';
+import { addSafeHeaders } from './safe-headers.ts';
 import type { Service } from './service.ts';
 import type { Fields } from './shape.ts';
 import { object, wholeSchema } from './shape.ts';
@@ -40,17 +41,6 @@ export type AppOptions = {
   /** Told of what went wrong in the server itself. */
   readonly onError: (error: unknown) => void;
 };
-
-const headersForAll: readonly (readonly [name: string, value: string])[] = Object.entries({
-  'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
-  'referrer-policy': 'same-origin',
-  'cross-origin-opener-policy': 'same-origin',
-  'cross-origin-resource-policy': 'same-origin',
-  'permissions-policy': 'camera=(), geolocation=(), microphone=()',
-  'content-security-policy':
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-});
 
 export type App = (request: Request, connection: Connection) => Promise<Response>;
 
@@ -144,8 +134,7 @@ export function createApp(options: AppOptions): App {
     } catch (error) {
       response = problemResponse(error);
     }
-    for (const [name, value] of headersForAll)
-      if (!response.headers.has(name)) response.headers.set(name, value);
+    addSafeHeaders(response);
     service.metrics.noteRequest(request.method, visit.route, response.status, performance.now() - startedAt);
     return response;
   };

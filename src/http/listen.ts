@@ -2,9 +2,13 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
 import { QuittanceError } from '../base/error.ts';
 import type { App } from './app.ts';
+import { HttpRefusal, problemResponse } from './problem.ts';
+import { refuseSocket } from './refuse-socket.ts';
+import { addSafeHeaders } from './safe-headers.ts';
 
 export type ListenOptions = {
   readonly host: string;
@@ -37,18 +41,37 @@ export async function listen(app: App, options: ListenOptions): Promise<Listenin
   const listener = getRequestListener(
     (request, env) => {
       const { incoming, outgoing } = env as { incoming: IncomingMessage; outgoing: ServerResponse }; // HTTP/1 is all we listen for
+      if (isForAnother(incoming))
+        throw new HttpRefusal(
+          'http.wrong_host',
+          'The address of the request names another server than Host.',
+        );
       return app(request, {
         address: incoming.socket.remoteAddress ?? '',
         cut: () => outgoing.destroy(),
       });
     },
-    { overrideGlobalObjects: false, errorHandler: () => new Response(null, { status: 400 }) },
+    {
+      overrideGlobalObjects: false,
+      // The app refuses by itself whatever it is asked; what comes here is what could not be made a request of.
+      errorHandler: (error) =>
+        addSafeHeaders(
+          problemResponse(
+            error instanceof HttpRefusal
+              ? error
+              : new HttpRefusal('http.bad_request', 'The address or the Host of the request cannot be read.'),
+          ),
+        ),
+    },
   );
   /** Connections that have not asked for anything yet. Clients keep such in reserve, and Node does not call them idle. */
   const silent = new Set<Socket>();
+  /** What is being answered on each connection. */
+  const answers = new WeakMap<Duplex, Set<ServerResponse>>();
   const server: Server = createServer(
     {
       maxHeaderSize: mostHeaderBytes,
+      requireHostHeader: false, // refused above, as everything is
       headersTimeout: timeouts.headersMs,
       requestTimeout: timeouts.requestMs,
       keepAliveTimeout: timeouts.keepAliveMs,
@@ -56,9 +79,18 @@ export async function listen(app: App, options: ListenOptions): Promise<Listenin
     },
     (incoming, outgoing) => {
       silent.delete(incoming.socket);
+      const open = answers.get(incoming.socket) ?? new Set();
+      answers.set(incoming.socket, open.add(outgoing));
+      outgoing.once('close', () => open.delete(outgoing));
       void listener(incoming, outgoing);
     },
   );
+  server.on('clientError', (error, socket) => {
+    const begun = [...(answers.get(socket) ?? [])].some(({ headersSent }) => headersSent);
+    refuseSocket(error, socket, begun);
+  });
+  // Whoever expects more than we know of gets what they ask for without it.
+  server.on('checkExpectation', (incoming, outgoing) => server.emit('request', incoming, outgoing));
   server.on('connection', (socket) => {
     silent.add(socket);
     socket.once('close', () => silent.delete(socket));
@@ -85,6 +117,12 @@ export async function listen(app: App, options: ListenOptions): Promise<Listenin
         for (const socket of silent) socket.destroy();
       }),
   };
+}
+
+/** Proxies are asked with whole addresses. We are none: such an address must be the one that Host says. */
+function isForAnother({ url = '', headers }: IncomingMessage): boolean {
+  if (url.startsWith('/')) return false;
+  return URL.parse(url)?.host !== URL.parse(`http://${headers.host ?? ''}`)?.host;
 }
 
 const toRefusal = (error: NodeJS.ErrnoException, host: string, port: number): Error =>

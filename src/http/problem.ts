@@ -10,7 +10,9 @@ export type HttpCode =
   | 'http.forbidden'
   | 'http.not_found'
   | 'http.method_not_allowed'
+  | 'http.timeout'
   | 'http.too_large'
+  | 'http.head_too_large'
   | 'http.unsupported_media_type'
   | 'http.wrong_host'
   | 'http.cross_site'
@@ -26,8 +28,10 @@ export const httpCodes: { readonly [Code in HttpCode]: { readonly status: number
     'http.forbidden': { status: 403, title: 'The role of the token does not allow this.' },
     'http.not_found': { status: 404, title: 'There is nothing here.' },
     'http.method_not_allowed': { status: 405, title: 'This route does not take that method.' },
+    'http.timeout': { status: 408, title: 'The request took too long to come.' },
     'http.too_large': { status: 413, title: 'The request is too large.' },
     'http.unsupported_media_type': { status: 415, title: 'The body is not JSON.' },
+    'http.head_too_large': { status: 431, title: 'The head of the request is too large.' },
     'http.wrong_host': { status: 421, title: 'This server does not answer under that name.' },
     'http.cross_site': { status: 403, title: 'The request comes from another site.' },
     'http.range_not_satisfiable': { status: 416, title: 'The range lies outside of what there is.' },

@@ -43,10 +43,17 @@ export async function readBody(
   const type = request.headers.get('content-type') ?? '';
   const text = await readText(request, mostBytes);
   // A form can send any of three types and none of these: the type is a part of what keeps other sites out.
-  if (!/^application\/json\s*(?:;\s*charset=utf-8\s*)?$/i.test(type))
+  if (!/^application\/json\s*(?:;\s*charset=(?:utf-8|"utf-8")\s*)?$/i.test(type))
     throw new HttpRefusal(
       'http.unsupported_media_type',
       'Send JSON, with the header "Content-Type: application/json".',
+    );
+  if (!/^(?:identity)?$/i.test(request.headers.get('content-encoding') ?? ''))
+    throw new HttpRefusal(
+      'http.unsupported_media_type',
+      'Send the body as it is, without Content-Encoding.',
+      {},
+      { 'accept-encoding': 'identity' },
     );
   const read = parseJson(text === '' ? '{}' : text);
   if (!read.ok)
@@ -70,10 +77,16 @@ export async function readText(request: Request, mostBytes: number): Promise<str
   if (request.body === null) return '';
   const pieces: Uint8Array[] = [];
   let size = 0;
-  for await (const piece of request.body) {
-    size += piece.byteLength;
-    if (size > mostBytes) throw tooLarge();
-    pieces.push(piece);
+  try {
+    for await (const piece of request.body) {
+      size += piece.byteLength;
+      if (size > mostBytes) throw tooLarge();
+      pieces.push(piece);
+    }
+  } catch (error) {
+    if (error instanceof HttpRefusal) throw error;
+    // Whoever goes away while they speak hears nothing of this; neither does whoever reads the log.
+    throw new HttpRefusal('http.bad_request', 'The body ended before it was whole. Send all of it.');
   }
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(pieces));
