@@ -14,7 +14,13 @@ import { readBudgets } from './read-budgets.ts';
 import { Latencies, noOutcomes, outcomeWord } from './count-outcomes.ts';
 import type { MutableCounts } from './count-outcomes.ts';
 
-export type Span = { readonly since: number; readonly until: number; readonly buckets: number };
+export type Span = {
+  readonly since: number;
+  readonly until: number;
+  readonly buckets: number;
+  /** Of this tool alone. */
+  readonly toolName: string | undefined;
+};
 
 /** Spans up to this long are counted call by call. */
 const shortSpanMs = 6 * hourMs;
@@ -22,7 +28,8 @@ const mostCounted = 20_000;
 const mostHeld = 1_000;
 const mostSteps = 2_000;
 
-const longestMs = 30 * 24 * hourMs;
+const dayMs = 24 * hourMs;
+const longestMs = 30 * dayMs;
 /** Widths of buckets that people can read off a clock. */
 const widths = [
   1_000,
@@ -37,8 +44,8 @@ const widths = [
   3 * hourMs,
   6 * hourMs,
   12 * hourMs,
-  24 * hourMs,
-  7 * 24 * hourMs,
+  dayMs,
+  7 * dayMs,
   longestMs,
 ] as const;
 
@@ -48,7 +55,12 @@ type Bucket = MutableCounts & {
   costMicros: number;
   readonly latencies: Latencies;
 };
-type Counted = CallTally<'toolName' | 'outcome' | 'code' | 'bin'> & { readonly at: number };
+type Numbers = Pick<CallTally, 'outcome' | 'code' | 'calls'>;
+/** What is done with counts, by when calls were made and by their tools: nobody asks for both at once. */
+type Take = {
+  readonly inTime: (counted: Numbers & Pick<CallTally, 'bin' | 'costMicros'>, at: number) => void;
+  readonly ofTool: (counted: Numbers & Pick<CallTally, 'toolName'>) => void;
+};
 
 export async function readStats(ledger: Ledger, span: Span, budgets: readonly BudgetRule[]): Promise<Stats> {
   const isShort = span.until - span.since <= shortSpanMs;
@@ -64,25 +76,32 @@ export async function readStats(ledger: Ledger, span: Span, budgets: readonly Bu
   const latencies = new Latencies();
   const tools = new Map<string, { calls: number; failures: number; readonly codes: Map<string, number> }>();
   const codes = new Map<string, number>();
-  const add = ({ at, toolName, outcome, code, bin, calls, costMicros }: Counted): void => {
-    const word = outcomeWord({ outcome, code });
-    const bucket = buckets.get(Math.floor(at / bucketMs) * bucketMs);
-    for (const counts of bucket === undefined ? [totals] : [totals, bucket]) {
-      counts[word] += calls;
-      counts.calls += calls;
-      counts.costMicros += costMicros;
-    }
-    latencies.add(bin, calls);
-    bucket?.latencies.add(bin, calls);
-    if (code !== '') codes.set(code, (codes.get(code) ?? 0) + calls);
-    const tool = tools.get(toolName) ?? { calls: 0, failures: 0, codes: new Map<string, number>() };
-    tools.set(toolName, tool);
-    tool.calls += calls;
-    if (word !== 'failed' && word !== 'timedOut' && word !== 'indeterminate') return;
-    tool.failures += calls;
-    tool.codes.set(code, (tool.codes.get(code) ?? 0) + calls);
+  const take: Take = {
+    inTime({ outcome, code, bin, calls, costMicros }, at) {
+      const word = outcomeWord({ outcome, code });
+      const bucket = buckets.get(Math.floor(at / bucketMs) * bucketMs);
+      for (const counts of bucket === undefined ? [totals] : [totals, bucket]) {
+        counts[word] += calls;
+        counts.calls += calls;
+        counts.costMicros += costMicros;
+      }
+      latencies.add(bin, calls);
+      bucket?.latencies.add(bin, calls);
+      if (code !== '') codes.set(code, (codes.get(code) ?? 0) + calls);
+    },
+    ofTool({ toolName, outcome, code, calls }) {
+      const word = outcomeWord({ outcome, code });
+      const tool = tools.get(toolName) ?? { calls: 0, failures: 0, codes: new Map<string, number>() };
+      tools.set(toolName, tool);
+      tool.calls += calls;
+      if (word !== 'failed' && word !== 'timedOut' && word !== 'indeterminate') return;
+      tool.failures += calls;
+      tool.codes.set(code, (tool.codes.get(code) ?? 0) + calls);
+    },
   };
-  const exact = isShort ? await countCalls(ledger, span, add) : await countHours(ledger, span, bucketMs, add);
+  const exact = isShort
+    ? await countCalls(ledger, span, take)
+    : await countHours(ledger, span, bucketMs, take);
   return {
     since: span.since,
     until: span.until,
@@ -126,26 +145,14 @@ const newBucket = (at: number): Bucket => ({
   latencies: new Latencies(),
 });
 
-async function countCalls(
-  ledger: Ledger,
-  { since, until }: Span,
-  add: (counted: Counted) => void,
-): Promise<boolean> {
+async function countCalls(ledger: Ledger, { since, until, toolName }: Span, take: Take): Promise<boolean> {
   let cursor: string | undefined;
   for (let seen = 0; seen < mostCounted;) {
-    const page = await ledger.queryCalls({ since, until, limit: 500, cursor });
+    const page = await ledger.queryCalls({ since, until, toolName, limit: 500, cursor });
     for (const call of page.rows) {
-      const { toolName, outcome, code, bin } = tallyKeyOf(call);
-      add({
-        at: call.requestedAt,
-        toolName,
-        outcome,
-        code,
-        bin,
-        calls: 1,
-        unresolved: 0,
-        costMicros: call.costMicros,
-      });
+      const counted = { ...tallyKeyOf(call), calls: 1, costMicros: call.costMicros };
+      take.inTime(counted, call.requestedAt);
+      take.ofTool(counted);
     }
     seen += page.rows.length;
     cursor = page.next;
@@ -158,24 +165,33 @@ async function countCalls(
 /** Hours are many, so they are added up where they are kept: a day of a bucket at a time, so that others have their turn. */
 async function countHours(
   ledger: Ledger,
-  { since, until }: Span,
+  { since, until, toolName }: Span,
   bucketMs: number,
-  add: (counted: Counted) => void,
+  take: Take,
 ): Promise<boolean> {
-  const stepMs = Math.max(24 * hourMs, Math.ceil((until - since) / mostSteps / hourMs) * hourMs);
-  for (let from = Math.floor(since / hourMs) * hourMs; from < until;) {
+  const stepMs = Math.max(1, Math.ceil((until - since) / mostSteps / dayMs)) * dayMs;
+  for (const [from, to] of cut(since, until, Math.min(stepMs, bucketMs))) {
     const at = Math.floor(from / bucketMs) * bucketMs;
-    const to = Math.min(from + stepMs, at + bucketMs, until);
-    const tallies = await ledger.tallyCalls({
-      by: ['toolName', 'outcome', 'code', 'bin'],
-      since: from,
-      until: to,
-    });
-    for (const tally of tallies) add({ ...tally, at });
-    from = to;
+    const by = ['outcome', 'code', 'bin'] as const;
+    for (const tally of await ledger.tallyCalls({ by, since: from, until: to, toolName }))
+      take.inTime(tally, at);
+    await new Promise(setImmediate);
+  }
+  for (const [from, to] of cut(since, until, Math.max(stepMs, longestMs))) {
+    const by = ['toolName', 'outcome', 'code'] as const;
+    for (const tally of await ledger.tallyCalls({ by, since: from, until: to, toolName })) take.ofTool(tally);
     await new Promise(setImmediate);
   }
   return true;
+}
+
+/** A time in pieces that begin and end with days, where they are days long, since those are counted as a whole. */
+function* cut(since: number, until: number, pieceMs: number): Generator<readonly [number, number], void> {
+  for (let from = Math.floor(since / hourMs) * hourMs; from < until;) {
+    const to = Math.min((Math.floor(from / pieceMs) + 1) * pieceMs, until);
+    yield [from, to];
+    from = to;
+  }
 }
 
 async function readNow(ledger: Ledger): Promise<Stats['now']> {

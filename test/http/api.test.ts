@@ -351,6 +351,23 @@ describe('reading', () => {
     const day = (await app.get<Stats>('/v1/stats')).body;
     expect(day.totals).toEqual(stats.totals);
     expect(stats.now.held).toBe(all.filter(({ status }) => status === 'held').length);
+    const weather = all.filter(({ toolName }) => toolName === 'get_weather');
+    for (const since of [Date.now() - 3_600_000, Date.now() - 40 * 86_400_000]) {
+      const own = (await app.get<Stats>(`/v1/stats?toolName=get_weather&since=${since}`)).body;
+      expect(own.totals.calls).toBe(weather.length);
+      expect(own.series.reduce((sum, { succeeded }) => sum + succeeded, 0)).toBe(
+        weather.filter(({ outcome }) => outcome === 'ToolExecutionResult').length,
+      );
+      expect(own.latency.count).toBe(
+        weather.filter(({ attempts, outcome }) => attempts > 0 && outcome).length,
+      );
+      expect(own.codes.reduce((sum, { count }) => sum + count, 0)).toBe(
+        weather.filter(({ code }) => code !== undefined).length,
+      );
+      expect(own.failingTools.every(({ toolName }) => toolName === 'get_weather')).toBe(true);
+    }
+    const nobody = (await app.get<Stats>('/v1/stats?toolName=__proto__')).body;
+    expect(nobody.totals.calls).toBe(0);
     const tools = (await app.get<ToolList>('/v1/tools')).body.rows;
     expect(tools.find(({ name }) => name === 'get_weather')).toMatchObject({
       known: true,

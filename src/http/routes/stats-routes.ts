@@ -104,15 +104,25 @@ const toolShape: Shape<ToolRow> = object<ToolRow>(
 );
 
 const dayMs = 86_400_000;
-type Span = { readonly since?: number; readonly until?: number; readonly buckets?: number };
+type StatsQuery = {
+  readonly since?: number;
+  readonly until?: number;
+  readonly buckets?: number;
+  readonly toolName?: string;
+};
 
 export const statsRoutes: readonly Route[] = [
-  defineRoute<'/v1/stats', Span, undefined, Stats>({
+  defineRoute<'/v1/stats', StatsQuery, undefined, Stats>({
     method: 'GET',
     path: '/v1/stats',
     access: 'viewer',
-    summary: 'Counts outcomes over time, latencies, failing tools and budgets; the last day unless told.',
-    query: { ...spanFields, buckets: maybe(integer({ minimum: 1, maximum: 500 })) },
+    summary:
+      'Counts outcomes over time, latencies, failing tools and budgets; the last day unless told, of all tools or of one.',
+    query: {
+      ...spanFields,
+      buckets: maybe(integer({ minimum: 1, maximum: 500 })),
+      toolName: maybe(text()),
+    },
     answer: statsShape,
     handle({ service, query }) {
       const until = query.until ?? service.ledger.now() + 1;
@@ -122,11 +132,12 @@ export const statsRoutes: readonly Route[] = [
           'http.bad_request',
           'since must lie before until, both in milliseconds since 1970.',
         );
-      const { buckets = 60 } = query;
+      const { buckets = 60, toolName } = query;
       // Moments are rounded, so that those who ask one after the other ask the same.
-      const key = JSON.stringify(['stats', query.since, query.until, buckets, Math.floor(until / 2_000)]);
+      const rounded = Math.floor(until / 2_000);
+      const key = JSON.stringify(['stats', query.since, query.until, buckets, rounded, toolName]);
       return service.remembered.get(key, () =>
-        readStats(service.ledger, { since, until, buckets }, service.budgets),
+        readStats(service.ledger, { since, until, buckets, toolName }, service.budgets),
       );
     },
   }),

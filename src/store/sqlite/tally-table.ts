@@ -1,7 +1,7 @@
 /**
  * Calls counted by what they are: rows that triggers keep in step with the table of calls, so that whatever writes,
- * changes or drops a call cannot forget them. Each call is counted twice: in its hour, and in the hour `ever`, which
- * answers for all of them.
+ * changes or drops a call cannot forget them. Each call is counted three times, in rows of one table: in its hour, in
+ * its day, and in `ever`, so that a month is read from thirty days and not from seven hundred hours.
  */
 import type { CallTally, TallyName, TallyQuery } from '../../ledger/call-tally.ts';
 import { hourMs, hourOf, latencyBinSql } from '../../ledger/call-tally.ts';
@@ -9,16 +9,21 @@ import type { Database, SqlValue, Statement } from './database.ts';
 import { prepareRow } from './database.ts';
 import { fromSqlText, toSqlText } from './sql-text.ts';
 
+/** What stands in the column of hours for all of them, and for a day: numbers that no hour has. */
 const ever = -1;
+const keyOfDay = (day: number): number => -2 - day;
+const hoursPerDay = 24;
+const dayMs = hoursPerDay * hourMs;
 
+/** In this order rows are kept: what is asked by most stands first, so that it is added up without being sorted. */
 const columns: { readonly [Name in TallyName]: string } = {
   hour: 'hour',
-  toolName: 'tool_name',
-  mode: 'mode',
-  status: 'status',
   outcome: 'outcome',
   code: 'code',
   bin: 'bin',
+  toolName: 'tool_name',
+  mode: 'mode',
+  status: 'status',
 };
 
 const keys = Object.values(columns).join(', ');
@@ -39,15 +44,17 @@ const count = (row: 'new' | 'old', by: 1 | -1, hour: string): string =>
    ON CONFLICT (${keys}) DO UPDATE SET calls = calls + excluded.calls,
      unresolved = unresolved + excluded.unresolved, cost_micros = cost_micros + excluded.cost_micros;`;
 
-const countBoth = (row: 'new' | 'old', by: 1 | -1): string =>
-  count(row, by, `${row}.requested_at / ${hourMs}`) + count(row, by, String(ever));
+const countThrice = (row: 'new' | 'old', by: 1 | -1): string =>
+  count(row, by, `${row}.requested_at / ${hourMs}`) +
+  count(row, by, `-2 - ${row}.requested_at / ${dayMs}`) +
+  count(row, by, String(ever));
 
 /** Dropped while all calls are: one by one they would be counted out. */
 export const tallyTriggers: { readonly create: string; readonly drop: string } = {
   create: `
-    CREATE TRIGGER tally_insert AFTER INSERT ON calls BEGIN ${countBoth('new', 1)} END;
-    CREATE TRIGGER tally_update AFTER UPDATE ON calls BEGIN ${countBoth('old', -1)} ${countBoth('new', 1)} END;
-    CREATE TRIGGER tally_delete AFTER DELETE ON calls BEGIN ${countBoth('old', -1)} END;`,
+    CREATE TRIGGER tally_insert AFTER INSERT ON calls BEGIN ${countThrice('new', 1)} END;
+    CREATE TRIGGER tally_update AFTER UPDATE ON calls BEGIN ${countThrice('old', -1)} ${countThrice('new', 1)} END;
+    CREATE TRIGGER tally_delete AFTER DELETE ON calls BEGIN ${countThrice('old', -1)} END;`,
   drop: ['insert', 'update', 'delete'].map((name) => `DROP TRIGGER IF EXISTS tally_${name};`).join(' '),
 };
 
@@ -67,18 +74,24 @@ export class TallyTable {
     until,
     toolName,
   }: TallyQuery<Name>): readonly CallTally<Name>[] {
-    const all = since === undefined && until === undefined && !(by as readonly TallyName[]).includes('hour');
-    const conditions: [string, SqlValue][] = [['hour >= ?', since === undefined ? 0 : hourOf(since)]];
-    if (until !== undefined) conditions.push(['hour < ?', Math.ceil(until / hourMs)]);
-    if (all) conditions.splice(0, 1, ['hour = ?', ever]);
-    if (toolName !== undefined) conditions.push(['tool_name = ?', toSqlText(toolName)]);
     const names = by.map((name) => columns[name]);
+    const ranges = rangesOf(since, until, (by as readonly TallyName[]).includes('hour'));
+    const ofTool = toolName === undefined ? '' : ' AND tool_name = ?';
+    const parts = ranges.map(
+      ([from, to]) =>
+        `SELECT * FROM tallies WHERE hour ${to - from === 1 ? '= ?' : 'BETWEEN ? AND ?'}${ofTool}`,
+    );
     const rows = this.#prepare(
       `SELECT ${[...names, ''].join(', ')} sum(calls) AS calls, sum(unresolved) AS unresolved,
          sum(cost_micros) AS cost_micros
-       FROM tallies WHERE ${conditions.map(([sql]) => sql).join(' AND ')}
+       FROM (${parts.join(' UNION ALL ')})
        ${names.length === 0 ? '' : `GROUP BY ${names.join(', ')}`} HAVING sum(calls) > 0`,
-    ).all(...conditions.map(([, value]) => value));
+    ).all(
+      ...ranges.flatMap(([from, to]): SqlValue[] => [
+        ...(to - from === 1 ? [from] : [from, to - 1]),
+        ...(toolName === undefined ? [] : [toSqlText(toolName)]),
+      ]),
+    );
     return rows.map((row) => toTally(row, by));
   }
 
@@ -90,6 +103,25 @@ export class TallyTable {
     }
     return statement;
   }
+}
+
+type Range = readonly [from: number, to: number];
+
+/** The rows that together count every call of a time once: those of whole days, and of the hours before and after. */
+function rangesOf(since: number | undefined, until: number | undefined, byHour: boolean): readonly Range[] {
+  if (since === undefined && until === undefined && !byHour) return [[ever, ever + 1]];
+  const first = since === undefined ? 0 : Math.max(0, hourOf(since));
+  const end = until === undefined ? Number.MAX_SAFE_INTEGER : Math.ceil(until / hourMs);
+  const firstDay = Math.ceil(first / hoursPerDay);
+  const endDay = Math.floor(end / hoursPerDay);
+  if (byHour || endDay <= firstDay) return [[first, end]];
+  const ranges: readonly Range[] = [
+    [first, firstDay * hoursPerDay],
+    // Days count downwards, and the first number of a range belongs to it.
+    [keyOfDay(endDay) + 1, keyOfDay(firstDay) + 1],
+    [endDay * hoursPerDay, end],
+  ];
+  return ranges.filter(([from, to]) => from < to);
 }
 
 function toTally<Name extends TallyName>(row: TallyRow, by: readonly Name[]): CallTally<Name> {

@@ -53,6 +53,27 @@ export const tallyChecks: readonly Check[] = [
     },
   ],
   [
+    'a time of many days is counted whole, whatever hours it begins and ends with',
+    async ({ ledger }) => {
+      for (let n = 0; n < 20; n++) {
+        const call = new SampleCall(`c${n}`, {
+          at: start + n * 5 * hourMs,
+          toolName: n % 3 ? 'send' : 'look',
+        });
+        await ledger.append(call.begin());
+        if (n % 2 === 0) await ledger.append(call.end());
+      }
+      const dayMs = 24 * hourMs;
+      const midnight = Math.ceil(start / dayMs) * dayMs;
+      for (const since of [undefined, 0, start, midnight, midnight + hourMs, midnight + dayMs])
+        for (const until of [undefined, midnight, midnight + dayMs, midnight + 2 * dayMs + hourMs + 1])
+          for (const toolName of [undefined, 'look']) {
+            await agrees(ledger, { by: ['outcome', 'toolName'], since, until, toolName });
+            await agrees(ledger, { by: ['hour'], since, until, toolName });
+          }
+    },
+  ],
+  [
     'a call that goes on is counted as what it is now, and once',
     async ({ ledger }) => {
       const call = new SampleCall('c', { at: start });
