@@ -155,6 +155,32 @@ describe('a fork', () => {
     expect(await call(runtime, 'new', 3)).toMatchObject({ code: 'tool.invalid_output' });
   });
 
+  test.each(['dry', 'live'] as const)(
+    'into the same session at the same moment is begun by one, whatever the other wants (%s)',
+    async (after) => {
+      const forks = await Promise.allSettled([
+        forkSession(ledger, { from: 'old', at: 'ship', as: 'new', after: 'dry', tools }),
+        forkSession(ledger, { from: 'old', at: 'ship', as: 'new', after, tools }),
+      ]);
+      expect(forks).toMatchObject([
+        { status: 'fulfilled' },
+        {
+          status: 'rejected',
+          reason: { code: 'config.invalid', message: expect.stringMatching(/"new" was forked by somebody/) },
+        },
+      ]);
+      expect(await ledger.readSession('new')).toHaveLength(1);
+    },
+  );
+
+  test('is made anew once its session was dropped', async () => {
+    const fork = { from: 'old', at: 'ship', as: 'new', after: 'dry', tools } as const;
+    await forkSession(ledger, fork);
+    await ledger.dropSession({ sessionId: 'new', by: 'Ada', reason: 'enough' });
+    await forkSession(ledger, { ...fork, after: 'live' });
+    expect(await ledger.readSession('new')).toMatchObject([{ type: 'session.forked', after: 'live' }]);
+  });
+
   test.each([
     [{ from: 'nowhere', at: 0 }, /has 0 calls/],
     [{ from: 'old', at: 'no' }, /has no call "no"/],

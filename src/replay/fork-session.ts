@@ -14,6 +14,7 @@ import type { JsonValue } from '../base/json.ts';
 import { createIds } from '../base/ids.ts';
 import type { ForkedHow, QuittanceEvent, SessionForked } from '../call/event.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { sessionCounterPrefixes } from '../ledger/session-counters.ts';
 import type { OnConfirm } from '../runtime/confirm.ts';
 import { readArtifactName } from '../runtime/read-artifact.ts';
 import { undoneToolName } from '../runtime/undo-tool.ts';
@@ -90,6 +91,7 @@ export type Fork<Tools extends readonly AnyTool[]> = {
 /**
  * Forks a session, and says so in the first event of the new one. Throws where there is no such session or call, or
  * the new session is there already; one that was forked in the very same way and has done nothing since is taken up.
+ * Of two that fork into the same session at the same moment one does, and the other is refused.
  */
 export async function forkSession<const Tools extends readonly AnyTool[]>(
   ledger: Pick<Ledger, 'readSession' | 'readArtifact' | 'append' | 'now'>,
@@ -164,8 +166,23 @@ async function begin(
     cause: undefined,
     ...forked,
   };
-  const entry = { entryId: ids.next('ent'), sessionId, callId: undefined, expectedVersion: 0 };
-  await ledger.append({ ...entry, events: [event] });
+  // A counter of the session that goes from nothing to one, once: whoever comes second finds it used up.
+  const counter = `${sessionCounterPrefixes(sessionId)[0]}forked`;
+  const { status } = await ledger.append({
+    entryId: ids.next('ent'),
+    sessionId,
+    callId: undefined,
+    expectedVersion: 0,
+    events: [event],
+    reserve: [{ counter, amount: 1, limit: 1 }],
+    settle: [{ counter, reserved: 1, used: 1 }],
+  });
+  if (status === 'appended') return;
+  throw new QuittanceError(
+    'config.invalid',
+    `Session ${JSON.stringify(sessionId)} was forked by somebody else at the same moment. Fork into a session of another name, or ask again to take up the same fork as long as nothing has happened in it.`,
+    { sessionId },
+  );
 }
 
 class ForkSource {
