@@ -10,6 +10,7 @@ import { Count } from './ui/count.tsx';
 import { Icon } from './ui/icon.tsx';
 import type { IconName } from './ui/icon.tsx';
 import { Link } from './ui/link.tsx';
+import { SkewContext, useSkew } from './ui/skew.ts';
 import { ShortcutHelp } from './ui/shortcut-help.tsx';
 import { ThemeSwitch } from './ui/theme-switch.tsx';
 import { useShortcuts } from './ui/use-shortcuts.ts';
@@ -42,6 +43,7 @@ export function Frame({
 }): ReactNode {
   const me = useMe();
   const stats = useAnswer<Stats>('/v1/stats', { buckets: 1 }, { everyMs: 5_000 });
+  const skewMs = useSkew(stats.data?.until);
   const [helping, setHelping] = useState(false);
   const current = place.path[0] ?? '';
   const label = entries.find(({ path }) => path === current)?.label;
@@ -100,7 +102,7 @@ export function Frame({
         </div>
       </nav>
       <main id="page" className="page" tabIndex={-1}>
-        {children}
+        <SkewContext value={skewMs}>{children}</SkewContext>
       </main>
       {helping && <ShortcutHelp entries={entries} onClose={() => setHelping(false)} />}
     </div>

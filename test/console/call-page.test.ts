@@ -27,7 +27,9 @@ beforeAll(async () => {
   await shop.runtime.close();
 });
 const eventsOf = (callId: string): readonly CallEvent[] => calls.get(callId) ?? [];
-const barsOf = (callId: string): readonly Bar[] => toWaterfall(eventsOf(callId));
+/** Without what a slow machine takes beside the gates. */
+const barsOf = (callId: string): readonly Bar[] =>
+  toWaterfall(eventsOf(callId)).filter(({ name }) => name !== 'the rest');
 
 describe('the waterfall', () => {
   test('has the gates in the order of the runtime', () => {
@@ -52,6 +54,34 @@ describe('the waterfall', () => {
       note: 'approved with other arguments by Ada',
     });
     expect(bars.map(({ name }) => name)).toContain('gates again');
+  });
+
+  test('adds up: what the gates took together is what each took, and the rest', () => {
+    const slow = eventsOf('call_read').map((event, index) =>
+      event.type === 'tool.decided'
+        ? { ...event, at: (eventsOf('call_read')[0]?.at ?? 0) + 40 + index }
+        : event,
+    );
+    const [whole, ...parts] = toWaterfall(slow).filter(({ kind }) => kind === 'gates' || kind === 'gate');
+    expect(parts.at(-1)?.name).toBe('the rest');
+    expect(parts.reduce((sum, { ms }) => sum + (ms ?? 0), 0)).toBeCloseTo(whole?.ms ?? 0);
+    for (const [index, part] of parts.entries())
+      expect(part.from).toBeCloseTo(
+        index === 0 ? 0 : (parts[index - 1]?.from ?? 0) + (parts[index - 1]?.ms ?? 0),
+      );
+  });
+
+  test('tells of a preview after the gates that made it, and of the body within its attempt', () => {
+    const names = barsOf('call_preview').map(({ name }) => name);
+    expect(names.slice(0, gateOrder.length + 2)).toEqual(['gates', ...gateOrder, 'preview shown']);
+    const attempt = eventsOf('call_coerced').map((event) =>
+      event.type === 'tool.responded' && 'elapsedMs' in event.outcome
+        ? { ...event, outcome: { ...event.outcome, elapsedMs: 238 } }
+        : event,
+    );
+    expect(toWaterfall(attempt).find(({ name }) => name === 'attempt 1')?.note).toBe(
+      'succeeded; the body took 238 ms',
+    );
   });
 
   test('shows a hold that lasts as open', () => {
@@ -107,7 +137,7 @@ describe('the scale of time', () => {
 
 describe('the way of the arguments', () => {
   test('leads through mending, and says by which rule', () => {
-    const { stages, changes, hidden, isAsApproved } = toInputPath(eventsOf('call_coerced'));
+    const { stages, changes, hidden, isAsApproved, isAsRequested } = toInputPath(eventsOf('call_coerced'));
     const [requested, coerced, approved, executed] = stages;
     expect(requested.value).toMatchObject({ cents: '1200' });
     expect(coerced).toMatchObject({ status: 'there', value: { cents: 1_200 } });
@@ -117,6 +147,9 @@ describe('the way of the arguments', () => {
     expect(hidden).toEqual(['$.token']);
     expect(JSON.stringify(stages)).not.toContain('sk-very-secret');
     expect(isAsApproved).toBeUndefined();
+    expect(isAsRequested).toBe(false);
+    expect(toInputPath(eventsOf('call_read')).isAsRequested).toBe(true);
+    expect(toInputPath(eventsOf('call_held')).isAsRequested).toBeUndefined();
   });
 
   test('shows an edit, and that what ran is what was approved', () => {

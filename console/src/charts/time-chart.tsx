@@ -118,31 +118,34 @@ export function TimeChart({
           </svg>
         )}
       </div>
-      <table className="hidden">
-        <caption>{title}</caption>
-        <thead>
-          <tr>
-            <th scope="col">Time</th>
-            {series.map(({ name }) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {times.map((at, bucket) =>
-            totals[bucket] === 0 ? null : (
-              <tr key={at}>
-                <th scope="row">{moment(at)}</th>
-                {series.map(({ name, values }) => (
-                  <td key={name}>{values[bucket] === undefined ? 'none' : format(values[bucket])}</td>
-                ))}
-              </tr>
-            ),
-          )}
-        </tbody>
-      </table>
+      {/* A table is as wide as its content, whatever it is told, so what hides it stands around it. */}
+      <div className="hidden">
+        <table>
+          <caption>{title}</caption>
+          <thead>
+            <tr>
+              <th scope="col">Time</th>
+              {series.map(({ name }) => (
+                <th key={name} scope="col">
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {times.map((at, bucket) =>
+              totals[bucket] === 0 ? null : (
+                <tr key={at}>
+                  <th scope="row">{moment(at)}</th>
+                  {series.map(({ name, values }) => (
+                    <td key={name}>{values[bucket] === undefined ? 'none' : format(values[bucket])}</td>
+                  ))}
+                </tr>
+              ),
+            )}
+          </tbody>
+        </table>
+      </div>
     </figure>
   );
 }

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
-import { useEffect, useState } from 'react';
+import { useContext, useEffect, useState } from 'react';
+import { SkewContext } from './skew.ts';
 
 const units = [
   ['d', 86_400_000],
@@ -19,13 +20,14 @@ export function formatAge(ms: number): string {
   return rest === 0 || name === 's' || name === 'm' ? whole : `${whole} ${rest}${smaller?.[0] ?? ''}`;
 }
 
-/** `8 ms`, `1.24 s`, `3m 20s`. */
+/** `8 ms`, `1.24 s`, `3m 20s`, `2h 5m`. Rounded before it is cut into parts: no minute has 60 seconds. */
 export function formatDuration(ms: number | undefined): string {
   if (ms === undefined) return '–';
   if (ms < 1) return '<1 ms';
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${(ms / 1_000).toFixed(2)} s`;
-  return `${Math.floor(ms / 60_000)}m ${Math.round((ms % 60_000) / 1_000)}s`;
+  if (ms < 999.5) return `${Math.round(ms)} ms`;
+  if (ms < 59_995) return `${(ms / 1_000).toFixed(2)} s`;
+  const seconds = Math.round(ms / 1_000);
+  return seconds < 3_600 ? `${Math.floor(seconds / 60)}m ${seconds % 60}s` : formatAge(seconds * 1_000);
 }
 
 export const formatMoment = (at: number): string =>
@@ -45,12 +47,13 @@ export function Age({ at }: { readonly at: number }): ReactNode {
   );
 }
 
-/** The time, again and again, while the page is looked at. */
+/** The time of the server, again and again, while the page is looked at. */
 export function useNow(everyMs: number): number {
+  const skewMs = useContext(SkewContext);
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
     const timer = setInterval(() => document.visibilityState === 'visible' && setNow(Date.now()), everyMs);
     return () => clearInterval(timer);
   }, [everyMs]);
-  return now;
+  return now + skewMs;
 }

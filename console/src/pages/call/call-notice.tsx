@@ -27,7 +27,7 @@ export function CallNotice({ detail: { call, summary } }: { readonly detail: Cal
       )}
       {code !== undefined && call.status === 'settled' && (
         <Notice tone={describeOutcome(summary).tone} title={reason?.title ?? code}>
-          {message !== undefined && <p className="said">{safeText(message)}</p>}
+          {message !== undefined && <p>{safeText(message)}</p>}
           {reason !== undefined && <p className="muted">{reason.whatToDo}</p>}
         </Notice>
       )}

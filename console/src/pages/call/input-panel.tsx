@@ -8,13 +8,14 @@ import { CopyButton } from '../../ui/copy-button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { TextDiff } from '../../ui/text-diff.tsx';
 import { shortDigest } from '../../ui/short-digest.ts';
-import type { InputStage } from './input-stages.ts';
+import type { InputPath, InputStage } from './input-stages.ts';
 import { toInputPath } from './input-stages.ts';
 import { ValueBlock } from './value-block.tsx';
 
 /** The arguments, stage by stage, with what changed between them and whether what ran is what was approved. */
 export function InputPanel({ events }: { readonly events: readonly CallEvent[] }): ReactNode {
-  const { stages, changes, hidden, isAsApproved } = toInputPath(events);
+  const path = toInputPath(events);
+  const { stages, changes, hidden } = path;
   const there = stages.filter(({ status }) => status !== 'none');
   const last = there.at(-1);
   return (
@@ -35,14 +36,7 @@ export function InputPanel({ events }: { readonly events: readonly CallEvent[] }
           </li>
         ))}
       </ol>
-      {isAsApproved !== undefined && (
-        <p className="badge match" data-tone={isAsApproved ? 'good' : 'bad'}>
-          <Icon name={isAsApproved ? 'check' : 'close'} />
-          {isAsApproved
-            ? 'What ran is exactly what was approved'
-            : 'What ran is not what was approved: the digests differ'}
-        </p>
-      )}
+      <MatchBadge path={path} />
       {there.slice(1).map((stage, index) => (
         <Change key={stage.name} before={there[index]} after={stage} />
       ))}
@@ -76,6 +70,25 @@ export function InputPanel({ events }: { readonly events: readonly CallEvent[] }
         </p>
       )}
     </div>
+  );
+}
+
+/** Whether what ran is what was agreed to: by a person, or, where none was asked, by whoever asked for it. */
+function MatchBadge({ path: { isAsApproved, isAsRequested } }: { readonly path: InputPath }): ReactNode {
+  if (isAsRequested === undefined) return null;
+  const [tone, text] =
+    isAsApproved === true
+      ? (['good', 'What ran is exactly what was approved'] as const)
+      : isAsApproved === false
+        ? (['bad', 'What ran is not what was approved: the digests differ'] as const)
+        : isAsRequested
+          ? (['good', 'What ran is exactly what the model asked for'] as const)
+          : (['active', 'What ran was mended first: the digests differ as shown'] as const);
+  return (
+    <p className="badge match" data-tone={tone}>
+      <Icon name={tone === 'bad' ? 'close' : 'check'} />
+      {text}
+    </p>
   );
 }
 

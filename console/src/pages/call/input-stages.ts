@@ -18,6 +18,8 @@ export type InputPath = {
   readonly hidden: readonly string[];
   /** Whether what ran is what a person approved; undefined where nobody approved, or nothing ran. */
   readonly isAsApproved: boolean | undefined;
+  /** Whether what ran is what the model asked for; undefined where nothing ran. */
+  readonly isAsRequested: boolean | undefined;
 };
 
 export function toInputPath(events: readonly CallEvent[]): InputPath {
@@ -123,6 +125,7 @@ export function toInputPath(events: readonly CallEvent[]): InputPath {
       approved.status === 'none' || executed.status === 'none'
         ? undefined
         : approved.digest === executed.digest,
+    isAsRequested: executed.status === 'none' ? undefined : requested.digest === executed.digest,
   };
 }
 

@@ -2,6 +2,7 @@
 import type { CallEvent, DecidedBy } from '../../../../src/call/event.ts';
 import type { Tone } from '../../ui/outcome-badge.tsx';
 import { describeOutcome } from '../../ui/outcome-badge.tsx';
+import { formatDuration } from '../../ui/time.tsx';
 
 export type Bar = {
   readonly name: string;
@@ -41,6 +42,8 @@ export function toWaterfall(events: readonly CallEvent[]): readonly Bar[] {
   let held: number | undefined;
   let running: number | undefined;
   let wasApproved = false;
+  /** Previews are made by a gate, and told of before what the gates decided. */
+  let previews: Bar[] = [];
   const moment = (name: string, event: CallEvent, note: string, tone: Tone = 'quiet'): void => {
     bars.push({ name, kind: 'moment', from: event.at - startedAt, ms: 0, note, tone });
   };
@@ -60,11 +63,19 @@ export function toWaterfall(events: readonly CallEvent[]): readonly Bar[] {
       case 'tool.requested':
         break;
       case 'tool.decided':
-        bars.push(...gateBars(event, wasApproved, since, startedAt));
+        bars.push(...gateBars(event, wasApproved, since, startedAt), ...previews);
+        previews = [];
         since = event.at;
         break;
       case 'tool.previewed':
-        moment('preview', event, `revision ${event.revision}${event.ready ? '' : ', not the last'}`);
+        previews.push({
+          name: 'preview shown',
+          kind: 'moment',
+          from: event.at - startedAt,
+          ms: 0,
+          note: `revision ${event.revision}${event.ready ? '' : ', not the last'}`,
+          tone: 'quiet',
+        });
         break;
       case 'tool.held':
         held = bars.length;
@@ -110,7 +121,9 @@ export function toWaterfall(events: readonly CallEvent[]): readonly Bar[] {
           unresolved: false,
         });
         const ended = { note: code === undefined ? word : `${word}, ${code}`, tone };
-        if (running !== undefined) end(running, event, ended);
+        // From the intent to the outcome, both on disk; the body is only a part of that.
+        const body = elapsedMs > 0 ? `; the body took ${formatDuration(elapsedMs)}` : '';
+        if (running !== undefined) end(running, event, { ...ended, note: ended.note + body });
         else if (event.attempt > 0)
           bars.push({
             name: `attempt ${event.attempt}`,
@@ -167,7 +180,7 @@ export function toWaterfall(events: readonly CallEvent[]): readonly Bar[] {
       default:
         event satisfies never;
     }
-  return bars;
+  return [...bars, ...previews];
 }
 
 const decisionWords = {
@@ -187,6 +200,10 @@ function reportNote({ what, worker }: CallEvent & { readonly type: 'tool.reporte
       return `${worker} said otherwise later`;
   }
 }
+
+/** Moments are whole milliseconds, so less than this is no time of its own. */
+const leastRestMs = 1;
+const restNote = 'writing to the ledger, and waiting for a turn at it';
 
 type Decided = CallEvent & { readonly type: 'tool.decided' };
 
@@ -222,6 +239,9 @@ function gateBars(event: Decided, again: boolean, since: number, startedAt: numb
     });
     at += ms;
   }
+  const rest = (bars[0]?.ms ?? 0) - sum;
+  if (rest >= leastRestMs)
+    bars.push({ name: 'the rest', kind: 'gate', from: at, ms: rest, note: restNote, tone: 'quiet' });
   return bars;
 }
 

@@ -1,10 +1,11 @@
 /** All calls: narrowed by what the address says, and followed as they arrive. */
 import type { ReactNode } from 'react';
-import { useCallback, useMemo, useRef, useState } from 'react';
+import { useCallback, useContext, useMemo, useRef, useState } from 'react';
 import { goTo } from '../../router.ts';
 import { Empty } from '../../ui/empty.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
 import { Problem } from '../../ui/problem.tsx';
+import { SkewContext } from '../../ui/skew.ts';
 import { Skeleton } from '../../ui/skeleton.tsx';
 import { useShortcuts } from '../../ui/use-shortcuts.ts';
 import '../../styles/calls.css';
@@ -26,7 +27,8 @@ export default function Calls({ query: asked }: { readonly query: URLSearchParam
   const key = viewKey(readView(asked));
   // The address is the state: the same address gives the same view, however often the page is drawn.
   const view = useMemo(() => readView(asked), [key]);
-  const query = useMemo(() => toQuery(view, Date.now()), [view]);
+  const skewMs = useContext(SkewContext);
+  const query = useMemo(() => toQuery(view, Date.now() + skewMs), [view, skewMs]);
   const calls = useCallList(query);
   const facets = useFacets(query);
   const [isPaused, setPaused] = useState(false);

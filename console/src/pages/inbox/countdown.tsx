@@ -11,7 +11,7 @@ type Props = {
 
 const soonMs = 60_000;
 
-/** How long there is to answer, by this machine's clock. The ledger's decides, so nothing is switched off here. */
+/** How long there is to answer. The ledger decides, and to the millisecond, so nothing is switched off here. */
 export function Countdown({ expiresAt, timeoutEffect, short = false }: Props): ReactNode {
   const now = useNow(1_000);
   if (expiresAt === undefined) return null;

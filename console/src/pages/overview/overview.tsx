@@ -1,29 +1,20 @@
 import type { ReactNode } from 'react';
 import type { Stats } from '../../../../src/http/api/stats.ts';
-import { useAnswer } from '../../api/use-answer.ts';
-import '../../charts/charts.css';
+import { useStats } from '../../api/use-stats.ts';
 import { formatNumber } from '../../charts/scale.ts';
-import type { Series } from '../../charts/time-chart.tsx';
-import { TimeChart } from '../../charts/time-chart.tsx';
-import { addressOf, goTo, usePlace } from '../../router.ts';
+import { LatencyChart, OutcomesChart } from '../../charts/stats-charts.tsx';
+import { addressOf } from '../../router.ts';
 import '../../styles/overview.css';
 import { Empty } from '../../ui/empty.tsx';
 import { Link } from '../../ui/link.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
+import { SpanPicker, useSpan } from '../../ui/span-picker.tsx';
 import { formatCost, formatDuration } from '../../ui/time.tsx';
 import { BudgetList } from './budget-list.tsx';
 import { Figure } from './figure.tsx';
 import { RankedList } from './ranked-list.tsx';
-
-const spans = [
-  ['15m', 'Last 15 minutes', 900_000],
-  ['1h', 'Last hour', 3_600_000],
-  ['24h', 'Last 24 hours', 86_400_000],
-  ['7d', 'Last 7 days', 7 * 86_400_000],
-] as const;
-const buckets = 48;
 
 const firstSnippet = `import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
@@ -34,56 +25,25 @@ const runtime = createRuntime({ tools: [hello], ledger });
 await runtime.turn({ sessionId: 's1' }).call({ id: 'c1', name: 'get_hello', arguments: {} });`;
 
 export default function Overview(): ReactNode {
-  const { query } = usePlace();
-  const span = spans.find(([key]) => key === query.get('span')) ?? spans[1];
-  // A whole minute, so that the question stays the same while it is asked again and again.
-  const since = Math.floor((Date.now() - span[2]) / 60_000) * 60_000;
-  const stats = useAnswer<Stats>('/v1/stats', { since, buckets }, { everyMs: 5_000 });
+  const span = useSpan('1h');
+  const stats = useStats(span.ms);
   return (
     <>
       <PageHead title="Overview" about="How the calls of this ledger end, and what waits for somebody.">
-        <label>
-          <span className="hidden">Time</span>
-          <select
-            value={span[0]}
-            onChange={(event) => goTo(addressOf([], { span: event.target.value }), { replace: true })}
-          >
-            {spans.map(([key, label]) => (
-              <option key={key} value={key}>
-                {label}
-              </option>
-            ))}
-          </select>
-        </label>
+        <SpanPicker span={span} />
       </PageHead>
       {stats.error !== undefined && <Problem error={stats.error} onRetry={stats.reload} />}
-      {stats.data === undefined ? stats.loading && <Skeleton rows={8} /> : <Board stats={stats.data} />}
+      {stats.data === undefined ? (
+        stats.error === undefined && <Skeleton rows={8} />
+      ) : (
+        <Board stats={stats.data} />
+      )}
     </>
   );
 }
 
 function Board({ stats }: { readonly stats: Stats }): ReactNode {
-  const { totals, now, latency, series, bucketMs } = stats;
-  const times = series.map(({ at }) => at);
-  const outcomes: readonly Series[] = [
-    { name: 'succeeded', colour: 'var(--good)', values: series.map(({ succeeded }) => succeeded) },
-    { name: 'denied', colour: 'var(--line-strong)', values: series.map(({ denied }) => denied) },
-    {
-      name: 'failed or timed out',
-      colour: 'var(--bad)',
-      values: series.map(({ failed, timedOut }) => failed + timedOut),
-    },
-    {
-      name: 'indeterminate',
-      colour: 'var(--unsure)',
-      values: series.map(({ indeterminate }) => indeterminate),
-    },
-    { name: 'open', colour: 'var(--attention)', values: series.map(({ open }) => open) },
-  ];
-  const latencies: readonly Series[] = [
-    { name: 'p50', colour: 'var(--active)', values: series.map(({ p50Ms }) => p50Ms) },
-    { name: 'p95', colour: 'var(--unsure)', values: series.map(({ p95Ms }) => p95Ms) },
-  ];
+  const { totals, now, latency } = stats;
   const ended = totals.calls - totals.open;
   const broken = totals.failed + totals.timedOut + totals.indeterminate;
   if (totals.calls === 0 && now.held + now.open + now.unresolved === 0)
@@ -129,7 +89,7 @@ function Board({ stats }: { readonly stats: Stats }): ReactNode {
           <h2>Outcomes over time</h2>
         </header>
         <div className="body">
-          <TimeChart title="Outcomes over time" kind="bars" {...{ times, bucketMs }} series={outcomes} />
+          <OutcomesChart title="Outcomes over time" stats={stats} />
         </div>
       </section>
       <div className="grid-2">
@@ -138,14 +98,7 @@ function Board({ stats }: { readonly stats: Stats }): ReactNode {
             <h2>How long bodies take</h2>
           </header>
           <div className="body">
-            <TimeChart
-              title="How long bodies take"
-              kind="lines"
-              {...{ times, bucketMs }}
-              series={latencies}
-              format={(ms) => (ms === 0 ? '0' : formatDuration(ms))}
-              height={180}
-            />
+            <LatencyChart title="How long bodies take" stats={stats} />
           </div>
         </section>
         <section className="card">

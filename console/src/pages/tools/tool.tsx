@@ -23,6 +23,7 @@ import { formatShare, toneOfShare } from './format-share.ts';
 import { LatestCalls } from './latest-calls.tsx';
 import { SchemaCard } from './schema-card.tsx';
 import { SchemaHistory } from './schema-history.tsx';
+import { ToolOverTime } from './tool-over-time.tsx';
 
 export default function ToolPage({ toolName }: { readonly toolName: string }): ReactNode {
   const { data, error, reload } = useAnswer<ToolDetail>(pathOf('tools', toolName), {}, { everyMs: 10_000 });
@@ -69,6 +70,7 @@ function Board({ detail: { tool, schema, codes, schemas } }: { readonly detail: 
         />
         <Figure label="Cost" value={formatCost(tool.costMicros)} />
       </div>
+      <ToolOverTime toolName={tool.name} />
       <div className="grid-2">
         <section className="card">
           <header>

@@ -1,0 +1,39 @@
+/** How calls ended and how long their bodies took, over time: the same pictures on every page. */
+import type { ReactNode } from 'react';
+import type { Stats } from '../../../src/http/api/stats.ts';
+import { formatDuration } from '../ui/time.tsx';
+import './charts.css';
+import type { Series } from './time-chart.tsx';
+import { TimeChart } from './time-chart.tsx';
+
+type Props = { readonly title: string; readonly stats: Stats; readonly height?: number };
+
+export function OutcomesChart({ title, stats: { series, bucketMs }, height = 200 }: Props): ReactNode {
+  const outcomes: readonly Series[] = [
+    { name: 'succeeded', colour: 'var(--good)', values: series.map(({ succeeded }) => succeeded) },
+    { name: 'denied', colour: 'var(--line-strong)', values: series.map(({ denied }) => denied) },
+    {
+      name: 'failed or timed out',
+      colour: 'var(--bad)',
+      values: series.map(({ failed, timedOut }) => failed + timedOut),
+    },
+    {
+      name: 'indeterminate',
+      colour: 'var(--unsure)',
+      values: series.map(({ indeterminate }) => indeterminate),
+    },
+    { name: 'open', colour: 'var(--attention)', values: series.map(({ open }) => open) },
+  ];
+  const times = series.map(({ at }) => at);
+  return <TimeChart kind="bars" {...{ title, times, bucketMs, height }} series={outcomes} />;
+}
+
+export function LatencyChart({ title, stats: { series, bucketMs }, height = 180 }: Props): ReactNode {
+  const latencies: readonly Series[] = [
+    { name: 'p50', colour: 'var(--active)', values: series.map(({ p50Ms }) => p50Ms) },
+    { name: 'p95', colour: 'var(--unsure)', values: series.map(({ p95Ms }) => p95Ms) },
+  ];
+  const times = series.map(({ at }) => at);
+  const format = (ms: number): string => (ms === 0 ? '0' : formatDuration(ms));
+  return <TimeChart kind="lines" {...{ title, times, bucketMs, height, format }} series={latencies} />;
+}

@@ -1,0 +1,60 @@
+import type { ReactNode } from 'react';
+import type { Stats } from '../../../../src/http/api/stats.ts';
+import { useStats } from '../../api/use-stats.ts';
+import { LatencyChart, OutcomesChart } from '../../charts/stats-charts.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { Skeleton } from '../../ui/skeleton.tsx';
+import { SpanPicker, useSpan } from '../../ui/span-picker.tsx';
+import { formatDuration } from '../../ui/time.tsx';
+
+/** How the calls of a tool ended, and how long they took, in the time that is chosen. */
+export function ToolOverTime({ toolName }: { readonly toolName: string }): ReactNode {
+  const span = useSpan('24h');
+  const { data, error, reload } = useStats(span.ms, toolName);
+  return (
+    <section className="card" aria-labelledby="over-time">
+      <header>
+        <h2 id="over-time">Over time</h2>
+        <SpanPicker span={span} />
+      </header>
+      <div className="body">
+        {error !== undefined && <Problem error={error} onRetry={reload} />}
+        {data === undefined ? error === undefined && <Skeleton rows={5} /> : <Charts stats={data} />}
+      </div>
+    </section>
+  );
+}
+
+function Charts({ stats }: { readonly stats: Stats }): ReactNode {
+  const { totals, latency, exact } = stats;
+  if (totals.calls === 0)
+    return <p className="muted">Nobody called it in this time. Choose a longer one above.</p>;
+  return (
+    <>
+      {!exact && <p className="muted">Calls are many: only the newest of this time are counted.</p>}
+      <div className="tool-charts">
+        <div>
+          <h3>
+            Outcomes <span className="muted">of {totals.calls.toLocaleString()} calls</span>
+          </h3>
+          <OutcomesChart title="Its outcomes over time" stats={stats} height={180} />
+        </div>
+        <div>
+          <h3>
+            How long its body takes{' '}
+            {latency.count > 0 && (
+              <span className="muted">
+                p50 {formatDuration(latency.p50Ms)}, p95 {formatDuration(latency.p95Ms)}
+              </span>
+            )}
+          </h3>
+          {latency.count === 0 ? (
+            <p className="muted">Its body did not run in this time.</p>
+          ) : (
+            <LatencyChart title="How long its body takes" stats={stats} />
+          )}
+        </div>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest';
+import { formatDuration } from '../../console/src/ui/time.tsx';
+
+test.each([
+  [undefined, '–'],
+  [0.4, '<1 ms'],
+  [999.4, '999 ms'],
+  [999.6, '1.00 s'],
+  [59_994, '59.99 s'],
+  [59_999, '1m 0s'],
+  [119_700, '2m 0s'],
+  [200_000, '3m 20s'],
+  [3_599_800, '1h'],
+  [7_500_000, '2h 5m'],
+  [3 * 86_400_000, '3d'],
+])('%s ms are %s', (ms, text) => {
+  expect(formatDuration(ms)).toBe(text);
+});
