@@ -94,9 +94,9 @@ export default function Calls({ query: asked }: { readonly query: URLSearchParam
 /** From the counts; where they stopped early and the list is read to its end, from the list. */
 function HowMany({ calls, facets }: { readonly calls: ListedCalls; readonly facets: Facets }): ReactNode {
   const isWhole = calls.status === 'ready' && calls.list.next === undefined;
-  const total = !facets.isExact && isWhole ? calls.list.rows.length : facets.total;
+  const total = !facets.isTotalExact && isWhole ? calls.list.rows.length : facets.total;
   if (total === undefined) return 'Everything agents asked for, and what became of it.';
-  return `${facets.isExact || isWhole ? '' : 'At least '}${total.toLocaleString()} ${total === 1 ? 'call' : 'calls'}`;
+  return `${facets.isTotalExact || isWhole ? '' : 'At least '}${total.toLocaleString()} ${total === 1 ? 'call' : 'calls'}`;
 }
 
 /** Beside the list where there is room; folded away above it where there is none. */

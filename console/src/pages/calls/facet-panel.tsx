@@ -48,11 +48,10 @@ function Facet({
   const [showsAll, setShowsAll] = useState(false);
   const chosen = view[name];
   const counted = facets.values[name] ?? [];
-  // A choice nobody fits is still a choice that was made.
-  const values =
-    chosen === undefined || counted.some(({ value }) => value === chosen)
-      ? counted
-      : [{ value: chosen, count: 0 }, ...counted];
+  // A choice nobody fits is still a choice that was made. Where only the newest calls were counted it may be missing
+  // among them although the list shows calls that fit it: those are what is listed.
+  const isMissing = chosen !== undefined && !counted.some(({ value }) => value === chosen);
+  const values = isMissing ? [{ value: chosen, count: facets.total ?? 0 }, ...counted] : counted;
   if (values.length === 0) return null;
   const shown = showsAll ? values : values.filter(({ value }, index) => index < fewest || value === chosen);
   return (
@@ -72,8 +71,7 @@ function Facet({
                 <bdi>{safeText(labelOfValue(name, value))}</bdi>
               </span>
               <span className="num muted">
-                {facets.isExact ? '' : '≥ '}
-                {count.toLocaleString()}
+                {countOf(count, value === chosen && isMissing ? facets.isTotalExact : facets.isExact)}
               </span>
             </button>
           </li>
@@ -87,3 +85,7 @@ function Facet({
     </section>
   );
 }
+
+/** None among the newest is not none at all, and says nothing about how many there are. */
+const countOf = (count: number, isExact: boolean): string =>
+  isExact ? count.toLocaleString() : count === 0 ? 'none lately' : `≥ ${count.toLocaleString()}`;

@@ -8,6 +8,8 @@ export type FacetName = (typeof facetNames)[number];
 
 export type Facets = {
   readonly total: number | undefined;
+  /** False where there may be more calls than `total`. */
+  readonly isTotalExact: boolean;
   /** False where counting stopped early: then counts are at least so many. */
   readonly isExact: boolean;
   readonly values: Readonly<Record<FacetName, readonly FacetCount[] | undefined>>;
@@ -30,6 +32,7 @@ export function useFacets(query: Query): Facets {
   const code = useFacet('code', query, all.data);
   return {
     total: all.data?.total,
+    isTotalExact: all.data?.exact ?? true,
     isExact: [all.data, outcome, status, mode, toolName, code].every((each) => each?.exact ?? true),
     values: {
       outcome: outcome?.outcome,
