@@ -70,20 +70,29 @@ function Block({
 const tokens = /("(?:\\.|[^"\\])*")(:)?|\b(?:true|false|null)\b|-?\b\d[\d.eE+-]*/g;
 const mostColoured = 20_000;
 
-/** Names, texts and the rest in colours of their own; long texts stay plain. */
+/** Scripts that are read from right to left. */
+const rightToLeft = /[\u0590-\u08FF\uFB1D-\uFDFF\uFE70-\uFEFC]|[\uD802\uD803\uD83A\uD83B]/;
+
+/**
+ * Names, texts and the rest in colours of their own; long texts stay plain. Each is an island: words that are read from
+ * right to left would otherwise take the colon and the number beside them along, and another amount would be approved
+ * than was read.
+ */
 function colourJson(text: string): ReactNode {
-  if (text.length > mostColoured) return text;
+  const isLong = text.length > mostColoured;
+  if (isLong && !rightToLeft.test(text)) return text;
   const pieces: ReactNode[] = [];
   let at = 0;
   for (const match of text.matchAll(tokens)) {
     const [token, quoted, colon] = match;
+    if (isLong && !rightToLeft.test(token)) continue;
     const kind = colon !== undefined ? 'name' : quoted !== undefined ? 'text' : 'value';
     const shown = quoted ?? token;
     pieces.push(
       text.slice(at, match.index),
-      <span key={match.index} className={`qt-json-${kind}`}>
+      <bdi key={match.index} className={`qt-json-${kind}`}>
         {shown}
-      </span>,
+      </bdi>,
     );
     at = match.index + shown.length;
   }

@@ -26,6 +26,17 @@ test('a line that only looks like the head of a file is a line', () => {
   expect(rows.map(({ kind }) => kind)).toEqual(['hunk', 'removed', 'added', 'same']);
 });
 
+test('a diff without hunks is one as long as every line has a sign; a list of points is none', () => {
+  expect(readDiff('--- a/x\n+++ b/x\n-1 Old Mill Lane\n+7 Harbour Row\n')).toMatchObject({
+    added: 1,
+    removed: 1,
+  });
+  const [removed, added] = readDiff('-1 Old Mill Lane\n+1 New Mill Lane').rows;
+  expect(removed).toMatchObject({ kind: 'removed', before: undefined, changed: [2, 5] });
+  expect(added).toMatchObject({ kind: 'added', after: undefined, changed: [2, 5] });
+  expect(readDiff('What changes:\n- the address').rows.map(({ kind }) => kind)).toEqual(['note', 'note']);
+});
+
 test('no line of the text is lost, whatever it is', () => {
   fc.assert(
     fc.property(

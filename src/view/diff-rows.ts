@@ -17,11 +17,37 @@ export type Diff = { readonly rows: readonly DiffRow[]; readonly added: number; 
 
 /**
  * Reads what the tool wrote line by line. Inside a hunk the count in its head says which lines belong to it, so a
- * removed line that begins with `--` is not taken for the head of a file. What is no diff is shown as notes.
+ * removed line that begins with `--` is not taken for the head of a file. A diff without any hunk, as a tool writes
+ * that changes one line, has no line numbers. What is no diff is shown as notes.
  */
 export function readDiff(diff: string): Diff {
   const lines = diff.split(/\r?\n/);
   if (lines.at(-1) === '') lines.pop();
+  const rows = lines.some((line) => hunkHead.test(line)) ? readHunks(lines) : readBareLines(lines);
+  const count = (kind: DiffRow['kind']): number => rows.filter((row) => row.kind === kind).length;
+  return { rows: markChanges(rows), added: count('added'), removed: count('removed') };
+}
+
+const kinds: Readonly<Partial<Record<string, 'added' | 'removed' | 'same'>>> = {
+  '+': 'added',
+  '-': 'removed',
+  ' ': 'same',
+};
+
+/** Every line says by its sign what becomes of it, or none does. */
+function readBareLines(lines: readonly string[]): readonly DiffRow[] {
+  const heads = lines[0]?.startsWith('--- ') === true && lines[1]?.startsWith('+++ ') === true ? 2 : 0;
+  const isDiff =
+    lines.every((line, index) => index < heads || /^[-+ \\]/.test(line)) &&
+    lines.some((line, index) => index >= heads && /^[-+]/.test(line));
+  return lines.map((line, index) => {
+    const kind = isDiff && index >= heads ? kinds[line.slice(0, 1)] : undefined;
+    if (kind === undefined) return { kind: 'note', text: line };
+    return { kind, before: undefined, after: undefined, text: line.slice(1), changed: undefined };
+  });
+}
+
+function readHunks(lines: readonly string[]): readonly DiffRow[] {
   const rows: DiffRow[] = [];
   let [before, after, beforeLeft, afterLeft] = [0, 0, 0, 0];
   for (const line of lines) {
@@ -51,8 +77,7 @@ export function readDiff(diff: string): Diff {
       rows.push({ kind: 'hunk', text: line });
     }
   }
-  const count = (kind: DiffRow['kind']): number => rows.filter((row) => row.kind === kind).length;
-  return { rows: markChanges(rows), added: count('added'), removed: count('removed') };
+  return rows;
 }
 
 const hunkHead = /^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@/;
