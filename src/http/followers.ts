@@ -90,12 +90,17 @@ export class Followers {
     return this.#followers.size >= this.#limits.most;
   }
 
-  /** Everything after a position, and then what comes. `cut` ends the connection where the stream alone cannot. */
+  /**
+   * Everything after a position, and then what comes. `from` is `now` where the reader does not know the position: it
+   * is told at once, so that one who is cut off before anything comes still comes back to here. `cut` ends the
+   * connection where the stream alone cannot.
+   */
   follow(
     after: number,
     filter: FollowFilter,
     pass: Pass,
     cut: (() => void) | undefined,
+    from: 'now' | 'position' = 'position',
   ): ReadableStream<Uint8Array> {
     let position = after;
     /** The position of the last message: what the next one says it follows. */
@@ -142,7 +147,8 @@ export class Followers {
       {
         start: (given) => {
           controller = given;
-          given.enqueue(encoder.encode('retry: 1000\n\n'));
+          const place = from === 'now' ? toMessage('position', { position: after, previous: after }) : '';
+          given.enqueue(encoder.encode(`retry: 1000\n\n${place}`));
           this.#followers.add(follower);
           this.#look();
         },

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { Job } from './api/job.ts';
+import type { Job, JobSummary } from './api/job.ts';
 import type { JobThreadData, JobThreadMessage } from './job-thread.ts';
 import type { JobOrder, JobProgress, JobResult } from './job-work.ts';
 import { workOn } from './job-work.ts';
@@ -62,6 +62,16 @@ export class Jobs {
     return job;
   }
 
+  /** Newest first. */
+  list(kind: Job['kind'] | undefined, limit: number): readonly JobSummary[] {
+    return [...this.#jobs.values()]
+      .map(({ job }) => job)
+      .filter((job) => kind === undefined || job.kind === kind)
+      .reverse()
+      .slice(0, limit)
+      .map(summarise);
+  }
+
   get(jobId: string): Job {
     return this.#find(jobId).job;
   }
@@ -79,8 +89,12 @@ export class Jobs {
     for (let last: Job | undefined; !signal.aborted;) {
       if (running.job === last)
         await new Promise<void>((resolve) => {
-          running.waiters.push(resolve);
-          signal.addEventListener('abort', () => resolve(), { once: true });
+          const wake = (): void => {
+            signal.removeEventListener('abort', wake);
+            resolve();
+          };
+          running.waiters.push(wake);
+          signal.addEventListener('abort', wake, { once: true });
         });
       else {
         last = running.job;
@@ -94,7 +108,8 @@ export class Jobs {
   async close(): Promise<void> {
     const all = [...this.#jobs.values()];
     for (const { stop } of all) stop.abort();
-    for (const { job } of all) for await (const _ of this.follow(job.jobId, AbortSignal.timeout(closingMs)));
+    const patience = AbortSignal.timeout(closingMs);
+    for (const { job } of all) for await (const _ of this.follow(job.jobId, patience));
   }
 
   #find(jobId: string): Running {
@@ -134,7 +149,19 @@ export class Jobs {
   }
 }
 
+/** A thread that was told to stop and does not is ended. */
+const stoppingMs = 4_000;
 const closingMs = 5_000;
+
+function summarise({ result, kind, ...job }: Job): JobSummary {
+  if (result === undefined) return { ...job, kind, result };
+  if ('findings' in result) {
+    const { findings: _, ...numbers } = result;
+    return { ...job, kind: 'verify', result: numbers };
+  }
+  const { policyVersion, calls, judged, different, complete } = result;
+  return { ...job, kind: 'backtest', result: { policyVersion, calls, judged, different, complete } };
+}
 
 function throttle(tell: (progress: JobProgress) => void): (progress: JobProgress) => void {
   let toldAt = 0;
@@ -159,7 +186,11 @@ function inThread(
   });
   return new Promise((resolve, reject) => {
     let result: JobResult | undefined;
-    const stop = (): void => worker.postMessage('stop');
+    let patience: NodeJS.Timeout | undefined;
+    const stop = (): void => {
+      worker.postMessage('stop');
+      patience = setTimeout(() => void worker.terminate(), stoppingMs).unref();
+    };
     signal.addEventListener('abort', stop, { once: true });
     worker.on('message', (message: JobThreadMessage) => {
       if (message.type === 'progress') tell(message.progress);
@@ -168,6 +199,7 @@ function inThread(
     worker.once('error', reject);
     worker.once('exit', (code) => {
       signal.removeEventListener('abort', stop);
+      clearTimeout(patience);
       if (result === undefined) reject(new Error(`The thread of the job ended with code ${code}.`));
       else resolve(result);
     });

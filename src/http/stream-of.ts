@@ -1,30 +1,78 @@
-/** Text as it is made: no more of it than the reader has room for, and none once the reader is gone. */
+/**
+ * Text as it is made: no more of it than the reader has room for, and none once the reader is gone or would not be let
+ * in any more. What comes to its end ends well; everything else is cut off, so that nobody takes a part for the whole.
+ */
+import { HttpRefusal } from './problem.ts';
+import type { Asked } from './route.ts';
+
+type Reader = Pick<Asked<never, object, unknown>, 'service' | 'headers' | 'signal' | 'cut'>;
+
 const encoder = new TextEncoder();
 /** Small pieces are sent together. */
 const pieceChars = 16_384;
 
-export function streamOf(texts: AsyncGenerator<string, void, undefined>): ReadableStream<Uint8Array> {
+/** `until`: ends it too, as nothing that is whole. */
+export function streamOf(
+  { service: { access }, headers, signal, cut }: Reader,
+  make: (signal: AbortSignal) => AsyncGenerator<string, void, undefined>,
+  until?: AbortSignal,
+): ReadableStream<Uint8Array> {
+  const pass = access.hold('GET', headers);
+  if (!access.isStillIn('GET', headers)) {
+    pass.release();
+    throw new HttpRefusal('http.unauthenticated', 'The token was revoked, or its time is up.');
+  }
+  const gone = new AbortController();
+  const over = AbortSignal.any([gone.signal, signal, pass.ended, ...(until === undefined ? [] : [until])]);
+  const texts = make(over);
+  const leave = (): void => {
+    pass.release();
+    over.removeEventListener('abort', end);
+    gone.abort();
+    texts.return().catch(() => undefined); // nobody is left to be told
+  };
+  let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  const fail = (error: unknown): void => {
+    leave();
+    // The connection is all a reader can see it by: a stream that fails would be given an end.
+    if (cut === undefined) controller?.error(error);
+    else if (!signal.aborted) cut();
+  };
+  const end = (): void => fail(new Error('Cut off before the end.'));
+  over.addEventListener('abort', end, { once: true });
   return new ReadableStream<Uint8Array>(
     {
-      async pull(controller) {
-        let piece = '';
-        while (piece.length < pieceChars) {
-          const next = await texts.next();
-          if (next.done === true) {
-            if (piece !== '') controller.enqueue(encoder.encode(piece));
-            controller.close();
-            return;
-          }
-          piece += next.value;
-          // An event is for now, not for when there are more.
-          if (next.value.startsWith('id: ')) break;
+      start(given) {
+        controller = given;
+      },
+      async pull(given) {
+        try {
+          const { piece, isLast } = await nextPiece(texts);
+          if (gone.signal.aborted) return;
+          if (piece !== '') given.enqueue(encoder.encode(piece));
+          if (!isLast) return;
+          leave();
+          given.close();
+        } catch (error) {
+          if (!gone.signal.aborted) fail(error);
         }
-        controller.enqueue(encoder.encode(piece));
       },
-      async cancel() {
-        await texts.return();
-      },
+      cancel: leave,
     },
     { highWaterMark: 1 },
   );
+}
+
+async function nextPiece(
+  texts: AsyncGenerator<string, void, undefined>,
+): Promise<{ readonly piece: string; readonly isLast: boolean }> {
+  let piece = '';
+  while (piece.length < pieceChars) {
+    const next = await texts.next();
+    if (next.done === true) return { piece, isLast: true };
+    piece += next.value;
+    // An event is for now, not for when there are more.
+    if (next.value.startsWith('id: ')) break;
+  }
+  return { piece, isLast: false };
 }

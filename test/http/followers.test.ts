@@ -61,8 +61,10 @@ const note = (id: string, sessionId = 's1', text = id): Promise<unknown> =>
 
 const callsIn = (messages: readonly Message[]): Set<string> =>
   new Set(
-    messages.flatMap(({ data }) =>
-      data.events.flatMap((event) => ('callId' in event && event.callId !== undefined ? [event.callId] : [])),
+    messages.flatMap(({ type, data }) =>
+      (type === 'entry' ? data.events : []).flatMap((event) =>
+        'callId' in event && event.callId !== undefined ? [event.callId] : [],
+      ),
     ),
   );
 
@@ -124,6 +126,25 @@ describe('whoever follows the ledger', () => {
     await until(async () => /quittance_http_followers 1$/m.test((await app.get<string>('/metrics')).body));
     await note('new');
     expect(callsIn(await following)).toEqual(new Set(['new']));
+  });
+
+  test('from now on is told at once where that is, so that nothing is missed by one who is cut off before anything came', async () => {
+    app = await startServer();
+    await note('old');
+    for (const more of ['', '&sessionId=s1&type=tool.']) {
+      const now = await app.ledger.lastPosition();
+      const [place] = await take(follow(`/v1/events?after=now${more}`), (all) => all.length === 1);
+      expect(place).toEqual({ id: now, type: 'position', data: { position: now, previous: now } });
+      // Cut off here; what comes before it is back is what it would have missed.
+      const missed = `missed${more}`;
+      await note(missed);
+      const again = await take(
+        follow(`/v1/events?after=now${more}`, { 'last-event-id': String(place?.id) }),
+        (all) => callsIn(all).has(missed),
+      );
+      expect(again[0]?.data.previous).toBe(now);
+      expect(callsIn(again)).toEqual(new Set([missed]));
+    }
   });
 
   test('is let go when the server closes', async () => {

@@ -17,7 +17,10 @@ export type FeedEntry = {
   readonly events: readonly ReadEvent[];
 };
 
-/** `event: position`: sent now and then where a filter lets nothing through, so that a reader resumes from here. */
+/**
+ * `event: position`, so that a reader resumes from here: the first message of a stream from `now`, and sent now and
+ * then where a filter lets nothing through.
+ */
 export type FeedPosition = { readonly position: number; readonly previous: number };
 
 export type FeedPage = {

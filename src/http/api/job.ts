@@ -3,9 +3,9 @@ import type { Head } from '../../ledger/chain.ts';
 import type { BacktestReport } from '../../replay/backtest-report.ts';
 
 /**
- * `POST /v1/verify` and `POST /v1/contracts/backtest` answer 202 with one. `GET /v1/jobs/{jobId}` reads it,
- * `GET /v1/jobs/{jobId}/events` follows it (messages `event: job`, until it is not running any more),
- * `DELETE /v1/jobs/{jobId}` stops it.
+ * `POST /v1/verify` and `POST /v1/contracts/backtest` answer 202 with one. `GET /v1/jobs` lists them,
+ * `GET /v1/jobs/{jobId}` reads one, `GET /v1/jobs/{jobId}/events` follows it (messages `event: job`, until it is not
+ * running any more), `DELETE /v1/jobs/{jobId}` stops it.
  */
 export type Job = {
   readonly jobId: string;
@@ -20,6 +20,20 @@ export type Job = {
   | { readonly kind: 'verify'; readonly result: Verification | undefined }
   | { readonly kind: 'backtest'; readonly result: BacktestReport | undefined }
 );
+
+/** One of `GET /v1/jobs`: what came of it in numbers. `GET /v1/jobs/{jobId}` has all of it. */
+export type JobSummary = Omit<Job, 'kind' | 'result'> &
+  (
+    | { readonly kind: 'verify'; readonly result: Omit<Verification, 'findings'> | undefined }
+    | {
+        readonly kind: 'backtest';
+        readonly result:
+          Pick<BacktestReport, 'policyVersion' | 'calls' | 'judged' | 'different' | 'complete'> | undefined;
+      }
+  );
+
+/** `GET /v1/jobs`: newest first, as many as the server remembers. */
+export type JobList = { readonly rows: readonly JobSummary[] };
 
 /** `POST /v1/verify`. */
 export type NewVerification = {

@@ -62,7 +62,8 @@ export const feedRoutes: readonly Route[] = [
           { 'retry-after': '5' },
         );
       const pass = { isGood: () => service.access.isStillIn('GET', headers), expiresAt: actor.expiresAt };
-      return new Response(service.followers.follow(after, filter, pass, cut), {
+      const from = wanted === 'now' ? 'now' : 'position';
+      return new Response(service.followers.follow(after, filter, pass, cut, from), {
         headers: {
           'content-type': 'text/event-stream; charset=utf-8',
           'cache-control': 'no-store',

@@ -1,8 +1,7 @@
 import type { Head } from '../../ledger/chain.ts';
-import { writeExport } from '../../ledger/export-format.ts';
-import { readAllEntries } from '../../replay/read-all-entries.ts';
-import type { HeadPage, Job, NewVerification } from '../api/job.ts';
-import { jobShape } from '../job-shape.ts';
+import { exportLedger } from '../../replay/export-ledger.ts';
+import type { HeadPage, Job, JobList, NewVerification } from '../api/job.ts';
+import { jobShape, jobSummaryShape, kindShape } from '../job-shape.ts';
 import { HttpRefusal } from '../problem.ts';
 import type { Route } from '../route.ts';
 import { defineRoute } from '../route.ts';
@@ -24,6 +23,16 @@ export const jobRoutes: readonly Route[] = [
     handle: ({ service, body, actor }) =>
       Promise.resolve(service.jobs.start({ kind: 'verify', anchor: body.anchor }, actor.name)),
   }),
+  defineRoute<'/v1/jobs', JobQuery, undefined, JobList>({
+    method: 'GET',
+    path: '/v1/jobs',
+    access: 'viewer',
+    summary: 'Lists the last jobs, newest first: who started them, and what came of them.',
+    query: { kind: maybe(kindShape), limit: maybe(integer({ minimum: 1, maximum: 50 })) },
+    answer: object<JobList>({ rows: list(jobSummaryShape) }, 'JobList'),
+    handle: ({ service, query: { kind, limit = 50 } }) =>
+      Promise.resolve({ rows: service.jobs.list(kind, limit) }),
+  }),
   defineRoute<'/v1/jobs/{jobId}', object, undefined, Job>({
     method: 'GET',
     path: '/v1/jobs/{jobId}',
@@ -38,12 +47,20 @@ export const jobRoutes: readonly Route[] = [
     access: 'viewer',
     summary: 'Follows a job as server-sent events, until it is over.',
     answer: { mediaType: 'text/event-stream', message: jobShape },
-    handle({ service, params, signal }) {
+    handle(asked) {
+      const { service, params } = asked;
       const { jobId } = service.jobs.get(params.jobId);
       return Promise.resolve(
-        new Response(streamOf(messagesOf(service, jobId, signal)), {
-          headers: { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' },
-        }),
+        new Response(
+          streamOf(asked, (signal) => messagesOf(service, jobId, signal)),
+          {
+            headers: {
+              'content-type': 'text/event-stream; charset=utf-8',
+              'cache-control': 'no-store',
+              'x-accel-buffering': 'no',
+            },
+          },
+        ),
       );
     },
   }),
@@ -70,17 +87,16 @@ export const jobRoutes: readonly Route[] = [
       'HeadPage',
     ),
     async handle({ service, query: { limit = 100, cursor } }) {
-      const heads = await service.remembered.get('heads', async () =>
-        (await service.ledger.readHeads()).toSorted((one, other) =>
-          one.sessionId < other.sessionId ? -1 : 1,
-        ),
-      );
       const after = cursor === undefined ? undefined : decodeCursor(cursor);
-      const from = after === undefined ? 0 : heads.findIndex(({ sessionId }) => sessionId > after);
-      const rows = from === -1 ? [] : heads.slice(from, from + limit);
+      // One more than asked for tells whether there are more.
+      const found = await service.ledger.queryHeads({ after, limit: limit + 1 });
+      const rows = found.slice(0, limit);
       const last = rows.at(-1);
-      const isMore = last !== undefined && last !== heads.at(-1);
-      return { rows, next: isMore ? encodeCursor(last.sessionId) : undefined, sessions: heads.length };
+      return {
+        rows,
+        next: found.length > limit && last !== undefined ? encodeCursor(last.sessionId) : undefined,
+        sessions: await service.ledger.countSessions(),
+      };
     },
   }),
   defineRoute<'/v1/export', { readonly sessionId?: string }>({
@@ -91,22 +107,30 @@ export const jobRoutes: readonly Route[] = [
       'Gives the ledger, or a session of it, as JSON lines that verify on their own. Nothing sealed is in it.',
     query: { sessionId: maybe(text()) },
     answer: { mediaType: 'application/jsonl' },
-    async handle({ service, query: { sessionId }, signal }) {
-      const heads = await service.ledger.readHeads(sessionId);
-      if (sessionId !== undefined && heads.length === 0)
+    async handle(asked) {
+      const { service, query, signal } = asked;
+      const { sessionId } = query;
+      const sessions = sessionId === undefined ? undefined : await service.ledger.readHeads(sessionId);
+      if (sessions?.length === 0)
         throw new HttpRefusal('http.not_found', 'There is no such session. GET /v1/sessions lists them.');
-      const manifest = { createdAt: service.ledger.now(), toolVersion: service.version, heads };
-      const entries = readAllEntries(service.ledger, signal, sessionId === undefined ? undefined : heads);
-      return new Response(streamOf(writeExport(entries, manifest)), {
-        headers: {
-          'content-type': 'application/jsonl; charset=utf-8',
-          'content-disposition': 'attachment; filename="ledger.jsonl"',
-          'cache-control': 'no-store',
+      const given = { sessions, toolVersion: service.version };
+      const over = AbortSignal.any([signal, service.closing]);
+      const { text: pieces } = await exportLedger(service.ledger, { ...given, signal: over });
+      return new Response(
+        streamOf(asked, () => pieces, service.closing),
+        {
+          headers: {
+            'content-type': 'application/jsonl; charset=utf-8',
+            'content-disposition': 'attachment; filename="ledger.jsonl"',
+            'cache-control': 'no-store',
+          },
         },
-      });
+      );
     },
   }),
 ];
+
+type JobQuery = { readonly kind?: Job['kind']; readonly limit?: number };
 
 async function* messagesOf(
   { jobs }: Service,
