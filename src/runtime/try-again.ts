@@ -4,8 +4,9 @@
  * 1. The failure is kept first, as an end of the attempt and not of the call; then the behaviours are asked.
  * 2. Only what the tool declares lets its body run twice: reading, being idempotent, or saying of this failure that
  *    trying again is safe. Nobody's wish can replace that.
- * 3. Whoever made the call hears one outcome, after the last attempt. A call that is cancelled, out of time or left
- *    behind by a closing runtime ends with the failure it had.
+ * 3. Whoever made the call hears one outcome, after the last attempt. A call that is cancelled, out of time, left behind
+ *    by a closing runtime or by a turn that has ended ends with the failure it had. What a person was asked about is
+ *    its turn's no more.
  * 4. Another attempt costs what an attempt costs, under the same limits, and rules that came since have their say.
  */
 import type { ToolResponded } from '../call/event.ts';
@@ -30,7 +31,7 @@ export type NextAttempt = AttemptTerms | 'overtaken' | undefined;
 
 /** On what terms the call may go on. */
 type Terms = {
-  /** A person was asked, so the turn's deadline bounds nothing any more. */
+  /** A person was asked, so neither the turn's deadline nor its end bounds anything any more. */
   readonly heldBefore: boolean;
   /** The body itself said of the failure that trying again is safe. */
   readonly authorSaysRetry: boolean;
@@ -54,7 +55,7 @@ export async function tryAgain(
     hand.rewind(mark);
     return undefined;
   }
-  const forbidden = whyNot(hand, judgement);
+  const forbidden = whyNot(hand, judgement, heldBefore);
   if (forbidden !== undefined) {
     hand.rewind(mark);
     hand.aside(`Not tried again, although a behavior might have asked for it: ${forbidden}`);
@@ -74,7 +75,7 @@ export async function tryAgain(
 export async function goOnTrying(hand: CallInHand, failed: ToolResponded): Promise<NextAttempt> {
   // What was safe because the tool said so of all its calls must still be; what its body said of this failure stays said.
   const authorSaysRetry = !failed.unsettledEffect && hand.call?.started?.mayRerun !== true;
-  const forbidden = whyNot(hand, { ...judgementOf(failed), authorSaysRetry });
+  const forbidden = whyNot(hand, { ...judgementOf(failed), authorSaysRetry }, true);
   if (forbidden === undefined) return askAndWait(hand, failed, { heldBefore: true, authorSaysRetry });
   hand.aside(`Not tried again: ${forbidden}`);
   return undefined;
@@ -104,10 +105,12 @@ export const attemptOf = ({ reached, log, payloadExtras }: ToolResponded): Attem
 
 /** Why the body may not run again, whoever asks. */
 function whyNot(
-  { tool, cancelled, left }: CallInHand,
+  { tool, cancelled, left, turn }: CallInHand,
   { outcome, authorSaysRetry }: Judgement,
+  heldBefore: boolean,
 ): string | undefined {
   if (cancelled !== undefined) return 'the call was cancelled.';
+  if (!heldBefore && turn.ended !== undefined) return 'its turn has ended.';
   if (left) return 'the runtime is closing.';
   if (!isRetryable(outcome)) return 'the failure is not one that passes.';
   if (tool === undefined || tool.handoff) return 'its body does not run here.';
@@ -149,21 +152,32 @@ async function ask(hand: CallInHand, event: ToolResponded, terms: Terms): Promis
     nobody.resolve({ retry: undefined, events: [] });
   };
   const leftMs = leftOf(hand, terms);
-  if (isGivenUp(hand) || leftMs <= 0) return { retry: undefined, events: [] };
+  if (isGivenUp(hand, terms) || leftMs <= 0) return { retry: undefined, events: [] };
   const watch = leftMs === Number.POSITIVE_INFINITY ? undefined : deadlines.watch(leftMs, leave);
-  hand.onCancel = leave;
-  hand.onLeave = leave;
+  const stopHearing = whenGivenUp(hand, terms, leave);
   try {
     return await Promise.race([behaviors.offerRetry(event, hand.turn.depth, stop.signal), nobody.promise]);
   } finally {
     watch?.stop();
-    hand.onCancel = undefined;
-    hand.onLeave = undefined;
+    stopHearing();
   }
 }
 
-/** Whether somebody has cancelled it, or the runtime closes. */
-const isGivenUp = ({ cancelled, left }: CallInHand): boolean => cancelled !== undefined || left;
+/** Whether somebody has cancelled it, its turn has ended, or the runtime closes. */
+const isGivenUp = ({ cancelled, left, turn }: CallInHand, { heldBefore }: Terms): boolean =>
+  cancelled !== undefined || left || (!heldBefore && turn.ended !== undefined);
+
+/** Has somebody woken when the call is given up, until they say that they need not be. */
+function whenGivenUp(hand: CallInHand, { heldBefore }: Terms, wake: () => void): () => void {
+  hand.onCancel = wake;
+  hand.onLeave = wake;
+  const stopHearing = heldBefore ? undefined : hand.turn.whenEnded(wake);
+  return () => {
+    hand.onCancel = undefined;
+    hand.onLeave = undefined;
+    stopHearing?.();
+  };
+}
 
 /** Nothing is kept where the ledger did not take it. */
 async function flushed(
@@ -192,18 +206,16 @@ async function isDue(hand: CallInHand, terms: Terms): Promise<boolean> {
   const latest = engine.clock.monotonicMs() + Math.max(0, notBefore - at);
   for (;;) {
     const waitMs = Math.min(notBefore - engine.ledger.now(), latest - engine.clock.monotonicMs());
-    if (isGivenUp(hand) || leftOf(hand, terms) <= Math.max(0, waitMs)) return false;
+    if (isGivenUp(hand, terms) || leftOf(hand, terms) <= Math.max(0, waitMs)) return false;
     if (waitMs <= 0) return true;
     await new Promise<void>((resolve) => {
       const watch = engine.deadlines.watch(Math.min(waitMs, longestSleepMs), () => wake());
       const wake = (): void => {
         watch.stop();
-        hand.onCancel = undefined;
-        hand.onLeave = undefined;
+        stopHearing();
         resolve();
       };
-      hand.onCancel = wake;
-      hand.onLeave = wake;
+      const stopHearing = whenGivenUp(hand, terms, wake);
     });
   }
 }
@@ -222,7 +234,7 @@ async function begin(hand: CallInHand, terms: Terms): Promise<NextAttempt> {
     return undefined;
   }
   const leftMs = leftOf(hand, terms);
-  if (isGivenUp(hand) || leftMs <= 0) return undefined;
+  if (isGivenUp(hand, terms) || leftMs <= 0) return undefined;
   const { knownTool: tool } = hand;
   const cost = costOf(tool, hand.input.executed);
   hand.costMicros = typeof cost === 'number' ? cost : 0;

@@ -29,6 +29,7 @@ export class TurnState {
   swept = false;
   onEnd: ((why: TurnEndReason) => void) | undefined;
   private opening: TurnOpened | undefined;
+  private listeners: Set<() => void> | undefined;
 
   constructor(given: {
     readonly opening: TurnOpened;
@@ -54,6 +55,15 @@ export class TurnState {
     if (this.ended !== undefined) return;
     this.ended = why;
     this.onEnd?.(why);
+    for (const listener of this.listeners ?? []) listener();
+    this.listeners = undefined;
+  }
+
+  /** Has somebody told when the turn ends, until they say that they need not be. */
+  whenEnded(listener: () => void): () => void {
+    this.listeners ??= new Set();
+    this.listeners.add(listener);
+    return () => this.listeners?.delete(listener);
   }
 
   /** `turn.opened` travels with the first append of the turn, so that opening one costs no commit. */

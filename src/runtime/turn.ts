@@ -60,7 +60,11 @@ export interface Turn<Tools extends readonly AnyTool[] = readonly AnyTool[]> {
    * turn hold there too, so that a child gets what is left.
    */
   child(options?: Partial<TurnOptions>): Turn<Tools>;
-  /** Ends the turn: later calls are denied. Held calls stay held unless `withdraw` is set. */
+  /**
+   * Ends the turn: no body begins for it any more. Later calls are denied, an attempt that runs goes on to its end, and
+   * a call that would be tried again ends with the failure it has. Held calls stay held unless `withdraw` is set, and
+   * run as they were approved.
+   */
   end(options?: { readonly withdraw?: boolean }): Promise<void>;
 }
 

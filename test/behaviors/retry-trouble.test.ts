@@ -232,6 +232,105 @@ it('a clock that is set back does not put a retry off', async () => {
   await expectSettledOnce(runtime);
 });
 
+it('a retry behaviour that failed is not given its event again, and whoever asks for that is told', async () => {
+  const { runtime, turn } = setStage({ tools: [broken] });
+  runtime.on({ name: 'mine', on: 'tool.responded', retries: true }, () => {
+    throw new ToolError('tool.timeout', 'no answer from the switchboard');
+  });
+  const again = runtime.on(
+    { name: 'again', on: 'behavior.failed', where: { behavior: 'mine' } },
+    ({ triggeringEventId }, context) =>
+      context.emit('retry.requested', { forEvent: triggeringEventId, attempt: 2 }),
+  );
+  await turn.call(envelope('c', 'get_it'));
+  await again.caughtUp();
+  expect(await eventsOf(runtime, 'retry.requested')).toEqual([]);
+  expect(await eventsOf(runtime, 'behavior.failed')).toMatchObject([
+    { behavior: 'mine', reason: 'tool.timeout' },
+    {
+      behavior: 'again',
+      reason: 'behavior.error',
+      message: expect.stringContaining('has ended without it') as string,
+    },
+  ]);
+});
+
+describe('a turn that ends', () => {
+  it('while a call of it waits to be tried again ends the call with the failure it had, at once', async () => {
+    const { runtime, turn } = setStage({ tools: [broken], behaviors: [slow] });
+    const asked = turn.call(envelope('c', 'get_it'));
+    await settle();
+    await turn.end();
+    expect(await asked).toMatchObject({ type: 'ToolFailure', code: 'tool.network_error' });
+    expect(await eventsOf(runtime, 'tool.started')).toHaveLength(1);
+    await expectSettledOnce(runtime);
+  });
+
+  it('while a behaviour thinks about another attempt waits for it no longer', async () => {
+    const { runtime, turn } = setStage({ tools: [broken] });
+    const entered = deferred<AbortSignal>();
+    runtime.on({ name: 'mine', on: 'tool.responded', retries: true }, (_, { signal }) => {
+      entered.resolve(signal);
+      return new Promise(() => undefined);
+    });
+    const asked = turn.call(envelope('c', 'get_it'));
+    const signal = await entered.promise;
+    await turn.end();
+    expect(await asked).toMatchObject({ code: 'tool.network_error' });
+    expect(signal.aborted).toBe(true);
+    await expectSettledOnce(runtime);
+  });
+
+  it('while the body runs lets it end, and has it not tried again', async () => {
+    const entered = deferred();
+    const failing = deferred();
+    const tool = defineTool({
+      name: 'get_it',
+      mode: 'read',
+      run: async () => {
+        entered.resolve();
+        await failing.promise;
+        return noRoute();
+      },
+    });
+    const { runtime, turn } = setStage({ tools: [tool], behaviors: [slow] });
+    const asked = turn.call(envelope('c', 'get_it'));
+    await entered.promise;
+    await turn.end();
+    failing.resolve();
+    expect(await asked).toMatchObject({ code: 'tool.network_error' });
+    expect(await eventsOf(runtime, 'tool.responded')).toMatchObject([
+      { final: true, log: [{ message: expect.stringContaining('its turn has ended') as string }] },
+    ]);
+    await expectSettledOnce(runtime);
+  });
+
+  it('leaves what a person approved alone: that is tried again as it would have been', async () => {
+    let runs = 0;
+    const tool = defineTool({
+      name: 'wipe',
+      mode: 'destructive',
+      idempotent: true,
+      run: () => (runs++ === 0 ? noRoute() : 'wiped'),
+    });
+    const { runtime, turn, clock } = setStage({ tools: [tool], behaviors: [slow] });
+    const asked = turn.call(envelope('c', 'wipe'));
+    await settle();
+    await turn.end();
+    const [question] = (await runtime.confirmations({ status: 'pending' })).rows;
+    await runtime.decide(question?.confirmationId ?? '', {
+      decision: 'approve',
+      by: 'Ada',
+      inputDigest: question?.inputDigest ?? '',
+    });
+    await settle();
+    clock.advance(60_000);
+    expect(await asked).toMatchObject({ output: 'wiped' });
+    expect(runs).toBe(2);
+    await expectSettledOnce(runtime);
+  });
+});
+
 describe('a call that is gone on with by another process', () => {
   /** A runtime that is killed while the call waits to be tried again, and the ledger it leaves behind. */
   const leftBetweenAttempts = async (

@@ -12,6 +12,8 @@ export interface Behaviors {
   wantRetry(event: ToolResponded): boolean;
   /** Tells those who might, and waits for what they say: the first who asks is heard. They are told when nobody waits. */
   offerRetry(event: ToolResponded, depth: number, signal: AbortSignal): Promise<Offer>;
+  /** Whether a behaviour of this name is asked by calls before they end, and so is given an event once. */
+  isAskedByCalls(name: string): boolean;
   /** Whether there is anybody to ask at all. */
   readonly anyRetries: boolean;
   close(): Promise<void>;
@@ -28,6 +30,7 @@ export const noBehaviors: Behaviors = {
   on() {
     throw new TypeError('The runtime is not made yet.');
   },
+  isAskedByCalls: () => false,
   wantRetry: () => false,
   offerRetry: () => Promise.resolve({ retry: undefined, events: [] }),
   close: () => Promise.resolve(),

@@ -86,6 +86,7 @@ export function createBehaviors(engine: Engine, feed: Feed, callTool: CallTool):
         caughtUp: async () => reader.reached(await engine.ledger.lastPosition()),
       };
     },
+    isAskedByCalls: (name) => registered.get(name)?.kind === 'retries',
     wantRetry(event) {
       // Predicates of the host are about to look at what will be kept. Events are JSON but for undefined.
       freezeJson(event as unknown as JsonObject);

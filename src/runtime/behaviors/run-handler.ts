@@ -235,6 +235,10 @@ class Emissions implements BehaviorContext {
           ? 'the call has ended by the time it hears of it. Register it with retries: true, and the call waits for it.'
           : 'only what a behavior failed to handle can be delivered again: be on "behavior.failed" and name its triggeringEventId.',
       );
+    if (this.#engine.behaviors.isAskedByCalls(event.behavior))
+      throw this.#mistake(
+        `"${event.behavior}" is not given an event again: it has retries, and the call it was asked about has ended without it.`,
+      );
     if (attempt !== undefined && attempt !== event.attempt + 1)
       throw this.#mistake(`the next attempt is number ${event.attempt + 1}, not ${String(attempt)}.`);
     // Asked for twice it is still given once, as was said last.
