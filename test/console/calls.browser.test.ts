@@ -113,6 +113,32 @@ test('facets count, narrow the list, stand in the address, and still offer the o
   });
 });
 
+test('a choice that counting did not reach says how many calls are listed, never "at least none"', async () => {
+  await withVisitor(async ({ page, goTo }) => {
+    const counted = { status: [], mode: [], toolName: [], code: [], cap: 3_000, exact: false };
+    const others = [{ value: 'ToolExecutionResult', count: 3_000 }];
+    let listed: object = { total: 3, exact: true };
+    await page.route('**/v1/calls/facets?*', (route) =>
+      route.fulfill({
+        json: route.request().url().includes('outcome=')
+          ? { ...counted, outcome: [], ...listed }
+          : { ...counted, total: 3_000, outcome: others },
+      }),
+    );
+    await page.route('**/v1/calls/facets', (route) =>
+      route.fulfill({ json: { ...counted, total: 3_000, outcome: others } }),
+    );
+    await goTo('/calls?outcome=ToolDenied');
+    const filters = page.getByRole('group', { name: 'Filters' });
+    await filters.getByRole('button', { name: /^denied 3$/ }).waitFor();
+    await filters.getByRole('button', { name: /^succeeded ≥ 3,000$/ }).waitFor();
+    listed = { total: 0, exact: false };
+    await page.reload();
+    await filters.getByRole('button', { name: /^denied none lately$/ }).waitFor();
+    expect(await filters.textContent()).not.toContain('≥ 0');
+  });
+});
+
 test('a search looks into ids, tools, codes and messages', async () => {
   await withVisitor(async ({ page, goTo }) => {
     await goTo('/calls');

@@ -170,6 +170,33 @@ test('a tool shows what it takes, how that changed, why its calls failed, and th
   });
 });
 
+test('a tool shows how its calls ended over time, in a time that the address keeps', async () => {
+  await withVisitor(async ({ page, goTo }) => {
+    await goTo('/tools/send_mail');
+    const section = page.getByRole('region', { name: 'Over time' });
+    const outcomes = section.getByRole('figure', { name: 'Its outcomes over time' });
+    await expect.poll(() => outcomes.locator('svg rect').count(), soon).toBeGreaterThan(0);
+    // What is drawn is there for those who do not see it: this tool's calls, and no others.
+    const failed = await outcomes.getByRole('table').getByRole('row').allTextContents();
+    expect(failed.length).toBeGreaterThan(1);
+    const latency = section.getByRole('table', { name: 'How long its body takes' });
+    expect(await latency.getByRole('columnheader').allTextContents()).toEqual(['Time', 'p50', 'p95']);
+    await section.getByRole('combobox', { name: 'Time' }).selectOption('30d');
+    await expect.poll(() => page.url(), soon).toMatch(/\/tools\/send_mail\?span=30d$/);
+    await page.reload();
+    await outcomes.waitFor();
+    expect(await section.getByRole('combobox', { name: 'Time' }).inputValue()).toBe('30d');
+  });
+});
+
+test('a tool whose body never ran has no latency to show', async () => {
+  await withVisitor(async ({ page, goTo }) => {
+    await goTo(`/tools/${encodeURIComponent(hostile)}`);
+    await page.getByText('Its body did not run in this time.').waitFor();
+    expect(await page.getByRole('main').textContent()).toContain('Latency p50–');
+  });
+});
+
 test('a name that a model made up is text, and is told from the tools of the server', async () => {
   await withVisitor(async ({ page, goTo }) => {
     await goTo(`/tools/${encodeURIComponent(hostile)}`);

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../src/base/json.ts';
 import type { ToolRow } from '../../src/http/api/tool.ts';
+import { scaleFor } from '../../console/src/charts/scale.ts';
 import { formatShare, toneOfShare } from '../../console/src/pages/tools/format-share.ts';
 import { describeSchema, schemaFields } from '../../console/src/pages/tools/schema-fields.ts';
 import { findTools, isToolOrder, sortTools } from '../../console/src/pages/tools/sort-tools.ts';
@@ -125,4 +126,14 @@ test('arguments to begin with have what is needed, of the right type', () => {
     }),
   ).toEqual(JSON.parse('{"a":1,"b":true,"c":"x","d":false,"e":null,"__proto__":""}'));
   expect(sampleOf(undefined)).toEqual({});
+});
+
+test.each([
+  [0, [0, 1]],
+  [1, [0, 1]],
+  [3, [0, 1, 2, 3]],
+  [7, [0, 2, 4, 6, 8]],
+  [99, [0, 25, 50, 75, 100]],
+])('a chart that goes up to %d has whole steps', (most, ticks) => {
+  expect(scaleFor(most).ticks).toEqual(ticks);
 });

@@ -1,5 +1,6 @@
-import { useRef } from 'react';
+import { useContext, useRef } from 'react';
 import type { Stats } from '../../../src/http/api/stats.ts';
+import { SkewContext } from '../ui/skew.ts';
 import type { Answered } from './use-answer.ts';
 import { useAnswer } from './use-answer.ts';
 
@@ -7,8 +8,9 @@ const buckets = 48;
 
 /** Numbers of the last while, of all tools or of one. */
 export function useStats(spanMs: number, toolName?: string): Answered<Stats> {
+  const skewMs = useContext(SkewContext);
   // A whole minute, so that the question stays the same while it is asked again and again.
-  const since = Math.floor((Date.now() - spanMs) / 60_000) * 60_000;
+  const since = Math.floor((Date.now() + skewMs - spanMs) / 60_000) * 60_000;
   const answered = useAnswer<Stats>('/v1/stats', { since, buckets, toolName }, { everyMs: 5_000 });
   // With a new minute the question is new, and until it is answered the minute before is shown.
   const last = useRef<{ readonly of: string; readonly data: Stats } | undefined>(undefined);

@@ -7,11 +7,15 @@ export type Scale = {
 
 const rounds = [1, 2, 2.5, 5, 10];
 
-/** A scale from 0 to a round number that holds `most`; `at` gives 0 at the bottom and 1 at the top. */
+/**
+ * A scale from 0 to a round number that holds `most`; `at` gives 0 at the bottom and 1 at the top. Steps are whole: calls
+ * and milliseconds are.
+ */
 export function scaleFor(most: number, steps = 4): Scale {
-  const wanted = Math.max(most, 1) / steps;
+  const wanted = Math.max(most / steps, 1);
   const size = 10 ** Math.floor(Math.log10(wanted));
-  const step = (rounds.find((round) => round * size >= wanted) ?? 10) * size;
+  const step =
+    rounds.map((round) => round * size).find((each) => each >= wanted && Number.isInteger(each)) ?? 10 * size;
   const count = Math.max(1, Math.ceil(Math.max(most, 1) / step));
   const top = step * count;
   return {

@@ -35,7 +35,10 @@ function Charts({ stats }: { readonly stats: Stats }): ReactNode {
       <div className="tool-charts">
         <div>
           <h3>
-            Outcomes <span className="muted">of {totals.calls.toLocaleString()} calls</span>
+            Outcomes{' '}
+            <span className="muted">
+              of {totals.calls === 1 ? 'one call' : `${totals.calls.toLocaleString()} calls`}
+            </span>
           </h3>
           <OutcomesChart title="Its outcomes over time" stats={stats} height={180} />
         </div>
