@@ -1,13 +1,29 @@
 import type { ReactNode } from 'react';
 import { safeText } from '../../../../src/base/safe-text.ts';
 import type { CallPage } from '../../../../src/http/api/call.ts';
+import type { CallSummary } from '../../../../src/ledger/call-query.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { addressOf } from '../../router.ts';
+import type { Column } from '../../ui/data-table.tsx';
+import { DataTable } from '../../ui/data-table.tsx';
+import { FewLines } from '../../ui/few-lines.tsx';
 import { Link } from '../../ui/link.tsx';
 import { OutcomeBadge } from '../../ui/outcome-badge.tsx';
 import { Age } from '../../ui/time.tsx';
 
 const shownCalls = 6;
+
+const columns: readonly Column<CallSummary>[] = [
+  { head: 'Outcome', cell: (call) => <OutcomeBadge call={call} /> },
+  {
+    head: 'Tool',
+    cell: ({ sessionId, callId, toolName }) => (
+      <Link to={addressOf(['calls', sessionId, callId])}>{safeText(toolName)}</Link>
+    ),
+  },
+  { head: 'Message', className: 'wraps muted', cell: ({ message }) => <FewLines text={message ?? ''} /> },
+  { head: 'Age', className: 'num', cell: ({ requestedAt }) => <Age at={requestedAt} /> },
+];
 
 /** What else the agent did lately in the session: whether a call makes sense is seldom seen from the call alone. */
 export function CallsBefore({
@@ -26,34 +42,7 @@ export function CallsBefore({
         <h3>Also in this session</h3>
         <Link to={addressOf(['sessions', sessionId])}>Timeline</Link>
       </header>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Outcome</th>
-            <th scope="col">Tool</th>
-            <th scope="col">Message</th>
-            <th scope="col" className="num">
-              Age
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {others.map((call) => (
-            <tr key={call.callId}>
-              <td>
-                <OutcomeBadge call={call} />
-              </td>
-              <td>
-                <Link to={addressOf(['calls', sessionId, call.callId])}>{safeText(call.toolName)}</Link>
-              </td>
-              <td className="muted before-message">{safeText(call.message ?? '')}</td>
-              <td className="num">
-                <Age at={call.requestedAt} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <DataTable name="Also in this session" columns={columns} rows={others} keyOf={(call) => call.callId} />
     </section>
   );
 }

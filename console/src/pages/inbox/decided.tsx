@@ -4,6 +4,8 @@ import { safeText } from '../../../../src/base/safe-text.ts';
 import type { ConfirmationView } from '../../../../src/runtime/confirmation-view.ts';
 import { usePages } from '../../api/use-pages.ts';
 import { addressOf } from '../../router.ts';
+import type { Column } from '../../ui/data-table.tsx';
+import { DataTable } from '../../ui/data-table.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Problem } from '../../ui/problem.tsx';
@@ -12,6 +14,29 @@ import { Age, formatAge } from '../../ui/time.tsx';
 import { describeVerdict } from './verdict.ts';
 
 const pageSize = 50;
+
+const columns: readonly Column<ConfirmationView>[] = [
+  { head: 'Decision', cell: (question) => <Verdict question={question} /> },
+  {
+    head: 'Tool',
+    cell: ({ confirmationId, displayName, toolName }) => (
+      <Link to={addressOf(['inbox', confirmationId])}>{safeText(displayName || toolName)}</Link>
+    ),
+  },
+  { head: 'Question', className: 'wraps', cell: ({ description }) => safeText(description) },
+  { head: 'By', cell: ({ by }) => (by === undefined ? '–' : safeText(by.name)) },
+  { head: 'Reason', className: 'wraps muted', cell: ({ reason }) => safeText(reason ?? '') },
+  {
+    head: 'Waited',
+    className: 'num',
+    cell: ({ createdAt, decidedAt }) => (decidedAt === undefined ? '–' : formatAge(decidedAt - createdAt)),
+  },
+  {
+    head: 'Age',
+    className: 'num',
+    cell: ({ createdAt, decidedAt }) => <Age at={decidedAt ?? createdAt} />,
+  },
+];
 
 export function Decided(): ReactNode {
   const { rows, error, hasMore, loadMore, loadingMore, reload } = usePages<ConfirmationView>(
@@ -31,29 +56,13 @@ export function Decided(): ReactNode {
           Who approved or denied what, when and why, stands here for ever.
         </Empty>
       ) : (
-        <div className="card wide-table">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Decision</th>
-                <th scope="col">Tool</th>
-                <th scope="col">Question</th>
-                <th scope="col">By</th>
-                <th scope="col">Reason</th>
-                <th scope="col" className="num">
-                  Waited
-                </th>
-                <th scope="col" className="num">
-                  Age
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {decided.map((question) => (
-                <Row key={question.confirmationId} question={question} />
-              ))}
-            </tbody>
-          </table>
+        <div className="card">
+          <DataTable
+            name="Decided"
+            columns={columns}
+            rows={decided}
+            keyOf={({ confirmationId }) => confirmationId}
+          />
         </div>
       )}
       {hasMore && (
@@ -67,27 +76,12 @@ export function Decided(): ReactNode {
   );
 }
 
-function Row({ question }: { readonly question: ConfirmationView }): ReactNode {
-  const { confirmationId, toolName, displayName, description, by, reason, createdAt, decidedAt } = question;
+function Verdict({ question }: { readonly question: ConfirmationView }): ReactNode {
   const verdict = describeVerdict(question, false);
   return (
-    <tr>
-      <td>
-        <span className="badge" data-tone={verdict?.tone}>
-          <span className="dot" aria-hidden="true" />
-          {question.decision === 'edit' ? 'edited' : verdict?.word}
-        </span>
-      </td>
-      <td>
-        <Link to={addressOf(['inbox', confirmationId])}>{safeText(displayName || toolName)}</Link>
-      </td>
-      <td className="wraps">{safeText(description)}</td>
-      <td>{by === undefined ? '–' : safeText(by.name)}</td>
-      <td className="wraps muted">{safeText(reason ?? '')}</td>
-      <td className="num">{decidedAt === undefined ? '–' : formatAge(decidedAt - createdAt)}</td>
-      <td className="num">
-        <Age at={decidedAt ?? createdAt} />
-      </td>
-    </tr>
+    <span className="badge" data-tone={verdict?.tone}>
+      <span className="dot" aria-hidden="true" />
+      {question.decision === 'edit' ? 'edited' : verdict?.word}
+    </span>
   );
 }

@@ -8,6 +8,8 @@ import { remainingTime } from '../../../../src/view/remaining-time.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { useMay } from '../../api/use-me.ts';
 import { addressOf, goTo } from '../../router.ts';
+import type { Column } from '../../ui/data-table.tsx';
+import { DataTable } from '../../ui/data-table.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Link } from '../../ui/link.tsx';
 import type { Tone } from '../../ui/outcome-badge.tsx';
@@ -77,45 +79,13 @@ export function Grants({ sessionId }: { readonly sessionId: string }): ReactNode
           a question in the inbox, or from code:
         </Empty>
       ) : (
-        <div className="card wide-table">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">State</th>
-                <th scope="col">Tool</th>
-                <th scope="col">Where</th>
-                <th scope="col">Session</th>
-                <th scope="col">Given by</th>
-                <th scope="col" className="roomy">
-                  Reason
-                </th>
-                <th scope="col" className="num">
-                  Used
-                </th>
-                <th scope="col" className="num">
-                  Left
-                </th>
-                <th scope="col" className="num roomy">
-                  Age
-                </th>
-                {may && (
-                  <th scope="col">
-                    <span className="hidden">Revoke</span>
-                  </th>
-                )}
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map((grant) => (
-                <Row
-                  key={`${grant.sessionId} ${grant.grantId}`}
-                  grant={grant}
-                  may={may}
-                  onRevoke={() => setRevoking(grant)}
-                />
-              ))}
-            </tbody>
-          </table>
+        <div className="card">
+          <DataTable
+            name="Grants"
+            columns={may ? [...columns, revokeColumn(setRevoking)] : columns}
+            rows={rows}
+            keyOf={(grant) => `${grant.sessionId} ${grant.grantId}`}
+          />
         </div>
       )}
       {data?.capped === true && (
@@ -139,64 +109,64 @@ export function Grants({ sessionId }: { readonly sessionId: string }): ReactNode
 const byUse = (one: GrantView, other: GrantView): number =>
   Number(other.status === 'active') - Number(one.status === 'active') || other.givenAt - one.givenAt;
 
-function Row({
-  grant,
-  may,
-  onRevoke,
-}: {
-  readonly grant: GrantView;
-  readonly may: boolean;
-  readonly onRevoke: () => void;
-}): ReactNode {
-  const { status, toolName, where, sessionId, by, reason, used, uses, until, givenAt, revoked } = grant;
+const columns: readonly Column<GrantView>[] = [
+  {
+    head: 'State',
+    cell: ({ status }) => (
+      <span className="badge" data-tone={tones[status]}>
+        <span className="dot" aria-hidden="true" />
+        {status.replace('_', ' ')}
+      </span>
+    ),
+  },
+  { head: 'Tool', cell: ({ toolName }) => <code>{safeText(toolName)}</code> },
+  {
+    head: 'Where',
+    className: 'wraps',
+    cell: ({ where }) =>
+      where === undefined ? <span className="muted">any arguments</span> : <code>{safeJson(where)}</code>,
+  },
+  {
+    head: 'Session',
+    className: 'wraps',
+    cell: ({ sessionId }) => <Link to={addressOf(['sessions', sessionId])}>{safeText(sessionId)}</Link>,
+  },
+  { head: 'Given by', cell: ({ by }) => safeText(by) },
+  {
+    head: 'Reason',
+    className: 'wraps muted roomy',
+    cell: ({ reason, revoked }) =>
+      revoked === undefined
+        ? safeText(reason ?? '')
+        : safeText(`Revoked by ${revoked.by}${revoked.reason === undefined ? '' : `: ${revoked.reason}`}`),
+  },
+  {
+    head: 'Used',
+    className: 'num',
+    cell: ({ used, uses }) => (uses === undefined ? used : `${used} of ${uses}`),
+  },
+  { head: 'Left', className: 'num', cell: (grant) => <Left grant={grant} /> },
+  { head: 'Age', className: 'num roomy', cell: ({ givenAt }) => <Age at={givenAt} /> },
+];
+
+const revokeColumn = (onRevoke: (grant: GrantView) => void): Column<GrantView> => ({
+  head: 'Revoke',
+  hidden: true,
+  className: 'num',
+  cell: (grant) =>
+    grant.status === 'active' && (
+      <button
+        type="button"
+        className="danger small"
+        onClick={() => onRevoke(grant)}
+        aria-label={`Revoke the grant for ${safeText(grant.toolName)}`}
+      >
+        Revoke…
+      </button>
+    ),
+});
+
+function Left({ grant: { status, until } }: { readonly grant: GrantView }): ReactNode {
   const now = useNow(1_000);
-  return (
-    <tr>
-      <td>
-        <span className="badge" data-tone={tones[status]}>
-          <span className="dot" aria-hidden="true" />
-          {status.replace('_', ' ')}
-        </span>
-      </td>
-      <td>
-        <code>{safeText(toolName)}</code>
-      </td>
-      <td className="wraps">
-        {where === undefined ? <span className="muted">any arguments</span> : <code>{safeJson(where)}</code>}
-      </td>
-      <td className="wraps">
-        <Link to={addressOf(['sessions', sessionId])}>{safeText(sessionId)}</Link>
-      </td>
-      <td>{safeText(by)}</td>
-      <td className="wraps muted roomy">
-        {revoked === undefined
-          ? safeText(reason ?? '')
-          : safeText(`Revoked by ${revoked.by}${revoked.reason === undefined ? '' : `: ${revoked.reason}`}`)}
-      </td>
-      <td className="num">
-        {used}
-        {uses !== undefined && ` of ${uses}`}
-      </td>
-      <td className="num">
-        {status !== 'active' ? '–' : until === undefined ? 'no end' : remainingTime(until - now)}
-      </td>
-      <td className="num roomy">
-        <Age at={givenAt} />
-      </td>
-      {may && (
-        <td className="num">
-          {status === 'active' && (
-            <button
-              type="button"
-              className="danger small"
-              onClick={onRevoke}
-              aria-label={`Revoke the grant for ${safeText(toolName)}`}
-            >
-              Revoke…
-            </button>
-          )}
-        </td>
-      )}
-    </tr>
-  );
+  return status !== 'active' ? '–' : until === undefined ? 'no end' : remainingTime(until - now);
 }

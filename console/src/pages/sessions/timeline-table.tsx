@@ -2,6 +2,9 @@ import type { ReactNode } from 'react';
 import { safeText } from '../../../../src/base/safe-text.ts';
 import type { Timeline, TimelineCall } from '../../../../src/http/api/session.ts';
 import { addressOf } from '../../router.ts';
+import type { Column } from '../../ui/data-table.tsx';
+import { DataTable } from '../../ui/data-table.tsx';
+import { FewLines } from '../../ui/few-lines.tsx';
 import { Link } from '../../ui/link.tsx';
 import { OutcomeBadge } from '../../ui/outcome-badge.tsx';
 import { Age, formatDuration } from '../../ui/time.tsx';
@@ -17,65 +20,13 @@ type Props = {
 
 /** The same calls in words, newest first. */
 export function TimelineTable({ timeline, now, active, onActive }: Props): ReactNode {
-  return (
-    <div className="card wide-table">
-      <table onMouseLeave={() => onActive(undefined)}>
-        <caption className="hidden">The calls of the timeline</caption>
-        <thead>
-          <tr>
-            <th scope="col">Outcome</th>
-            <th scope="col">Tool</th>
-            <th scope="col">Call</th>
-            <th scope="col">Message</th>
-            <th scope="col" className="num roomy">
-              Attempts
-            </th>
-            <th scope="col" className="num">
-              Held
-            </th>
-            <th scope="col" className="num">
-              Ran
-            </th>
-            <th scope="col" className="num">
-              Age
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {timeline.rows.map((row) => (
-            <Row
-              key={row.call.callId}
-              row={row}
-              now={now}
-              isActive={row.call.callId === active}
-              onActive={onActive}
-            />
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-function Row({
-  row: { call, spans, related },
-  now,
-  isActive,
-  onActive,
-}: {
-  readonly row: TimelineCall;
-  readonly now: number;
-  readonly isActive: boolean;
-  readonly onActive: (callId: string | undefined) => void;
-}): ReactNode {
-  const { heldMs, ranMs } = measureCall(spans, now);
-  return (
-    <tr data-active={isActive} onMouseEnter={() => onActive(call.callId)}>
-      <td>
-        <OutcomeBadge call={call} />
-      </td>
-      <td>{safeText(call.toolName)}</td>
-      <td className="clip call-id">
+  const columns: readonly Column<TimelineCall>[] = [
+    { head: 'Outcome', cell: ({ call }) => <OutcomeBadge call={call} /> },
+    { head: 'Tool', cell: ({ call }) => <bdi>{safeText(call.toolName)}</bdi> },
+    {
+      head: 'Call',
+      className: 'clip call-id',
+      cell: ({ call }) => (
         <Link
           to={addressOf(['calls', call.sessionId, call.callId])}
           title={safeText(call.callId)}
@@ -83,21 +34,53 @@ function Row({
         >
           {safeText(call.callId)}
         </Link>
-      </td>
-      <td className="wraps muted">
-        {safeText(call.message ?? '')}
-        {related.map(({ how, sessionId, callId }) => (
-          <span key={`${how} ${sessionId} ${callId}`} className="relation">
-            {relationWords[how]} <Link to={addressOf(['calls', sessionId, callId])}>{safeText(callId)}</Link>
-          </span>
-        ))}
-      </td>
-      <td className="num roomy">{call.attempts === 0 ? '–' : call.attempts}</td>
-      <td className="num">{heldMs === 0 ? '–' : formatDuration(heldMs)}</td>
-      <td className="num">{call.attempts === 0 ? '–' : formatDuration(ranMs)}</td>
-      <td className="num">
-        <Age at={call.requestedAt} />
-      </td>
-    </tr>
+      ),
+    },
+    { head: 'Message', className: 'wraps muted', cell: (row) => <Message row={row} /> },
+    {
+      head: 'Attempts',
+      className: 'num roomy',
+      cell: ({ call }) => (call.attempts === 0 ? '–' : call.attempts),
+    },
+    {
+      head: 'Held',
+      className: 'num',
+      cell: ({ spans }) => {
+        const { heldMs } = measureCall(spans, now);
+        return heldMs === 0 ? '–' : formatDuration(heldMs);
+      },
+    },
+    {
+      head: 'Ran',
+      className: 'num',
+      cell: ({ call, spans }) => (call.attempts === 0 ? '–' : formatDuration(measureCall(spans, now).ranMs)),
+    },
+    { head: 'Age', className: 'num', cell: ({ call }) => <Age at={call.requestedAt} /> },
+  ];
+  return (
+    <div className="card">
+      <DataTable
+        name="The calls of the timeline"
+        columns={columns}
+        rows={timeline.rows}
+        keyOf={({ call }) => call.callId}
+        propsOf={({ call }) => ({
+          'data-active': call.callId === active,
+          onMouseEnter: () => onActive(call.callId),
+        })}
+        onMouseLeave={() => onActive(undefined)}
+      />
+    </div>
   );
 }
+
+const Message = ({ row: { call, related } }: { readonly row: TimelineCall }): ReactNode => (
+  <>
+    <FewLines text={call.message ?? ''} />
+    {related.map(({ how, sessionId, callId }) => (
+      <span key={`${how} ${sessionId} ${callId}`} className="relation">
+        {relationWords[how]} <Link to={addressOf(['calls', sessionId, callId])}>{safeText(callId)}</Link>
+      </span>
+    ))}
+  </>
+);

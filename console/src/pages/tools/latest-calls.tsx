@@ -1,13 +1,37 @@
 import type { ReactNode } from 'react';
 import type { CallPage } from '../../../../src/http/api/call.ts';
+import type { CallSummary } from '../../../../src/ledger/call-query.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { addressOf } from '../../router.ts';
+import type { Column } from '../../ui/data-table.tsx';
+import { DataTable } from '../../ui/data-table.tsx';
+import { FewLines } from '../../ui/few-lines.tsx';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
 import { OutcomeBadge } from '../../ui/outcome-badge.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
 import { Age, formatDuration } from '../../ui/time.tsx';
+
+const columns: readonly Column<CallSummary>[] = [
+  { head: 'Outcome', cell: (call) => <OutcomeBadge call={call} /> },
+  {
+    head: 'Call',
+    cell: ({ sessionId, callId }) => (
+      <Link to={addressOf(['calls', sessionId, callId])}>
+        <ForeignText text={callId} />
+      </Link>
+    ),
+  },
+  { head: 'Session', cell: ({ sessionId }) => <ForeignText text={sessionId} /> },
+  { head: 'Why', className: 'wraps muted', cell: ({ message }) => <FewLines text={message ?? ''} /> },
+  {
+    head: 'Duration',
+    className: 'num',
+    cell: ({ attempts, elapsedMs }) => formatDuration(attempts === 0 ? undefined : elapsedMs),
+  },
+  { head: 'Age', className: 'num', cell: ({ requestedAt }) => <Age at={requestedAt} /> },
+];
 
 /** The last few calls of a tool. */
 export function LatestCalls({ toolName }: { readonly toolName: string }): ReactNode {
@@ -28,49 +52,12 @@ export function LatestCalls({ toolName }: { readonly toolName: string }): ReactN
       ) : data.rows.length === 0 ? (
         <p className="body muted">Nobody has called it yet.</p>
       ) : (
-        <div className="tool-table" tabIndex={0} role="group" aria-labelledby="latest-calls">
-          <table>
-            <caption className="hidden">Latest calls</caption>
-            <thead>
-              <tr>
-                <th scope="col">Outcome</th>
-                <th scope="col">Call</th>
-                <th scope="col">Session</th>
-                <th scope="col">Why</th>
-                <th scope="col" className="num">
-                  Duration
-                </th>
-                <th scope="col" className="num">
-                  Age
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {data.rows.map((call) => (
-                <tr key={`${call.sessionId} ${call.callId}`}>
-                  <td>
-                    <OutcomeBadge call={call} />
-                  </td>
-                  <td>
-                    <Link to={addressOf(['calls', call.sessionId, call.callId])}>
-                      <ForeignText text={call.callId} />
-                    </Link>
-                  </td>
-                  <td>
-                    <ForeignText text={call.sessionId} />
-                  </td>
-                  <td className="muted latest-why">
-                    {call.message !== undefined && <ForeignText text={call.message} />}
-                  </td>
-                  <td className="num">{formatDuration(call.attempts === 0 ? undefined : call.elapsedMs)}</td>
-                  <td className="num">
-                    <Age at={call.requestedAt} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <DataTable
+          name="Latest calls"
+          columns={columns}
+          rows={data.rows}
+          keyOf={({ sessionId, callId }) => `${sessionId} ${callId}`}
+        />
       )}
     </section>
   );

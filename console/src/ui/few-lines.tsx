@@ -1,0 +1,9 @@
+import type { ReactNode } from 'react';
+import { safeText } from '../../../src/base/safe-text.ts';
+
+/** What somebody said, in a cell: the first lines of it, all of it on hover and on the page of the call. */
+export const FewLines = ({ text }: { readonly text: string }): ReactNode => (
+  <bdi className="few-lines" title={safeText(text)}>
+    {safeText(text)}
+  </bdi>
+);
