@@ -1,7 +1,11 @@
 /** Ends that no body can bring about itself: they are played as they were, and nobody else can have them. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { AnyTool, Ledger, ToolContext, ToolOutcome } from 'quittance';
 import { createMemoryLedger, createRuntime, defineTool, retry, ToolError } from 'quittance';
 import { contractsFromYamlString } from 'quittance/contracts';
+import { openLedger } from 'quittance/ledger';
 import type { Cassette } from 'quittance/testing';
 import {
   createManualClock,
@@ -249,6 +253,52 @@ test('an output that could not be kept aside is played with the record that says
   const replayed = createMemoryLedger();
   await createRuntime({ tools, ledger: replayed }).turn({ sessionId: 's' }).call(envelope('c', 'big'));
   expect(await sameCalls(ledger, replayed)).toEqual([]);
+});
+
+test('a result the ledger could not take at first is played with the record and the note that say so', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'quittance-spilled-'));
+  const ledger = await openLedger(join(folder, 'ledger.db'));
+  try {
+    let isFull = false;
+    const full = new Proxy(ledger, {
+      get(target, name) {
+        if (name === 'append' && isFull)
+          return () => {
+            throw new Error('the disk is full');
+          };
+        const value: unknown = Reflect.get(target, name, target);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    const pay = defineTool({
+      name: 'pay',
+      mode: 'external',
+      run: () => {
+        isFull = true;
+        return { paid: true };
+      },
+    });
+    const outcome = await createRuntime({ tools: [pay], ledger: full })
+      .turn({ sessionId: 's' })
+      .call(envelope('c', 'pay'));
+    expect(outcome.modelNote).toContain('kept beside it');
+    isFull = false;
+    const after = createRuntime({ tools: [], ledger });
+    await after.recover();
+    const kinds = (await after.audit({ sessionId: 's' })).map((record) => record.outcome.kind);
+    expect(kinds).toContain('persistence_failed');
+
+    const { tools } = recordedTools(await cassetteOf(ledger), [pay]);
+    const replayed = createMemoryLedger();
+    const runtime = createRuntime({ tools, ledger: replayed });
+    const played = await runtime.turn({ sessionId: 's' }).call(envelope('c', 'pay'));
+    expect(played.modelNote).toBe(outcome.modelNote);
+    expect((await runtime.audit({ sessionId: 's' })).map((record) => record.outcome.kind)).toEqual(kinds);
+    expect(await sameCalls(ledger, replayed)).toEqual([]);
+  } finally {
+    await ledger.close();
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test('a call that was tried again is tried again in a replay, each attempt with its own end', async () => {

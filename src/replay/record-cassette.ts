@@ -144,14 +144,16 @@ function recordRuns(events: readonly CallEvent[], late: RecordedLate | undefined
   const runs: RecordedRun[] = [];
   let unkept: RecordedRun['unkept'] = [];
   for (const event of events)
-    // What could not be kept aside is on the record together with the end it belongs to.
-    if (event.type === 'persistence.failed' && event.boundary === 'artifact')
+    // What could not be kept where it belongs is on the record together with the end it belongs to.
+    if (event.type === 'persistence.failed')
       unkept = [...unkept, { boundary: event.boundary, error: event.error, keptIn: event.keptIn }];
     else if (event.type === 'tool.responded' && event.attempt > 0) {
       const reportedAgain = event.final ? events.flatMap(toReportedAgain) : [];
       runs.push({ ...toRun(event, event.final ? late : undefined), reportedAgain, unkept });
       unkept = [];
     }
+  const last = runs.pop();
+  if (last !== undefined) runs.push({ ...last, unkept: [...last.unkept, ...unkept] });
   return runs;
 }
 

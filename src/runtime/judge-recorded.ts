@@ -10,6 +10,7 @@ import type { CallInHand } from './call-in-hand.ts';
 import { classifyThrown } from './classify-thrown.ts';
 import type { AttemptFacts, Judgement } from './judgement.ts';
 import { fail } from './judgement.ts';
+import { keptBeside } from './kept-beside.ts';
 import type { RecordedEnd } from './recorded-end.ts';
 
 export type Judge = (end: AttemptEnd, facts: AttemptFacts) => Judgement | Promise<Judgement>;
@@ -28,11 +29,15 @@ export function judgeRecorded(
   for (const failed of recorded.unkept) hand.apply({ type: 'fail_to_persist', ...failed });
   if (recorded.reportedAgain.length > 0) reportAgain(hand, recorded.reportedAgain);
   const judged = judgeAs(hand, recorded, end, facts, judge, timeOut);
-  if (marks === undefined) return judged;
+  const isKeptBeside = recorded.unkept.some(({ keptIn }) => keptIn === 'spill');
+  if (marks === undefined && !isKeptBeside) return judged;
   const settle = (judgement: Judgement): Judgement => {
     // The very same rules said exactly this; what they say about what they have left is no news.
-    hand.outputRules = marks;
-    return judgement;
+    if (marks !== undefined) hand.outputRules = marks;
+    if (!isKeptBeside) return judgement;
+    // The model was told so, last of all.
+    hand.note(keptBeside);
+    return { ...judgement, outcome: Object.freeze({ ...judgement.outcome, ...hand.modelNote() }) };
   };
   return judged instanceof Promise ? judged.then(settle) : settle(judged);
 }

@@ -17,6 +17,7 @@ import type { Stop } from './gates/gate.ts';
 import type { Judgement } from './judgement.ts';
 import { appendLate } from './late.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
+import { keptBeside } from './kept-beside.ts';
 import { letGo } from './let-go.ts';
 import { noteUndone } from './note-undone.ts';
 import { follow } from './recall.ts';
@@ -167,10 +168,7 @@ async function spilled(
   const mark = hand.mark();
   const { notes } = hand;
   const { outcome } = judgement;
-  if (hand.unkept === undefined)
-    hand.note(
-      'The ledger could not be written; this result is kept beside it and will be written when it works again.',
-    );
+  if (hand.unkept === undefined) hand.note(keptBeside);
   // What was told already stays as it was told.
   const noted = hand.unkept === undefined ? Object.freeze({ ...outcome, ...hand.modelNote() }) : outcome;
   hand.apply({
