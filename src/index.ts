@@ -38,7 +38,7 @@ export type {
   ToolRunners,
   Turn,
 } from './runtime/turn.ts';
-export type { CallOptions, Progress } from './runtime/call-in-hand.ts';
+export type { CallOptions, Progress } from './runtime/call-options.ts';
 export type { PendingCall } from './runtime/await-told.ts';
 export type { HandoffClaim, HandoffTerms } from './runtime/claim-handoff.ts';
 export type { HandoffNotes, HandoffReport } from './runtime/handoff-report.ts';

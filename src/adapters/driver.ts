@@ -10,7 +10,7 @@
 import { QuittanceError } from '../base/error.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { PendingCall } from '../runtime/await-told.ts';
-import type { CallOptions } from '../runtime/call-in-hand.ts';
+import type { CallOptions } from '../runtime/call-options.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
 import { createRuntimeOn } from '../runtime/create-runtime.ts';
 import { keyOf } from '../runtime/desk.ts';

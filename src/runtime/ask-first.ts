@@ -5,7 +5,7 @@
 import type { ParsedToolCall } from '../call/tool-call.ts';
 import { isPromiseLike } from '../tool/when-ready.ts';
 import type { PendingCall } from './await-told.ts';
-import type { CallOptions } from './call-in-hand.ts';
+import type { CallOptions } from './call-options.ts';
 import { CallInHand } from './call-in-hand.ts';
 import type { Desk } from './desk.ts';
 import { keyOf } from './desk.ts';

@@ -10,6 +10,7 @@ import { cutText } from '../tool/cut-text.ts';
 import type { Attachment, Principal, ToolContext } from '../tool/tool-context.ts';
 import type { PreviewedOperation } from '../tool/preview.ts';
 import type { CallInHand } from './call-in-hand.ts';
+import { clean, cleanObject } from './clean.ts';
 import { operationFor } from './recall-snapshot.ts';
 
 const mostLogLines = 200;
@@ -88,7 +89,7 @@ export class BodyContext implements ToolContext {
       const kept = toJson(fields ?? null);
       const line: LogLine = { at: this.#hand.engine.ledger.now(), message: this.#clean(message) };
       const withFields =
-        kept.ok && isJsonObject(kept.value) ? { ...line, fields: this.#hand.cleanObject(kept.value) } : line;
+        kept.ok && isJsonObject(kept.value) ? { ...line, fields: cleanObject(this.#hand, kept.value) } : line;
       this.lines = [...this.lines, withFields];
     };
   }
@@ -114,7 +115,7 @@ export class BodyContext implements ToolContext {
     return (partial) => {
       const kept = toJson(partial);
       if (this.over || !kept.ok || !isJsonObject(kept.value)) return;
-      this.partial = this.#hand.cleanObject({ ...this.partial, ...kept.value });
+      this.partial = cleanObject(this.#hand, { ...this.partial, ...kept.value });
     };
   }
 
@@ -164,8 +165,8 @@ export class BodyContext implements ToolContext {
 
   /** What rules will look at is cut after that: half a secret is recognised by nobody. */
   #clean(text: unknown): string {
-    const clean = this.#hand.clean(String(text));
-    return this.#hand.policy === undefined ? cutText(clean, longestLine) : clean;
+    const kept = clean(this.#hand, String(text));
+    return this.#hand.policy === undefined ? cutText(kept, longestLine) : kept;
   }
 }
 

@@ -9,7 +9,7 @@ import { coerce } from '../tool/coerce.ts';
 import { toJson } from '../base/json.ts';
 import type { PendingCall } from './await-told.ts';
 import { awaitTold } from './await-told.ts';
-import type { CallOptions } from './call-in-hand.ts';
+import type { CallOptions } from './call-options.ts';
 import type { Desk } from './desk.ts';
 import type { Engine } from './engine.ts';
 import { makeCall } from './make-call.ts';

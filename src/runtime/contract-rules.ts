@@ -9,6 +9,7 @@ import { whenReady } from '../tool/when-ready.ts';
 import type { ContractShare } from './budget.ts';
 import { noShares } from './budget.ts';
 import type { CallInHand } from './call-in-hand.ts';
+import { clean, cleanObject } from './clean.ts';
 import type { Stop } from './gates/gate.ts';
 import { currentSnapshot } from './recall-snapshot.ts';
 
@@ -91,7 +92,7 @@ export const toStop = (hand: CallInHand, { ruleId, message }: FiredRule): Stop =
   type: 'deny',
   reason: 'contract',
   code: 'policy.contract',
-  details: hand.clean(message),
+  details: clean(hand, message),
   by: { type: 'rule', name: ruleId },
 });
 
@@ -99,7 +100,7 @@ export function toAsk(hand: CallInHand, policy: Policy, fired: FiredRule): Ask {
   const digest = policy.digestOf(fired.ruleId);
   return {
     by: { type: 'rule', name: fired.ruleId },
-    description: hand.clean(fired.message),
+    description: clean(hand, fired.message),
     ...(digest !== undefined && { digest }),
     ...(fired.timeoutSeconds !== undefined && { timeoutSeconds: fired.timeoutSeconds }),
     ...(fired.timeoutEffect !== undefined && { timeoutEffect: fired.timeoutEffect }),
@@ -119,9 +120,9 @@ export function toMark(hand: CallInHand, rule: FiredRule): RuleMark {
   return Object.freeze({
     ruleId: rule.ruleId,
     action: rule.action,
-    message: hand.clean(rule.message),
+    message: clean(hand, rule.message),
     ...(rule.tags.length > 0 && { tags: rule.tags }),
-    ...(rule.metadata !== undefined && { metadata: hand.cleanObject(rule.metadata) }),
+    ...(rule.metadata !== undefined && { metadata: cleanObject(hand, rule.metadata) }),
     ...(rule.observed && { observed: true as const }),
     ...(rule.policyError && { policyError: true as const }),
   });

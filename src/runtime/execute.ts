@@ -7,6 +7,7 @@ import { isPromiseLike } from '../tool/when-ready.ts';
 import { AttemptRun } from './attempt-run.ts';
 import { untilReported } from './await-report.ts';
 import type { CallInHand } from './call-in-hand.ts';
+import { clean } from './clean.ts';
 import { usedUp } from './contract-rules.ts';
 import { copyOutcome } from './copy-outcome.ts';
 import { costOf } from './cost.ts';
@@ -69,7 +70,7 @@ async function start(hand: CallInHand, heldBefore: boolean): Promise<ToolOutcome
   const deadlineMs = (tool.handoff ? engine.ledger : engine.clock).now() + budgetMs;
   hand.apply({
     type: 'start',
-    idempotencyKey: hand.toolKey === undefined ? undefined : hand.clean(hand.toolKey),
+    idempotencyKey: hand.toolKey === undefined ? undefined : clean(hand, hand.toolKey),
     deadlineMs,
     mayRerun: tool.mayRerun,
     handoff: tool.handoff,
@@ -189,7 +190,7 @@ export async function attemptAgain(hand: CallInHand): Promise<ToolOutcome | unde
   hand.lostCostMicros = reserved.find(({ metric }) => metric === 'cost_micros')?.amount ?? 0;
   hand.apply({
     type: 'start',
-    idempotencyKey: hand.toolKey === undefined ? undefined : hand.clean(hand.toolKey),
+    idempotencyKey: hand.toolKey === undefined ? undefined : clean(hand, hand.toolKey),
     deadlineMs,
     mayRerun: tool.mayRerun,
     stages: call?.started?.stages ?? [],

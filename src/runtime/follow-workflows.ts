@@ -16,6 +16,7 @@ import type { WorkflowState } from '../policy/workflow-state.ts';
 import { initialState, parseWorkflowState, toWire } from '../policy/workflow-state.ts';
 import { whenReady } from '../tool/when-ready.ts';
 import type { CallInHand } from './call-in-hand.ts';
+import { cleanState } from './clean.ts';
 import type { Engine } from './engine.ts';
 import type { WorkflowStep } from './workflow-step.ts';
 
@@ -91,7 +92,7 @@ type Bare<Event> = Event extends unknown
 
 /** Every step carries where the call left the workflow: only there may another call find it. */
 function eventsOf(hand: CallInHand, { ruling }: WorkflowStep): readonly Bare<WorkflowEvent>[] {
-  const state = hand.cleanState(toWire(ruling.state));
+  const state = cleanState(hand, toWire(ruling.state));
   if (ruling.advances.length > 0)
     return ruling.advances.map(({ from, to }) =>
       to === undefined
@@ -134,7 +135,7 @@ export async function keepEvidenceOf(hand: CallInHand, output: JsonValue): Promi
     const stageId = stages.find((stage) => stage.workflow === workflow.name)?.stageId;
     const recorded = await recordEvidence(workflow, state, call, { success: true, output }, host, stageId);
     if (recorded.state === state) continue;
-    const wire = hand.cleanState(toWire(recorded.state));
+    const wire = cleanState(hand, toWire(recorded.state));
     const head = (): ReturnType<typeof envelope> => envelope(hand, workflow);
     hand.move(toMove(workflow, version), [
       { ...head(), type: 'workflow.updated', why: 'evidence', by: undefined, state: wire },

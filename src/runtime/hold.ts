@@ -11,6 +11,7 @@ import type { Ask } from '../call/event.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { describeThrown } from '../tool/describe-thrown.ts';
 import type { CallInHand } from './call-in-hand.ts';
+import { clean } from './clean.ts';
 import type { ConfirmationRequest, OnConfirm, ReadAnswer } from './confirm.ts';
 import { denyFor, describeDenial, readConfirmationAnswer } from './confirm.ts';
 import { adoptEdit } from './edited-input.ts';
@@ -91,7 +92,7 @@ export async function resolveHold(hand: CallInHand): Promise<ToolOutcome> {
           type: 'deny',
           reason: 'write_denied',
           code: 'confirmation.answered',
-          details: hand.clean(confirmation.response ?? ''),
+          details: clean(hand, confirmation.response ?? ''),
         });
       case 'withdrawn':
         return settleEnded(hand, confirmation.reason ?? 'The question was withdrawn.');
@@ -175,7 +176,7 @@ async function keepAnswer(hand: CallInHand, confirmation: Confirmation, answer: 
       confirmationId,
       decision,
       by,
-      reason: reason && hand.clean(reason),
+      reason: reason && clean(hand, reason),
       inputDigest,
       revision,
     });
@@ -238,7 +239,7 @@ const settleDenied = (hand: CallInHand, answer: Pick<ReadAnswer, 'by' | 'reason'
     type: 'deny',
     reason: 'write_denied',
     code: 'confirmation.rejected',
-    details: hand.clean(describeDenial(answer)),
+    details: clean(hand, describeDenial(answer)),
   });
 
 /** After an approval: every check once more; another wish for a person than the ones approved asks again. */

@@ -10,6 +10,8 @@ import type { ToolResult } from '../call/tool-result.ts';
 import { cutText } from '../tool/cut-text.ts';
 import type { BodyContext } from './body-context.ts';
 import type { CallInHand } from './call-in-hand.ts';
+import { clean, cleanObject, cleanOutput, hiddenValues } from './clean.ts';
+import { cleanBytes } from './clean-bytes.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
 import { ruleFile } from './rule-beside.ts';
 import { ruleFailure } from './rule-output.ts';
@@ -39,7 +41,7 @@ export function succeed(
   facts: AttemptFacts,
 ): Judgement | Promise<Judgement> {
   const { engine, knownTool: tool } = hand;
-  const kept = hand.cleanOutput(output);
+  const kept = cleanOutput(hand, output);
   const content = JSON.stringify(kept);
   if (content.length > (tool.inlineLimit ?? engine.inlineLimit) || facts.context.attachments.length > 0)
     return setAside(hand, kept, content, toolMade, facts);
@@ -96,7 +98,7 @@ async function setAside(
     return await keepAside(hand, kept, content, toolMade, facts);
   } catch (error) {
     if (!(error instanceof LedgerTrouble)) throw error;
-    const why = cutText(hand.clean(error.message), 500);
+    const why = cutText(clean(hand, error.message), 500);
     hand.apply({ type: 'fail_to_persist', boundary: 'artifact', error: why, keptIn: 'record' });
     const told = `The tool ran, but its output could not be kept aside (${why}). It is on the record of the call.`;
     return fail(
@@ -160,7 +162,10 @@ async function keepFiles(hand: CallInHand, { attachments }: BodyContext): Promis
   const files: OutputFile[] = [];
   for (const attached of attachments) {
     const { artifactId, mimeType, content, name } = await ruleFile(hand, attached);
-    const kept = typeof content === 'string' ? hand.clean(content) : hand.cleanBytes(content);
+    const kept =
+      typeof content === 'string'
+        ? clean(hand, content)
+        : cleanBytes(content, (text) => clean(hand, text), hiddenValues(hand));
     await hand.engine.ledger.putArtifact({
       artifactId,
       sessionId: hand.turn.sessionId,
@@ -199,16 +204,16 @@ export async function fail(
 ): Promise<Judgement> {
   const { request, knownTool: tool, engine } = hand;
   const { failed, partial } = await underRules(hand, asGiven, context.partial);
-  const output = failed.output === undefined ? undefined : hand.cleanOutput(failed.output);
+  const output = failed.output === undefined ? undefined : cleanOutput(hand, failed.output);
   const content = output === undefined ? '' : JSON.stringify(output);
   const large = failed.whole !== true && content.length > engine.inlineLimit;
-  const given = failed.extras === undefined ? {} : hand.cleanObject(failed.extras);
+  const given = failed.extras === undefined ? {} : cleanObject(hand, failed.extras);
   // What the author gave keeps its key; what the runtime adds steps aside.
   const free = (key: string): string => (Object.hasOwn(given, key) ? `recorded_${key}` : key);
   const extras: JsonObject = {
     ...given,
     ...(failed.traceback !== undefined && {
-      [free('traceback')]: cutText(hand.clean(failed.traceback), longestError),
+      [free('traceback')]: cutText(clean(hand, failed.traceback), longestError),
     }),
     ...(partial !== undefined && { [free('partial')]: partial }),
     ...(output !== undefined &&
@@ -223,7 +228,7 @@ export async function fail(
     callId: request.id,
     toolName: tool.name,
     code: failed.code,
-    error: cutText(hand.clean(failed.error), longestError),
+    error: cutText(clean(hand, failed.error), longestError),
     retryable: failed.retryable,
     elapsedMs,
     ...(Object.keys(extras).length > 0 && { payloadExtras: freezeJson(extras) }),

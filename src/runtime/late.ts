@@ -5,6 +5,7 @@ import { cutText } from '../tool/cut-text.ts';
 import type { BodyEnd } from './attempt.ts';
 import type { ToolEnd } from '../policy/compile-policy.ts';
 import type { CallInHand } from './call-in-hand.ts';
+import { clean, cleanOutput } from './clean.ts';
 import { ruleOutput, withheld } from './rule-output.ts';
 import { classifyThrown } from './classify-thrown.ts';
 
@@ -27,9 +28,8 @@ export function appendLate(
 }
 
 export async function readLate(hand: CallInHand, end: BodyEnd): Promise<DataOf<'tool.late'>['result']> {
-  const clean = (text: string): string => hand.clean(text);
   if (end.type === 'threw') {
-    const text = clean(classifyThrown(end.error).message);
+    const text = clean(hand, classifyThrown(end.error).message);
     const error = await underRules(hand, { type: 'error', text });
     return {
       type: 'threw',
@@ -40,9 +40,9 @@ export async function readLate(hand: CallInHand, end: BodyEnd): Promise<DataOf<'
   if (!read.ok)
     return {
       type: 'threw',
-      error: clean(`Returned something JSON cannot hold at ${formatPath(read.path)}: ${read.problem}`),
+      error: clean(hand, `Returned something JSON cannot hold at ${formatPath(read.path)}: ${read.problem}`),
     };
-  const output = hand.cleanOutput(await underRules(hand, { type: 'result', value: read.value }));
+  const output = cleanOutput(hand, await underRules(hand, { type: 'result', value: read.value }));
   const chars = JSON.stringify(output).length;
   if (chars <= longest) return { type: 'returned', output: freezeJson(output) };
   return { type: 'returned', output: cutText(JSON.stringify(output), longest), cutFromChars: chars };

@@ -14,7 +14,7 @@ import type { StoredCall } from '../ledger/ledger.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import { classifyTool } from '../tool/mode.ts';
 import { isPromiseLike } from '../tool/when-ready.ts';
-import type { CallOptions } from './call-in-hand.ts';
+import type { CallOptions } from './call-options.ts';
 import { CallInHand } from './call-in-hand.ts';
 import { checkKeys } from './check-keys.ts';
 import type { Desk } from './desk.ts';

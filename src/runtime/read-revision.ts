@@ -9,6 +9,7 @@ import type { Preview, PreviewField } from '../tool/preview.ts';
 import { cutText } from '../tool/cut-text.ts';
 import { describeValue } from '../tool/describe-value.ts';
 import type { CallInHand } from './call-in-hand.ts';
+import { clean, hiddenValues } from './clean.ts';
 import { collectHidden, scrubJson, scrubText } from './hidden-values.ts';
 
 export type ReadRevision = {
@@ -67,7 +68,7 @@ function keepSnapshot(
 ): Pick<ReadRevision, 'kept' | 'hidden' | 'hiddenValues'> {
   const { redactor } = hand.engine;
   const redacted = redactor.output(exact, hand.knownTool.redact?.snapshot);
-  const scrubbed = scrubJson(redacted.value, hand.hiddenValues());
+  const scrubbed = scrubJson(redacted.value, hiddenValues(hand));
   const isAsGiven = JSON.stringify(scrubbed) === JSON.stringify(exact);
   // Neither makes an object anything else.
   const kept = (isAsGiven ? exact : scrubbed) as JsonObject;
@@ -81,12 +82,12 @@ function keepSnapshot(
 function readPreview(
   hand: CallInHand,
   own: ReadonlyMap<string, JsonValue>,
-  hiddenValues: readonly string[],
+  hiddenInSnapshot: readonly string[],
 ): Preview | string {
-  const clean = (text: string): string => scrubText(hand.clean(text), hiddenValues);
+  const cleanShown = (text: string): string => scrubText(clean(hand, text), hiddenInSnapshot);
   const shown = (name: string): string | undefined => {
     const value = own.get(name);
-    return typeof value === 'string' ? cutForDisplay(clean(value)) : undefined;
+    return typeof value === 'string' ? cutForDisplay(cleanShown(value)) : undefined;
   };
   const kind = own.get('kind') ?? null;
   if (typeof kind !== 'string') return unknownKind;
@@ -113,7 +114,7 @@ function readPreview(
     case 'fields': {
       const fields = own.get('fields');
       if (!Array.isArray(fields)) return 'is a table without "fields"';
-      return readFields(hand, fields, clean);
+      return readFields(hand, fields, cleanShown);
     }
     default:
       return unknownKind;
@@ -125,7 +126,7 @@ const unknownKind = 'has a kind that is none of text, diff, fields, command';
 function readFields(
   hand: CallInHand,
   fields: readonly JsonValue[],
-  clean: (text: string) => string,
+  cleanShown: (text: string) => string,
 ): Preview | string {
   const kept: PreviewField[] = [];
   let left = longestPreview;
@@ -139,14 +140,14 @@ function readFields(
       // A field named like a secret holds one.
       const { value: redacted } = hand.engine.redactor.input({ [name]: value });
       const text = JSON.stringify(isJsonObject(redacted) ? (Object.values(redacted)[0] ?? null) : null);
-      const safe = clean(text);
+      const safe = cleanShown(text);
       left -= safe.length;
       if (left < 0) return cutForDisplay(safe, Math.max(longestName, left + safe.length));
       return safe === text ? readJsonText(text) : readOrText(safe);
     };
     const [before, after] = [show('before'), show('after')];
     kept.push({
-      name: cutText(clean(name), longestName),
+      name: cutText(cleanShown(name), longestName),
       ...(before !== undefined && { before }),
       ...(after !== undefined && { after }),
     });

@@ -15,6 +15,7 @@ import type { DecidedBy, Resolution } from '../call/event.ts';
 import { evolve } from '../call/evolve.ts';
 import { decide } from '../call/decide.ts';
 import type { CallInHand } from './call-in-hand.ts';
+import { clean, cleanOutput } from './clean.ts';
 import { checkKeys } from './check-keys.ts';
 import type { Engine } from './engine.ts';
 import { foldStored } from './fold-stored.ts';
@@ -156,8 +157,8 @@ async function append(
   const event = hand.apply({
     type: 'resolve',
     resolution,
-    by: { ...by, name: hand.clean(by.name) },
-    reason: reason === undefined ? undefined : hand.clean(reason),
+    by: { ...by, name: clean(hand, by.name) },
+    reason: reason === undefined ? undefined : clean(hand, reason),
     result: kept,
   });
   if (resolution === 'succeeded') await keepEvidenceOf(hand, kept ?? null);
@@ -181,7 +182,7 @@ async function releaseOf(
 
 /** As a late result is kept: under the rules, without what is hidden, and not longer than that. */
 async function readResult(hand: CallInHand, result: unknown, ready: boolean): Promise<JsonValue> {
-  if (!ready) return hand.cleanOutput(jsonOf(result));
+  if (!ready) return cleanOutput(hand, jsonOf(result));
   const late = await readLate(hand, { type: 'returned', value: result });
   return late.type === 'returned' ? late.output : late.error;
 }

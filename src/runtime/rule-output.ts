@@ -5,6 +5,7 @@ import type { Policy, ToolEnd } from '../policy/compile-policy.ts';
 import type { OutputRuling } from '../policy/ruling.ts';
 import { whenReady } from '../tool/when-ready.ts';
 import type { CallInHand } from './call-in-hand.ts';
+import { clean } from './clean.ts';
 import { toMarks, toPolicyCall } from './contract-rules.ts';
 
 export type RuledOutput =
@@ -26,7 +27,7 @@ function noteRuling(hand: CallInHand, ruling: OutputRuling): RuledOutput {
   for (const { action, message, observed } of news)
     if (action === 'warn' && observed === undefined) hand.note(message);
   return ruling.decision === 'block' && ruling.decidedBy !== undefined
-    ? { type: 'block', message: hand.clean(ruling.decidedBy.message) }
+    ? { type: 'block', message: clean(hand, ruling.decidedBy.message) }
     : { type: 'pass', output: ruling.output };
 }
 

@@ -7,6 +7,7 @@
  */
 import type { Stop } from './gates/gate.ts';
 import type { CallInHand } from './call-in-hand.ts';
+import { clean } from './clean.ts';
 import { describeThrown } from '../tool/describe-thrown.ts';
 import type { PreviewContext } from '../tool/make-preview.ts';
 import { previewProblemOf } from './preview-problem.ts';
@@ -32,7 +33,7 @@ const failed = (hand: CallInHand, problem: string): Stop => ({
   type: 'deny',
   reason: 'expired',
   code: 'preview.failed',
-  details: hand.clean(`The preview of "${hand.knownTool.displayName}" ${problem}.`),
+  details: clean(hand, `The preview of "${hand.knownTool.displayName}" ${problem}.`),
 });
 
 type Step = { readonly type: 'version'; readonly value: unknown } | { readonly type: 'done' };

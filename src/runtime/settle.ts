@@ -12,7 +12,9 @@ import { cutText } from '../tool/cut-text.ts';
 import { returnsFor, settlementsFor } from './budget.ts';
 import { stoppedShares } from './contract-rules.ts';
 import { keepEvidence } from './follow-workflows.ts';
-import type { CallInHand, EntryExtra, Unkept } from './call-in-hand.ts';
+import type { CallInHand, Unkept } from './call-in-hand.ts';
+import type { EntryExtra } from './call-journal.ts';
+import { clean } from './clean.ts';
 import type { Stop } from './gates/gate.ts';
 import type { Judgement } from './judgement.ts';
 import { appendLate } from './late.ts';
@@ -174,7 +176,7 @@ async function spilled(
   hand.apply({
     type: 'fail_to_persist',
     boundary: 'settle',
-    error: cutText(hand.clean(why), 500),
+    error: cutText(clean(hand, why), 500),
     keptIn: 'spill',
   });
   const kept = await hand.spill(respond(hand, { ...judgement, outcome: noted }, attempt)).catch(() => false);

@@ -14,6 +14,7 @@ import type { ToolOutcome } from '../call/outcome.ts';
 import type { Offer } from './behaviors/behaviors.ts';
 import { settlementsFor, sharesOf } from './budget.ts';
 import type { CallInHand } from './call-in-hand.ts';
+import { clean } from './clean.ts';
 import { costOf } from './cost.ts';
 import { policyGate } from './gates/policy.ts';
 import type { Judgement } from './judgement.ts';
@@ -245,7 +246,7 @@ async function begin(hand: CallInHand, terms: Terms): Promise<NextAttempt> {
   const mark = hand.mark();
   hand.apply({
     type: 'start',
-    idempotencyKey: hand.toolKey === undefined ? undefined : hand.clean(hand.toolKey),
+    idempotencyKey: hand.toolKey === undefined ? undefined : clean(hand, hand.toolKey),
     deadlineMs,
     mayRerun: tool.mayRerun,
     stages: call?.started?.stages ?? [],

@@ -7,6 +7,7 @@ import type { ClaimHolder } from '../../ledger/ledger.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import { describeThrown } from '../../tool/describe-thrown.ts';
 import type { CallInHand } from '../call-in-hand.ts';
+import { clean } from '../clean.ts';
 import { foldStored } from '../fold-stored.ts';
 import { whenChanged } from '../when-changed.ts';
 import type { Gate, Stop } from './gate.ts';
@@ -17,7 +18,12 @@ export const keyGate: Gate = {
     if (hand.knownTool.idempotencyKey === undefined) return undefined;
     const problem = bindKey(hand);
     if (problem !== undefined)
-      return { type: 'deny', reason: 'validation', code: 'tool.invalid_input', details: hand.clean(problem) };
+      return {
+        type: 'deny',
+        reason: 'validation',
+        code: 'tool.invalid_input',
+        details: clean(hand, problem),
+      };
     return hand.claimKey === undefined ? undefined : lookUp(hand, hand.claimKey);
   },
 };

@@ -5,6 +5,7 @@ import type { Policy } from '../../policy/compile-policy.ts';
 import { describeThrown } from '../../tool/describe-thrown.ts';
 import { whenReady } from '../../tool/when-ready.ts';
 import type { CallInHand } from '../call-in-hand.ts';
+import { clean } from '../clean.ts';
 import { askRules, toAsk, toMark, toMarks, toStop } from '../contract-rules.ts';
 import type { PreToolUse, ToolUse } from '../tool-decision.ts';
 import { readToolDecision, ToolDecision } from '../tool-decision.ts';
@@ -54,7 +55,7 @@ async function askAllWorkflows(
     const { decision, message = '', stageId } = step.ruling;
     if (decision === 'allow') continue;
     const by = workflowDecider(step);
-    const description = hand.clean(message);
+    const description = clean(hand, message);
     hand.rules = [
       ...hand.rules,
       toMark(hand, {
@@ -90,14 +91,14 @@ async function askHooks(hand: CallInHand): Promise<Stop | undefined> {
           type: 'deny',
           reason: 'pre_hook',
           code: 'policy.hook',
-          details: hand.clean(decision.reason),
+          details: clean(hand, decision.reason),
           by,
         };
         break;
       case 'requires_confirmation':
         hand.ask({
           by,
-          description: hand.clean(decision.description),
+          description: clean(hand, decision.description),
           ...(decision.timeoutMs !== undefined && { timeoutSeconds: decision.timeoutMs / 1_000 }),
         });
         break;

@@ -6,6 +6,7 @@ import type { SchemaCheck } from '../../tool/schema.ts';
 import type { SchemaIssue } from '../../tool/schema-issue.ts';
 import { fillArtifacts, namesArtifact } from '../artifact-arguments.ts';
 import type { CallInHand } from '../call-in-hand.ts';
+import { clean } from '../clean.ts';
 import { formatIssues } from '../format-issues.ts';
 import { keepInput } from '../kept-input.ts';
 import { repairInput } from '../repair-input.ts';
@@ -82,7 +83,7 @@ function take(hand: CallInHand, { input, checked, executed, changes }: Accepted)
       ? hand.requested
       : keepInput(input, knownTool.redact?.input, engine.redactor, engine.seal);
   // A path is made of keys, and a key may hold a secret.
-  const kept = changes.map(({ path, rule }) => ({ path: hand.clean(path), rule }));
+  const kept = changes.map(({ path, rule }) => ({ path: clean(hand, path), rule }));
   hand.prepared = { effective, effectiveInput: input, checked, executed, changes: kept };
   if (kept.length > 0)
     hand.note(
@@ -103,7 +104,7 @@ const refuse = (hand: CallInHand, issues: readonly SchemaIssue[]): Stop => ({
   type: 'deny',
   reason: 'validation',
   code: 'tool.invalid_input',
-  details: hand.clean(formatIssues(issues)),
+  details: clean(hand, formatIssues(issues)),
 });
 
 /** The schema's reading goes to the body, which may do with it what it likes: never hand out our own object. */

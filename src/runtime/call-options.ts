@@ -1,0 +1,15 @@
+import type { JsonObject } from '../base/json.ts';
+import type { Provenance } from '../call/event.ts';
+import type { Principal } from '../tool/tool-context.ts';
+
+/** What may be said about one call beside the envelope. */
+export type CallOptions = {
+  /** Metadata of the call: on its record, and there for policy. */
+  readonly attrs?: JsonObject;
+  readonly principal?: Principal;
+  readonly provenance?: Provenance;
+  /** Cancels the call. */
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (update: Progress) => void;
+};
+export type Progress = { readonly callId: string; readonly message?: string; readonly fraction?: number };
