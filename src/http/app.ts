@@ -10,6 +10,7 @@ import { isQuittanceError } from '../base/error.ts';
 import type { Actor } from './actor.ts';
 import { nobody } from './actor.ts';
 import type { ConsoleFile } from './console-files.ts';
+import { isKnown } from './known-tag.ts';
 import { toOpenApi } from './openapi.ts';
 import { addPages } from './page-routes.ts';
 import type { Connection, Visit } from './visit.ts';
@@ -69,7 +70,9 @@ export function createApp(options: AppOptions): App {
       let checks: Checks | undefined; // made when first needed: there are many, and most servers use a few
       app.on([route.method], pattern, async ({ req, env }) => {
         env.route = path;
-        if (req.raw.method === 'HEAD' && !isShape(route.answer)) throw wrongMethod(all);
+        // A stream would go on behind a head that is all anybody sees.
+        if (req.raw.method === 'HEAD' && !isShape(route.answer) && route.answer.isWhole !== true)
+          throw wrongMethod(all);
         const actor = identify(req.raw, env.address);
         service.access.require(actor, route.access);
         checks ??= compileChecks(route);
@@ -112,6 +115,9 @@ export function createApp(options: AppOptions): App {
   app.get('/openapi.json', ({ req }) =>
     withTag(description, 'application/json; charset=utf-8', req.raw.headers),
   );
+  app.all('/openapi.json', () => {
+    throw notTaken('GET');
+  });
   addPages(app, { access: service.access, hosts: options.hosts, files: options.console, strangers });
   app.notFound(() =>
     problemResponse(
@@ -142,10 +148,11 @@ export function createApp(options: AppOptions): App {
 
 const isOurs = (error: unknown): boolean => error instanceof HttpRefusal || isQuittanceError(error);
 
-const wrongMethod = (all: readonly Route[]): HttpRefusal => {
-  const methods = all.map(({ method }) => method).join(', ');
-  return new HttpRefusal('http.method_not_allowed', `Use ${methods} here.`, {}, { allow: methods });
-};
+const wrongMethod = (all: readonly Route[]): HttpRefusal =>
+  notTaken(all.map(({ method }) => method).join(', '));
+
+const notTaken = (methods: string): HttpRefusal =>
+  new HttpRefusal('http.method_not_allowed', `Use ${methods} here.`, {}, { allow: methods });
 
 type Checks = { readonly query: JsonSchemaChecker; readonly body: JsonSchemaChecker | undefined };
 
@@ -168,7 +175,6 @@ function toJson(route: Route, answer: unknown, headers: Headers): Response {
 export function withTag(text: string, type: string, headers: Headers): Response {
   const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
   const common = { etag, 'cache-control': 'private, no-cache', vary: 'authorization, cookie' };
-  const known = (headers.get('if-none-match') ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''));
-  if (known.includes(etag)) return new Response(null, { status: 304, headers: common });
+  if (isKnown(headers, etag)) return new Response(null, { status: 304, headers: common });
   return new Response(text, { headers: { ...common, 'content-type': type } });
 }

@@ -143,6 +143,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   });
   const service: Service = {
     ledger,
+    ledgerPath: path,
     runtime,
     contracts,
     reloadContracts: options.reloadContracts,
@@ -218,7 +219,9 @@ function allowed(
   port: number,
   { allowHosts = [], publicUrl }: HttpServerOptions,
 ): ReadonlySet<string> {
-  const own = isLoopback(host) ? ['localhost', '127.0.0.1', '[::1]', bracketed(host)] : [bracketed(host)];
+  // Whoever listens everywhere listens here too; and the names of this machine for itself cannot be pointed elsewhere.
+  const isHere = isLoopback(host) || host === '0.0.0.0' || host === '::';
+  const own = isHere ? ['localhost', '127.0.0.1', '[::1]', bracketed(host)] : [bracketed(host)];
   const names = own.map((name) => `${name}:${port}`);
   const others = [...allowHosts, ...(publicUrl === undefined ? [] : [readHost(publicUrl)])];
   return new Set(

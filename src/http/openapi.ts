@@ -43,7 +43,8 @@ export function toOpenApi(routes: readonly Route[], version: string): JsonObject
 }
 
 function toOperation(route: Route, place: Place, problem: JsonObject): JsonObject {
-  const { method, path, access, summary, query, body, answer, status } = route;
+  const { method, path, access, summary, query, body, headers, answer, status, also } = route;
+  const isTagged = method === 'GET' && isShape(answer) && Object.keys(also).length === 0;
   const params = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
     in: 'path',
@@ -58,6 +59,16 @@ function toOperation(route: Route, place: Place, problem: JsonObject): JsonObjec
       required: !('maybe' in field),
       schema: place('maybe' in field ? field.maybe : field),
     })),
+    ...Object.entries({
+      ...headers,
+      ...(isTagged && { 'If-None-Match': 'The ETag of an answer that is there already.' }),
+    }).map(([name, description]) => ({
+      name,
+      in: 'header',
+      required: false,
+      description,
+      schema: { type: 'string' },
+    })),
   ];
   return {
     operationId: toOperationId(method, path),
@@ -69,7 +80,14 @@ function toOperation(route: Route, place: Place, problem: JsonObject): JsonObjec
     }),
     security: access === 'anyone' ? [] : [{ token: [] }],
     'x-quittance-role': access,
-    responses: { [String(status)]: toAnswer(answer, place), default: problem },
+    responses: {
+      [String(status)]: toAnswer(answer, place),
+      ...(isTagged && { 304: { description: 'As it was under the ETag that was sent.' } }),
+      ...Object.fromEntries(
+        Object.entries(also).map(([other, given]) => [other, toAnswer(given, place)] as const),
+      ),
+      default: problem,
+    },
   };
 }
 
@@ -78,7 +96,10 @@ const toAnswer = (answer: Route['answer'], place: Place): JsonObject =>
     ? { description: 'As asked.', content: { 'application/json': { schema: place(answer) } } }
     : {
         description: 'As asked.',
-        content: { [answer.mediaType]: { schema: toText(answer.message, place) } },
+        content: {
+          [answer.mediaType]: { schema: toText(answer.message, place) },
+          ...(answer.json !== undefined && { 'application/json': { schema: place(answer.json) } }),
+        },
       };
 
 /** OpenAPI has no word for the messages of a stream: what `data` holds is told beside it. */

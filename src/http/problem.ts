@@ -103,12 +103,30 @@ export function toProblem(error: unknown): Problem {
     const detail = `${message}${/[.!?]$/.test(message) ? '' : '.'}${advice}`;
     return problem(error.code, statuses[error.code] ?? 500, means, detail, error.facts);
   }
+  if (isStorageTrouble(error))
+    return problem(
+      'ledger.unavailable',
+      503,
+      errorTable['ledger.unavailable'].means,
+      'The disk of the server, or the ledger on it, cannot be used now; the log of the server says why. Try again.',
+    );
   const { status, title } = httpCodes['http.internal'];
   return problem(
     'http.internal',
     status,
     title,
     'The log of the server says what. Nothing was decided by it.',
+  );
+}
+
+/** What SQLite and the file system say when it is not the fault of this program, and may be over soon. */
+function isStorageTrouble(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return (
+    typeof code === 'string' &&
+    /^(?:SQLITE_(?:FULL|BUSY|LOCKED|READONLY|IOERR|CANTOPEN)(?:_\w+)?|ENOSPC|EDQUOT|EROFS|EIO|EMFILE|ENFILE)$/.test(
+      code,
+    )
   );
 }
 

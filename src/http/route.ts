@@ -21,6 +21,17 @@ type ParamsOf<Path extends string> = Path extends `${string}{${infer Name}}${inf
   ? Name | ParamsOf<Rest>
   : never;
 
+/** An answer that is no JSON, or not always. */
+export type MediaAnswer = {
+  readonly mediaType: string;
+  /** What each message of a stream holds. */
+  readonly message?: AnyShape;
+  /** What is answered where JSON is accepted. */
+  readonly json?: AnyShape;
+  /** Whether it is all there at once: then its head can be had alone. */
+  readonly isWhole?: boolean;
+};
+
 type RouteSpec<Path extends string, Query extends object, Body, Answer> = {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly path: Path;
@@ -29,9 +40,12 @@ type RouteSpec<Path extends string, Query extends object, Body, Answer> = {
   readonly summary: string;
   readonly query?: Fields<Query>;
   readonly body?: Shape<Body>;
-  /** What it answers with; a media type where that is no JSON. */
-  readonly answer: Shape<Answer> | { readonly mediaType: string; readonly message?: AnyShape };
+  /** Headers it heeds beside those that every route does, and what they are for. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly answer: Shape<Answer> | MediaAnswer;
   readonly status?: number;
+  /** What it answers with under other statuses, refusals aside. */
+  readonly also?: Readonly<Record<number, AnyShape | MediaAnswer>>;
   readonly handle: (asked: Asked<ParamsOf<Path>, Query, Body>) => Promise<Answer | Response>;
 };
 
@@ -43,8 +57,10 @@ export type Route = {
   readonly summary: string;
   readonly query: AnyFields;
   readonly body: AnyShape | undefined;
-  readonly answer: AnyShape | { readonly mediaType: string; readonly message?: AnyShape };
+  readonly headers: Readonly<Record<string, string>>;
+  readonly answer: AnyShape | MediaAnswer;
   readonly status: number;
+  readonly also: Readonly<Record<number, AnyShape | MediaAnswer>>;
   readonly handle: (asked: Asked<string, object, unknown>) => Promise<unknown>;
 };
 
@@ -61,8 +77,10 @@ export function defineRoute<
     summary: spec.summary,
     query: (spec.query ?? {}) as AnyFields,
     body: spec.body,
+    headers: spec.headers ?? {},
     answer: spec.answer,
     status: spec.status ?? 200,
+    also: spec.also ?? {},
     // What it is given has been held against the very shapes its types come from.
     handle: spec.handle as Route['handle'],
   };

@@ -1,5 +1,6 @@
 /** An artifact in pieces. Whatever a tool wrote is data here: nothing of it runs in a page of this server. */
 import type { Ledger } from '../ledger/ledger.ts';
+import { isKnown } from './known-tag.ts';
 import { HttpRefusal } from './problem.ts';
 
 /** Types that a browser shows without running anything. */
@@ -31,7 +32,10 @@ export async function serveArtifact(
   const bytes = typeof found.content === 'string' ? Buffer.from(found.content, 'utf8') : found.content;
   const [type = ''] = found.mimeType.toLowerCase().split(';');
   const isText = typeof found.content === 'string';
+  // What is kept under an id is never changed.
+  const etag = `"${artifactId}"`;
   const common = {
+    etag,
     'content-type': shown.has(type.trim())
       ? `${type.trim()}${isText ? '; charset=utf-8' : ''}`
       : 'application/octet-stream',
@@ -40,7 +44,10 @@ export async function serveArtifact(
     'accept-ranges': 'bytes',
     'cache-control': 'private, no-cache',
   };
-  const range = readRange(headers.get('range'), bytes.byteLength);
+  if (isKnown(headers, etag)) return new Response(null, { status: 304, headers: common });
+  // Pieces of something else are of no use to whoever has pieces of that.
+  const isWanted = headers.get('if-range') === null || headers.get('if-range') === etag;
+  const range = readRange(isWanted ? headers.get('range') : null, bytes.byteLength);
   if (range === undefined)
     return new Response(bytes as Uint8Array<ArrayBuffer>, {
       headers: { ...common, 'content-length': String(bytes.byteLength) },
@@ -61,7 +68,7 @@ function readRange(
   header: string | null,
   size: number,
 ): { readonly from: number; readonly to: number } | undefined {
-  const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '');
+  const match = /^bytes=\s*(\d{0,15})-(\d{0,15})\s*$/i.exec(header ?? '');
   if (match === null) return undefined;
   const [, first = '', last = ''] = match;
   if (first === '' && last === '') return undefined;

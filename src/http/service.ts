@@ -15,6 +15,8 @@ import type { SchemaHistory } from './schema-history.ts';
 
 export type Service = {
   readonly ledger: Ledger;
+  /** The file of the ledger; undefined where it is in memory, or nobody said. */
+  readonly ledgerPath: string | undefined;
   readonly runtime: Runtime;
   readonly contracts: Contracts | undefined;
   /** Reads the rules again, where they are read from somewhere. */

@@ -6,16 +6,7 @@
  * 3. Whoever asks is held against the file as it is now: a token that was revoked is of no use from then on.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import {
-  closeSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { QuittanceError } from '../base/error.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject, readJsonText } from '../base/json.ts';
@@ -236,11 +227,13 @@ const staleLockMs = 5_000;
 
 function replaceFile(path: string, content: string): void {
   const draft = `${path}.${randomBytes(4).toString('hex')}`;
-  writeFileSync(draft, content, { mode: 0o600, flag: 'wx' });
-  const file = openSync(draft, 'r');
-  fsyncSync(file);
-  closeSync(file);
-  renameSync(draft, path);
+  try {
+    writeFileSync(draft, content, { mode: 0o600, flag: 'wx', flush: true });
+    renameSync(draft, path);
+  } catch (error) {
+    rmSync(draft, { force: true }); // where the disk is full, what is left over makes it fuller
+    throw error;
+  }
 }
 
 function parseContent(path: string): Content {

@@ -9,12 +9,19 @@ export async function writeMetrics({ ledger, followers, jobs, metrics }: Service
     ledger.queryConfirmations({ status: 'pending', limit: 1_000 }),
     ledger.lastPosition(),
   ]);
+  const merged = mergeTools(tallies);
   const lines = [
     ...family('quittance_calls_total', 'counter', 'Calls by tool, outcome and reason code.'),
-    ...mergeTools(tallies).map(
-      ({ toolName, outcome, code, calls }) =>
-        `quittance_calls_total{tool="${escape(toolName)}",outcome="${escape(outcome || 'open')}",code="${escape(code)}"} ${calls}`,
-    ),
+    ...merged
+      .filter(({ outcome }) => outcome !== '')
+      .map(
+        ({ toolName, outcome, code, calls }) =>
+          `quittance_calls_total{tool="${toolName}",outcome="${outcome}",code="${code}"} ${calls}`,
+      ),
+    ...family('quittance_calls_open', 'gauge', 'Calls by tool that have no outcome yet.'),
+    ...merged
+      .filter(({ outcome }) => outcome === '')
+      .map(({ toolName, calls }) => `quittance_calls_open{tool="${toolName}"} ${calls}`),
     ...family('quittance_calls_unresolved', 'gauge', 'Calls whose effect is in doubt.'),
     `quittance_calls_unresolved ${tallies.reduce((sum, each) => sum + each.unresolved, 0)}`,
     ...family('quittance_cost_micros_total', 'counter', 'What calls cost.'),
@@ -74,9 +81,12 @@ function mergeTools(tallies: readonly ToolTally[]): readonly ToolTally[] {
   );
   const merged = new Map<string, ToolTally>();
   for (const tally of tallies) {
-    const toolName = common.has(tally.toolName) ? tally.toolName : '(others)';
-    const key = JSON.stringify([toolName, tally.outcome, tally.code]);
-    merged.set(key, { ...tally, toolName, calls: tally.calls + (merged.get(key)?.calls ?? 0) });
+    // As it is written, so that two names that are written alike are counted as one: a label twice is no page at all.
+    const toolName = common.has(tally.toolName) ? escape(tally.toolName) : '(others)';
+    const outcome = escape(tally.outcome);
+    const code = outcome === '' ? '' : escape(tally.code);
+    const key = JSON.stringify([toolName, outcome, code]);
+    merged.set(key, { toolName, outcome, code, calls: tally.calls + (merged.get(key)?.calls ?? 0) });
   }
   return [...merged.values()];
 }

@@ -2,8 +2,8 @@ import type { Me, Role } from '../api/access.ts';
 import type { Health, Readiness } from '../api/health.ts';
 import { mayDo } from '../actor.ts';
 import type { Route } from '../route.ts';
+import { readReadiness } from '../read-readiness.ts';
 import { defineRoute } from '../route.ts';
-import type { Service } from '../service.ts';
 import type { Shape } from '../shape.ts';
 import { writeMetrics } from '../write-metrics.ts';
 import { choice, flag, list, maybe, moment, object, only, text } from '../shape.ts';
@@ -51,9 +51,13 @@ export const healthRoutes: readonly Route[] = [
     access: 'anyone',
     summary: 'Says whether requests can be served: 503 where not.',
     answer: readinessShape,
+    also: { 503: readinessShape },
     async handle({ service }) {
       const readiness = await readReadiness(service);
-      return Response.json(readiness, { status: readiness.status === 'ready' ? 200 : 503 });
+      return Response.json(readiness, {
+        status: readiness.status === 'ready' ? 200 : 503,
+        headers: { 'cache-control': 'no-store' },
+      });
     },
   }),
   defineRoute<'/metrics'>({
@@ -61,7 +65,7 @@ export const healthRoutes: readonly Route[] = [
     path: '/metrics',
     access: 'viewer',
     summary: 'Gives numbers for Prometheus.',
-    answer: { mediaType: 'text/plain' },
+    answer: { mediaType: 'text/plain', isWhole: true },
     async handle({ service }) {
       const told = await service.remembered.get('metrics', () => writeMetrics(service));
       return new Response(told, {
@@ -70,18 +74,3 @@ export const healthRoutes: readonly Route[] = [
     },
   }),
 ];
-
-/** Nothing of what went wrong is told to whoever has no token: only that something did. */
-async function readReadiness({ ledger, closing }: Service): Promise<Readiness> {
-  let canRead = true;
-  try {
-    await ledger.lastPosition();
-  } catch {
-    canRead = false;
-  }
-  const checks = [
-    { name: 'ledger', ok: canRead, detail: canRead ? undefined : 'The ledger cannot be read.' },
-    { name: 'serving', ok: !closing.aborted, detail: closing.aborted ? 'The server is closing.' : undefined },
-  ];
-  return { status: checks.every(({ ok }) => ok) ? 'ready' : 'not_ready', checks };
-}

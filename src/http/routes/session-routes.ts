@@ -107,7 +107,13 @@ export const sessionRoutes: readonly Route[] = [
     path: `${sessionPath}/artifacts/{artifactId}`,
     access: 'viewer',
     summary: 'Gives an output that was kept aside; takes Range.',
-    answer: { mediaType: 'application/octet-stream' },
+    headers: {
+      Range: 'One range of bytes, as bytes=0-1023.',
+      'If-Range': 'The ETag of the pieces that are there already; whole where it is another.',
+      'If-None-Match': 'The ETag of an artifact that is there already.',
+    },
+    answer: { mediaType: 'application/octet-stream', isWhole: true },
+    also: { 206: { mediaType: 'application/octet-stream' } },
     handle: ({ service, params, headers }) =>
       serveArtifact(service.ledger, params.sessionId, params.artifactId, headers),
   }),

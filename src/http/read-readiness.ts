@@ -1,0 +1,41 @@
+/** Whether the server can do what it is for. Who asks may be anybody: they hear that something is wrong, and no more. */
+import { constants } from 'node:fs';
+import { access, statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Readiness } from './api/health.ts';
+import type { Service } from './service.ts';
+
+type Check = Readiness['checks'][number];
+
+/** With less than this a call or two may still be kept, and nobody should count on it. */
+const leastFreeBytes = 1_048_576;
+
+export async function readReadiness({ ledger, ledgerPath, closing }: Service): Promise<Readiness> {
+  const checks: Check[] = [
+    await toCheck('ledger', 'The ledger cannot be read.', async () => {
+      await ledger.lastPosition();
+      return true;
+    }),
+    ...(ledgerPath === undefined
+      ? []
+      : [
+          await toCheck('disk', 'The ledger cannot be written: its file is gone, or the disk is full.', () =>
+            canGrow(ledgerPath),
+          ),
+        ]),
+    await toCheck('serving', 'The server is closing.', () => Promise.resolve(!closing.aborted)),
+  ];
+  return { status: checks.every(({ ok }) => ok) ? 'ready' : 'not_ready', checks };
+}
+
+/** What is beside the ledger is written too: its log, its tables, the tokens. */
+async function canGrow(path: string): Promise<boolean> {
+  await Promise.all([access(path, constants.W_OK), access(dirname(path), constants.W_OK)]);
+  const { bavail, bsize } = await statfs(dirname(path));
+  return bavail * bsize >= leastFreeBytes;
+}
+
+async function toCheck(name: string, detail: string, isFine: () => Promise<boolean>): Promise<Check> {
+  const ok = await isFine().catch(() => false);
+  return { name, ok, detail: ok ? undefined : detail };
+}

@@ -1,0 +1,175 @@
+import { renameSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { CallAnswer, Problem, Readiness } from 'quittance/http';
+import { toProblem } from '../../src/http/problem.ts';
+import type { TestServer } from './start-server.ts';
+import { startServer } from './start-server.ts';
+
+let app: TestServer;
+beforeAll(async () => {
+  app = await startServer();
+});
+afterAll(() => app.close());
+
+const ask = (
+  path: string,
+  { method = 'GET', body, ...headers }: Readonly<Record<string, string>> = {},
+): Promise<Response> =>
+  fetch(app.server.url + path, {
+    method,
+    headers: { authorization: `Bearer ${app.tokens.admin}`, ...headers },
+    ...(body !== undefined && { body }),
+  });
+
+describe('an artifact', () => {
+  let path: string;
+  beforeAll(async () => {
+    const { body } = await app.ask<{ outcome: { artifactId: string } }>('a1', 'read_log', {});
+    path = `/v1/sessions/s1/artifacts/${body.outcome.artifactId}`;
+  });
+
+  test('has a tag that saves sending it again', async () => {
+    const etag = (await ask(path)).headers.get('etag') ?? '';
+    expect(etag).toMatch(/^"[\w.:-]+"$/);
+    expect((await ask(path, { 'if-none-match': etag })).status).toBe(304);
+    expect((await ask(path, { 'if-none-match': '*' })).status).toBe(304);
+    expect((await ask(path, { 'if-none-match': '"other"' })).status).toBe(200);
+  });
+
+  test('is sent whole to whoever has pieces of another', async () => {
+    const etag = (await ask(path)).headers.get('etag') ?? '';
+    const range = 'bytes=0-3';
+    expect((await ask(path, { range, 'if-range': etag })).status).toBe(206);
+    for (const other of ['"other"', `W/${etag}`, 'Sun, 15 Nov 2026 13:42:28 GMT'])
+      expect([other, (await ask(path, { range, 'if-range': other })).status]).toEqual([other, 200]);
+  });
+
+  test('tells how large it is without being sent', async () => {
+    const whole = await ask(path);
+    const head = await ask(path, { method: 'HEAD' });
+    expect([head.status, await head.text()]).toEqual([200, '']);
+    for (const name of ['content-length', 'etag', 'accept-ranges', 'content-type'])
+      expect([name, head.headers.get(name)]).toEqual([name, whole.headers.get(name)]);
+  });
+});
+
+describe('the head of an answer', () => {
+  test('can be had alone where the answer is not a stream', async () => {
+    for (const path of ['/v1/calls', '/metrics', '/healthz'])
+      expect([path, (await ask(path, { method: 'HEAD' })).status]).toEqual([path, 200]);
+    for (const path of ['/v1/events', '/v1/export'])
+      expect([path, (await ask(path, { method: 'HEAD' })).status]).toEqual([path, 405]);
+  });
+
+  test('says which methods an address takes', async () => {
+    const put = await ask('/openapi.json', { method: 'PUT' });
+    expect([put.status, put.headers.get('allow')]).toEqual([405, 'GET']);
+  });
+});
+
+describe('a body', () => {
+  const body = JSON.stringify({
+    sessionId: 's1',
+    call: { id: 'b1', name: 'read_note', arguments: { id: '1' } },
+  });
+
+  test('may say that it is UTF-8 in quotes, too', async () => {
+    const sent = { method: 'POST', body, 'content-type': 'application/json; charset="utf-8"' };
+    expect((await ask('/v1/calls', sent)).status).toBe(200);
+  });
+
+  test('that is packed is refused as that', async () => {
+    const packed = { method: 'POST', body, 'content-type': 'application/json', 'content-encoding': 'gzip' };
+    const answer = await ask('/v1/calls', packed);
+    expect([answer.status, ((await answer.json()) as Problem).detail]).toEqual([
+      415,
+      'Send the body as it is, without Content-Encoding.',
+    ]);
+  });
+});
+
+describe('numbers for Prometheus', () => {
+  test('count what only grows apart from what does not, and give no series twice', async () => {
+    for (const [index, name] of ['\uD800', '\uD801', 'a\u0001', 'a\u0002'].entries())
+      await app.ask(`m${index}`, name, {});
+    const { body: taken } = await app.ask<CallAnswer>('open', 'get_weather', { city: 'Bern' });
+    expect(taken.decision).toBe('allow');
+    let page = '';
+    // The page may be a moment old.
+    await expect
+      .poll(
+        async () => {
+          page = await (await ask('/metrics')).text();
+          return page.includes('\nquittance_calls_open{tool="get_weather"} 1\n');
+        },
+        { timeout: 5_000 },
+      )
+      .toBe(true);
+    expect(page.includes('\n# TYPE quittance_calls_open gauge\n')).toBe(true);
+    expect(page.includes('outcome="open"')).toBe(false);
+    const series = page.split('\n').flatMap((line) => /^(\w+(?:\{.*\})?) /.exec(line)?.[1] ?? []);
+    expect(series.length).toBeGreaterThan(20);
+    expect(series.filter((each, index) => series.indexOf(each) !== index)).toEqual([]);
+  });
+});
+
+describe('the description', () => {
+  test('tells of every status that is no refusal, and of the headers that matter', async () => {
+    type Operation = { responses: Record<string, unknown>; parameters?: { name: string; in: string }[] };
+    const { paths } = (await (await ask('/openapi.json')).json()) as {
+      paths: Record<string, { get: Operation }>;
+    };
+    const told = (path: string): readonly [statuses: string[], headers: string[]] => [
+      Object.keys(paths[path]?.get.responses ?? {}),
+      (paths[path]?.get.parameters ?? []).filter((each) => each.in === 'header').map(({ name }) => name),
+    ];
+    expect(told('/v1/calls')).toEqual([['200', '304', 'default'], ['If-None-Match']]);
+    expect(told('/readyz')).toEqual([['200', '503', 'default'], []]);
+    expect(told('/v1/sessions/{sessionId}/artifacts/{artifactId}')).toEqual([
+      ['200', '206', 'default'],
+      ['Range', 'If-Range', 'If-None-Match'],
+    ]);
+  });
+});
+
+describe('trouble with the disk', () => {
+  test('is told as that, to be tried again, without what it said', () => {
+    for (const code of ['SQLITE_FULL', 'SQLITE_IOERR_WRITE', 'ENOSPC', 'EROFS'])
+      expect(toProblem(Object.assign(new Error(`${code}: /home/ada`), { code }))).toMatchObject({
+        status: 503,
+        code: 'ledger.unavailable',
+        detail: expect.not.stringContaining('/home/ada'),
+      });
+    expect(toProblem(Object.assign(new Error('no'), { code: 'SQLITE_ERROR' })).status).toBe(500);
+  });
+
+  test('makes the server not ready, though it lives', async () => {
+    const other = await startServer();
+    try {
+      expect((await other.get<Readiness>('/readyz')).body.status).toBe('ready');
+      renameSync(other.ledgerPath, `${other.ledgerPath}.gone`);
+      const { status, body, headers } = await other.get<Readiness>('/readyz');
+      expect([status, headers.get('cache-control')]).toEqual([503, 'no-store']);
+      expect(body.checks.filter(({ ok }) => !ok).map(({ name }) => name)).toEqual(['disk']);
+      expect(JSON.stringify(body)).not.toContain(other.ledgerPath);
+      expect((await other.get('/healthz')).status).toBe(200);
+      renameSync(`${other.ledgerPath}.gone`, other.ledgerPath);
+    } finally {
+      await other.close();
+    }
+  });
+});
+
+test('a server that listens everywhere answers on this machine under its own names, and under no other', async () => {
+  const other = await startServer({ host: '0.0.0.0' });
+  try {
+    const status = async (host: string): Promise<number> =>
+      (await other.server.fetch(new Request(`http://${host}/healthz`, { headers: { host } }))).status;
+    const { port } = other.server;
+    expect(await status(`localhost:${port}`)).toBe(200);
+    expect(await status(`127.0.0.1:${port}`)).toBe(200);
+    expect(await status(`evil.example:${port}`)).toBe(421);
+  } finally {
+    await other.close();
+  }
+});
