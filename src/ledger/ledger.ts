@@ -48,7 +48,10 @@ export interface Ledger {
   queryCalls(query: CallQuery): Awaitable<Page<CallSummary>>;
   /** How many calls there are of each kind. Whoever was told of an outcome finds it counted. */
   tallyCalls<Name extends TallyName>(query: TallyQuery<Name>): Awaitable<readonly CallTally<Name>[]>;
-  /** Sessions, newest first: those in which something happened in the time asked for. */
+  /**
+   * Sessions, newest first: those in which something happened in the time asked for. The ledger's own is nobody's
+   * conversation: it is found by its id alone.
+   */
   querySessions(query: SessionQuery): Awaitable<Page<SessionSummary>>;
   /** Questions to people, newest first, a page at a time. Whoever was told of one finds it here. */
   queryConfirmations(query: ConfirmationQuery): Awaitable<Page<ConfirmationSummary>>;

@@ -18,6 +18,7 @@ import type {
   ReportAnswer,
   RuleHits,
   SessionDetail,
+  SessionPage,
   Stats,
   Timeline,
   ToolDetail,
@@ -274,6 +275,13 @@ describe('reading', () => {
       expect(body.call.callId).toBe(name);
       expect((await app.get<SessionDetail>(`/v1/sessions/${part}`)).body.session.sessionId).toBe(name);
     }
+  });
+
+  test('lists the sessions of agents, and not what the ledger writes about itself', async () => {
+    const { rows } = (await app.get<SessionPage>('/v1/sessions?limit=1000')).body;
+    expect(rows.map(({ sessionId }) => sessionId)).toContain('s1');
+    expect(rows.map(({ sessionId }) => sessionId)).not.toContain('quittance.ledger');
+    expect((await app.get<SessionDetail>('/v1/sessions/quittance.ledger')).body.session.calls).toBe(0);
   });
 
   test('draws a session as bars in lanes, without two that overlap in one', async () => {

@@ -2,6 +2,7 @@
 import type { CallEvent } from '../../call/event.ts';
 import { foldCall } from '../../call/evolve.ts';
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
+import { ledgerSessionId } from '../../ledger/ledger.ts';
 import { hasText, matchesCall } from '../../ledger/match-call.ts';
 import type { Place } from '../../ledger/paging.ts';
 import { limitOf, parseCursor, toCursor } from '../../ledger/paging.ts';
@@ -34,7 +35,9 @@ export function querySessions(sessions: Iterable<MemorySession>, query: SessionQ
   const found: [SessionSummary, Place][] = [];
   for (const { sessionId, entries, calls } of sessions) {
     const [first] = entries;
-    if (first === undefined || (query.sessionId !== undefined && query.sessionId !== sessionId)) continue;
+    if (first === undefined) continue;
+    if (query.sessionId === undefined ? sessionId === ledgerSessionId : sessionId !== query.sessionId)
+      continue;
     const tally = newSessionTally(sessionId);
     for (const { events } of entries) for (const { at } of events) countEvent(tally, at);
     for (const call of calls.values()) {

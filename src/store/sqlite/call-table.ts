@@ -3,6 +3,7 @@ import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from 
 import type { ConfirmationQuery, ConfirmationSummary } from '../../ledger/confirmation-query.ts';
 import type { OpenCall } from '../../ledger/ledger.ts';
 import type { Place } from '../../ledger/paging.ts';
+import { ledgerSessionId } from '../../ledger/ledger.ts';
 import { limitOf, parseCursor, toCursor } from '../../ledger/paging.ts';
 import type { Database, SqlValue, Statement } from './database.ts';
 import { prepareRow } from './database.ts';
@@ -112,7 +113,11 @@ export class CallTable {
 
   async querySessions(query: SessionQuery): Promise<Page<SessionSummary>> {
     const indexed: Condition[] = [];
-    if (query.sessionId !== undefined) indexed.push(['session_id = ?', toSqlText(query.sessionId)]);
+    indexed.push(
+      query.sessionId === undefined
+        ? ['session_id <> ?', ledgerSessionId]
+        : ['session_id = ?', toSqlText(query.sessionId)],
+    );
     if (query.until !== undefined) indexed.push(['first_at < ?', query.until]);
     const rest: Condition[] = [];
     if (query.since !== undefined) rest.push(['last_at >= ?', query.since]);

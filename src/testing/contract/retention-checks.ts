@@ -147,6 +147,9 @@ export const retentionChecks: readonly Check[] = [
         ['stays'],
       );
       assert.equal((await ledger.querySessions({ text: 'gone' })).rows.length, 0);
+      const listed = (await ledger.querySessions({})).rows.map(({ sessionId }) => sessionId);
+      assert.deepEqual(listed, ['stays'], 'what the ledger says about itself is no session of an agent');
+      assert.equal((await ledger.querySessions({ sessionId: ledgerSessionId })).rows.length, 1);
       const entries = await ledger.readEntries({ limit: 10 });
       assertChained(entries);
       const [event] = await ledger.readSession(ledgerSessionId);
