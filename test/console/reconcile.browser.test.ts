@@ -96,7 +96,32 @@ test('whoever is second hears who was first', async () => {
   await page.context().close();
 });
 
-test('a tool that can say what happened is asked, and a refusal is told', async () => {
+test('a tool that can say what happened is asked: as long as it cannot tell the call stays in doubt, then it counts', async () => {
+  const call = { sessionId: 'courier', callId: 'call_courier' };
+  await stage.runtime
+    .turn({ sessionId: call.sessionId })
+    .call({ id: call.callId, name: 'book_courier', arguments: { order: 'A-1001' } });
+  const { page, goTo } = await visit({ as: 'operator' });
+  await goTo(addressOf(call));
+  const ask = page.getByRole('button', { name: 'Ask the tool' });
+  while ((await resolutionOf(call)) === undefined) {
+    const answered = page.waitForResponse((response) => response.url().endsWith('/resolution'));
+    await ask.click();
+    expect((await answered).status()).toBe(200);
+    if ((await resolutionOf(call)) === undefined)
+      await page.getByText('The tool cannot say either. The call stays in doubt.').first().waitFor();
+    await expect.poll(() => ask.or(page.locator('.verdict')).first().textContent()).not.toBe('Asking…');
+  }
+  await expectVerdict(page, 'The tool said: it did happen: Asked by operator-person.');
+  expect(await resolutionOf(call)).toMatchObject({
+    resolution: 'succeeded',
+    by: { type: 'hook', name: 'reconcile' },
+    result: { comesAt: '10:30' },
+  });
+  await expect.poll(() => page.locator('article.question').textContent()).toContain('10:30');
+});
+
+test('a tool that cannot be asked after all refuses, and the page says so', async () => {
   const call = await doubt();
   const { page, goTo } = await visit({ as: 'operator' });
   await page.route('**/v1/unresolved**', async (route) => {

@@ -32,6 +32,7 @@ rules:
 
 const createShopTools = (): readonly AnyTool[] => {
   const tries = new Map<string, number>();
+  const asked = new Map<string, number>();
   return [
     defineTool({
       name: 'look_up_order',
@@ -112,6 +113,20 @@ const createShopTools = (): readonly AnyTool[] => {
       input: z.object({ supplier: z.string(), cents: z.number() }),
       run: () => {
         throw new ToolError('tool.indeterminate', 'The bank hung up after it had the order.');
+      },
+    }),
+    defineTool({
+      name: 'book_courier',
+      description: 'Hangs up, and can be asked later whether somebody comes.',
+      mode: 'external',
+      input: z.object({ order: z.string() }),
+      run: () => {
+        throw new ToolError('tool.indeterminate', 'The courier hung up.');
+      },
+      reconcile: ({ args: { order } }) => {
+        const times = (asked.get(order) ?? 0) + 1;
+        asked.set(order, times);
+        return times < 3 ? { status: 'unknown' } : { status: 'succeeded', output: { comesAt: '10:30' } };
       },
     }),
     defineTool({

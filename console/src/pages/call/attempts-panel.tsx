@@ -5,7 +5,7 @@ import { OutcomeBadge } from '../../ui/outcome-badge.tsx';
 import { formatCost, formatDuration, formatMoment } from '../../ui/time.tsx';
 import { attemptsOf } from './attempts-of.ts';
 import type { Attempt } from './attempts-of.ts';
-import { ValueBlock } from './value-block.tsx';
+import { ValueBlock } from '../../ui/value-block.tsx';
 
 /** Every run of the body: how it ended, what it touched and said, and what came after its end. */
 export function AttemptsPanel({ events }: { readonly events: readonly CallEvent[] }): ReactNode {

@@ -7,6 +7,7 @@ import { addressOf } from '../../router.ts';
 import { Link } from '../../ui/link.tsx';
 import type { Tone } from '../../ui/outcome-badge.tsx';
 import { describeOutcome } from '../../ui/outcome-badge.tsx';
+import { ValueBlock } from '../../ui/value-block.tsx';
 import { formatMoment } from '../../ui/time.tsx';
 
 /** What somebody should know before all else: that it waits for them, that nobody knows, or why it did not succeed. */
@@ -45,6 +46,7 @@ export function CallNotice({ detail: { call, summary } }: { readonly detail: Cal
             By {resolution.by.type} {safeText(resolution.by.name)}, {formatMoment(resolution.at)}
             {resolution.reason !== undefined && `: ${safeText(resolution.reason)}`}
           </p>
+          {resolution.result !== undefined && <ValueBlock label="What it gave" value={resolution.result} />}
         </Notice>
       )}
       {undone !== undefined && (

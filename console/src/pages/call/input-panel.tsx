@@ -10,7 +10,7 @@ import { TextDiff } from '../../ui/text-diff.tsx';
 import { shortDigest } from '../../ui/short-digest.ts';
 import type { InputPath, InputStage } from './input-stages.ts';
 import { toInputPath } from './input-stages.ts';
-import { ValueBlock } from './value-block.tsx';
+import { ValueBlock } from '../../ui/value-block.tsx';
 
 /** The arguments, stage by stage, with what changed between them and whether what ran is what was approved. */
 export function InputPanel({ events }: { readonly events: readonly CallEvent[] }): ReactNode {

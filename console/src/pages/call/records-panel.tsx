@@ -3,7 +3,7 @@ import { safeText } from '../../../../src/base/safe-text.ts';
 import type { ToolAuditRecord } from '../../../../src/call/audit.ts';
 import type { ReadEvent } from '../../../../src/ledger/unknown-event.ts';
 import { formatMoment } from '../../ui/time.tsx';
-import { ValueBlock } from './value-block.tsx';
+import { ValueBlock } from '../../ui/value-block.tsx';
 import type { JsonValue } from '../../../../src/base/json.ts';
 
 /** The audit records of the call, in the order of its life. */

@@ -4,7 +4,7 @@ import type { JsonValue } from '../../../../src/base/json.ts';
 import { safeText } from '../../../../src/base/safe-text.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { ArtifactPieces } from './artifact-pieces.tsx';
-import { ValueBlock } from './value-block.tsx';
+import { ValueBlock } from '../../ui/value-block.tsx';
 
 /** What the model was told, part by part: the same bytes the ledger holds. */
 export function ToldPanel({ detail: { content, call } }: { readonly detail: CallDetail }): ReactNode {

@@ -2,6 +2,7 @@
 import type { ReactNode } from 'react';
 import { useMemo, useRef, useState } from 'react';
 import { safeText } from '../../../../src/base/safe-text.ts';
+import type { DecidedBy } from '../../../../src/call/event.ts';
 import type { CallDetail } from '../../../../src/http/api/call.ts';
 import type { NewResolution } from '../../../../src/http/api/confirmation.ts';
 import { ToolCallCard } from '../../../../src/react/tool-call-card.tsx';
@@ -18,6 +19,7 @@ import { Link } from '../../ui/link.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
 import { useTell } from '../../ui/toast.tsx';
+import { ValueBlock } from '../../ui/value-block.tsx';
 import { ResolveForm } from './resolve-form.tsx';
 import { WhereToLook } from './where-to-look.tsx';
 
@@ -74,6 +76,7 @@ export function DoubtfulCall({ sessionId, callId, known, onResolved, next }: Pro
   if (call === undefined)
     return error === undefined ? <Skeleton rows={8} /> : <Problem error={error} onRetry={reload} />;
   const { resolution } = call;
+  const given = data?.call.resolution?.result;
   return (
     <article className="question" aria-labelledby="doubt-title">
       <header className="question-head">
@@ -97,13 +100,12 @@ export function DoubtfulCall({ sessionId, callId, known, onResolved, next }: Pro
         <div className="verdict" data-tone="good" role="status">
           <p>
             <strong>
-              {sent === 'mine'
-                ? `You recorded: ${resolutionWords[resolution.resolution].toLowerCase()}`
-                : `Already found out by ${safeText(resolution.by.name)}: ${resolutionWords[resolution.resolution].toLowerCase()}`}
+              {`${foundBy(resolution.by, sent === 'mine')}: ${resolutionWords[resolution.resolution].toLowerCase()}`}
               {resolution.reason === undefined ? '.' : `: ${safeText(resolution.reason)}`}
             </strong>
             {sent === 'late' && ' What you said came after that and changed nothing.'}
           </p>
+          {given !== undefined && <ValueBlock label="What it gave" value={given} />}
           {next}
         </div>
       )}
@@ -131,3 +133,7 @@ export function DoubtfulCall({ sessionId, callId, known, onResolved, next }: Pro
     </article>
   );
 }
+
+/** A tool that was asked answers for itself, whoever had it asked. */
+const foundBy = ({ type, name }: DecidedBy, isMine: boolean): string =>
+  type !== 'person' ? 'The tool said' : isMine ? 'You recorded' : `Already found out by ${safeText(name)}`;

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
-import type { JsonValue } from '../../../../src/base/json.ts';
-import { CodeBlock, JsonBlock } from '../../../../src/react/code-block.tsx';
-import '../../../../src/react/react.css';
+import type { JsonValue } from '../../../src/base/json.ts';
+import { CodeBlock, JsonBlock } from '../../../src/react/code-block.tsx';
+import '../../../src/react/react.css';
 
 /** A value as JSON, a text as it is. */
 export function ValueBlock({
