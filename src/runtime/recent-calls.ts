@@ -9,7 +9,16 @@ export interface RecentCalls {
   findDuplicate(toolName: string, inputDigest: string): string | undefined;
   /** How many calls in a row, up to now, were this one and ended alike. */
   countRepeats(toolName: string, inputDigest: string): number;
+  /** The rounds of several calls that were made again and again up to now, ended alike, and would begin anew with this. */
+  findRounds(toolName: string, inputDigest: string): readonly Round[];
 }
+
+export type Round = {
+  /** The tools of one round, in order. */
+  readonly toolNames: readonly string[];
+  /** How often it was made. */
+  readonly count: number;
+};
 
 export type SettledCall = {
   readonly callId: string;
@@ -27,6 +36,12 @@ type Success = {
   readonly resourceKeys: readonly string[] | undefined;
 };
 
+type Step = { readonly toolName: string; readonly inputDigest: string; readonly end: string };
+
+/** How many calls a round may have, and how many are remembered to find one. */
+const longestRound = 8;
+const mostSteps = 512;
+
 export function createRecentCalls(): RecentCalls {
   const successes = new Map<string, Success>();
   const writes = new Map<string, number>();
@@ -34,6 +49,7 @@ export function createRecentCalls(): RecentCalls {
   let lastWrite = 0;
   let lastUnboundWrite = 0;
   let run = { toolName: '', inputDigest: '', end: '', count: 0 };
+  let steps: Step[] = [];
 
   const writtenSince = ({ tick: since, resourceKeys }: Success): boolean => {
     if (resourceKeys === undefined) return lastWrite > since;
@@ -52,6 +68,8 @@ export function createRecentCalls(): RecentCalls {
       const end = likeness(outcome, content);
       const alike = run.toolName === toolName && run.inputDigest === inputDigest && run.end === end;
       run = alike ? { ...run, count: run.count + 1 } : { toolName, inputDigest, end, count: 1 };
+      steps.push({ toolName, inputDigest, end });
+      if (steps.length >= 2 * mostSteps) steps = steps.slice(-mostSteps);
       if (idempotent && (outcome.type === 'ToolExecutionResult' || outcome.type === 'ToolArtifactReference'))
         successes.set(identity(toolName, inputDigest), { callId, tick: ++tick, resourceKeys });
     },
@@ -61,8 +79,28 @@ export function createRecentCalls(): RecentCalls {
     },
     countRepeats: (toolName, inputDigest) =>
       run.toolName === toolName && run.inputDigest === inputDigest ? run.count : 0,
+    findRounds(toolName, inputDigest) {
+      const rounds: Round[] = [];
+      for (let length = 2; length <= longestRound; length++) {
+        const first = steps.at(-length);
+        if (first?.toolName !== toolName || first.inputDigest !== inputDigest) continue;
+        const toolNames = steps.slice(-length).map((step) => step.toolName);
+        rounds.push({ toolNames, count: countRounds(steps, length) });
+      }
+      return rounds;
+    },
   };
 }
+
+/** How often the last so many steps were made in a row. */
+function countRounds(steps: readonly Step[], length: number): number {
+  let at = steps.length - length - 1;
+  while (at >= 0 && isSameStep(steps[at], steps[at + length])) at--;
+  return Math.floor((steps.length - at - 1) / length);
+}
+
+const isSameStep = (one: Step | undefined, other: Step | undefined): boolean =>
+  one?.toolName === other?.toolName && one?.inputDigest === other?.inputDigest && one?.end === other?.end;
 
 /** Equal for ends that say the same; times and the names of artifacts differ each time. */
 function likeness(outcome: ToolOutcome, content: string): string {

@@ -231,6 +231,40 @@ describe('the loop guard', () => {
     expect(runs()).toBe(9);
   });
 
+  const around = (count: number, ...round: [string, object?][]): [string, object?][] =>
+    Array.from({ length: count }, () => round).flat();
+
+  it('denies the fourth round of the same two calls that ended alike, and goes on denying it', async () => {
+    const { runtime, turn, runs } = looping();
+    const found = await codes(turn, ...around(3, ['go'], ['fail']), ['go'], ['go']);
+    expect(found.slice(-2)).toEqual(['call.loop', 'call.loop']);
+    expect(runs()).toBe(6);
+    expect((await runtime.calls({ sessionId: 's' })).at(-1)?.settled?.outcome).toMatchObject({
+      details: expect.stringContaining('The same 2 calls (go, fail) were made 3 times in a row') as string,
+    });
+  });
+
+  it('finds rounds of up to eight, whatever came before', async () => {
+    const eight = Array.from({ length: 8 }, (_, n): [string, object] => ['go', { give: n }]);
+    const { turn, runs } = looping();
+    const found = await codes(turn, ['other'], ['go', { give: 9 }], ...around(3, ...eight), [
+      'go',
+      { give: 0 },
+    ]);
+    expect(found.at(-1)).toBe('call.loop');
+    expect(runs()).toBe(25);
+  });
+
+  it('leaves rounds alone that end otherwise, or are as patient as the read in them', async () => {
+    const { turn } = looping();
+    expect(await codes(turn, ...around(9, ['go'], ['count']))).not.toContain('call.loop');
+    const wait = defineTool({ name: 'wait', rerun: 'allow', run: () => 'waited' });
+    const look = defineTool({ name: 'look', mode: 'read', run: () => 'not yet' });
+    const polling = setStage({ tools: [wait, look] });
+    const found = await codes(polling.turn, ...around(22, ['wait'], ['look']));
+    expect(found.indexOf('call.loop')).toBe(40);
+  });
+
   it('sees a model that insists on what policy denies', async () => {
     const { turn } = setStage({
       tools: [defineTool({ name: 'go', run: () => 1 })],

@@ -1,5 +1,6 @@
 /** The three guards against doing a thing again: duplicate, loop, twin. */
 import type { Awaitable } from '../../base/json.ts';
+import type { AnyTool } from '../../tool/define-tool.ts';
 import { whenReady } from '../../tool/when-ready.ts';
 import type { CallInHand } from '../call-in-hand.ts';
 import type { Gate, Stop } from './gate.ts';
@@ -26,18 +27,27 @@ function findDuplicate({ knownTool: tool, turn, input }: CallInHand): Stop | und
   };
 }
 
-/** A model going round in circles. */
-function findLoop({ knownTool: tool, turn, input }: CallInHand): Stop | undefined {
-  const limit = tool.loopLimit ?? (tool.mode === 'read' ? readLoopLimit : loopLimit);
-  const repeats = turn.recent.countRepeats(tool.name, input.effective.digest);
-  if (repeats < limit) return undefined;
-  return {
-    type: 'deny',
-    reason: 'duplicate',
-    code: 'call.loop',
-    details: `The last ${repeats} calls were this one and ended alike; another would too.`,
-  };
+/** A model going round in circles: over one call, or over several in turns. */
+function findLoop({ knownTool: tool, turn, input, engine, policy }: CallInHand): Stop | undefined {
+  const { digest } = input.effective;
+  const repeats = turn.recent.countRepeats(tool.name, digest);
+  if (repeats >= limitOf(tool))
+    return loop(`The last ${repeats} calls were this one and ended alike; another would too.`);
+  for (const { toolNames, count } of turn.recent.findRounds(tool.name, digest)) {
+    // Whatever waits between two looks is no loop as long as looking is none: the most patient tool decides.
+    const limits = toolNames.map((name) => limitOf(engine.toolFor(name, policy)));
+    if (count >= Math.max(...limits))
+      return loop(
+        `The same ${toolNames.length} calls (${toolNames.join(', ')}) were made ${count} times in a row and ended alike; another round would too.`,
+      );
+  }
+  return undefined;
 }
+
+const limitOf = (tool: AnyTool | undefined): number =>
+  tool?.loopLimit ?? (tool?.mode === 'read' ? readLoopLimit : loopLimit);
+
+const loop = (details: string): Stop => ({ type: 'deny', reason: 'duplicate', code: 'call.loop', details });
 
 /**
  * The commonest way to pay twice: a model that saw no clear end asks again under a new id. What may have happened
