@@ -6,7 +6,7 @@ import { readExport } from '../ledger/export-format.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { createVerifier } from '../ledger/verify.ts';
 import { createMemoryLedger } from '../store/memory/memory-ledger.ts';
-import { openSqliteLedger } from '../store/sqlite/sqlite-ledger.ts';
+import { openSqliteLedger } from '../store/sqlite/open-sqlite-ledger.ts';
 import { SampleCall } from '../testing/sample-call.ts';
 import { exportLedger } from './export-ledger.ts';
 

@@ -1,8 +1,8 @@
 import { QuittanceError } from '../base/error.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { createMemoryLedger } from './memory/memory-ledger.ts';
-import type { SqliteLedgerOptions } from './sqlite/sqlite-ledger.ts';
-import { openSqliteLedger } from './sqlite/sqlite-ledger.ts';
+import type { SqliteLedgerOptions } from './sqlite/sqlite-ledger-options.ts';
+import { openSqliteLedger } from './sqlite/open-sqlite-ledger.ts';
 
 export type OpenLedgerOptions = SqliteLedgerOptions;
 

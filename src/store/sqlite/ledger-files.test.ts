@@ -19,7 +19,7 @@ import { createVerifier } from '../../ledger/verify.ts';
 import { SampleCall } from '../../testing/sample-call.ts';
 import { openLedger } from '../open-ledger.ts';
 import type { SqliteLedger } from './sqlite-ledger.ts';
-import { openSqliteLedger } from './sqlite-ledger.ts';
+import { openSqliteLedger } from './open-sqlite-ledger.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-files-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -5,7 +5,7 @@ import Database from 'better-sqlite3';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Story } from '../../../test/make-ledger.ts';
 import { makeEntries, stories } from '../../../test/make-ledger.ts';
-import { openSqliteLedger } from './sqlite-ledger.ts';
+import { openSqliteLedger } from './open-sqlite-ledger.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-tables-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { ledgerContract } from 'quittance/testing';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Ledger } from '../../ledger/ledger.ts';
-import type { SqliteTuning } from './sqlite-ledger.ts';
-import { openSqliteLedger } from './sqlite-ledger.ts';
+import type { SqliteTuning } from './sqlite-ledger-options.ts';
+import { openSqliteLedger } from './open-sqlite-ledger.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-'));
 afterAll(() => rmSync(folder, { recursive: true }));

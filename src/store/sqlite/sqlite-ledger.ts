@@ -2,8 +2,7 @@
  * A ledger in one SQLite file, for any number of processes of one machine. Everything is read and written by
  * synchronous calls of a few microseconds; only the flush to disk takes longer, and all who write share it.
  */
-import { existsSync, mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync } from 'node:fs';
 import type { Clock } from '../../base/clock.ts';
 import { systemClock } from '../../base/clock.ts';
 import { createIds } from '../../base/ids.ts';
@@ -44,8 +43,7 @@ import { prepareValue } from './database.ts';
 import { EntryTable } from './entry-table.ts';
 import { HeadPages } from './head-pages.ts';
 import { Heads } from './heads.ts';
-import { openLedgerFile } from './open-file.ts';
-import { forgetOwner, isOwnerAlive, listOwners, newOwnerId, takeOwnerLock } from './owner-lock.ts';
+import { Owners } from './owners.ts';
 import { ReadTables } from './read-tables.ts';
 import { Retention } from './retention.ts';
 import { createSalts } from './salts.ts';
@@ -53,72 +51,19 @@ import { readSealKey } from './seal-key-file.ts';
 import { rebuildSideTables } from './side-rebuild.ts';
 import { SideTables } from './side-tables.ts';
 import { SpillFile } from './spill-file.ts';
+import type { SqliteLedgerOptions, SqliteTuning } from './sqlite-ledger-options.ts';
+import { measuredTuning } from './sqlite-ledger-options.ts';
 import { Watch } from './watch.ts';
 import { Writer } from './writer.ts';
 
-export type SqliteLedgerOptions = {
-  readonly clock?: Clock | undefined;
-  /** 32 bytes. Without it the key is read from a file beside the ledger, which is made on first use. */
-  readonly sealKey?: Uint8Array | undefined;
-  /**
-   * `full`, the default: what was told is on disk even if the power goes. `normal`: even if the process or the
-   * system's programs go, but a power cut may take the last commits.
-   */
-  readonly synchronous?: 'full' | 'normal' | undefined;
-  /** Opens a ledger that is there, to read it only: every append is refused, and there is no owner. */
-  readonly readOnly?: boolean | undefined;
-  /** How large the file may grow. Appends that do not fit are refused as on a full disk. */
-  readonly maxBytes?: number | undefined;
-  /** Room taken beforehand for what a full disk would not take. 1 MiB by default. */
-  readonly spillBytes?: number | undefined;
-};
-
-/** Measured once; other values are for tests. */
-export type SqliteTuning = {
-  /** Entries after which the newest are written to the index. */
-  readonly longestTail: number;
-  /** How far behind the read tables may be before a thread of their own fills them. */
-  readonly threadLag: number;
-};
-
-/** Opens a ledger file, or makes one. */
-export async function openSqliteLedger(
-  path: string,
-  options: SqliteLedgerOptions = {},
-  tuning: Partial<SqliteTuning> = {},
-): Promise<SqliteLedger> {
-  const readOnly = options.readOnly ?? false;
-  if (!readOnly) mkdirSync(dirname(path), { recursive: true });
-  const database = await openLedgerFile(path, readOnly);
-  try {
-    database.pragma(`synchronous = ${options.synchronous === 'normal' ? 'NORMAL' : 'FULL'}`);
-    // What is erased must not be left in pages nobody uses any more.
-    database.pragma('secure_delete = ON');
-    if (options.maxBytes !== undefined) {
-      const pageBytes = database.pragma('page_size', { simple: true }) as number;
-      database.pragma(`max_page_count = ${Math.max(1, Math.floor(options.maxBytes / pageBytes))}`);
-    }
-    return new SqliteLedger(database, path, options, { ...measured, ...tuning });
-  } catch (error) {
-    database.close();
-    throw error;
-  }
-}
-
-const rememberedLifeMs = 200;
-/** Writing so many to the index at once costs a third of writing each with its entry, and takes milliseconds. */
-const measured: SqliteTuning = { longestTail: 4_096, threadLag: 10_000 };
-
 export class SqliteLedger implements Ledger {
-  readonly ownerId: string = newOwnerId();
+  readonly ownerId: string;
   readonly inHand: Map<string, number> = new Map();
   readonly #database: Database;
   readonly #clock: Clock;
   readonly #path: string;
   #sealKey: Uint8Array | undefined;
-  readonly #lives = new Set<string>();
-  readonly #owners: string;
-  readonly #endOwner: (() => void) | undefined;
+  readonly #owners: Owners;
   readonly #spill: SpillFile | undefined;
   readonly #heads: Heads;
   readonly #headPages: HeadPages;
@@ -137,15 +82,15 @@ export class SqliteLedger implements Ledger {
     database: Database,
     path: string,
     options: SqliteLedgerOptions,
-    tuning: SqliteTuning = measured,
+    tuning: SqliteTuning = measuredTuning,
   ) {
     this.#database = database;
     this.#path = path;
     this.#clock = options.clock ?? systemClock;
     this.#sealKey = options.sealKey;
-    this.#owners = `${path}.owners`;
+    this.#owners = new Owners(`${path}.owners`, options.readOnly === true);
+    this.ownerId = this.#owners.ownId;
     if (options.readOnly !== true) {
-      this.#endOwner = takeOwnerLock(this.#owners, this.ownerId);
       const bytes = options.spillBytes ?? 1_048_576;
       this.#spill = new SpillFile(`${path}.spill`, this.ownerId, bytes, this.#salt);
     }
@@ -356,19 +301,18 @@ export class SqliteLedger implements Ledger {
   }
 
   findGoneOwners(): readonly string[] {
-    const others = listOwners(this.#owners).filter((ownerId) => ownerId !== this.ownerId);
-    return others.filter((ownerId) => !this.#lives.has(ownerId) && !this.#noteLife(ownerId));
+    return this.#owners.findGone();
   }
 
   /** Its spill goes with it, unless something in it is still to be appended. */
   forgetOwner(ownerId: string): void {
     if (this.isAlive(ownerId)) return;
     this.#spill?.forget(ownerId);
-    forgetOwner(this.#owners, ownerId);
+    this.#owners.forget(ownerId);
   }
 
   isAlive(ownerId: string): boolean {
-    return ownerId === this.ownerId ? this.#endOwner !== undefined : isOwnerAlive(this.#owners, ownerId);
+    return this.#owners.isAlive(ownerId);
   }
 
   spill(entry: Entry): boolean {
@@ -389,7 +333,7 @@ export class SqliteLedger implements Ledger {
 
   /** Read when it is first needed: whoever only looks at a ledger needs none. */
   get sealKey(): Uint8Array {
-    this.#sealKey ??= readSealKey(`${this.#path}.key`, this.#endOwner !== undefined);
+    this.#sealKey ??= readSealKey(`${this.#path}.key`, this.#owners.isOne);
     return this.#sealKey;
   }
 
@@ -404,17 +348,7 @@ export class SqliteLedger implements Ledger {
     await this.#tables.close();
     this.#spill?.close();
     this.#database.close();
-    this.#endOwner?.();
-  }
-
-  /** Remembers for a moment that an owner lives: asking is cheap, but not for every turn and every owner. */
-  #noteLife(ownerId: string): boolean {
-    const isAlive = this.isAlive(ownerId);
-    if (isAlive) {
-      this.#lives.add(ownerId);
-      setTimeout(() => this.#lives.delete(ownerId), rememberedLifeMs).unref();
-    }
-    return isAlive;
+    this.#owners.end();
   }
 
   /** What is remembered, after making sure that it still holds. */

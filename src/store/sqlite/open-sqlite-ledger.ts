@@ -1,0 +1,30 @@
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { openLedgerFile } from './open-file.ts';
+import type { SqliteLedgerOptions, SqliteTuning } from './sqlite-ledger-options.ts';
+import { measuredTuning } from './sqlite-ledger-options.ts';
+import { SqliteLedger } from './sqlite-ledger.ts';
+
+/** Opens a ledger file, or makes one. */
+export async function openSqliteLedger(
+  path: string,
+  options: SqliteLedgerOptions = {},
+  tuning: Partial<SqliteTuning> = {},
+): Promise<SqliteLedger> {
+  const readOnly = options.readOnly ?? false;
+  if (!readOnly) mkdirSync(dirname(path), { recursive: true });
+  const database = await openLedgerFile(path, readOnly);
+  try {
+    database.pragma(`synchronous = ${options.synchronous === 'normal' ? 'NORMAL' : 'FULL'}`);
+    // What is erased must not be left in pages nobody uses any more.
+    database.pragma('secure_delete = ON');
+    if (options.maxBytes !== undefined) {
+      const pageBytes = database.pragma('page_size', { simple: true }) as number;
+      database.pragma(`max_page_count = ${Math.max(1, Math.floor(options.maxBytes / pageBytes))}`);
+    }
+    return new SqliteLedger(database, path, options, { ...measuredTuning, ...tuning });
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
