@@ -1,7 +1,17 @@
 /** What people meet first: the package as it is packed, in an empty folder. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -90,6 +100,31 @@ describe('the package, installed in an empty folder', () => {
     await expect(quittance(['init'], home)).rejects.toMatchObject({ code: 2 });
   });
 
+  it('writes beside what is there, says what is missing, and touches nothing', async () => {
+    const [home, file] = [join(folder, 'home', 'there already'), join(folder, 'home', 'no-folder')];
+    mkdirSync(home);
+    writeFileSync(join(home, 'package.json'), '{}');
+    writeFileSync(join(home, '.gitignore'), 'dist\n');
+    const made = await quittance(['init', 'there already'], join(folder, 'home'));
+    expect(made.stdout).toContain("cd 'there already'\necho '.quittance/' >> .gitignore\nnode agent.mjs");
+    expect(readFileSync(join(home, 'package.json'), 'utf8')).toBe('{}');
+    expect(readFileSync(join(home, '.gitignore'), 'utf8')).toBe('dist\n');
+    await expect(quittance(['init'], home)).rejects.toMatchObject({
+      stderr: expect.stringMatching(/quittance\.mjs, agent\.mjs, contracts\.yaml .* are there already/),
+    });
+    writeFileSync(file, '');
+    for (const args of [
+      ['init', 'no-folder'],
+      ['demo', '--ledger', 'no-folder/shop.db', '--port', '0', '--no-open'],
+    ])
+      await expect(quittance(args, join(folder, 'home'))).rejects.toMatchObject({
+        code: 3,
+        stderr: expect.stringMatching(
+          /Nothing can be written to the folder .*no-folder: a file .*\n {2}try: quittance/,
+        ),
+      });
+  });
+
   it('opens the console on a shop at work, keeps its ledger when it is stopped, and goes on with it', async () => {
     const home = join(folder, 'shop');
     mkdirSync(home);
@@ -128,7 +163,7 @@ describe('the package, installed in an empty folder', () => {
             now: { held: number; unresolved: number };
             totals: { calls: number };
           };
-          if (now.held > 0 && totals.calls >= 12) return totals.calls;
+          if (now.held > 0 && now.unresolved > 0 && totals.calls >= 12) return totals.calls;
           await new Promise((resolve) => setTimeout(resolve, 200));
         }
       } finally {

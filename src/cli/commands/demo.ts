@@ -13,6 +13,7 @@ import { playDemo } from '../demo/demo-agent.ts';
 import { demoRules } from '../demo/demo-rules.ts';
 import { createDemoTools } from '../demo/demo-tools.ts';
 import { exitCodes } from '../exit-code.ts';
+import { makeFolder } from '../make-folder.ts';
 import { safeText } from '../safe-text.ts';
 import { UsageError } from '../usage-error.ts';
 import { isQuittanceError } from '../../base/error.ts';
@@ -41,10 +42,12 @@ export const demoCommand: Command = {
   ],
   async run(given, context) {
     const ledgerUrl = context.ledgerUrl(given, 'make');
+    const folder = dirname(ledgerUrl.replace(/^sqlite:(?:\/\/(?=\/))?/i, ''));
+    makeFolder(folder, ['quittance demo --ledger path/to/shop.db']);
     const ledger = await openLedger(ledgerUrl);
     const closing: (() => unknown)[] = [() => ledger.close()];
     try {
-      const rules = join(dirname(ledgerUrl.replace(/^sqlite:(?:\/\/(?=\/))?/i, '')), 'demo-rules.yaml');
+      const rules = join(folder, 'demo-rules.yaml');
       if (!existsSync(rules)) writeFileSync(rules, demoRules);
       const contracts = await loadRules(rules, context);
       closing.push(() => contracts.close());
@@ -75,7 +78,7 @@ export const demoCommand: Command = {
           onError: (error) => void context.err.print(safeText(String(error))),
         });
       };
-      const server = await onFreePort(serve, given.text('port'));
+      const server = await onFreePort(serve, given.text('port'), context);
       closing.push(() => server.close());
       const link = server.loginLink() ?? server.url;
       if (given.has('json'))
@@ -119,12 +122,14 @@ const loadRules = (path: string, { err }: Context): Promise<FileContracts> =>
 async function onFreePort<Server>(
   serve: (port: number) => Promise<Server>,
   typed: string | undefined,
+  { err }: Context,
 ): Promise<Server> {
   try {
     return await serve(readPort(typed));
   } catch (error) {
     if (!isQuittanceError(error, 'config.invalid')) throw error;
     if (typed !== undefined) throw new UsageError(error.message, ['quittance demo --port 0']);
+    await err.say(safeText(`${error.message.split('. ')[0] ?? ''}, so the console is on another.`));
     return serve(0);
   }
 }
@@ -139,7 +144,7 @@ async function announce(
   await err.say(`What it may do stands in ${safeText(rules)}: change it, and it is in force.`);
   await err.say('The console, for one browser, once, within 15 minutes:');
   await out.print(link);
-  await err.say('In another terminal: quittance pending, quittance calls. Ctrl-C ends it.');
+  await err.say('In another terminal: npx quittance pending, npx quittance calls. Ctrl-C ends it.');
 }
 
 /** Where there is a desktop to open it on. Whether it worked is nobody's trouble: the link is there to be clicked. */

@@ -1,8 +1,11 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { openLedger } from '../../store/open-ledger.ts';
 import type { Command } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
+import { shellWord } from '../find-call.ts';
+import { makeFolder } from '../make-folder.ts';
 import { agentFile, contractsFile, ignoreFile, packageFile, runtimeFile } from '../starter-files.ts';
 import { safeText } from '../safe-text.ts';
 import { UsageError } from '../usage-error.ts';
@@ -30,10 +33,12 @@ export const initCommand: Command = {
     ] as const;
     const taken = files.map(([name]) => name).filter((name) => existsSync(join(folder, name)));
     if (taken.length > 0)
-      throw new UsageError(`${taken.join(', ')} would be written, and is there already.`, [
-        'quittance init another-folder',
-      ]);
-    mkdirSync(join(folder, '.quittance'), { recursive: true });
+      throw new UsageError(
+        `${taken.join(', ')} would be written, and ${taken.length === 1 ? 'is' : 'are'} there already.`,
+        ['quittance init another-folder'],
+      );
+    makeFolder(folder, ['quittance init another-folder']);
+    makeFolder(join(folder, '.quittance'), ['quittance init another-folder']);
     const written: string[] = [];
     const write = (name: string, text: string): void => {
       writeFileSync(join(folder, name), text, { flag: 'wx' });
@@ -41,12 +46,16 @@ export const initCommand: Command = {
     };
     for (const [name, text] of files) write(name, text);
     if (!existsSync(join(folder, 'package.json'))) write('package.json', packageFile(version));
-    if (!existsSync(join(folder, '.gitignore'))) write('.gitignore', ignoreFile);
+    const ignored = readText(join(folder, '.gitignore'));
+    if (ignored === undefined) write('.gitignore', ignoreFile);
     await (await openLedger(join(folder, '.quittance', 'ledger.db'))).close();
     for (const name of [...written, '.quittance/ledger.db']) await out.print(`wrote ${safeText(name)}`);
     await out.print('');
-    if (typed !== '.') await out.print(`cd ${safeText(typed)}`);
-    if (!hasPackage(folder)) await out.print('npm install');
+    if (typed !== '.') await out.print(`cd ${shellWord(safeText(typed))}`);
+    if (ignored !== undefined && !/^\/?\.quittance\/?$/m.test(ignored))
+      await out.print("echo '.quittance/' >> .gitignore");
+    if (!hasPackage(folder))
+      await out.print(written.includes('package.json') ? 'npm install' : 'npm install quittance');
     await out.print('node agent.mjs');
     await out.print('npx quittance calls');
     await out.print('npx quittance serve --runtime quittance.mjs');
@@ -54,14 +63,15 @@ export const initCommand: Command = {
   },
 };
 
-/** Whether the package can be imported from there. */
+/** Whether the package can be imported from there: it may lie in a folder above, as in a workspace. */
 function hasPackage(folder: string): boolean {
   try {
-    const { name } = JSON.parse(
-      readFileSync(join(folder, 'node_modules/quittance/package.json'), 'utf8'),
-    ) as { name?: string };
-    return name === 'quittance';
+    createRequire(join(folder, 'package.json')).resolve('quittance/package.json');
+    return true;
   } catch {
     return false;
   }
 }
+
+const readText = (path: string): string | undefined =>
+  existsSync(path) ? readFileSync(path, 'utf8') : undefined;

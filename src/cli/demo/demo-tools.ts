@@ -18,6 +18,7 @@ export function createDemoTools(
   pause: (ms: number) => Promise<void>,
 ): readonly AnyTool[] {
   const addresses = new Map<string, string>();
+  let payments = 0;
   const work = (ms: number): Promise<void> => pause(ms * (0.5 + chance()));
   const order = (id: string): JsonObject => ({
     order: id,
@@ -133,7 +134,8 @@ export function createDemoTools(
       run: async (args, context) => {
         context.reached('https://bank.example.com/transfers');
         await work(250);
-        if (chance() < 0.35)
+        // The first always does: whoever starts the demo has something to reconcile.
+        if (payments++ === 0 || chance() < 0.35)
           throw new ToolError('tool.indeterminate', 'The bank hung up after it had the order.');
         return { paid: true, ...(args as JsonObject) };
       },
