@@ -54,7 +54,10 @@ export async function askCall(
       if (found === undefined || found.toolName !== call.name) return undefined;
       const isOurs = isJoined || (!isKnown && isSame === undefined && found.turnId === turn.turnId);
       if (isJoined) askedCalls.note(sessionId, call.id, digest);
-      return isOurs ? takeUp(service, actor, asked, found) : undefined;
+      if (isOurs) return takeUp(service, actor, asked, found);
+      // Asked for before this server was started, or through another one: the ledger knows what with.
+      if (found.settled !== undefined || !isHandedOver(found)) return undefined;
+      return takeUp(service, actor, asked, found, digest);
     },
   );
 }
@@ -108,21 +111,28 @@ const settleMs = 250;
 async function takeUp(
   service: Service,
   actor: Actor,
-  { worker, leaseMs }: NewCall,
+  { worker, leaseMs, call: request }: NewCall,
   call: Call,
+  /** Of a request that is not known here: it gets what it was the request for, and nothing else. */
+  unknown?: string,
 ): Promise<CallAnswer | undefined> {
   const { runtime, askedCalls, ledger } = service;
   const { sessionId, callId, toolName } = call;
   if (call.settled !== undefined || !isHandedOver(call)) return standing(call);
   const name = worker === undefined ? actor.name : `${actor.name}/${worker}`;
-  const known = askedCalls.claimOf(sessionId, callId, name, ledger.now());
+  const known = unknown === undefined ? askedCalls.claimOf(sessionId, callId, name, ledger.now()) : undefined;
   try {
     const claim =
       known ??
       (await runtime.claimHandoff(
         { sessionId, callId },
-        { worker: name, ...(leaseMs !== undefined && { leaseMs }) },
+        {
+          worker: name,
+          ...(leaseMs !== undefined && { leaseMs }),
+          ...(unknown !== undefined && { asked: request }),
+        },
       ));
+    if (unknown !== undefined) askedCalls.note(sessionId, callId, unknown);
     askedCalls.noteClaim(claim, name);
     const { token, arguments: input, attempt, idempotencyKey, deadlineMs, expiresAt } = claim;
     return {

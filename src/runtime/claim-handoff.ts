@@ -9,6 +9,7 @@ import { QuittanceError } from '../base/error.ts';
 import type { JsonObject } from '../base/json.ts';
 import { isJsonObject, toJson } from '../base/json.ts';
 import type { Call } from '../call/call.ts';
+import { parseToolCall } from '../call/tool-call.ts';
 import { isHandedOver, leaseIsOver, takenBy } from '../call/handoff.ts';
 import type { Principal } from '../tool/tool-context.ts';
 import { BodyContext } from './body-context.ts';
@@ -19,10 +20,12 @@ import type { Engine } from './engine.ts';
 import { foldStored } from './fold-stored.ts';
 import type { CallRef } from './gates/gate.ts';
 import { endDue, isDue } from './handoff-due.ts';
+import { keepInput } from './kept-input.ts';
 import { makeToken, tokenDigest } from './handoff-token.ts';
 import type { OpenHandoff } from './list-handoffs.ts';
 import { findHandoffs, isWaiting } from './list-handoffs.ts';
 import { prepareInput, takeOver } from './take-over.ts';
+import type { ToolCallInput } from './turn.ts';
 
 /** Which call to take: this one, or the one that has waited longest for this tool. */
 export type HandoffChoice = CallRef | { readonly toolName: string };
@@ -32,6 +35,8 @@ export type HandoffTerms = {
   readonly worker: string;
   /** How long nobody else may have it; until the call's deadline where nothing is said. */
   readonly leaseMs?: number;
+  /** What the call was asked for with. Where it was made for another request, it is not to be had: `handoff.unknown`. */
+  readonly asked?: ToolCallInput;
 };
 
 /** A call in a worker's hands. */
@@ -65,6 +70,8 @@ export async function claimHandoff(
     throw invalid('say which call: {sessionId, callId}, or {toolName}.');
   if (!('toolName' in choice)) return claimOne(engine, choice, terms);
   checkKeys('runtime.claimHandoff', choice, ['toolName']);
+  if (terms.asked !== undefined)
+    throw invalid('asked says which call was asked for; name that call: {sessionId, callId}.');
   requireTool(engine, choice.toolName);
   for await (const found of findHandoffs(desk, choice.toolName)) {
     if (!isWaiting(found.call, engine.ledger.now())) continue;
@@ -95,6 +102,11 @@ async function claimOne(engine: Engine, ref: CallRef, terms: HandoffTerms): Prom
         { sessionId, callId },
       );
     requireTool(engine, call.toolName);
+    if (terms.asked !== undefined && !isMadeFor(engine, call, terms.asked))
+      throw new QuittanceError('handoff.unknown', `Call ${callId} was made for another request.`, {
+        sessionId,
+        callId,
+      });
     if (isDue(engine, call)) {
       await endDue(await takeOver(engine, stored, call));
       continue;
@@ -110,6 +122,14 @@ async function claimOne(engine: Engine, ref: CallRef, terms: HandoffTerms): Prom
       { sessionId, callId },
     );
   }
+}
+
+/** As two calls under one id are told apart. */
+function isMadeFor({ tools, redactor, seal }: Engine, call: Call, asked: ToolCallInput): boolean {
+  const { id, name, input } = parseToolCall(asked);
+  const raw = input.ok ? input.arguments : input.raw;
+  const { digest } = keepInput(raw, tools.get(name)?.redact?.input, redactor, seal);
+  return id === call.callId && name === call.toolName && digest === call.requestDigest;
 }
 
 const alreadyTaken = (call: Call): QuittanceError => {
@@ -195,7 +215,7 @@ const invalid = (problem: string): QuittanceError =>
 function checkTerms(terms: HandoffTerms): void {
   if (typeof terms !== 'object' || terms === null)
     throw invalid('say who takes the call: { worker: "mailer-1" }.');
-  checkKeys('runtime.claimHandoff', terms, ['worker', 'leaseMs']);
+  checkKeys('runtime.claimHandoff', terms, ['worker', 'leaseMs', 'asked']);
   const { worker, leaseMs } = terms;
   if (typeof worker !== 'string' || worker.trim() === '' || worker.length > longestName)
     throw invalid(`worker must be a name of 1 to ${longestName} characters.`);
