@@ -28,11 +28,11 @@ export type HttpServerOptions = {
   readonly ledger: Ledger;
   /** Makes and decides calls. Its ledger must be the same. */
   readonly runtime: Runtime;
-  /** The tools of the runtime, to show them. */
+  /** The tools to show: those of the runtime unless told. */
   readonly tools?: readonly AnyTool[];
-  /** The rules of the runtime, to show and explain them. */
+  /** The rules to show and explain: those of the runtime unless told. */
   readonly contracts?: Contracts;
-  /** The budgets of the runtime, to show how much of them is used. */
+  /** The budgets to show, and how much of them is used: those of the runtime unless told. */
   readonly budgets?: readonly BudgetRule[];
   /** Reads the rules again: `reload` of contracts that were read from files. */
   readonly reloadContracts?: () => Promise<ReloadResult>;
@@ -114,8 +114,9 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   const {
     ledger,
     runtime,
-    tools = [],
-    contracts,
+    tools = runtime.tools,
+    contracts = runtime.contracts,
+    budgets = runtime.budgets,
     ledgerUrl,
     host = '127.0.0.1',
     limits = {},
@@ -148,7 +149,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     contracts,
     reloadContracts: options.reloadContracts,
     tools,
-    budgets: options.budgets ?? [],
+    budgets,
     access,
     followers: new Followers(
       ledger,

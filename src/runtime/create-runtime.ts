@@ -14,10 +14,12 @@ import type { ConfirmationQuery } from '../ledger/confirmation-query.ts';
 import { createFeed } from '../ledger/feed.ts';
 import { createSeal } from '../ledger/seal.ts';
 import type { Policy } from '../policy/compile-policy.ts';
+import type { Contracts } from '../policy/contracts.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { ToolMode } from '../tool/mode.ts';
 import { defaultSuccessCheck } from '../tool/success-check.ts';
 import type { BehaviorHandler, BehaviorSpec, EventName, RegisteredBehavior } from './behaviors/behavior.ts';
+import type { BudgetRule } from './budget.ts';
 import { noBehaviors } from './behaviors/behaviors.ts';
 import { createBehaviors } from './behaviors/create-behaviors.ts';
 import { callTool } from './behaviors/call-tool.ts';
@@ -76,6 +78,10 @@ import type { TurnOptions } from './turn-options.ts';
 export type CallFilter = { readonly sessionId: string; readonly callId?: string };
 
 export interface Runtime<Tools extends readonly AnyTool[] = readonly AnyTool[]> {
+  /** What it was made of, for whoever shows it: a server, a console. */
+  readonly tools: Tools;
+  readonly contracts: Contracts | undefined;
+  readonly budgets: readonly BudgetRule[];
   turn(options: TurnOptions): Turn<Tools>;
   /** Calls of a session in the order of their requests. */
   calls(filter: CallFilter): Promise<readonly Call[]>;
@@ -198,6 +204,9 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
   };
 
   return {
+    tools: options.tools,
+    contracts: engine.contracts,
+    budgets: engine.budgets,
     turn(turnOptions) {
       // Recovery begins with the first turn and holds up only what could repeat an effect in doubt.
       if (!desk.swept) void sweep(desk).catch(() => undefined);

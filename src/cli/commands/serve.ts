@@ -9,6 +9,7 @@ import type { HttpServer } from '../../http/create-http-server.ts';
 import { toolsFromCatalogue } from '../../http/tool-catalogue.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { createRuntime } from '../../store/memory/create-runtime.ts';
+import type { Contracts } from '../../policy/contracts.ts';
 import { openLedger } from '../../store/open-ledger.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
@@ -64,9 +65,9 @@ export const serveCommand: Command = {
     try {
       const contracts = paths.length === 0 ? undefined : await loadContracts(paths, context);
       if (contracts !== undefined) closing.push(() => contracts.close());
-      const { runtime, tools } = await makeRuntime(given, ledger, contracts);
+      const runtime = await makeRuntime(given, ledger, contracts);
       closing.push(() => runtime.close());
-      const server = await start({ given, context, ledger, ledgerUrl, runtime, tools, contracts, port });
+      const server = await start({ given, context, ledger, ledgerUrl, runtime, port });
       closing.push(() => server.close());
       await announce(server, given, context, ledgerUrl);
       await untilStopped(context.signal);
@@ -85,19 +86,18 @@ type Start = {
   readonly ledger: Ledger;
   readonly ledgerUrl: string;
   readonly runtime: Runtime;
-  readonly tools: readonly AnyTool[];
-  readonly contracts: FileContracts | undefined;
   readonly port: number;
 };
 
-async function start({ given, context, contracts, ...more }: Start): Promise<HttpServer> {
+async function start({ given, context, ...more }: Start): Promise<HttpServer> {
+  const { contracts } = more.runtime;
   const [host, publicUrl] = [given.text('host'), given.text('public-url')];
   // No other command needs it, and they should not wait for it to load.
   const { createHttpServer } = await import('../../http/create-http-server.ts');
   try {
     return await createHttpServer({
       ...more,
-      ...(contracts !== undefined && { contracts, reloadContracts: () => contracts.reload() }),
+      ...(isReadFromFiles(contracts) && { reloadContracts: () => contracts.reload() }),
       ...(host !== undefined && { host }),
       ...(publicUrl !== undefined && { publicUrl }),
       allowHosts: given.list('allow-host'),
@@ -156,12 +156,15 @@ async function makeRuntime(
   given: Given,
   ledger: Ledger,
   contracts: FileContracts | undefined,
-): Promise<{ readonly runtime: Runtime; readonly tools: readonly AnyTool[] }> {
+): Promise<Runtime> {
   const own = given.text('runtime');
-  if (own !== undefined) return { runtime: await loadRuntime(own, ledger), tools: [] };
+  if (own !== undefined) return loadRuntime(own, ledger);
   const tools = readTools(given.text('tools'));
-  return { runtime: createRuntime({ tools, ledger, ...(contracts !== undefined && { contracts }) }), tools };
+  return createRuntime({ tools, ledger, ...(contracts !== undefined && { contracts }) });
 }
+
+const isReadFromFiles = (contracts: Contracts | undefined): contracts is FileContracts =>
+  contracts !== undefined && 'reload' in contracts && typeof contracts.reload === 'function';
 
 function readTools(path: string | undefined): readonly AnyTool[] {
   if (path === undefined) return [];
