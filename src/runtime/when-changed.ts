@@ -13,8 +13,9 @@ export async function whenChanged(engine: Engine, call: Call, version: number): 
   const changed = ledger.whenChanged(call.sessionId, call.callId, version);
   const at = isHandedOver(call) ? dueAt(call) : leftUntil(call);
   if (at === undefined) return changed;
-  // One that is overdue although its owner lives is looked at now and then.
-  const due = until(engine, isHandedOver(call) ? at : Math.max(at, ledger.now() + lookAgainMs));
+  // One that is overdue, whoever sees to it, is looked at now and then: those who look would else do nothing else.
+  const now = ledger.now();
+  const due = until(engine, at > now ? at : now + lookAgainMs);
   try {
     await Promise.race([changed, due.promise]);
   } finally {
@@ -22,7 +23,7 @@ export async function whenChanged(engine: Engine, call: Call, version: number): 
   }
 }
 
-const lookAgainMs = 60_000;
+const lookAgainMs = 5_000;
 
 type Due = { readonly promise: Promise<void>; stop(): void };
 

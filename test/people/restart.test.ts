@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AnyTool, Runtime } from 'quittance';
+import type { AnyTool, Ledger, Runtime, Turn } from 'quittance';
 import { createRuntime, defineTool, isQuittanceError } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -115,6 +115,40 @@ describe('after a restart', () => {
       output: { nth: 1 },
     });
     expect(ran).toEqual([{ table: 'users' }]);
+  });
+
+  it('what was approved for somebody else to run, and nobody took, times out, and whoever waits for it does not keep the process busy', async () => {
+    const far = (): AnyTool =>
+      defineTool({
+        name: 'delete_rows',
+        handoff: true,
+        timeoutMs: 300,
+        input: z.object({ table: z.string() }),
+      });
+    await holdAndEnd(ask('users'), far());
+    const ledger = await openLedger(join(folder, 'ledger.db'));
+    let looks = 0;
+    const readCall: Ledger['readCall'] = (...call) => {
+      // Nothing else would get a turn any more, this test's time limit included.
+      if (++looks > 1_000) throw new Error('It is looked at without end.');
+      return ledger.readCall(...call);
+    };
+    const watched = new Proxy(ledger, {
+      get: (target, name) => {
+        if (name === 'readCall') return readCall;
+        const value: unknown = Reflect.get(target, name, target);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    const runtime = createRuntime({ tools: [far()], ledger: watched });
+    closing.push(() => runtime.close().then(() => ledger.close()));
+    const asking = (): ReturnType<Turn['callOrPending']> =>
+      runtime.turn({ sessionId: 's' }).callOrPending(ask('users'));
+    expect(await asking()).toMatchObject({ type: 'pending' });
+    const open = await question(runtime);
+    await runtime.decide(open.confirmationId, yes(open));
+    expect(await asking()).toMatchObject({ code: 'tool.timeout' });
+    await expectSettledOnce(runtime);
   });
 
   it('twenty held calls of one tool are answered in any order, each once', async () => {
