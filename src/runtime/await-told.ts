@@ -1,6 +1,7 @@
 import { QuittanceError } from '../base/error.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import type { CallInHand } from './call-in-hand.ts';
+import type { CallOptions } from './call-options.ts';
 import type { HeldCall, Told } from './told.ts';
 import type { TurnState } from './turn-state.ts';
 
@@ -13,10 +14,53 @@ export type PendingCall = {
 };
 
 /**
- * The outcome, or word that there is none yet when the turn's time is up. The turn's deadline bounds this wait; it ends
- * neither a hold nor a call that somebody else is making.
+ * The outcome, or word that there is none yet when the turn's time is up, or when the caller gives up a call that
+ * somebody else is making. Neither ends a hold or such a call.
  */
-export async function awaitTold(hand: CallInHand, turn: TurnState): Promise<ToolOutcome | PendingCall> {
+export function awaitTold(
+  hand: CallInHand,
+  turn: TurnState,
+  options: CallOptions = hand.options,
+): Promise<ToolOutcome | PendingCall> {
+  const told = untilTold(hand, turn);
+  return options.signal === undefined ? told : unlessGivenUp(hand, options, told);
+}
+
+/**
+ * The signal of whoever makes the call cancels it, and the outcome says so. That of one who joined, here or from another
+ * process, ends his own wait: the call is not his to cancel.
+ */
+export async function unlessGivenUp(
+  hand: CallInHand,
+  { signal }: CallOptions,
+  waiting: Promise<ToolOutcome | PendingCall>,
+): Promise<ToolOutcome | PendingCall> {
+  if (signal === undefined) return waiting;
+  const given = Promise.withResolvers<PendingCall>();
+  const giveUp = async (): Promise<void> => {
+    const isMaker = hand.options.signal === signal && !(await isMadeElsewhere(hand));
+    const { callId, call } = hand;
+    const asked = call?.confirmation?.status === 'pending' ? call.confirmation.confirmationId : undefined;
+    if (!isMaker) given.resolve({ type: 'pending', callId, confirmationId: asked });
+  };
+  const onAbort = (): void => void giveUp().catch(() => undefined); // then whoever waits is told the same
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  try {
+    return await Promise.race([waiting, given.promise]);
+  } finally {
+    waiting.catch(() => undefined);
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/** Whether the call is on record already, and not this runtime's. */
+async function isMadeElsewhere(hand: CallInHand): Promise<boolean> {
+  const told = await hand.told;
+  return told?.type === 'held' && !hand.owned;
+}
+
+async function untilTold(hand: CallInHand, turn: TurnState): Promise<ToolOutcome | PendingCall> {
   if (hand.told === undefined) throw new TypeError(`Call ${hand.request.id} is not being made.`);
   const leftMs = turn.deadlineAtMs - hand.engine.clock.monotonicMs();
   const bounded = leftMs !== Number.POSITIVE_INFINITY;
@@ -74,7 +118,7 @@ export function orPending(answer: ToolOutcome | PendingCall): ToolOutcome {
   throw new QuittanceError(
     'call.pending',
     confirmationId === undefined
-      ? `Call ${callId} is still being made and the turn is over. ${rejoin}`
+      ? `Call ${callId} is still being made, and nobody waits for it here any more: the turn is over, or its caller gave up. ${rejoin}`
       : `Call ${callId} still waits for a person (confirmation ${confirmationId}) and the turn is over; nothing ran. ` +
           "Whoever may decide finds it with runtime.confirmations({ status: 'pending' }) and answers with " +
           'runtime.decide, in any process that shares the ledger. To have calls decided at once give createRuntime ' +

@@ -31,7 +31,8 @@ export async function callBatch(
     const earlier = answers.filter((_, other) => overlap(reaches[index], reaches[other]));
     const make = async (): Promise<ToolOutcome | PendingCall> => {
       await Promise.allSettled(earlier);
-      return awaitTold(makeCall(desk, turn, request, options, { submitted: false, takePlace }), turn);
+      const hand = makeCall(desk, turn, request, options, { submitted: false, takePlace });
+      return awaitTold(hand, turn, options);
     };
     answers.push(make());
   }

@@ -8,7 +8,10 @@ export type CallOptions = {
   readonly attrs?: JsonObject;
   readonly principal?: Principal;
   readonly provenance?: Provenance;
-  /** Cancels the call. */
+  /**
+   * Cancels the call. Where somebody else is making it, and this only joined, it ends the wait: `call.pending` is thrown,
+   * and the call goes on.
+   */
   readonly signal?: AbortSignal;
   readonly onProgress?: (update: Progress) => void;
 };

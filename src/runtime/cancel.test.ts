@@ -1,5 +1,7 @@
-import { defineTool, ToolDecision } from 'quittance';
+import { createMemoryLedger, createRuntime, defineTool, ToolDecision } from 'quittance';
+import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
+import { createMortalLedger } from '../../test/mortal-ledger.ts';
 import {
   auditKinds,
   deferred,
@@ -200,6 +202,68 @@ describe('a call cancelled while its body runs', () => {
   });
 });
 
+describe('the signal of a caller who joined', () => {
+  it.each(['call', 'callOrPending', 'callAll', 'submit'] as const)(
+    'ends his wait by %s and nothing else',
+    async (way) => {
+      const body = deferred<string>();
+      const { runtime, turn } = setStage({ tools: [defineTool({ name: 'work', run: () => body.promise })] });
+      const made = turn.call(envelope('c', 'work'));
+      await quiet();
+      const { signal, abort } = abortable();
+      const joined = {
+        call: () => turn.call(envelope('c', 'work'), { signal }),
+        callOrPending: () => turn.callOrPending(envelope('c', 'work'), { signal }),
+        callAll: async () => (await turn.callAll([envelope('c', 'work')], { signal }))[0],
+        submit: () => turn.submit(envelope('c', 'work'), { signal }).outcome(),
+      }
+        [way]()
+        .catch((error: unknown) => error);
+      await quiet();
+      abort();
+      expect(await joined).toMatchObject(
+        way === 'call' || way === 'submit' ? { code: 'call.pending' } : { type: 'pending', callId: 'c' },
+      );
+      body.resolve('done');
+      expect(await made).toMatchObject({ output: 'done' });
+      await expectSettledOnce(runtime);
+    },
+  );
+
+  it('ends it too where another process makes the call', async () => {
+    const clock = createManualClock();
+    const mortal = createMortalLedger(clock);
+    const body = deferred<string>();
+    const work = defineTool({ name: 'work', run: () => body.promise });
+    const one = createRuntime({ tools: [work], ledger: mortal.open().ledger, clock });
+    const made = one.turn({ sessionId: 's' }).call(envelope('c', 'work'));
+    await quiet();
+    const other = mortal.open().ledger;
+    const ledger = new Proxy(other, {
+      get: (target, name) =>
+        name === 'ownerId'
+          ? 'somebody else'
+          : name === 'isAlive'
+            ? () => true
+            : (Reflect.get(target, name, target) as unknown),
+    });
+    const two = createRuntime({ tools: [work], ledger, clock });
+    const { signal, abort } = abortable();
+    const joined = two.turn({ sessionId: 's' }).call(envelope('c', 'work'), { signal });
+    const refusal = joined.catch((error: unknown) => error);
+    await quiet();
+    abort();
+    expect(await refusal).toMatchObject({ code: 'call.pending' });
+    body.resolve('done');
+    expect(await made).toMatchObject({ output: 'done' });
+  });
+});
+
+const abortable = (): { signal: AbortSignal; abort: () => void } => {
+  const controller = new AbortController();
+  return { signal: controller.signal, abort: () => controller.abort() };
+};
+
 describe('a submitted call', () => {
   it('is accepted once the ledger has it, and its outcome can be had later', async () => {
     const body = deferred<string>();
@@ -249,6 +313,32 @@ describe('a submitted call', () => {
     expect(await first.outcome()).toMatchObject({ code: 'tool.cancelled' });
     expect(await second.outcome()).toEqual(await first.outcome());
     await expectSettledOnce(runtime);
+  });
+
+  it('is not accepted where the ledger could not take it', async () => {
+    const clock = createManualClock();
+    const inner = createMemoryLedger({ clock });
+    let isFull = true;
+    const ledger = new Proxy(inner, {
+      get(target, name) {
+        if (name === 'append' && isFull)
+          return () => {
+            throw new Error('the disk is full');
+          };
+        return Reflect.get(target, name, target) as unknown;
+      },
+    });
+    const { turn } = setStage({ tools: [defineTool({ name: 'work', run: () => 'done' })], ledger, clock });
+    const refused = turn.submit(envelope('c', 'work'));
+    await expect(refused.accepted).rejects.toMatchObject({
+      code: 'ledger.unavailable',
+      facts: { callId: 'c' },
+    });
+    expect(await refused.outcome()).toMatchObject({ code: 'ledger.unavailable' });
+    isFull = false;
+    const taken = turn.submit(envelope('c', 'work'));
+    await taken.accepted;
+    expect(await taken.outcome()).toMatchObject({ output: 'done' });
   });
 
   it('throws at once when its envelope is none', () => {

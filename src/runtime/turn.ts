@@ -10,7 +10,7 @@ import type { AnyTool, ToolInput, ToolOutput } from '../tool/define-tool.ts';
 import type { Jsonified } from '../tool/jsonified.ts';
 import { askFirst } from './ask-first.ts';
 import type { PendingCall } from './await-told.ts';
-import { awaitTold, orPending } from './await-told.ts';
+import { awaitTold, orPending, unlessGivenUp } from './await-told.ts';
 import { callBatch } from './call-batch.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import type { CallOptions } from './call-options.ts';
@@ -73,7 +73,7 @@ export type CallAllOptions = CallOptions & { readonly concurrency?: number };
 
 export interface SubmittedCall {
   readonly callId: string;
-  /** Resolves once the ledger has the request. */
+  /** Resolves once the ledger has the request; rejects (`ledger.unavailable`) where it could not take it: nothing ran. */
   readonly accepted: Promise<void>;
   outcome(): Promise<ToolOutcome>;
   cancel(reason?: string): void;
@@ -114,7 +114,7 @@ export function createTurn<Tools extends readonly AnyTool[]>(
     makeCall(desk, state, parseToolCall(envelope), options, waitedFor);
 
   const call = async (envelope: unknown, options: CallOptions = noOptions): Promise<ToolOutcome> =>
-    orPending(await awaitTold(make(envelope, options), state));
+    orPending(await awaitTold(make(envelope, options), state, options));
 
   const runTool = async (
     name: string,
@@ -177,7 +177,10 @@ export function createTurn<Tools extends readonly AnyTool[]>(
     sessionId: state.sessionId,
     turnId: state.turnId,
     call,
-    callOrPending: async (envelope, options = noOptions) => outcomeUnlessAsked(make(envelope, options)),
+    async callOrPending(envelope, options = noOptions) {
+      const hand = make(envelope, options);
+      return unlessGivenUp(hand, options, outcomeUnlessAsked(hand));
+    },
     ask: async (envelope, options = noOptions) => askFirst(desk, state, parseToolCall(envelope), options),
     async callAll(calls, { concurrency = engine.concurrency, ...options } = {}) {
       if (!Number.isSafeInteger(concurrency) || concurrency < 1)
@@ -194,12 +197,8 @@ export function createTurn<Tools extends readonly AnyTool[]>(
       });
       return {
         callId: hand.request.id,
-        accepted: Promise.race([hand.whenKept(), hand.told]).then(() => undefined),
-        outcome: async () => {
-          const told = await hand.told;
-          if (told === undefined) throw new TypeError(`Call ${hand.request.id} is not being made.`);
-          return told.type === 'held' ? told.rest : told;
-        },
+        accepted: whenAccepted(hand),
+        outcome: async () => orPending(await unlessGivenUp(hand, options, outcomeOf(hand))),
         cancel: (reason = 'cancelled by its submitter') => hand.cancel(reason),
       };
     },
@@ -239,6 +238,22 @@ export function createTurn<Tools extends readonly AnyTool[]>(
       }
     },
   };
+}
+
+/** Nobody has to listen: `outcome()` says the same. */
+function whenAccepted(hand: CallInHand): Promise<void> {
+  const accepted = Promise.race([hand.whenKept(), hand.told]).then((told) => {
+    if (told?.type === 'ToolFailure' && told.code === 'ledger.unavailable')
+      throw new QuittanceError('ledger.unavailable', told.error, { callId: hand.request.id });
+  });
+  accepted.catch(() => undefined);
+  return accepted;
+}
+
+async function outcomeOf(hand: CallInHand): Promise<ToolOutcome> {
+  const told = await hand.told;
+  if (told === undefined) throw new TypeError(`Call ${hand.request.id} is not being made.`);
+  return told.type === 'held' ? told.rest : told;
 }
 
 /** Outcomes are frozen; code that asked for a value may do with it what it likes. */

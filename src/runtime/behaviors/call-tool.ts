@@ -44,14 +44,10 @@ export async function callTool(
     undefined,
     { eventId: delivery.event.id, depth: delivery.depth + 1 },
   );
-  const hand = makeCall(
-    desk,
-    turn,
-    parseToolCall({ id: callId, name, arguments: input }),
-    { signal },
-    waitedFor,
-  );
-  return unwrap(orPending(await awaitTold(hand, turn)));
+  const options = { signal };
+  const request = parseToolCall({ id: callId, name, arguments: input });
+  const hand = makeCall(desk, turn, request, options, waitedFor);
+  return unwrap(orPending(await awaitTold(hand, turn, options)));
 }
 
 async function idFor(
