@@ -17,7 +17,14 @@ const principal = fc.record(
   { userId: word, serviceId: word, orgId: word, role: word, ticketRef: word, claims: anyJsonObject },
   { requiredKeys: [] },
 );
-const decidedBy = fc.record({ type: fc.constantFrom('gate', 'hook', 'rule', 'person'), name: word });
+const decidedBy = fc.record(
+  {
+    type: fc.constantFrom('gate' as const, 'hook' as const, 'rule' as const, 'person' as const),
+    name: word,
+    link: fc.record({ by: word, typed: word }, { requiredKeys: ['by'] }),
+  },
+  { requiredKeys: ['type', 'name'] },
+);
 
 const envelope = <Type extends QuittanceEvent['type']>(
   type: Type,

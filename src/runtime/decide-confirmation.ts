@@ -9,6 +9,7 @@
 import { QuittanceError } from '../base/error.ts';
 import { isJsonObject } from '../base/json.ts';
 import type { Call, Confirmation } from '../call/call.ts';
+import type { DecidingLink } from '../call/event.ts';
 import type { StoredCall } from '../ledger/ledger.ts';
 import { checkKeys } from './check-keys.ts';
 import type { ConfirmationView } from './confirmation-view.ts';
@@ -37,6 +38,7 @@ export async function decideConfirmation(
   desk: Desk,
   confirmationId: string,
   decision: PersonDecision,
+  link?: DecidingLink,
 ): Promise<ConfirmationView> {
   const { engine } = desk;
   checkDecision(decision);
@@ -51,8 +53,8 @@ export async function decideConfirmation(
       });
     }
     refuseMismatch(confirmation, decision);
-    await refuseUnauthorised(engine, call, decision);
-    const decided = await keepDecision(engine, stored, call, confirmation, decision);
+    await refuseUnauthorised(engine, call, decision, link);
+    const decided = await keepDecision(engine, stored, call, confirmation, decision, link);
     if (decided === undefined) continue;
     await goOnWith(desk, decided.stored, decided.call);
     const view = toConfirmationView(decided.call);
@@ -130,8 +132,12 @@ async function refuseUnauthorised(
   engine: Engine,
   call: Call,
   { by, decision }: PersonDecision,
+  link: DecidingLink | undefined,
 ): Promise<void> {
-  const why = await whyForbidden(engine, call, by, decision);
+  // A name that somebody typed gives no right: that of whoever made the link is used. Neither may have asked for it.
+  const actor = link?.typed === undefined ? by : link.by;
+  const others = link === undefined ? [] : [link.by, ...(link.typed === undefined ? [] : [link.typed])];
+  const why = await whyForbidden(engine, call, actor, decision, others);
   if (why === undefined) return;
   const confirmationId = call.confirmation?.confirmationId ?? '';
   throw new QuittanceError(

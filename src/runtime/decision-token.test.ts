@@ -58,6 +58,68 @@ describe('a decision token', () => {
     });
   });
 
+  it('that somebody made and that names nobody is kept with their name beside the one that was typed', async () => {
+    const { runtime, tokenFor } = await held();
+    const token = await tokenFor({ madeBy: 'ada' });
+    const by = { type: 'person', name: 'the boss, by link of ada', link: { by: 'ada', typed: 'the boss' } };
+    expect(await runtime.decideByToken(token, { decision: 'approve', by: 'the boss' })).toMatchObject({ by });
+    expect(
+      (await runtime.events({ sessionId: 's' })).find(({ type }) => type === 'confirmation.decided'),
+    ).toMatchObject({
+      by,
+    });
+    expect((await runtime.audit({ sessionId: 's' })).map(({ decidedBy }) => decidedBy)).toContainEqual(by);
+  });
+
+  it('that somebody made for another is theirs, and says who vouched for them', async () => {
+    const { runtime, tokenFor } = await held();
+    const token = await tokenFor({ madeBy: 'ada', by: 'bob' });
+    expect(await runtime.decideByToken(token, { decision: 'approve' })).toMatchObject({
+      by: { type: 'person', name: 'bob', link: { by: 'ada' } },
+    });
+  });
+
+  it('gives nobody a right by a name they typed: whoever made it must have it', async () => {
+    const asked: string[] = [];
+    const { runtime, tokenFor } = await held({
+      mayDecide(actor) {
+        asked.push(actor);
+        return actor === 'boss';
+      },
+    });
+    const use = { decision: 'approve', by: 'boss' } as const;
+    expect(await refusal(runtime.decideByToken(await tokenFor({ madeBy: 'eve' }), use))).toMatchObject({
+      code: 'confirmation.forbidden',
+    });
+    await runtime.decideByToken(await tokenFor({ madeBy: 'boss' }), { decision: 'approve', by: 'eve' });
+    expect(asked).toEqual(['eve', 'boss']);
+  });
+
+  it('is of no use to whoever the call was asked for, made or typed or used by them', async () => {
+    const { runtime } = await held({ separateDuties: true });
+    const turn = runtime.turn({ sessionId: 'theirs', principal: { userId: 'user' } });
+    turn.submit(envelope('d', 'delete_user', { userId: 'u', password: 'hunter2hunter2' }));
+    await quiet();
+    const { rows } = await runtime.confirmations({ sessionId: 'theirs' });
+    const confirmationId = rows[0]?.confirmationId ?? '';
+    for (const [made, typed] of [
+      [{ madeBy: 'user', by: 'bob' }, undefined],
+      [{ madeBy: 'user' }, 'bob'],
+      [{ madeBy: 'ada' }, 'USER '],
+      [{ madeBy: 'ada', by: 'user' }, undefined],
+    ] as const) {
+      const token = await runtime.decisionToken(confirmationId, { ...made, expiresInMs: 1_000 });
+      const use = { decision: 'approve', ...(typed !== undefined && { by: typed }) } as const;
+      expect(await refusal(runtime.decideByToken(token, use))).toMatchObject({
+        code: 'confirmation.forbidden',
+      });
+    }
+    const token = await runtime.decisionToken(confirmationId, { madeBy: 'ada', expiresInMs: 1_000 });
+    expect(await runtime.decideByToken(token, { decision: 'approve', by: 'bob' })).toMatchObject({
+      status: 'approved',
+    });
+  });
+
   it('decides only what it was made for', async () => {
     const { runtime, ran, tokenFor } = await held();
     const token = await tokenFor({ by: 'ada', decisions: ['deny'] });
@@ -171,6 +233,7 @@ describe('a signed token', () => {
     inputDigest: fc.string(),
     revision: fc.option(fc.nat(), { nil: undefined }),
     by: fc.option(fc.string({ unit: 'binary' }), { nil: undefined }),
+    madeBy: fc.option(fc.string(), { nil: undefined }),
     decisions: fc.constantFrom(['approve' as const], ['approve' as const, 'deny' as const]),
     expiresAt: fc.maxSafeNat(),
   });

@@ -1,5 +1,6 @@
 /** Tokens to decide a question with: what they are made of, and what they are worth when somebody brings one. */
 import { QuittanceError } from '../base/error.ts';
+import type { DecidingLink } from '../call/event.ts';
 import type { ConfirmationView } from './confirmation-view.ts';
 import { checkKeys } from './check-keys.ts';
 import { decideConfirmation, findQuestion } from './decide-confirmation.ts';
@@ -7,12 +8,17 @@ import type { Desk } from './desk.ts';
 import type { Engine } from './engine.ts';
 import { isExpired } from './expiry.ts';
 import { isSameName } from './may-decide.ts';
-import type { TokenDecision } from './signed-token.ts';
+import type { TokenClaims, TokenDecision } from './signed-token.ts';
 import { isTokenDecision, readToken, writeToken } from './signed-token.ts';
 
 export type TokenOptions = {
   /** Who alone may use it. Without a name whoever uses it gives theirs. */
   readonly by?: string;
+  /**
+   * Who makes it, where that is not the host itself: they answer for whoever uses it. A name that is typed then gives
+   * no right: theirs is asked for, and theirs stands on the record beside the one that was typed.
+   */
+  readonly madeBy?: string;
   /** What may be decided with it: both by default. */
   readonly decisions?: readonly TokenDecision[];
   /** For how long; never longer than the question itself waits. */
@@ -27,7 +33,7 @@ export type TokenUse = {
   readonly reason?: string;
 };
 
-const optionNames = ['by', 'decisions', 'expiresInMs'] as const;
+const optionNames = ['by', 'madeBy', 'decisions', 'expiresInMs'] as const;
 const useNames = ['decision', 'by', 'reason'] as const;
 const longestName = 1_000;
 
@@ -38,7 +44,7 @@ export async function makeDecisionToken(
   options: TokenOptions,
 ): Promise<string> {
   checkTokenOptions(options);
-  const { by, decisions = ['approve', 'deny'], expiresInMs } = options;
+  const { by, madeBy, decisions = ['approve', 'deny'], expiresInMs } = options;
   const { call, confirmation } = await findQuestion(engine, confirmationId);
   const now = engine.ledger.now();
   if (isExpired(confirmation, now))
@@ -48,7 +54,7 @@ export async function makeDecisionToken(
   const { inputDigest, revision, expiresAt = Number.MAX_SAFE_INTEGER } = confirmation;
   const ends = Math.min(expiresAt, now + expiresInMs, Number.MAX_SAFE_INTEGER);
   return writeToken(
-    { confirmationId, inputDigest, revision, by, decisions, expiresAt: ends },
+    { confirmationId, inputDigest, revision, by, madeBy, decisions, expiresAt: ends },
     engine.seal.tokenKey,
   );
 }
@@ -71,8 +77,8 @@ export async function decideByToken(desk: Desk, token: string, use: TokenUse): P
     forbid(`This token is good for ${decisions.join(' or ')}, not to ${use.decision}.`, facts);
   if (claims.by !== undefined && use.by !== undefined && !isSameName(claims.by, use.by))
     forbid(`This token is for ${claims.by}, not for ${use.by}.`, facts);
-  const by = claims.by ?? use.by;
-  if (by === undefined)
+  const name = claims.by ?? use.by;
+  if (name === undefined)
     throw new QuittanceError(
       'config.invalid',
       'runtime.decideByToken: this token names nobody, so by must be who decides.',
@@ -80,13 +86,29 @@ export async function decideByToken(desk: Desk, token: string, use: TokenUse): P
   if ((await engine.ledger.findConfirmation(confirmationId)) === undefined)
     forbid(`This token is for ${confirmationId}, which is not in this ledger.`, facts);
   const { decision, reason } = use;
-  return decideConfirmation(desk, confirmationId, {
-    decision,
-    by,
-    inputDigest,
-    ...(revision !== undefined && { revision }),
-    ...(reason !== undefined && { reason }),
-  });
+  const { by, link } = actorOf(claims, name);
+  return decideConfirmation(
+    desk,
+    confirmationId,
+    {
+      decision,
+      by,
+      inputDigest,
+      ...(revision !== undefined && { revision }),
+      ...(reason !== undefined && { reason }),
+    },
+    link,
+  );
+}
+
+/** Who decides, as it is kept and shown. Whoever made the token answers for it; a typed name stands beside theirs. */
+function actorOf(
+  { by, madeBy }: TokenClaims,
+  name: string,
+): { readonly by: string; readonly link: DecidingLink | undefined } {
+  if (madeBy === undefined) return { by: name, link: undefined };
+  if (by !== undefined) return { by: name, link: { by: madeBy } };
+  return { by: `${name}, by link of ${madeBy}`, link: { by: madeBy, typed: name } };
 }
 
 /** A time beyond the calendar is still a number. */
@@ -102,10 +124,11 @@ function checkTokenOptions(options: TokenOptions): void {
   if (typeof options !== 'object' || options === null)
     refuse(where, 'give options, e.g. { expiresInMs: 3_600_000 }.');
   checkKeys(where, options, optionNames);
-  const { by, decisions, expiresInMs } = options;
+  const { by, madeBy, decisions, expiresInMs } = options;
   if (!Number.isSafeInteger(expiresInMs) || expiresInMs < 1)
     refuse(where, 'expiresInMs must be a whole number of milliseconds, at least 1.');
   checkName(where, by);
+  checkName(where, madeBy, 'madeBy');
   if (
     decisions !== undefined &&
     !(Array.isArray(decisions) && decisions.length > 0 && decisions.every(isTokenDecision))
@@ -122,9 +145,9 @@ function checkTokenUse(use: TokenUse): void {
   checkName(where, use.by);
 }
 
-function checkName(where: string, by: unknown): void {
-  if (by !== undefined && (typeof by !== 'string' || by.trim() === '' || by.length > longestName))
-    refuse(where, 'by must be a name.');
+function checkName(where: string, name: unknown, option = 'by'): void {
+  if (name !== undefined && (typeof name !== 'string' || name.trim() === '' || name.length > longestName))
+    refuse(where, `${option} must be a name.`);
 }
 
 function refuse(where: string, problem: string): never {

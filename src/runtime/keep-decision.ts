@@ -5,7 +5,7 @@ import { isJsonObject, toJson } from '../base/json.ts';
 import type { Call, Confirmation } from '../call/call.ts';
 import type { Command } from '../call/command.ts';
 import { decide } from '../call/decide.ts';
-import type { QuittanceEvent } from '../call/event.ts';
+import type { DecidingLink, QuittanceEvent } from '../call/event.ts';
 import { evolve } from '../call/evolve.ts';
 import type { Entry, Move, StoredCall } from '../ledger/ledger.ts';
 import type { Engine } from './engine.ts';
@@ -42,6 +42,7 @@ export async function keepDecision(
   call: Call,
   confirmation: Confirmation,
   decision: PersonDecision,
+  link?: DecidingLink,
 ): Promise<Decided | undefined> {
   const { sessionId, callId, turnId } = call;
   const edited = decision.decision === 'edit' ? await readEdit(engine, call, decision.arguments) : undefined;
@@ -49,7 +50,16 @@ export async function keepDecision(
     type: 'answer',
     confirmationId: confirmation.confirmationId,
     decision: decision.decision,
-    by: { type: 'person', name: engine.redactor.text(decision.by) },
+    by: {
+      type: 'person',
+      name: engine.redactor.text(decision.by),
+      ...(link !== undefined && {
+        link: {
+          by: engine.redactor.text(link.by),
+          ...(link.typed !== undefined && { typed: engine.redactor.text(link.typed) }),
+        },
+      }),
+    },
     reason: decision.reason === undefined ? undefined : engine.redactor.text(decision.reason),
     inputDigest: confirmation.inputDigest,
     revision: confirmation.revision,

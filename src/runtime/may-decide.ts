@@ -24,11 +24,15 @@ export async function whyForbidden(
   call: Call,
   by: string,
   decision: ConfirmationDecision,
+  /** Others who have a hand in it, and must not have asked for it either. */
+  others: readonly string[] = [],
 ): Promise<string | undefined> {
   const view = toConfirmationView(call);
   if (view === undefined) return 'the call asks nothing';
   const requesters = [call.principal?.userId, call.principal?.serviceId];
-  if (separateDuties && decision !== 'deny' && requesters.some((name) => isSameName(name, by)))
+  const deciders = [by, ...others];
+  const isRequester = (name: string): boolean => requesters.some((each) => isSameName(each, name));
+  if (separateDuties && decision !== 'deny' && deciders.some(isRequester))
     return 'it was asked for on their behalf, and duties are separate';
   if (mayDecide === undefined) return undefined;
   const allowed: unknown = await mayDecide(by, view, decision);

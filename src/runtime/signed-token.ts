@@ -17,6 +17,8 @@ export type TokenClaims = {
   readonly revision: number | undefined;
   /** Who alone may use it; whoever gives a name where undefined. */
   readonly by: string | undefined;
+  /** Who made it and answers for its use; the host where undefined. */
+  readonly madeBy: string | undefined;
   readonly decisions: readonly TokenDecision[];
   /** By the ledger's clock. */
   readonly expiresAt: number;
@@ -30,8 +32,16 @@ const prefix = 'qdt1.';
 const longest = 8_192;
 
 export function writeToken(claims: TokenClaims, key: Uint8Array): string {
-  const { confirmationId, inputDigest, revision, by, decisions, expiresAt } = claims;
-  const fields = [confirmationId, inputDigest, revision ?? null, by ?? null, decisions, expiresAt];
+  const { confirmationId, inputDigest, revision, by, madeBy, decisions, expiresAt } = claims;
+  const fields = [
+    confirmationId,
+    inputDigest,
+    revision ?? null,
+    by ?? null,
+    decisions,
+    expiresAt,
+    ...(madeBy === undefined ? [] : [madeBy]),
+  ];
   const payload = Buffer.from(JSON.stringify(fields), 'utf8').toString('base64url');
   return `${prefix}${payload}.${sign(payload, key).toString('base64url')}`;
 }
@@ -59,11 +69,14 @@ function readClaims(payload: string): TokenClaims | undefined {
   } catch {
     return undefined;
   }
-  if (!Array.isArray(fields) || fields.length !== 6 || isJsonObject(fields)) return undefined;
-  const [confirmationId, inputDigest, revision, by, decisions, expiresAt] = fields as readonly JsonValue[];
+  if (!Array.isArray(fields) || fields.length < 6 || fields.length > 7 || isJsonObject(fields))
+    return undefined;
+  const [confirmationId, inputDigest, revision, by, decisions, expiresAt, madeBy] =
+    fields as readonly JsonValue[];
   if (typeof confirmationId !== 'string' || typeof inputDigest !== 'string') return undefined;
   if ((revision !== null && typeof revision !== 'number') || (by !== null && typeof by !== 'string'))
     return undefined;
+  if (madeBy !== undefined && typeof madeBy !== 'string') return undefined;
   if (!Array.isArray(decisions) || !decisions.every(isTokenDecision) || typeof expiresAt !== 'number')
     return undefined;
   return {
@@ -71,6 +84,7 @@ function readClaims(payload: string): TokenClaims | undefined {
     inputDigest,
     revision: revision ?? undefined,
     by: by ?? undefined,
+    madeBy,
     decisions,
     expiresAt,
   };

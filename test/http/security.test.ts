@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CallAnswer, CallPage, Me, Problem, Role, Stats } from 'quittance/http';
+import type { AuditPage, CallAnswer, CallPage, Me, Problem, Role, Stats } from 'quittance/http';
 import { mayDo } from '../../src/http/actor.ts';
 import { routes } from '../../src/http/routes.ts';
 import { tokenFilePath } from '../../src/http/token-file.ts';
@@ -289,6 +289,21 @@ describe('decision links', () => {
     expect(replayed.status).toBe(409);
     expect((JSON.parse(replayed.text) as Problem).detail).toContain('denied already by Mail Ada');
     expect((await use({ token, decision: 'deny', by: 'Mail Ada' })).status).toBe(409);
+  });
+
+  test('keep who made them beside whatever name is typed, in the console’s lists and in the audit', async () => {
+    const { token, held } = await link('link3');
+    // Typed to look like somebody else's decision.
+    const typed = 'admin-person';
+    expect((await use({ token, decision: 'deny', by: typed })).status).toBe(200);
+    const by = {
+      type: 'person',
+      name: 'admin-person, by link of approver-person',
+      link: { by: 'approver-person', typed },
+    };
+    expect((await app.get(`/v1/confirmations/${held.confirmationId}`)).body).toMatchObject({ by });
+    const audit = await app.get<AuditPage>('/v1/audit?callId=link3');
+    expect(audit.body.records.map(({ decidedBy }) => decidedBy)).toContainEqual(by);
   });
 
   test('that were changed, are for somebody else or for something else open nothing', async () => {

@@ -73,7 +73,18 @@ export type RuleMark = {
 };
 
 /** Who or what decided: a gate of ours, a hook of the host, a rule of a contract, a person. */
-export type DecidedBy = { readonly type: 'gate' | 'hook' | 'rule' | 'person'; readonly name: string };
+export type DecidedBy = {
+  readonly type: 'gate' | 'hook' | 'rule' | 'person';
+  /** Of whoever used a link that named nobody, both names: `<what they typed>, by link of <who made it>`. */
+  readonly name: string;
+  /** Where it was decided with a link: who made that, and so answers for the name. */
+  readonly link?: DecidingLink;
+};
+export type DecidingLink = {
+  readonly by: string;
+  /** What whoever used it called themselves. Nobody vouches for it. Left out where the link was made for one person. */
+  readonly typed?: string;
+};
 
 export type GatePassage = { readonly gate: string; readonly elapsedUs: number };
 

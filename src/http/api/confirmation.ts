@@ -27,7 +27,7 @@ type DecisionTerms = {
 
 /** `POST /v1/confirmations/{confirmationId}/link`. */
 export type NewDecisionLink = {
-  /** Who alone may use it. */
+  /** Who alone may use it: you vouch for them. Without a name, the decision is kept as made by your link. */
   readonly by?: string;
   readonly decisions?: readonly TokenDecision[];
   readonly expiresInMs: number;
@@ -44,7 +44,7 @@ export type TokenToRead = { readonly token: string };
 export type NewTokenDecision = {
   readonly token: string;
   readonly decision: TokenDecision;
-  /** Who decides, where the token names nobody. */
+  /** Who decides, where the token names nobody. Kept beside the name of whoever made the link, who answers for it. */
   readonly by?: string;
   readonly reason?: string;
 };

@@ -138,8 +138,9 @@ export const confirmationRoutes: readonly Route[] = [
       'NewDecisionLink',
     ),
     answer: object<DecisionLink>({ token: text(), url: text() }, 'DecisionLink'),
-    async handle({ service, params, body }) {
-      const token = await service.runtime.decisionToken(params.confirmationId, body);
+    async handle({ service, params, body, actor }) {
+      const given = { ...body, madeBy: actor.name };
+      const token = await service.runtime.decisionToken(params.confirmationId, given);
       return { token, url: `${service.url()}/decide#${token}` };
     },
   }),
