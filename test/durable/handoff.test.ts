@@ -85,7 +85,7 @@ describe('a call asked for in one process and run in another', () => {
     const [asking, working] = await Promise.all([play.start(), play.start({ afterwards: 'hang' })]);
     const told = ask(asking, 'get_far');
     await untilHandedOver();
-    void working.tell({ type: 'work', tool: 'get_far', leaseMs: 500 });
+    void working.tell({ type: 'work', tool: 'get_far', leaseMs: 3_000 });
     await working.reached;
     await working.kill();
     let claim = await runtime.claimHandoff({ toolName: 'get_far' }, { worker: 'second' });
