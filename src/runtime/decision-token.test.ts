@@ -59,10 +59,11 @@ describe('a decision token', () => {
   });
 
   it('that somebody made and that names nobody is kept with their name beside the one that was typed', async () => {
-    const { runtime, tokenFor } = await held();
+    const { runtime, handle, tokenFor } = await held();
     const token = await tokenFor({ madeBy: 'ada' });
     const by = { type: 'person', name: 'the boss, by link of ada', link: { by: 'ada', typed: 'the boss' } };
     expect(await runtime.decideByToken(token, { decision: 'approve', by: 'the boss' })).toMatchObject({ by });
+    await handle.outcome();
     expect(
       (await runtime.events({ sessionId: 's' })).find(({ type }) => type === 'confirmation.decided'),
     ).toMatchObject({
