@@ -57,7 +57,13 @@ export function createApp(options: AppOptions): App {
       actor = service.access.identify(request.method, request.headers);
     } catch (error) {
       strangers.take(address);
-      throw error;
+      if (error instanceof HttpRefusal) throw error;
+      // Who asks may be anybody: what is wrong with the tokens, and where they are, is not for them.
+      onError(error);
+      throw new HttpRefusal(
+        'http.internal',
+        'Nobody can be let in: the file of tokens cannot be read. The log of the server says why.',
+      );
     }
     if (actor === nobody) strangers.take(address);
     else rate.take(actor.name);

@@ -1,7 +1,8 @@
-import { renameSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CallAnswer, Problem, Readiness } from 'quittance/http';
 import { toProblem } from '../../src/http/problem.ts';
+import { tokenFilePath } from '../../src/http/token-file.ts';
 import type { TestServer } from './start-server.ts';
 import { startServer } from './start-server.ts';
 
@@ -141,6 +142,26 @@ describe('trouble with the disk', () => {
         detail: expect.not.stringContaining('/home/ada'),
       });
     expect(toProblem(Object.assign(new Error('no'), { code: 'SQLITE_ERROR' })).status).toBe(500);
+  });
+
+  test('that spoils the file of tokens lets nobody in, and tells the log alone where that is', async () => {
+    const told: unknown[] = [];
+    const other = await startServer({ onError: (error) => told.push(error) });
+    try {
+      const path = tokenFilePath(other.ledgerPath);
+      const kept = readFileSync(path);
+      writeFileSync(path, '{"version": 1, "tokens": [');
+      const { status, body } = await other.get<Problem>('/v1/me');
+      expect([status, body.code]).toEqual([500, 'http.internal']);
+      expect(body.detail).not.toContain(path);
+      expect(told).toHaveLength(1);
+      expect(String(told[0])).toContain(path);
+      expect((await fetch(`${other.server.url}/healthz`)).status).toBe(200);
+      writeFileSync(path, kept);
+      expect((await other.get('/v1/me')).status).toBe(200);
+    } finally {
+      await other.close();
+    }
   });
 
   test('makes the server not ready, though it lives', async () => {
