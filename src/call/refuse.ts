@@ -1,0 +1,200 @@
+/**
+ * Every rule about what may happen to a call:
+ *
+ * 1. A call begins once, with its request.
+ * 2. Nothing starts while a person is asked, nor after a person or a gate said no.
+ * 3. An attempt begins only after every earlier one has ended or the call is being run again.
+ * 4. There is one final outcome. A denial means the body never ran; a result means it did.
+ * 5. An attempt that failed is followed by another only where a behaviour asked for it.
+ * 6. After the outcome only late results, recalls and resolutions may follow, and none changes it.
+ */
+import type { Call } from './call.ts';
+import type { Command } from './command.ts';
+import { isHandedOver, takenBy } from './handoff.ts';
+import type { ToolOutcome } from './outcome.ts';
+
+/** Why a command may not be; undefined where it may. */
+export function refuse(call: Call | undefined, command: Command): string | undefined {
+  if (command.type === 'request') return call && 'This call was requested already.';
+  if (call === undefined) return 'This call was never requested.';
+  const settled = call.status === 'settled';
+  switch (command.type) {
+    case 'rule':
+      if (settled) return 'The call has its outcome; no gate can change it.';
+      if (call.status === 'running') return 'The body is running; it is too late for a gate.';
+      if (command.grantId !== undefined && command.decision !== 'allow')
+        return 'A grant lets a call through or has nothing to do with it.';
+      return undefined;
+    case 'exhaust':
+      return settled || call.status === 'running'
+        ? 'A budget is spent before the body runs or not at all.'
+        : undefined;
+    case 'hold':
+      if (settled) return 'The call has its outcome; nobody needs to be asked.';
+      if (call.status === 'running') return 'The body is running; it is too late to ask.';
+      if (call.status === 'held') return 'The call is held already.';
+      return undefined;
+    case 'answer':
+      return refuseAnswer(call, command);
+    case 'preview':
+      if (settled) return 'The call has its outcome; there is nothing to preview.';
+      return call.status === 'requested' || call.status === 'approved'
+        ? undefined
+        : 'What is held or running is not previewed any more.';
+    case 'expire':
+      return refuseExpiry(call, command);
+    case 'report':
+      return refuseReport(call, command);
+    case 'undo':
+      return refuseUndo(call);
+    case 'withdraw':
+      return call.confirmation?.status === 'pending' &&
+        call.confirmation.confirmationId === command.confirmationId
+        ? undefined
+        : 'There is no such question to withdraw.';
+    case 'start':
+      if (settled) return 'The call has its outcome; its body may not run.';
+      if (call.status === 'held') return 'The call is held for a person; its body may not run.';
+      if (call.ruling !== 'allow') return 'The gates have not let the call through; its body may not run.';
+      if (call.copiedFrom !== undefined)
+        return 'The call is answered by another of the same key; its body may not run.';
+      if (call.failed !== undefined && call.retry === undefined)
+        return 'The attempt has failed and nobody asked to try again.';
+      return undefined;
+    case 'respond':
+      if (!command.final && call.failed !== undefined) return 'The attempt has ended already.';
+      return refuseOutcome(call, command.outcome, command.final);
+    case 'try_again':
+      return refuseRetry(call, command);
+    case 'add_late':
+      if (call.attempt === 0) return 'Nothing can be late: the body never ran.';
+      return settled || command.attempt < call.attempt || call.failed !== undefined
+        ? undefined
+        : 'The attempt has not ended yet, so nothing of it is late.';
+    case 'resolve':
+      return refuseResolution(call);
+    case 'fail_to_persist':
+      return undefined;
+    case 'recall':
+      return refuseRecall(call, command.how);
+  }
+}
+
+function refuseRetry(call: Call, { forEvent, attempt }: Command & { type: 'try_again' }): string | undefined {
+  if (call.status === 'settled') return 'The call has its outcome; it is not tried again.';
+  if (call.failed === undefined)
+    return 'No attempt of the call has failed, so there is nothing to try again.';
+  if (call.failed.id !== forEvent) return 'That is not how the last attempt of the call ended.';
+  if (call.retry !== undefined) return `It is tried again already, as ${call.retry.by} asked.`;
+  return attempt === call.attempt + 1 ? undefined : `The next attempt is number ${call.attempt + 1}.`;
+}
+
+function refuseResolution({ settled, resolution }: Call): string | undefined {
+  if (settled === undefined) return 'The call has no outcome yet, so there is nothing to resolve.';
+  if (!settled.unsettledEffect) return 'How the call ended is known; there is nothing to resolve.';
+  if (resolution === undefined) return undefined;
+  return `This was resolved already, as ${resolution.resolution}, by ${resolution.by.name}.`;
+}
+
+function refuseRecall(call: Call, how: 'cached' | 'replayed' | 'conflict'): string | undefined {
+  switch (how) {
+    case 'conflict':
+      return undefined;
+    case 'replayed':
+      return call.status === 'settled' && call.attempt > 0
+        ? undefined
+        : 'Only a result that was reported can be replayed.';
+    case 'cached':
+      if (call.status === 'settled') return undefined;
+      return call.attempt === 0 && call.status !== 'held'
+        ? undefined
+        : 'Only a settled call can be recalled.';
+  }
+}
+
+function refuseAnswer(call: Call, command: Command & { type: 'answer' }): string | undefined {
+  const asked = call.confirmation;
+  if (asked === undefined || asked.confirmationId !== command.confirmationId)
+    return 'This call does not ask that.';
+  if (asked.status !== 'pending' || call.status !== 'held')
+    return `This was ${asked.status} already${asked.by ? ` by ${asked.by.name}` : ''}.`;
+  if (asked.inputDigest !== command.inputDigest)
+    return 'The decision is about another input than the one that is held.';
+  if (asked.revision !== command.revision)
+    return 'The decision is about another revision of the preview than the one that is shown.';
+  if (command.by.name === '') return 'A decision needs the name of whoever took it.';
+  if (command.decision !== 'deny' && command.by.type !== 'person')
+    return `Only a person can ${command.decision}.`;
+  if ((command.decision === 'edit') !== (command.editedDigest !== undefined))
+    return 'An edit, and nothing else, comes with other arguments.';
+  if ((command.decision === 'respond') !== (command.response !== undefined))
+    return 'A response, and nothing else, comes with a text.';
+  return undefined;
+}
+
+/** An approval that nobody made use of in time expires like a question nobody answered. */
+function refuseExpiry(call: Call, command: Command & { type: 'expire' }): string | undefined {
+  const asked = call.confirmation;
+  if (asked?.confirmationId !== command.confirmationId) return 'This call does not ask that.';
+  if (call.status !== 'held' && call.status !== 'approved') return 'The call is past being asked about.';
+  if (asked.expiresAt === undefined) return 'This question never expires.';
+  if (command.effect === 'allow' && (asked.timeoutEffect !== 'allow' || asked.status !== 'pending'))
+    return 'No rule lets this call run when the time is up.';
+  return undefined;
+}
+
+function refuseUndo({ status, settled, undone, resolution }: Call): string | undefined {
+  if (status !== 'settled' || settled === undefined)
+    return 'The call has not ended, so there is nothing to undo.';
+  const { type } = settled.outcome;
+  const succeeded = type === 'ToolExecutionResult' || type === 'ToolArtifactReference';
+  if (!succeeded && resolution?.resolution !== 'succeeded')
+    return 'The call did not succeed, so there is nothing to undo.';
+  return undone === undefined ? undefined : `This was undone already, by ${undone.by.name}.`;
+}
+
+/** An attempt is handed to one worker, and only that one says how it went. */
+function refuseReport(call: Call, { what, attempt }: Command & { type: 'report' }): string | undefined {
+  if (call.attempt === 0) return 'Nothing was handed over yet.';
+  const settled = call.status === 'settled';
+  switch (what.type) {
+    case 'claimed':
+      if (!isHandedOver(call) || attempt !== call.attempt)
+        return 'Only a call that was handed over can be claimed.';
+      return takenBy(call) === undefined ? undefined : `${takenBy(call)?.worker} has it in hand.`;
+    case 'given':
+      return settled || takenBy(call)?.attempt === attempt
+        ? undefined
+        : 'Only whoever has the call in hand can say how it went.';
+    case 'differs':
+      return settled ? undefined : 'Nothing was reported yet.';
+  }
+}
+
+/** The failures a call may end with although its body never ran. */
+const bodylessFailures: ReadonlySet<string> = new Set([
+  'tool.unknown',
+  'tool.cancelled',
+  'tool.fixture_missing',
+]);
+
+function refuseOutcome(call: Call, outcome: ToolOutcome, final: boolean): string | undefined {
+  if (call.status === 'settled') return 'The call has its outcome; there is never a second.';
+  if (outcome.callId !== call.callId) return 'The outcome is that of another call.';
+  if (call.confirmation?.status === 'pending')
+    return 'The call is held for a person; answer or withdraw the question first.';
+  const ran = call.attempt > 0;
+  if (!final && !ran) return 'Only an attempt can end without settling its call.';
+  switch (outcome.type) {
+    case 'ToolDenied':
+      return ran ? 'The body ran, so the call cannot be denied any more.' : undefined;
+    case 'ToolFailure':
+      return ran || call.copiedFrom !== undefined || bodylessFailures.has(outcome.code)
+        ? undefined
+        : `The body never ran, so the call cannot end with ${outcome.code}.`;
+    case 'ToolExecutionResult':
+    case 'ToolArtifactReference':
+    case 'ToolTimeout':
+      return ran || call.copiedFrom !== undefined ? undefined : 'The body never ran, so there is no result.';
+  }
+}
