@@ -4,20 +4,19 @@
  * approval skips no check.
  */
 import { isQuittanceError, QuittanceError } from '../base/error.ts';
-import type { JsonObject } from '../base/json.ts';
-import { freezeJson } from '../base/json.ts';
 import type { Call, Confirmation } from '../call/call.ts';
 import type { Ask } from '../call/event.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { describeThrown } from '../tool/describe-thrown.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import { clean } from './clean.ts';
-import type { ConfirmationRequest, OnConfirm, ReadAnswer } from './confirm.ts';
-import { denyFor, describeDenial, readConfirmationAnswer } from './confirm.ts';
+import type { ReadAnswer } from './confirm.ts';
+import { denyFor, describeDenial } from './confirm.ts';
 import { adoptEdit } from './edited-input.ts';
 import type { Moved } from './execute.ts';
 import { end, execute } from './execute.ts';
 import { allowedBy, expiryOf, isExpired, isUsedTooLate, settleExpired, tellExpired } from './expiry.ts';
+import { firstNews } from './first-news.ts';
 import { keepApprovals } from './follow-workflows.ts';
 import { keepDecision } from './keep-decision.ts';
 import type { Stop } from './gates/gate.ts';
@@ -302,89 +301,3 @@ const sameAsk = (left: Ask, right: Ask): boolean =>
   left.by.name === right.by.name &&
   left.digest === right.digest &&
   (left.digest !== undefined || left.description === right.description);
-
-type News =
-  | { readonly type: 'answered'; readonly answer: ReadAnswer }
-  | { readonly type: 'withdrawn' | 'cancelled'; readonly reason: string }
-  | { readonly type: 'changed' | 'expired' | 'left' };
-
-function firstNews(hand: CallInHand, confirmation: Confirmation): Promise<News> {
-  const { engine } = hand;
-  return new Promise((resolve, reject) => {
-    let isOver = false;
-    const tell = (news: News): void => {
-      if (isOver) return;
-      isOver = true;
-      watch?.stop();
-      hand.withdraw = undefined;
-      hand.onCancel = undefined;
-      hand.onLeave = undefined;
-      resolve(news);
-    };
-    hand.onLeave = () => tell({ type: 'left' });
-    hand.withdraw = (reason) => tell({ type: 'withdrawn', reason });
-    hand.onCancel = () => tell({ type: 'cancelled', reason: hand.cancelled ?? 'cancelled' });
-    const watch = watchExpiry(hand, confirmation, () => tell({ type: 'expired' }));
-    // What was decided while the hold was being kept counts before anybody is asked.
-    if (hand.cancelled !== undefined) return hand.onCancel();
-    if (hand.turn.withdrawn !== undefined) return hand.withdraw(hand.turn.withdrawn);
-    if (hand.left) return hand.onLeave();
-    engine.ledger.whenChanged(hand.sessionId, hand.callId, hand.version).then(
-      () => tell({ type: 'changed' }),
-      (error: unknown) => (isOver ? undefined : reject(error as Error)),
-    );
-    if (engine.onConfirm !== undefined && hand.askedOf !== confirmation.confirmationId) {
-      // Once for each question, however often the record changes meanwhile.
-      hand.askedOf = confirmation.confirmationId;
-      hand.answering = askPerson(engine.onConfirm, toRequest(hand, confirmation));
-    }
-    void hand.answering?.then((answer) => tell({ type: 'answered', answer }));
-  });
-}
-
-/** Timers go by the runtime's clock, expiry by the ledger's: whoever wakes too early sleeps on. */
-function watchExpiry(
-  { engine }: CallInHand,
-  { expiresAt }: Confirmation,
-  tell: () => void,
-): { stop(): void } | undefined {
-  if (expiresAt === undefined) return undefined;
-  const left = (): number => Math.min(Math.max(0, expiresAt - engine.ledger.now()), longestSleepMs);
-  const look = (): void => {
-    if (engine.ledger.now() >= expiresAt) tell();
-    else watch = engine.deadlines.watch(Math.max(1, left()), look);
-  };
-  let watch = engine.deadlines.watch(left(), look);
-  return { stop: () => watch.stop() };
-}
-
-const longestSleepMs = 3_600_000;
-
-async function askPerson(onConfirm: OnConfirm, request: ConfirmationRequest): Promise<ReadAnswer> {
-  try {
-    return readConfirmationAnswer(await onConfirm(request));
-  } catch (error) {
-    return denyFor(`onConfirm threw: ${describeThrown(error)}`);
-  }
-}
-
-const toRequest = (
-  { turn, request, knownTool: tool, facts, input }: CallInHand,
-  { confirmationId, inputDigest, description, asks, revision }: Confirmation,
-): ConfirmationRequest =>
-  Object.freeze({
-    confirmationId,
-    inputDigest,
-    description,
-    revision,
-    sessionId: turn.sessionId,
-    turnId: turn.turnId,
-    callId: request.id,
-    toolName: tool.name,
-    displayName: tool.displayName,
-    mode: tool.mode,
-    // Frozen: it is also what the ledger holds. Redacting an object gives an object.
-    arguments: freezeJson(input.effective.kept) as JsonObject,
-    asks: Object.freeze(asks.map((ask) => Object.freeze({ ...ask, by: Object.freeze({ ...ask.by }) }))),
-    principal: facts.kept.principal,
-  });
