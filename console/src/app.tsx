@@ -42,7 +42,7 @@ export function App(): ReactNode {
   return (
     <MeContext value={me.data}>
       <ToastArea>
-        <Frame place={place}>
+        <Frame place={place} onRefused={me.reload}>
           <Suspense fallback={<Skeleton rows={8} />}>{pageAt(place)}</Suspense>
         </Frame>
       </ToastArea>

@@ -36,14 +36,21 @@ export const entries: readonly Entry[] = [
 
 export function Frame({
   place,
+  onRefused,
   children,
 }: {
   readonly place: Place;
+  /** The server does not know whoever is here any more: the token was revoked, or its time is over. */
+  readonly onRefused: () => void;
   readonly children: ReactNode;
 }): ReactNode {
   const me = useMe();
   const stats = useAnswer<Stats>('/v1/stats', { buckets: 1 }, { everyMs: 5_000 });
   const skewMs = useSkew(stats.data?.until);
+  const isRefused = stats.error?.status === 401;
+  useEffect(() => {
+    if (isRefused) onRefused();
+  }, [isRefused, onRefused]);
   const [helping, setHelping] = useState(false);
   const current = place.path[0] ?? '';
   const label = entries.find(({ path }) => path === current)?.label;

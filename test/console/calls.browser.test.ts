@@ -1,5 +1,6 @@
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { TokenFile, tokenFilePath } from '../../src/http/token-file.ts';
 import { fillShop, hostile } from './shop.ts';
 import type { Stage, Visitor } from './stage.ts';
 import { findBarriers, openStage } from './stage.ts';
@@ -339,4 +340,32 @@ test('a ledger without calls says how to make the first one', async () => {
   await fillShop(empty.shop);
   await linkOf(page, 'call_read').waitFor();
   await empty.close();
+});
+
+test('the clock of this machine may be wrong: ages and spans go by the one of the server', async () => {
+  const { page, goTo } = await stage.visit();
+  await page.addInitScript(() => {
+    const now = Date.now.bind(Date);
+    Date.now = () => now() + 7_200_000;
+  });
+  await goTo('/calls?within=1h');
+  await expect.poll(() => countRows(page), soon).toBeGreaterThan(0);
+  await expect
+    .poll(() => rowsOf(page).locator('time').allTextContents(), soon)
+    .not.toContainEqual(expect.stringContaining('h'));
+  await page.context().close();
+});
+
+test('whoever is locked out while the page is open is told so', async () => {
+  const file = new TokenFile(tokenFilePath(stage.ledgerPath), Date.now);
+  const { token } = file.create({ name: 'Grace', role: 'viewer' });
+  const { page } = await stage.visit();
+  await page.context().clearCookies();
+  await page.goto(`${stage.server.url}/login`);
+  await page.getByLabel('Token').fill(token);
+  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.getByRole('navigation', { name: 'Pages' }).waitFor();
+  file.revoke('Grace');
+  await page.getByRole('heading', { name: 'You are not logged in' }).waitFor();
+  await page.context().close();
 });

@@ -1,9 +1,10 @@
-/** Work the server does for a while: started here, followed, stopped, and found again by the same tab. */
+/** Work the server does for a while: started here, followed, stopped, and found again after a reload or elsewhere. */
 import { useCallback, useEffect, useState } from 'react';
-import type { Job } from '../../../src/http/api/job.ts';
+import type { Job, JobList } from '../../../src/http/api/job.ts';
 import type { ApiError } from './client.ts';
 import { get, pathOf, send } from './client.ts';
 import { toApiError } from './use-answer.ts';
+import { useMe } from './use-me.ts';
 
 export type FollowedJob<Kind extends Job['kind']> = {
   readonly job: (Job & { readonly kind: Kind }) | undefined;
@@ -20,14 +21,34 @@ const startPaths: Readonly<Record<Job['kind'], string>> = {
   backtest: '/v1/contracts/backtest',
 };
 
-/** The last job of its kind that this tab started. */
+/**
+ * The last job of its kind that this tab started; where it started none, the one that runs. A verification is
+ * everybody's; a backtest is of a draft, and so of whoever started it alone.
+ */
 export function useJob<Kind extends Job['kind']>(kind: Kind): FollowedJob<Kind> {
+  const { name } = useMe();
   const storeName = `quittance.job.${kind}`;
   type Own = Job & { readonly kind: Kind };
   const [jobId, setJobId] = useState(() => window.sessionStorage.getItem(storeName));
   const [job, setJob] = useState<Own | undefined>(undefined);
   const [error, setError] = useState<ApiError | undefined>(undefined);
   const [starting, setStarting] = useState(false);
+
+  useEffect(() => {
+    if (jobId !== null) return;
+    const left = new AbortController();
+    get<JobList>('/v1/jobs', { kind, limit: 10 }, left.signal).then(
+      ({ rows }) => {
+        const found = rows.find(
+          ({ status, startedBy }) => status === 'running' && (kind === 'verify' || startedBy === name),
+        );
+        // One that was started here meanwhile goes before.
+        if (found !== undefined && !left.signal.aborted) setJobId((now) => now ?? found.jobId);
+      },
+      () => undefined, // nothing was asked for yet: there is nothing to tell
+    );
+    return () => left.abort();
+  }, [jobId, kind, name]);
 
   useEffect(() => {
     if (jobId === null) return;

@@ -1,7 +1,7 @@
-import type { Job } from '../../../../src/http/api/job.ts';
+import type { JobSummary } from '../../../../src/http/api/job.ts';
 import type { Tone } from '../../ui/outcome-badge.tsx';
 
-type Shown = Pick<Job & { readonly kind: 'verify' }, 'status' | 'error' | 'result'>;
+type Shown = Pick<JobSummary & { readonly kind: 'verify' }, 'status' | 'error' | 'result'>;
 
 /** A verification in words. "As it was written" is said of a whole ledger, or not at all. */
 export function describeVerification({ status, error, result }: Shown): {
@@ -42,5 +42,5 @@ export function describeVerification({ status, error, result }: Shown): {
   }
 }
 
-const many = (count: number, one: string, several = `${one}s`): string =>
+export const many = (count: number, one: string, several = `${one}s`): string =>
   `${count.toLocaleString()} ${count === 1 ? one : several}`;

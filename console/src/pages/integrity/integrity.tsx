@@ -10,6 +10,7 @@ import { Problem } from '../../ui/problem.tsx';
 import { AnchorField } from './anchor-field.tsx';
 import { ExportCard } from './export-card.tsx';
 import { HeadTable } from './head-table.tsx';
+import { JobTable } from './job-table.tsx';
 import { VerifyResult } from './verify-result.tsx';
 
 /** Is everything as it was written? Asked here, answered by the server, and to be taken away and checked elsewhere. */
@@ -42,7 +43,7 @@ export default function Integrity(): ReactNode {
           {job === undefined ? (
             <p className="muted">
               {mayVerify
-                ? 'Not verified yet in this tab. The server goes on meanwhile, and it can be stopped.'
+                ? 'None runs, and none was started in this tab. The server goes on meanwhile, and it can be stopped.'
                 : 'Only an admin can verify here. The command line can, wherever the ledger is:'}
             </p>
           ) : isRunning ? (
@@ -57,6 +58,7 @@ export default function Integrity(): ReactNode {
           )}
         </div>
       </section>
+      <JobTable current={job} />
       <div className="grid-2">
         <ExportCard />
         <section className="card" aria-labelledby="anchors">
