@@ -55,7 +55,7 @@ function Board({ detail: { tool, schema, codes, schemas } }: { readonly detail: 
   return (
     <div className="tool-board">
       <div className="figures">
-        <Figure label="Calls" value={tool.calls.toLocaleString()} />
+        <Figure label="Calls" value={tool.calls.toLocaleString()} note="in the whole ledger" />
         <Figure
           label="Error rate"
           value={formatShare(errorRate)}
