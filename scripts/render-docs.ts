@@ -24,7 +24,8 @@ import {
 } from '../src/call/outcome.ts';
 import type { ReasonCode, WhoseMove } from '../src/call/reason.ts';
 import { reasonCodes, reasonOf } from '../src/call/reason.ts';
-import { auditRecordToWire, outcomeToWire } from '../src/call/wire.ts';
+import { auditRecordToWire } from '../src/call/audit-wire.ts';
+import { outcomeToWire } from '../src/call/outcome-wire.ts';
 
 /** Every generated page by its path from the root of the repository. */
 export async function renderDocs(): Promise<ReadonlyMap<string, string>> {

@@ -9,7 +9,7 @@ import {
   outcomeIsRetryable,
   TOOL_MESSAGE_MAX_CHARS,
 } from './outcome.ts';
-import { outcomeToWire } from './wire.ts';
+import { outcomeToWire } from './outcome-wire.ts';
 
 const head = { callId: 'c_42', toolName: 'create_event' } as const;
 const execution: ToolOutcome = {

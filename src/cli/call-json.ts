@@ -1,7 +1,8 @@
 /** Everything about one call, for programs: in the spelling of files and wires. */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { projectAudit } from '../call/audit-projection.ts';
-import { auditRecordToWire, outcomeToWire } from '../call/wire.ts';
+import { auditRecordToWire } from '../call/audit-wire.ts';
+import { outcomeToWire } from '../call/outcome-wire.ts';
 import type { CallFacts } from './call-page.ts';
 import { callToJson, withoutUndefined } from './call-table.ts';
 import { timelineOf } from './call-timeline.ts';

@@ -11,7 +11,7 @@ import { freezeJson, isJsonObject, readJsonText } from '../base/json.ts';
 import type { RuleMark } from '../call/event.ts';
 import { Fields, given } from '../call/fields.ts';
 import { isPersistenceBoundary, persistenceBoundaries } from '../call/persistence-boundary.ts';
-import { outcomeFromWire, outcomeToWire } from '../call/wire.ts';
+import { outcomeFromWire, outcomeToWire } from '../call/outcome-wire.ts';
 import type {
   Cassette,
   CassetteArtifact,

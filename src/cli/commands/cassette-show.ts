@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { RecordedCall } from '../../replay/cassette.ts';
 import { inputOf } from '../../replay/cassette.ts';
-import { outcomeToWire } from '../../call/wire.ts';
+import { outcomeToWire } from '../../call/outcome-wire.ts';
 import { cassetteFile, readCassetteFile } from '../cassette-file.ts';
 import type { Command } from '../command.ts';
 import { jsonOption } from '../command.ts';

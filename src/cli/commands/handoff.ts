@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { isQuittanceError } from '../../base/error.ts';
 import type { JsonValue } from '../../base/json.ts';
 import { dueAt, isHandedOver } from '../../call/handoff.ts';
-import { outcomeToWire } from '../../call/wire.ts';
+import { outcomeToWire } from '../../call/outcome-wire.ts';
 import type { ReasonCode } from '../../call/reason.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { HandoffClaim } from '../../runtime/claim-handoff.ts';

@@ -1,0 +1,194 @@
+/**
+ * Where the spelling of audit records in TypeScript meets that of files and wires.
+ *
+ * 1. What is written can be read back as it was.
+ * 2. Records are an open set: kinds and fields of a newer version are kept and written again.
+ */
+import type { JsonObject } from '../base/json.ts';
+import type { ToolModeOrigin } from '../tool/mode.ts';
+import { isToolMode, toolModeTreatments } from '../tool/mode.ts';
+import type { Principal } from '../tool/tool-context.ts';
+import type { ToolAuditOutcome as AuditOutcome, ToolAuditRecord, UnknownAuditOutcome } from './audit.ts';
+import { isKnownAuditOutcome, ToolAuditOutcome } from './audit.ts';
+import type { DecidedBy, Provenance } from './event.ts';
+import { Fields, given } from './fields.ts';
+import { toolResultToWire } from './outcome-wire.ts';
+
+/** A record as it was read: its kind may be one this version does not know, and so may some of its fields. */
+export type ReadAuditRecord = Omit<ToolAuditRecord, 'outcome'> & {
+  readonly outcome: AuditOutcome | UnknownAuditOutcome;
+  /** In the spelling they came in, to be written again as they are. */
+  readonly unknownFields?: JsonObject;
+};
+
+/** An audit record in the spelling of files and wires. */
+export function auditRecordToWire(record: ToolAuditRecord | ReadAuditRecord): JsonObject {
+  return {
+    ...('unknownFields' in record && record.unknownFields),
+    record_id: record.recordId,
+    session_id: record.sessionId,
+    turn_id: record.turnId,
+    call_id: record.callId,
+    attempt: record.attempt,
+    tool_name: record.toolName,
+    display_name: record.displayName,
+    mode: record.mode,
+    mode_origin: record.modeOrigin,
+    requested_input: record.requestedInput,
+    ...given({
+      effective_input: record.effectiveInput,
+      input_digest: record.inputDigest,
+      principal: record.principal && principalToWire(record.principal),
+      provenance: record.provenance && { ...record.provenance },
+      policy_version: record.policyVersion,
+      decided_by: record.decidedBy && { ...record.decidedBy },
+      grant_id: record.grantId,
+      tool_success: record.toolSuccess,
+    }),
+    outcome: auditOutcomeToWire(record.outcome),
+    ...given({ cause: record.cause }),
+    at: record.at,
+  };
+}
+
+/** Reads an audit record back; refuses known fields of a wrong type, keeps everything it does not know. */
+export function auditRecordFromWire(value: unknown): ReadAuditRecord {
+  const fields = new Fields(value, 'An audit record');
+  const text = (key: string): string => fields.text(key);
+  const unknown = fields.without(...recordKeys);
+  return {
+    recordId: fields.text('record_id'),
+    sessionId: fields.text('session_id'),
+    turnId: fields.text('turn_id'),
+    callId: fields.text('call_id'),
+    attempt: fields.number('attempt'),
+    toolName: fields.text('tool_name'),
+    displayName: fields.text('display_name'),
+    mode: fields.word('mode', isToolMode, Object.keys(toolModeTreatments).filter(isToolMode)),
+    modeOrigin: fields.word('mode_origin', isModeOrigin, modeOrigins),
+    requestedInput: fields.json('requested_input'),
+    effectiveInput: fields.get('effective_input'),
+    inputDigest: fields.maybe('input_digest', text),
+    principal: fields.maybe('principal', (key) => principalFromWire(fields.object(key))),
+    provenance: fields.maybe('provenance', (key) => provenanceFromWire(fields.object(key))),
+    policyVersion: fields.maybe('policy_version', text),
+    decidedBy: fields.maybe('decided_by', (key) => decidedByFromWire(fields.object(key))),
+    grantId: fields.maybe('grant_id', text),
+    toolSuccess: fields.maybe('tool_success', (key) => fields.flag(key)),
+    outcome: auditOutcomeFromWire(fields.object('outcome')),
+    cause: fields.maybe('cause', text),
+    at: fields.number('at'),
+    ...(Object.keys(unknown).length > 0 && { unknownFields: unknown }),
+  };
+}
+
+const recordKeys: readonly string[] = [
+  'record_id',
+  'session_id',
+  'turn_id',
+  'call_id',
+  'attempt',
+  'tool_name',
+  'display_name',
+  'mode',
+  'mode_origin',
+  'requested_input',
+  'effective_input',
+  'input_digest',
+  'principal',
+  'provenance',
+  'policy_version',
+  'decided_by',
+  'grant_id',
+  'tool_success',
+  'outcome',
+  'cause',
+  'at',
+];
+
+const modeOrigins: readonly ToolModeOrigin[] = ['declared', 'inferred', 'default'];
+const isModeOrigin = (value: unknown): value is ToolModeOrigin =>
+  modeOrigins.some((origin) => origin === value);
+
+const deciders: readonly DecidedBy['type'][] = ['gate', 'hook', 'rule', 'person'];
+const isDecider = (value: unknown): value is DecidedBy['type'] =>
+  deciders.some((decider) => decider === value);
+
+function principalToWire({
+  userId,
+  serviceId,
+  orgId,
+  role,
+  ticketRef,
+  claims,
+  ...rest
+}: Principal): JsonObject {
+  return {
+    ...rest,
+    ...given({ user_id: userId, service_id: serviceId, org_id: orgId, role, ticket_ref: ticketRef, claims }),
+  };
+}
+
+function principalFromWire(value: JsonObject): Principal {
+  const fields = new Fields(value, 'A principal');
+  const text = (key: string): string => fields.text(key);
+  return {
+    ...fields.without('user_id', 'service_id', 'org_id', 'role', 'ticket_ref', 'claims'),
+    ...given({
+      userId: fields.maybe('user_id', text),
+      serviceId: fields.maybe('service_id', text),
+      orgId: fields.maybe('org_id', text),
+      role: fields.maybe('role', text),
+      ticketRef: fields.maybe('ticket_ref', text),
+      claims: fields.maybe('claims', (key) => fields.object(key)),
+    }),
+  };
+}
+
+function provenanceFromWire(value: JsonObject): Provenance {
+  const fields = new Fields(value, 'A provenance');
+  const text = (key: string): string => fields.text(key);
+  return {
+    ...fields.without('provider', 'model'),
+    ...given({ provider: fields.maybe('provider', text), model: fields.maybe('model', text) }),
+  };
+}
+
+function decidedByFromWire(value: JsonObject): DecidedBy {
+  const fields = new Fields(value, 'A decider');
+  return { ...fields.all, type: fields.word('type', isDecider, deciders), name: fields.text('name') };
+}
+
+function auditOutcomeToWire(outcome: AuditOutcome | UnknownAuditOutcome): JsonObject {
+  if (!isKnownAuditOutcome(outcome)) return outcome;
+  switch (outcome.kind) {
+    case 'requires_confirmation': {
+      const { listenContext, ...rest } = outcome;
+      if (listenContext === undefined) return rest;
+      const { operationId, expiresAt, ...context } = listenContext;
+      return {
+        ...rest,
+        listen_context: { ...context, operation_id: operationId, ...given({ expires_at: expiresAt }) },
+      };
+    }
+    case 'cached':
+    case 'replayed':
+    case 'completed':
+      return { ...outcome, result: toolResultToWire(outcome.result) };
+    case 'persistence_failed': {
+      const { result, ...rest } = outcome;
+      return { ...rest, ...given({ result: result && toolResultToWire(result) }) };
+    }
+    case 'blocked':
+    case 'invalidated':
+      return outcome;
+  }
+}
+
+function auditOutcomeFromWire(wire: JsonObject): AuditOutcome | UnknownAuditOutcome {
+  const { listen_context: context, ...rest } = wire;
+  if (wire['kind'] !== 'requires_confirmation' || context === undefined) return ToolAuditOutcome.parse(wire);
+  const fields = new Fields(context, 'A listen context');
+  const { operation_id: operationId, expires_at: expiresAt, ...others } = fields.all;
+  return ToolAuditOutcome.parse({ ...rest, listenContext: { ...others, operationId, expiresAt } });
+}
