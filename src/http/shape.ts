@@ -33,6 +33,12 @@ export type AnyFields = Readonly<Record<string, AnyShape | Maybe<unknown>>>;
 const plain = <Value>(schema: JsonObject): Shape<Value> => ({ name: undefined, toSchema: () => schema });
 
 export const text = (more: JsonObject = {}): Shape<string> => plain({ type: 'string', ...more });
+/** The id of something that has an address: `.` and `..` would be taken for a way through it. */
+export const idText = (): Shape<string> =>
+  text({ minLength: 1, maxLength: 1_000, pattern: '^(?!\\.{1,2}$)' });
+/** A name that stands on what is kept: what nobody sees in it could make two names look like one. */
+export const nameText = (maxLength: number): Shape<string> =>
+  text({ minLength: 1, maxLength, pattern: '^[^\\p{Cc}\\p{Cs}]+$' });
 export const integer = (more: JsonObject = {}): Shape<number> => plain({ type: 'integer', ...more });
 export const decimal = (more: JsonObject = {}): Shape<number> => plain({ type: 'number', ...more });
 export const flag = (): Shape<boolean> => plain({ type: 'boolean' });

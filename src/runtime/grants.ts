@@ -170,6 +170,8 @@ function readRequest(engine: Engine, request: GrantRequest): Grant {
   const now = engine.ledger.now();
   if (typeof sessionId !== 'string' || sessionId === '')
     refuse(where, 'sessionId must be the id of a session.');
+  // As turns refuse it: no session of that name can be opened, and a store would take it for another.
+  if (!sessionId.isWellFormed()) refuse(where, 'sessionId holds half a character (a lone surrogate).');
   if (typeof toolName !== 'string' || toolName === '' || toolName.length > longestText)
     refuse(where, 'toolName must be the name of a tool, or a glob such as "mail_*".');
   if (until !== undefined && forMs !== undefined) refuse(where, 'give until or forMs, not both.');

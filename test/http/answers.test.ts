@@ -79,6 +79,23 @@ describe('a body', () => {
     expect((await ask('/v1/calls', sent)).status).toBe(200);
   });
 
+  test('names things that have an address, and people who can be told apart', async () => {
+    const status = async (path: string, sent: object): Promise<number> => (await app.post(path, sent)).status;
+    const call = { id: 'n1', name: 'get_weather', arguments: { city: 'Bern' } };
+    expect(await status('/v1/calls', { sessionId: '..', call })).toBe(400);
+    expect(await status('/v1/calls', { sessionId: 's1', call: { ...call, id: '.' } })).toBe(400);
+    expect(await status('/v1/calls', { sessionId: '...', call: { ...call, id: '.a' } })).toBe(200);
+    for (const name of ['a\0', 'a\u001B[2K', 'a\uD800', '\n']) {
+      expect(await status('/v1/calls', { sessionId: 's1', call, worker: name })).toBe(400);
+      expect(await status('/v1/handoffs/claim', { toolName: 'get_weather', worker: name })).toBe(400);
+      const link = { expiresInMs: 1_000, by: name };
+      expect(await status('/v1/confirmations/none/link', link)).toBe(400);
+      expect(await status('/v1/decisions', { token: 'x', decision: 'deny', by: name })).toBe(400);
+      expect(await status('/v1/grants', { sessionId: 'a\uD800', toolName: 'get_weather' })).toBe(400);
+    }
+    expect(await status('/v1/handoffs/claim', { toolName: 'get_weather', worker: 'Ädä 💡' })).toBe(200);
+  });
+
   test('that is packed is refused as that', async () => {
     const packed = { method: 'POST', body, 'content-type': 'application/json', 'content-encoding': 'gzip' };
     const answer = await ask('/v1/calls', packed);
@@ -93,7 +110,7 @@ describe('numbers for Prometheus', () => {
   test('count what only grows apart from what does not, and give no series twice', async () => {
     for (const [index, name] of ['\uD800', '\uD801', 'a\u0001', 'a\u0002'].entries())
       await app.ask(`m${index}`, name, {});
-    const { body: taken } = await app.ask<CallAnswer>('open', 'get_weather', { city: 'Bern' });
+    const { body: taken } = await app.ask<CallAnswer>('open', 'send_mail', { to: 'bob' });
     expect(taken.decision).toBe('allow');
     let page = '';
     // The page may be a moment old.
@@ -101,7 +118,7 @@ describe('numbers for Prometheus', () => {
       .poll(
         async () => {
           page = await (await ask('/metrics')).text();
-          return page.includes('\nquittance_calls_open{tool="get_weather"} 1\n');
+          return page.includes('\nquittance_calls_open{tool="send_mail"} 1\n');
         },
         { timeout: 5_000 },
       )

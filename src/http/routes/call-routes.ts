@@ -22,7 +22,19 @@ import { readCallDetail } from '../read-call-detail.ts';
 import type { Route } from '../route.ts';
 import { defineRoute } from '../route.ts';
 import type { Fields, Shape } from '../shape.ts';
-import { anyObject, flag, integer, list, maybe, moment, object, oneOf, text } from '../shape.ts';
+import {
+  anyObject,
+  flag,
+  idText,
+  integer,
+  list,
+  maybe,
+  moment,
+  nameText,
+  object,
+  oneOf,
+  text,
+} from '../shape.ts';
 import type { PageQuery } from './page-fields.ts';
 import { pageFields, spanFields } from './page-fields.ts';
 
@@ -91,10 +103,10 @@ const facetsShape: Shape<CallFacets> = object<CallFacets>(
 
 const newCallShape: Shape<NewCall> = object<NewCall>(
   {
-    sessionId: text({ minLength: 1, maxLength: 1_000 }),
+    sessionId: idText(),
     turnId: maybe(text({ minLength: 1, maxLength: 1_000 })),
     call: object<NewCall['call']>({
-      id: text({ minLength: 1, maxLength: 1_000 }),
+      id: idText(),
       name: text({ minLength: 1, maxLength: 1_000 }),
       arguments: oneOf<JsonObject | string>([anyObject(), text()]),
     }),
@@ -102,7 +114,7 @@ const newCallShape: Shape<NewCall> = object<NewCall>(
     provenance: maybe(provenanceShape),
     attrs: maybe(anyObject()),
     waitMs: maybe(integer({ minimum: 0, maximum: longestWaitMs })),
-    worker: maybe(text({ minLength: 1, maxLength: 100 })),
+    worker: maybe(nameText(100)),
     leaseMs: maybe(integer({ minimum: 1 })),
   },
   'NewCall',

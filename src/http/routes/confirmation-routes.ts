@@ -26,6 +26,7 @@ import {
   integer,
   list,
   maybe,
+  nameText,
   object,
   oneOf,
   only,
@@ -93,7 +94,7 @@ const decisionShape: Shape<NewDecision> = oneOf<NewDecision>(
 
 const tokenDecisionShape: Shape<TokenDecision> = choice({ approve: true, deny: true });
 const tokenText = text({ minLength: 1, maxLength: 8_192 });
-const nameText = text({ minLength: 1, maxLength: 200 });
+const deciderText = nameText(200);
 const path = '/v1/confirmations/{confirmationId}';
 
 export const confirmationRoutes: readonly Route[] = [
@@ -131,7 +132,7 @@ export const confirmationRoutes: readonly Route[] = [
     summary: 'Makes a link to decide this question with, as it is shown now.',
     body: object<NewDecisionLink>(
       {
-        by: maybe(nameText),
+        by: maybe(deciderText),
         decisions: maybe(list(tokenDecisionShape, { minItems: 1 })),
         expiresInMs: integer({ minimum: 1 }),
       },
@@ -167,7 +168,7 @@ export const confirmationRoutes: readonly Route[] = [
     access: 'anyone',
     summary: 'Decides with a decision link. It is good once: used again it says who decided.',
     body: object<NewTokenDecision>(
-      { token: tokenText, decision: tokenDecisionShape, by: maybe(nameText), reason: maybe(longText) },
+      { token: tokenText, decision: tokenDecisionShape, by: maybe(deciderText), reason: maybe(longText) },
       'NewTokenDecision',
     ),
     answer: viewShape,

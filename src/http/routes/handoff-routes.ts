@@ -17,6 +17,7 @@ import {
   integer,
   list,
   maybe,
+  nameText,
   moment,
   object,
   oneOf,
@@ -53,7 +54,7 @@ const claimShape: Shape<HandoffClaim> = open(
 
 type Terms = { readonly worker?: string; readonly leaseMs?: number; readonly waitMs?: number };
 const terms: Fields<Terms> = {
-  worker: maybe(text({ minLength: 1, maxLength: 100 })),
+  worker: maybe(nameText(100)),
   leaseMs: maybe(integer({ minimum: 1 })),
   waitMs: maybe(integer({ minimum: 0, maximum: longestWaitMs })),
 };
