@@ -255,6 +255,80 @@ test('an output that could not be kept aside is played with the record that says
   expect(await sameCalls(ledger, replayed)).toEqual([]);
 });
 
+test('files of a body that then failed are kept, named in its extras, and there again in a replay', async () => {
+  const chart = defineTool({
+    name: 'chart',
+    mode: 'read',
+    run: (_, context) => {
+      const file = context.attach({ mimeType: 'text/csv', content: 'a,b', name: 'half.csv' });
+      throw new ToolError('tool.network_error', 'the line is gone', { extras: { seen: { ...file } } });
+    },
+  });
+  const ledger = createMemoryLedger();
+  const make = (tools: readonly AnyTool[], on: Ledger): Promise<ToolOutcome> =>
+    createRuntime({ tools, ledger: on }).turn({ sessionId: 's' }).call(envelope('c', 'chart'));
+  const namesOf = (outcome: ToolOutcome): string => {
+    if (outcome.type !== 'ToolFailure') throw new Error(outcome.type);
+    const { files, seen } = outcome.payloadExtras as unknown as {
+      files: { $artifact: string }[];
+      seen: { $artifact: string };
+    };
+    expect(files).toMatchObject([
+      { $artifact: seen.$artifact, mime_type: 'text/csv', size_bytes: 3, name: 'half.csv' },
+    ]);
+    return seen.$artifact;
+  };
+  const first = namesOf(await make([chart], ledger));
+  expect(await ledger.readArtifact('s', first)).toMatchObject({ content: 'a,b' });
+
+  const { tools } = recordedTools(await cassetteOf(ledger), [chart]);
+  const replayed = createMemoryLedger();
+  const again = namesOf(await make(tools, replayed));
+  expect(await replayed.readArtifact('s', again)).toMatchObject({ content: 'a,b' });
+  expect(await sameCalls(ledger, replayed)).toEqual([]);
+});
+
+test('files of a body that ran out of time, or that the ledger cannot take, leave word of themselves', async () => {
+  const clock = createManualClock();
+  const ledger = createMemoryLedger({ clock });
+  const full = new Proxy(ledger, {
+    get(target, name) {
+      if (name === 'putArtifact')
+        return () => {
+          throw new Error('the disk is full');
+        };
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  const slow = defineTool({
+    name: 'slow',
+    mode: 'read',
+    timeoutMs: 10,
+    run: (_, context) => {
+      context.attach({ mimeType: 'text/plain', content: 'half' });
+      return new Promise(() => undefined);
+    },
+  });
+  for (const [sessionId, on] of [
+    ['kept', ledger],
+    ['full', full],
+  ] as const) {
+    const asked = createRuntime({ tools: [slow], ledger: on, clock })
+      .turn({ sessionId })
+      .call(envelope('c', 'slow'));
+    await quiet();
+    clock.advance(10);
+    expect(await asked).toMatchObject({ type: 'ToolTimeout' });
+  }
+  const endOf = async (sessionId: string): Promise<unknown> =>
+    (await ledger.readSession(sessionId)).find(({ type }) => type === 'tool.responded');
+  expect(await endOf('kept')).toMatchObject({ payloadExtras: { files: [{ mime_type: 'text/plain' }] } });
+  expect(await endOf('full')).toMatchObject({
+    log: [{ message: 'Files it had attached could not be kept: the disk is full' }],
+  });
+});
+
 test('a result the ledger could not take at first is played with the record and the note that say so', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-spilled-'));
   const ledger = await openLedger(join(folder, 'ledger.db'));

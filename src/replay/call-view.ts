@@ -5,6 +5,7 @@
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { toJson } from '../base/json.ts';
+import { attachedFilesOf } from '../call/attached-files.ts';
 import { projectAudit } from '../call/audit-projection.ts';
 import type {
   CallEvent,
@@ -154,7 +155,12 @@ function settle(draft: Draft, event: ToolResponded): void {
   if (event.rules.length > 0) fields['output_rules'] = event.rules.map(markOf);
   draft.outcome = outcome.type;
   draft.settledAt = event.at;
-  const files = 'files' in outcome ? (outcome.files ?? []) : [];
+  const files =
+    'files' in outcome
+      ? (outcome.files ?? [])
+      : outcome.type === 'ToolFailure'
+        ? (attachedFilesOf(outcome.payloadExtras)?.files ?? [])
+        : [];
   draft.artifactIds = [
     ...(outcome.type === 'ToolArtifactReference' ? [outcome.artifactId] : []),
     ...files.map(({ artifactId }) => artifactId),

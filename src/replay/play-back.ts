@@ -12,6 +12,8 @@ import { endAsRecorded } from '../runtime/recorded-end.ts';
 import { renameTexts } from './artifact-names.ts';
 import type { RecordedLate, RecordedRun } from './cassette.ts';
 import type { RecordedArtifacts } from './fill-recorded.ts';
+import type { AttachedFile } from '../call/attached-files.ts';
+import { attachedFilesOf } from '../call/attached-files.ts';
 import { outputArtifactOf } from './record-cassette.ts';
 import { RecordedError } from './recorded-error.ts';
 import type { ReplayTime } from './replay-time.ts';
@@ -85,6 +87,21 @@ function returned(
   artifacts: RecordedArtifacts,
   context: ToolContext,
 ): Playback {
+  const names = attachAgain(files, artifacts, context);
+  if (!(names instanceof Map)) return names;
+  return {
+    type: 'returned',
+    value: asMade(renameTexts(output, names), made !== undefined),
+    reported: undefined,
+  };
+}
+
+/** The names the files have now, or that one of them is not there. */
+function attachAgain(
+  files: readonly AttachedFile[],
+  artifacts: RecordedArtifacts,
+  context: ToolContext,
+): Map<string, string> | Playback {
   const names = new Map<string, string>();
   for (const { artifactId, mimeType, name } of files) {
     const content = artifacts.get(artifactId)?.content;
@@ -92,11 +109,7 @@ function returned(
     const attached = context.attach({ mimeType, content, ...(name !== undefined && { name }) });
     names.set(artifactId, attached.$artifact);
   }
-  return {
-    type: 'returned',
-    value: asMade(renameTexts(output, names), made !== undefined),
-    reported: undefined,
-  };
+  return names;
 }
 
 /** What the tool itself said about the turn counts in a replay too; what a rule made something else of is data. */
@@ -110,7 +123,26 @@ function asMade(output: JsonValue, made: boolean): unknown {
 }
 
 function failed(
-  { code, error, retryable, payloadExtras: extras, toolResult: made }: ToolFailure,
+  outcome: ToolFailure,
+  unsettled: boolean,
+  artifacts: RecordedArtifacts,
+  context: ToolContext,
+): Playback {
+  const attached = attachedFilesOf(outcome.payloadExtras);
+  // What only looks like a file of the body is what its author said.
+  if (attached === undefined || attached.files.some(({ artifactId }) => !artifacts.has(artifactId)))
+    return failedWith(outcome, outcome.payloadExtras, unsettled, artifacts, context);
+  const names = attachAgain(attached.files, artifacts, context);
+  if (!(names instanceof Map)) return names;
+  const { [attached.key]: _, ...others } = outcome.payloadExtras ?? {};
+  const extras = renameTexts(others, names) as JsonObject; // renaming an object gives an object
+  const left = Object.keys(extras).length > 0 ? extras : undefined;
+  return failedWith(outcome, left, unsettled, artifacts, context);
+}
+
+function failedWith(
+  { code, error, retryable, toolResult: made }: ToolFailure,
+  extras: JsonObject | undefined,
   unsettled: boolean,
   artifacts: RecordedArtifacts,
   context: ToolContext,

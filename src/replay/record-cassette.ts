@@ -2,10 +2,11 @@ import { contentBytes, contentDigest } from '../base/content-digest.ts';
 import { QuittanceError } from '../base/error.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
+import { attachedFilesOf } from '../call/attached-files.ts';
 import type { CallEvent, LogLine, QuittanceEvent, ToolResponded } from '../call/event.ts';
 import { foldCall } from '../call/evolve.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
-import { outcomeFromWire, outcomeToWire } from '../call/outcome-wire.ts';
+import { outcomeFromWire, outcomeToWire } from '../call/wire.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { isCallEvent } from '../runtime/fold-stored.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
@@ -192,7 +193,10 @@ function artifactsOf({ runs, outcome }: RecordedCall): readonly string[] {
       case 'ToolExecutionResult':
         return filesOf(each);
       case 'ToolFailure':
-        return outputArtifactOf(each.payloadExtras) ?? [];
+        return [
+          ...(attachedFilesOf(each.payloadExtras)?.files ?? []).map(({ artifactId }) => artifactId),
+          ...[outputArtifactOf(each.payloadExtras) ?? []].flat(),
+        ];
       case 'ToolTimeout':
       case 'ToolDenied':
         return [];

@@ -225,7 +225,7 @@ async function attempt(hand: CallInHand, first: AttemptTerms, heldBefore: boolea
   for (let bounds = first; ;) {
     const run = new AttemptRun(hand, bounds);
     const judgement = await run.judgement();
-    const kept = await run.kept();
+    const kept = await run.kept(judgement);
     const next =
       engine.behaviors.anyRetries && outcomeIsError(judgement.outcome)
         ? await tryAgain(hand, judgement, kept, heldBefore, () => run.over())

@@ -3,6 +3,7 @@ import { latestInstant } from '../base/clock.ts';
 import { contentDigest } from '../base/content-digest.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { freezeJson } from '../base/json.ts';
+import { attachedFilesToExtra } from '../call/attached-files.ts';
 import { outcomeToModelContent } from '../call/model-content.ts';
 import type { OutputFile, ToolOutcome, UndoHandle } from '../call/outcome.ts';
 import type { ReasonCode } from '../call/reason.ts';
@@ -182,6 +183,18 @@ async function keepFiles(hand: CallInHand, { attachments }: BodyContext): Promis
   return Object.freeze(files);
 }
 
+/** Files of a body that gave no result to list them in. */
+export async function keepFilesLeft(hand: CallInHand, context: BodyContext): Promise<readonly OutputFile[]> {
+  if (context.attachments.length === 0) return [];
+  try {
+    return await keepFiles(hand, context);
+  } catch (error) {
+    if (!(error instanceof LedgerTrouble)) throw error;
+    hand.aside(`Files it had attached could not be kept: ${error.message}`);
+    return [];
+  }
+}
+
 export type Failed = {
   readonly code: ReasonCode;
   readonly error: string;
@@ -208,6 +221,8 @@ export async function fail(
   const content = output === undefined ? '' : JSON.stringify(output);
   const large = failed.whole !== true && content.length > engine.inlineLimit;
   const given = failed.extras === undefined ? {} : cleanObject(hand, failed.extras);
+  // What rules withhold of its output they withhold of what lies beside it.
+  const files = failed.code === 'policy.output' ? [] : await keepFilesLeft(hand, context);
   // What the author gave keeps its key; what the runtime adds steps aside.
   const free = (key: string): string => (Object.hasOwn(given, key) ? `recorded_${key}` : key);
   const extras: JsonObject = {
@@ -216,6 +231,7 @@ export async function fail(
       [free('traceback')]: cutText(clean(hand, failed.traceback), longestError),
     }),
     ...(partial !== undefined && { [free('partial')]: partial }),
+    ...(files.length > 0 && { [free('files')]: attachedFilesToExtra(files) }),
     ...(output !== undefined &&
       (large ? { [free('output_artifact')]: await keepText(hand, content) } : { [free('output')]: output })),
   };
