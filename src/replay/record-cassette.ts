@@ -6,7 +6,7 @@ import { attachedFilesOf } from '../call/attached-files.ts';
 import type { CallEvent, LogLine, QuittanceEvent, ToolResponded } from '../call/event.ts';
 import { foldCall } from '../call/evolve.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
-import { outcomeFromWire, outcomeToWire } from '../call/wire.ts';
+import { outcomeFromWire, outcomeToWire } from '../call/outcome-wire.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { isCallEvent } from '../runtime/fold-stored.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
