@@ -1,0 +1,92 @@
+import type { ReactNode } from 'react';
+import { useEffect } from 'react';
+import type { Job, JobList, JobSummary } from '../../../../src/http/api/job.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+import { Ago } from '../../ui/ago.tsx';
+import { ForeignText } from '../../ui/foreign-text.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { Skeleton } from '../../ui/skeleton.tsx';
+import { formatDuration } from '../../ui/time.tsx';
+import { describeJob } from './describe-job.ts';
+
+const lookEveryMs = 5_000;
+
+/** The latest verifications and backtests, whoever started them. `current`: one that is followed, and told at once. */
+export function JobTable({ current }: { readonly current: Job | undefined }): ReactNode {
+  const { data, error, reload } = useAnswer<JobList>('/v1/jobs', { limit: 10 }, { everyMs: lookEveryMs });
+  const moment = `${current?.jobId ?? ''} ${current?.status ?? ''}`;
+  useEffect(() => {
+    if (moment !== ' ') reload();
+  }, [moment, reload]);
+  return (
+    <section className="card" aria-labelledby="jobs">
+      <header>
+        <h2 id="jobs">Latest checks</h2>
+      </header>
+      {error !== undefined && (
+        <div className="body">
+          <Problem error={error} onRetry={reload} />
+        </div>
+      )}
+      {data === undefined ? (
+        error === undefined && (
+          <div className="body">
+            <Skeleton rows={2} />
+          </div>
+        )
+      ) : data.rows.length === 0 ? (
+        <p className="body muted">Nothing was verified or backtested since the server was started.</p>
+      ) : (
+        <Rows rows={data.rows} />
+      )}
+    </section>
+  );
+}
+
+const words: Readonly<Record<Job['kind'], string>> = { verify: 'Verification', backtest: 'Backtest' };
+
+function Rows({ rows }: { readonly rows: readonly JobSummary[] }): ReactNode {
+  return (
+    <div className="findings" tabIndex={0} role="group" aria-label="What came of the latest checks">
+      <table>
+        <caption className="hidden">The latest verifications and backtests, newest first</caption>
+        <thead>
+          <tr>
+            <th scope="col">What</th>
+            <th scope="col">Who</th>
+            <th scope="col">When</th>
+            <th scope="col" className="num">
+              Took
+            </th>
+            <th scope="col">What came of it</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((job) => {
+            const { tone, text } = describeJob(job);
+            return (
+              <tr key={job.jobId}>
+                <td>{words[job.kind]}</td>
+                <td>
+                  <ForeignText text={job.startedBy} />
+                </td>
+                <td>
+                  <Ago at={job.startedAt} />
+                </td>
+                <td className="num">
+                  {job.endedAt === undefined ? '–' : formatDuration(job.endedAt - job.startedAt)}
+                </td>
+                <td>
+                  <span className="badge" data-tone={tone}>
+                    {job.status}
+                  </span>{' '}
+                  <ForeignText text={text} />
+                </td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}
