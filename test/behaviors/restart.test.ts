@@ -87,6 +87,19 @@ describe('a call whose process is killed', () => {
     expect(second?.at).toBeGreaterThanOrEqual(asked?.notBefore ?? Number.POSITIVE_INFINITY);
   });
 
+  it('between two attempts is left by a process without its tool to the next that has it', async () => {
+    await killedAt({ play: 'attempts', failures: 1, halt: 'in backoff', begin: true });
+    const ledger = await openLedger(join(folder, 'ledger.db'));
+    const without = createRuntime({ tools: [], ledger });
+    for (let again = 0; again < 2; again++)
+      expect(await without.recover()).toMatchObject([{ callId: 'c', how: 'left' }]);
+    await without.close();
+    await ledger.close();
+    expect(await run({ play: 'attempts', failures: 1, begin: false })).toBe('done');
+    expect(world()).toEqual(['run', 'run']);
+    expect(ofCall(await events(), 'c')).toEqual(triedTwice);
+  });
+
   it('before its behaviour has answered is offered to that of the next process', async () => {
     await killedAt({ play: 'own retry', failures: 1, halt: 'before asking', begin: true });
     expect(await run({ play: 'own retry', failures: 1, begin: false })).toBe('done');
