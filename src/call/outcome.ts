@@ -221,6 +221,21 @@ export const outcomeBlocksTool = (outcome: ToolOutcome): boolean =>
 export const timeoutMessage = ({ toolName, elapsedMs }: ToolTimeout): string =>
   `Tool "${toolName}" did not finish before its deadline; it was stopped after ${Math.round(elapsedMs)} ms.`;
 
+/** What an outcome that is no success says, in words; undefined for a success. */
+export function troubleOf(outcome: ToolOutcome): string | undefined {
+  switch (outcome.type) {
+    case 'ToolFailure':
+      return outcome.error;
+    case 'ToolTimeout':
+      return timeoutMessage(outcome);
+    case 'ToolDenied':
+      return outcome.details || denialReasons[outcome.reason].sentence;
+    case 'ToolExecutionResult':
+    case 'ToolArtifactReference':
+      return undefined;
+  }
+}
+
 /**
  * The output, for code that wants a value or an exception. An output kept aside comes as
  * `{artifactId, summary, sizeBytes}`; everything that is not a success throws a `ToolError` whose `reason` is

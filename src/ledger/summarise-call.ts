@@ -1,6 +1,5 @@
 import type { Call } from '../call/call.ts';
-import type { ToolOutcome } from '../call/outcome.ts';
-import { denialReasons, timeoutMessage } from '../call/outcome.ts';
+import { troubleOf } from '../call/outcome.ts';
 import type { CallSummary } from './call-query.ts';
 
 /** One line about a call: what every store keeps in its read table, and what can be made again from events. */
@@ -18,7 +17,7 @@ export function toCallSummary(call: Call): CallSummary {
     outcome: outcome?.type,
     reason: outcome?.type === 'ToolDenied' ? outcome.reason : undefined,
     code: outcome && 'code' in outcome ? outcome.code : undefined,
-    message: outcome && cut(messageOf(outcome)),
+    message: outcome && cut(troubleOf(outcome)),
     inputDigest: call.inputDigest,
     attempts: call.attempt,
     unresolved: isUnresolved(call),
@@ -35,20 +34,6 @@ export const isUnresolved = ({ settled, resolution, late }: Call): boolean =>
   settled?.unsettledEffect === true &&
   resolution === undefined &&
   !late.some(({ result }) => result.type === 'returned');
-
-function messageOf(outcome: ToolOutcome): string | undefined {
-  switch (outcome.type) {
-    case 'ToolFailure':
-      return outcome.error;
-    case 'ToolTimeout':
-      return timeoutMessage(outcome);
-    case 'ToolDenied':
-      return outcome.details || denialReasons[outcome.reason].sentence;
-    case 'ToolExecutionResult':
-    case 'ToolArtifactReference':
-      return undefined;
-  }
-}
 
 const longest = 200;
 

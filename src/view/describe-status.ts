@@ -1,5 +1,5 @@
 /** The words for where a call stands: what is shown, and what is read out when it changes. */
-import { denialReasons, timeoutMessage } from '../call/outcome.ts';
+import { troubleOf } from '../call/outcome.ts';
 import type { DisplayStatus, ToolCallView } from './tool-call-view.ts';
 
 /** How much attention a status asks for. */
@@ -40,19 +40,7 @@ const confirmationWords = {
 export function statusSentence(call: ToolCallView): string | undefined {
   const { outcome, confirmation, undone } = call;
   if (undone !== undefined) return `Undone by ${undone.by.name}${because(undone.reason)}`;
-  switch (outcome?.type) {
-    case 'ToolFailure':
-      return outcome.error;
-    case 'ToolTimeout':
-      return timeoutMessage(outcome);
-    case 'ToolDenied':
-      return outcome.details || denialReasons[outcome.reason].sentence;
-    case 'ToolExecutionResult':
-    case 'ToolArtifactReference':
-      return undefined;
-    case undefined:
-      break;
-  }
+  if (outcome !== undefined) return troubleOf(outcome);
   const failed = call.attempts.at(-1);
   if (failed?.outcome !== undefined)
     return `Attempt ${failed.attempt} ${failed.outcome.type === 'ToolTimeout' ? 'timed out' : 'failed'}; it may be tried again.`;

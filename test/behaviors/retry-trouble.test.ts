@@ -347,13 +347,33 @@ describe('a call that is gone on with by another process', () => {
     return { ledger: mortal.open().ledger, other: mortal.open().ledger, clock };
   };
 
-  const recovered = async (runtime: Runtime, clock: ReturnType<typeof createManualClock>): Promise<void> => {
-    const recovering = runtime.recover();
+  /** Has runtimes go on with what they find, and the time pass that they wait for. */
+  const recover = async (
+    runtimes: readonly { recover(): Promise<unknown> }[],
+    clock: ReturnType<typeof createManualClock>,
+  ): Promise<void> => {
+    const recovering = Promise.all(runtimes.map((runtime) => runtime.recover()));
     for (let n = 0; n < 5; n++) {
       await settle();
       clock.advance(60_000);
     }
     await recovering;
+  };
+
+  /** The call, gone on with to its end by another runtime that has the tool. */
+  const goneOnWith = async (
+    tool: AnyTool,
+    { ledger, clock }: Pick<Awaited<ReturnType<typeof leftBetweenAttempts>>, 'ledger' | 'clock'>,
+  ): Promise<void> => {
+    const two = createRuntime({ tools: [tool], ledger, clock, behaviors: [slow] });
+    await recover([two], clock);
+    await expectSettledOnce(two);
+  };
+
+  const getOnce = (): { tool: AnyTool; runs: () => number } => {
+    let runs = 0;
+    const run = (): string => (runs++ === 0 ? noRoute() : 'done');
+    return { tool: defineTool({ name: 'get_it', mode: 'read', run }), runs: () => runs };
   };
 
   it('is not tried again where its tool says no more that it may run twice', async () => {
@@ -368,11 +388,8 @@ describe('a call that is gone on with by another process', () => {
           return noRoute();
         },
       });
-    const { ledger, clock } = await leftBetweenAttempts(tool(true));
-    const two = createRuntime({ tools: [tool(false)], ledger, clock, behaviors: [slow] });
-    await recovered(two as never, clock);
+    await goneOnWith(tool(false), await leftBetweenAttempts(tool(true)));
     expect(runs).toBe(1);
-    await expectSettledOnce(two);
   });
 
   it('is tried again where the author of the tool said of that failure that it is safe', async () => {
@@ -385,11 +402,8 @@ describe('a call that is gone on with by another process', () => {
         return 'posted';
       },
     });
-    const { ledger, clock } = await leftBetweenAttempts(tool);
-    const two = createRuntime({ tools: [tool], ledger, clock, behaviors: [slow] });
-    await recovered(two as never, clock);
+    await goneOnWith(tool, await leftBetweenAttempts(tool));
     expect(runs).toBe(2);
-    await expectSettledOnce(two);
   });
 
   it('is not tried again where nobody knows any more what its turn had to spend', async () => {
@@ -404,18 +418,10 @@ describe('a call that is gone on with by another process', () => {
       },
     });
     const { ledger, clock } = await leftBetweenAttempts(tool, [{ scope: 'user:42', costMicros: 100 }]);
-    const two = createRuntime({ tools: [tool], ledger, clock, behaviors: [slow] });
-    await recovered(two as never, clock);
+    await goneOnWith(tool, { ledger, clock });
     expect(runs).toBe(1);
     expect(await ledger.readCounters(['named/"user:42"/cost_micros'])).toEqual([{ used: 60, reserved: 0 }]);
-    await expectSettledOnce(two);
   });
-
-  const getOnce = (): { tool: AnyTool; runs: () => number } => {
-    let runs = 0;
-    const run = (): string => (runs++ === 0 ? noRoute() : 'done');
-    return { tool: defineTool({ name: 'get_it', mode: 'read', run }), runs: () => runs };
-  };
 
   it('is left to those that have its tool by those that do not', async () => {
     const { tool, runs } = getOnce();
@@ -423,11 +429,9 @@ describe('a call that is gone on with by another process', () => {
     const without = createRuntime({ tools: [], ledger: other, clock, behaviors: [slow] });
     expect(await without.recover()).toMatchObject([{ callId: 'c', how: 'left' }]);
     const asked = without.turn({ sessionId: 's' }).call(envelope('c', 'get_it'));
-    const two = createRuntime({ tools: [tool], ledger, clock, behaviors: [slow] });
-    await recovered(two as never, clock);
+    await goneOnWith(tool, { ledger, clock });
     expect(runs()).toBe(2);
     expect(await asked).toMatchObject({ output: 'done' });
-    await expectSettledOnce(two);
   });
 
   it('ends with the failure it had where nobody with its tool comes within an hour', async () => {
@@ -446,17 +450,11 @@ describe('a call that is gone on with by another process', () => {
   });
 
   it('is tried by one of two runtimes that share what is left of it', async () => {
-    let runs = 0;
-    const tool = defineTool({ name: 'get_it', mode: 'read', run: () => (runs++ === 0 ? noRoute() : 'done') });
+    const { tool, runs } = getOnce();
     const { ledger, clock } = await leftBetweenAttempts(tool);
     const both = [1, 2].map(() => createRuntime({ tools: [tool], ledger, clock, behaviors: [slow] }));
-    const recovering = Promise.all(both.map((runtime) => runtime.recover()));
-    for (let n = 0; n < 5; n++) {
-      await settle();
-      clock.advance(60_000);
-    }
-    await recovering;
-    expect(runs).toBe(2);
+    await recover(both, clock);
+    expect(runs()).toBe(2);
     await expectSettledOnce(both[0] as Runtime);
   });
 });

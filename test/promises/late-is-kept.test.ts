@@ -3,16 +3,21 @@ import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
 import { deferred, envelope, eventsOf, eventTypes, expectSettledOnce, quiet, setStage } from '../stage.ts';
 
+/** A call whose body is still at it when its time is up. */
+async function timedOut() {
+  const body = deferred<unknown>();
+  const stage = setStage({
+    tools: [defineTool({ name: 'pay', timeoutMs: 100, run: () => body.promise })],
+  });
+  const asked = stage.turn.call(envelope('c', 'pay'));
+  await quiet();
+  stage.clock.advance(100);
+  return { ...stage, body, outcome: await asked };
+}
+
 describe('[late-is-kept] a result after the deadline is recorded on its call and never changes the outcome', () => {
   it('[late-is-kept] what a body returns after its timeout', async () => {
-    const body = deferred<unknown>();
-    const { clock, runtime, turn } = setStage({
-      tools: [defineTool({ name: 'pay', timeoutMs: 100, run: () => body.promise })],
-    });
-    const asked = turn.call(envelope('c', 'pay'));
-    await quiet();
-    clock.advance(100);
-    const outcome = await asked;
+    const { body, clock, runtime, turn, outcome } = await timedOut();
     const before = JSON.stringify(outcome);
     clock.advance(98 * 60_000);
     body.resolve({ receipt: 'r1' });
@@ -37,14 +42,7 @@ describe('[late-is-kept] a result after the deadline is recorded on its call and
   });
 
   it('[late-is-kept] what a body throws after its timeout', async () => {
-    const body = deferred<never>();
-    const { clock, runtime, turn } = setStage({
-      tools: [defineTool({ name: 'pay', timeoutMs: 100, run: () => body.promise })],
-    });
-    const asked = turn.call(envelope('c', 'pay'));
-    await quiet();
-    clock.advance(100);
-    await asked;
+    const { body, runtime } = await timedOut();
     body.reject(new Error('the bank said no'));
     await quiet();
     expect(await eventsOf(runtime, 'tool.late')).toMatchObject([
@@ -53,14 +51,7 @@ describe('[late-is-kept] a result after the deadline is recorded on its call and
   });
 
   it('[late-is-kept] what JSON cannot hold, as a note of what it was', async () => {
-    const body = deferred<unknown>();
-    const { clock, runtime, turn } = setStage({
-      tools: [defineTool({ name: 'pay', timeoutMs: 100, run: () => body.promise })],
-    });
-    const asked = turn.call(envelope('c', 'pay'));
-    await quiet();
-    clock.advance(100);
-    await asked;
+    const { body, runtime } = await timedOut();
     body.resolve({ big: 10n });
     await quiet();
     const [late] = await eventsOf(runtime, 'tool.late');
@@ -69,14 +60,7 @@ describe('[late-is-kept] a result after the deadline is recorded on its call and
   });
 
   it('[late-is-kept] a very long one, cut, with its length', async () => {
-    const body = deferred<unknown>();
-    const { clock, runtime, turn } = setStage({
-      tools: [defineTool({ name: 'pay', timeoutMs: 100, run: () => body.promise })],
-    });
-    const asked = turn.call(envelope('c', 'pay'));
-    await quiet();
-    clock.advance(100);
-    await asked;
+    const { body, runtime } = await timedOut();
     body.resolve('x'.repeat(1_000_000));
     await quiet();
     const [late] = await eventsOf(runtime, 'tool.late');
