@@ -28,7 +28,6 @@ export type AccessOptions = {
 /** The header that says: not a form. */
 export const pageHeader = 'x-quittance-request';
 
-const localTokenId = 'local';
 const loginLastsMs = 12 * 3_600_000;
 /** How soon somebody who waits and is put out waits no more. */
 const lookEveryMs = 250;
@@ -111,7 +110,7 @@ export class Access {
   }
 
   /** A code that is good for one login, by whoever opens the link it stands in. */
-  makeCode(tokenId: string = localTokenId): string {
+  makeCode(tokenId: string = this.#localId): string {
     const now = this.#options.now();
     for (const [hash, { expiresAt }] of this.#codes) if (expiresAt <= now) this.#codes.delete(hash);
     const code = randomBytes(32).toString('base64url');
@@ -131,7 +130,7 @@ export class Access {
 
   /** The cookie for a token; undefined for one that is none. */
   loginByToken(token: string): string | undefined {
-    const tokenId = this.#isLocal(token) ? localTokenId : this.#options.tokens.findToken(token)?.tokenId;
+    const tokenId = this.#isLocal(token) ? this.#localId : this.#options.tokens.findToken(token)?.tokenId;
     return tokenId === undefined ? undefined : this.#openLogin(tokenId);
   }
 
@@ -171,7 +170,7 @@ export class Access {
     if (login === undefined) return nobody;
     if (login.record !== undefined) return toActor(login.record, 'cookie', login.expiresAt);
     // The token of this process has no record; any other without one was revoked.
-    if (login.tokenId !== localTokenId || local === undefined) return nobody;
+    if (login.tokenId !== this.#localId || local === undefined) return nobody;
     return { name: local.name, role: 'admin', by: 'cookie', expiresAt: login.expiresAt };
   }
 
@@ -182,6 +181,11 @@ export class Access {
       if (key === name && value !== undefined && value !== '') return value;
     }
     return undefined;
+  }
+
+  /** A browser that came in under one name is not let in under another, whoever starts the server next. */
+  get #localId(): string {
+    return `local/${this.#options.local?.name ?? ''}`;
   }
 
   #isLocal(token: string): boolean {

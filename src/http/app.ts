@@ -2,7 +2,6 @@
  * The routes behind one `fetch`: who asks, whether they may, what they say, what they get. Hono finds the route; the
  * order of everything else is here.
  */
-import { createHash } from 'node:crypto';
 import { Hono } from 'hono';
 import type { JsonSchemaChecker } from '../tool/json-schema.ts';
 import { compileJsonSchema } from '../tool/json-schema.ts';
@@ -10,7 +9,7 @@ import { isQuittanceError } from '../base/error.ts';
 import type { Actor } from './actor.ts';
 import { nobody } from './actor.ts';
 import type { ConsoleFile } from './console-files.ts';
-import { isKnown } from './known-tag.ts';
+import { withTag } from './known-tag.ts';
 import { toOpenApi } from './openapi.ts';
 import { addPages } from './page-routes.ts';
 import type { Connection, Visit } from './visit.ts';
@@ -175,12 +174,4 @@ function toJson(route: Route, answer: unknown, headers: Headers): Response {
     status: route.status,
     headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
   });
-}
-
-/** Whoever has seen the very same is told so, and nothing is sent again. */
-export function withTag(text: string, type: string, headers: Headers): Response {
-  const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
-  const common = { etag, 'cache-control': 'private, no-cache', vary: 'authorization, cookie' };
-  if (isKnown(headers, etag)) return new Response(null, { status: 304, headers: common });
-  return new Response(text, { headers: { ...common, 'content-type': type } });
 }

@@ -4,6 +4,7 @@ import type { Access } from './access.ts';
 import { refuseOtherSites } from './access.ts';
 import type { Visit } from './visit.ts';
 import type { ConsoleFile } from './console-files.ts';
+import { isKnown } from './known-tag.ts';
 import { decidePage, decideScript, loginPage, noConsolePage, pageStyle } from './pages.ts';
 import { HttpRefusal } from './problem.ts';
 import type { RateLimit } from './rate-limit.ts';
@@ -40,7 +41,8 @@ export function addPages(
     env.route = '/login';
     strangers.take(env.address);
     const code = new URL(req.url).searchParams.get('code');
-    if (code === null) return html(loginPage(undefined));
+    // Whoever only looks at the head of a link, as programs do that show what is behind it, does not use it up.
+    if (code === null || req.raw.method === 'HEAD') return html(loginPage(undefined));
     const cookie = access.loginByCode(code);
     return cookie === undefined
       ? html(
@@ -78,6 +80,14 @@ export function addPages(
     });
   });
 
+  for (const [path, methods] of [
+    ['/login', 'GET, POST'],
+    ['/logout', 'POST'],
+  ] as const)
+    app.all(path, () => {
+      throw new HttpRefusal('http.method_not_allowed', `Use ${methods} here.`, {}, { allow: methods });
+    });
+
   app.get('/decide', ({ env }) => {
     env.route = '/decide';
     return html(decidePage);
@@ -103,6 +113,6 @@ function serveFile({ bytes, type, etag, isImmutable }: ConsoleFile, headers: Hea
     etag,
     'cache-control': isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache',
   };
-  if (headers.get('if-none-match') === etag) return new Response(null, { status: 304, headers: common });
+  if (isKnown(headers, etag)) return new Response(null, { status: 304, headers: common });
   return new Response(bytes, { headers: { ...common, 'content-type': type } });
 }

@@ -7,6 +7,7 @@ import type { AuditPage, FeedEntry, FeedPage } from '../api/feed.ts';
 import { auditKindShape, eventShape } from '../call-shapes.ts';
 import type { FollowFilter } from '../followers.ts';
 import { pick } from '../followers.ts';
+import { withTag } from '../known-tag.ts';
 import { HttpRefusal } from '../problem.ts';
 import type { Route } from '../route.ts';
 import { defineRoute } from '../route.ts';
@@ -25,6 +26,11 @@ type FeedQuery = {
 const entryShape: Shape<FeedEntry> = object<FeedEntry>(
   { position: integer(), previous: integer(), sessionId: text(), depth: integer(), events: list(eventShape) },
   'FeedEntry',
+);
+
+const pageShape: Shape<FeedPage> = object<FeedPage>(
+  { entries: list(entryShape), position: integer(), more: flag() },
+  'FeedPage',
 );
 
 /** How many entries one request looks at. */
@@ -46,14 +52,24 @@ export const feedRoutes: readonly Route[] = [
       type: maybe(text({ description: 'A type of event, or the beginning of some that ends in a dot.' })),
       limit: maybe(integer({ minimum: 1, maximum: entriesAtOnce })),
     },
-    answer: { mediaType: 'text/event-stream', message: entryShape },
+    headers: { 'Last-Event-ID': 'The position seen last; counts more than `after`.' },
+    answer: { mediaType: 'text/event-stream', message: entryShape, json: pageShape },
     async handle({ service, query, headers, actor, cut }) {
       const { after: given, limit = 100, ...filter } = query;
       const resumed = headers.get('last-event-id');
       const wanted = resumed !== null && /^[0-9]{1,15}$/.test(resumed) ? resumed : (given ?? '0');
       const after = wanted === 'now' ? await service.ledger.lastPosition() : Number(wanted);
+      if (after > (await service.ledger.lastPosition()))
+        throw new HttpRefusal(
+          'http.bad_request',
+          'The ledger has no such position yet: it is another one than was followed before. Begin again, with after=0 or after=now.',
+        );
       if (headers.get('accept')?.startsWith('application/json') === true)
-        return Response.json(await readFeed(service, after, limit, filter));
+        return withTag(
+          JSON.stringify(await readFeed(service, after, limit, filter)),
+          'application/json; charset=utf-8',
+          headers,
+        );
       if (service.followers.isFull)
         throw new HttpRefusal(
           'http.too_many_requests',
