@@ -2,6 +2,7 @@
 import type { ReactNode } from 'react';
 import { useEffect, useState } from 'react';
 import type { Stats } from '../../src/http/api/stats.ts';
+import { OfflineContext } from './api/offline.ts';
 import { useAnswer } from './api/use-answer.ts';
 import { useMe } from './api/use-me.ts';
 import type { Place } from './router.ts';
@@ -10,6 +11,7 @@ import { Count } from './ui/count.tsx';
 import { Icon } from './ui/icon.tsx';
 import type { IconName } from './ui/icon.tsx';
 import { Link } from './ui/link.tsx';
+import { Problem } from './ui/problem.tsx';
 import { SkewContext, useSkew } from './ui/skew.ts';
 import { ShortcutHelp } from './ui/shortcut-help.tsx';
 import { ThemeSwitch } from './ui/theme-switch.tsx';
@@ -47,6 +49,7 @@ export function Frame({
   const me = useMe();
   const stats = useAnswer<Stats>('/v1/stats', { buckets: 1 }, { everyMs: 5_000 });
   const skewMs = useSkew(stats.data?.until);
+  const isOffline = stats.error?.code === 'console.offline';
   const isRefused = stats.error?.status === 401;
   useEffect(() => {
     if (isRefused) onRefused();
@@ -109,7 +112,10 @@ export function Frame({
         </div>
       </nav>
       <main id="page" className="page" tabIndex={-1}>
-        <SkewContext value={skewMs}>{children}</SkewContext>
+        {isOffline && <Problem error={stats.error} onRetry={stats.reload} />}
+        <OfflineContext value={isOffline}>
+          <SkewContext value={skewMs}>{children}</SkewContext>
+        </OfflineContext>
       </main>
       {helping && <ShortcutHelp entries={entries} onClose={() => setHelping(false)} />}
     </div>

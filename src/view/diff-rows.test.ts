@@ -26,7 +26,7 @@ test('a line that only looks like the head of a file is a line', () => {
   expect(rows.map(({ kind }) => kind)).toEqual(['hunk', 'removed', 'added', 'same']);
 });
 
-test('a diff without hunks is one as long as every line has a sign; a list of points is none', () => {
+test('a diff without hunks is one where its lines begin with a sign; what is said about a change is none', () => {
   expect(readDiff('--- a/x\n+++ b/x\n-1 Old Mill Lane\n+7 Harbour Row\n')).toMatchObject({
     added: 1,
     removed: 1,
@@ -34,6 +34,7 @@ test('a diff without hunks is one as long as every line has a sign; a list of po
   const [removed, added] = readDiff('-1 Old Mill Lane\n+1 New Mill Lane').rows;
   expect(removed).toMatchObject({ kind: 'removed', before: undefined, changed: [2, 5] });
   expect(added).toMatchObject({ kind: 'added', after: undefined, changed: [2, 5] });
+  expect(readDiff('-a\n+b\n… cut').rows.map(({ kind }) => kind)).toEqual(['removed', 'added', 'note']);
   expect(readDiff('What changes:\n- the address').rows.map(({ kind }) => kind)).toEqual(['note', 'note']);
 });
 

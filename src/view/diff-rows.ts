@@ -34,12 +34,10 @@ const kinds: Readonly<Partial<Record<string, 'added' | 'removed' | 'same'>>> = {
   ' ': 'same',
 };
 
-/** Every line says by its sign what becomes of it, or none does. */
+/** A first line with a sign says that lines have one. What has none, such as a word that the rest was cut, is a note. */
 function readBareLines(lines: readonly string[]): readonly DiffRow[] {
   const heads = lines[0]?.startsWith('--- ') === true && lines[1]?.startsWith('+++ ') === true ? 2 : 0;
-  const isDiff =
-    lines.every((line, index) => index < heads || /^[-+ \\]/.test(line)) &&
-    lines.some((line, index) => index >= heads && /^[-+]/.test(line));
+  const isDiff = /^[-+ ]/.test(lines[heads] ?? '') && lines.slice(heads).some((line) => /^[-+]/.test(line));
   return lines.map((line, index) => {
     const kind = isDiff && index >= heads ? kinds[line.slice(0, 1)] : undefined;
     if (kind === undefined) return { kind: 'note', text: line };

@@ -369,3 +369,53 @@ test('whoever is locked out while the page is open is told so', async () => {
   await page.getByRole('heading', { name: 'You are not logged in' }).waitFor();
   await page.context().close();
 });
+
+test('a server that does not answer is told of once, and no more when it does again', async () => {
+  const { page, goTo } = await stage.visit({ at: wire.url });
+  await goTo('/inbox');
+  wire.cut();
+  try {
+    await expect
+      .poll(() => page.getByRole('alert').allTextContents(), soon)
+      .toEqual([expect.stringContaining('The server does not answer')]);
+  } finally {
+    wire.mend();
+  }
+  await expect.poll(() => page.getByRole('alert').count(), soon).toBe(0);
+  await page.context().close();
+});
+
+test('no page is wider than the screen, however long names are and however narrow it is', async () => {
+  const long = {
+    sessionId: `s-${'x'.repeat(190)}`,
+    callId: `call_${'c'.repeat(190)}`,
+    name: 'n'.repeat(120),
+  };
+  const turn = stage.runtime.turn({ sessionId: long.sessionId, principal: { userId: 'u'.repeat(150) } });
+  await turn.call({ id: long.callId, name: long.name, arguments: { ['w'.repeat(300)]: 'z'.repeat(2_000) } });
+  const { page, goTo } = await stage.visit({ viewport: { width: 390, height: 844 } });
+  for (const address of [
+    '/',
+    '/calls',
+    `/calls/${long.sessionId}/${long.callId}`,
+    '/calls/ticket-42/call_coerced',
+    '/calls/ticket-42/call_edited',
+    '/inbox',
+    '/inbox?tab=decided',
+    '/inbox?tab=grants',
+    '/reconcile',
+    '/sessions',
+    `/sessions/${long.sessionId}`,
+    '/contracts',
+    '/contracts/try',
+    '/tools',
+    `/tools/${long.name}`,
+    '/integrity',
+  ]) {
+    await goTo(address);
+    await page.locator('.skeleton').first().waitFor({ state: 'detached' });
+    const wider = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    expect([address, Math.max(0, wider)]).toEqual([address, 0]);
+  }
+  await page.context().close();
+}, 60_000);

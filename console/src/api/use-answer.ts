@@ -35,7 +35,8 @@ export function useAnswer<Answer>(
       address,
       // Of another question, the old answer would be a wrong one.
       data: before.address === address ? before.data : undefined,
-      error: undefined,
+      // And what went wrong stands until it goes well.
+      error: before.address === address ? before.error : undefined,
       loading: true,
     }));
     get<Answer>(address, {}, stop.signal).then(

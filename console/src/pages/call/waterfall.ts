@@ -203,7 +203,7 @@ function reportNote({ what, worker }: CallEvent & { readonly type: 'tool.reporte
 
 /** Moments are whole milliseconds, so less than this is no time of its own. */
 const leastRestMs = 1;
-const restNote = 'writing to the ledger, and waiting for a turn at it';
+const restNote = 'writing to the ledger';
 
 type Decided = CallEvent & { readonly type: 'tool.decided' };
 
