@@ -8,7 +8,7 @@ import { isDamaged, isMissing, isReadOnly, openDatabase, prepareRow } from './da
 import { tallyTable, tallyTriggers } from './tally-table.ts';
 
 /** Another number for other tables: those of another version are dropped and filled anew. */
-const version = 5;
+const version = 6;
 
 const tables = `
   CREATE TABLE progress (ledger_id TEXT NOT NULL, position INTEGER NOT NULL, hash TEXT NOT NULL);

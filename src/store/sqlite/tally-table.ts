@@ -15,13 +15,13 @@ const keyOfDay = (day: number): number => -2 - day;
 const hoursPerDay = 24;
 const dayMs = hoursPerDay * hourMs;
 
-/** In this order rows are kept: what is asked by most stands first, so that it is added up without being sorted. */
+/** In this order rows are kept: what tells them apart soonest stands first, since every call looks three of them up. */
 const columns: { readonly [Name in TallyName]: string } = {
   hour: 'hour',
-  outcome: 'outcome',
-  code: 'code',
-  bin: 'bin',
   toolName: 'tool_name',
+  bin: 'bin',
+  code: 'code',
+  outcome: 'outcome',
   mode: 'mode',
   status: 'status',
 };
