@@ -1,13 +1,14 @@
 /** The pages of docs/ that are written by hand: what they say is held against what there is. */
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import ts from 'typescript';
 import { coercionRules, errorTable, toolModePatterns, toolModeTreatments } from 'quittance';
 import { contractsFromYamlString, templateNames } from 'quittance/contracts';
 import { faultNames } from 'quittance/testing';
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { operandKinds } from '../src/policy/operand.ts';
 import { builtInPrefixes } from '../src/policy/parse-selector.ts';
 import {
@@ -35,7 +36,11 @@ const pages = [
   'docs/contracts.md',
   'docs/moving-from-edictum.md',
   'docs/backtest-and-diff.md',
+  'docs/http.md',
 ];
+
+/** Pages whose blocks are programs each, which print the lines marked `// →`. */
+const pagesOfPrograms = ['docs/behaviors.md', 'docs/ledger.md'];
 
 /** The blocks of one language, in order, as one text. */
 const blocks = (page: string, language: string): string =>
@@ -52,13 +57,17 @@ function firstColumn(page: string, heading: string): string[] {
   );
 }
 
+async function run(program: string): Promise<{ output: string; errors: string }> {
+  const args = ['--conditions=quittance-source', '--input-type=module-typescript', '-'];
+  const child = spawn(process.execPath, args, { cwd: root });
+  child.stdin.end(program);
+  const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  return { output, errors };
+}
+
 describe.each(pages)('%s', (page) => {
   test('is a program that prints what the page says it prints', { timeout: 30_000 }, async () => {
-    const args = ['--conditions=quittance-source', '--input-type=module-typescript', '-'];
-    const run = spawn(process.execPath, args, { cwd: root });
-    run.stdin.end(blocks(page, 'ts'));
-    const [output, errors] = await Promise.all([text(run.stdout), text(run.stderr)]);
-    expect({ output, errors }).toEqual({ output: blocks(page, 'text'), errors: '' });
+    expect(await run(blocks(page, 'ts'))).toEqual({ output: blocks(page, 'text'), errors: '' });
   });
 
   test('links to pages and headings that exist', () => {
@@ -77,6 +86,22 @@ describe.each(pages)('%s', (page) => {
       .map(([link]) => link);
     expect(broken).toEqual([]);
   });
+});
+
+describe.each(pagesOfPrograms)('%s', (page) => {
+  const programs = [...read(page).matchAll(/^```ts\n(.*?)^```/gms)].map(([, program = '']) => program);
+  const folder = mkdtempSync(join(tmpdir(), 'quittance-handbook-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  test.each(programs)(
+    'has programs that print what they say, twice: %#',
+    { timeout: 30_000 },
+    async (program) => {
+      const output = [...program.matchAll(/^\/\/ → (.*\n)/gm)].map(([, line = '']) => line).join('');
+      for (const _ of ['first', 'again'])
+        expect(await run(program.replace('./.quittance', folder))).toEqual({ output, errors: '' });
+    },
+  );
 });
 
 test('the programs of the pages compile', { timeout: 30_000 }, () => {
