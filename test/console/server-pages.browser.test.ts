@@ -100,15 +100,15 @@ describe('deciding with a link', () => {
     await page.getByLabel('Your name').fill('Grace');
     await page.getByLabel('Why').fill('It is old.');
     await button.click();
-    await page.getByText('This was approved by Grace.').waitFor();
+    await page.getByText('This was approved by Grace, by link of approver-person.').waitFor();
     expect(await questionOf('d1')).toMatchObject({
       status: 'approved',
-      by: { name: 'Grace' },
+      by: { link: { by: 'approver-person', typed: 'Grace' } },
       reason: 'It is old.',
     });
     expect(complaints).toEqual([]);
     const again = await open(url);
-    await again.page.getByText('This was approved by Grace.').waitFor();
+    await again.page.getByText('This was approved by Grace, by link of approver-person.').waitFor();
     expect(await again.page.getByRole('button').count()).toBe(0);
   });
 
