@@ -40,7 +40,8 @@ export function formatMomentOf(bucketMs: number): (at: number) => string {
   const day = 86_400_000;
   const options: Intl.DateTimeFormatOptions =
     bucketMs >= day
-      ? { month: 'short', day: 'numeric' }
+      ? // Days are counted as the ledger's budgets are, by UTC.
+        { month: 'short', day: 'numeric', timeZone: 'UTC', timeZoneName: 'short' }
       : bucketMs >= 3_600_000
         ? { weekday: 'short', hour: '2-digit', minute: '2-digit' }
         : bucketMs >= 60_000
