@@ -3,7 +3,7 @@
  * happened in the world outside. Ours must show no effect twice and no call lost, at any point, with any kind of tool;
  * beside it the naive wrapper must show duplicates, or this proves nothing.
  *
- *   npm run crash -- [--rounds 3] [--seed 1]
+ *   npm run crash -- [--rounds 3] [--part core|held|retried]
  */
 import { fork } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -13,8 +13,10 @@ import { createProgress } from '../progress.ts';
 import { printTable } from '../table.ts';
 import type { HoldTally } from './hold-rounds.ts';
 import { emptyHoldTally, playHoldRound } from './hold-rounds.ts';
-import type { CrashPoint, Errand, HoldPoint, ToolKind } from './points.ts';
-import { holdPointNames, pointNames, toolKinds } from './points.ts';
+import type { CrashPoint, Errand, HoldPoint, RetryPoint, ToolKind } from './points.ts';
+import { holdPointNames, pointNames, retryPointNames, toolKinds } from './points.ts';
+import type { RetryTally } from './retry-rounds.ts';
+import { emptyRetryTally, playRetryRound } from './retry-rounds.ts';
 import type { World } from './world.ts';
 import { openWorld } from './world.ts';
 
@@ -27,6 +29,13 @@ const option = (name: string, otherwise: number): number => {
 };
 const rounds = option('rounds', 3);
 const inFlight = [1, 32] as const;
+const parts = ['core', 'held', 'retried'] as const;
+const only = process.argv.includes('--part') ? process.argv[process.argv.indexOf('--part') + 1] : undefined;
+if (only !== undefined && !parts.some((part) => part === only)) {
+  process.stderr.write(`--part takes one of ${parts.join(', ')}.\n`);
+  process.exit(2);
+}
+const plays = (part: (typeof parts)[number]): boolean => only === undefined || only === part;
 
 type Tally = {
   rounds: number;
@@ -111,7 +120,7 @@ const folder = mkdtempSync(join(tmpdir(), 'quittance-crash-'));
 let stopped = false;
 process.once('SIGINT', () => (stopped = true));
 
-const combinations = pointNames.flatMap((point) =>
+const combinations = (plays('core') ? pointNames : []).flatMap((point) =>
   inFlight.flatMap((calls) => [
     ...toolKinds.map((tool) => ({ point, calls, tool, naive: false })),
     { point, calls, tool: 'non-idempotent' as const, naive: true },
@@ -120,9 +129,14 @@ const combinations = pointNames.flatMap((point) =>
 const ours = new Map<CrashPoint, Tally>(pointNames.map((point) => [point, emptyTally()]));
 const control = new Map<CrashPoint, Tally>(pointNames.map((point) => [point, emptyTally()]));
 const byTool = new Map<ToolKind, Tally>(toolKinds.map((tool) => [tool, emptyTally()]));
-const holdCombinations = holdPointNames.map((point) => ({ point, calls: 12 }));
+const holdCombinations = (plays('held') ? holdPointNames : []).map((point) => ({ point, calls: 12 }));
+const retryCombinations = (plays('retried') ? retryPointNames : []).map((point) => ({ point, calls: 12 }));
 const people = new Map<HoldPoint, HoldTally>(holdPointNames.map((point) => [point, emptyHoldTally()]));
-const progress = createProgress('crash matrix', (combinations.length + holdCombinations.length) * rounds);
+const tried = new Map<RetryPoint, RetryTally>(retryPointNames.map((point) => [point, emptyRetryTally()]));
+const progress = createProgress(
+  'crash matrix',
+  (combinations.length + holdCombinations.length + retryCombinations.length) * rounds,
+);
 let serial = 0;
 try {
   for (let round = 0; round < rounds && !stopped; round++)
@@ -144,6 +158,13 @@ try {
       if (tally !== undefined) await playHoldRound(world, folder, { point, calls, serial: serial++ }, tally);
       progress.step();
     }
+  for (let round = 0; round < rounds && !stopped; round++)
+    for (const { point, calls } of retryCombinations) {
+      if (stopped) break;
+      const tally = tried.get(point);
+      if (tally !== undefined) await playRetryRound(world, folder, { point, calls, serial: serial++ }, tally);
+      progress.step();
+    }
 } finally {
   progress.done();
   world.close();
@@ -154,9 +175,11 @@ const columns = ['rounds', 'calls', 'once', 'duplicated', 'lost', 'indeterminate
 const rowsOf = (tallies: ReadonlyMap<string, Tally>): string[][] =>
   [...tallies].map(([name, tally]) => [name, ...columns.map((column) => String(tally[column]))]);
 const heading = ['rounds', 'calls', 'exactly once', 'duplicated', 'lost', 'indeterminate', 'did not run'];
-printTable(['quittance, killed', ...heading], rowsOf(ours));
-printTable(['by kind of tool', ...heading], rowsOf(byTool));
-printTable(['naive wrapper, killed', ...heading], rowsOf(control));
+if (plays('core')) {
+  printTable(['quittance, killed', ...heading], rowsOf(ours));
+  printTable(['by kind of tool', ...heading], rowsOf(byTool));
+  printTable(['naive wrapper, killed', ...heading], rowsOf(control));
+}
 
 const holdHeading = [
   'rounds',
@@ -171,11 +194,30 @@ const holdHeading = [
   'indeterminate',
   'did not run',
 ];
-printTable(
-  ['held for a person, killed', ...holdHeading],
-  [...people].map(([point, tally]) => [point, ...Object.values(tally).map(String)]),
-);
+if (plays('held'))
+  printTable(
+    ['held for a person, killed', ...holdHeading],
+    [...people].map(([point, tally]) => [point, ...Object.values(tally).map(String)]),
+  );
 
+if (plays('retried'))
+  printTable(
+    [
+      'tried again and followed, killed',
+      'rounds',
+      'calls',
+      'ran once',
+      'duplicated',
+      'lost',
+      'indeterminate',
+      'emitted twice',
+      'not followed',
+    ],
+    [...tried].map(([point, tally]) => [point, ...Object.values(tally).map(String)]),
+  );
+
+const sumTried = (column: keyof RetryTally): number =>
+  [...tried.values()].reduce((total, tally) => total + tally[column], 0);
 const sumHeld = (column: keyof HoldTally): number =>
   [...people.values()].reduce((total, tally) => total + tally[column], 0);
 const sum = (tallies: ReadonlyMap<string, Tally>, column: (typeof columns)[number]): number =>
@@ -197,13 +239,22 @@ const figures = {
     lost: sumHeld('lost'),
     indeterminate: sumHeld('indeterminate'),
   },
+  retried: {
+    calls: sumTried('calls'),
+    duplicated: sumTried('duplicated'),
+    lost: sumTried('lost'),
+    indeterminate: sumTried('indeterminate'),
+    emitted_twice: sumTried('emittedTwice'),
+    unfollowed: sumTried('unfollowed'),
+  },
 };
-const { held } = figures;
+const { held, retried } = figures;
+const retriedWrong = retried.duplicated + retried.lost + retried.emitted_twice + retried.unfollowed;
 const heldWrong = held.duplicated + held.unapproved + held.asked_twice + held.decided_twice + held.lost;
 process.stdout.write(`${JSON.stringify(figures)}\n`);
 if (stopped) process.exitCode = 130;
-else if (figures.duplicated + figures.lost + heldWrong > 0) process.exitCode = 1;
-else if (figures.control_duplicated_after_effect === 0) {
+else if (figures.duplicated + figures.lost + heldWrong + retriedWrong > 0) process.exitCode = 1;
+else if (plays('core') && figures.control_duplicated_after_effect === 0) {
   process.stderr.write('The naive wrapper shows no duplicates after the effect: this run proves nothing.\n');
   process.exitCode = 1;
 }

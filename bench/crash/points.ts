@@ -55,3 +55,29 @@ export type Errand = {
   readonly nth: number;
   readonly naive: boolean;
 };
+
+/** Where a process is killed that tries calls again, or whose behaviour follows them. */
+export const retryPoints = {
+  'retry: after failure': 'the failure of an attempt is kept, no behaviour was asked',
+  'retry: after request': 'another attempt is asked for, it is not due yet',
+  'retry: after next intent': 'the intent of the next attempt is kept, its body has not begun',
+  'retry: after next effect': 'the effect of the next attempt has happened, its end is not kept',
+  'behaviour: after its call': 'a behaviour has called a tool, and emitted nothing yet',
+  'behaviour: before emission': 'a behaviour is done, what it emitted and its position are not kept',
+  'behaviour: after emission': 'what a behaviour emitted is kept, nobody has heard of it',
+} as const;
+
+export type RetryPoint = keyof typeof retryPoints;
+export const retryPointNames: readonly RetryPoint[] = Object.keys(retryPoints) as RetryPoint[]; // the keys of that table
+
+/** What the process that tries calls again, or the one that comes after, is told to do. */
+export type RetryErrand = {
+  readonly ledger: string;
+  readonly service: string;
+  readonly sessionId: string;
+  readonly calls: number;
+  /** Undefined for the process that comes after. */
+  readonly point: RetryPoint | undefined;
+  /** Which of the calls meets its end. */
+  readonly nth: number;
+};

@@ -1,0 +1,105 @@
+/**
+ * A process that tries calls again and follows them with a behaviour, and the one that comes after it. The first attempt
+ * of every call fails before its effect and says so; the effects themselves are of the kind that must not happen twice.
+ */
+import type { Ledger } from 'quittance';
+import { createRuntime, defineTool, retry, ToolError } from 'quittance';
+import { openLedger } from 'quittance/ledger';
+import type { RetryErrand, RetryPoint } from './points.ts';
+
+const errand = JSON.parse(process.argv[2] ?? '{}') as RetryErrand; // written by the process that started this one
+let met = 0;
+
+/** Dies at once if this is the place and the turn of the call to die. */
+function meet(point: RetryPoint): void {
+  if (errand.point === point && met++ === errand.nth) process.kill(process.pid, 'SIGKILL');
+}
+
+const effect = async (key: string): Promise<void> => {
+  await fetch(`${errand.service}/?key=${encodeURIComponent(`${errand.sessionId}/${key}`)}`, {
+    method: 'POST',
+  });
+};
+
+const act = defineTool({
+  name: 'act',
+  mode: 'external',
+  run: async (_, { callId, attempt }) => {
+    if (attempt === 1) throw new ToolError('tool.network_error', 'the door is shut', { retryable: true });
+    await effect(callId);
+    meet('retry: after next effect');
+    return { done: callId };
+  },
+});
+const note = defineTool({
+  name: 'note',
+  mode: 'external',
+  run: async ({ about }) => {
+    await effect(`note ${typeof about === 'string' ? about : ''}`);
+    return 'noted';
+  },
+});
+
+/** The same ledger, which meets the crash points around what is appended. */
+function mined(ledger: Ledger): Ledger {
+  const append: Ledger['append'] = async (entry) => {
+    const types = entry.events.map(({ type }) => type as string);
+    const failed = entry.events.some(
+      (event) => event.type === 'tool.responded' && 'final' in event && !event.final,
+    );
+    const next = entry.events.some(
+      (event) => event.type === 'tool.started' && 'attempt' in event && Number(event.attempt) > 1,
+    );
+    if (types.includes('work.followed')) meet('behaviour: before emission');
+    const result = await ledger.append(entry);
+    if (failed) meet('retry: after failure');
+    if (types.includes('retry.requested')) meet('retry: after request');
+    if (next) meet('retry: after next intent');
+    if (types.includes('work.followed')) meet('behaviour: after emission');
+    return result;
+  };
+  return new Proxy(ledger, {
+    get: (target, name) => {
+      if (name === 'append') return append;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? (value as (...input: unknown[]) => unknown).bind(target) : value;
+    },
+  });
+}
+
+const { sessionId } = errand;
+const ledger = mined(await openLedger(errand.ledger));
+const runtime = createRuntime({ tools: [act, note], ledger, behaviors: [retry({ initialMs: 5 })] });
+const follow = runtime.on(
+  { name: 'follow', on: 'tool.responded', where: { 'outcome.toolName': 'act', final: true }, from: 'start' },
+  async (event, context) => {
+    await context.call({ name: 'note', arguments: { about: event.callId } });
+    meet('behaviour: after its call');
+    context.emit('work.followed', {});
+  },
+);
+if (errand.point === undefined) await runtime.recover();
+const turn = runtime.turn({ sessionId });
+const outcomes = await Promise.all(
+  Array.from({ length: errand.calls }, (_, index) =>
+    turn.call({ id: `c${index}`, name: 'act', arguments: { index } }),
+  ),
+);
+await follow.caughtUp();
+const followed: Record<string, number> = {};
+const excused: Record<string, number> = {};
+for (const event of await runtime.events({ sessionId })) {
+  if ((event.type as string) === 'work.followed' && 'callId' in event)
+    followed[event.callId] = (followed[event.callId] ?? 0) + 1;
+  // A behaviour whose own call was lost with the process says so, and has nothing to emit.
+  if (event.type === 'behavior.failed' && event.reason === 'tool.indeterminate')
+    excused[event.triggeringCallId ?? ''] = 1;
+}
+await runtime.close();
+await ledger.close();
+process.send?.({
+  outcomes: Object.fromEntries(outcomes.map((outcome) => [outcome.callId, outcome])),
+  followed,
+  excused,
+});
+process.disconnect();
