@@ -66,7 +66,7 @@ export type HttpLimits = {
   readonly strangerRate?: Rate;
   /** Connections that follow the ledger. 2000. */
   readonly followers?: number;
-  /** How long a follower may take nothing of what waits for it. 30 seconds. */
+  /** How long anybody may take nothing of what waits for them. 30 seconds. */
   readonly stallMs?: number;
   /** How often a follower hears that the server is there. 15 seconds. */
   readonly heartbeatMs?: number;
@@ -122,6 +122,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     limits = {},
     localName,
   } = options;
+  const { stallMs = 30_000 } = limits;
   const path = ledgerUrl === undefined ? undefined : ledgerPath(ledgerUrl);
   const local = localName === undefined ? undefined : { token: newSecret(), name: localName };
   let port = options.port ?? 4747;
@@ -155,7 +156,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
       ledger,
       {
         heartbeatMs: limits.heartbeatMs ?? 15_000,
-        stallMs: limits.stallMs ?? 30_000,
+        stallMs,
         most: limits.followers ?? 2_000,
       },
       { revision: () => access.revision, now: () => ledger.now() },
@@ -185,6 +186,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     port,
     timeouts: { headersMs: 10_000, requestMs: 30_000, keepAliveMs: 10_000, ...limits.timeouts },
     mostConnections: limits.connections ?? 4_096,
+    stallMs,
   });
   ({ port } = listening);
   return {

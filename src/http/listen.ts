@@ -15,6 +15,8 @@ export type ListenOptions = {
   readonly port: number;
   readonly timeouts: ListenTimeouts;
   readonly mostConnections: number;
+  /** How long somebody may take nothing of an answer. */
+  readonly stallMs: number;
 };
 
 /** In milliseconds. */
@@ -37,7 +39,7 @@ const graceMs = 5_000;
 const sweepMs = 20;
 
 export async function listen(app: App, options: ListenOptions): Promise<Listening> {
-  const { host, port, timeouts, mostConnections } = options;
+  const { host, port, timeouts, mostConnections, stallMs } = options;
   const listener = getRequestListener(
     (request, env) => {
       const { incoming, outgoing } = env as { incoming: IncomingMessage; outgoing: ServerResponse }; // HTTP/1 is all we listen for
@@ -94,6 +96,13 @@ export async function listen(app: App, options: ListenOptions): Promise<Listenin
   server.on('connection', (socket) => {
     silent.add(socket);
     socket.once('close', () => silent.delete(socket));
+  });
+  server.timeout = stallMs;
+  server.on('timeout', (socket: Socket) => {
+    const isAnswering = (answers.get(socket)?.size ?? 0) > 0;
+    // Whoever waits for an answer may wait for long. Whoever leaves one lying is cut off, as is whoever asks for none.
+    if (isAnswering && socket.writableLength === 0) socket.setTimeout(stallMs);
+    else socket.destroy();
   });
   server.maxConnections = mostConnections;
   server.maxHeadersCount = 100;

@@ -30,6 +30,46 @@ const host = (): string => `Host: 127.0.0.1:${app.server.port}\r\n`;
 const token = (): string => `Authorization: Bearer ${app.tokens.operator}\r\n`;
 const json = 'Content-Type: application/json\r\n';
 
+describe('whoever takes nothing', () => {
+  const asked = 300;
+  const sockets = (): number =>
+    process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+  let slow: TestServer;
+  beforeAll(async () => {
+    slow = await startServer({ limits: { stallMs: 300 } });
+  });
+  afterAll(() => slow.close());
+
+  test('of an answer is cut off', async () => {
+    const one = `GET /openapi.json HTTP/1.1\r\nHost: 127.0.0.1:${slow.server.port}\r\n\r\n`;
+    const socket = connect(slow.server.port, '127.0.0.1', () => socket.write(one.repeat(asked)));
+    socket.pause();
+    await new Promise((resolve) => socket.once('connect', resolve));
+    // Whoever does not read does not hear of their end either: both ends are in this process, and one goes.
+    const open = sockets();
+    await expect.poll(() => sockets() < open, { timeout: 10_000 }).toBe(true);
+    let text = '';
+    await new Promise((resolve) =>
+      socket
+        .on('data', (piece) => (text += piece.toString('latin1')))
+        .on('error', () => undefined)
+        .on('close', resolve)
+        .resume(),
+    );
+    expect(text.split('HTTP/1.1 200 OK').length - 1).toBeLessThan(asked);
+  });
+
+  test('because there is nothing yet is waited for', async () => {
+    const { body } = await slow.ask<{ decision: string }>(
+      'w1',
+      'delete_file',
+      { path: '/a' },
+      { waitMs: 1_500 },
+    );
+    expect(body.decision).toBe('held');
+  });
+});
+
 describe('what is no request', () => {
   test.each<[what: string, status: number, bytes: () => string]>([
     ['no HTTP', 400, () => 'HELLO\r\n\r\n'],
