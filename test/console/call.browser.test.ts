@@ -75,7 +75,8 @@ test('the waterfall shows every gate with its time, and where a call was stopped
   await open('call_blocked', async ({ page }) => {
     const rows = panelOf(page, 'Waterfall').getByRole('row');
     const steps = (await rows.allInnerTexts()).map((text) => text.split(/\s/)[0]);
-    expect(steps.slice(1)).toEqual([
+    // A slow machine has time left over beside the gates: the rest.
+    expect(steps.slice(1).filter((step) => step !== 'the')).toEqual([
       'gates',
       'resolve',
       'deadline',
@@ -154,11 +155,18 @@ test('the same call is one command away', async () => {
   });
 });
 
-test('a call is undone once, with a reason, and both calls lead to each other', async () => {
+test('a call is undone once, by keyboard, with a reason, and both calls lead to each other', async () => {
   await open('call_undoable', async ({ page }) => {
-    await page.getByRole('button', { name: 'Undo…' }).click();
-    await page.getByLabel('Why').fill('Wrong ticket.');
-    await page.getByRole('button', { name: 'Undo the call' }).click();
+    await page.getByRole('button', { name: 'Undo…' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.type('Wrong ticket.');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Undone' }).waitFor();
     await page.locator('.notice').getByText('Wrong ticket.').waitFor();
     expect(await page.getByRole('button', { name: 'Undo…' }).count()).toBe(0);

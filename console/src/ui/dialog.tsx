@@ -15,6 +15,8 @@ export function Dialog({ title, onClose, children }: Props): ReactNode {
     const dialog = element.current;
     const before = document.activeElement;
     dialog?.showModal();
+    // Whoever opened it wants to fill it in, not to close it.
+    dialog?.querySelector<HTMLElement>('input, select, textarea')?.focus();
     return () => {
       dialog?.close();
       if (before instanceof HTMLElement) before.focus();

@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import { useContext } from 'react';
 import type { ApiError } from '../api/client.ts';
 import { OfflineContext } from '../api/offline.ts';
+import { Prose } from './prose.tsx';
 
 /** What went wrong, in the server's words, and the way to try again. */
 export function Problem({
@@ -16,7 +17,9 @@ export function Problem({
   if (isSaid && error.code === 'console.offline' && onRetry !== undefined) return null;
   return (
     <div className="problem" role="alert">
-      <p>{error.message}</p>
+      <p>
+        <Prose text={error.message} />
+      </p>
       <p className="muted">
         <code>{error.code}</code>
       </p>

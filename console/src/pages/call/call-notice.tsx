@@ -7,6 +7,7 @@ import { addressOf } from '../../router.ts';
 import { Link } from '../../ui/link.tsx';
 import type { Tone } from '../../ui/outcome-badge.tsx';
 import { describeOutcome } from '../../ui/outcome-badge.tsx';
+import { Prose } from '../../ui/prose.tsx';
 import { ValueBlock } from '../../ui/value-block.tsx';
 import { formatMoment } from '../../ui/time.tsx';
 
@@ -29,7 +30,11 @@ export function CallNotice({ detail: { call, summary } }: { readonly detail: Cal
       {code !== undefined && call.status === 'settled' && (
         <Notice tone={describeOutcome(summary).tone} title={reason?.title ?? code}>
           {message !== undefined && <p>{safeText(message)}</p>}
-          {reason !== undefined && <p className="muted">{reason.whatToDo}</p>}
+          {reason !== undefined && (
+            <p className="muted">
+              <Prose text={reason.whatToDo} />
+            </p>
+          )}
         </Notice>
       )}
       {summary.unresolved && (

@@ -132,10 +132,14 @@ function Whole({ detail, reload }: { readonly detail: CallDetail; readonly reloa
           <Panel title="The same elsewhere">
             <h3>Command line</h3>
             <Equivalent text={equivalents.cli} label="Copy the command" />
-            <p className="muted">Beside the ledger; from elsewhere with --ledger.</p>
+            <p className="muted">
+              Beside the ledger; from elsewhere with <code>--ledger</code>.
+            </p>
             <h3>curl</h3>
             <Equivalent text={equivalents.curl} label="Copy the curl command" />
-            <p className="muted">With a token of yours: quittance tokens create.</p>
+            <p className="muted">
+              With a token of yours: <code>quittance tokens create</code>.
+            </p>
           </Panel>
         </aside>
       </div>
