@@ -86,7 +86,7 @@ test('the waterfall shows every gate with its time, and where a call was stopped
       'duplicate',
       'policy',
     ]);
-    expect(await rows.last().innerText()).toContain('stopped here');
+    expect(await rows.filter({ hasText: 'policy' }).innerText()).toContain('stopped here');
     expect(await panelOf(page, 'Rules that fired').innerText()).toContain('no-large-refunds');
     expect(await panelOf(page, 'Attempts').innerText()).toContain('The body never ran.');
     expect(await panelOf(page, 'Records').innerText()).toContain('blocked');
