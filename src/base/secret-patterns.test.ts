@@ -70,6 +70,11 @@ const samples: Readonly<Record<string, readonly (readonly [string, string])[]>> 
   'npm token': [[`//registry/:_authToken=npm_${fake(36)}`, '//registry/:_authToken=[REDACTED]']],
   'PyPI token': [[`pypi-${fake(60)}`, '[REDACTED]']],
   'Hugging Face token': [[`hf_${fake(34)}`, '[REDACTED]']],
+  'Quittance token': [
+    [`as qt_${fake(43)}.`, 'as [REDACTED].'],
+    [`qt_-${fake(41)}_`, '[REDACTED]'],
+    [`http://127.0.0.1:4747/decide#qdt1.${fake(60)}.${fake(43)}`, 'http://127.0.0.1:4747/decide#[REDACTED]'],
+  ],
   'SendGrid key': [[`SG.${fake(22)}.${fake(43)}`, '[REDACTED]']],
   'JSON web token': [
     [`see ${jwt}.`, 'see [REDACTED].'],

@@ -56,6 +56,11 @@ export const secretPatterns: readonly SecretPattern[] = [
   { name: 'PyPI token', pattern: /pypi-[\w-]{50,}/ },
   { name: 'Hugging Face token', pattern: /(?<![A-Za-z0-9])hf_[A-Za-z0-9]{30,}/ },
   {
+    // Our own: of the server, and of links to decide with.
+    name: 'Quittance token',
+    pattern: /(?<![A-Za-z0-9])(?:qt_[\w-]{43}(?![\w-])|qdt1\.[\w-]{20,}\.[\w-]{40,})/,
+  },
+  {
     name: 'SendGrid key',
     pattern: /(?<![\w-])SG\.[\w-]{16,80}\.[\w-]{16,}/,
   },
@@ -105,6 +110,7 @@ export const secretHint: RegExp = new RegExp(
     String.raw`[cfkmoprstu]_[\w+/]{10}`, // ghp_, github_pat_, hf_, npm_, sk_live_, whsec_
     String.raw`[ikstx]-[\w-]{10}`, // glpat-, GOCSPX-, pypi-, sk-
     'xox[abceoprs]|xapp-',
+    String.raw`qt_[\w-]{43}|qdt1\.`,
     '---begin',
     String.raw`a[kis][iz]a[\w-]{16}`,
     String.raw`(?:eyj|ya29\.|sg\.|1//0)[\w-]{8}`,
