@@ -250,7 +250,10 @@ test('a server that does not answer is said to be gone, and trying again brings 
   await goTo('/tools');
   await page.route('**/v1/tools/**', (route) => route.abort());
   await page.getByRole('link', { name: 'refund', exact: true }).click();
-  await page.getByRole('alert').getByText('Is `quittance serve` still running?').waitFor();
+  await page
+    .getByRole('alert')
+    .getByText('The server does not answer. Is quittance serve still running?')
+    .waitFor();
   expect(await findBarriers(page)).toEqual([]);
   await page.unroute('**/v1/tools/**');
   await page.getByRole('button', { name: 'Try again' }).click();
