@@ -16,6 +16,8 @@ import '../../styles/sessions.css';
 const pageSize = 100;
 const rowHeight = 40;
 const typingMs = 200;
+/** As the cells of a row follow each other. */
+const figures = ['Calls', 'Open', 'Failed', 'Denied', 'In doubt', 'Lasted', 'Last call', 'Began'] as const;
 
 export default function Sessions({ query }: { readonly query: URLSearchParams }): ReactNode {
   const search = query.get('search') ?? '';
@@ -88,30 +90,11 @@ function SessionTable({
         <thead>
           <tr aria-rowindex={1}>
             <th scope="col">Session</th>
-            <th scope="col" className="num">
-              Calls
-            </th>
-            <th scope="col" className="num">
-              Open
-            </th>
-            <th scope="col" className="num">
-              Failed
-            </th>
-            <th scope="col" className="num">
-              Denied
-            </th>
-            <th scope="col" className="num">
-              In doubt
-            </th>
-            <th scope="col" className="num">
-              Lasted
-            </th>
-            <th scope="col" className="num">
-              Last call
-            </th>
-            <th scope="col" className="num">
-              Began
-            </th>
+            {figures.map((figure) => (
+              <th key={figure} scope="col" className="num">
+                {figure}
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
@@ -131,7 +114,7 @@ function SessionTable({
 /** Keeps the place of rows that are not in the page. */
 const Filler = ({ height }: { readonly height: number }): ReactNode => (
   <tr className="filler" aria-hidden="true">
-    <td colSpan={9} style={{ height }} />
+    <td colSpan={figures.length + 1} style={{ height }} />
   </tr>
 );
 
