@@ -38,9 +38,8 @@ type Success = {
 
 type Step = { readonly toolName: string; readonly inputDigest: string; readonly end: string };
 
-/** How many calls a round may have, and how many are remembered to find one. */
+/** How many calls a round may have. */
 const longestRound = 8;
-const mostSteps = 512;
 
 export function createRecentCalls(): RecentCalls {
   const successes = new Map<string, Success>();
@@ -49,7 +48,9 @@ export function createRecentCalls(): RecentCalls {
   let lastWrite = 0;
   let lastUnboundWrite = 0;
   let run = { toolName: '', inputDigest: '', end: '', count: 0 };
-  let steps: Step[] = [];
+  /** The last calls, and for each length of a round how many up to now were the same as the one so many before. */
+  const steps: Step[] = [];
+  const alikeAt: number[] = Array.from({ length: longestRound + 1 }, () => 0);
 
   const writtenSince = ({ tick: since, resourceKeys }: Success): boolean => {
     if (resourceKeys === undefined) return lastWrite > since;
@@ -68,8 +69,11 @@ export function createRecentCalls(): RecentCalls {
       const end = likeness(outcome, content);
       const alike = run.toolName === toolName && run.inputDigest === inputDigest && run.end === end;
       run = alike ? { ...run, count: run.count + 1 } : { toolName, inputDigest, end, count: 1 };
-      steps.push({ toolName, inputDigest, end });
-      if (steps.length >= 2 * mostSteps) steps = steps.slice(-mostSteps);
+      const step = { toolName, inputDigest, end };
+      for (let length = 2; length <= longestRound; length++)
+        alikeAt[length] = isSameStep(steps.at(-length), step) ? (alikeAt[length] ?? 0) + 1 : 0;
+      steps.push(step);
+      if (steps.length > longestRound) steps.shift();
       if (idempotent && (outcome.type === 'ToolExecutionResult' || outcome.type === 'ToolArtifactReference'))
         successes.set(identity(toolName, inputDigest), { callId, tick: ++tick, resourceKeys });
     },
@@ -82,21 +86,16 @@ export function createRecentCalls(): RecentCalls {
     findRounds(toolName, inputDigest) {
       const rounds: Round[] = [];
       for (let length = 2; length <= longestRound; length++) {
+        // The same call over and over is a run, not a round.
+        if (run.count >= length) continue;
         const first = steps.at(-length);
         if (first?.toolName !== toolName || first.inputDigest !== inputDigest) continue;
         const toolNames = steps.slice(-length).map((step) => step.toolName);
-        rounds.push({ toolNames, count: countRounds(steps, length) });
+        rounds.push({ toolNames, count: Math.floor((alikeAt[length] ?? 0) / length) + 1 });
       }
       return rounds;
     },
   };
-}
-
-/** How often the last so many steps were made in a row. */
-function countRounds(steps: readonly Step[], length: number): number {
-  let at = steps.length - length - 1;
-  while (at >= 0 && isSameStep(steps[at], steps[at + length])) at--;
-  return Math.floor((steps.length - at - 1) / length);
 }
 
 const isSameStep = (one: Step | undefined, other: Step | undefined): boolean =>
