@@ -1,4 +1,5 @@
 /** The one file that knows better-sqlite3. */
+import { chmodSync, existsSync } from 'node:fs';
 import BetterSqlite3 from 'better-sqlite3';
 
 export type Database = BetterSqlite3.Database;
@@ -10,13 +11,20 @@ export type DatabaseOptions = {
   readonly mustExist?: boolean;
 };
 
-/** Opens a file and never waits for it: whoever meets a lock is told at once and tries again later. */
-export const openDatabase = (path: string, options: DatabaseOptions = {}): Database =>
-  new BetterSqlite3(path, {
-    timeout: 0,
-    readonly: options.readOnly ?? false,
-    fileMustExist: options.mustExist ?? false,
-  });
+/**
+ * Opens a file and never waits for it: whoever meets a lock is told at once and tries again later. One that is made is
+ * its owner's alone before anything is in it; SQLite gives the files beside it the same rights.
+ */
+export function openDatabase(
+  path: string,
+  { readOnly = false, mustExist = false }: DatabaseOptions = {},
+): Database {
+  const isNew = !readOnly && !mustExist && path !== ':memory:' && !existsSync(path);
+  const database = new BetterSqlite3(path, { timeout: 0, readonly: readOnly, fileMustExist: mustExist });
+  // Not by opening it ourselves: closing any descriptor of a file takes the locks of the whole process from it.
+  if (isNew) chmodSync(path, 0o600);
+  return database;
+}
 
 /** A database that is in memory, to be read. */
 export const openImage = (bytes: Buffer): Database => new BetterSqlite3(bytes, { readonly: true });

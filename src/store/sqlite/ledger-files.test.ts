@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
+  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -12,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createVerifier } from '../../ledger/verify.ts';
@@ -55,6 +56,26 @@ const problemsOf = (ledger: SqliteLedger): readonly unknown[] => {
 };
 
 describe('openLedger', () => {
+  test.skipIf(process.platform === 'win32')(
+    'makes files that their owner alone can read, and leaves the rights of those that are there',
+    async () => {
+      const path = newPath();
+      await using(path, async (ledger) => {
+        await ledger.append(new SampleCall('c').whole());
+        await ledger.queryCalls({});
+        const beside = readdirSync(join(path, '..'), { recursive: true, withFileTypes: true })
+          .filter((entry) => entry.isFile())
+          .map(({ parentPath, name }) => join(parentPath, name));
+        expect(beside.map((file) => basename(file))).toEqual(
+          expect.arrayContaining(['ledger.db', 'ledger.db-wal', 'ledger.db.read']),
+        );
+        expect(beside.filter((file) => (statSync(file).mode & 0o077) !== 0)).toEqual([]);
+      });
+      chmodSync(path, 0o640);
+      await using(path, async () => expect(statSync(path).mode & 0o777).toBe(0o640));
+    },
+  );
+
   test('knows memory, sqlite and bare paths', async () => {
     const memory = await openLedger('memory:');
     await memory.append(new SampleCall('c').whole());
