@@ -366,7 +366,9 @@ test('whoever is locked out while the page is open is told so', async () => {
   await page.getByRole('button', { name: 'Log in' }).click();
   await page.getByRole('navigation', { name: 'Pages' }).waitFor();
   file.revoke('Grace');
-  await page.getByRole('heading', { name: 'You are not logged in' }).waitFor();
+  await expect
+    .poll(() => page.getByRole('heading', { level: 1 }).textContent(), soon)
+    .toBe('You are not logged in');
   await page.context().close();
 });
 
@@ -382,6 +384,17 @@ test('a server that does not answer is told of once, and no more when it does ag
     wire.mend();
   }
   await expect.poll(() => page.getByRole('alert').count(), soon).toBe(0);
+  await page.context().close();
+});
+
+test('every column is in sight on a small laptop', async () => {
+  const { page, goTo } = await stage.visit({ viewport: { width: 1280, height: 800 } });
+  await goTo('/calls');
+  await expect.poll(() => countRows(page), soon).toBeGreaterThan(0);
+  const hidden = await page
+    .locator('.call-table')
+    .evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
+  expect(hidden).toBeLessThanOrEqual(0);
   await page.context().close();
 });
 
