@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -72,9 +72,20 @@ test('a file that is not as we write it lets nobody in, and says so', () => {
     '[]',
     '{"version":2}',
     '{"version":1,"tokens":[{"name":"x"}],"logins":[]}',
+    // Roles are the four there are, and nothing that every object has.
+    '{"version":1,"tokens":[{"tokenId":"1","name":"x","role":"constructor","hash":"00"}],"logins":[]}',
   ]) {
     writeFileSync(path, content);
     expect(() => open().findToken(token)).toThrow('is not a file of tokens');
+  }
+});
+
+test('a token whose end cannot be read is over', () => {
+  const { token } = open().create({ name: 'Ada', role: 'admin', expiresInMs: 100 });
+  expect(open().findToken(token)?.name).toBe('Ada');
+  for (const end of ['null', '"never"', '"9999"']) {
+    writeFileSync(path, readFileSync(path, 'utf8').replace(/"expiresAt": .+(?=,\n)/, `"expiresAt": ${end}`));
+    expect([end, open().findToken(token)]).toEqual([end, undefined]);
   }
 });
 

@@ -25,7 +25,12 @@ const ask = (
 describe('an artifact', () => {
   let path: string;
   beforeAll(async () => {
-    const { body } = await app.ask<{ outcome: { artifactId: string } }>('a1', 'read_log', {});
+    const { body } = await app.ask<{ outcome: { artifactId: string } }>(
+      'a1',
+      'read_log',
+      {},
+      { waitMs: 10_000 },
+    );
     path = `/v1/sessions/s1/artifacts/${body.outcome.artifactId}`;
   });
 

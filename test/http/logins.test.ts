@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { HttpServer, Me } from 'quittance/http';
 import { createHttpServer } from 'quittance/http';
+import { createManualClock } from 'quittance/testing';
 import type { TestServer } from './start-server.ts';
 import { startServer } from './start-server.ts';
 
@@ -20,6 +21,62 @@ test('a link whose head alone was looked at is still good', async () => {
   const opened = await bare(link);
   expect([opened.status, opened.headers.get('location')]).toEqual([303, '/']);
   expect((await bare(link)).status).toBe(401);
+});
+
+test('a link that nobody opened in a quarter of an hour is good for nothing', async () => {
+  const clock = createManualClock(1_000_000);
+  const other = await startServer({}, clock);
+  try {
+    const open = (link = ''): Promise<Response> => fetch(link, { redirect: 'manual' });
+    const [inTime, tooLate] = [other.server.loginLink(), other.server.loginLink()];
+    await clock.advance(15 * 60_000 - 1);
+    expect((await open(inTime)).status).toBe(303);
+    await clock.advance(1);
+    const late = await open(tooLate);
+    expect([late.status, late.headers.get('set-cookie')]).toEqual([401, null]);
+  } finally {
+    await other.close();
+  }
+});
+
+test('a cookie is sent over TLS alone where people come in over TLS', async () => {
+  const cookieOf = async (publicUrl: string): Promise<string> => {
+    const other = await startServer({ publicUrl });
+    try {
+      const link = other.server.loginLink() ?? '';
+      const { host } = new URL(publicUrl);
+      const opened = await other.server.fetch(new Request(link, { headers: { host } }));
+      return opened.headers.get('set-cookie') ?? '';
+    } finally {
+      await other.close();
+    }
+  };
+  expect(await cookieOf('https://quittance.example.org')).toMatch(/=qt_.*; Secure$/);
+  expect(await cookieOf('http://quittance.example.org')).toMatch(/=qt_[^;]+;(?!.*Secure)/);
+});
+
+test('logging in takes a form of this server’s own page, and a small one', async () => {
+  const { url } = app.server;
+  const logIn = async (headers: Record<string, string>, more = ''): Promise<[number, boolean]> => {
+    const body = `token=${app.tokens.viewer}${more}`;
+    const answer = await bare('/login', { method: 'POST', headers, body });
+    return [answer.status, answer.headers.has('set-cookie')];
+  };
+  expect(await logIn({ origin: url })).toEqual([303, true]);
+  expect(await logIn({})).toEqual([403, false]);
+  expect(await logIn({ origin: url }, `&more=${'x'.repeat(5_000)}`)).toEqual([413, false]);
+});
+
+test('another site cannot log anybody out', async () => {
+  const set = (await bare(app.server.loginLink() ?? '')).headers.get('set-cookie') ?? '';
+  const cookie = set.split(';')[0] ?? '';
+  for (const headers of [
+    { cookie, origin: 'https://evil.example', 'x-quittance-request': '1' },
+    { cookie, origin: app.server.url },
+    { cookie },
+  ])
+    expect((await bare('/logout', { method: 'POST', headers })).status).toBe(403);
+  expect((await bare('/v1/me', { headers: { cookie } })).status).toBe(200);
 });
 
 test('logging in and out says which methods it takes', async () => {

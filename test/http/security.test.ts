@@ -355,7 +355,7 @@ describe('what comes in and goes out', () => {
   });
 
   test('names of artifacts are names: nothing leads out of the session', async () => {
-    const { body } = await app.ask('art', 'read_log', {});
+    const { body } = await app.ask('art', 'read_log', {}, { waitMs: 10_000 });
     const { artifactId } = (body as unknown as { outcome: { artifactId: string } }).outcome;
     for (const id of [
       '../../ledger.db',

@@ -1,0 +1,57 @@
+/** Whoever has no token, or a wrong one: how often they may try, and from where. */
+import { afterEach, describe, expect, test } from 'vitest';
+import type { TestServer } from './start-server.ts';
+import { startServer } from './start-server.ts';
+
+let app: TestServer | undefined;
+afterEach(() => app?.close());
+
+/** So slow that nothing comes back while a test runs. */
+const threeTries = { limits: { strangerRate: { perSecond: 0.01, burst: 3 } } };
+
+/** What five requests in a row are answered with. */
+async function tryFive(server: TestServer, path: string, init: RequestInit = {}): Promise<readonly number[]> {
+  const statuses: number[] = [];
+  for (let n = 0; n < 5; n++)
+    statuses.push((await fetch(server.server.url + path, { redirect: 'manual', ...init })).status);
+  return statuses;
+}
+
+describe('whoever guesses is asked to wait', () => {
+  test.each([
+    ['without a token', '/v1/me', {}],
+    ['with a wrong one', '/v1/me', { headers: { authorization: 'Bearer qt_guessed' } }],
+    ['with a wrong cookie', '/v1/me', { headers: { cookie: 'quittance-1=qt_guessed' } }],
+    ['with a wrong login link', '/login?code=guessed', {}],
+  ] as const)('%s', async (_how, path, init) => {
+    app = await startServer(threeTries);
+    expect(await tryFive(app, path, init)).toEqual([401, 401, 401, 429, 429]);
+    // Whoever is known is not kept waiting by those who are not, even from the same address.
+    expect((await app.get('/v1/me')).status).toBe(200);
+  });
+
+  test('at the login page', async () => {
+    app = await startServer(threeTries);
+    const form = {
+      method: 'POST',
+      headers: { origin: app.server.url, 'content-type': 'application/x-www-form-urlencoded' },
+      body: 'token=qt_guessed',
+    };
+    expect(await tryFive(app, '/login', form)).toEqual([401, 401, 401, 429, 429]);
+  });
+
+  test('and a decision link that is none is such a guess', async () => {
+    app = await startServer(threeTries);
+    const guess = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ token: 'qdt1.x.y', decision: 'approve', by: 'Eve' }),
+    };
+    expect(await tryFive(app, '/v1/decisions', guess)).toEqual([403, 403, 403, 429, 429]);
+  });
+});
+
+test('a server that is told nothing else listens on this machine alone', async () => {
+  app = await startServer();
+  expect(new URL(app.server.url).hostname).toBe('127.0.0.1');
+});
