@@ -326,7 +326,7 @@ describe('reading', () => {
   });
 
   test('serves artifacts in pieces', async () => {
-    const { body } = await app.ask('a1', 'read_log', {});
+    const { body } = await app.ask('a1', 'read_log', {}, { waitMs: 10_000 });
     const { artifactId } = (body as { outcome: { artifactId: string } }).outcome;
     const path = `/v1/sessions/s1/artifacts/${artifactId}`;
     const whole = await fetch(app.server.url + path, {

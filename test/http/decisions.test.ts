@@ -80,7 +80,7 @@ test('what was found out about a call is answered again to whoever found it out,
   await expect.poll(async () => (await app.ledger.readCall('s1', 'c1'))?.version ?? 0).toBeGreaterThan(0);
   await expect
     .poll(async () => {
-      await clock.advance(1_000);
+      clock.advance(1_000);
       return (await app.runtime.unresolved({})).rows.length;
     })
     .toBe(1);
@@ -110,9 +110,9 @@ test('a decision link shows and decides nothing once its time is up', async () =
         body: JSON.stringify({ token: made.body.token, ...more }),
       })
     ).status;
-  await clock.advance(999);
+  clock.advance(999);
   expect(await use('/v1/decisions/read')).toBe(200);
-  await clock.advance(1);
+  clock.advance(1);
   expect(await use('/v1/decisions/read')).toBe(403);
   expect(await use('/v1/decisions', { decision: 'deny', by: 'Eve' })).toBe(410);
   const { rows } = await app.runtime.confirmations({ status: 'pending' });
