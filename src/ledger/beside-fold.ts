@@ -83,6 +83,7 @@ export class BesideFold {
   /** Calls that left an effect in doubt, by session, tool and input; some of them may be resolved. */
   readonly #byInput = new Map<string, Set<string>>();
   readonly #doubtful = new Set<string>();
+  readonly #sessions = new Set<string>();
   #hasDropped = false;
   #position = 0;
 
@@ -98,6 +99,7 @@ export class BesideFold {
   add(entry: ReadEntry, position: number): void {
     this.#position = position;
     const { sessionId, callId, claim, releaseClaim } = entry;
+    this.#sessions.add(sessionId);
     for (const { counter, amount } of entry.reserve ?? []) this.#count(counter, 0, amount);
     for (const { counter, reserved, used } of entry.settle ?? []) this.#count(counter, used, -reserved);
     for (const { subject, expectedVersion } of entry.moves ?? [])
@@ -224,6 +226,8 @@ export class BesideFold {
   /** Everything the session left goes with it; what it used of others' counters stays. */
   #drop(sessionId: string): void {
     this.#hasDropped = true;
+    // Mostly its entries went before they were read: then nothing of it is here, and nothing need be gone through.
+    if (!this.#sessions.delete(sessionId)) return;
     for (const map of [this.claims, this.open, this.undoable, this.unsettled, this.states, this.artifacts])
       for (const [key, row] of map) if (row.sessionId === sessionId) map.delete(key);
     const prefixes = sessionCounterPrefixes(sessionId);

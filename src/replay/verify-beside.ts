@@ -39,7 +39,8 @@ export async function* checkBeside(
   signal: AbortSignal,
 ): AsyncGenerator<BesideProblem, void, undefined> {
   await catchUp();
-  for await (const { look, ...place } of subjectsOf(ledger, fold)) {
+  const orphans = new Set<string>();
+  for await (const { look, ...place } of subjectsOf(ledger, fold, orphans)) {
     if (signal.aborted) return;
     let message = await lookSafely(look);
     for (let looks = 1; message !== undefined && looks < mostLooks; looks++) {
@@ -48,6 +49,7 @@ export async function* checkBeside(
     }
     if (message !== undefined) yield { ...place, message };
   }
+  yield* findOrphans(ledger, orphans, signal);
 }
 
 /** A name that cannot be read was not written by us. */
@@ -60,7 +62,12 @@ async function lookSafely(look: Subject['look']): Promise<string | undefined> {
   }
 }
 
-async function* subjectsOf(ledger: Ledger, fold: BesideFold): AsyncGenerator<Subject, void, undefined> {
+/** Rows of sessions that are not there are added to `orphans`. */
+async function* subjectsOf(
+  ledger: Ledger,
+  fold: BesideFold,
+  orphans: Set<string>,
+): AsyncGenerator<Subject, void, undefined> {
   const seal = createSealOnce(ledger);
   const seen = new Set<string>();
   const isNew = (...words: readonly string[]): boolean => {
@@ -71,7 +78,7 @@ async function* subjectsOf(ledger: Ledger, fold: BesideFold): AsyncGenerator<Sub
   };
   for await (const row of ledger.readBeside()) {
     if ('sessionId' in row && row.sessionId === undefined) {
-      yield { look: () => stillThere(ledger, row) };
+      orphans.add(JSON.stringify(row));
       continue;
     }
     switch (row.kind) {
@@ -239,12 +246,18 @@ const missingArtifact = (ledger: Ledger, fold: BesideFold, named: NamedArtifact)
   },
 });
 
-/** A session may have been dropped while its rows were listed. */
-async function stillThere(ledger: Ledger, row: BesideRow): Promise<string | undefined> {
-  for await (const other of ledger.readBeside())
-    if (JSON.stringify(other) === JSON.stringify(row))
-      return `Something of kind "${row.kind}" belongs to a session that is not there.`;
-  return undefined;
+/** A session may have been dropped while its rows were listed: what is still there in a second list was not. */
+async function* findOrphans(
+  ledger: Ledger,
+  orphans: ReadonlySet<string>,
+  signal: AbortSignal,
+): AsyncGenerator<BesideProblem, void, undefined> {
+  if (orphans.size === 0) return;
+  for await (const row of ledger.readBeside()) {
+    if (signal.aborted) return;
+    if (orphans.has(JSON.stringify(row)))
+      yield { message: `Something of kind "${row.kind}" belongs to a session that is not there.` };
+  }
 }
 
 /** Where there is no key to be had, what is sealed can be counted and not opened. */

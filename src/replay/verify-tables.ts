@@ -2,7 +2,7 @@
  * Whether the read tables say what the entries say. They are no part of the chain, so somebody who changes them changes
  * what is listed and nothing that is kept: found here, and mended by `quittance rebuild`.
  */
-import type { CallQuery, CallSummary, SessionQuery, SessionSummary } from '../ledger/call-query.ts';
+import type { CallQuery, CallSummary, SessionSummary } from '../ledger/call-query.ts';
 import type { Head } from '../ledger/chain.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { toCallSummary } from '../ledger/summarise-call.ts';
@@ -28,11 +28,11 @@ export async function* checkReadTables(
   heads: readonly Head[],
 ): AsyncGenerator<TableProblem, void, undefined> {
   const seen = new Set<string>();
+  const hashes = new Map(heads.map(({ sessionId, hash }) => [sessionId, hash]));
   const hasGrown = async (sessionId: string): Promise<boolean> => {
-    const [then, now] = [heads, await ledger.readHeads()].map((all) =>
-      all.find((head) => head.sessionId === sessionId),
-    );
-    return then === undefined || then.hash !== now?.hash;
+    const then = hashes.get(sessionId);
+    const [now] = await ledger.readHeads(sessionId);
+    return then === undefined || then !== now?.hash;
   };
   const counted = new Map<string, SessionTally>();
   const everything = Number.POSITIVE_INFINITY;
@@ -54,6 +54,7 @@ export async function* checkReadTables(
       const tally = counted.get(session.sessionId) ?? newSessionTally(session.sessionId);
       counted.delete(session.sessionId);
       if (isSameCount(session, tally) || (await recount(ledger, session.sessionId, signal))) continue;
+      if (signal.aborted) return; // counted in part only
       const message = 'The read table of sessions counts other calls than there are.';
       yield { sessionId: session.sessionId, callId: undefined, message };
     }
@@ -91,10 +92,23 @@ async function compareCall(ledger: Ledger, row: CallSummary): Promise<string | u
     const call = stored && foldStored(stored);
     if (call === undefined) return 'The read table of calls lists a call that no entry tells of.';
     if (found !== undefined && isSame(found, toCallSummary(call))) return undefined;
-    const { rows } = await ledger.queryCalls({ sessionId: row.sessionId, text: row.callId, limit: 1_000 });
-    found = rows.find(({ callId }) => callId === row.callId);
+    found = await readRow(ledger, row);
   }
   return 'The read table of calls says something else about the call than its entries.';
+}
+
+/** The row of a call as it is now. Looked for in the moment it names: a long session is not gone through for it. */
+async function readRow(
+  ledger: Ledger,
+  { sessionId, callId, requestedAt }: CallSummary,
+): Promise<CallSummary | undefined> {
+  const moment = { since: requestedAt, until: requestedAt + 1, text: callId };
+  for (let cursor: string | undefined; ;) {
+    const { rows, next } = await ledger.queryCalls({ sessionId, ...moment, limit: 1_000, cursor });
+    const found = rows.find((row) => row.callId === callId);
+    if (found !== undefined || next === undefined) return found;
+    cursor = next;
+  }
 }
 
 /** Both are written by one function; text that is no text for a database is kept as near to it as can be. */
@@ -123,15 +137,6 @@ async function recount(ledger: Ledger, sessionId: string, signal: AbortSignal): 
     signal,
   );
   for await (const { rows } of calls) for (const row of rows) countCall(tally, row);
-  const sessions = readPages<SessionSummary, SessionQuery>(
-    (query) => ledger.querySessions(query),
-    { text: sessionId },
-    Number.POSITIVE_INFINITY,
-    signal,
-  );
-  for await (const { rows } of sessions) {
-    const found = rows.find((row) => row.sessionId === sessionId);
-    if (found !== undefined) return isSameCount(found, tally);
-  }
-  return false;
+  const [found] = (await ledger.querySessions({ sessionId, limit: 1 })).rows;
+  return found !== undefined && isSameCount(found, tally);
 }
