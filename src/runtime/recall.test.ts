@@ -1,3 +1,4 @@
+import type { Ledger } from 'quittance';
 import { createMemoryLedger, createRuntime, defineTool } from 'quittance';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
@@ -127,6 +128,41 @@ describe('a call asked for again', () => {
     body.resolve('paid');
     expect(await second).toEqual(await first);
     expect(runs).toBe(1);
+  });
+
+  it.each<[maker: string, as: Partial<Ledger>]>([
+    ['this process', {}],
+    ['another process', { ownerId: 'own_other', isAlive: () => true }],
+  ])('of %s is not looked for without end where it was removed as soon as it ended', async (_, as) => {
+    const body = deferred<string>();
+    const clock = createManualClock();
+    const ledger = createMemoryLedger({ clock });
+    const tool = defineTool({ name: 'pay', run: () => body.promise });
+    let looks = 0;
+    const quick: Ledger = {
+      ...ledger,
+      ...as,
+      readCall(...call) {
+        // Nothing else would get a turn any more, this test's time limit included.
+        if (++looks > 1_000) throw new Error('It is looked for without end.');
+        return ledger.readCall(...call);
+      },
+      async whenChanged(...call) {
+        await ledger.whenChanged(...call);
+        await quiet();
+        await ledger.dropSession({ sessionId: 's', by: 'ada', reason: 'Over.' });
+      },
+    };
+    const [maker, joiner] = [ledger, quick].map((each) =>
+      createRuntime({ ledger: each, clock, tools: [tool] }).turn({ sessionId: 's' }),
+    );
+    const first = maker?.call(envelope('c', 'pay'));
+    await quiet();
+    const second = joiner?.call(envelope('c', 'pay'));
+    await quiet();
+    body.resolve('paid');
+    expect(await first).toMatchObject({ output: 'paid' });
+    expect(await second).toMatchObject({ code: 'tool.indeterminate', retryable: false });
   });
 
   it('is answered when its tool is no longer there', async () => {

@@ -7,7 +7,7 @@ import { foldStored } from './fold-stored.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
 import { readWaiting } from './spill.ts';
 import type { Told } from './told.ts';
-import { notAccepted, notEnded } from './unavailable.ts';
+import { notAccepted, notEnded, removedEnd } from './unavailable.ts';
 import { whenChanged } from './when-changed.ts';
 
 /** The recorded outcome of a settled call; a call that waits for a person; the end of one somebody else is making. */
@@ -23,7 +23,9 @@ export async function follow(hand: CallInHand, known: StoredCall): Promise<ToolO
   let found = await settledOrOpen(hand, known);
   while (found.type === 'held') {
     if (found.rest !== undefined) return found.rest;
-    found = await settledOrOpen(hand, await readChanged(hand, found.stored));
+    const stored = await readChanged(hand, found.stored);
+    if (stored === undefined) return removedEnd(hand);
+    found = await settledOrOpen(hand, stored);
   }
   return found;
 }
@@ -51,7 +53,9 @@ async function settledOrOpen(hand: CallInHand, known: StoredCall): Promise<ToolO
     const ended = await endOrphan(hand, stored, call);
     if (typeof ended === 'object') return ended.type === 'held' ? { ...ended, stored } : ended;
     if (ended) {
-      stored = (await hand.engine.ledger.readCall(call.sessionId, call.callId)) ?? stored;
+      const next = await hand.engine.ledger.readCall(call.sessionId, call.callId);
+      if (next === undefined) return removedEnd(hand);
+      stored = next;
       continue;
     }
     const pending = call.confirmation?.status === 'pending' ? call.confirmation.confirmationId : undefined;
@@ -87,10 +91,14 @@ function withResolution({ resolution }: Call, outcome: ToolOutcome): ToolOutcome
   return Object.freeze({ ...outcome, modelNote });
 }
 
-async function readChanged({ engine, turn, request }: CallInHand, stored: StoredCall): Promise<StoredCall> {
+/** Undefined where it ended and was removed before anybody here looked: nobody waits for a record that is not there. */
+async function readChanged(
+  { engine, turn, request }: CallInHand,
+  stored: StoredCall,
+): Promise<StoredCall | undefined> {
   const call = foldStored(stored);
   if (call !== undefined) await whenChanged(engine, call, stored.version);
-  return (await engine.ledger.readCall(turn.sessionId, request.id)) ?? stored;
+  return engine.ledger.readCall(turn.sessionId, request.id);
 }
 
 /** Answers a request whose id belongs to another one. Never that call's outcome. */

@@ -23,7 +23,7 @@ import { keptBeside } from './kept-beside.ts';
 import { letGo } from './let-go.ts';
 import { noteUndone } from './note-undone.ts';
 import { follow } from './recall.ts';
-import { unkept } from './unavailable.ts';
+import { removedEnd, unkept } from './unavailable.ts';
 
 export type Attempt = Unkept['attempt'];
 
@@ -232,9 +232,7 @@ const errorOf = (outcome: ToolOutcome): DataOf<'tool.responded'>['error'] => {
 /** Somebody else was first with this call: theirs is the outcome. */
 export async function overtaken(hand: CallInHand): Promise<ToolOutcome> {
   const stored = await hand.engine.ledger.readCall(hand.turn.sessionId, hand.request.id);
-  if (stored === undefined)
-    throw new TypeError(`Call ${hand.request.id} changed under our hands and is gone.`);
-  return follow(hand, stored);
+  return stored === undefined ? removedEnd(hand) : follow(hand, stored);
 }
 
 /** What the rest of the turn must know. */

@@ -47,6 +47,10 @@ export const unknownEnd = (
     ...note,
   });
 
+/** Said to whoever waited for a call that ended and was removed with its session before they could look at its end. */
+export const removedEnd = (hand: CallInHand): ToolOutcome =>
+  unknownEnd(hand, {}, 'The call ended and its session was removed from the ledger meanwhile');
+
 /**
  * What to answer about a call whose owner is gone where nothing can be written. It must hold whatever is recorded
  * later: where recovery can only ever say that nobody knows, that is said now, in the same words; where the tool may
