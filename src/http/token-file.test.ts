@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { TokenFile } from './token-file.ts';
 
@@ -87,6 +89,19 @@ test('a token whose end cannot be read is over', () => {
     writeFileSync(path, readFileSync(path, 'utf8').replace(/"expiresAt": .+(?=,\n)/, `"expiresAt": ${end}`));
     expect([end, open().findToken(token)]).toEqual([end, undefined]);
   }
+});
+
+test('no token is lost where several processes make some at once', async () => {
+  const make = (name: string): Promise<unknown> =>
+    promisify(execFile)(process.execPath, [
+      '--input-type=module',
+      '--eval',
+      `import { TokenFile } from ${JSON.stringify(new URL('token-file.ts', import.meta.url).href)};
+       const tokens = new TokenFile(${JSON.stringify(path)}, Date.now);
+       for (let n = 0; n < 25; n++) tokens.create({ name: ${JSON.stringify(name)} + n, role: 'viewer' });`,
+    ]);
+  await Promise.all(['a', 'b', 'c'].map(make));
+  expect(open().list()).toHaveLength(75);
 });
 
 test('a lock that somebody died with is taken away', () => {

@@ -101,6 +101,34 @@ describe('a body', () => {
     expect(await status('/v1/handoffs/claim', { toolName: 'get_weather', worker: 'Ädä 💡' })).toBe(200);
   });
 
+  test('has the size that is allowed and no more, however it is sent', async () => {
+    const bodyBytes = 200;
+    const other = await startServer({ limits: { bodyBytes } });
+    try {
+      const send = async (bytes: Uint8Array, inPieces: boolean): Promise<number> => {
+        const pieces = new ReadableStream<Uint8Array>({
+          start(controller) {
+            for (const byte of bytes) controller.enqueue(Uint8Array.of(byte));
+            controller.close();
+          },
+        });
+        const answer = await fetch(`${other.server.url}/v1/calls`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${other.tokens.operator}`, 'content-type': 'application/json' },
+          ...(inPieces ? { body: pieces, duplex: 'half' as const } : { body: bytes }),
+        });
+        return answer.status;
+      };
+      const whole = Buffer.from(body.padEnd(bodyBytes));
+      const larger = Buffer.from(body.padEnd(bodyBytes + 1));
+      for (const inPieces of [false, true])
+        expect([await send(whole, inPieces), await send(larger, inPieces)]).toEqual([200, 413]);
+      expect(await send(Buffer.from(body.replace('"1"', '"\u00ff"'), 'latin1'), false)).toBe(400);
+    } finally {
+      await other.close();
+    }
+  });
+
   test('that is packed is refused as that', async () => {
     const packed = { method: 'POST', body, 'content-type': 'application/json', 'content-encoding': 'gzip' };
     const answer = await ask('/v1/calls', packed);

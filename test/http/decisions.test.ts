@@ -95,6 +95,17 @@ test('what was found out about a call is answered again to whoever found it out,
   expect(await resolve(found, 'admin')).toBe(409);
 });
 
+test('a link that is for somebody says who made it all the same', async () => {
+  const held = await hold('d6');
+  const made = await app.post<{ token: string }>(
+    `/v1/confirmations/${held.confirmationId}/link`,
+    { by: 'Bob', expiresInMs: 60_000 },
+    'approver',
+  );
+  const used = await app.post<{ by: object }>('/v1/decisions', { token: made.body.token, decision: 'deny' });
+  expect(used.body.by).toEqual({ type: 'person', name: 'Bob', link: { by: 'approver-person' } });
+});
+
 test('a decision link shows and decides nothing once its time is up', async () => {
   const held = await hold('d5');
   const made = await app.post<{ token: string }>(
