@@ -1,4 +1,14 @@
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CallAnswer, Problem, Readiness } from 'quittance/http';
 import { toProblem } from '../../src/http/problem.ts';
@@ -229,6 +239,37 @@ describe('trouble with the disk', () => {
       await other.close();
     }
   });
+});
+
+test('what went wrong inside is for the log, and nothing of it for whoever asked', () => {
+  const inside = new Error('cannot open /home/ada/.ssh/id_ed25519');
+  const told = toProblem(inside);
+  expect([told.status, told.code]).toEqual([500, 'http.internal']);
+  expect(JSON.stringify(told)).not.toContain('ada');
+});
+
+test('of the folder of the console only what a console is made of is served', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'quittance-console-'));
+  writeFileSync(join(folder, '..', `${basename(folder)}.txt`), 'outside');
+  mkdirSync(join(folder, 'assets'));
+  for (const name of ['index.html', 'assets/app-0123abcd.js', '.env', 'assets/app.js.map', 'notes.md', 'key'])
+    writeFileSync(join(folder, name), 'inside');
+  symlinkSync(join(folder, '..', `${basename(folder)}.txt`), join(folder, 'link.txt'));
+  const other = await startServer({ consoleFolder: folder });
+  try {
+    const get = async (path: string): Promise<readonly [number, string]> => {
+      const answer = await fetch(`${other.server.url}/${path}`);
+      return [answer.status, await answer.text()];
+    };
+    for (const path of ['', 'index.html', 'assets/app-0123abcd.js', 'calls/any'])
+      expect([path, ...(await get(path))]).toEqual([path, 200, 'inside']);
+    for (const path of ['.env', 'assets/app.js.map', 'notes.md', 'link.txt', 'none.js'])
+      expect([path, (await get(path))[0]]).toEqual([path, 404]);
+  } finally {
+    await other.close();
+    rmSync(folder, { recursive: true });
+    rmSync(`${folder}.txt`);
+  }
 });
 
 test('a server that listens everywhere answers on this machine under its own names, and under no other', async () => {

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { CallAnswer, HttpServer } from 'quittance/http';
+import type { HandoffView } from 'quittance';
+import type { CallAnswer, ClaimAnswer, HttpServer } from 'quittance/http';
 import { createHttpServer } from 'quittance/http';
-import type { TestServer } from './start-server.ts';
+import type { Answer, TestServer } from './start-server.ts';
 import { startServer } from './start-server.ts';
 
 type Held = Extract<CallAnswer, { decision: 'held' }>;
@@ -60,6 +61,45 @@ test('a call that somebody has in hand is running, whichever server is asked', a
     decision: 'running',
     worker: 'operator-person',
   });
+});
+
+test('what one was handed is not handed to another who asks for the same on the same server', async () => {
+  const ask = (as: 'operator' | 'admin', more: object = {}): Promise<Answer<Allowed>> =>
+    app.post<Allowed>(
+      '/v1/calls',
+      { sessionId: 's1', call: { id: 'r4', name: 'get_weather', arguments: { city: 'Rome' } }, ...more },
+      as,
+    );
+  const { body } = await ask('operator');
+  expect((await ask('operator')).body.token).toBe(body.token);
+  for (const other of [await ask('admin'), await ask('operator', { worker: 'two' })])
+    expect(other.body).toMatchObject({ decision: 'running', worker: 'operator-person' });
+});
+
+test('whoever takes a call is named by their token, whatever they call their worker', async () => {
+  const turn = app.runtime.turn({ sessionId: 's1' });
+  const asking = turn.call({ id: 'r5', name: 'send_mail', arguments: { to: 'ada' } });
+  const find = async (): Promise<HandoffView | undefined> =>
+    (await app.runtime.handoffs()).find(({ callId }) => callId === 'r5');
+  await expect.poll(find).toMatchObject({ status: 'waiting' });
+  const { body } = await app.post<ClaimAnswer>(
+    '/v1/handoffs/claim',
+    { sessionId: 's1', callId: 'r5', worker: 'admin-person' },
+    'operator',
+  );
+  expect(await find()).toMatchObject({ status: 'taken', worker: 'operator-person/admin-person' });
+  await app.post('/v1/handoffs/report', { token: body.claim?.token, report: { output: 'sent' } }, 'operator');
+  expect(await asking).toMatchObject({ output: 'sent' });
+});
+
+test('a call whose worker let its time run out is not handed out a second time by the server that did before', async () => {
+  const lease = { leaseMs: 1 };
+  const first = await app.ask<Allowed>('r6', 'get_weather', { city: 'Bern' }, lease);
+  await expect
+    .poll(async () => (await app.ask<Allowed>('r6', 'get_weather', { city: 'Bern' })).body.attempt)
+    .toBe(2);
+  const again = await app.ask<Allowed>('r6', 'get_weather', { city: 'Bern' });
+  expect(again.body.token).not.toBe(first.body.token);
 });
 
 test('a call whose worker let its time run out goes to whoever asks for it again', async () => {

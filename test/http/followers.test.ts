@@ -147,6 +147,27 @@ describe('whoever follows the ledger', () => {
     }
   });
 
+  test('is not told what was erased, although another was told it before', async () => {
+    app = await startServer();
+    await note('a', 's1', 'to be forgotten');
+    const isErased = (all: readonly Message[]): boolean =>
+      all.some(({ data }) => data.events.some(({ type }) => type === 'body.erased'));
+    const seen: Message[] = [];
+    const following = take(follow('/v1/events'), (all) => {
+      seen.splice(0, seen.length, ...all);
+      return callsIn(all).has('b');
+    });
+    await until(() => callsIn(seen).has('a'));
+    await app.ledger.erase({ sessionId: 's1', reason: 'asked for', by: 'ada' });
+    await until(() => isErased(seen));
+    // The first one still follows, so what is shared with it is still there.
+    const later = await take(follow('/v1/events'), isErased);
+    expect(JSON.stringify(seen)).toContain('to be forgotten');
+    expect(JSON.stringify(later)).not.toContain('to be forgotten');
+    await note('b');
+    await following;
+  });
+
   test('is let go when the server closes', async () => {
     app = await startServer();
     await note('a');

@@ -256,6 +256,12 @@ describe('browsers', () => {
       expect(headers['content-security-policy']).not.toContain('unsafe');
       expect(headers['access-control-allow-origin']).toBeUndefined();
     }
+    // Scripts, styles and connections of this server alone; pictures may also be in the page itself.
+    const policy = String((await bare('GET', '/', {})).headers['content-security-policy']);
+    for (const directive of policy.split('; '))
+      expect(directive).toMatch(/^(?:img-src 'self' data:|[a-z-]+ '(?:self|none)')$/);
+    expect(policy).toMatch(/^default-src 'none'; /);
+    expect(policy).toContain("base-uri 'none'");
     for (const path of ['/', '/login', '/decide'])
       expect((await bare('GET', path, {})).text).not.toMatch(/<script>|\son\w+=|style=/);
   });
