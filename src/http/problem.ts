@@ -1,7 +1,7 @@
-/** Refusals as HTTP says them: one table from the codes of errors to statuses, and the words that go with them. */
-import type { ErrorCode } from '../base/error.ts';
+/** Refusals as HTTP says them: those of its own, and those that the library's errors are. */
 import { errorTable, isQuittanceError } from '../base/error.ts';
 import type { Problem } from './api/problem.ts';
+import { toHttpWords } from './http-words.ts';
 
 /** Refusals that only exist here. */
 export type HttpCode =
@@ -40,35 +40,6 @@ export const httpCodes: { readonly [Code in HttpCode]: { readonly status: number
     'http.internal': { status: 500, title: 'Something went wrong in the server.' },
   };
 
-const statuses: { readonly [Code in ErrorCode]?: number } = {
-  'config.invalid': 400,
-  'contracts.invalid': 422,
-  'call.malformed': 400,
-  'call.pending': 409,
-  'call.unknown': 404,
-  'call.resolved': 409,
-  'confirmation.unknown': 404,
-  'confirmation.decided': 409,
-  'confirmation.mismatch': 409,
-  'confirmation.expired': 410,
-  'confirmation.forbidden': 403,
-  'grant.unknown': 404,
-  'handoff.unknown': 404,
-  'handoff.taken': 409,
-  'handoff.expired': 410,
-  'undo.unavailable': 409,
-  'undo.spent': 409,
-  'undo.expired': 410,
-  'undo.conflict': 409,
-  'runtime.closed': 503,
-  'seal.broken': 409,
-  'ledger.newer': 503,
-  'ledger.damaged': 500,
-  'ledger.in_use': 409,
-  'ledger.closed': 503,
-  'ledger.unavailable': 503,
-};
-
 /** Thrown by whatever looks at a request; the answer is made of it. */
 export class HttpRefusal extends Error {
   readonly code: HttpCode;
@@ -96,12 +67,8 @@ export function toProblem(error: unknown): Problem {
     return problem(error.code, status, title, error.message, error.facts);
   }
   if (isQuittanceError(error)) {
-    const { means, remedy } = errorTable[error.code];
-    const message = error.message.replace(/^runtime\.\w+: /, '');
-    // Some remedies only say that the message says it all.
-    const advice = remedy.startsWith('Read the message') ? '' : ` ${remedy}`;
-    const detail = `${message}${/[.!?]$/.test(message) ? '' : '.'}${advice}`;
-    return problem(error.code, statuses[error.code] ?? 500, means, detail, error.facts);
+    const { status, title, detail } = toHttpWords(error.code, error.message);
+    return problem(error.code, status, title, detail, error.facts);
   }
   if (isStorageTrouble(error))
     return problem(

@@ -11,6 +11,7 @@ import { contractsFromYamlString } from 'quittance/contracts';
 import type { ManualClock } from 'quittance/testing';
 import { z } from 'zod';
 import { TokenFile, tokenFilePath } from '../../src/http/token-file.ts';
+import { libraryName } from './library-name.ts';
 
 /** Run by whoever asks. */
 export const remoteTools: readonly AnyTool[] = [
@@ -113,6 +114,7 @@ export async function startServer(
     const response = await fetch(server.url + path, { redirect: 'manual', ...init });
     const text = await response.text();
     const isJson = /json(?!l)/.test(response.headers.get('content-type') ?? '');
+    refuseLibraryNames(response, text);
     // What a route answers is said by whoever asks it.
     return {
       status: response.status,
@@ -144,4 +146,11 @@ export async function startServer(
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Whatever a test is about: who is refused is told what to do by means that HTTP has. */
+function refuseLibraryNames({ headers, url }: Response, text: string): void {
+  if (headers.get('content-type')?.startsWith('application/problem+json') !== true) return;
+  const { title, detail } = JSON.parse(text) as { title: string; detail: string };
+  if (libraryName.test(`${title} ${detail}`)) throw new Error(`${url} was refused in other words: ${text}`);
 }

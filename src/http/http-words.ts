@@ -1,0 +1,143 @@
+/**
+ * What an error says, said to somebody who has HTTP and nothing else. The library names its own functions and options
+ * to those who call them; here the same is had by routes and fields. What is not named here means the same to both.
+ */
+import type { ErrorCode } from '../base/error.ts';
+import { errorTable } from '../base/error.ts';
+
+type Words = {
+  readonly status: number;
+  /** Instead of what the code means to a library's user. */
+  readonly title?: string;
+  /** Instead of the remedy of the code. */
+  readonly remedy?: string;
+  /** Instead of the message, where that is about what only the server can do. */
+  readonly message?: string;
+};
+
+/** Every code that a route may answer with. */
+const words: { readonly [Code in ErrorCode]?: Words } = {
+  'config.invalid': {
+    status: 400,
+    title: 'The request asks for something that cannot be done as it is put.',
+  },
+  'contracts.invalid': { status: 422 },
+  'call.malformed': {
+    status: 400,
+    title: 'The call is not one: it must be exactly {id, name, arguments}.',
+    remedy: 'What else belongs to the call stands beside `call` in the body, e.g. in `attrs`.',
+  },
+  'call.pending': {
+    status: 409,
+    title: 'The call is held for a person, or somebody else is making it. This is not an outcome.',
+    remedy: 'Ask again with the same sessionId and call id, by POST /v1/calls, to rejoin the call.',
+  },
+  'call.unknown': {
+    status: 404,
+    remedy: 'Check the session and the call id; GET /v1/calls?sessionId=… lists the calls of a session.',
+  },
+  'call.resolved': { status: 409 },
+  'confirmation.unknown': {
+    status: 404,
+    remedy: 'GET /v1/confirmations?status=pending lists those that wait.',
+  },
+  'confirmation.decided': { status: 409 },
+  'confirmation.mismatch': { status: 409 },
+  'confirmation.expired': { status: 410 },
+  'confirmation.forbidden': {
+    status: 403,
+    remedy: 'Have somebody decide who has it: whoever runs the server says who that is.',
+  },
+  'grant.unknown': {
+    status: 404,
+    remedy: 'GET /v1/grants?sessionId=… lists those there are.',
+  },
+  'handoff.unknown': {
+    status: 404,
+    remedy: 'Take what waits with POST /v1/handoffs/claim and report with the token it gives, unchanged.',
+  },
+  'handoff.taken': { status: 409 },
+  'handoff.expired': { status: 410 },
+  'undo.unavailable': { status: 409 },
+  'undo.spent': { status: 409 },
+  'undo.expired': { status: 410, remedy: 'Make it good by another call.' },
+  'undo.conflict': { status: 409 },
+  'runtime.closed': {
+    status: 503,
+    title: 'The server takes no more calls.',
+    message: 'The server is being stopped, or its runtime was closed.',
+    remedy: 'Ask again once it has been started again: nothing is lost.',
+  },
+  'seal.broken': {
+    status: 409,
+    remedy: 'The server must be started with the key the payload was sealed with.',
+  },
+  'ledger.newer': {
+    status: 503,
+    remedy: 'Whoever runs the server must update it, everywhere the ledger is used.',
+  },
+  'ledger.damaged': {
+    status: 500,
+    remedy: 'POST /v1/verify names the first bad place. Restore the ledger from a copy that verifies.',
+  },
+  'ledger.in_use': { status: 409 },
+  'ledger.closed': {
+    status: 503,
+    title: 'The ledger of the server is closed.',
+    message: 'The server is being stopped.',
+    remedy: 'Ask again once it has been started again.',
+  },
+  'ledger.unavailable': { status: 503 },
+};
+
+/** What messages say of the library, and what it is called here. The longer goes first. */
+const phrases: readonly (readonly [RegExp, string])[] = [
+  [/^runtime\.\w+: /, ''],
+  [/^runtime\.\w+ takes /, 'Expected is '],
+  [
+    / To have calls decided at once give createRuntime an `onConfirm`, to run tools of a mode unasked `treatments`\./g,
+    '',
+  ],
+  [/, in any process that shares the ledger\b/g, ''],
+  [/ in another one on the same ledger\b/g, ' once the server runs again'],
+  [/\bruntime\.confirmations\(\{ status: 'pending' \}\)/g, 'GET /v1/confirmations?status=pending'],
+  [/\bruntime\.decide\b/g, 'POST /v1/confirmations/{confirmationId}/decision'],
+  [/\bruntime\.grants\(\{ sessionId \}\)/g, 'GET /v1/grants?sessionId=…'],
+  [
+    /\bruntime\.reconcile\(\{ sessionId, callId: ("(?:[^"\\]|\\.)*") \}, …\)/g,
+    'POST /v1/sessions/{sessionId}/calls/{callId}/resolution for the call $1',
+  ],
+  [/ Per-call metadata goes in the options: turn\.call\(call, \{attrs: \{…\}\}\)\./g, ''],
+  [
+    /\bthe runtime says with mayDecide who may decide, and not with mayGrant who\b/g,
+    'the server says who may decide, and not who',
+  ],
+  [/\bmay(?:Decide|Grant) says no\b/g, 'the server is set up to let others do so'],
+  [/\bmay(?:Decide|Grant) threw\b/g, 'the server could not find out whether they may'],
+  [/, or use turn\.callAll\b/g, ''],
+  [/\bthis runtime\b/g, 'this server'],
+  [/\bThis runtime\b/g, 'This server'],
+  [/\bgive options, e\.g\. /g, 'give '],
+];
+
+const inHttpWords = (message: string): string =>
+  phrases.reduce((text, [found, instead]) => text.replace(found, instead), message);
+
+/** The status, the title and the detail of an answer that refuses with this error. */
+export function toHttpWords(
+  code: ErrorCode,
+  message: string,
+): { readonly status: number; readonly title: string; readonly detail: string } {
+  const { means, remedy } = errorTable[code];
+  const known = words[code];
+  const said = known?.message ?? inHttpWords(message);
+  // Some remedies only say that the message says it all.
+  const whatToDo = known?.remedy ?? (remedy.startsWith('Read the message') ? '' : remedy);
+  // Some messages end with what to do themselves.
+  const advice = whatToDo === '' || said.includes(whatToDo) ? '' : ` ${whatToDo}`;
+  return {
+    status: known?.status ?? 500,
+    title: known?.title ?? means,
+    detail: `${said}${/[.!?]$/.test(said) ? '' : '.'}${advice}`,
+  };
+}

@@ -1,0 +1,3 @@
+/** A function, a method or an option of the library, as messages name it: of no use to whoever has only HTTP. */
+export const libraryName: RegExp =
+  /\b(?:runtime|turn|context|ledger|engine)\.(?!jsonl|db)[a-z]\w*(?=\W|$)(?!_)|\b(?:create|define|open|govern|contractsFrom)[A-Z]\w*|\b(?:mayDecide|mayGrant|separateDuties|onConfirm|treatments|undoWithinMs)\b/;

@@ -1,0 +1,69 @@
+/** What is said over HTTP is said in its own words: no answer names a function of the library. */
+import ts from 'typescript';
+import { describe, expect, test } from 'vitest';
+import type { ErrorCode } from '../../src/base/error.ts';
+import { errorTable, QuittanceError } from '../../src/base/error.ts';
+import { toProblem } from '../../src/http/problem.ts';
+import { readSources } from '../sources.ts';
+import { libraryName } from './library-name.ts';
+
+/** What is said while a runtime, a tool or a behaviour is made, to the code of one, or on a page: no request is refused by it. */
+const saidBefore =
+  /^src\/(?:cli|react|adapters|replay|testing|view|store|tool|contracts|policy)\/|^src\/[\w-]+\.ts$|^src\/runtime\/(?:behaviors\/|check-options|body-context|create-runtime|open-turn|confirm\.ts$|first-news)|^src\/http\/(?:http-words|create-http-server|pages)\.ts$|^src\/base\/error\.ts$/;
+
+const overHttp = (code: ErrorCode, message: string): string => {
+  const { title, detail } = toProblem(new QuittanceError(code, message));
+  return `${title} ${detail}`;
+};
+
+/** A text as it is put together, with something in quotes for what is filled in. */
+function textOf(node: ts.Node): string | undefined {
+  if (ts.isStringLiteralLike(node)) return node.text;
+  if (ts.isTemplateExpression(node))
+    return node.head.text + node.templateSpans.map(({ literal }) => `"x"${literal.text}`).join('');
+  if (!ts.isBinaryExpression(node) || node.operatorToken.kind !== ts.SyntaxKind.PlusToken) return undefined;
+  const [left, right] = [textOf(node.left), textOf(node.right)];
+  return left === undefined || right === undefined ? undefined : left + right;
+}
+
+function* textsIn(node: ts.Node): Generator<string> {
+  const text = textOf(node);
+  if (text === undefined) for (const child of node.getChildren()) yield* textsIn(child);
+  else yield text;
+}
+
+describe('what is said over HTTP', () => {
+  test.each(Object.keys(errorTable) as ErrorCode[])('%s names no function of the library', (code) => {
+    if (/^(?:cassette|adapter)\./.test(code)) return;
+    expect(overHttp(code, 'Found what was not expected.')).not.toMatch(libraryName);
+  });
+
+  test('no message that a request may meet names a function of the library', () => {
+    const met = readSources()
+      .filter(({ path }) => !saidBefore.test(path))
+      .flatMap(({ path, tree }) => [...textsIn(tree)].map((text) => ({ path, text })))
+      // Names of codes, of events, and of the place a message begins with, are no messages.
+      .filter(({ text }) => libraryName.test(text) && text.includes(' '));
+    expect(met.length).toBeGreaterThan(3);
+    const told = met.map(({ path, text }) => `${path}: ${overHttp('config.invalid', text)}`);
+    expect(told.filter((each) => libraryName.test(each))).toEqual([]);
+  });
+
+  test('means are named that HTTP has', () => {
+    const said = overHttp(
+      'undo.spent',
+      'Find out, and say so with runtime.reconcile({ sessionId, callId: "a\\"b" }, …).',
+    );
+    expect(said).toContain(
+      'say so with POST /v1/sessions/{sessionId}/calls/{callId}/resolution for the call "a\\"b".',
+    );
+    expect(
+      overHttp(
+        'confirmation.unknown',
+        "There is no confirmation x in this ledger. runtime.confirmations({ status: 'pending' }) lists those that wait.",
+      ),
+    ).toBe(
+      'There is no such question in this ledger. There is no confirmation x in this ledger. GET /v1/confirmations?status=pending lists those that wait.',
+    );
+  });
+});
