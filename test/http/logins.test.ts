@@ -108,6 +108,29 @@ test('a browser that came in under one name is let in again under that name, and
   }
 });
 
+test('a browser brings the cookies of every server on the machine, and this one takes its own', async () => {
+  const set = (await bare(app.server.loginLink() ?? '')).headers.get('set-cookie') ?? '';
+  const own = set.split(';')[0] ?? '';
+  const secret = own.split('=')[1] ?? '';
+  const status = async (cookie: string): Promise<number> =>
+    (await bare('/v1/me', { headers: { cookie } })).status;
+  expect(await status(`quittance-1=qt_of-another; ${own}; quittance-2=qt_of-a-third`)).toBe(200);
+  expect(await status(`quittance-1=${secret}`)).toBe(401);
+  expect(await status(`x${own}`)).toBe(401);
+});
+
+test('what one is told is kept for no other', async () => {
+  const kept = async (path: string, init: RequestInit = {}): Promise<readonly (string | null)[]> => {
+    const authorization = `Bearer ${app.tokens.viewer}`;
+    const { headers } = await bare(path, { ...init, headers: { authorization } });
+    return [headers.get('cache-control'), headers.get('vary')];
+  };
+  expect(await kept('/v1/calls')).toEqual(['private, no-cache', 'authorization, cookie']);
+  expect(await kept('/v1/sessions/none')).toEqual(['no-store', null]);
+  expect(await kept('/v1/calls', { method: 'POST' })).toEqual(['no-store', null]);
+  expect(await kept('/login')).toEqual(['no-store', null]);
+});
+
 test('whoever followed another ledger is told so, instead of waiting for ever', async () => {
   const headers = { authorization: `Bearer ${app.tokens.viewer}` };
   for (const [path, more] of [
