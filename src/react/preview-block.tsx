@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import type { JsonValue } from '../base/json.ts';
 import { safeText } from '../base/safe-text.ts';
+import { readCut } from '../tool/cut-for-display.ts';
 import { prettyJson } from '../view/pretty-json.ts';
 import type { ShownPreview } from '../view/tool-call-view.ts';
 import { CodeBlock } from './code-block.tsx';
@@ -12,12 +13,33 @@ export function PreviewBlock({
 }: {
   readonly shown: ShownPreview;
 }): ReactNode {
+  const cut = readCut(textOf(preview));
   return (
     <>
+      {cut !== undefined && (
+        <p className="qt-cut">
+          This is not all of it: the first {cut.shown.toLocaleString()} of {cut.of.toLocaleString()}{' '}
+          characters are shown.
+        </p>
+      )}
       <Shown preview={preview} />
       {!ready && <p className="qt-note">Version {revision} of the preview; it is still being made.</p>}
     </>
   );
+}
+
+/** The part of a preview that may be long. */
+function textOf(preview: ShownPreview['preview']): string {
+  switch (preview.kind) {
+    case 'text':
+      return preview.text;
+    case 'diff':
+      return preview.diff;
+    case 'command':
+      return preview.command;
+    case 'fields':
+      return ''; // says of each field, and of those left out, in its place
+  }
 }
 
 function Shown({ preview }: { readonly preview: ShownPreview['preview'] }): ReactNode {

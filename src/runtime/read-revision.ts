@@ -6,6 +6,7 @@ import { latestInstant } from '../base/clock.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { formatPath, freezeJson, isJsonObject, readJsonText, toJson } from '../base/json.ts';
 import type { Preview, PreviewField } from '../tool/preview.ts';
+import { cutForDisplay } from '../tool/cut-for-display.ts';
 import { cutText } from '../tool/cut-text.ts';
 import { describeValue } from '../tool/describe-value.ts';
 import type { CallInHand } from './call-in-hand.ts';
@@ -87,7 +88,7 @@ function readPreview(
   const cleanShown = (text: string): string => scrubText(clean(hand, text), hiddenInSnapshot);
   const shown = (name: string): string | undefined => {
     const value = own.get(name);
-    return typeof value === 'string' ? cutForDisplay(cleanShown(value)) : undefined;
+    return typeof value === 'string' ? cutForDisplay(cleanShown(value), longestPreview) : undefined;
   };
   const kind = own.get('kind') ?? null;
   if (typeof kind !== 'string') return unknownKind;
@@ -164,9 +165,3 @@ function readOrText(text: string): JsonValue {
     return text;
   }
 }
-
-/** Whoever decides must know that there is more than is shown. */
-const cutForDisplay = (text: string, length: number = longestPreview): string =>
-  text.length <= length
-    ? text
-    : `${cutText(text, length)}\n[only ${length} of ${text.length} characters are shown]`;

@@ -194,6 +194,16 @@ describe('a held call', () => {
     await expect.poll(() => question(page).getByRole('heading', { level: 2 }).textContent()).toBe('refund');
   });
 
+  test('says at its head where it is too long to be shown whole', async () => {
+    const held = await hold('set_price', { bread: 'rye '.repeat(6_000), cents: 520 }, bakery);
+    const visitor = await visit();
+    await open(visitor, held);
+    expect(await question(visitor.page).textContent()).toMatch(
+      /This is not all of it: the first 20,000 of 48,\d{3} characters are shown\./,
+    );
+    expect(await findBarriers(visitor.page)).toEqual([]);
+  });
+
   test('shows what tools and models wrote as text', async () => {
     const held = await hold('delete_customer', { customer: hostile, note: hostile });
     const visitor = await visit();

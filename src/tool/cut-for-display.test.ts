@@ -1,0 +1,10 @@
+import { expect, test } from 'vitest';
+import { cutForDisplay, readCut } from './cut-for-display.ts';
+
+test('a text that is cut says so, and whoever shows it can tell', () => {
+  expect(cutForDisplay('short', 10)).toBe('short');
+  expect(readCut('short')).toBeUndefined();
+  const cut = cutForDisplay('x'.repeat(50), 10);
+  expect(cut).toBe('xxxxxxxxx…\n[only 10 of 50 characters are shown]');
+  expect(readCut(cut)).toEqual({ shown: 10, of: 50 });
+});
