@@ -6,12 +6,14 @@ import type { CallFacets, FacetCount } from './api/call.ts';
 const names = ['outcome', 'status', 'mode', 'toolName', 'code'] as const;
 type Facet = (typeof names)[number];
 
-const mostCounted = 3_000;
-/** Rows to look at for them, where no index finds them. */
-const mostScanned = 30_000;
+/** `looked_at`: rows to look at for those that are counted, where no index finds them. */
+const caps = { counted: 3_000, looked_at: 30_000 } as const;
 const mostValues = 50;
 
-export async function countFacets(ledger: Ledger, query: CallQuery): Promise<CallFacets> {
+export async function countFacets(
+  ledger: Pick<Ledger, 'queryCalls' | 'tallyCalls'>,
+  query: CallQuery,
+): Promise<CallFacets> {
   const counts = new Map<Facet, Map<string, number>>(names.map((name) => [name, new Map<string, number>()]));
   const add = (name: Facet, value: string | undefined, calls: number): void => {
     if (value === undefined || value === '') return;
@@ -20,7 +22,7 @@ export async function countFacets(ledger: Ledger, query: CallQuery): Promise<Cal
   };
   const isWhole = Object.values(query).every((value) => value === undefined);
   let total = 0;
-  let exact = true;
+  let capOf: CallFacets['capOf'];
   if (isWhole)
     for (const tally of await ledger.tallyCalls({ by: names })) {
       total += tally.calls;
@@ -28,7 +30,7 @@ export async function countFacets(ledger: Ledger, query: CallQuery): Promise<Cal
     }
   else
     for await (const page of pagesOf(ledger, query)) {
-      exact = page.isLast;
+      ({ capOf } = page);
       total += page.rows.length;
       for (const row of page.rows) for (const name of names) add(name, row[name], 1);
     }
@@ -39,8 +41,9 @@ export async function countFacets(ledger: Ledger, query: CallQuery): Promise<Cal
       .slice(0, mostValues);
   return {
     total,
-    exact,
-    cap: exact ? undefined : mostCounted,
+    exact: capOf === undefined,
+    cap: capOf && caps[capOf],
+    capOf,
     outcome: toList('outcome'),
     status: toList('status'),
     mode: toList('mode'),
@@ -49,19 +52,29 @@ export async function countFacets(ledger: Ledger, query: CallQuery): Promise<Cal
   };
 }
 
+type CountedPage = {
+  readonly rows: readonly CallSummary[];
+  /** Why nothing comes after it, although there is more. */
+  readonly capOf: CallFacets['capOf'];
+};
+
 async function* pagesOf(
-  ledger: Ledger,
+  ledger: Pick<Ledger, 'queryCalls'>,
   query: CallQuery,
-): AsyncGenerator<{ readonly rows: readonly CallSummary[]; readonly isLast: boolean }, void, undefined> {
+): AsyncGenerator<CountedPage, void, undefined> {
   let cursor: string | undefined;
-  let scanned = 0;
-  for (let seen = 0; ;) {
-    const page = await ledger.queryCalls({ ...query, limit: rowsAtOnce, cursor, scan: scanAtOnce });
-    seen += page.rows.length;
-    scanned += page.rows.length < rowsAtOnce ? scanAtOnce : rowsAtOnce;
-    cursor = page.next;
-    yield { rows: page.rows, isLast: cursor === undefined };
-    if (cursor === undefined || seen >= mostCounted || scanned >= mostScanned) return;
+  let counted = 0;
+  let lookedAt = 0;
+  for (;;) {
+    const { rows, next } = await ledger.queryCalls({ ...query, limit: rowsAtOnce, cursor, scan: scanAtOnce });
+    counted += rows.length;
+    lookedAt += rows.length < rowsAtOnce ? scanAtOnce : rowsAtOnce;
+    const reached =
+      counted >= caps.counted ? 'counted' : lookedAt >= caps.looked_at ? 'looked_at' : undefined;
+    const capOf = next === undefined ? undefined : reached;
+    yield { rows, capOf };
+    if (next === undefined || capOf !== undefined) return;
+    cursor = next;
     await new Promise(setImmediate);
   }
 }

@@ -116,9 +116,17 @@ test('facets count, narrow the list, stand in the address, and still offer the o
 
 test('a choice that counting did not reach says how many calls are listed, never "at least none"', async () => {
   await withVisitor(async ({ page, goTo }) => {
-    const counted = { status: [], mode: [], toolName: [], code: [], cap: 3_000, exact: false };
+    const counted = {
+      status: [],
+      mode: [],
+      toolName: [],
+      code: [],
+      cap: 3_000,
+      capOf: 'counted',
+      exact: false,
+    };
     const others = [{ value: 'ToolExecutionResult', count: 3_000 }];
-    let listed: object = { total: 3, exact: true };
+    let listed: object = { total: 3, exact: true, cap: undefined, capOf: undefined };
     await page.route('**/v1/calls/facets?*', (route) =>
       route.fulfill({
         json: route.request().url().includes('outcome=')
@@ -133,9 +141,11 @@ test('a choice that counting did not reach says how many calls are listed, never
     const filters = page.getByRole('group', { name: 'Filters' });
     await filters.getByRole('button', { name: /^denied 3$/ }).waitFor();
     await filters.getByRole('button', { name: /^succeeded ≥ 3,000$/ }).waitFor();
-    listed = { total: 0, exact: false };
+    await filters.getByText('≥ counted among the newest calls only: 3,000 that fit.').waitFor();
+    listed = { total: 0, exact: false, cap: 30_000, capOf: 'looked_at' };
     await page.reload();
     await filters.getByRole('button', { name: /^denied none lately$/ }).waitFor();
+    await filters.getByText('3,000 that fit, or about 30,000 that were looked at.').waitFor();
     expect(await filters.textContent()).not.toContain('≥ 0');
   });
 });

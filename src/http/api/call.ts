@@ -22,9 +22,12 @@ export type CallPage = {
 /** `GET /v1/calls/facets`: how many calls there are of each kind, under the filters given. */
 export type CallFacets = {
   readonly total: number;
-  /** False where counting stopped at `cap`: then every count says "at least". */
+  /** False where counting stopped at `cap`: then every count says "at least", and is of the newest calls. */
   readonly exact: boolean;
+  /** How many calls were enough; `capOf` says which calls. */
   readonly cap: number | undefined;
+  /** Those that fit and were counted, or, about, those that were looked at because no index finds the ones that fit. */
+  readonly capOf: 'counted' | 'looked_at' | undefined;
   readonly outcome: readonly FacetCount[];
   readonly status: readonly FacetCount[];
   readonly mode: readonly FacetCount[];

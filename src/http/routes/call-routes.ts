@@ -24,6 +24,7 @@ import { defineRoute } from '../route.ts';
 import type { Fields, Shape } from '../shape.ts';
 import {
   anyObject,
+  choice,
   flag,
   idText,
   integer,
@@ -92,6 +93,7 @@ const facetsShape: Shape<CallFacets> = object<CallFacets>(
     total: integer(),
     exact: flag(),
     cap: maybe(integer()),
+    capOf: maybe(choice({ counted: true, looked_at: true })),
     outcome: facetShape,
     status: facetShape,
     mode: facetShape,

@@ -31,7 +31,7 @@ export function FacetPanel({
       {facetNames.map((name) => (
         <Facet key={name} name={name} view={view} facets={facets} />
       ))}
-      {!facets.isExact && <p className="muted facets-note">≥ counted among the newest calls only.</p>}
+      {!facets.isExact && <p className="muted facets-note">{describeCaps(facets.caps)}</p>}
     </div>
   );
 }
@@ -84,6 +84,17 @@ function Facet({
       )}
     </section>
   );
+}
+
+/** Among how many of the newest calls those were found that are counted. */
+function describeCaps({ counted, looked_at: lookedAt }: Facets['caps']): string {
+  const among = [
+    ...(counted === undefined ? [] : [`${counted.toLocaleString()} that fit`]),
+    ...(lookedAt === undefined ? [] : [`about ${lookedAt.toLocaleString()} that were looked at`]),
+  ];
+  return among.length === 0
+    ? '≥ counted among the newest calls only.'
+    : `≥ counted among the newest calls only: ${among.join(', or ')}.`;
 }
 
 /** None among the newest is not none at all, and says nothing about how many there are. */

@@ -12,6 +12,8 @@ export type Facets = {
   readonly isTotalExact: boolean;
   /** False where counting stopped early: then counts are at least so many. */
   readonly isExact: boolean;
+  /** Where counting stopped, for each of the reasons there were. */
+  readonly caps: Readonly<Partial<Record<NonNullable<CallFacets['capOf']>, number>>>;
   readonly values: Readonly<Record<FacetName, readonly FacetCount[] | undefined>>;
 };
 
@@ -30,10 +32,14 @@ export function useFacets(query: Query): Facets {
   const mode = useFacet('mode', query, all.data);
   const toolName = useFacet('toolName', query, all.data);
   const code = useFacet('code', query, all.data);
+  const answers = [all.data, outcome, status, mode, toolName, code];
   return {
     total: all.data?.total,
     isTotalExact: all.data?.exact ?? true,
-    isExact: [all.data, outcome, status, mode, toolName, code].every((each) => each?.exact ?? true),
+    isExact: answers.every((each) => each?.exact ?? true),
+    caps: Object.fromEntries(
+      answers.flatMap((each) => (each?.capOf === undefined ? [] : [[each.capOf, each.cap]])),
+    ),
     values: {
       outcome: outcome?.outcome,
       status: status?.status,

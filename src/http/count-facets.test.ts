@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest';
+import type { CallQuery, CallSummary, Page } from '../ledger/call-query.ts';
+import { countFacets } from './count-facets.ts';
+
+const row = {
+  outcome: 'ToolExecutionResult',
+  status: 'settled',
+  mode: 'read',
+  toolName: 'get',
+} as CallSummary; // all that is counted of one
+
+/** Lists `fitting` calls, `found` of them at a time. */
+function listing(
+  fitting: number,
+  found: number,
+): { asked: number; queryCalls(query: CallQuery): Promise<Page<CallSummary>>; tallyCalls: never } {
+  let left = fitting;
+  return {
+    asked: 0,
+    async queryCalls({ limit = 50 }) {
+      this.asked++;
+      const rows = Array.from({ length: Math.min(left, found, limit) }, () => row);
+      left -= rows.length;
+      return { rows, next: left > 0 ? `${left}` : undefined };
+    },
+    tallyCalls: undefined as never, // only asked where there is no filter
+  };
+}
+
+describe('counting under filters', () => {
+  test('is exact where all of them were counted, even if that were just as many as are counted', async () => {
+    expect(await countFacets(listing(3_000, 500), { mode: 'read' })).toMatchObject({
+      total: 3_000,
+      exact: true,
+      cap: undefined,
+      capOf: undefined,
+    });
+  });
+
+  test('says that enough were counted', async () => {
+    expect(await countFacets(listing(100_000, 500), { mode: 'read' })).toMatchObject({
+      total: 3_000,
+      exact: false,
+      cap: 3_000,
+      capOf: 'counted',
+    });
+  });
+
+  test('says that enough were looked at, where few of them fit', async () => {
+    const ledger = listing(100_000, 7);
+    expect(await countFacets(ledger, { mode: 'read' })).toMatchObject({
+      total: 21,
+      exact: false,
+      cap: 30_000,
+      capOf: 'looked_at',
+    });
+    expect(ledger.asked).toBe(3);
+  });
+});
