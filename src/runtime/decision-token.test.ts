@@ -166,6 +166,35 @@ describe('a decision token', () => {
     await runtime.decideByToken(long, { decision: 'approve' });
   });
 
+  it('says no later end than the one its question has', async () => {
+    const { runtime, confirmationId, tokenFor } = await held({ holdTimeoutMs: 500 });
+    const token = await tokenFor({ expiresInMs: 60_000 });
+    const [fields = ''] = token.split('.').slice(1);
+    const { rows } = await runtime.confirmations({ status: 'pending' });
+    const { expiresAt } = rows.find((row) => row.confirmationId === confirmationId) ?? {};
+    expect(JSON.parse(Buffer.from(fields, 'base64url').toString())).toContain(expiresAt);
+    expect(expiresAt).toBeDefined();
+  });
+
+  it('is about the preview that is shown, too', async () => {
+    const ran: unknown[] = [];
+    const tool = defineTool({
+      name: 'delete_user',
+      preview: () => ({ kind: 'text', text: 'deletes one', snapshot: { version: 7 } }),
+      run: (_, { approved }) => ran.push(approved?.snapshot),
+    });
+    const { runtime, turn } = setStage({ tools: [tool] });
+    const handle = turn.submit(envelope('c', 'delete_user', {}));
+    await quiet();
+    const [asked] = (await runtime.confirmations({ status: 'pending' })).rows;
+    const { confirmationId = '', preview } = asked ?? {};
+    expect(preview?.revision).toBe(1);
+    const token = await runtime.decisionToken(confirmationId, { by: 'ada', expiresInMs: 1_000 });
+    await runtime.decideByToken(token, { decision: 'approve' });
+    expect(await handle.outcome()).toMatchObject({ type: 'ToolExecutionResult' });
+    expect(ran).toEqual([{ version: 7 }]);
+  });
+
   it('gives no right that its user has not got', async () => {
     const { runtime, ran, tokenFor } = await held({ mayDecide: (actor) => actor === 'ada' });
     const token = await tokenFor({ by: 'eve' });
