@@ -16,11 +16,9 @@ export async function awaitOutcome(
   ms: number,
   signal: AbortSignal,
 ): Promise<Awaited> {
-  const over = Promise.withResolvers<void>();
-  const timer = setTimeout(over.resolve, ms);
-  signal.addEventListener('abort', () => over.resolve(), { once: true });
-  let isOver = signal.aborted;
-  void over.promise.then(() => (isOver = true));
+  const over = new AbortController();
+  const timer = setTimeout(() => over.abort(), ms);
+  const either = AbortSignal.any([signal, over.signal]);
   try {
     for (;;) {
       const stored = await ledger.readCall(sessionId, callId);
@@ -30,8 +28,8 @@ export async function awaitOutcome(
       const asked = call.confirmation;
       if (asked?.status === 'pending' && asked.confirmationId !== confirmationId)
         return { status: 'asks', call, confirmationId: asked.confirmationId };
-      if (isOver) return { status: 'open', call };
-      await Promise.race([ledger.whenChanged(sessionId, callId, stored.version), over.promise]);
+      if (either.aborted) return { status: 'open', call };
+      await ledger.whenChanged(sessionId, callId, stored.version, either);
     }
   } finally {
     clearTimeout(timer);

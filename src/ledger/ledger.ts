@@ -35,8 +35,11 @@ export interface Ledger {
     toolName: string,
     inputDigest: string,
   ): Awaitable<readonly string[]>;
-  /** Resolves when the call has another version than this one; at once for a call that is not there. */
-  whenChanged(sessionId: string, callId: string, version: number): Promise<void>;
+  /**
+   * Resolves when the call has another version than this one; at once for a call that is not there, and for whoever
+   * waits no more: nothing is kept for them then, however long the call stays as it is.
+   */
+  whenChanged(sessionId: string, callId: string, version: number, signal?: AbortSignal): Promise<void>;
   /** Where a subject of the session stands, e.g. a workflow; undefined where it never moved. */
   readState(sessionId: string, subject: string): Awaitable<StoredState | undefined>;
   readSealed(sessionId: string, callId: string): Awaitable<string | undefined>;
@@ -67,8 +70,8 @@ export interface Ledger {
   queryHeads(query: HeadQuery): Awaitable<readonly Head[]>;
   /** How many sessions have a chain. Cheap. */
   countSessions(): Awaitable<number>;
-  /** Resolves when there is an entry after this position. */
-  whenAppended(after: number): Promise<void>;
+  /** Resolves when there is an entry after this position, or for whoever waits no more. */
+  whenAppended(after: number, signal?: AbortSignal): Promise<void>;
   /** The position of the newest entry, 0 where there is none. What is appended from now on comes after it. */
   lastPosition(): Awaitable<number>;
   /** How far the reader of this name has got; undefined where there is none. */

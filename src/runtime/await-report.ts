@@ -98,6 +98,7 @@ function firstNews(hand: CallInHand, call: Call, cancelling: boolean): Promise<N
   const { engine } = hand;
   return new Promise((resolve, reject) => {
     let isOver = false;
+    const stop = new AbortController();
     const due = untilDue(engine, call);
     const grace = cancelling
       ? engine.deadlines.watch(engine.cancelGraceMs, () => tell('cancelled'))
@@ -105,6 +106,7 @@ function firstNews(hand: CallInHand, call: Call, cancelling: boolean): Promise<N
     const tell = (news: News): void => {
       if (isOver) return;
       isOver = true;
+      stop.abort();
       due.stop();
       grace?.stop();
       hand.onCancel = undefined;
@@ -116,7 +118,7 @@ function firstNews(hand: CallInHand, call: Call, cancelling: boolean): Promise<N
     if (hand.left) return tell('left');
     if (!cancelling && hand.cancelled !== undefined) return tell('cancelled');
     void due.promise.then(() => tell('due'));
-    engine.ledger.whenChanged(hand.sessionId, hand.callId, hand.version).then(
+    engine.ledger.whenChanged(hand.sessionId, hand.callId, hand.version, stop.signal).then(
       () => tell('changed'),
       (error: unknown) => {
         if (isOver) return;

@@ -21,13 +21,18 @@ export function firstNews(hand: CallInHand, confirmation: Confirmation): Promise
   const { engine } = hand;
   return new Promise((resolve, reject) => {
     let isOver = false;
-    const tell = (news: News): void => {
-      if (isOver) return;
+    const stop = new AbortController();
+    const end = (): void => {
       isOver = true;
+      stop.abort();
       watch?.stop();
       hand.withdraw = undefined;
       hand.onCancel = undefined;
       hand.onLeave = undefined;
+    };
+    const tell = (news: News): void => {
+      if (isOver) return;
+      end();
       resolve(news);
     };
     hand.onLeave = () => tell({ type: 'left' });
@@ -38,9 +43,13 @@ export function firstNews(hand: CallInHand, confirmation: Confirmation): Promise
     if (hand.cancelled !== undefined) return hand.onCancel();
     if (hand.turn.withdrawn !== undefined) return hand.withdraw(hand.turn.withdrawn);
     if (hand.left) return hand.onLeave();
-    engine.ledger.whenChanged(hand.sessionId, hand.callId, hand.version).then(
+    engine.ledger.whenChanged(hand.sessionId, hand.callId, hand.version, stop.signal).then(
       () => tell({ type: 'changed' }),
-      (error: unknown) => (isOver ? undefined : reject(error as Error)),
+      (error: unknown) => {
+        if (isOver) return;
+        end();
+        reject(error as Error);
+      },
     );
     if (engine.onConfirm !== undefined && hand.askedOf !== confirmation.confirmationId) {
       // Once for each question, however often the record changes meanwhile.

@@ -1,6 +1,6 @@
-import type { ConfirmationAnswer, ConfirmationRequest, OnConfirm } from 'quittance';
-import { defineTool, ToolDecision } from 'quittance';
-import { describe, expect, it } from 'vitest';
+import type { AnyTool, ConfirmationAnswer, ConfirmationRequest, Ledger, OnConfirm } from 'quittance';
+import { createMemoryLedger, createRuntime, defineTool, ToolDecision } from 'quittance';
+import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import {
   auditKinds,
@@ -430,5 +430,31 @@ describe('a decider of the host', () => {
       details: expect.stringContaining('ada may not edit this: no edits here.'),
     });
     expect(ran).toEqual([]);
+  });
+});
+
+describe('a runtime that is closed while calls wait', () => {
+  it.each<[who: string, tool: AnyTool]>([
+    ['for a person', defineTool({ name: 'delete_row', run: () => 'gone' })],
+    ['for a worker', defineTool({ name: 'get_row', handoff: true })],
+  ])('%s leaves nobody waiting at its ledger', async (_, tool) => {
+    const inner = createMemoryLedger();
+    let waiting = 0;
+    const ledger: Ledger = {
+      ...inner,
+      async whenChanged(...call) {
+        waiting++;
+        await inner.whenChanged(...call);
+        waiting--;
+      },
+    };
+    const runtime = createRuntime({ ledger, tools: [tool] });
+    const asking = runtime.turn({ sessionId: 's' }).call(envelope('c', tool.name));
+    asking.catch(() => undefined); // told below
+    await vi.waitFor(() => expect(waiting).toBe(1));
+    await runtime.close();
+    await expect(asking).rejects.toMatchObject({ code: 'call.pending' });
+    await quiet();
+    expect(waiting).toBe(0);
   });
 });

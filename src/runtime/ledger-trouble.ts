@@ -36,7 +36,8 @@ export function tellTrouble(ledger: Ledger): Ledger {
     readSealed: told((sessionId, callId) => ledger.readSealed(sessionId, callId)),
     putArtifact: told((artifact) => ledger.putArtifact(artifact)),
     readArtifact: told((sessionId, artifactId) => ledger.readArtifact(sessionId, artifactId)),
-    whenChanged: (sessionId, callId, version) => ledger.whenChanged(sessionId, callId, version).catch(raise),
+    whenChanged: (sessionId, callId, version, signal) =>
+      ledger.whenChanged(sessionId, callId, version, signal).catch(raise),
     findOpenCalls: told(() => ledger.findOpenCalls()),
     queryCalls: told((query) => ledger.queryCalls(query)),
     tallyCalls: (query) => told(() => ledger.tallyCalls(query))(),
@@ -48,7 +49,7 @@ export function tellTrouble(ledger: Ledger): Ledger {
     readHeads: told((sessionId) => ledger.readHeads(sessionId)),
     queryHeads: told((query) => ledger.queryHeads(query)),
     countSessions: told(() => ledger.countSessions()),
-    whenAppended: (after) => ledger.whenAppended(after).catch(raise),
+    whenAppended: (after, signal) => ledger.whenAppended(after, signal).catch(raise),
     lastPosition: told(() => ledger.lastPosition()),
     readCursor: told((name) => ledger.readCursor(name)),
     readCursors: told(() => ledger.readCursors()),

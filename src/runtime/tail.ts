@@ -56,6 +56,7 @@ export async function* tail(
         yield { position, event };
       }
     }
-    if (entries.length === 0) await orUnavailable(unlessAborted(ledger.whenAppended(position), signal));
+    if (entries.length === 0)
+      await orUnavailable(unlessAborted(ledger.whenAppended(position, signal), signal));
   }
 }

@@ -21,8 +21,9 @@ export async function outcomeUnlessAsked(hand: CallInHand): Promise<ToolOutcome 
       return { type: 'pending', callId, confirmationId: told.confirmationId };
     if (confirmation.status === 'pending')
       return { type: 'pending', callId, confirmationId: confirmation.confirmationId };
-    const changed = whenChanged(engine, call, stored.version).then(() => undefined);
-    const outcome = await Promise.race([told.rest, changed]);
+    const stop = new AbortController();
+    const changed = whenChanged(engine, call, stored.version, stop.signal).then(() => undefined);
+    const outcome = await Promise.race([told.rest, changed]).finally(() => stop.abort());
     if (outcome !== undefined) return outcome;
   }
 }

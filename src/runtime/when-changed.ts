@@ -5,14 +5,23 @@ import type { Engine } from './engine.ts';
 import { leftUntil } from './left-until.ts';
 
 /**
- * Resolves when somebody moves the call; for one that another process runs also when it is due, and for one between two
- * attempts when nobody is waited for any more who could go on with it: whoever was at it may be gone.
+ * Resolves when somebody moves the call, or for whoever waits no more; for one that another process runs also when it is
+ * due, and for one between two attempts when nobody is waited for any more who could go on with it: whoever was at it
+ * may be gone.
  */
-export async function whenChanged(engine: Engine, call: Call, version: number): Promise<void> {
+export async function whenChanged(
+  engine: Engine,
+  call: Call,
+  version: number,
+  signal?: AbortSignal,
+): Promise<void> {
   const { ledger } = engine;
-  const changed = ledger.whenChanged(call.sessionId, call.callId, version);
   const at = isHandedOver(call) ? dueAt(call) : leftUntil(call);
-  if (at === undefined) return changed;
+  if (at === undefined) return ledger.whenChanged(call.sessionId, call.callId, version, signal);
+  // Looked at again and again, an overdue call would otherwise gather those who have long stopped waiting.
+  const stop = new AbortController();
+  const either = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
+  const changed = ledger.whenChanged(call.sessionId, call.callId, version, either);
   // One that is overdue, whoever sees to it, is looked at now and then: those who look would else do nothing else.
   const now = ledger.now();
   const due = until(engine, at > now ? at : now + lookAgainMs);
@@ -20,6 +29,7 @@ export async function whenChanged(engine: Engine, call: Call, version: number): 
     await Promise.race([changed, due.promise]);
   } finally {
     due.stop();
+    stop.abort();
   }
 }
 

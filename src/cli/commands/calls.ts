@@ -81,14 +81,10 @@ async function follow(ledger: Ledger, given: Given, context: Context): Promise<E
 
   // What waits for the ledger does not keep the process alive.
   const alive = setInterval(() => undefined, 60_000);
-  const stopped = new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
   const shown = new Map(before.map((call) => [keyOf(call), stateOf(call)]));
   try {
     while (!signal.aborted) {
-      await Promise.race([ledger.whenAppended(position), stopped]);
+      await ledger.whenAppended(position, signal);
       if (signal.aborted) break;
       const entries = await ledger.readEntries({ after: position, limit: 500 });
       const touched = new Map<string, { sessionId: string; callId: string }>();

@@ -83,11 +83,12 @@ export class BehaviorReader {
       if (cursor !== undefined && cursor.position >= position) return;
       if (this.#position !== undefined && this.#position >= position) return;
       if (this.#stuck !== undefined) throw this.#stuck;
-      await Promise.race([
-        new Promise<void>((resolve) => this.#waiters.push({ position, resolve })),
-        // Whoever waits for it here keeps the process alive.
-        pause(clock, 25, signal, true),
-      ]);
+      // Whoever waits for it here keeps the process alive, and has one place among those who are told.
+      const told = Promise.withResolvers<void>();
+      const waiter = { position, resolve: told.resolve };
+      this.#waiters.push(waiter);
+      await Promise.race([told.promise, pause(clock, 25, signal, true)]);
+      this.#waiters = this.#waiters.filter((one) => one !== waiter);
     }
   }
 
@@ -164,7 +165,7 @@ export class BehaviorReader {
       if (entries.length === 0) {
         await this.#cursor?.keep(position);
         if (this.#cursor?.isLost === true) return;
-        await unlessAborted(engine.ledger.whenAppended(position), signal);
+        await unlessAborted(engine.ledger.whenAppended(position, signal), signal);
         continue;
       }
       for (const entry of entries) {

@@ -22,6 +22,8 @@ import { ledgerSessionId } from '../../ledger/ledger.ts';
 import { erasureEntry, removalEntry } from '../../ledger/own-entry.ts';
 import { closedError, inUseError, refuseEntry } from '../../ledger/refuse-entry.ts';
 import { sessionCounterPrefixes } from '../../ledger/session-counters.ts';
+import type { Waiter } from '../../ledger/until-woken.ts';
+import { untilWoken } from '../../ledger/until-woken.ts';
 import { findConfirmation, queryConfirmations } from './memory-confirmations.ts';
 import { MemoryCursors } from './memory-cursors.ts';
 import { queryCalls, querySessions, summariseCalls } from './memory-queries.ts';
@@ -53,7 +55,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
   /** Entries of all sessions, in the order of their positions. */
   let log: { readonly position: number; readonly session: MemorySession; readonly index: number }[] = [];
   let position = 0;
-  let endWaiters: { readonly after: number; readonly wake: () => void }[] = [];
+  const endWaiters = new Set<Waiter & { readonly after: number }>();
   let closed = false;
 
   const sessionOf = (sessionId: string): MemorySession => {
@@ -98,10 +100,10 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     const session = sessionOf(entry.sessionId);
     log.push({ position: ++position, session, index: session.entries.length });
     const version = session.add(position, entry);
-    if (endWaiters.length > 0) {
-      const due = endWaiters.filter(({ after }) => position > after);
-      endWaiters = endWaiters.filter(({ after }) => position <= after);
-      for (const { wake } of due) wake();
+    for (const waiter of endWaiters) {
+      if (position <= waiter.after) continue;
+      endWaiters.delete(waiter);
+      waiter.resolve();
     }
     return version;
   };
@@ -164,13 +166,14 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     readCounters: (names) => names.map((name) => ({ ...(counters.get(name) ?? nothing) })),
     findUnsettledEffects: (sessionId, toolName, inputDigest) =>
       sessions.get(sessionId)?.inDoubt(toolName, inputDigest) ?? [],
-    whenChanged(sessionId, callId, version) {
+    whenChanged(sessionId, callId, version, signal) {
       const call = sessions.get(sessionId)?.calls.get(callId);
       if (call === undefined || call.version !== version) return Promise.resolve();
-      return new Promise((resolve) => {
-        call.waiters ??= [];
-        call.waiters.push(resolve);
-      });
+      return untilWoken((waiter) => {
+        call.waiters ??= new Set();
+        call.waiters.add(waiter);
+        return () => call.waiters?.delete(waiter);
+      }, signal);
     },
     readState: (sessionId, subject) => sessions.get(sessionId)?.states.get(subject),
     readSealed: (sessionId, callId) => sessions.get(sessionId)?.calls.get(callId)?.sealed,
@@ -223,12 +226,14 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
       for (const { entries } of sessions.values()) if (entries.length > 0) count++;
       return count;
     },
-    whenAppended: (after) =>
+    whenAppended: (after, signal) =>
       position > after
         ? Promise.resolve()
-        : new Promise((wake) => {
-            endWaiters.push({ after, wake });
-          }),
+        : untilWoken((woken) => {
+            const waiter = { after, ...woken };
+            endWaiters.add(waiter);
+            return () => endWaiters.delete(waiter);
+          }, signal),
     lastPosition: () => position,
     readCursor: (name) => cursors.read(name),
     readCursors: () => cursors.list(),

@@ -9,6 +9,7 @@ import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
 import type { Entry, StoredState } from '../../ledger/ledger.ts';
 import { lastState } from '../../ledger/state-of.ts';
 import type { StoredEntry } from '../../ledger/stored-entry.ts';
+import type { Waiter } from '../../ledger/until-woken.ts';
 import { clearsDoubt, lastInputDigest, leavesDoubt } from '../../ledger/unsettled-effect.ts';
 
 export type MemoryCall = {
@@ -19,7 +20,7 @@ export type MemoryCall = {
   events: QuittanceEvent[];
   settled: boolean;
   sealed: string | undefined;
-  waiters: (() => void)[] | undefined;
+  waiters: Set<Waiter> | undefined;
 };
 
 /** An entry, written out only when somebody wants to read it so. */
@@ -83,7 +84,7 @@ export class MemorySession {
     call.version++;
     const { waiters } = call;
     call.waiters = undefined;
-    if (waiters !== undefined) for (const wake of waiters) wake();
+    for (const { resolve } of waiters ?? []) resolve();
     return call.version;
   }
 

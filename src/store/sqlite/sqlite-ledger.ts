@@ -178,12 +178,12 @@ export class SqliteLedger implements Ledger {
     return head === undefined ? [] : this.#side.findUnsettled(head, toolName, inputDigest);
   }
 
-  whenChanged(sessionId: string, callId: string, version: number): Promise<void> {
-    return this.#watch.call(sessionId, callId, version);
+  whenChanged(sessionId: string, callId: string, version: number, signal?: AbortSignal): Promise<void> {
+    return this.#watch.call(sessionId, callId, version, signal);
   }
 
-  whenAppended(after: number): Promise<void> {
-    return this.#watch.end(after);
+  whenAppended(after: number, signal?: AbortSignal): Promise<void> {
+    return this.#watch.end(after, signal);
   }
 
   lastPosition(): number {

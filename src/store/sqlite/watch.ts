@@ -3,8 +3,9 @@
  * process did. Only while somebody waits is the file looked at, and that never keeps the process alive.
  */
 import { closedError } from '../../ledger/refuse-entry.ts';
+import type { Waiter } from '../../ledger/until-woken.ts';
+import { untilWoken } from '../../ledger/until-woken.ts';
 
-type Waiter = { readonly resolve: () => void; readonly reject: (error: unknown) => void };
 type CallWaiter = Waiter & { readonly sessionId: string; readonly callId: string; readonly version: number };
 type EndWaiter = Waiter & { readonly after: number };
 
@@ -20,8 +21,8 @@ const everyMs = 15;
 
 export class Watch {
   readonly #watched: Watched;
-  readonly #calls = new Map<string, CallWaiter[]>();
-  #ends: EndWaiter[] = [];
+  readonly #calls = new Map<string, Set<CallWaiter>>();
+  readonly #ends = new Set<EndWaiter>();
   #timer: NodeJS.Timeout | undefined;
   #seen = 0;
 
@@ -30,29 +31,31 @@ export class Watch {
   }
 
   /** Resolves when the call has another version; at once for one that is not there. */
-  call(sessionId: string, callId: string, version: number): Promise<void> {
+  call(sessionId: string, callId: string, version: number, signal?: AbortSignal): Promise<void> {
     // Read before the question is asked, so that nothing can be committed in between unseen.
     const seen = this.#watched.dataVersion();
     const found = this.#watched.versionOf(sessionId, callId);
     if (found === 0 || found !== version) return Promise.resolve();
-    return new Promise((resolve, reject) => {
+    return untilWoken((woken) => {
       const key = keyOf(sessionId, callId);
-      const waiter: CallWaiter = { sessionId, callId, version, resolve, reject };
-      const others = this.#calls.get(key);
-      if (others === undefined) this.#calls.set(key, [waiter]);
-      else others.push(waiter);
+      const waiter: CallWaiter = { sessionId, callId, version, ...woken };
+      const waiters = this.#calls.get(key) ?? new Set();
+      this.#calls.set(key, waiters.add(waiter));
       this.#look(seen);
-    });
+      return () => this.#leave(key, waiter);
+    }, signal);
   }
 
   /** Resolves when something stands after the position. */
-  end(after: number): Promise<void> {
+  end(after: number, signal?: AbortSignal): Promise<void> {
     const seen = this.#watched.dataVersion();
     if (this.#watched.position() > after) return Promise.resolve();
-    return new Promise((resolve, reject) => {
-      this.#ends.push({ after, resolve, reject });
+    return untilWoken((woken) => {
+      const waiter: EndWaiter = { after, ...woken };
+      this.#ends.add(waiter);
       this.#look(seen);
-    });
+      return () => this.#ends.delete(waiter);
+    }, signal);
   }
 
   /** This handle wrote about the call. */
@@ -62,11 +65,11 @@ export class Watch {
 
   /** This handle wrote up to the position. */
   endChanged(position: number): void {
-    if (this.#ends.length === 0) return;
-    const due = this.#ends.filter(({ after }) => position > after);
-    if (due.length === 0) return;
-    this.#ends = this.#ends.filter(({ after }) => position <= after);
-    for (const { resolve } of due) resolve();
+    for (const waiter of this.#ends) {
+      if (position <= waiter.after) continue;
+      this.#ends.delete(waiter);
+      waiter.resolve();
+    }
   }
 
   close(): void {
@@ -78,16 +81,21 @@ export class Watch {
     for (const waiters of this.#calls.values()) for (const { reject } of waiters) reject(error);
     for (const { reject } of this.#ends) reject(error);
     this.#calls.clear();
-    this.#ends = [];
+    this.#ends.clear();
   }
 
   #tell(key: string, version: number): void {
+    for (const waiter of this.#calls.get(key) ?? []) {
+      if (waiter.version === version) continue;
+      this.#leave(key, waiter);
+      waiter.resolve();
+    }
+  }
+
+  /** Where nobody is left, nobody looks any more. */
+  #leave(key: string, waiter: CallWaiter): void {
     const waiters = this.#calls.get(key);
-    if (waiters === undefined) return;
-    const left = waiters.filter((waiter) => waiter.version === version);
-    if (left.length === 0) this.#calls.delete(key);
-    else this.#calls.set(key, left);
-    for (const waiter of waiters) if (waiter.version !== version) waiter.resolve();
+    if (waiters?.delete(waiter) === true && waiters.size === 0) this.#calls.delete(key);
   }
 
   #look(seen: number): void {
@@ -104,7 +112,7 @@ export class Watch {
       } catch (error) {
         this.#rejectAll(error);
       }
-      if (this.#calls.size > 0 || this.#ends.length > 0) this.#comeBack();
+      if (this.#calls.size > 0 || this.#ends.size > 0) this.#comeBack();
     }, everyMs);
     this.#timer.unref();
   }

@@ -124,4 +124,24 @@ export const entryChecks: readonly Check[] = [
       assert.equal(await isPending(settled), true);
     },
   ],
+  [
+    'who waits no more is let go, and nobody else is',
+    async ({ ledger }) => {
+      const call = new SampleCall('d');
+      await ledger.append(call.begin());
+      const position = await ledger.lastPosition();
+      const stop = new AbortController();
+      const { signal } = stop;
+      const leaving = [ledger.whenChanged('session', 'd', 1, signal), ledger.whenAppended(position, signal)];
+      const staying = [ledger.whenChanged('session', 'd', 1), ledger.whenAppended(position)];
+      for (const one of leaving) assert.equal(await isPending(one), true);
+      stop.abort();
+      await Promise.all(leaving);
+      await ledger.whenChanged('session', 'd', 1, signal);
+      await ledger.whenAppended(position, signal);
+      for (const one of staying) assert.equal(await isPending(one), true);
+      await ledger.append(call.end());
+      await Promise.all(staying);
+    },
+  ],
 ];
