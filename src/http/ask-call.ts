@@ -96,13 +96,13 @@ async function watch(
       startedAt + (answer === undefined ? Math.max(waitMs, settleMs) : waitMs) - performance.now();
     if (!isInterim) return answer;
     if (leftMs <= 0 || signal.aborted) return answer ?? running(sessionId, callId, call);
-    const waits = [
+    const waitsFor = (waiting: AbortSignal): readonly Promise<void>[] => [
       ...(hearing === undefined ? [] : [hearing]),
       stored === undefined
-        ? ledger.whenAppended(position)
-        : ledger.whenChanged(sessionId, callId, stored.version),
+        ? ledger.whenAppended(position, waiting)
+        : ledger.whenChanged(sessionId, callId, stored.version, waiting),
     ];
-    await firstOrLater(waits, leftMs, signal);
+    await firstOrLater(waitsFor, leftMs, signal);
   }
 }
 

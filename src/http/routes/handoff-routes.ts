@@ -157,6 +157,6 @@ async function claimOf(
     const leftMs = endsAt - performance.now();
     if (claim !== undefined) return claim;
     if (leftMs <= 0 || signal.aborted) return null;
-    await firstOrLater([ledger.whenAppended(position)], leftMs, signal);
+    await firstOrLater((waiting) => [ledger.whenAppended(position, waiting)], leftMs, signal);
   }
 }
