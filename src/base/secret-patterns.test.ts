@@ -127,6 +127,8 @@ const samples: Readonly<Record<string, readonly (readonly [string, string])[]>> 
   'secret in a sentence': [['Your password is Xy7abc.', 'Your password is [REDACTED].']],
   'card number': [
     ['card 4111 1111 1111 1111 exp', 'card [REDACTED] exp'],
+    // What begins with another number and is no card is looked at again from its second.
+    ['order 1234 4111 1111 1111 1111 exp', 'order 1234 [REDACTED] exp'],
     ['4111-1111-1111-1111', '[REDACTED]'],
     ['5500005555555559', '[REDACTED]'],
     ['3714 496353 98431', '[REDACTED]'],

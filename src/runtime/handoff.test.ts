@@ -33,6 +33,19 @@ async function start(
 const code = (outcome: ToolOutcome): string => ('code' in outcome ? outcome.code : outcome.type);
 
 describe('a call that is handed over', () => {
+  it('is on record with no secret that somebody put into the name of a worker', async () => {
+    const on = stage();
+    const told = on.turn.call(envelope('c1', 'pay', { amount: 3 }));
+    await quiet();
+    const secret = `ghp_${'a1B2'.repeat(9)}`;
+    const { token } = await on.runtime.claimHandoff(taken, { worker: `mailer ${secret}` });
+    expect(await on.runtime.handoffs()).toMatchObject([{ worker: 'mailer [REDACTED]' }]);
+    // Under the name that was kept it can still be reported.
+    expect(await on.runtime.report(token, { output: 1 })).toMatchObject({ status: 'settled' });
+    await told;
+    expect(JSON.stringify(await eventsOf(on.runtime, 'tool.reported'))).not.toContain(secret);
+  });
+
   it('waits, with its intent kept, until somebody takes it and reports', async () => {
     const on = stage();
     const told = on.turn.call(envelope('c1', 'pay', { amount: 3 }));
@@ -316,6 +329,39 @@ describe('time', () => {
       outcome: { output: 2 },
     });
     await expectSettledOnce(on.runtime);
+  });
+
+  it('of a lease that ran out is paid for: nobody knows that the first worker did nothing', async () => {
+    const dear = defineTool({
+      name: 'get_dear',
+      mode: 'read',
+      handoff: true,
+      timeoutMs: 60_000,
+      costMicros: 5,
+    });
+    const on = setStage({ tools: [dear], budgets: [{ scope: 'session', costMicros: 100 }] });
+    const { told } = await start(on, { name: 'get_dear', leaseMs: 1_000 });
+    on.clock.advance(1_000);
+    const second = await on.runtime.claimHandoff(taken, by);
+    expect(second.attempt).toBe(2);
+    await on.runtime.report(second.token, { output: 1 });
+    expect(await told).toMatchObject({ output: 1 });
+    const responded = (await eventsOf(on.runtime, 'tool.responded')).at(-1);
+    expect(responded?.costMicros).toBe(10);
+  });
+
+  it('runs out for a call with something hidden: where its input cannot be read nothing of a report is shown', async () => {
+    const on = stage();
+    const secret = 'hunter2hunter2';
+    const { claim } = await start(on, { args: { password: secret } });
+    on.clock.advance(60_000);
+    await quiet();
+    const elsewhere = createRuntime({ tools: [], ledger: on.ledger, clock: on.clock });
+    const late = await elsewhere.report(claim.token, { output: { said: `it was ${secret}` } });
+    expect(late.status).toBe('late');
+    const [event] = await eventsOf(on.runtime, 'tool.late');
+    expect(event?.result.type).toBe('returned');
+    expect(JSON.stringify(event)).not.toContain(secret);
   });
 
   it('of a lease is judged by the clock, not by who looks first', async () => {
