@@ -4,6 +4,7 @@ import { lazy, Suspense, useEffect } from 'react';
 import type { Me } from '../../src/http/api/access.ts';
 import { MeContext } from './api/use-me.ts';
 import { useAnswer } from './api/use-answer.ts';
+import { BeginAnew } from './begin-anew.tsx';
 import { Frame } from './frame.tsx';
 import { LoggedOut } from './pages/logged-out.tsx';
 import { NotFound } from './pages/not-found.tsx';
@@ -43,7 +44,9 @@ export function App(): ReactNode {
     <MeContext value={me.data}>
       <ToastArea>
         <Frame place={place} onRefused={me.reload}>
-          <Suspense fallback={<Skeleton rows={8} />}>{pageAt(place)}</Suspense>
+          <BeginAnew>
+            <Suspense fallback={<Skeleton rows={8} />}>{pageAt(place)}</Suspense>
+          </BeginAnew>
         </Frame>
       </ToastArea>
     </MeContext>

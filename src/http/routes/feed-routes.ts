@@ -58,11 +58,13 @@ export const feedRoutes: readonly Route[] = [
       const { after: given, limit = 100, ...filter } = query;
       const resumed = headers.get('last-event-id');
       const wanted = resumed !== null && /^[0-9]{1,15}$/.test(resumed) ? resumed : (given ?? '0');
-      const after = wanted === 'now' ? await service.ledger.lastPosition() : Number(wanted);
-      if (after > (await service.ledger.lastPosition()))
+      const lastPosition = await service.ledger.lastPosition();
+      const after = wanted === 'now' ? lastPosition : Number(wanted);
+      if (after > lastPosition)
         throw new HttpRefusal(
           'http.bad_request',
           'The ledger has no such position yet: it is another one than was followed before. Begin again, with after=0 or after=now.',
+          { lastPosition: String(lastPosition) },
         );
       if (headers.get('accept')?.startsWith('application/json') === true)
         return withTag(

@@ -1,0 +1,52 @@
+/** A server that is started again with another ledger, or with an older copy of its own, while somebody looks on. */
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createHttpServer } from 'quittance/http';
+import { openLedger } from 'quittance/ledger';
+import { expect, test, vi } from 'vitest';
+import { tokenFilePath } from '../../src/http/token-file.ts';
+import { openShop } from './shop.ts';
+import { openStage } from './stage.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+
+test('a page that follows a ledger which was replaced says so and begins anew', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'quittance-replaced-'));
+  const stage = await openStage();
+  try {
+    const { page, goTo } = await stage.visit();
+    await goTo('/calls');
+    await page.getByText('Live', { exact: true }).waitFor();
+    await page.getByRole('link', { name: 'call call_read' }).waitFor();
+
+    await stage.server.close();
+    const ledgerPath = join(folder, 'ledger.db');
+    const ledger = await openLedger(ledgerPath);
+    const shop = openShop(ledger);
+    await shop.runtime.turn({ sessionId: 'restored' }).call({ id: 'call_other', name: 'say', arguments: {} });
+    expect(await ledger.lastPosition()).toBeLessThan(await stage.ledger.lastPosition());
+    copyFileSync(tokenFilePath(stage.ledgerPath), tokenFilePath(ledgerPath));
+    const { port } = stage.server;
+    const server = await createHttpServer({ ledger, ledgerUrl: ledgerPath, ...shop, port, localName: 'ada' });
+    try {
+      await page.getByText('The server has another ledger than before').waitFor();
+      await page.getByRole('link', { name: 'call call_other' }).waitFor();
+      expect(await page.getByRole('link', { name: 'call call_read' }).count()).toBe(0);
+      await page.getByText('Live', { exact: true }).waitFor();
+      // And it follows the new one from there on.
+      await shop.runtime
+        .turn({ sessionId: 'restored' })
+        .call({ id: 'call_after', name: 'say', arguments: {} });
+      await page.getByRole('link', { name: 'call call_after' }).waitFor();
+      expect(await page.getByText('The server has another ledger than before').count()).toBe(1);
+    } finally {
+      await server.close();
+      await shop.runtime.close();
+      await ledger.close();
+    }
+  } finally {
+    await stage.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
