@@ -7,7 +7,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { networkInterfaces, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CallAnswer, Problem, Readiness } from 'quittance/http';
@@ -285,3 +285,25 @@ test('a server that listens everywhere answers on this machine under its own nam
     await other.close();
   }
 });
+
+/** An address of this machine that others can reach it under, where it has one. */
+const outside = Object.values(networkInterfaces())
+  .flat()
+  .find((each) => each?.internal === false && each.family === 'IPv4')?.address;
+
+test.skipIf(outside === undefined)(
+  'a server that listens for others does not answer to the names this machine has for itself',
+  async () => {
+    const other = await startServer({ host: outside ?? '' });
+    try {
+      const status = async (host: string): Promise<number> =>
+        (await other.server.fetch(new Request(`http://${host}/healthz`, { headers: { host } }))).status;
+      const { port } = other.server;
+      expect(await status(`${outside ?? ''}:${port}`)).toBe(200);
+      for (const name of ['localhost', '127.0.0.1', '[::1]'])
+        expect(await status(`${name}:${port}`)).toBe(421);
+    } finally {
+      await other.close();
+    }
+  },
+);
