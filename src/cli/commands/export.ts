@@ -128,7 +128,10 @@ function openTarget(target: string, { out }: Context): Writing {
   ended.catch(() => undefined); // said by whoever waits for it below
   return {
     async write(text) {
-      if (!stream.write(text)) await Promise.race([once(stream, 'drain'), ended]);
+      if (stream.write(text)) return;
+      // Said already where it failed before; `once` hears of it from now on.
+      if (stream.errored !== null) throw stream.errored;
+      await once(stream, 'drain');
     },
     async complete() {
       stream.end();
