@@ -331,6 +331,42 @@ describe('time', () => {
     await expectSettledOnce(on.runtime);
   });
 
+  it('runs out, and the model is told whether the call may have taken effect', async () => {
+    const noteOf = async (name: string, isTaken: boolean): Promise<unknown> => {
+      const on = stage();
+      const told = on.turn.call(envelope('c1', name));
+      await quiet();
+      if (isTaken) await on.runtime.claimHandoff(taken, by);
+      on.clock.advance(60_000);
+      const outcome = await told;
+      expect(code(outcome)).toBe('tool.timeout');
+      return outcome.modelNote;
+    };
+    expect(await noteOf('pay', true)).toMatch(/may still take effect/);
+    expect(await noteOf('get_all', true)).toBeUndefined();
+    expect(await noteOf('pay', false)).toMatch(/did not run/);
+  });
+
+  it('runs out for a call that nobody took: it costs nothing', async () => {
+    const dear = defineTool({
+      name: 'pay_dear',
+      mode: 'external',
+      handoff: true,
+      timeoutMs: 60_000,
+      costMicros: 5,
+    });
+    const costOf = async (isTaken: boolean): Promise<number | undefined> => {
+      const on = setStage({ tools: [dear], budgets: [{ scope: 'session', costMicros: 100 }] });
+      const told = on.turn.call(envelope('c1', 'pay_dear'));
+      await quiet();
+      if (isTaken) await on.runtime.claimHandoff(taken, by);
+      on.clock.advance(60_000);
+      expect(code(await told)).toBe('tool.timeout');
+      return (await eventsOf(on.runtime, 'tool.responded'))[0]?.costMicros;
+    };
+    expect([await costOf(false), await costOf(true)]).toEqual([0, 5]);
+  });
+
   it('of a lease that ran out is paid for: nobody knows that the first worker did nothing', async () => {
     const dear = defineTool({
       name: 'get_dear',
