@@ -42,6 +42,7 @@ function brittle(slow = false) {
       guard('findUnsettledEffects', () => inner.findUnsettledEffects(sessionId, tool, digest)),
     putArtifact: (artifact) => guard('putArtifact', () => inner.putArtifact(artifact)),
     readArtifact: (sessionId, id) => guard('readArtifact', () => inner.readArtifact(sessionId, id)),
+    spill: (entry) => guard('spill', () => inner.spill(entry)),
   };
   return { clock, ledger, broken };
 }
@@ -112,6 +113,18 @@ describe.each([
     expect(again).toEqual(outcome);
     expect(runs()).toBe(1);
     expect(await auditKinds(runtime, 'c')).toContain('completed');
+    await expectSettledOnce(runtime);
+  });
+
+  it('[nothing-lost] at keeping the outcome, and at spilling it: nobody is told that it was kept', async () => {
+    const { broken, runtime, turn, runs } = onBrittle(slow);
+    for (const what of ['tool.responded', 'spill']) broken.add(what);
+    const outcome = await turn.call(envelope('c', 'pay'));
+    expect(outcome).toMatchObject(doubtful);
+    expect(outcome.modelNote).toBeUndefined();
+    broken.clear();
+    expect(await turn.call(envelope('c', 'pay'))).toEqual(outcome);
+    expect(runs()).toBe(1);
     await expectSettledOnce(runtime);
   });
 
