@@ -218,3 +218,18 @@ describe('the success check', () => {
     await expectSettledOnce(runtime);
   });
 });
+
+it.each([
+  ['external', /may still take effect\. Do not repeat the call/],
+  ['read', undefined],
+] as const)('a timeout of a tool of mode %s says whether it may have taken effect', async (mode, said) => {
+  const slow = defineTool({ name: 'slow', mode, timeoutMs: 10, run: () => deferred().promise });
+  const { turn, clock } = setStage({ tools: [slow] });
+  const told = turn.call(envelope('c', 'slow'));
+  await quiet();
+  clock.advance(10);
+  const outcome = await told;
+  expect(outcome.type).toBe('ToolTimeout');
+  if (said === undefined) expect(outcome.modelNote).toBeUndefined();
+  else expect(outcome.modelNote).toMatch(said);
+});

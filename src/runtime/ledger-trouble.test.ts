@@ -11,6 +11,7 @@ import {
   quiet,
   setStage,
 } from '../../test/stage.ts';
+import { SampleCall } from '../testing/sample-call.ts';
 
 /** A memory ledger that can be told what to refuse, at once or later. */
 function brittle(slow = false) {
@@ -327,4 +328,23 @@ describe('[nothing-lost] a ledger that fails where people decide', () => {
     expect(await asked).toMatchObject({ output: 'sent' });
     await expectSettledOnce(runtime);
   });
+});
+
+it('[nothing-lost] an outcome that was spilled counts although the session has moved on since', async () => {
+  const clock = createManualClock();
+  const inner = createMemoryLedger({ clock });
+  const entry: Entry = {
+    ...new SampleCall('c', { sessionId: 's' }).whole(),
+    moves: [{ subject: 'workflow', expectedVersion: 3 }],
+  };
+  const dropped: unknown[] = [];
+  const ledger: Ledger = {
+    ...inner,
+    readSpills: () => (dropped.length === 0 ? [{ ownerId: 'own_gone', entries: [entry] }] : []),
+    dropSpill: (_, entryId) => dropped.push(entryId) > 0,
+  };
+  const { runtime } = setStage({ clock, ledger, tools: [] });
+  await runtime.recover();
+  expect((await inner.readCall('s', 'c'))?.events).toEqual(entry.events);
+  expect(dropped).toContain(entry.entryId);
 });

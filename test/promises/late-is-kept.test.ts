@@ -1,4 +1,5 @@
-import { defineTool } from 'quittance';
+import type { Ledger } from 'quittance';
+import { createRuntime, defineTool } from 'quittance';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
 import { deferred, envelope, eventsOf, eventTypes, expectSettledOnce, quiet, setStage } from '../stage.ts';
@@ -135,6 +136,29 @@ describe('[late-is-kept] a result after the deadline is recorded on its call and
     ]);
     await expectSettledOnce(runtime);
   });
+
+  it.each([
+    ['returned', { type: 'returned', output: { receipt: 'r1' } }],
+    ['threw', { type: 'threw', error: 'no receipt' }],
+  ] as const)(
+    '[late-is-kept] what a body %s whose owner was slow, and was taken for dead by another',
+    async (how, result) => {
+      const body = deferred<unknown>();
+      const tools = [defineTool({ name: 'pay', run: () => body.promise })];
+      const { clock, ledger, runtime, turn } = setStage({ tools });
+      const asked = turn.call(envelope('c', 'pay'));
+      await quiet();
+      const elsewhere: Ledger = { ...ledger, ownerId: 'own_elsewhere', isAlive: () => false };
+      const other = createRuntime({ tools, ledger: elsewhere, clock });
+      expect(await other.recover()).toMatchObject([{ callId: 'c', how: 'indeterminate' }]);
+      if (how === 'returned') body.resolve({ receipt: 'r1' });
+      else body.reject(new Error('no receipt'));
+      expect(await asked).toMatchObject({ code: 'tool.indeterminate' });
+      await quiet();
+      expect((await eventsOf(runtime, 'tool.late')).map((late) => late.result)).toEqual([result]);
+      await expectSettledOnce(runtime);
+    },
+  );
 
   it('[late-is-kept] each by itself when many come together', async () => {
     const bodies = Array.from({ length: 20 }, () => deferred<number>());

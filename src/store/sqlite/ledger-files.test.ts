@@ -335,6 +335,22 @@ describe('a ledger file', () => {
     );
   });
 
+  test('does not remove a session to which something is added while it is looked through', async () => {
+    await using(newPath(), async (ledger) => {
+      // More than is looked at in one go.
+      const calls = Array.from({ length: 600 }, (_, n) => new SampleCall(`c${n}`).whole());
+      await Promise.all(calls.map((call) => ledger.append(call)));
+      const removal = { sessionId: 'session', by: 'ada', reason: 'room' };
+      const [removed, appended] = await Promise.allSettled([
+        ledger.dropSession(removal),
+        ledger.append(new SampleCall('open').begin()),
+      ]);
+      expect(appended).toMatchObject({ value: { status: 'appended' } });
+      expect(removed).toMatchObject({ status: 'rejected', reason: { code: 'ledger.in_use' } });
+      expect(await ledger.readCall('session', 'open')).toBeDefined();
+    });
+  });
+
   test('holds erased bodies no more, not even where nobody looks', async () => {
     const path = newPath();
     await using(path, async (ledger) => {
