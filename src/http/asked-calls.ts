@@ -12,15 +12,21 @@ import type { Runtime } from '../runtime/create-runtime.ts';
 import type { Turn } from '../runtime/turn.ts';
 import type { NewCall } from './api/call.ts';
 
-type Known = { readonly digest: string; claims: { readonly actor: string; readonly claim: HandoffClaim }[] };
+type Handed = { readonly actor: string; readonly claim: HandoffClaim; readonly chars: number };
 
 const mostCalls = 10_000;
+/** Of arguments that are kept to be handed out again, together. */
+const mostChars = 32_000_000;
 const mostTurns = 2_000;
 
 export class AskedCalls {
   readonly #key = randomBytes(32);
-  readonly #calls = new Map<string, Known>();
+  /** The digest of the request that each was made for. */
+  readonly #calls = new Map<string, string>();
   readonly #turns = new Map<string, Turn>();
+  /** What was handed out and not reported, oldest first. */
+  readonly #handed = new Map<string, Handed>();
+  #chars = 0;
 
   /** What tells one request from another under the same id. Keyed: arguments may hold secrets. */
   digest({ call }: NewCall): string {
@@ -36,26 +42,47 @@ export class AskedCalls {
   /** Whether this is the request the call was made for; undefined where that is not known here. */
   isSame(sessionId: string, callId: string, digest: string): boolean | undefined {
     const known = this.#calls.get(keyOf(sessionId, callId));
-    return known && known.digest === digest;
+    return known === undefined ? undefined : known === digest;
   }
 
   note(sessionId: string, callId: string, digest: string): void {
     const key = keyOf(sessionId, callId);
     if (this.#calls.has(key)) return;
-    this.#calls.set(key, { digest, claims: [] });
-    dropOldest(this.#calls, mostCalls);
+    this.#calls.set(key, digest);
+    for (const oldest of this.#calls.keys()) {
+      if (this.#calls.size <= mostCalls) break;
+      this.#forget(oldest);
+      this.#calls.delete(oldest);
+    }
   }
 
   noteClaim(claim: HandoffClaim, actor: string): void {
-    const known = this.#calls.get(keyOf(claim.sessionId, claim.callId));
-    if (known !== undefined) known.claims = [{ actor, claim }];
+    const key = keyOf(claim.sessionId, claim.callId);
+    if (!this.#calls.has(key)) return;
+    this.#forget(key);
+    const chars = JSON.stringify(claim.arguments).length;
+    this.#handed.set(key, { actor, claim, chars });
+    this.#chars += chars;
+    for (const oldest of this.#handed.keys()) {
+      if (this.#chars <= mostChars) break;
+      this.#forget(oldest);
+    }
+  }
+
+  /** It was reported, so it is handed out no more. Arguments are in the clear here, and may be large. */
+  noteReport(sessionId: string, callId: string): void {
+    this.#forget(keyOf(sessionId, callId));
+  }
+
+  #forget(key: string): void {
+    this.#chars -= this.#handed.get(key)?.chars ?? 0;
+    this.#handed.delete(key);
   }
 
   /** What this actor was handed, while it is good. */
   claimOf(sessionId: string, callId: string, actor: string, now: number): HandoffClaim | undefined {
-    return this.#calls
-      .get(keyOf(sessionId, callId))
-      ?.claims.find((each) => each.actor === actor && each.claim.expiresAt > now)?.claim;
+    const handed = this.#handed.get(keyOf(sessionId, callId));
+    return handed?.actor === actor && handed.claim.expiresAt > now ? handed.claim : undefined;
   }
 
   /** A turn that is named is one turn, however many requests it takes: what it remembers counts for all of them. */

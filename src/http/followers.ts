@@ -143,6 +143,16 @@ export class Followers {
       }
       return encoder.encode(text);
     };
+    /** What cannot be read ends it: nobody stays on the list who is told nothing more. */
+    const nextOrLeave = async (): Promise<Uint8Array | undefined> => {
+      try {
+        return await next();
+      } catch (error) {
+        leave();
+        cut?.();
+        throw error;
+      }
+    };
     return new ReadableStream<Uint8Array>(
       {
         start: (given) => {
@@ -156,7 +166,7 @@ export class Followers {
           follower.waitingSince = undefined;
           while (!isOver) {
             const news = this.#news.promise;
-            const bytes = await next();
+            const bytes = await nextOrLeave();
             // One that reads what is old is not woken by anything, and is put out all the same.
             if (performance.now() - this.#checkedMs > checkEveryMs) this.#checkPasses();
             if (isOver) return;
@@ -256,6 +266,8 @@ export class Followers {
       if (follower.waitingSince !== undefined && now - follower.waitingSince > this.#limits.stallMs)
         follower.cut();
     this.#wake(true);
+    // Whoever looked out may have failed at it, and those who still follow would hear of nothing between the beats.
+    if (this.#followers.size > 0) this.#look();
   }
 
   /** Puts out those who would not be let in any more. */

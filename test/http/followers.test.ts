@@ -349,6 +349,39 @@ describe('slow clients', () => {
     await Promise.all(readers.map((reader) => reader.cancel()));
   });
 
+  test('that come to what cannot be read are off the list, and another failure keeps nobody from the news', async () => {
+    app = await startServer();
+    await note('first');
+    let isBroken = true;
+    let waits = 0;
+    const ledger = {
+      readEntries: (query: { readonly after?: number; readonly limit: number }) => {
+        if (isBroken) throw new Error('The disk is gone.');
+        return app.ledger.readEntries(query);
+      },
+      lastPosition: () => app.ledger.lastPosition(),
+      whenAppended: (after: number) =>
+        ++waits === 1 ? Promise.reject(new Error('The disk is gone.')) : app.ledger.whenAppended(after),
+    };
+    const followers = new Followers(
+      ledger,
+      { heartbeatMs: 20, stallMs: 60_000, most: 100 },
+      { revision: () => '', now: () => 0 },
+    );
+    const pass = { isGood: () => true, expiresAt: undefined };
+    let cuts = 0;
+    const failing = followers.follow(0, {}, pass, () => cuts++).getReader();
+    await failing.read();
+    await expect(failing.read()).rejects.toThrow('The disk is gone.');
+    expect([followers.count, cuts]).toEqual([0, 1]);
+    isBroken = false;
+    const reader = followers.follow(await app.ledger.lastPosition(), {}, pass, undefined).getReader();
+    await reader.read();
+    await until(() => waits > 1);
+    await reader.cancel();
+    followers.close();
+  });
+
   test('that send more than one may are asked to wait', async () => {
     app = await startServer({ limits: { rate: { perSecond: 1, burst: 3 } } });
     const answers = [];

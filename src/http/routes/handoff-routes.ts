@@ -137,6 +137,7 @@ export const handoffRoutes: readonly Route[] = [
     ),
     async handle({ service, body: { token, report, notes } }) {
       const reported = await service.runtime.report(token, report, notes);
+      service.askedCalls.noteReport(reported.sessionId, reported.callId);
       return { ...reported, content: outcomeToModelContent(reported.outcome) };
     },
   }),
