@@ -117,6 +117,22 @@ describe('a question', () => {
     await expectSettledOnce(runtime);
   });
 
+  it('about a preview that goes stale lets nothing run unanswered, whatever its rule says', async () => {
+    const ran: unknown[] = [];
+    const tool = defineTool({
+      name: 'pay',
+      preview: () => ({ kind: 'text', text: 'pays five', expiresInMs: 60_000 }),
+      run: (args) => ran.push(args),
+    });
+    const contracts = contractsFromYamlString(asking(', timeout: 10, timeout_effect: allow'));
+    const { clock, runtime, turn } = setStage({ tools: [tool], contracts });
+    const asked = turn.call(pay);
+    expect(await question(runtime)).toMatchObject({ timeoutEffect: 'block' });
+    clock.advance(10_000);
+    expect(await asked).toMatchObject({ type: 'ToolDenied', code: 'confirmation.expired' });
+    expect(ran).toEqual([]);
+  });
+
   it('that would let the call run still lets a person say no first', async () => {
     const { clock, runtime, turn, ran } = setDesk(asking(', timeout: 10, timeout_effect: allow'));
     const asked = turn.call(pay);

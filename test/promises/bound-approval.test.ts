@@ -418,7 +418,7 @@ describe('[bound-approval] a decision is taken by somebody with the right', () =
     const turn = runtime.turn({ sessionId: 's', principal: { userId: 'bob', serviceId: 'ci' } });
     const asked = turn.call(ask('a', 'users'));
     const open = await question(runtime);
-    for (const by of ['bob', 'ci', ' Bob ', 'BOB'])
+    for (const by of ['bob', 'ci', ' Bob ', 'BOB', '\uFF42\uFF4F\uFF42'])
       for (const decision of [
         yes(open, by),
         { decision: 'edit', by, inputDigest: open.inputDigest, arguments: { from: 'x' } },

@@ -347,7 +347,7 @@ describe('a ledger file', () => {
       ]);
       expect(appended).toMatchObject({ value: { status: 'appended' } });
       expect(removed).toMatchObject({ status: 'rejected', reason: { code: 'ledger.in_use' } });
-      expect(await ledger.readCall('session', 'open')).toBeDefined();
+      expect(ledger.readCall('session', 'open')).toBeDefined();
     });
   });
 
