@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { RuntimeOptions, TokenOptions } from 'quittance';
 import { createMemoryLedger, createRuntime, defineTool, isQuittanceError } from 'quittance';
 import { describe, expect, it } from 'vitest';
-import { envelope, expectSettledOnce, quiet, setStage } from '../../test/stage.ts';
+import { envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../../test/stage.ts';
 import type { TokenClaims } from './signed-token.ts';
 import { readToken, writeToken } from './signed-token.ts';
 
@@ -119,6 +119,19 @@ describe('a decision token', () => {
     expect(await runtime.decideByToken(token, { decision: 'approve', by: 'bob' })).toMatchObject({
       status: 'approved',
     });
+  });
+
+  it('leaves no secret on record that somebody typed for a name', async () => {
+    const { runtime, tokenFor } = await held();
+    const secret = `ghp_${'a1B2'.repeat(9)}`;
+    const token = await tokenFor({ madeBy: `boss ${secret}` });
+    await runtime.decideByToken(token, { decision: 'deny', by: `eve ${secret}`, reason: `not ${secret}` });
+    const [decided] = await eventsOf(runtime, 'confirmation.decided');
+    expect(decided).toMatchObject({
+      by: { link: { by: 'boss [REDACTED]', typed: 'eve [REDACTED]' } },
+      reason: 'not [REDACTED]',
+    });
+    expect(JSON.stringify(decided)).not.toContain(secret);
   });
 
   it('decides only what it was made for', async () => {
