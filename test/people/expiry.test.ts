@@ -226,6 +226,26 @@ describe('when whoever held the call is gone', () => {
   };
 
   it.each(['the tool', 'no tool'] as const)(
+    'the next process with %s settles what was approved and not used in time',
+    async (has) => {
+      const { clock, start, ran } = open(asking(', timeout: 10'));
+      const first = start('first');
+      void first.runtime.turn({ sessionId: 's' }).call(pay);
+      const asked = await question(first.runtime);
+      first.kill();
+      const desk = start('desk', 'no tool');
+      await desk.runtime.decide(asked.confirmationId, yes(asked));
+      desk.kill();
+      clock.advance(10_000);
+      const next = start('next', has);
+      await next.runtime.recover();
+      const [call] = await next.runtime.calls({ sessionId: 's' });
+      expect(call?.settled?.outcome).toMatchObject({ reason: 'expired', code: 'confirmation.expired' });
+      expect(ran).toEqual([]);
+    },
+  );
+
+  it.each(['the tool', 'no tool'] as const)(
     'the next process with %s settles what has expired meanwhile',
     async (has) => {
       const { clock, start, ran } = open(asking(', timeout: 10'));

@@ -335,12 +335,11 @@ describe('a ledger file', () => {
     );
   });
 
-  test('does not remove a session to which something is added while it is looked through', async () => {
+  test('does not remove a session to which something was added after it was looked through', async () => {
     await using(newPath(), async (ledger) => {
-      // More than is looked at in one go.
-      const calls = Array.from({ length: 600 }, (_, n) => new SampleCall(`c${n}`).whole());
-      await Promise.all(calls.map((call) => ledger.append(call)));
+      await ledger.append(new SampleCall('ended').whole());
       const removal = { sessionId: 'session', by: 'ada', reason: 'room' };
+      // The first looks at once, and writes in its turn: after the second.
       const [removed, appended] = await Promise.allSettled([
         ledger.dropSession(removal),
         ledger.append(new SampleCall('open').begin()),
