@@ -1,6 +1,6 @@
 import type { AnyTool, Runtime, ToolOutcome } from 'quittance';
 import { createMemoryLedger, createRuntime, defineTool, ToolError } from 'quittance';
-import type { Cassette } from 'quittance/testing';
+import type { Cassette, ManualClock } from 'quittance/testing';
 import {
   createManualClock,
   readCassette,
@@ -10,7 +10,7 @@ import {
 } from 'quittance/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { envelope, eventsOf, expectSettledOnce } from '../stage.ts';
+import { deferred, envelope, eventsOf, expectSettledOnce, quiet } from '../stage.ts';
 
 /** The world: everything a tool can touch it by is counted. */
 function makeWorld(): { touched: string[]; tools: readonly AnyTool[] } {
@@ -141,6 +141,44 @@ describe('[replay-is-sealed] a replay never touches the world; failures replay a
     expect(outcome).toMatchObject({ type: 'ToolExecutionResult', output: { back: true } });
     expect(touched).toEqual([]);
     recorded.assertConsumed();
+  });
+
+  it('[replay-is-sealed] the tool of a call in doubt is not asked what became of it', async () => {
+    const touched: string[] = [];
+    const tools = [
+      defineTool({
+        name: 'pay',
+        mode: 'external',
+        timeoutMs: 100,
+        run: () => deferred().promise,
+        reconcile: () => {
+          touched.push('reconcile');
+          return { status: 'succeeded' as const, output: 1 };
+        },
+      }),
+    ];
+    const time = async (runtime: Runtime, clock: ManualClock): Promise<ToolOutcome> => {
+      const asked = runtime.turn({ sessionId: 's' }).call(envelope('c', 'pay'));
+      await quiet();
+      clock.advance(100);
+      return asked;
+    };
+    const clock = createManualClock();
+    const ledger = createMemoryLedger({ clock });
+    const live = createRuntime({ tools, ledger, clock });
+    expect((await time(live, clock)).type).toBe('ToolTimeout');
+    const cassette = await recordCassette(ledger, { sessionId: 's' }, { tools });
+
+    const later = createManualClock();
+    const recorded = recordedTools(cassette, tools, { clock: later });
+    const replay = createRuntime({ tools: recorded.tools, clock: later });
+    expect((await time(replay, later)).type).toBe('ToolTimeout');
+    const ask = (runtime: Runtime): Promise<unknown> =>
+      runtime.reconcile({ sessionId: 's', callId: 'c' }, { ask: 'tool', by: 'ada' });
+    await expect(ask(replay)).rejects.toThrow(/reconcile/);
+    expect(touched).toEqual([]);
+    await ask(live);
+    expect(touched).toEqual(['reconcile']);
   });
 
   it('[replay-is-sealed] a miss says what is nearest and where it differs, and leaves nothing in doubt', async () => {
