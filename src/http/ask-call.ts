@@ -9,6 +9,7 @@ import { isHandedOver, takenBy } from '../call/handoff.ts';
 import { outcomeToModelContent } from '../call/model-content.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { outcomeIsError } from '../call/outcome.ts';
+import type { PendingCall } from '../runtime/await-told.ts';
 import { foldStored } from '../runtime/fold-stored.ts';
 import type { Actor } from './actor.ts';
 import type { CallAnswer, NewCall } from './api/call.ts';
@@ -38,19 +39,16 @@ export async function askCall(
   });
   // Written down before anything else may happen: two who ask at once are told apart by it.
   if (!isKnown && isSame === undefined) askedCalls.note(sessionId, call.id, digest);
-  let told: ToolOutcome | undefined;
-  let isJoined = isSame === true;
-  const heard = asking.then((answer) => {
-    if (answer.type === 'pending') isJoined = true;
-    else told = answer;
-  });
+  const said: Said = { answer: undefined };
+  const heard = noteAnswer(asking, said);
   const ref = { sessionId, callId: call.id };
   return watch(
     service,
     ref,
     { signal, waitMs: Math.min(asked.waitMs ?? 0, longestWaitMs), heard },
     async (found) => {
-      if (told !== undefined) return toTold(ref, told);
+      const isJoined = isSame === true || said.answer?.type === 'pending';
+      if (said.answer !== undefined && said.answer.type !== 'pending') return toTold(ref, said.answer);
       if (found === undefined || found.toolName !== call.name) return undefined;
       const isOurs = isJoined || (!isKnown && isSame === undefined && found.turnId === turn.turnId);
       if (isJoined) askedCalls.note(sessionId, call.id, digest);
@@ -60,6 +58,16 @@ export async function askCall(
       return takeUp(service, actor, asked, found, digest);
     },
   );
+}
+
+type Said = { answer: ToolOutcome | PendingCall | undefined };
+
+/**
+ * Apart from all that a request is made of: whoever asks again and again for a call that takes an hour leaves this
+ * behind each time, until it ends.
+ */
+async function noteAnswer(asking: Promise<ToolOutcome | PendingCall>, said: Said): Promise<void> {
+  said.answer = await asking;
 }
 
 /** Where a call stands, for somebody who asked for it by other means. */
