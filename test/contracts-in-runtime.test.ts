@@ -212,6 +212,21 @@ describe('rules about results', () => {
     await expectSettledOnce(runtime);
   });
 
+  it('block: files that were attached to what is withheld are withheld with it', async () => {
+    const { runtime, turn } = setStage({
+      contracts: load(post('block', token)),
+      tools: [
+        tool((_args, { attach }) => {
+          attach({ mimeType: 'text/plain', content: 'nothing of note', name: 'beside.txt' });
+          throw new Error(secret);
+        }),
+      ],
+    });
+    const outcome = await turn.call(envelope('c', 'look'));
+    expect(outcome).toMatchObject({ type: 'ToolFailure', code: 'policy.output' });
+    expect(JSON.stringify(await runtime.events({ sessionId: 's' }))).not.toContain('beside.txt');
+  });
+
   it('warn: the output is as it was, and the model is told beside it', async () => {
     const { turn } = setStage({
       contracts: load(post('warn', token)),
