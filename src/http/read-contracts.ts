@@ -3,6 +3,8 @@ import { isQuittanceError } from '../base/error.ts';
 import type { JsonValue } from '../base/json.ts';
 import { readJsonText } from '../base/json.ts';
 import { LoadedContracts } from '../contracts/loaded-contracts.ts';
+import { readStored } from '../ledger/feed.ts';
+import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { ledgerSessionId } from '../ledger/ledger.ts';
 import { sessionCounterPrefixes } from '../ledger/session-counters.ts';
@@ -51,12 +53,27 @@ function toRule({ id, rule, mode, source, line }: ComposedRule): RuleInForce {
 }
 
 export async function readVersions({ ledger }: Service): Promise<readonly ContractsVersion[]> {
-  const versions: ContractsVersion[] = [];
-  for (const event of await ledger.readSession(ledgerSessionId))
-    if (event.type === 'contracts.loaded' && 'policyVersion' in event)
-      versions.push({ policyVersion: event.policyVersion, loadedAt: event.at, documents: event.documents });
-  return versions.toReversed().slice(0, 100);
+  let versions: ContractsVersion[] = [];
+  // Every session that was ever dropped is told of there too: it may be long.
+  for (let after = 0; ;) {
+    const entries = await ledger.readEntries({ sessionId: ledgerSessionId, after, limit: entriesAtOnce });
+    for (const entry of entries)
+      for (const event of readStored(entry).events)
+        if (isKnownEvent(event) && event.type === 'contracts.loaded')
+          versions.push({
+            policyVersion: event.policyVersion,
+            loadedAt: event.at,
+            documents: event.documents,
+          });
+    versions = versions.slice(-mostVersions);
+    if (entries.length < entriesAtOnce) return versions.reverse();
+    after = entries.at(-1)?.position ?? after;
+    await new Promise(setImmediate);
+  }
 }
+
+const mostVersions = 100;
+const entriesAtOnce = 1_000;
 
 const mostCalls = 1_000;
 

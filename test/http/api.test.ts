@@ -8,6 +8,7 @@ import type {
   CallPage,
   ContractsCheck,
   ContractsInForce,
+  ContractsVersions,
   FeedPage,
   GrantList,
   HandoffList,
@@ -460,6 +461,9 @@ describe('reading', () => {
 
   test('shows, checks and explains rules', async () => {
     const inForce = (await app.get<ContractsInForce>('/v1/contracts')).body;
+    await app.ask('under-rules', 'get_weather', { city: 'Rome' });
+    const { rows: versions } = (await app.get<ContractsVersions>('/v1/contracts/versions')).body;
+    expect(versions.map(({ policyVersion }) => policyVersion)).toEqual([inForce.policyVersion]);
     expect(inForce).toMatchObject({
       loaded: true,
       rules: [{ ruleId: 'no-mail-to-strangers', mode: 'enforce', tool: 'send_mail' }],
