@@ -4,6 +4,7 @@ import type { JsonObject, QuittanceEvent, Runtime, ToolOutcome } from 'quittance
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { holdCall, hostile } from './shop.ts';
+import { keepVisitors } from './keep-visitors.ts';
 import type { Stage, Visitor } from './stage.ts';
 import { findBarriers, openStage } from './stage.ts';
 
@@ -34,23 +35,13 @@ afterAll(async () => {
   await stage.close();
 });
 
-const visitors: Visitor[] = [];
-const visit = async (...options: Parameters<Stage['visit']>): Promise<Visitor> => {
-  const visitor = await stage.visit(...options);
-  visitors.push(visitor);
-  return visitor;
-};
 afterEach(async () => {
-  for (const { context, complaints } of visitors.splice(0)) {
-    await context.close();
-    // A refusal that was provoked is told to the browser's console as well.
-    const unforeseen = complaints.filter((text) => !/status of 409|ERR_FAILED/.test(text));
-    if (unforeseen.length > 0) throw new Error(unforeseen.join('\n'));
-  }
   const { rows } = await stage.runtime.confirmations({ status: 'pending' });
   for (const { confirmationId } of rows)
     await stage.runtime.decide(confirmationId, { decision: 'deny', by: 'sweeper' });
 });
+// Comes last and so ends first: nobody looks on while the rest is swept up.
+const visit = keepVisitors(() => stage, /status of 409|ERR_FAILED/);
 
 type Held = {
   readonly confirmationId: string;
@@ -405,7 +396,7 @@ describe('grants', () => {
 });
 
 test('an empty inbox says how calls come there, and an unknown question that there is none', async () => {
-  const { page, goTo, complaints } = await visit();
+  const { page, goTo, complaints } = await stage.visit();
   await goTo('/inbox');
   await page.getByText('Nothing waits for you').waitFor();
   await page.getByRole('button', { name: 'Copy the snippet' }).waitFor();
@@ -413,7 +404,6 @@ test('an empty inbox says how calls come there, and an unknown question that the
   await expect.poll(() => page.getByRole('alert').textContent()).toContain('There is no confirmation');
   // The browser notes that it was told so.
   expect(complaints.every((text) => text.includes('status of 404'))).toBe(true);
-  visitors.pop();
   await page.context().close();
 });
 

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import type { Stage, Visitor } from './stage.ts';
+import { keepVisitors } from './keep-visitors.ts';
+import type { Stage } from './stage.ts';
 import { findBarriers, openStage } from './stage.ts';
 
 let stage: Stage;
@@ -9,21 +10,12 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => stage.close());
 
-const visitors: Visitor[] = [];
-const visit = async (...options: Parameters<Stage['visit']>): Promise<Visitor> => {
-  const visitor = await stage.visit(...options);
-  visitors.push(visitor);
-  return visitor;
-};
 afterEach(async () => {
-  for (const { context, complaints } of visitors.splice(0)) {
-    await context.close();
-    const unforeseen = complaints.filter((text) => !/status of 4\d\d/.test(text));
-    if (unforeseen.length > 0) throw new Error(unforeseen.join('\n'));
-  }
   for (const call of (await stage.runtime.unresolved()).rows)
     await stage.runtime.reconcile(call, { resolution: 'failed', by: 'sweeper' });
 });
+// Comes last and so ends first: nobody looks on while the rest is swept up.
+const visit = keepVisitors(() => stage, /status of 4\d\d/);
 
 let count = 0;
 type Doubt = { readonly sessionId: string; readonly callId: string };
@@ -79,7 +71,7 @@ test('a call in doubt is shown with where to look, and what was found is kept, w
 
 test('whoever is second hears who was first', async () => {
   const call = await doubt();
-  const { page, goTo } = await visit({ as: 'operator' });
+  const { page, goTo } = await stage.visit({ as: 'operator' });
   await goTo(addressOf(call));
   await page.getByLabel('It did not happen').check();
   await page.route('**/v1/sessions/**', (route) =>
@@ -92,7 +84,6 @@ test('whoever is second hears who was first', async () => {
   await page.unroute('**/v1/sessions/**');
   await expectVerdict(page, 'Already found out by grace: it did happen: Asked the bank.');
   await expectVerdict(page, 'What you said came after that and changed nothing.');
-  visitors.length = 0;
   await page.context().close();
 });
 

@@ -1,10 +1,11 @@
 import type { Locator, Page } from 'playwright-core';
 import { createRuntime, defineTool } from 'quittance';
 import type { Runtime } from 'quittance';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { fillShop, hostile } from './shop.ts';
-import type { Stage, Visitor } from './stage.ts';
+import { keepVisitors } from './keep-visitors.ts';
+import type { Stage } from './stage.ts';
 import { findBarriers, openStage } from './stage.ts';
 
 let stage: Stage;
@@ -44,19 +45,7 @@ afterAll(async () => {
   await stage.close();
 });
 
-const visitors: Visitor[] = [];
-const visit = async (...options: Parameters<Stage['visit']>): Promise<Visitor> => {
-  const visitor = await stage.visit(...options);
-  visitors.push(visitor);
-  return visitor;
-};
-afterEach(async () => {
-  for (const { context, complaints } of visitors.splice(0)) {
-    await context.close();
-    const unforeseen = complaints.filter((text) => !text.includes('status of 404'));
-    if (unforeseen.length > 0) throw new Error(unforeseen.join('\n'));
-  }
-});
+const visit = keepVisitors(() => stage, /status of 404/);
 
 const bar = (page: Page, name: RegExp): Locator => page.locator('.timeline').getByRole('link', { name });
 const topOf = (each: Locator): Promise<string> => each.evaluate((element) => element.style.top);
