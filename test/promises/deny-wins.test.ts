@@ -1,11 +1,14 @@
 /* oxlint-disable unicorn/no-thenable -- `then` is a word of the language */
 import fc from 'fast-check';
 import type { ConfirmationAnswer, ConfirmationRequest, PreToolUse, ToolOutcome } from 'quittance';
-import { defineTool, ToolDecision } from 'quittance';
+import { createRuntime, defineTool, ToolDecision } from 'quittance';
 import type { StringContracts } from 'quittance/contracts';
 import { contractsFromMultiple, contractsFromYamlString } from 'quittance/contracts';
+import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/base/json.ts';
+import { createMortalLedger } from '../mortal-ledger.ts';
+import { question, yes } from '../people/question.ts';
 import { documentOf } from '../sample-policy.ts';
 import { deferred, envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../stage.ts';
 
@@ -317,6 +320,43 @@ describe('[deny-wins] an approval never skips a check', () => {
     await held.approve();
     expect(await held.outcome).toMatchObject({ type: 'ToolDenied', reason: 'pre_hook', details: 'too late' });
     expect(held.runs()).toBe(0);
+  });
+
+  it('[deny-wins] a no after the approval stands, although whoever heard it died before the call could end', async () => {
+    const clock = createManualClock();
+    const file = createMortalLedger(clock);
+    let runs = 0;
+    let said: ToolDecision = ToolDecision.requiresConfirmation('Sure?');
+    const start = (cancel: () => void) => {
+      const { ledger, kill } = file.open();
+      const tool = defineTool({
+        name: 'write',
+        mode: 'local',
+        preview: () => ({ kind: 'text', text: 'writes' }),
+        cancel,
+        run: () => ++runs,
+      });
+      const onPreToolUse = (): ToolDecision => said;
+      return { runtime: createRuntime({ tools: [tool], ledger, clock, onPreToolUse }), kill };
+    };
+    const first = start(() => first.kill());
+    void first.runtime.turn({ sessionId: 's' }).call(envelope('c', 'write'));
+    const asked = await question(first.runtime);
+    said = ToolDecision.block('not any more');
+    void first.runtime.decide(asked.confirmationId, yes(asked));
+    const decisions = async (): Promise<readonly string[]> => {
+      const stored = await file.inner.readCall('s', 'c');
+      return (stored?.events ?? []).flatMap((event) =>
+        event.type === 'tool.decided' ? [event.decision] : [],
+      );
+    };
+    await expect.poll(decisions).toEqual(['ask', 'deny']);
+    said = ToolDecision.allow;
+    const next = start(() => undefined);
+    await next.runtime.recover();
+    const [call] = await next.runtime.calls({ sessionId: 's' });
+    expect(call?.settled?.outcome).toMatchObject({ type: 'ToolDenied', reason: 'pre_hook' });
+    expect(runs).toBe(0);
   });
 
   it('[deny-wins] a workflow that came into force meanwhile has its say', async () => {
