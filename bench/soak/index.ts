@@ -1,0 +1,213 @@
+/**
+ * A server that runs for long: does it keep what it has no use for any more?
+ *
+ *   npm run soak -- [--minutes 5] [--ledger memory:]
+ *
+ * Calls are made, fail and are tried again, are held and decided, are handed to workers that report or never do; some
+ * ask over and over for calls that take long; followers come and go; lists are read. What the server holds, after all
+ * that can be collected was, must level off: the last third of the time holds no more than the first, give or take a
+ * tenth. A ledger in memory keeps its calls, so that one is asked for few new ones. Ctrl-C ends it with what was seen.
+ */
+import type { ChildProcess } from 'node:child_process';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { createProgress } from '../progress.ts';
+import { printTable } from '../table.ts';
+import type { Held } from './server.ts';
+
+const { values } = parseArgs({
+  options: { minutes: { type: 'string', default: '5' }, ledger: { type: 'string' } },
+});
+const lastsMs = Number(values.minutes) * 60_000;
+if (!(lastsMs > 0)) throw new TypeError('--minutes is a number above 0.');
+const samples = 18;
+/** More than the server remembers of requests, so that what it remembers is full from the start. */
+const warmUpCalls = 11_000;
+
+const folder = mkdtempSync(join(tmpdir(), 'quittance-soak-'));
+const path = values.ledger ?? join(folder, 'ledger.db');
+const isInMemory = path.startsWith('memory:');
+const child: ChildProcess = fork(join(import.meta.dirname, 'server.ts'), [path], {
+  execArgv: ['--expose-gc', '--conditions=quittance-source', '--disable-warning=ExperimentalWarning'],
+});
+// Ctrl-C reaches the server too, which has to stay until it was asked.
+const interrupted = new AbortController();
+process.once('SIGINT', () => interrupted.abort());
+child.on('exit', () => interrupted.abort());
+const [{ url, token }] = (await once(child, 'message')) as [{ url: string; token: string }];
+const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+
+const done: Record<string, number> = {};
+let refused = 0;
+
+type Answer = { readonly decision?: string; readonly confirmationId?: string; readonly inputDigest?: string };
+type Told = Answer & { readonly token?: string };
+
+async function post(what: string, address: string, body: object): Promise<Told> {
+  const answer = await fetch(url + address, { method: 'POST', headers, body: JSON.stringify(body) });
+  const told = (await answer.json()) as Told;
+  done[what] = (done[what] ?? 0) + 1;
+  if (answer.status >= 400) refused++;
+  return told;
+}
+
+let count = 0;
+const ask = (name: string, n: number, sessionId: string, more: object = {}): Promise<Told> =>
+  post(name, '/v1/calls', { sessionId, call: { id: `c${n}`, name, arguments: { n } }, ...more });
+const sessionOf = (n: number): string => `s${Math.floor(n / 50)}`;
+
+const kinds: readonly {
+  readonly everyMs: number;
+  readonly makesCalls: boolean;
+  readonly run: () => Promise<unknown>;
+}[] = [
+  {
+    everyMs: 10,
+    makesCalls: true,
+    run: () => {
+      const n = ++count;
+      return ask('look_up', n, sessionOf(n), { waitMs: 1_000, turnId: `t${n % 40}` });
+    },
+  },
+  {
+    everyMs: 50,
+    makesCalls: true,
+    run: () => {
+      const n = ++count;
+      return ask('ask_the_bank', n, sessionOf(n), { waitMs: 1_000 });
+    },
+  },
+  {
+    everyMs: 30,
+    makesCalls: true,
+    run: async () => {
+      const n = ++count;
+      const told = await ask('print_label', n, sessionOf(n), { waitMs: 50 });
+      // Every other worker is never heard of again.
+      if (n % 2 === 0 && told.token !== undefined)
+        await post('report', '/v1/handoffs/report', { token: told.token, report: { output: { n } } });
+    },
+  },
+  {
+    everyMs: 40,
+    makesCalls: true,
+    run: async () => {
+      const n = ++count;
+      const { confirmationId, inputDigest } = await ask('delete_order', n, sessionOf(n));
+      if (confirmationId === undefined) return;
+      const decision = n % 3 === 0 ? 'deny' : 'approve';
+      await post('decide', `/v1/confirmations/${confirmationId}/decision`, { decision, inputDigest });
+      await ask('delete_order', n, sessionOf(n), { waitMs: 2_000 });
+    },
+  },
+  { everyMs: 0, makesCalls: false, run: () => ask('delete_order', 0, 'held', { waitMs: 20 }) },
+  { everyMs: 0, makesCalls: false, run: () => ask('bake', 0, 'long', { waitMs: 20, worker: 'baker' }) },
+  {
+    everyMs: 20,
+    makesCalls: false,
+    run: async () => {
+      const answer = await fetch(`${url}/v1/events?after=0`, { headers, signal: AbortSignal.timeout(150) });
+      done['follow'] = (done['follow'] ?? 0) + 1;
+      await answer.text().catch(() => undefined); // until the time is up
+    },
+  },
+  {
+    everyMs: 500,
+    makesCalls: false,
+    run: async () => {
+      for (const address of ['/v1/calls?limit=50', '/v1/stats', '/v1/calls/facets', '/metrics'])
+        await (await fetch(url + address, { headers })).text();
+      done['read'] = (done['read'] ?? 0) + 1;
+    },
+  },
+];
+
+async function report(): Promise<Held> {
+  const answered = once(child, 'message', { signal: interrupted.signal }) as Promise<[Held]>;
+  child.send('report');
+  return (await answered)[0];
+}
+
+const over = new AbortController();
+async function repeat({ everyMs, run }: (typeof kinds)[number]): Promise<void> {
+  while (!over.signal.aborted) {
+    await run().catch((error: unknown) => {
+      if (!over.signal.aborted && !(error instanceof DOMException)) throw error;
+    });
+    await sleep(everyMs);
+  }
+}
+
+const median = (numbers: readonly number[]): number =>
+  numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? 0;
+
+const seen: (Held & { readonly atSeconds: number; readonly calls: number })[] = [];
+try {
+  if (!isInMemory) {
+    const progress = createProgress('filling what the server remembers', warmUpCalls);
+    for (let n = 0; n < warmUpCalls && !interrupted.signal.aborted; n += 100) {
+      await Promise.all(
+        Array.from({ length: 100 }, () => ask('look_up', ++count, sessionOf(count), { waitMs: 5_000 })),
+      );
+      for (let step = 0; step < 100; step++) progress.step();
+    }
+    progress.done();
+  }
+  await Promise.all([ask('delete_order', 0, 'held'), ask('bake', 0, 'long', { worker: 'baker' })]);
+  const running = kinds.filter(({ makesCalls }) => !isInMemory || !makesCalls).map(repeat);
+  const progress = createProgress('soaking', samples);
+  for (let sample = 1; sample <= samples; sample++) {
+    const slept = sleep(lastsMs / samples, undefined, { signal: interrupted.signal });
+    if (
+      await slept.then(
+        () => false,
+        () => true,
+      )
+    )
+      break;
+    seen.push({ ...(await report()), atSeconds: (sample * lastsMs) / samples / 1_000, calls: count });
+    progress.step();
+  }
+  progress.done();
+  over.abort();
+  await Promise.all(running);
+} finally {
+  if (child.connected && child.exitCode === null) {
+    child.send('stop');
+    await once(child, 'exit');
+  }
+  rmSync(folder, { recursive: true, force: true });
+}
+
+printTable(
+  ['seconds', 'calls', 'heap MB', 'rss MB'],
+  seen.map(({ atSeconds, calls, heapMb, rssMb }) => [
+    atSeconds.toFixed(0),
+    String(calls),
+    heapMb.toFixed(1),
+    rssMb.toFixed(0),
+  ]),
+);
+const third = Math.floor(seen.length / 3);
+const first = median(seen.slice(0, third).map(({ heapMb }) => heapMb));
+const last = median(seen.slice(-third).map(({ heapMb }) => heapMb));
+const good = seen.length === samples && refused === 0 && last <= first * 1.1;
+process.stdout.write(
+  `${JSON.stringify({
+    bench: 'soak',
+    node: process.version,
+    good,
+    minutes: Number(values.minutes),
+    first_third_heap_mb: Number(first.toFixed(2)),
+    last_third_heap_mb: Number(last.toFixed(2)),
+    calls: count,
+    refused,
+    ...done,
+  })}\n`,
+);
+if (!good) process.exitCode = 1;
