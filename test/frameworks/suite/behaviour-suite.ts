@@ -317,8 +317,8 @@ export function behaviourSuite(harness: Harness): void {
         expect(suspended).not.toBe('');
         const [first, second] = [await play({ ...part, suspended }), await play({ ...part, suspended })];
         expect([first.ran?.text, second.ran?.text]).toEqual(['Done.', 'Done.']);
-        expect(readFileSync(effects, 'utf8')).toBe('{"cents":500}\n');
         for (const { ran } of [first, second]) expect(ran?.told.map(contentOf)).toEqual(['{"paid":500}']);
+        expect(readFileSync(effects, 'utf8')).toBe('{"cents":500}\n');
       });
 
       test('a tool that asks for approval in the words of the framework is held', async () => {
