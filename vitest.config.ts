@@ -13,8 +13,8 @@ const withParts = 'test/{frameworks,console,react}/**/*.test.ts';
 
 export default defineConfig({
   test: {
-    // One less than there are cores unless told, which on a small machine is one after the other.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // One more than there are cores: browsers, processes and timers are waited for a good part of the time.
+    maxWorkers: availableParallelism() + 1,
     reporters: ['default', new ClosingLine()],
     projects: [
       {

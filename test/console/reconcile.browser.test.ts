@@ -126,6 +126,8 @@ test('a tool that cannot be asked after all refuses, and the page says so', asyn
   expect((await asked).postDataJSON()).toEqual({ ask: 'tool' });
   await expect.poll(() => page.getByRole('alert').textContent()).toContain('the tool cannot be asked');
   expect(await resolutionOf(call)).toBeUndefined();
+  // The list may be read again at any moment, and the page is about to be closed.
+  await page.unrouteAll({ behavior: 'wait' });
 });
 
 test('somebody who only decides about held calls reads, and cannot say what was found', async () => {
