@@ -36,15 +36,16 @@ type Row = { readonly sessionId: string; readonly callId: string };
 const [refund] = (
   await ask<{ rows: readonly Row[] }>('/v1/calls?toolName=refund&outcome=ToolExecutionResult')
 ).rows;
-const [rates] = (await ask<{ rows: readonly Row[] }>('/v1/calls?toolName=get_exchange_rate')).rows;
+const [round] = (await ask<{ rows: readonly Pick<Row, 'sessionId'>[] }>('/v1/sessions?search=morning-round'))
+  .rows;
 const step = encodeURIComponent;
 const pages = {
-  overview: '/?span=15m',
+  overview: '/?span=5m',
   calls: '/calls',
   call: refund === undefined ? '/calls' : `/calls/${step(refund.sessionId)}/${step(refund.callId)}`,
   inbox: '/inbox',
   reconcile: '/reconcile',
-  session: rates === undefined ? '/sessions' : `/sessions/${step(rates.sessionId)}`,
+  session: round === undefined ? '/sessions' : `/sessions/${step(round.sessionId)}`,
   contracts: '/contracts',
   tools: '/tools',
   integrity: '/integrity',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatMomentOf, scaleFor } from '../../console/src/charts/scale.ts';
+import { formatMomentOf, momentsFor, scaleFor } from '../../console/src/charts/scale.ts';
 
 const day = 86_400_000;
 
@@ -15,4 +15,15 @@ test('a scale goes in whole round steps from nothing to at least the most', () =
     expect(ticks[0]).toBe(0);
     expect(ticks.at(-1)).toBe(top);
   }
+});
+
+test('an axis of time has as many moments as fit, at times of the clock', () => {
+  const from = Date.UTC(2026, 10, 14, 13, 27);
+  const times = Array.from({ length: 30 }, (_, n) => from + n * 30_000);
+  expect(momentsFor(times, 30_000, 8)).toEqual({
+    moments: [28, 30, 32, 34, 36, 38, 40].map((minute) => Date.UTC(2026, 10, 14, 13, minute)),
+    everyMs: 120_000,
+  });
+  const odd = Array.from({ length: 10 }, (_, n) => n * 60 * day);
+  expect(momentsFor(odd, 60 * day, 4).moments).toEqual([0, 3, 6, 9].map((n) => n * 60 * day));
 });

@@ -30,21 +30,40 @@ export const formatNumber = (value: number): string =>
     ? new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 }).format(value)
     : value.toLocaleString(undefined, { maximumFractionDigits: value < 10 ? 1 : 0 });
 
-/** Moments for the axis of time: as many as fit, at whole buckets. */
-export function momentsFor(times: readonly number[], most = 6): readonly number[] {
-  const every = Math.max(1, Math.ceil(times.length / most));
-  return times.filter((_, index) => index % every === 0);
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+const intervals = [
+  ...[1, 5, 10, 30].map((count) => count * second),
+  ...[1, 2, 5, 10, 15, 30].map((count) => count * minute),
+  ...[1, 3, 6, 12].map((count) => count * hour),
+  ...[1, 2, 7, 14, 28].map((count) => count * day),
+];
+
+/** Moments for the axis of time: as many as fit, at times of the clock that people can read. */
+export function momentsFor(
+  times: readonly number[],
+  bucketMs: number,
+  most: number,
+): { readonly moments: readonly number[]; readonly everyMs: number } {
+  for (const everyMs of intervals) {
+    if (everyMs % bucketMs !== 0) continue;
+    const moments = times.filter((at) => at % everyMs === 0);
+    if (moments.length <= most) return { moments, everyMs };
+  }
+  const every = Math.ceil(times.length / most);
+  return { moments: times.filter((_, index) => index % every === 0), everyMs: bucketMs };
 }
 
 export function formatMomentOf(bucketMs: number): (at: number) => string {
-  const day = 86_400_000;
   const options: Intl.DateTimeFormatOptions =
     bucketMs >= day
       ? // Days are counted as the ledger's budgets are, by UTC.
         { month: 'short', day: 'numeric', timeZone: 'UTC', timeZoneName: 'short' }
-      : bucketMs >= 3_600_000
+      : bucketMs >= hour
         ? { weekday: 'short', hour: '2-digit', minute: '2-digit' }
-        : bucketMs >= 60_000
+        : bucketMs >= minute
           ? { hour: '2-digit', minute: '2-digit' }
           : { hour: '2-digit', minute: '2-digit', second: '2-digit' };
   const format = new Intl.DateTimeFormat(undefined, options);

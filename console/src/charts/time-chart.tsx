@@ -50,6 +50,8 @@ export function TimeChart({
   const x = (index: number): number => left + step * index;
   const y = (value: number): number => top + inner.height * (1 - scale.at(value));
   const moment = formatMomentOf(bucketMs);
+  const { moments, everyMs } = momentsFor(times, bucketMs, Math.max(2, Math.floor(inner.width / 110)));
+  const tick = formatMomentOf(everyMs);
   const index = pointed === undefined ? undefined : Math.min(times.length - 1, Math.max(0, pointed));
   return (
     <figure className="chart" aria-labelledby={label}>
@@ -79,15 +81,15 @@ export function TimeChart({
       >
         {width > 0 && (
           <svg width={width} height={height} aria-hidden="true">
-            {scale.ticks.map((tick) => (
-              <g key={tick}>
-                <line className="grid" x1={left} x2={width} y1={y(tick)} y2={y(tick)} />
-                <text className="tick" x={left - 8} y={y(tick)} dy="0.32em" textAnchor="end">
-                  {format(tick)}
+            {scale.ticks.map((value) => (
+              <g key={value}>
+                <line className="grid" x1={left} x2={width} y1={y(value)} y2={y(value)} />
+                <text className="tick" x={left - 8} y={y(value)} dy="0.32em" textAnchor="end">
+                  {format(value)}
                 </text>
               </g>
             ))}
-            {momentsFor(times, Math.max(2, Math.floor(inner.width / 110))).map((at) => {
+            {moments.map((at) => {
               const place = x(times.indexOf(at)) + 2;
               const isAtEdge = place > width - edge;
               return (
@@ -98,7 +100,7 @@ export function TimeChart({
                   y={height - 6}
                   textAnchor={isAtEdge ? 'end' : 'start'}
                 >
-                  {moment(at)}
+                  {tick(at)}
                 </text>
               );
             })}

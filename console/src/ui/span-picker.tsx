@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { addressOf, goTo, usePlace } from '../router.ts';
 
 const spans = [
+  ['5m', 'Last 5 minutes', 300_000],
   ['15m', 'Last 15 minutes', 900_000],
   ['1h', 'Last hour', 3_600_000],
   ['24h', 'Last 24 hours', 86_400_000],

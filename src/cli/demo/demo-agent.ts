@@ -18,7 +18,8 @@ type Errand = {
   readonly title: string;
   /** What it leaves for people, if anything. */
   readonly leaves?: 'held' | 'unresolved';
-  readonly steps: (pick: Pick) => readonly Step[];
+  /** One after the other; those in a list beside each other. */
+  readonly steps: (pick: Pick) => readonly (Step | readonly Step[])[];
 };
 type Pick = <Value>(values: readonly Value[]) => Value;
 
@@ -38,6 +39,21 @@ const errands: readonly Errand[] = [
           subject: pick(['Your order', 'urgent: your order', 'About your parcel']),
           body: 'It is on its way. Card 4242 4242 4242 4242 was not charged again.',
         },
+      },
+    ],
+  },
+  {
+    title: 'morning round',
+    steps: (pick) => [
+      [
+        { name: 'search_orders', arguments: { customer: pick(customers) } },
+        { name: 'look_up_order', arguments: { order: pick(orders) } },
+        { name: 'get_exchange_rate', arguments: { currency: 'EUR' } },
+        { name: 'export_report', arguments: { month: '2026-10' } },
+      ],
+      {
+        name: 'send_mail',
+        arguments: { to: 'office@example.com', subject: 'The morning', body: 'All is well.' },
       },
     ],
   },
@@ -168,6 +184,10 @@ async function run({ runtime, nextId, signal }: DemoPlay, errand: Errand, pick: 
   const steps = errand.steps(pick);
   for (const [index, step] of steps.entries()) {
     if (signal.aborted) return;
+    if ('length' in step) {
+      await turn.callAll(step.map((each) => ({ id: `call_${nextId()}`, ...each })));
+      continue;
+    }
     const submitted = turn.submit({ id: `call_${nextId()}`, ...step });
     const outcome = submitted.outcome().catch(() => undefined);
     // A held call waits for a person, and the agent does other things meanwhile.
