@@ -9,10 +9,10 @@ import { isHandedOver, takenBy } from '../call/handoff.ts';
 import { outcomeToModelContent } from '../call/model-content.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { outcomeIsError } from '../call/outcome.ts';
-import type { PendingCall } from '../runtime/await-told.ts';
 import { foldStored } from '../runtime/fold-stored.ts';
 import type { Actor } from './actor.ts';
 import type { CallAnswer, NewCall } from './api/call.ts';
+import type { Asking } from './asking.ts';
 import { firstOrLater } from './first-or-later.ts';
 import type { Service } from './service.ts';
 
@@ -32,23 +32,24 @@ export async function askCall(
   const isKnown = (await ledger.readCall(sessionId, call.id)) !== undefined;
   const isSame = askedCalls.isSame(sessionId, call.id, digest);
   const turn = askedCalls.turnOf(runtime, sessionId, asked.turnId);
-  const asking = turn.callOrPending(call, {
-    ...(asked.principal !== undefined && { principal: asked.principal }),
-    ...(asked.provenance !== undefined && { provenance: asked.provenance }),
-    ...(asked.attrs !== undefined && { attrs: asked.attrs }),
-  });
+  const asking = askedCalls.asking(sessionId, call.id, digest, () =>
+    turn.callOrPending(call, {
+      ...(asked.principal !== undefined && { principal: asked.principal }),
+      ...(asked.provenance !== undefined && { provenance: asked.provenance }),
+      ...(asked.attrs !== undefined && { attrs: asked.attrs }),
+    }),
+  );
   // Written down before anything else may happen: two who ask at once are told apart by it.
   if (!isKnown && isSame === undefined) askedCalls.note(sessionId, call.id, digest);
-  const said: Said = { answer: undefined };
-  const heard = noteAnswer(asking, said);
   const ref = { sessionId, callId: call.id };
   return watch(
     service,
     ref,
-    { signal, waitMs: Math.min(asked.waitMs ?? 0, longestWaitMs), heard },
+    { signal, waitMs: Math.min(asked.waitMs ?? 0, longestWaitMs), asking },
     async (found) => {
-      const isJoined = isSame === true || said.answer?.type === 'pending';
-      if (said.answer !== undefined && said.answer.type !== 'pending') return toTold(ref, said.answer);
+      const { answer } = asking;
+      const isJoined = isSame === true || answer?.type === 'pending';
+      if (answer !== undefined && answer.type !== 'pending') return toTold(ref, answer);
       if (found === undefined || found.toolName !== call.name) return undefined;
       const isOurs = isJoined || (!isKnown && isSame === undefined && found.turnId === turn.turnId);
       if (isJoined) askedCalls.note(sessionId, call.id, digest);
@@ -58,16 +59,6 @@ export async function askCall(
       return takeUp(service, actor, asked, found, digest);
     },
   );
-}
-
-type Said = { answer: ToolOutcome | PendingCall | undefined };
-
-/**
- * Apart from all that a request is made of: whoever asks again and again for a call that takes an hour leaves this
- * behind each time, until it ends.
- */
-async function noteAnswer(asking: Promise<ToolOutcome | PendingCall>, said: Said): Promise<void> {
-  said.answer = await asking;
 }
 
 /** Where a call stands, for somebody who asked for it by other means. */
@@ -80,23 +71,20 @@ export const followCall = (
 
 /**
  * Looks at the call each time it changes, until there is something to say that will not change, or the time is up.
- * `heard` is an answer that may come from elsewhere; where it fails, so does this.
+ * `asking` may bring an answer of its own; where it fails, so does this.
  */
 async function watch(
   { ledger }: Service,
   { sessionId, callId }: Ref,
-  { signal, waitMs, heard }: { signal: AbortSignal; waitMs: number; heard?: Promise<void> },
+  { signal, waitMs, asking }: { signal: AbortSignal; waitMs: number; asking?: Asking<unknown> },
   look: (call: Call | undefined) => Promise<CallAnswer | undefined>,
 ): Promise<CallAnswer> {
   const startedAt = performance.now();
-  let hearing = heard?.then(() => {
-    hearing = undefined;
-  });
-  hearing?.catch(() => undefined); // told to whoever still waits, below
   for (;;) {
     const position = await ledger.lastPosition();
     const stored = await ledger.readCall(sessionId, callId);
     const call = stored && foldStored(stored);
+    const wasAnswered = asking?.answer !== undefined;
     const answer = await look(call);
     const isInterim = answer === undefined || answer.decision === 'held' || answer.decision === 'running';
     // Gates are usually through in a moment: that much is waited for in any case.
@@ -105,7 +93,7 @@ async function watch(
     if (!isInterim) return answer;
     if (leftMs <= 0 || signal.aborted) return answer ?? running(sessionId, callId, call);
     const waitsFor = (waiting: AbortSignal): readonly Promise<void>[] => [
-      ...(hearing === undefined ? [] : [hearing]),
+      ...(asking === undefined || wasAnswered ? [] : [asking.whenAnswered(waiting)]),
       stored === undefined
         ? ledger.whenAppended(position, waiting)
         : ledger.whenChanged(sessionId, callId, stored.version, waiting),

@@ -7,11 +7,15 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { canonicalJson } from '../base/canonical.ts';
 import type { JsonObject } from '../base/json.ts';
+import type { ToolOutcome } from '../call/outcome.ts';
+import type { PendingCall } from '../runtime/await-told.ts';
 import type { HandoffClaim } from '../runtime/claim-handoff.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
 import type { Turn } from '../runtime/turn.ts';
 import type { NewCall } from './api/call.ts';
+import { Asking } from './asking.ts';
 
+type Asked = { readonly digest: string; readonly asking: Asking<ToolOutcome | PendingCall> };
 type Handed = { readonly actor: string; readonly claim: HandoffClaim; readonly chars: number };
 
 const mostCalls = 10_000;
@@ -27,6 +31,8 @@ export class AskedCalls {
   /** What was handed out and not reported, oldest first. */
   readonly #handed = new Map<string, Handed>();
   #chars = 0;
+  /** Requests the runtime has not answered yet, by call. */
+  readonly #asking = new Map<string, Asked>();
 
   /** What tells one request from another under the same id. Keyed: arguments may hold secrets. */
   digest({ call }: NewCall): string {
@@ -54,6 +60,23 @@ export class AskedCalls {
       this.#forget(oldest);
       this.#calls.delete(oldest);
     }
+  }
+
+  /** The same request again, while the first is under way, waits for the same answer. */
+  asking(
+    sessionId: string,
+    callId: string,
+    digest: string,
+    ask: () => Promise<ToolOutcome | PendingCall>,
+  ): Asking<ToolOutcome | PendingCall> {
+    const key = keyOf(sessionId, callId);
+    const known = this.#asking.get(key);
+    if (known?.digest === digest) return known.asking;
+    const asking = new Asking(ask(), () => {
+      if (this.#asking.get(key)?.asking === asking) this.#asking.delete(key);
+    });
+    if (known === undefined) this.#asking.set(key, { digest, asking });
+    return asking;
   }
 
   noteClaim(claim: HandoffClaim, actor: string): void {
