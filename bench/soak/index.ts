@@ -26,7 +26,7 @@ const { values } = parseArgs({
 const lastsMs = Number(values.minutes) * 60_000;
 if (!(lastsMs > 0)) throw new TypeError('--minutes is a number above 0.');
 const samples = 18;
-/** More than the server remembers of requests, so that what it remembers is full from the start. */
+/** More than the server remembers of requests and turns, so that what it remembers is full from the start. */
 const warmUpCalls = 11_000;
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-soak-'));
@@ -152,7 +152,10 @@ try {
     const progress = createProgress('filling what the server remembers', warmUpCalls);
     for (let n = 0; n < warmUpCalls && !interrupted.signal.aborted; n += 100) {
       await Promise.all(
-        Array.from({ length: 100 }, () => ask('look_up', ++count, sessionOf(count), { waitMs: 5_000 })),
+        Array.from({ length: 100 }, () => {
+          const id = ++count;
+          return ask('look_up', id, sessionOf(id), { waitMs: 5_000, turnId: `w${id}` });
+        }),
       );
       for (let step = 0; step < 100; step++) progress.step();
     }
