@@ -11,7 +11,7 @@ import type { ClaudeAgentApproval, ClaudeAgentOptions, ClaudeAgentTool } from 'q
 import { governTools } from 'quittance/claude-agent';
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { endOrphans, makeHome, runScripted } from './harnesses/claude-agent-query.ts';
+import { endOrphans, makeHome, runScripted, transcriptsIn } from './harnesses/claude-agent-query.ts';
 import claudeAgent from './harnesses/claude-agent.ts';
 import type { MessagesRequest, ScriptedBlock } from './harnesses/scripted-messages.ts';
 
@@ -229,12 +229,6 @@ type Line = {
   readonly result?: string;
   readonly told?: unknown;
 };
-
-const transcriptsIn = (home: string): string =>
-  readdirSync(home, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.jsonl'))
-    .map((file) => readFileSync(join(home, file), 'utf8'))
-    .join('');
 
 /** Plays a host; kills it in its first call, when `mayDie` is through. */
 async function host(part: object, mayDie?: () => Promise<unknown>): Promise<readonly Line[]> {

@@ -1,8 +1,9 @@
 /** Queries of the Claude Agent SDK whose model is scripted: no key, no network, nothing read of whoever runs them. */
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type {
   Options,
   Query,
@@ -45,7 +46,12 @@ export async function runScripted(
       },
     });
     onQuery?.(running);
-    for await (const message of running) if (message.type === 'result') result = message;
+    for await (const message of running) {
+      if (message.type !== 'result') continue;
+      result = message;
+      if (message.subtype === 'success' && message.deferred_tool_use !== undefined)
+        await untilWritten(home, message.deferred_tool_use.id);
+    }
     return result;
   } finally {
     // It writes its session down until then, and another process may want to go on with that.
@@ -53,6 +59,22 @@ export async function runScripted(
     await close();
   }
 }
+
+/**
+ * The program is ended soon after its result, and on a busy machine before it has written down which call it deferred:
+ * whoever resumed the session then would find none.
+ */
+async function untilWritten(home: string, toolUseId: string): Promise<void> {
+  const mark = `"hook_deferred_tool","toolUseID":${JSON.stringify(toolUseId)}`;
+  for (let looks = 0; looks < 400 && !transcriptsIn(home).includes(mark); looks++) await sleep(25);
+}
+
+/** Everything the program wrote down of its sessions. */
+export const transcriptsIn = (home: string): string =>
+  readdirSync(home, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.jsonl'))
+    .map((file) => readFileSync(join(home, file), 'utf8'))
+    .join('');
 
 /** A query can only be interrupted where it takes messages one by one. */
 async function* say(content: string): AsyncGenerator<SDKUserMessage> {
