@@ -26,11 +26,19 @@ const browser = await launchBrowser();
 const times: number[] = [];
 try {
   const page = await browser.newPage();
+  // Seen from inside: whoever looks in from outside looks only now and then.
+  await page.addInitScript(`
+    new MutationObserver((_, observer) => {
+      if (document.querySelector('main h1') === null) return;
+      observer.disconnect();
+      performance.mark('usable');
+    }).observe(document, { childList: true, subtree: true });
+  `);
   await page.goto(server.loginLink() ?? server.url);
   for (let round = 0; round < 5; round++) {
     await page.goto(server.url, { waitUntil: 'commit' });
     await page.locator('main h1').waitFor();
-    times.push(await page.evaluate(() => performance.now()));
+    times.push(await page.evaluate(() => performance.getEntriesByName('usable')[0]?.startTime ?? Infinity));
   }
 } finally {
   await browser.close();
