@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import type { Job } from 'quittance/http';
 import { root } from './sources.ts';
 
@@ -73,6 +73,32 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const quittance = (args: readonly string[], cwd: string) =>
   run(process.execPath, [cli, ...args], { cwd, env: { ...process.env, NODE_OPTIONS: '' } });
+
+test('what a checkout says to type in another terminal works there', async () => {
+  const cwd = join(folder, 'checkout');
+  const demo = spawn('npm', ['run', '--silent', 'quittance', '--', 'demo', '--port', '0', '--no-open'], {
+    cwd,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    detached: true,
+  });
+  try {
+    let said = '';
+    for await (const piece of demo.stderr) {
+      said += String(piece);
+      if (said.includes('Ctrl-C ends it.')) break;
+    }
+    const [, first = '', second = ''] = /In another terminal: (.+), (.+)\. Ctrl-C/.exec(said) ?? [];
+    const type = async (command: string): Promise<string> =>
+      (await run('sh', ['-c', command], { cwd })).stdout;
+    // The shop has only just opened.
+    await expect.poll(() => type(first)).toContain('QUESTION');
+    await expect.poll(() => type(second)).toContain('look_up_order');
+  } finally {
+    // All that npm started.
+    if (demo.pid !== undefined) process.kill(-demo.pid, 'SIGINT');
+    await once(demo, 'exit');
+  }
+});
 
 describe('the package, installed in an empty folder', () => {
   it('writes a project that runs, with a ledger that verifies', async () => {

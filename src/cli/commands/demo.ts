@@ -144,8 +144,11 @@ async function announce(
   await err.say(`What it may do stands in ${safeText(rules)}: change it, and it is in force.`);
   await err.say('The console, for one browser, once, within 15 minutes:');
   await out.print(link);
-  await err.say('In another terminal: npx quittance pending, npx quittance calls. Ctrl-C ends it.');
+  await err.say(`In another terminal: ${typed} pending, ${typed} calls. Ctrl-C ends it.`);
 }
+
+/** How the command is typed here: in a checkout it is a script, since nothing has installed it. */
+const typed = import.meta.url.endsWith('.ts') ? 'npm run -s quittance --' : 'npx quittance';
 
 /** Where there is a desktop to open it on. Whether it worked is nobody's trouble: the link is there to be clicked. */
 function openBrowser(link: string): void {
