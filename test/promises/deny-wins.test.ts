@@ -1,7 +1,7 @@
 /* oxlint-disable unicorn/no-thenable -- `then` is a word of the language */
 import fc from 'fast-check';
-import type { ConfirmationAnswer, ConfirmationRequest, PreToolUse, ToolOutcome } from 'quittance';
-import { createRuntime, defineTool, ToolDecision } from 'quittance';
+import type { ConfirmationAnswer, ConfirmationRequest, Ledger, PreToolUse, ToolOutcome } from 'quittance';
+import { createMemoryLedger, createRuntime, defineTool, ToolDecision } from 'quittance';
 import type { StringContracts } from 'quittance/contracts';
 import { contractsFromMultiple, contractsFromYamlString } from 'quittance/contracts';
 import { createManualClock } from 'quittance/testing';
@@ -388,5 +388,40 @@ describe('[deny-wins] an approval never skips a check', () => {
     expect(() => held.reload([pre('people', 'explode')])).toThrow(/action/);
     await held.approve();
     expect(await held.outcome).toMatchObject({ type: 'ToolExecutionResult' });
+  });
+});
+
+describe('[deny-wins] a session that moves while a second question is put', () => {
+  it('[deny-wins] has every check made once more: nothing runs by the first approval', async () => {
+    const ledger = createMemoryLedger();
+    let holds = 0;
+    const moving: Ledger = {
+      ...ledger,
+      async append(entry) {
+        // Somebody else advances the session at the very moment the second question is to be kept.
+        const isSecond = entry.events.some(({ type }) => type === 'tool.held') && ++holds === 2;
+        return isSecond ? { status: 'moved', subject: 'session', version: 1 } : ledger.append(entry);
+      },
+    };
+    let looks = 0;
+    const ran: unknown[] = [];
+    const policy: PreToolUse = () => {
+      looks++;
+      if (looks === 1) return ToolDecision.requiresConfirmation('May it?');
+      return looks === 2
+        ? ToolDecision.requiresConfirmation('Is it still so?')
+        : ToolDecision.block('Not any more.');
+    };
+    const runtime = createRuntime({
+      ledger: moving,
+      tools: [defineTool({ name: 'pay', mode: 'read', run: (args) => ran.push(args) })],
+      onPreToolUse: policy,
+    });
+    const told = runtime.turn({ sessionId: 's' }).call(envelope('c', 'pay', {}));
+    const open = await question(runtime);
+    await runtime.decide(open.confirmationId, yes(open));
+    expect(await told).toMatchObject({ type: 'ToolDenied', reason: 'pre_hook' });
+    expect([ran, looks, holds]).toEqual([[], 3, 2]);
+    await runtime.close();
   });
 });
