@@ -4,6 +4,7 @@ import { createRuntime, defineTool } from 'quittance';
 import { createHttpServer } from 'quittance/http';
 import { openLedger } from 'quittance/ledger';
 import { z } from 'zod';
+import { answerOrders } from '../answer-orders.ts';
 
 export type ServerReport = {
   readonly rssMb: number;
@@ -36,24 +37,16 @@ const server = await createHttpServer({
 const delay = monitorEventLoopDelay({ resolution: 5 });
 delay.enable();
 
-process.on('message', (order: 'report' | 'stop') => {
-  if (order === 'stop') {
-    void server.close().then(async () => {
-      await runtime.close();
-      await ledger.close();
-      process.exit(0);
-    });
-    return;
-  }
+answerOrders({ server, runtime, ledger }, (): ServerReport => {
   const { rss, heapUsed } = process.memoryUsage();
   const { user, system } = process.cpuUsage();
-  process.send?.({
+  const said: ServerReport = {
     rssMb: rss / 1_048_576,
     heapMb: heapUsed / 1_048_576,
     loopP99Ms: delay.percentile(99) / 1e6,
     loopMaxMs: delay.max / 1e6,
     cpuSeconds: (user + system) / 1e6,
-  } satisfies ServerReport);
+  };
   delay.reset();
+  return said;
 });
-process.send?.({ url: server.url, token: server.token });

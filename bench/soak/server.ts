@@ -3,6 +3,7 @@ import { createRuntime, defineTool, retry } from 'quittance';
 import { createHttpServer } from 'quittance/http';
 import { openLedger } from 'quittance/ledger';
 import { z } from 'zod';
+import { answerOrders } from '../answer-orders.ts';
 
 export type Held = { readonly heapMb: number; readonly rssMb: number };
 
@@ -36,17 +37,8 @@ const server = await createHttpServer({
   onError: (error) => console.error(error),
 });
 
-process.on('message', (order: 'report' | 'stop') => {
-  if (order === 'stop') {
-    void server.close().then(async () => {
-      await runtime.close();
-      await ledger.close();
-      process.exit(0);
-    });
-    return;
-  }
+answerOrders({ server, runtime, ledger }, (): Held => {
   for (let round = 0; round < 4; round++) globalThis.gc?.();
   const { heapUsed, rss } = process.memoryUsage();
-  process.send?.({ heapMb: heapUsed / 1_048_576, rssMb: rss / 1_048_576 } satisfies Held);
+  return { heapMb: heapUsed / 1_048_576, rssMb: rss / 1_048_576 };
 });
-process.send?.({ url: server.url, token: server.token });
