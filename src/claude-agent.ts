@@ -6,6 +6,8 @@ export type {
   ClaudeAgentServerConfig,
   GovernedTools,
 } from './adapters/claude-agent.ts';
+export { openPrompt } from './adapters/claude-agent-prompt.ts';
+export type { ClaudeAgentUserMessage, OpenPrompt } from './adapters/claude-agent-prompt.ts';
 export type { ClaudeAgentHookOutput, ClaudeAgentHooks } from './adapters/claude-agent-hooks.ts';
 export type {
   ClaudeAgentAnnotations,

@@ -10,7 +10,7 @@ import type {
 import { createSdkMcpServer, query, tool } from '@anthropic-ai/claude-agent-sdk';
 import { defineTool } from 'quittance';
 import type { ClaudeAgentApproval, ClaudeAgentHookInput, ClaudeAgentTool } from 'quittance/claude-agent';
-import { governTools } from 'quittance/claude-agent';
+import { governTools, openPrompt } from 'quittance/claude-agent';
 import { z } from 'zod';
 
 const weather = tool('weather', 'Tells the weather.', { city: z.string() }, async ({ city }) => ({
@@ -39,6 +39,9 @@ mcpServers satisfies Record<string, McpServerConfig>;
 hooks satisfies NonNullable<Options['hooks']>;
 hooks.PreToolUse satisfies HookCallbackMatcher[];
 query({ prompt: 'Go.', options: run.options });
+const prompt = openPrompt('Go on.');
+for await (const message of query({ prompt, options: { ...run.options, resume: 'thread-1' } }))
+  prompt.hear(message);
 query({
   prompt: 'Go.',
   options: {

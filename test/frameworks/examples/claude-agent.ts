@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Options, SDKResultMessage } from '@anthropic-ai/claude-agent-sdk';
 import { query, tool } from '@anthropic-ai/claude-agent-sdk';
 import { ToolDecision } from 'quittance';
-import { governTools } from 'quittance/claude-agent';
+import { governTools, openPrompt } from 'quittance/claude-agent';
 import { z } from 'zod';
 import type { ScriptedBlock } from '../harnesses/scripted-messages.ts';
 import { serveMessages } from '../harnesses/scripted-messages.ts';
@@ -45,7 +45,8 @@ const home = mkdtempSync(join(tmpdir(), 'claude-agent-example-'));
 const sessionId = crypto.randomUUID();
 
 /** One query. Its session is the session of the ledger, too. */
-async function ask(prompt: string, options: Options, run = governed.run({ sessionId })) {
+async function ask(text: string, options: Options, run = governed.run({ sessionId })) {
+  const prompt = openPrompt(text); // a text would do, were it not for the query that is resumed
   let result: SDKResultMessage | undefined;
   for await (const message of query({
     prompt,
@@ -68,8 +69,10 @@ async function ask(prompt: string, options: Options, run = governed.run({ sessio
       },
       ...options,
     },
-  }))
+  })) {
+    prompt.hear(message);
     if (message.type === 'result') result = message;
+  }
   assert(result?.subtype === 'success');
   return result;
 }

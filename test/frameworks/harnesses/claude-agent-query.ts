@@ -3,15 +3,9 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import type {
-  Options,
-  Query,
-  SDKResultMessage,
-  SDKUserMessage,
-  SpawnOptions,
-} from '@anthropic-ai/claude-agent-sdk';
+import type { Options, Query, SDKResultMessage, SpawnOptions } from '@anthropic-ai/claude-agent-sdk';
 import { query } from '@anthropic-ai/claude-agent-sdk';
+import { openPrompt } from 'quittance/claude-agent';
 import type { MessagesRequest, ScriptedBlock } from './scripted-messages.ts';
 import { serveMessages } from './scripted-messages.ts';
 
@@ -29,8 +23,10 @@ export async function runScripted(
   const ended: Promise<void>[] = [];
   try {
     let result: SDKResultMessage | undefined;
+    // A query can only be interrupted, and a deferred call only be resumed, where the input stays open.
+    const prompt = openPrompt('Go.');
     const running = query({
-      prompt: onQuery === undefined ? 'Go.' : say('Go.'),
+      prompt,
       options: {
         model: 'claude-scripted',
         cwd: home,
@@ -47,10 +43,8 @@ export async function runScripted(
     });
     onQuery?.(running);
     for await (const message of running) {
-      if (message.type !== 'result') continue;
-      result = message;
-      if (message.subtype === 'success' && message.deferred_tool_use !== undefined)
-        await untilWritten(home, message.deferred_tool_use.id);
+      prompt.hear(message);
+      if (message.type === 'result') result = message;
     }
     return result;
   } finally {
@@ -60,26 +54,12 @@ export async function runScripted(
   }
 }
 
-/**
- * The program is ended soon after its result, and on a busy machine before it has written down which call it deferred:
- * whoever resumed the session then would find none.
- */
-async function untilWritten(home: string, toolUseId: string): Promise<void> {
-  const mark = `"hook_deferred_tool","toolUseID":${JSON.stringify(toolUseId)}`;
-  for (let looks = 0; looks < 400 && !transcriptsIn(home).includes(mark); looks++) await sleep(25);
-}
-
 /** Everything the program wrote down of its sessions. */
 export const transcriptsIn = (home: string): string =>
   readdirSync(home, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.jsonl'))
     .map((file) => readFileSync(join(home, file), 'utf8'))
     .join('');
-
-/** A query can only be interrupted where it takes messages one by one. */
-async function* say(content: string): AsyncGenerator<SDKUserMessage> {
-  yield { type: 'user', message: { role: 'user', content }, parent_tool_use_id: null, session_id: '' };
-}
 
 const isolated = (home: string, url: string): Record<string, string> => ({
   HOME: home,
