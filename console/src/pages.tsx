@@ -1,0 +1,64 @@
+/** Which page is shown where. Each is a chunk of its own, read when it is gone to or when there is time. */
+import type { ShownPage } from './later-page.tsx';
+import { laterPage } from './later-page.tsx';
+import { NotFound } from './pages/not-found.tsx';
+import type { Place } from './router.ts';
+import { readPlace } from './router.ts';
+
+const overview = laterPage(() => import('./pages/overview/overview.tsx'));
+const calls = laterPage(() => import('./pages/calls/calls.tsx'));
+const call = laterPage(() => import('./pages/call/call.tsx'));
+const inbox = laterPage(() => import('./pages/inbox/inbox.tsx'));
+const reconcile = laterPage(() => import('./pages/reconcile/reconcile.tsx'));
+const sessions = laterPage(() => import('./pages/sessions/sessions.tsx'));
+const session = laterPage(() => import('./pages/sessions/session.tsx'));
+const contracts = laterPage(() => import('./pages/contracts/contracts.tsx'));
+const tools = laterPage(() => import('./pages/tools/tools.tsx'));
+const tool = laterPage(() => import('./pages/tools/tool.tsx'));
+const integrity = laterPage(() => import('./pages/integrity/integrity.tsx'));
+const nowhere: ShownPage = { load: async () => undefined, shown: <NotFound /> };
+
+export function pageAt({ path, query }: Place): ShownPage {
+  const [first, second, third] = path;
+  switch (first) {
+    case undefined:
+      return overview({});
+    case 'calls':
+      if (second === undefined) return calls({ query });
+      return third === undefined ? nowhere : call({ sessionId: second, callId: third });
+    case 'inbox':
+      return inbox({ confirmationId: second });
+    case 'reconcile':
+      return reconcile({});
+    case 'sessions':
+      return second === undefined ? sessions({ query }) : session({ sessionId: second });
+    case 'contracts':
+      return contracts({ tab: second });
+    case 'tools':
+      return second === undefined ? tools({}) : tool({ toolName: second });
+    case 'integrity':
+      return integrity({});
+    default:
+      return nowhere;
+  }
+}
+
+const somewhere = [
+  '/',
+  '/calls',
+  '/calls/-/-',
+  '/inbox',
+  '/reconcile',
+  '/sessions',
+  '/sessions/-',
+  '/contracts',
+  '/tools',
+  '/tools/-',
+  '/integrity',
+];
+
+/** Reads every page, so that going to one waits for nothing, and a server that has gone since is not asked for it. */
+export async function loadAll(): Promise<void> {
+  // What cannot be read now is read, and said, when somebody goes there.
+  await Promise.allSettled(somewhere.map((address) => pageAt(readPlace(address)).load()));
+}
