@@ -6,12 +6,13 @@ import { useAnswer } from './use-answer.ts';
 
 const buckets = 48;
 
-/** Numbers of the last while, of all tools or of one. */
-export function useStats(spanMs: number, toolName?: string): Answered<Stats> {
+/** Numbers of the last while, of all tools or of one. Without a span nothing is asked. */
+export function useStats(spanMs: number | undefined, toolName?: string): Answered<Stats> {
   const skewMs = useContext(SkewContext);
   // A whole minute, so that the question stays the same while it is asked again and again.
-  const since = Math.floor((Date.now() + skewMs - spanMs) / 60_000) * 60_000;
-  const answered = useAnswer<Stats>('/v1/stats', { since, buckets, toolName }, { everyMs: 5_000 });
+  const since = Math.floor((Date.now() + skewMs - (spanMs ?? 0)) / 60_000) * 60_000;
+  const path = spanMs === undefined ? undefined : '/v1/stats';
+  const answered = useAnswer<Stats>(path, { since, buckets, toolName }, { everyMs: 5_000 });
   // With a new minute the question is new, and until it is answered the minute before is shown.
   const last = useRef<{ readonly of: string; readonly data: Stats } | undefined>(undefined);
   const of = JSON.stringify([spanMs, toolName]);

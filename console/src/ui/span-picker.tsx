@@ -1,24 +1,34 @@
 /** Which stretch of time a page shows, kept in its address. */
 import type { ReactNode } from 'react';
+import { useContext, useEffect, useState } from 'react';
+import type { CallPage } from '../../../src/http/api/call.ts';
+import { get } from '../api/client.ts';
 import { addressOf, goTo, usePlace } from '../router.ts';
+import type { SpanKey } from './find-span.ts';
+import { findSpan, spans } from './find-span.ts';
+import { SkewContext } from './skew.ts';
 
-const spans = [
-  ['5m', 'Last 5 minutes', 300_000],
-  ['15m', 'Last 15 minutes', 900_000],
-  ['1h', 'Last hour', 3_600_000],
-  ['24h', 'Last 24 hours', 86_400_000],
-  ['7d', 'Last 7 days', 7 * 86_400_000],
-  ['30d', 'Last 30 days', 30 * 86_400_000],
-] as const;
-type SpanKey = (typeof spans)[number][0];
 export type Span = { readonly key: SpanKey; readonly ms: number };
 
-/** The one in the address, or `usual`. */
-export function useSpan(usual: SpanKey): Span {
+/** The one in the address, or one in which there is something to see. Undefined until that is known. */
+export function useSpan(usual: SpanKey, toolName?: string): Span | undefined {
   const asked = usePlace().query.get('span');
-  const [key, , ms] =
-    spans.find(([each]) => each === asked) ?? spans.find(([each]) => each === usual) ?? spans[0];
-  return { key, ms };
+  const isAsked = spans.some(([key]) => key === asked);
+  const skewMs = useContext(SkewContext);
+  const [found, setFound] = useState<SpanKey>();
+  useEffect(() => {
+    if (isAsked || found !== undefined) return;
+    const stop = new AbortController();
+    findSpan(usual, Date.now() + skewMs, (until) =>
+      get<CallPage>('/v1/calls', { limit: 1, toolName, until }, stop.signal),
+    ).then(setFound, () => {
+      // What cannot be asked is said by the page that asks for more.
+      if (!stop.signal.aborted) setFound(usual);
+    });
+    return () => stop.abort();
+  }, [isAsked, found, usual, skewMs, toolName]);
+  const span = spans.find(([key]) => key === (isAsked ? asked : found));
+  return span && { key: span[0], ms: span[2] };
 }
 
 export function SpanPicker({ span }: { readonly span: Span }): ReactNode {

@@ -26,11 +26,11 @@ await runtime.turn({ sessionId: 's1' }).call({ id: 'c1', name: 'get_hello', argu
 
 export default function Overview(): ReactNode {
   const span = useSpan('1h');
-  const stats = useStats(span.ms);
+  const stats = useStats(span?.ms);
   return (
     <>
       <PageHead title="Overview" about="How the calls of this ledger end, and what waits for somebody.">
-        <SpanPicker span={span} />
+        {span && <SpanPicker span={span} />}
       </PageHead>
       {stats.error !== undefined && <Problem error={stats.error} onRetry={stats.reload} />}
       {stats.data === undefined ? (

@@ -9,13 +9,13 @@ import { formatDuration } from '../../ui/time.tsx';
 
 /** How the calls of a tool ended, and how long they took, in the time that is chosen. */
 export function ToolOverTime({ toolName }: { readonly toolName: string }): ReactNode {
-  const span = useSpan('24h');
-  const { data, error, reload } = useStats(span.ms, toolName);
+  const span = useSpan('24h', toolName);
+  const { data, error, reload } = useStats(span?.ms, toolName);
   return (
     <section className="card" aria-labelledby="over-time">
       <header>
         <h2 id="over-time">Over time</h2>
-        <SpanPicker span={span} />
+        {span && <SpanPicker span={span} />}
       </header>
       <div className="body">
         {error !== undefined && <Problem error={error} onRetry={reload} />}

@@ -1,0 +1,31 @@
+/** Stretches of time a page can show, and which of them has something to see. */
+import type { CallPage } from '../../../src/http/api/call.ts';
+
+export const spans = [
+  ['5m', 'Last 5 minutes', 300_000],
+  ['15m', 'Last 15 minutes', 900_000],
+  ['1h', 'Last hour', 3_600_000],
+  ['24h', 'Last 24 hours', 86_400_000],
+  ['7d', 'Last 7 days', 7 * 86_400_000],
+  ['30d', 'Last 30 days', 30 * 86_400_000],
+] as const;
+export type SpanKey = (typeof spans)[number][0];
+
+/** The newest call made before then, or of all. */
+type AskNewest = (until: number | undefined) => Promise<Pick<CallPage, 'rows'>>;
+
+/**
+ * The usual span, unless it would show little: a longer one where nothing was called in it, a shorter one where all
+ * there is would be crowded at its end.
+ */
+export async function findSpan(usual: SpanKey, now: number, askNewest: AskNewest): Promise<SpanKey> {
+  const [newest] = (await askNewest(undefined)).rows;
+  if (newest === undefined) return usual;
+  const index = spans.findIndex(([key]) => key === usual);
+  const age = now - newest.requestedAt;
+  if (age > (spans[index]?.[2] ?? 0))
+    return (spans.find(([, , ms]) => ms >= age) ?? spans.at(-1) ?? spans[0])[0];
+  for (const [key, , ms] of spans.slice(0, index))
+    if (ms >= age && (await askNewest(now - ms)).rows.length === 0) return key;
+  return usual;
+}
