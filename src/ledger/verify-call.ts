@@ -96,11 +96,12 @@ function trackEvent(track: CallTrack, event: CallEvent, erased: boolean, report:
     kind +
     (track.call.attempt > 0 ? ran : 0) +
     (track.call.settled?.unsettledEffect === true ? unsettled : 0) +
+    (isSuccess(event) ? succeeded : 0) +
     (track.foreign ? foreign : 0)
   );
 }
 
-/** What follows an outcome: a late result, a recall, a resolution. Nothing of it can change how the call ended. */
+/** What follows an outcome: a late result, a recall, a resolution, an undoing. None of it changes how the call ended. */
 function trackSettled(track: number, event: CallEvent, report: Report): number {
   if ((track & foreign) !== 0) return track;
   checkOrder(settledCall(track), event, report);
@@ -113,8 +114,14 @@ function trackSettled(track: number, event: CallEvent, report: Report): number {
         : undefined;
   const check = follows === undefined ? undefined : checkAuditOrder([kind, follows]);
   if (check?.ok === false) report('audit', check.message);
-  return event.type === 'tool.resolved' ? track | resolved : track;
+  if (event.type === 'tool.resolved')
+    return track | resolved | (event.resolution === 'succeeded' ? succeeded : 0);
+  return event.type === 'tool.undone' ? track | undone : track;
 }
+
+const isSuccess = (event: CallEvent): boolean =>
+  event.type === 'tool.responded' &&
+  (event.outcome.type === 'ToolExecutionResult' || event.outcome.type === 'ToolArtifactReference');
 
 function checkOrder(call: Call | undefined, event: CallEvent, report: Report): void {
   const subject = { ...event, nextId: () => event.id } satisfies Subject;
@@ -159,7 +166,10 @@ const ran = 4;
 const unsettled = 8;
 const resolved = 16;
 const foreign = 32;
-const bits = 64;
+/** It did what it was to do, by its outcome or by what was found out since. */
+const succeeded = 64;
+const undone = 128;
+const bits = 256;
 
 const versionOf = (track: CallTrack): number =>
   typeof track === 'number' ? Math.floor(track / bits) : track.version;
@@ -176,14 +186,19 @@ function withForeign(track: CallTrack): CallTrack {
   return track;
 }
 
+const somebody = { type: 'gate', name: 'somebody' } as const;
+
 /** A call with all that the rules ask of one that is settled. */
 const settledCall = (track: number): Call =>
   ({
     status: 'settled',
     attempt: (track & ran) === 0 ? 0 : 1,
-    settled: { unsettledEffect: (track & unsettled) !== 0 },
-    resolution:
-      (track & resolved) === 0 ? undefined : { resolution: 'before', by: { type: 'gate', name: 'somebody' } },
+    settled: {
+      unsettledEffect: (track & unsettled) !== 0,
+      outcome: { type: (track & succeeded) === 0 ? 'ToolFailure' : 'ToolExecutionResult' },
+    },
+    resolution: (track & resolved) === 0 ? undefined : { resolution: 'before', by: somebody },
+    undone: (track & undone) === 0 ? undefined : { by: somebody },
   }) as unknown as Call;
 
 /** Whether an event belongs where it stands. */

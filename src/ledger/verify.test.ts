@@ -285,6 +285,32 @@ test('what behaviours emit about a call is no event of a newer version, and hide
   expect(kinds(storeEntries([begin, { ...emitted, callId: undefined }]))).toEqual(['session']);
 });
 
+test('a call that was undone is sound where it had succeeded, or was found to have, and was undone once', () => {
+  const undoing = (story: Story, more: readonly Entry[] = []): Entry[] => {
+    const entries: Entry[] = [...makeEntries([{ session: 'a', call: 'c', story }]), ...more];
+    const version = entries.filter(({ expectedVersion }) => expectedVersion !== 'any').length;
+    const undone: QuittanceEvent = {
+      id: `x${version}`,
+      type: 'tool.undone',
+      sessionId: 'a',
+      turnId: 't-a',
+      callId: 'c',
+      at: 1_790_000_000_900,
+      cause: undefined,
+      undoCallId: 'undo:c',
+      by: { type: 'person', name: 'Ada' },
+      reason: undefined,
+    };
+    const entryId = `n${undone.id}`;
+    return [...entries, { entryId, sessionId: 'a', callId: 'c', expectedVersion: version, events: [undone] }];
+  };
+  for (const story of ['read', 'write', 'artifact', 'timeout'] as const)
+    expect([story, kinds(storeEntries(undoing(story)))]).toEqual([story, []]);
+  for (const story of ['failure', 'denied', 'open'] as const)
+    expect([story, kinds(storeEntries(undoing(story)))]).toEqual([story, ['order']]);
+  expect(kinds(storeEntries(undoing('write', undoing('write').slice(-1))))).toEqual(['order']);
+});
+
 test('events and outcomes of a newer version are not judged, and are counted', () => {
   const at = placeOf('read-a');
   const { text } = sound[at] as StoredEntry;
