@@ -117,7 +117,7 @@ describe('the timeline of a session', () => {
   test('marks waits for a person, and shortens them unless told not to', async () => {
     const { page, goTo } = await visit();
     await goTo('/sessions/ticket-42');
-    const held = page.locator('.bar').filter({ has: page.locator('.span[data-kind="held"]') });
+    const held = page.locator('.lane-bar').filter({ has: page.locator('.span[data-kind="held"]') });
     await expect.poll(() => held.count()).toBe(5);
     expect(
       await held
@@ -148,7 +148,7 @@ describe('the timeline of a session', () => {
   test('is gone through by arrow keys, with one stop for Tab, and Enter opens a call', async () => {
     const { page, goTo } = await visit();
     await goTo('/sessions/ticket-42');
-    await page.locator('.bar').first().waitFor();
+    await page.locator('.lane-bar').first().waitFor();
     expect(await page.locator('.bar[tabindex="0"]').count()).toBe(1);
     await page.locator('.bar[tabindex="0"]').focus();
     await page.keyboard.press('End');
@@ -170,19 +170,19 @@ describe('the timeline of a session', () => {
     const { page, goTo } = await visit();
     await goTo('/sessions/long');
     await page.getByText('The newest 100 of 130').waitFor();
-    expect(await page.locator('.bar').count()).toBe(100);
+    expect(await page.locator('.lane-bar').count()).toBe(100);
     await page.getByRole('link', { name: 'Older' }).click();
-    await expect.poll(() => page.locator('.bar').count()).toBe(30);
+    await expect.poll(() => page.locator('.lane-bar').count()).toBe(30);
     await page.getByRole('link', { name: 'c0', exact: true }).waitFor();
     await page.getByRole('link', { name: 'Newest' }).click();
-    await expect.poll(() => page.locator('.bar').count()).toBe(100);
+    await expect.poll(() => page.locator('.lane-bar').count()).toBe(100);
   });
 
   test('opens whatever a session is called, as text, and says when there is none', async () => {
     const { page, goTo } = await visit();
     await goTo('/sessions?search=odd');
     await page.getByRole('link', { name: 'odd' }).click();
-    await expect.poll(() => page.locator('.bar').count()).toBe(2);
+    await expect.poll(() => page.locator('.lane-bar').count()).toBe(2);
     expect(await page.evaluate(() => 'pwned' in window)).toBe(false);
     expect(await page.getByRole('heading', { level: 1 }).textContent()).not.toContain('\u202E');
     expect(decodeURIComponent(new URL(page.url()).pathname)).toBe(`/sessions/odd/${hostile}`);
@@ -197,7 +197,7 @@ test.each(['light', 'dark'] as const)('everybody can use the pages, %s', async (
   await page.getByRole('table').waitFor();
   expect(await findBarriers(page)).toEqual([]);
   await goTo('/sessions/ticket-42');
-  await page.locator('.bar').first().waitFor();
+  await page.locator('.lane-bar').first().waitFor();
   expect(await findBarriers(page)).toEqual([]);
   await page.setViewportSize({ width: 800, height: 900 });
   expect(await findBarriers(page)).toEqual([]);

@@ -83,7 +83,7 @@ function UndoDialog({
   };
   return (
     <Dialog title={`Undo ${safeText(toolName)}`} onClose={onClose}>
-      <form className="dialog-form" onSubmit={submit}>
+      <form className="undo-form" onSubmit={submit}>
         <p>The tool takes back what this call did. That is a call of its own, with its own records.</p>
         <label>
           Why

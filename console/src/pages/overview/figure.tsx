@@ -26,9 +26,9 @@ export function Figure({ label, value, note, tone = 'quiet', to, approximate = f
     </>
   );
   return to === undefined ? (
-    <div className="figure card">{inside}</div>
+    <div className="key-figure card">{inside}</div>
   ) : (
-    <Link to={to} className="figure card">
+    <Link to={to} className="key-figure card">
       {inside}
     </Link>
   );

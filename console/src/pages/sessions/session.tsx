@@ -157,7 +157,7 @@ const kinds = [
 
 function Legend(): ReactNode {
   return (
-    <ul className="legend" aria-label="What the bars mean">
+    <ul className="lane-legend" aria-label="What the bars mean">
       {kinds.map(([kind, words]) => (
         <li key={kind} data-tone="active">
           <span className="span" data-kind={kind} aria-hidden="true" />

@@ -113,7 +113,7 @@ function Bar({
   return (
     <Link
       to={addressOf(['calls', call.sessionId, call.callId])}
-      className="bar"
+      className="lane-bar"
       data-tone={tone}
       data-active={isActive}
       tabIndex={isStop ? 0 : -1}

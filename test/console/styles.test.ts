@@ -1,0 +1,39 @@
+/** Every sheet of styles is there on every page, so what one page calls its own no other may mean something else by. */
+import { globSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { expect, test } from 'vitest';
+
+const source = join(import.meta.dirname, '../../console/src');
+const forAll = ['tokens.css', 'base.css', 'layout.css', 'parts.css'];
+const sheets = globSync('**/*.css', { cwd: source }).filter((sheet) => !forAll.includes(basename(sheet)));
+
+/** Every selector of a sheet, also those inside a condition. */
+const selectorsOf = (sheet: string): string[] =>
+  [
+    ...readFileSync(join(source, sheet), 'utf8')
+      .replaceAll(/\/\*[^]*?\*\//g, '')
+      .matchAll(/([^{};]+)\{/g),
+  ]
+    .flatMap(([, selectors = '']) => selectors.split(/,(?![^(]*\))/))
+    .map((selector) => selector.trim())
+    .filter((selector) => !selector.startsWith('@'));
+
+test('a class that stands for itself in the sheet of one page is in that of no other', () => {
+  const all = sheets.map((sheet) => ({ sheet, selectors: selectorsOf(sheet) }));
+  const clashes = all.flatMap(({ sheet, selectors }) => {
+    const alone = new Set(
+      selectors.flatMap((selector) => /^\.([\w-]+)(?:[:[][^\s>+~]*)?$/.exec(selector)?.[1] ?? []),
+    );
+    return all
+      .filter((other) => other.sheet !== sheet)
+      .flatMap((other) =>
+        [...alone]
+          .filter((name) =>
+            other.selectors.some((selector) => new RegExp(`\\.${name}(?![\\w-])`).test(selector)),
+          )
+          .map((name) => `.${name} of ${sheet} is in ${other.sheet}`),
+      );
+  });
+  expect(sheets.length).toBeGreaterThan(8);
+  expect(clashes).toEqual([]);
+});
