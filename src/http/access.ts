@@ -64,9 +64,13 @@ export class Access {
     return actor;
   }
 
-  /** Another text once anybody may have been put out. */
+  /** Another text once anybody may have been put out: also where the tokens cannot be read, when nobody is let in. */
   get revision(): string {
-    return this.#options.tokens.revision;
+    try {
+      return this.#options.tokens.revision;
+    } catch {
+      return 'unreadable';
+    }
   }
 
   /** Whether who sent these headers would still be let in. */

@@ -51,7 +51,9 @@ const entriesAtOnce = 200;
 /** What is kept together is told together: few notice a moment, and a thousand followers are woken once for it. */
 const gatherMs = 40;
 const keptPieces = 8;
+/** How soon one who reads is put out, and how soon one who waits while nothing is kept. */
 const checkEveryMs = 200;
+const checkQuietEveryMs = 1_000;
 
 const encoder = new TextEncoder();
 
@@ -67,6 +69,7 @@ export class Followers {
   readonly #pieces = new Map<number, { readonly last: number; readonly bytes: Uint8Array }>();
   #news = newSignal();
   #beat: NodeJS.Timeout | undefined;
+  #guard: NodeJS.Timeout | undefined;
   #isLooking = false;
   #closed = false;
 
@@ -241,6 +244,7 @@ export class Followers {
   /** Looks out for news as long as anybody follows. */
   #look(): void {
     this.#beat ??= setInterval(() => this.#beatNow(), this.#limits.heartbeatMs).unref();
+    this.#guard ??= setInterval(() => this.#checkPasses(), checkQuietEveryMs).unref();
     if (this.#isLooking) return;
     this.#isLooking = true;
     void (async () => {
@@ -293,7 +297,8 @@ export class Followers {
 
   #rest(): void {
     clearInterval(this.#beat);
-    this.#beat = undefined;
+    clearInterval(this.#guard);
+    this.#beat = this.#guard = undefined;
     this.#pieces.clear();
   }
 }

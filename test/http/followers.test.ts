@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -220,6 +221,26 @@ describe('whoever follows the ledger', () => {
     await note('c');
     expect(await byOver).toBe('cut');
     expect(callsIn((await byViewer) as Message[])).toEqual(new Set(['a', 'b', 'c']));
+  });
+
+  test('is put out within moments where nothing is kept, also by a file of tokens that cannot be read', async () => {
+    app = await startServer();
+    const path = tokenFilePath(app.ledgerPath);
+    const file = new TokenFile(path, Date.now);
+    const revoked = file.create({ name: 'revoked', role: 'viewer' }).token;
+    const [byRevoked, byViewer] = [revoked, app.tokens.viewer].map((token) =>
+      take(follow('/v1/events?after=now', { authorization: `Bearer ${token}` }), () => false).catch(
+        () => 'cut',
+      ),
+    );
+    await until(async () => /quittance_http_followers 2$/m.test((await app.get<string>('/metrics')).body));
+    file.revoke('revoked');
+    expect(await byRevoked).toBe('cut');
+    const kept = readFileSync(path);
+    writeFileSync(path, '{"version": 1, "tokens": [');
+    expect(await byViewer).toBe('cut');
+    writeFileSync(path, kept);
+    expect((await app.get('/v1/me')).status).toBe(200);
   });
 
   test('and asks for little of much keeps nobody else waiting', async () => {
