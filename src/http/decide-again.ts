@@ -18,7 +18,9 @@ export async function decideOnce(
   try {
     return await service.runtime.decide(confirmationId, { ...decision, by });
   } catch (error) {
-    if (!isQuittanceError(error, 'confirmation.decided')) throw error;
+    const isOver =
+      isQuittanceError(error, 'confirmation.decided') || isQuittanceError(error, 'confirmation.expired');
+    if (!isOver) throw error;
     const made = await readDecision(service, confirmationId);
     if (made === undefined || !isSame(made.event, decision, by)) throw error;
     return made.view;

@@ -95,6 +95,13 @@ function refuseDecided(call: Call, confirmationId: string): Confirmation {
     );
   const { status, by, decidedAt } = confirmation;
   const when = decidedAt === undefined ? '' : ` at ${new Date(decidedAt).toISOString()}`;
+  // Nobody was first: whoever comes after the time hears the same, whether or not that is on record yet.
+  if (status === 'expired')
+    throw new QuittanceError(
+      'confirmation.expired',
+      `The time to decide about call ${callId} is up: the question has expired${when}.`,
+      { confirmationId, callId },
+    );
   throw new QuittanceError(
     'confirmation.decided',
     `Call ${callId} was ${status} already${by === undefined ? '' : ` by ${by.name}`}${when}.`,

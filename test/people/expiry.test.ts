@@ -89,7 +89,8 @@ describe('a question', () => {
     });
     expect(await auditKinds(runtime, 'c')).toEqual(['requires_confirmation', 'invalidated']);
     expect(await eventsOf(runtime, 'confirmation.expired')).toMatchObject([{ effect: 'block' }]);
-    expect((await refusal(runtime.decide(open.confirmationId, yes(open)))).message).toContain('expired');
+    const late = await refusal(runtime.decide(open.confirmationId, yes(open)));
+    expect([late.code, late.message]).toEqual(['confirmation.expired', expect.stringContaining('is up')]);
     expect((await runtime.confirmations({ status: 'expired' })).rows).toHaveLength(1);
     expect(ran).toEqual([]);
     await expectSettledOnce(runtime);
@@ -260,7 +261,7 @@ describe('when whoever held the call is gone', () => {
       expect(call?.settled?.outcome).toMatchObject({ reason: 'expired', code: 'confirmation.expired' });
       expect(await auditKinds(next.runtime, 'c')).toEqual(['requires_confirmation', 'invalidated']);
       expect((await refusal(next.runtime.decide(asked.confirmationId, yes(asked)))).code).toBe(
-        'confirmation.decided',
+        'confirmation.expired',
       );
       expect(ran).toEqual([]);
       await expectSettledOnce(next.runtime);
