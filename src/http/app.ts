@@ -8,6 +8,7 @@ import { compileJsonSchema } from '../tool/json-schema.ts';
 import { isQuittanceError } from '../base/error.ts';
 import type { Actor } from './actor.ts';
 import { nobody } from './actor.ts';
+import { checkOptions } from './check-options.ts';
 import type { ConsoleFile } from './console-files.ts';
 import { withTag } from './known-tag.ts';
 import { toOpenApi } from './openapi.ts';
@@ -87,7 +88,7 @@ export function createApp(options: AppOptions): App {
           params: req.param(),
           query: readQuery(new URL(req.url), route.query, checks.query),
           body: checks.body && (await readBody(req.raw, limits.bodyBytes, checks.body)),
-          headers: req.raw.headers,
+          headers: req.raw.method === 'HEAD' ? withoutRange(req.raw.headers) : req.raw.headers,
           cut:
             env.cut &&
             (() => {
@@ -151,6 +152,13 @@ export function createApp(options: AppOptions): App {
   };
 }
 
+/** A head is that of the whole: ranges are for what is got. */
+function withoutRange(headers: Headers): Headers {
+  const left = new Headers(headers);
+  left.delete('range');
+  return left;
+}
+
 const isOurs = (error: unknown): boolean => error instanceof HttpRefusal || isQuittanceError(error);
 
 const wrongMethod = (all: readonly Route[]): HttpRefusal =>
@@ -164,7 +172,7 @@ type Checks = { readonly query: JsonSchemaChecker; readonly body: JsonSchemaChec
 const compileChecks = ({ query, body }: Route): Checks => ({
   // Which fields it has is all that matters here; their types are checked where the route is declared.
   query: compileJsonSchema(wholeSchema(object(query as Fields<object>))),
-  body: body && compileJsonSchema(wholeSchema(body)),
+  body: body && (body.options ? checkOptions(body.options) : compileJsonSchema(wholeSchema(body))),
 });
 
 function toJson(route: Route, answer: unknown, headers: Headers): Response {

@@ -44,7 +44,8 @@ export function toOpenApi(routes: readonly Route[], version: string): JsonObject
 
 function toOperation(route: Route, place: Place, problem: JsonObject): JsonObject {
   const { method, path, access, summary, query, body, headers, answer, status, also } = route;
-  const isTagged = method === 'GET' && isShape(answer) && Object.keys(also).length === 0;
+  const isTagged =
+    'If-None-Match' in headers || (method === 'GET' && isShape(answer) && Object.keys(also).length === 0);
   const params = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
     in: 'path',
@@ -60,8 +61,8 @@ function toOperation(route: Route, place: Place, problem: JsonObject): JsonObjec
       schema: place('maybe' in field ? field.maybe : field),
     })),
     ...Object.entries({
-      ...headers,
       ...(isTagged && { 'If-None-Match': 'The ETag of an answer that is there already.' }),
+      ...headers,
     }).map(([name, description]) => ({
       name,
       in: 'header',
@@ -98,6 +99,7 @@ const toAnswer = (answer: Route['answer'], place: Place): JsonObject =>
         description: 'As asked.',
         content: {
           [answer.mediaType]: { schema: toText(answer.message, place) },
+          ...Object.fromEntries((answer.otherTypes ?? []).map((type) => [type, {}] as const)),
           ...(answer.json !== undefined && { 'application/json': { schema: place(answer.json) } }),
         },
       };

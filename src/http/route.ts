@@ -24,6 +24,8 @@ type ParamsOf<Path extends string> = Path extends `${string}{${infer Name}}${inf
 /** An answer that is no JSON, or not always. */
 export type MediaAnswer = {
   readonly mediaType: string;
+  /** Where it may be something else. */
+  readonly otherTypes?: readonly string[];
   /** What each message of a stream holds. */
   readonly message?: AnyShape;
   /** What is answered where JSON is accepted. */

@@ -13,6 +13,8 @@ export type Shape<Value> = {
   /** What it is called in the OpenAPI document. */
   readonly name: string | undefined;
   readonly toSchema: (place: Place) => JsonObject;
+  /** Where it is one of several. */
+  readonly options?: readonly AnyShape[];
   /** Never there: says what the schema is of. */
   readonly value?: Value;
 };
@@ -38,7 +40,7 @@ export const idText = (): Shape<string> =>
   text({ minLength: 1, maxLength: 1_000, pattern: '^(?!\\.{1,2}$)' });
 /** A name that stands on what is kept: what nobody sees in it could make two names look like one. */
 export const nameText = (maxLength: number): Shape<string> =>
-  text({ minLength: 1, maxLength, pattern: '^[^\\p{Cc}\\p{Cs}]+$' });
+  text({ minLength: 1, maxLength, pattern: '^[^\\x00-\\x1f\\x7f-\\x9f\\ud800-\\udfff]+$' });
 export const integer = (more: JsonObject = {}): Shape<number> => plain({ type: 'integer', ...more });
 export const decimal = (more: JsonObject = {}): Shape<number> => plain({ type: 'number', ...more });
 export const flag = (): Shape<boolean> => plain({ type: 'boolean' });
@@ -98,6 +100,7 @@ function record<Value>(fields: AnyFields, name: string | undefined, more: JsonOb
 
 export const oneOf = <Value>(options: readonly Shape<Value>[], name?: string): Shape<Value> => ({
   name,
+  options,
   toSchema: (place) => ({ anyOf: options.map(place) }),
 });
 

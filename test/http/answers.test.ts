@@ -62,7 +62,7 @@ describe('an artifact', () => {
 
   test('tells how large it is without being sent', async () => {
     const whole = await ask(path);
-    const head = await ask(path, { method: 'HEAD' });
+    const head = await ask(path, { method: 'HEAD', range: 'bytes=0-3' });
     expect([head.status, await head.text()]).toEqual([200, '']);
     for (const name of ['content-length', 'etag', 'accept-ranges', 'content-type'])
       expect([name, head.headers.get(name)]).toEqual([name, whole.headers.get(name)]);
@@ -186,10 +186,24 @@ describe('the description', () => {
     ];
     expect(told('/v1/calls')).toEqual([['200', '304', 'default'], ['If-None-Match']]);
     expect(told('/readyz')).toEqual([['200', '503', 'default'], []]);
-    expect(told('/v1/sessions/{sessionId}/artifacts/{artifactId}')).toEqual([
-      ['200', '206', 'default'],
-      ['Range', 'If-Range', 'If-None-Match'],
-    ]);
+    const artifact = '/v1/sessions/{sessionId}/artifacts/{artifactId}';
+    const [statuses, headers] = told(artifact);
+    expect(statuses).toEqual(['200', '206', '304', 'default']);
+    expect(headers.toSorted()).toEqual(['If-None-Match', 'If-Range', 'Range']);
+    for (const status of ['200', '206'])
+      expect(paths[artifact]?.get.responses[status]).toMatchObject({
+        content: { 'application/octet-stream': {}, 'application/json': {}, 'image/png': {} },
+      });
+  });
+
+  test('has patterns that other languages can read too', async () => {
+    const text = await (await ask('/openapi.json')).text();
+    const patterns = [...text.matchAll(/"pattern":("(?:[^"\\]|\\.)*")/g)].map(
+      ([, pattern = '']) => JSON.parse(pattern) as string,
+    );
+    expect(patterns.length).toBeGreaterThan(3);
+    // Classes of Unicode are written in as many ways as there are languages, or not at all.
+    expect(patterns.filter((pattern) => /\\p\{|\\u\{/i.test(pattern))).toEqual([]);
   });
 });
 

@@ -310,6 +310,9 @@ describe('reading', () => {
     }
     expect(pieces).toEqual(whole.records.map(({ recordId }) => recordId));
     const one = (await app.runtime.audit({ sessionId: 's1', callId: 'h1' })).map(({ recordId }) => recordId);
+    expect((await app.get(`/v1/audit?after=${whole.position}`)).status).toBe(200);
+    const ahead = await app.get<Problem>(`/v1/audit?after=${whole.position + 1_000}`);
+    expect(ahead.body).toMatchObject({ status: 400, detail: expect.stringContaining('no such position') });
     const { records } = (await app.get<AuditPage>('/v1/audit?sessionId=s1&callId=h1')).body;
     expect(records.map(({ recordId }) => recordId)).toEqual(one);
   });

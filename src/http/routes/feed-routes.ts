@@ -60,12 +60,7 @@ export const feedRoutes: readonly Route[] = [
       const wanted = resumed !== null && /^[0-9]{1,15}$/.test(resumed) ? resumed : (given ?? '0');
       const lastPosition = await service.ledger.lastPosition();
       const after = wanted === 'now' ? lastPosition : Number(wanted);
-      if (after > lastPosition)
-        throw new HttpRefusal(
-          'http.bad_request',
-          'The ledger has no such position yet: it is another one than was followed before. Begin again, with after=0 or after=now.',
-          { lastPosition: String(lastPosition) },
-        );
+      if (after > lastPosition) throw notYet(lastPosition, 'after=0 or after=now');
       if (headers.get('accept')?.startsWith('application/json') === true)
         return withTag(
           JSON.stringify(await readFeed(service, after, limit, filter)),
@@ -116,9 +111,21 @@ export const feedRoutes: readonly Route[] = [
       },
       'AuditPage',
     ),
-    handle: ({ service, query }) => readAudit(service, query),
+    async handle({ service, query }) {
+      const lastPosition = await service.ledger.lastPosition();
+      if (query.after !== undefined && query.after > lastPosition) throw notYet(lastPosition, 'after=0');
+      return readAudit(service, query);
+    },
   }),
 ];
+
+/** Whoever would follow from there would hear nothing, and not know why. */
+const notYet = (lastPosition: number, begin: string): HttpRefusal =>
+  new HttpRefusal(
+    'http.bad_request',
+    `The ledger has no such position yet: it is another one than was followed before. Begin again, with ${begin}.`,
+    { lastPosition: String(lastPosition) },
+  );
 
 type AuditQuery = {
   readonly after?: number;

@@ -5,7 +5,7 @@ import { HttpRefusal } from '../problem.ts';
 import { readTimeline } from '../read-timeline.ts';
 import type { Route } from '../route.ts';
 import { defineRoute } from '../route.ts';
-import { serveArtifact } from '../serve-artifact.ts';
+import { serveArtifact, shownTypes } from '../serve-artifact.ts';
 import type { Service } from '../service.ts';
 import type { Shape } from '../shape.ts';
 import { choice, integer, list, maybe, moment, object, text } from '../shape.ts';
@@ -59,6 +59,7 @@ const timelineShape: Shape<Timeline> = object<Timeline>(
   'Timeline',
 );
 
+const artifact = { mediaType: 'application/octet-stream', otherTypes: shownTypes } as const;
 const sessionPath = '/v1/sessions/{sessionId}';
 
 export const sessionRoutes: readonly Route[] = [
@@ -112,8 +113,8 @@ export const sessionRoutes: readonly Route[] = [
       'If-Range': 'The ETag of the pieces that are there already; whole where it is another.',
       'If-None-Match': 'The ETag of an artifact that is there already.',
     },
-    answer: { mediaType: 'application/octet-stream', isWhole: true },
-    also: { 206: { mediaType: 'application/octet-stream' } },
+    answer: { ...artifact, isWhole: true },
+    also: { 206: artifact },
     handle: ({ service, params, headers }) =>
       serveArtifact(service.ledger, params.sessionId, params.artifactId, headers),
   }),
