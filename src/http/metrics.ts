@@ -8,6 +8,8 @@ export class Metrics {
   /** By method, route and status; the routes are ours, so there are few. */
   readonly #requests = new Map<string, number>();
   readonly #durations = new Map<string, Histogram>();
+  /** Tools whose calls are counted apart. */
+  readonly tools: Set<string> = new Set();
   #cutOff = 0;
 
   noteRequest(method: string, route: string, status: number, elapsedMs: number): void {

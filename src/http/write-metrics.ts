@@ -9,7 +9,7 @@ export async function writeMetrics({ ledger, followers, jobs, metrics }: Service
     ledger.queryConfirmations({ status: 'pending', limit: 1_000 }),
     ledger.lastPosition(),
   ]);
-  const merged = mergeTools(tallies);
+  const merged = mergeTools(tallies, metrics.tools);
   const lines = [
     ...family('quittance_calls_total', 'counter', 'Calls by tool, outcome and reason code.'),
     ...merged
@@ -28,7 +28,7 @@ export async function writeMetrics({ ledger, followers, jobs, metrics }: Service
     `quittance_cost_micros_total ${tallies.reduce((sum, each) => sum + each.costMicros, 0)}`,
     ...family('quittance_confirmations_pending', 'gauge', 'Questions that wait for a person, up to 1000.'),
     `quittance_confirmations_pending ${held.rows.length}`,
-    ...family('quittance_ledger_position', 'counter', 'The position of the last entry.'),
+    ...family('quittance_ledger_position', 'gauge', 'The position of the last entry.'),
     `quittance_ledger_position ${position}`,
     ...family('quittance_http_followers', 'gauge', 'Connections that follow the ledger.'),
     `quittance_http_followers ${followers.count}`,
@@ -69,16 +69,17 @@ type ToolTally = {
   readonly calls: number;
 };
 
-/** A model may ask for any name it likes; names beyond the commonest are counted together. */
-function mergeTools(tallies: readonly ToolTally[]): readonly ToolTally[] {
+/**
+ * A model may ask for any name it likes; names beyond the commonest are counted together. A name that has a count of its
+ * own keeps it, and no other gets one in its place: what is a counter never shrinks.
+ */
+function mergeTools(tallies: readonly ToolTally[], common: Set<string>): readonly ToolTally[] {
   const byTool = new Map<string, number>();
   for (const { toolName, calls } of tallies) byTool.set(toolName, (byTool.get(toolName) ?? 0) + calls);
-  const common = new Set(
-    [...byTool]
-      .toSorted(([, one], [, other]) => other - one)
-      .slice(0, mostTools)
-      .map(([name]) => name),
-  );
+  for (const [name] of [...byTool].toSorted(([, one], [, other]) => other - one)) {
+    if (common.size >= mostTools) break;
+    common.add(name);
+  }
   const merged = new Map<string, ToolTally>();
   for (const tally of tallies) {
     // As it is written, so that two names that are written alike are counted as one: a label twice is no page at all.

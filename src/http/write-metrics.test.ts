@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { Metrics } from './metrics.ts';
+import type { Service } from './service.ts';
+import { writeMetrics } from './write-metrics.ts';
+
+test('no count shrinks because another tool becomes more common than those that are counted together', async () => {
+  const calls = new Map(Array.from({ length: 250 }, (_, index) => [`tool_${index}`, 1_000 - index]));
+  const tallyCalls = () =>
+    Promise.resolve(
+      [...calls].map(([toolName, count]) => ({
+        toolName,
+        outcome: 'ToolExecutionResult',
+        code: '',
+        calls: count,
+        unresolved: 0,
+        costMicros: 0,
+      })),
+    );
+  // All that the page is made of.
+  const service = {
+    ledger: {
+      tallyCalls,
+      queryConfirmations: () => Promise.resolve({ rows: [] }),
+      lastPosition: () => Promise.resolve(9),
+    },
+    followers: { count: 0 },
+    jobs: { running: 0 },
+    metrics: new Metrics(),
+  } as unknown as Service;
+  const read = async (): Promise<Map<string, number>> =>
+    new Map(
+      [...(await writeMetrics(service)).matchAll(/^quittance_calls_total\{tool="([^"]+)".*\} (\d+)$/gm)].map(
+        ([, tool = '', count]) => [tool, Number(count)],
+      ),
+    );
+  const before = await read();
+  expect([before.size, before.get('(others)')]).toEqual([201, 50 * 800 - (50 * 49) / 2]);
+  calls.set('tool_249', 5_000);
+  calls.set('tool_new', 5_000);
+  const after = await read();
+  expect(after.size).toBe(201);
+  for (const [tool, count] of before) expect([tool, (after.get(tool) ?? 0) >= count]).toEqual([tool, true]);
+});
