@@ -213,7 +213,7 @@ test('a call whose end nobody knows leads to where that is said', async () => {
   await open('call_unsure', async ({ page }) => {
     await page.getByRole('heading', { level: 1 }).getByText('indeterminate').waitFor();
     expect(await page.getByRole('link', { name: 'Say what was found out' }).getAttribute('href')).toBe(
-      '/reconcile',
+      '/reconcile/ticket-42/call_unsure',
     );
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatDuration } from '../../console/src/ui/time.tsx';
+import { formatDuration, formatMoment } from '../../console/src/ui/time.tsx';
 
 test.each([
   [undefined, '–'],
@@ -15,4 +15,11 @@ test.each([
   [3 * 86_400_000, '3d'],
 ])('%s ms are %s', (ms, text) => {
   expect(formatDuration(ms)).toBe(text);
+});
+
+test('a moment says in which zone it is told', () => {
+  const zone = new Intl.DateTimeFormat(undefined, { timeZoneName: 'short' })
+    .formatToParts(0)
+    .find(({ type }) => type === 'timeZoneName');
+  expect(formatMoment(0)).toContain(zone?.value);
 });

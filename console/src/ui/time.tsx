@@ -30,8 +30,9 @@ export function formatDuration(ms: number | undefined): string {
   return seconds < 3_600 ? `${Math.floor(seconds / 60)}m ${seconds % 60}s` : formatAge(seconds * 1_000);
 }
 
+/** With its zone: whoever compares it with the log of another machine must not have to guess. */
 export const formatMoment = (at: number): string =>
-  new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+  new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'long' });
 
 /** Integer micro-units as people write amounts: 1,234,567 is 1.234567. */
 export const formatCost = (micros: number): string =>

@@ -4,6 +4,7 @@ import type { CallDetail } from '../../../../src/http/api/call.ts';
 import { reasonTable } from '../../../../src/call/reason.ts';
 import type { ReasonCode } from '../../../../src/call/reason.ts';
 import { addressOf } from '../../router.ts';
+import { ForeignText } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
 import type { Tone } from '../../ui/outcome-badge.tsx';
 import { describeOutcome } from '../../ui/outcome-badge.tsx';
@@ -40,16 +41,20 @@ export function CallNotice({ detail: { call, summary } }: { readonly detail: Cal
       {summary.unresolved && (
         <Notice tone="unsure" title="Nobody can say whether its effect happened">
           <p>
-            <Link to={addressOf(['reconcile'])}>Say what was found out</Link>, so that it can be told from a
-            call that did nothing.
+            <Link to={addressOf(['reconcile', call.sessionId, call.callId])}>Say what was found out</Link>, so
+            that it can be told from a call that did nothing.
           </p>
         </Notice>
       )}
       {resolution !== undefined && (
         <Notice tone="good" title={`Resolved: ${resolution.resolution.replaceAll('_', ' ')}`}>
           <p>
-            By {resolution.by.type} {safeText(resolution.by.name)}, {formatMoment(resolution.at)}
-            {resolution.reason !== undefined && `: ${safeText(resolution.reason)}`}
+            By {resolution.by.type} <ForeignText text={resolution.by.name} />, {formatMoment(resolution.at)}
+            {resolution.reason !== undefined && (
+              <>
+                : <ForeignText text={resolution.reason} />
+              </>
+            )}
           </p>
           {resolution.result !== undefined && <ValueBlock label="What it gave" value={resolution.result} />}
         </Notice>
@@ -57,8 +62,12 @@ export function CallNotice({ detail: { call, summary } }: { readonly detail: Cal
       {undone !== undefined && (
         <Notice tone="attention" title="Undone">
           <p>
-            By {undone.by.type} {safeText(undone.by.name)}, {formatMoment(undone.at)}
-            {undone.reason !== undefined && `: ${safeText(undone.reason)}`}
+            By {undone.by.type} <ForeignText text={undone.by.name} />, {formatMoment(undone.at)}
+            {undone.reason !== undefined && (
+              <>
+                : <ForeignText text={undone.reason} />
+              </>
+            )}
           </p>
         </Notice>
       )}

@@ -11,6 +11,7 @@ import { useFeed } from '../../api/use-feed.ts';
 import { addressOf } from '../../router.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Empty } from '../../ui/empty.tsx';
+import { ForeignText } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
 import { OutcomeBadge } from '../../ui/outcome-badge.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
@@ -77,8 +78,10 @@ function Whole({ detail, reload }: { readonly detail: CallDetail; readonly reloa
         about={
           <>
             <Link to="/calls">Calls</Link> /{' '}
-            <Link to={addressOf(['sessions', call.sessionId])}>{safeText(call.sessionId)}</Link> /{' '}
-            {safeText(call.callId)} · <Age at={call.requestedAt} />
+            <Link to={addressOf(['sessions', call.sessionId])}>
+              <ForeignText text={call.sessionId} />
+            </Link>{' '}
+            / <ForeignText text={call.callId} /> · <Age at={call.requestedAt} />
           </>
         }
       >

@@ -1,6 +1,7 @@
 /** What of the calls is looked at. It stands in the address, so that it can be kept, shared and gone back to. */
 import type { Query } from '../../api/client.ts';
 import { addressOf } from '../../router.ts';
+import { formatMoment } from '../../ui/time.tsx';
 
 const names = [
   'search',
@@ -71,7 +72,7 @@ export const commonViews: readonly { readonly name: string; readonly view: Calls
 
 const outcomeLabels: Readonly<Record<string, string>> = {
   ToolExecutionResult: 'succeeded',
-  ToolArtifactReference: 'kept aside',
+  ToolArtifactReference: 'succeeded, kept aside',
   ToolFailure: 'failed',
   ToolTimeout: 'timed out',
   ToolDenied: 'denied',
@@ -97,7 +98,7 @@ export function labelOfValue(field: ViewField, value: string): string {
   if (field === 'outcome') return (Object.hasOwn(outcomeLabels, value) && outcomeLabels[value]) || value;
   if (field === 'mode') return value.replaceAll('_', ' ');
   if (field === 'within') return (Object.hasOwn(spans, value) && spans[value]?.label.toLowerCase()) || value;
-  if (field === 'until') return /^\d{1,15}$/.test(value) ? new Date(Number(value)).toLocaleString() : value;
+  if (field === 'until') return /^\d{1,15}$/.test(value) ? formatMoment(Number(value)) : value;
   if (field === 'unresolved') return value === 'true' ? 'yes' : 'no';
   return value;
 }

@@ -67,7 +67,7 @@ function Facet({
                 goTo(viewAddress(changeView(view, { [name]: value === chosen ? undefined : value })))
               }
             >
-              <span className={name === 'toolName' || name === 'code' ? 'clip mono' : 'clip'}>
+              <span className={name === 'toolName' || name === 'code' ? 'clip mono' : undefined}>
                 <bdi>{safeText(labelOfValue(name, value))}</bdi>
               </span>
               <span className="num muted">

@@ -113,7 +113,7 @@ export function QuestionPanel({ call, consent, children }: Props): ReactNode {
         <p className="question-progress" role="status">
           {approval.isArmed && (
             <>
-              Press <kbd>Ctrl</kbd> <kbd>Enter</kbd> to approve, any other key to leave it.
+              Press <kbd>Ctrl</kbd>+<kbd>Enter</kbd> to approve, any other key to leave it.
             </>
           )}
           {status === 'sending' && 'Sending…'}

@@ -92,7 +92,7 @@ export function Waiting({ confirmationId, order }: Props): ReactNode {
               {(question) => <QuestionRow question={question} />}
             </SideList>
             <p className="muted desk-keys">
-              <kbd>j</kbd> <kbd>k</kbd> move · <kbd>a</kbd> <kbd>Ctrl</kbd> <kbd>Enter</kbd> approve ·{' '}
+              <kbd>j</kbd> <kbd>k</kbd> move · <kbd>a</kbd>, then <kbd>Ctrl</kbd>+<kbd>Enter</kbd> approve ·{' '}
               <kbd>d</kbd> deny · <kbd>e</kbd> edit · <kbd>r</kbd> respond
             </p>
           </section>

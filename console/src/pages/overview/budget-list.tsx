@@ -61,7 +61,7 @@ const words: Readonly<Record<BudgetBurn['metric'], string>> = {
 };
 
 const amount = ({ metric }: BudgetBurn, value: number): string =>
-  metric === 'cost_micros' ? formatCost(value) : value.toLocaleString();
+  metric === 'cost_micros' && value !== 0 ? formatCost(value) : value.toLocaleString();
 
 /** `named/"shop"/tool_calls/2026-11-15` as people would say it: `shop, 2026-11-15`. */
 function nameOf(counter: string): string {

@@ -86,8 +86,7 @@ export default function Session({ sessionId }: { readonly sessionId: string }): 
       ) : (
         <Shown timeline={timeline.data} squeeze={squeeze}>
           <span className="muted">
-            {cursor === undefined ? 'The newest' : 'Older calls:'} {timeline.data.rows.length}
-            {session !== undefined && ` of ${session.calls.toLocaleString()}`}
+            {describeExtent(timeline.data.rows.length, session?.calls, cursor !== undefined)}
           </span>
           <label className="inline-check">
             <input
@@ -148,11 +147,16 @@ function Shown({
   );
 }
 
+function describeExtent(shown: number, all: number | undefined, isOlder: boolean): string {
+  if (shown === all) return all === 1 ? 'One call' : `All ${all.toLocaleString()} calls`;
+  return `${isOlder ? 'Older calls:' : 'The newest'} ${shown}${all === undefined ? '' : ` of ${all.toLocaleString()}`}`;
+}
+
 const kinds = [
   ['deciding', 'gates decide'],
   ['held', 'a person is asked'],
   ['waiting', 'nobody is at it'],
-  ['running', 'the body runs'],
+  ['running', 'the body runs, in the colour of how it ended'],
 ] as const;
 
 function Legend(): ReactNode {
