@@ -51,7 +51,7 @@ export function createApp(options: AppOptions): App {
   const rate = new RateLimit(limits.rate);
   const strangers = new RateLimit(limits.strangerRate);
 
-  const identify = (request: Request, address: string): Actor => {
+  const identify = (request: Request, address: string, isProbe: boolean): Actor => {
     let actor: Actor;
     try {
       actor = service.access.identify(request.method, request.headers);
@@ -65,8 +65,9 @@ export function createApp(options: AppOptions): App {
         'Nobody can be let in: the file of tokens cannot be read. The log of the server says why.',
       );
     }
-    if (actor === nobody) strangers.take(address);
-    else rate.take(actor.name);
+    if (actor !== nobody) rate.take(actor.name);
+    // Whoever guesses must not make the server look dead to what watches it from the same address.
+    else if (!isProbe) strangers.take(address);
     return actor;
   };
 
@@ -79,7 +80,7 @@ export function createApp(options: AppOptions): App {
         // A stream would go on behind a head that is all anybody sees.
         if (req.raw.method === 'HEAD' && !isShape(route.answer) && route.answer.isWhole !== true)
           throw wrongMethod(all);
-        const actor = identify(req.raw, env.address);
+        const actor = identify(req.raw, env.address, route.isProbe);
         service.access.require(actor, route.access);
         checks ??= compileChecks(route);
         const asked = {

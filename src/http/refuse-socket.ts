@@ -17,7 +17,7 @@ function toRefusal({ code }: NodeJS.ErrnoException): HttpRefusal {
   if (code === 'HPE_HEADER_OVERFLOW')
     return new HttpRefusal(
       'http.head_too_large',
-      'Address and headers may have 16 KiB together. Send less; what is long belongs in a body.',
+      'Address and headers may have 16 KiB together, and there may be a hundred headers. Send less; what is long belongs in a body.',
     );
   return new HttpRefusal(
     'http.bad_request',

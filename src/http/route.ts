@@ -48,6 +48,8 @@ type RouteSpec<Path extends string, Query extends object, Body, Answer> = {
   readonly status?: number;
   /** What it answers with under other statuses, refusals aside. */
   readonly also?: Readonly<Record<number, AnyShape | MediaAnswer>>;
+  /** Whether it is asked again and again by what watches the server, and tells nothing worth guessing for. */
+  readonly isProbe?: boolean;
   readonly handle: (asked: Asked<ParamsOf<Path>, Query, Body>) => Promise<Answer | Response>;
 };
 
@@ -63,6 +65,7 @@ export type Route = {
   readonly answer: AnyShape | MediaAnswer;
   readonly status: number;
   readonly also: Readonly<Record<number, AnyShape | MediaAnswer>>;
+  readonly isProbe: boolean;
   readonly handle: (asked: Asked<string, object, unknown>) => Promise<unknown>;
 };
 
@@ -83,6 +86,7 @@ export function defineRoute<
     answer: spec.answer,
     status: spec.status ?? 200,
     also: spec.also ?? {},
+    isProbe: spec.isProbe ?? false,
     // What it is given has been held against the very shapes its types come from.
     handle: spec.handle as Route['handle'],
   };

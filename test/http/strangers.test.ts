@@ -26,8 +26,10 @@ describe('whoever guesses is asked to wait', () => {
   ] as const)('%s', async (_how, path, init) => {
     app = await startServer(threeTries);
     expect(await tryFive(app, path, init)).toEqual([401, 401, 401, 429, 429]);
-    // Whoever is known is not kept waiting by those who are not, even from the same address.
+    // Whoever is known is not kept waiting by those who are not, even from the same address, nor is what watches.
     expect((await app.get('/v1/me')).status).toBe(200);
+    for (const probe of ['/healthz', '/readyz'])
+      expect(await tryFive(app, probe)).toEqual([200, 200, 200, 200, 200]);
   });
 
   test('at the login page', async () => {

@@ -42,6 +42,7 @@ export const healthRoutes: readonly Route[] = [
     path: '/healthz',
     access: 'anyone',
     summary: 'Says that the process lives.',
+    isProbe: true,
     answer: object<Health>({ status: only('ok'), version: text() }, 'Health'),
     handle: ({ service }) => Promise.resolve({ status: 'ok', version: service.version }),
   }),
@@ -50,6 +51,7 @@ export const healthRoutes: readonly Route[] = [
     path: '/readyz',
     access: 'anyone',
     summary: 'Says whether requests can be served: 503 where not.',
+    isProbe: true,
     answer: readinessShape,
     also: { 503: readinessShape },
     async handle({ service }) {
