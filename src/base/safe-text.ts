@@ -7,7 +7,7 @@
  * Control and escape characters (C0, DEL, C1), line and paragraph separators, directions (bidi), characters without
  * any looks of their own, tags, and halves of characters.
  */
-const unseen =
+export const unseen: RegExp =
   /[\p{Cc}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}]|\p{Surrogate}/gu;
 
 const short: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };

@@ -1,4 +1,6 @@
 /** The few pages the server itself has. No scripts but one, which comes from a file of its own; nothing that was kept is in them. */
+import { unseen } from '../base/safe-text.ts';
+
 const page = (title: string, body: string): string => `<!doctype html>
 <html lang="en">
 <head>
@@ -12,15 +14,34 @@ const page = (title: string, body: string): string => `<!doctype html>
 </html>
 `;
 
-export const pageStyle = `:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
-body { margin: 0; display: grid; place-items: start center; min-height: 100vh; padding: 10vh 1rem; box-sizing: border-box; }
-main { max-width: 36rem; width: 100%; }
+export const pageStyle = `:root {
+  color-scheme: light dark;
+  font: 16px/1.5 system-ui, sans-serif;
+  --surface: light-dark(#ffffff, #16181d);
+  --raised: light-dark(#f6f7f9, #1e2128);
+  --line: light-dark(#8b93a1, #6b7383);
+  --text: light-dark(#1a1d23, #e8eaee);
+  --muted: light-dark(#596171, #a2aab8);
+  --accent: light-dark(#3454d1, #8ea6ff);
+  --on-accent: light-dark(#ffffff, #10131a);
+  --bad: light-dark(#b3261e, #ff8f85);
+}
+body { margin: 0; display: grid; grid-template-columns: minmax(0, 36rem); place-content: start center; min-height: 100vh; padding: 10vh 1rem; box-sizing: border-box; background: var(--surface); color: var(--text); }
 h1 { font-size: 1.4rem; }
+h2 { font-size: 1.1rem; overflow-wrap: anywhere; }
+h3 { margin-block-end: 0.25rem; font-size: 0.9rem; color: var(--muted); }
+p { overflow-wrap: anywhere; }
+a { color: var(--accent); }
 code, pre { font-family: ui-monospace, monospace; font-size: 0.9em; }
-pre { padding: 0.75rem 1rem; overflow: auto; border: 1px solid color-mix(in srgb, CanvasText 25%, Canvas); border-radius: 6px; }
+pre { margin-block: 0.25rem 1rem; padding: 0.75rem 1rem; max-height: 60vh; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: 6px; background: var(--raised); }
 label { display: block; font-weight: 600; margin-block: 1rem 0.25rem; }
-input { font: inherit; width: 100%; box-sizing: border-box; padding: 0.5rem; }
-button { font: inherit; padding: 0.5rem 1.25rem; margin: 1rem 0.5rem 0 0; }
+input { font: inherit; width: 100%; box-sizing: border-box; padding: 0.5rem; border: 1px solid var(--line); border-radius: 6px; background: var(--surface); color: var(--text); }
+button { font: inherit; font-weight: 600; padding: 0.5rem 1.25rem; margin: 1rem 0.5rem 0 0; border: 1px solid var(--accent); border-radius: 6px; background: var(--accent); color: var(--on-accent); cursor: pointer; }
+button.other { border-color: var(--bad); background: none; color: var(--bad); }
+button:disabled { opacity: 0.55; cursor: not-allowed; }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+[role='alert'] { color: var(--bad); }
+.muted { color: var(--muted); }
 `;
 
 export const loginPage = (problem: string | undefined): string =>
@@ -58,9 +79,15 @@ export const decideScript = `'use strict';
   const place = document.getElementById('question');
   const token = location.hash.slice(1);
   history.replaceState(null, '', location.pathname);
+  // Another link in the same tab changes nothing but what stands behind the #.
+  addEventListener('hashchange', () => location.reload());
+  // Nobody decides about something that looks like something else.
+  const unseen = new RegExp(${JSON.stringify(unseen.source)}, 'gu');
+  const safe = (text) =>
+    text.replace(unseen, (found) => (found === '\\n' || found === '\\t' ? found : '\\\\u{' + found.codePointAt(0).toString(16) + '}'));
   const add = (name, text, parent = place) => {
     const node = document.createElement(name);
-    node.textContent = text;
+    node.textContent = safe(text);
     parent.append(node);
     return node;
   };
@@ -83,12 +110,40 @@ export const decideScript = `'use strict';
     clear();
     add('p', 'This was ' + status + (by === undefined ? '' : ' by ' + by.name) + '.');
   };
+  const block = (name, text) => {
+    const node = add('pre', text);
+    // What scrolls is reached by keyboard.
+    node.tabIndex = 0;
+    node.setAttribute('role', 'group');
+    node.setAttribute('aria-label', name);
+  };
+  const json = (value) => (value === undefined ? 'nothing' : JSON.stringify(value));
+  const toText = (preview) =>
+    preview.kind === 'text'
+      ? preview.text
+      : preview.kind === 'diff'
+        ? preview.path + '\\n' + preview.diff
+        : preview.kind === 'command'
+          ? '$ ' + preview.command + (preview.directory === undefined ? '' : '\\nin ' + preview.directory)
+          : preview.fields
+              .map(({ name, before, after }) => name + ': ' + json(before) + ' → ' + json(after))
+              .join('\\n');
   const show = (question) => {
     if (question.status !== 'pending') return tellEnd(question);
     clear();
     add('p', question.description);
     add('h2', question.toolName);
-    add('pre', JSON.stringify(question.effectiveInput, null, 2));
+    if (question.risk.length > 0) add('p', question.risk.join(', ')).className = 'muted';
+    if (question.preview) {
+      add('h3', 'What it would do');
+      block('What it would do', toText(question.preview.preview));
+    }
+    add('h3', 'Arguments');
+    block('Arguments', JSON.stringify(question.effectiveInput, null, 2));
+    if (question.expiresAt) {
+      const until = new Date(question.expiresAt).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'long' });
+      add('p', 'Until ' + until + ', then it is ' + (question.timeoutEffect === 'allow' ? 'allowed.' : 'denied.'));
+    }
     const form = add('form', '');
     const field = (id, words) => {
       const label = add('label', words, form);
@@ -102,6 +157,7 @@ export const decideScript = `'use strict';
     for (const decision of ['approve', 'deny']) {
       const button = add('button', decision === 'approve' ? 'Approve' : 'Deny', form);
       button.type = 'button';
+      if (decision === 'deny') button.className = 'other';
       button.addEventListener('click', () => {
         for (const each of form.elements) each.disabled = true;
         const given = { token, decision };

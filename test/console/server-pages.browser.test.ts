@@ -1,9 +1,12 @@
 /** The pages the server itself has, as people meet them: in a browser, under their own content policy. */
 import type { Browser, Page } from 'playwright-core';
+import { createRuntime, defineTool } from 'quittance';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CallAnswer } from 'quittance/http';
 import { TokenFile, tokenFilePath } from '../../src/http/token-file.ts';
 import { launchBrowser } from '../browser.ts';
+import { z } from 'zod';
+import { holdCall } from './shop.ts';
 import { findBarriers } from './stage.ts';
 import type { TestServer } from '../http/start-server.ts';
 import { startServer } from '../http/start-server.ts';
@@ -56,6 +59,8 @@ describe('logging in', () => {
     const { token } = file.create({ name: 'Grace', role: 'viewer' });
     const { page, complaints } = await open(`${app.server.url}/login`);
     expect(await findBarriers(page)).toEqual([]);
+    await page.setViewportSize({ width: 320, height: 640 });
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320);
     await page.getByLabel('Token').fill('qt_wrong');
     await page.getByRole('button', { name: 'Log in' }).click();
     expect(await page.getByRole('alert').textContent()).toContain('That is no token of this server');
@@ -72,17 +77,21 @@ describe('logging in', () => {
 });
 
 describe('deciding with a link', () => {
-  const link = async (id: string, more: object = {}): Promise<string> => {
-    const { body } = await app.ask<Held>(id, 'delete_file', {
-      path: `<img src=x onerror=alert(1)>${id}`,
-      password: 'hunter2',
-    });
+  const linkTo = async (confirmationId: string, more: object = {}): Promise<string> => {
     const made = await app.post<{ url: string }>(
-      `/v1/confirmations/${body.confirmationId}/link`,
+      `/v1/confirmations/${confirmationId}/link`,
       { expiresInMs: 60_000, ...more },
       'approver',
     );
     return made.body.url;
+  };
+  const link = async (
+    id: string,
+    more: object = {},
+    path = `<img src=x onerror=alert(1)>${id}`,
+  ): Promise<string> => {
+    const { body } = await app.ask<Held>(id, 'delete_file', { path, password: 'hunter2' });
+    return linkTo(body.confirmationId, more);
   };
   const questionOf = async (callId: string): Promise<object | undefined> =>
     (await app.runtime.confirmations({})).rows.find((each) => each.callId === callId);
@@ -110,6 +119,41 @@ describe('deciding with a link', () => {
     const again = await open(url);
     await again.page.getByText('This was approved by Grace, by link of approver-person.').waitFor();
     expect(await again.page.getByRole('button').count()).toBe(0);
+  });
+
+  test('shows what the tool says it would do, and nothing that looks like something else', async () => {
+    const bakery = createRuntime({
+      ledger: app.ledger,
+      tools: [
+        defineTool({
+          name: 'raise_price',
+          mode: 'local',
+          input: z.object({ cents: z.number() }),
+          preview: ({ cents }) => ({
+            kind: 'diff',
+            path: 'prices.txt',
+            diff: `@@ -1 +1 @@\n-rye 480\n+rye ${cents}`,
+          }),
+          run: ({ cents }) => ({ cents }),
+        }),
+      ],
+    });
+    const held = await holdCall(bakery, bakery.turn({ sessionId: 'prices' }), 'p1', 'raise_price', {
+      cents: 520,
+    });
+    const { page } = await open(await linkTo(held.confirmationId));
+    const preview = page.getByRole('group', { name: 'What it would do' });
+    await expect
+      .poll(() => preview.allTextContents())
+      .toEqual(['prices.txt\n@@ -1 +1 @@\n-rye 480\n+rye 520']);
+    expect(await findBarriers(page)).toEqual([]);
+    // The next link in the same tab only differs behind the #.
+    await page.goto(await link('p2', {}, 'notes/\u202Etxt.exe'));
+    const shown = page.getByRole('group', { name: 'Arguments' }).getByText('notes/');
+    await shown.waitFor();
+    expect(await shown.textContent()).toContain(String.raw`notes/\u{202e}txt.exe`);
+    expect(page.url()).toBe(`${app.server.url}/decide`);
+    await bakery.close();
   });
 
   test('says what is wrong with a link that is cut, and decides nothing', async () => {
