@@ -64,11 +64,18 @@ describe('verify', () => {
     expect(JSON.parse(rest.at(-1) ?? '')).toMatchObject({ type: 'totals', good: false });
   });
 
-  test('finds an entry that was taken out, and a page that was written over', async () => {
+  test('finds an entry or a session that was taken out, and a page that was written over', async () => {
     const gone = tamper('gone.db', 'DELETE FROM entries WHERE position = 5');
     expect(await inFolder('verify', '--ledger', gone)).toMatchObject({
       code: 1,
       out: expect.stringContaining('sequence: Entry') as string,
+    });
+    const session = tamper('session.db', 'PRAGMA foreign_keys = OFF; DELETE FROM sessions WHERE session = 1');
+    expect(await inFolder('verify', '--ledger', session)).toMatchObject({
+      code: 1,
+      out: expect.stringContaining(
+        'There are entries of session number 1, and no session has that',
+      ) as string,
     });
     const torn = tamper('torn.db', 'VACUUM');
     const bytes = readFileSync(join(folder, torn));

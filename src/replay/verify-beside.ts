@@ -52,13 +52,14 @@ export async function* checkBeside(
   yield* findOrphans(ledger, orphans, signal);
 }
 
-/** A name that cannot be read was not written by us. */
+/** What cannot be read was not written by us. */
 async function lookSafely(look: Subject['look']): Promise<string | undefined> {
   try {
     return await look();
   } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    return 'What is kept beside the entries names something that is no name.';
+    if (isQuittanceError(error, 'ledger.damaged')) return error.message;
+    if (error instanceof SyntaxError) return 'What is kept beside the entries is not what was written.';
+    throw error;
   }
 }
 

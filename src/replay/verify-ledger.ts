@@ -56,7 +56,8 @@ export async function verifyLedger(
   tell: Tell,
 ): Promise<Verdict> {
   const at = ledger.now();
-  const heads = await ledger.readHeads();
+  const heads = await readAllHeads(ledger, tell);
+  if (heads === undefined) return { totals: nothing, due: 0, problems: 1, finished: true, heads: [], at };
   const ends = new Map(heads.map(({ sessionId, sequence }) => [sessionId, sequence]));
   const chained = new ChainedCalls();
   const beside = new BesideFold();
@@ -127,6 +128,27 @@ export async function verifyLedger(
   tables.done();
   return { totals: verifier.totals, due, problems, finished: !signal.aborted, heads, at };
 }
+
+/** Where every chain stands; undefined where the file does not say, which is told. */
+async function readAllHeads(ledger: Ledger, tell: Tell): Promise<readonly Head[] | undefined> {
+  try {
+    return await ledger.readHeads();
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    await tell({ kind: 'file', message: error.message });
+    return undefined;
+  }
+}
+
+const nothing: VerifyTotals = {
+  sessions: 0,
+  entries: 0,
+  calls: 0,
+  openCalls: 0,
+  erased: 0,
+  unknownEvents: 0,
+  problems: 1,
+};
 
 /** Sessions that were not there when it began must have been made since, and not have been put there unlisted. */
 async function findUnlisted(ledger: Ledger, seen: ReadonlySet<string>): Promise<readonly Finding[]> {

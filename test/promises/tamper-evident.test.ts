@@ -107,6 +107,8 @@ async function look(path: string, held?: Anchor): Promise<Found> {
     const { problems } = await verifyLedger(ledger, held, context, async ({ kind }) => void kinds.push(kind));
     return { changed: after !== before, onlyCut, problems, kinds };
   } catch (error) {
+    // To stumble is not to find.
+    if (error instanceof TypeError || error instanceof RangeError) throw error;
     return { changed: true, onlyCut: false, problems: 1, kinds: [`refused: ${String(error)}`] };
   } finally {
     await ledger?.close();

@@ -83,8 +83,7 @@ export async function* listBeside(database: Database): AsyncGenerator<BesideRow,
 function toText(value: string | number | null | undefined): string {
   const text = String(value);
   try {
-    const name: unknown = fromSqlText(text); // of what somebody else may have written
-    return typeof name === 'string' ? name : text;
+    return fromSqlText(text);
   } catch {
     return text;
   }

@@ -8,6 +8,7 @@ import { takesOn } from '../../ledger/takes-on.ts';
 import type { Database, Statement } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
 import type { Heads, SessionHead } from './heads.ts';
+import { unlistedError } from './heads.ts';
 import { fromSqlText } from './sql-text.ts';
 
 type WrittenRow = { readonly text: string; readonly bodies: string | null };
@@ -72,7 +73,9 @@ export class EntryTable {
     return rows.map(({ position, session, sequence, text, bodies, salt, hash }) => {
       let sessionId = head?.sessionId ?? names.get(session);
       if (sessionId === undefined) {
-        sessionId = fromSqlText(this.#nameOf.get(session) as string);
+        const name = this.#nameOf.get(session);
+        if (name === undefined) throw unlistedError(session);
+        sessionId = fromSqlText(name);
         names.set(session, sessionId);
       }
       return {

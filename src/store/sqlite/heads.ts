@@ -8,6 +8,7 @@
  *    changes with every commit of another connection and with none of our own. `refresh` asks, and reads what others
  *    appended; it must be called before anything here is believed, and by whoever writes inside the transaction.
  */
+import { QuittanceError } from '../../base/error.ts';
 import { genesisHash } from '../../ledger/chain.ts';
 import type { Database, Statement } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
@@ -305,7 +306,11 @@ export class Heads {
   }
 
   #headOf(session: number): SessionHead {
-    return this.#sessionsByNumber.get(session) ?? this.#remember(this.#byNumber.get(session) as SessionRow);
+    const known = this.#sessionsByNumber.get(session);
+    if (known !== undefined) return known;
+    const row = this.#byNumber.get(session) as SessionRow | undefined; // of a number, none or one
+    if (row === undefined) throw unlistedError(session);
+    return this.#remember(row);
   }
 
   #remember(row: SessionRow): SessionHead {
@@ -315,6 +320,13 @@ export class Heads {
     return head;
   }
 }
+
+export const unlistedError = (session: number): QuittanceError =>
+  new QuittanceError(
+    'ledger.damaged',
+    `There are entries of session number ${session}, and no session has that number: its row was taken out of the ` +
+      'file by other means than this program. Go back to a copy of the ledger that still has it.',
+  );
 
 export function toHead({ session, name, sequence, hash }: SessionRow): SessionHead {
   const sessionId = fromSqlText(name);
