@@ -21,7 +21,7 @@ export function findLedger(
       `No ledger can be opened from ${JSON.stringify(url)}. Known are sqlite:PATH and a bare path.`,
       name,
     );
-  const path = url.replace(/^sqlite:(?:\/\/(?=\/))?/i, '');
+  const path = ledgerPath(url);
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined && mayMake) return url;
   if (found === undefined)
@@ -36,6 +36,9 @@ export function findLedger(
   if (found.size === 0) throw new UsageError(`${path} is an empty file, no ledger.`, name);
   return url;
 }
+
+/** The file that a ledger is kept in. */
+export const ledgerPath = (url: string): string => url.replace(/^sqlite:(?:\/\/(?=\/))?/i, '');
 
 const sayWhy = (typed: string | undefined, fromEnvironment: string | undefined): string =>
   typed !== undefined

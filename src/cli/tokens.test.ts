@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -20,11 +20,23 @@ const create = (name: string, role: string, ...more: string[]): Promise<Ran> =>
 test('a token is shown once, alone on the output, and is nowhere afterwards', async () => {
   const made = await create('Ada', 'approver');
   expect(made).toMatchObject({ code: 0, err: expect.stringContaining('This is shown once.') as string });
+  expect(made.err).toContain(`There is no ledger at ${ledger} yet`);
   expect(made.out).toMatch(/^qt_[\w-]{43}\n$/);
   const listed = await tokens();
   expect(listed.out).toMatch(/^NAME +ROLE +ID +CREATED +UNTIL\nAda +approver +[0-9a-f]{12} /);
   expect(listed.out + readFileSync(`${ledger}.tokens`, 'utf8')).not.toContain(made.out.trim());
   expect(statSync(`${ledger}.tokens`).mode & 0o777).toBe(0o600);
+});
+
+test('looking for tokens makes nothing, and a folder that cannot be made is said to be one', async () => {
+  expect(await tokens()).toMatchObject({ code: 0, out: '' });
+  expect(await tokens('revoke', 'Ada')).toMatchObject({ code: 1 });
+  expect(existsSync(join(folder, 'new'))).toBe(false);
+  writeFileSync(join(folder, 'new'), 'a file');
+  const { code, err } = await create('Ada', 'viewer');
+  expect([code, err]).toEqual([3, expect.stringContaining('Nothing can be written to the folder')]);
+  const served = await runInProcess(['serve'], { ledger });
+  expect(served).toMatchObject({ code: 3, err: expect.stringContaining('try: quittance serve') as string });
 });
 
 test('tokens are listed as JSON, with what is left of their time', async () => {

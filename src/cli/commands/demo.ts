@@ -13,6 +13,7 @@ import { playDemo } from '../demo/demo-agent.ts';
 import { demoRules } from '../demo/demo-rules.ts';
 import { createDemoTools } from '../demo/demo-tools.ts';
 import { exitCodes } from '../exit-code.ts';
+import { ledgerPath } from '../find-ledger.ts';
 import { makeFolder } from '../make-folder.ts';
 import { safeText } from '../safe-text.ts';
 import { UsageError } from '../usage-error.ts';
@@ -31,7 +32,7 @@ export const demoCommand: Command = {
     'Prints one link, which logs one browser in, and opens it where there is a desktop. Ctrl-C ends it; held calls stay held.',
   ],
   options: {
-    port: { value: 'PORT', help: '4747 unless told, or the next that is free; 0 takes any' },
+    port: { value: 'PORT', help: '4747 unless told, or another where that is taken; 0 takes any' },
     name: { value: 'NAME', help: 'Whose decisions they are that are made in the console' },
     'no-open': { help: 'Do not open a browser' },
     json: { help: 'JSON instead of text: one line with the address, the link and a token for this run' },
@@ -42,7 +43,7 @@ export const demoCommand: Command = {
   ],
   async run(given, context) {
     const ledgerUrl = context.ledgerUrl(given, 'make');
-    const folder = dirname(ledgerUrl.replace(/^sqlite:(?:\/\/(?=\/))?/i, ''));
+    const folder = dirname(ledgerPath(ledgerUrl));
     makeFolder(folder, ['quittance demo --ledger path/to/shop.db']);
     const ledger = await openLedger(ledgerUrl);
     const closing: (() => unknown)[] = [() => ledger.close()];

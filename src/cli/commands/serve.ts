@@ -16,7 +16,9 @@ import type { AnyTool } from '../../tool/define-tool.ts';
 import type { Command, Context, Given } from '../command.ts';
 import { loadOrExplain, needFile } from '../contracts-files.ts';
 import { exitCodes } from '../exit-code.ts';
+import { ledgerPath } from '../find-ledger.ts';
 import { loadRuntime } from '../load-runtime.ts';
+import { makeFolder } from '../make-folder.ts';
 import { safeJson, safeText } from '../safe-text.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -60,6 +62,7 @@ export const serveCommand: Command = {
     const paths = given.list('contracts');
     for (const path of paths) needFile(path, 'quittance serve --contracts contracts.yaml');
     const ledgerUrl = context.ledgerUrl(given, 'make');
+    makeFolder(dirname(ledgerPath(ledgerUrl)), ['quittance serve --ledger path/to/ledger.db']);
     const ledger = await openLedger(ledgerUrl);
     const closing: (() => unknown)[] = [() => ledger.close()];
     try {

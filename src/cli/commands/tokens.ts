@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isQuittanceError } from '../../base/error.ts';
 import { isRole, mayDo } from '../../http/actor.ts';
@@ -9,6 +9,8 @@ import type { Command, Context, Given } from '../command.ts';
 import { jsonOption } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
+import { ledgerPath } from '../find-ledger.ts';
+import { makeFolder } from '../make-folder.ts';
 import { requireOption } from '../require-option.ts';
 import { safeJson, safeText } from '../safe-text.ts';
 import type { Column } from '../table.ts';
@@ -47,14 +49,13 @@ export const tokensCommand: Command = {
   async run(given, context) {
     const [action = 'list', subject] = given.args;
     if (subject !== undefined && action !== 'revoke') throw stray(subject);
-    const path = context.ledgerUrl(given, 'make').replace(/^sqlite:(?:\/\/(?=\/))?/i, '');
-    mkdirSync(dirname(path), { recursive: true });
+    const path = ledgerPath(context.ledgerUrl(given, 'make'));
     const tokens = new TokenFile(tokenFilePath(path), context.now);
     switch (action) {
       case 'list':
         return list(tokens, given, context);
       case 'create':
-        return create(tokens, given, context);
+        return create(tokens, path, given, context);
       case 'revoke':
         return revoke(tokens, subject, given, context);
       default:
@@ -97,11 +98,17 @@ async function list(tokens: TokenFile, given: Given, { out, err, now }: Context)
   return exitCodes.good;
 }
 
-async function create(tokens: TokenFile, given: Given, { out, err }: Context): Promise<ExitCode> {
+async function create(
+  tokens: TokenFile,
+  path: string,
+  given: Given,
+  { out, err }: Context,
+): Promise<ExitCode> {
   const name = requireOption(given, 'name', 'A token has a name on it', createLine);
   const role = requireOption(given, 'role', 'A token has a role', createLine);
   if (!isRole(role)) throw new UsageError(`There is no role ${JSON.stringify(role)}.`, [createLine]);
   const span = given.text('for');
+  makeFolder(dirname(path), ['quittance tokens create --ledger path/to/ledger.db']);
   try {
     const { token, record } = tokens.create({
       name,
@@ -112,6 +119,11 @@ async function create(tokens: TokenFile, given: Given, { out, err }: Context): P
     else {
       await out.print(token);
       await err.say(`This is shown once. ${safeText(name)} may now use the server as ${role}.`);
+      // Whoever is in another folder than the server would wonder why it knows nothing of the token.
+      if (!existsSync(path))
+        await err.say(
+          `There is no ledger at ${safeText(path)} yet: the token is for a server that is started on it.`,
+        );
     }
   } catch (error) {
     if (isQuittanceError(error, 'config.invalid')) throw new UsageError(error.message, ['quittance tokens']);
@@ -128,7 +140,8 @@ async function revoke(
 ): Promise<ExitCode> {
   if (which === undefined)
     throw new UsageError('Which token?', ['quittance tokens', 'quittance tokens revoke NAME']);
-  const revoked = tokens.revoke(which);
+  const isThere = tokens.list().some(({ name, tokenId }) => name === which || tokenId === which);
+  const revoked = isThere ? tokens.revoke(which) : undefined;
   if (revoked === undefined)
     throw new UsageError(`There is no token ${JSON.stringify(which)}.`, ['quittance tokens'], exitCodes.bad);
   if (given.has('json')) await out.print(safeJson(toJson(revoked)));
