@@ -33,7 +33,7 @@ h3 { margin-block-end: 0.25rem; font-size: 0.9rem; color: var(--muted); }
 p { overflow-wrap: anywhere; }
 a { color: var(--accent); }
 code, pre { font-family: ui-monospace, monospace; font-size: 0.9em; }
-pre { margin-block: 0.25rem 1rem; padding: 0.75rem 1rem; max-height: 60vh; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: 6px; background: var(--raised); }
+pre { margin-block: 0.25rem 1rem; padding: 0.75rem 1rem; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: 6px; background: var(--raised); }
 label { display: block; font-weight: 600; margin-block: 1rem 0.25rem; }
 input { font: inherit; width: 100%; box-sizing: border-box; padding: 0.5rem; border: 1px solid var(--line); border-radius: 6px; background: var(--surface); color: var(--text); }
 button { font: inherit; font-weight: 600; padding: 0.5rem 1.25rem; margin: 1rem 0.5rem 0 0; border: 1px solid var(--accent); border-radius: 6px; background: var(--accent); color: var(--on-accent); cursor: pointer; }
@@ -153,7 +153,7 @@ export const decideScript = `'use strict';
       return input;
     };
     const by = field('by', 'Your name, where the link does not say it');
-    const reason = field('reason', 'Why');
+    const reason = field('reason', 'Why (optional)');
     for (const decision of ['approve', 'deny']) {
       const button = add('button', decision === 'approve' ? 'Approve' : 'Deny', form);
       button.type = 'button';

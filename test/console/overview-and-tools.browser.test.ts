@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { fillShop, hostile } from './shop.ts';
 import type { Stage, Visitor } from './stage.ts';
 import { findBarriers, openStage } from './stage.ts';
+import type { Stats } from '../../src/http/api/stats.ts';
 
 /** The machine may be busy: what matters is that it comes. */
 const soon = { timeout: 20_000 };
@@ -91,6 +92,48 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
     );
   });
 });
+
+test('a time in which nothing happened is said to be one, in words instead of empty charts', async () => {
+  await withVisitor(async ({ page, goTo }) => {
+    await page.route('**/v1/stats?*', async (route) => {
+      const answer = await route.fetch();
+      const stats = (await answer.json()) as Stats;
+      const totals = Object.fromEntries(Object.keys(stats.totals).map((name) => [name, 0]));
+      const quiet = { totals, latency: { count: 0 }, failingTools: [], codes: [] };
+      await route.fulfill({ json: { ...stats, ...quiet } });
+    });
+    await goTo('/');
+    const main = page.getByRole('main');
+    await main.getByText('No call was made in this time.').waitFor();
+    await main.getByText('No body ran in this time.').waitFor();
+    await main.getByText('No call ended in this time.').waitFor();
+    expect(await main.getByText('Every call succeeded.').count()).toBe(0);
+    expect(await main.getByRole('figure').count()).toBe(0);
+  });
+});
+
+test('nothing jumps while the overview comes', async () => {
+  await withVisitor(async ({ page, goTo }) => {
+    await page.addInitScript(() => {
+      window.jumps = [];
+      new PerformanceObserver((list) => {
+        // What the standard calls a layout shift: the share of the window that moved, by how far.
+        for (const entry of list.getEntries() as (PerformanceEntry & { value: number })[])
+          if (entry.value > 0.02) window.jumps.push(entry.value);
+      }).observe({ type: 'layout-shift', buffered: true });
+    });
+    await goTo('/');
+    await page.locator('.chart svg').nth(1).waitFor();
+    await page.waitForLoadState('networkidle');
+    expect(await page.evaluate(() => window.jumps)).toEqual([]);
+  });
+});
+
+declare global {
+  interface Window {
+    jumps: number[];
+  }
+}
 
 test('the overview counts what happened, draws it, and leads to what waits for somebody', async () => {
   await withVisitor(async ({ page, goTo }) => {

@@ -56,16 +56,18 @@ export function momentsFor(
   return { moments: times.filter((_, index) => index % every === 0), everyMs: bucketMs };
 }
 
-export function formatMomentOf(bucketMs: number): (at: number) => string {
+/** `withZone`: where one moment stands alone, not on an axis of them. */
+export function formatMomentOf(bucketMs: number, withZone = false): (at: number) => string {
   const options: Intl.DateTimeFormatOptions =
     bucketMs >= day
       ? // Days are counted as the ledger's budgets are, by UTC.
         { month: 'short', day: 'numeric', timeZone: 'UTC', timeZoneName: 'short' }
       : bucketMs >= hour
-        ? { weekday: 'short', hour: '2-digit', minute: '2-digit' }
+        ? { weekday: 'short', hour: 'numeric', minute: '2-digit' }
         : bucketMs >= minute
-          ? { hour: '2-digit', minute: '2-digit' }
-          : { hour: '2-digit', minute: '2-digit', second: '2-digit' };
-  const format = new Intl.DateTimeFormat(undefined, options);
+          ? { hour: 'numeric', minute: '2-digit' }
+          : { hour: 'numeric', minute: '2-digit', second: '2-digit' };
+  const zone = withZone ? ({ timeZoneName: 'short' } as const) : {};
+  const format = new Intl.DateTimeFormat(undefined, { ...options, ...zone });
   return (at) => format.format(at);
 }

@@ -49,7 +49,7 @@ export function TimeChart({
   const step = times.length === 0 ? 0 : inner.width / times.length;
   const x = (index: number): number => left + step * index;
   const y = (value: number): number => top + inner.height * (1 - scale.at(value));
-  const moment = formatMomentOf(bucketMs);
+  const moment = formatMomentOf(bucketMs, true);
   const { moments, everyMs } = momentsFor(times, bucketMs, Math.max(2, Math.floor(inner.width / 110)));
   const tick = formatMomentOf(everyMs);
   const index = pointed === undefined ? undefined : Math.min(times.length - 1, Math.max(0, pointed));
@@ -73,6 +73,8 @@ export function TimeChart({
       <div
         ref={box}
         className="chart-box"
+        // Its place is kept until it is known how wide it is: nothing below may jump.
+        style={{ height }}
         onPointerMove={(event) => {
           const place = event.clientX - event.currentTarget.getBoundingClientRect().left - left;
           setPointed(step === 0 || place < 0 ? undefined : Math.floor(place / step));

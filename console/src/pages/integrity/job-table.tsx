@@ -31,7 +31,7 @@ export function JobTable({ current }: { readonly current: Job | undefined }): Re
       {data === undefined ? (
         error === undefined && (
           <div className="body">
-            <Skeleton rows={2} />
+            <Skeleton rows={1} />
           </div>
         )
       ) : data.rows.length === 0 ? (

@@ -60,7 +60,7 @@ function Board({ stats }: { readonly stats: Stats }): ReactNode {
         <Figure
           label="Error rate"
           value={ended === 0 ? '–' : `${((100 * broken) / ended).toFixed(1)} %`}
-          tone={broken > 0 ? 'bad' : 'good'}
+          tone={ended === 0 ? 'quiet' : broken > 0 ? 'bad' : 'good'}
           to={addressOf(['calls'], { outcome: 'ToolFailure' })}
         />
         <Figure
@@ -89,7 +89,11 @@ function Board({ stats }: { readonly stats: Stats }): ReactNode {
           <h2>Outcomes over time</h2>
         </header>
         <div className="body">
-          <OutcomesChart title="Outcomes over time" stats={stats} />
+          {totals.calls === 0 ? (
+            <p className="muted">No call was made in this time. Choose a longer one above.</p>
+          ) : (
+            <OutcomesChart title="Outcomes over time" stats={stats} />
+          )}
         </div>
       </section>
       <div className="grid-2">
@@ -98,7 +102,11 @@ function Board({ stats }: { readonly stats: Stats }): ReactNode {
             <h2>How long bodies take</h2>
           </header>
           <div className="body">
-            <LatencyChart title="How long bodies take" stats={stats} />
+            {latency.count === 0 ? (
+              <p className="muted">No body ran in this time.</p>
+            ) : (
+              <LatencyChart title="How long bodies take" stats={stats} />
+            )}
           </div>
         </section>
         <section className="card">
@@ -135,7 +143,7 @@ function Board({ stats }: { readonly stats: Stats }): ReactNode {
           </header>
           <div className="body">
             <RankedList
-              none="Every call succeeded."
+              none={ended === 0 ? 'No call ended in this time.' : 'Every call succeeded.'}
               rows={stats.codes.map(({ code, title, count }) => ({
                 key: code,
                 label: code,
