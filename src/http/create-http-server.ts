@@ -111,6 +111,7 @@ const optionNames = [
 export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   checkKeys('createHttpServer', options, optionNames);
   checkBudgets(options.budgets);
+  checkNames(options);
   const {
     ledger,
     runtime,
@@ -226,7 +227,7 @@ function allowed(
   const isHere = isLoopback(host) || host === '0.0.0.0' || host === '::';
   const own = isHere ? ['localhost', '127.0.0.1', '[::1]', bracketed(host)] : [bracketed(host)];
   const names = own.map((name) => `${name}:${port}`);
-  const others = [...allowHosts, ...(publicUrl === undefined ? [] : [readHost(publicUrl)])];
+  const others = [...allowHosts, ...(publicUrl === undefined ? [] : [new URL(publicUrl).host])];
   return new Set(
     [...names, ...(port === 80 ? own : []), ...others, ...others.map((name) => `${name}:${port}`)].map(
       (name) => name.toLowerCase(),
@@ -234,13 +235,20 @@ function allowed(
   );
 }
 
-function readHost(publicUrl: string): string {
-  try {
-    return new URL(publicUrl).host;
-  } catch {
-    throw new QuittanceError(
-      'config.invalid',
-      `publicUrl must be an address such as https://quittance.example.org, found ${JSON.stringify(publicUrl)}.`,
-    );
+/** Whoever is told a wrong name would be turned away with every request, and wonder why. */
+function checkNames({ allowHosts = [], publicUrl }: HttpServerOptions): void {
+  if (publicUrl !== undefined) {
+    const { protocol, host, href } = URL.parse(publicUrl) ?? {};
+    if (!/^https?:$/.test(protocol ?? '') || href !== `${protocol}//${host}/`)
+      throw new QuittanceError(
+        'config.invalid',
+        `The public URL must be an address such as https://quittance.example.org, without a path; found ${JSON.stringify(publicUrl)}.`,
+      );
   }
+  for (const name of allowHosts)
+    if (URL.parse(`http://${name}`)?.pathname !== '/' || /[\s/\\?#@]/.test(name))
+      throw new QuittanceError(
+        'config.invalid',
+        `A host to answer under must be a name such as quittance.example.org or 10.0.0.5:8080; found ${JSON.stringify(name)}.`,
+      );
 }

@@ -139,7 +139,7 @@ const toRefusal = (error: NodeJS.ErrnoException, host: string, port: number): Er
     ? new QuittanceError(
         'config.invalid',
         `Port ${port} of ${host} is in use. Choose another with --port; 0 takes any that is free.`,
-        {},
+        { port: String(port) },
         error,
       )
     : error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND'

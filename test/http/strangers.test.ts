@@ -1,5 +1,8 @@
 /** Whoever has no token, or a wrong one: how often they may try, and from where. */
 import { afterEach, describe, expect, test } from 'vitest';
+import { createMemoryLedger, createRuntime } from 'quittance';
+import type { HttpServerOptions } from 'quittance/http';
+import { createHttpServer } from 'quittance/http';
 import type { TestServer } from './start-server.ts';
 import { startServer } from './start-server.ts';
 
@@ -51,6 +54,31 @@ describe('whoever guesses is asked to wait', () => {
     };
     expect(await tryFive(app, '/v1/decisions', guess)).toEqual([403, 403, 403, 429, 429]);
   });
+});
+
+test.each<[string, Partial<HttpServerOptions>]>([
+  ['no address', { publicUrl: 'quittance' }],
+  ['one of another kind', { publicUrl: 'ftp://quittance.example.org' }],
+  ['one with a path', { publicUrl: 'https://example.org/quittance' }],
+  ['one with a secret', { publicUrl: 'https://ada:pw@example.org' }],
+  ['a host that is an address', { allowHosts: ['https://example.org'] }],
+  ['a host that is two', { allowHosts: ['a b'] }],
+])('a server that is to answer under %s is not started', async (_what, names) => {
+  const ledger = createMemoryLedger();
+  const runtime = createRuntime({ tools: [], ledger });
+  const starting = createHttpServer({ ledger, runtime, port: 0, ...names });
+  await expect(starting).rejects.toMatchObject({ code: 'config.invalid' });
+  await runtime.close();
+});
+
+test('a server answers under the names it is told', async () => {
+  const names = { publicUrl: 'https://Quittance.example.org/', allowHosts: ['10.0.0.5:8080', '[fe80::1]'] };
+  app = await startServer(names);
+  const statusAs = async (host: string): Promise<number> =>
+    (await app?.server.fetch(new Request('http://x/healthz', { headers: { host } })))?.status ?? 0;
+  for (const host of ['quittance.example.org', '10.0.0.5:8080', '[fe80::1]', `127.0.0.1:${app.server.port}`])
+    expect([host, await statusAs(host)]).toEqual([host, 200]);
+  expect(await statusAs('10.0.0.5')).toBe(421);
 });
 
 test('a server that is told nothing else listens on this machine alone', async () => {

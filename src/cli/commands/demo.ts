@@ -18,7 +18,7 @@ import { makeFolder } from '../make-folder.ts';
 import { safeText } from '../safe-text.ts';
 import { UsageError } from '../usage-error.ts';
 import { isQuittanceError } from '../../base/error.ts';
-import { findConsole, readPort } from './serve.ts';
+import { findConsole, readPort, sayOldRulesStay } from './serve.ts';
 
 const budgets: readonly BudgetRule[] = [
   { scope: 'shop', per: 'day', costMicros: 50_000_000, toolCalls: 100_000 },
@@ -112,10 +112,8 @@ const loadRules = (path: string, { err }: Context): Promise<FileContracts> =>
   loadFiles([path], {
     watch: true,
     onReload: (result) => {
-      const problem = !result.ok && result.error instanceof Error ? result.error.message : '';
-      void err.say(
-        result.ok ? 'New rules are in force.' : `The old rules stay in force. ${safeText(problem)}`,
-      );
+      if (result.ok) void err.say('New rules are in force.');
+      else void sayOldRulesStay(result.error, err);
     },
   });
 

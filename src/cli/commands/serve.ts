@@ -114,7 +114,9 @@ async function start({ given, context, ...more }: Start): Promise<HttpServer> {
     });
   } catch (error) {
     if (isQuittanceError(error, 'config.invalid'))
-      throw new UsageError(error.message, ['quittance serve --port 0']);
+      throw new UsageError(error.message, [
+        error.facts['port'] === undefined ? 'quittance serve --help' : 'quittance serve --port 0',
+      ]);
     throw error;
   }
 }
@@ -146,13 +148,17 @@ async function loadContracts(paths: readonly string[], { err }: Context): Promis
   return loadFiles(paths, {
     watch: true,
     onReload: (result) => {
-      void err.say(
-        result.ok
-          ? `New rules are in force: ${result.version.slice(0, 12)}.`
-          : `The changed rules cannot be loaded; the old ones stay: ${safeText(result.error instanceof Error ? result.error.message : String(result.error))}`,
-      );
+      if (result.ok) void err.say(`New rules are in force: ${result.version.slice(0, 12)}.`);
+      else void sayOldRulesStay(result.error, err);
     },
   });
+}
+
+/** What is wrong with changed rules may be a list, of a line each. */
+export async function sayOldRulesStay(error: unknown, err: Context['err']): Promise<void> {
+  const [first = '', ...more] = (error instanceof Error ? error.message : String(error)).split('\n');
+  await err.say(`The changed rules cannot be loaded; the old ones stay in force. ${safeText(first)}`);
+  for (const line of more) await err.say(`  ${safeText(line)}`);
 }
 
 async function makeRuntime(
@@ -161,7 +167,10 @@ async function makeRuntime(
   contracts: FileContracts | undefined,
 ): Promise<Runtime> {
   const own = given.text('runtime');
-  if (own !== undefined) return loadRuntime(own, ledger);
+  if (own !== undefined) {
+    needFile(own, 'quittance serve --runtime runtime.mjs');
+    return loadRuntime(own, ledger);
+  }
   const tools = readTools(given.text('tools'));
   return createRuntime({ tools, ledger, ...(contracts !== undefined && { contracts }) });
 }
