@@ -70,11 +70,12 @@ export function ConsentPanel({
             <button
               type="button"
               className="qt-button qt-primary"
-              aria-disabled={isBusy || !canApprove}
+              // It would approve what was asked, and drop what is being written.
+              aria-disabled={isBusy || !canApprove || form !== undefined}
               aria-describedby={canApprove ? undefined : whyNot}
               onClick={({ detail }) => {
                 // The second click of a double click was meant for what stood here before.
-                if (detail <= 1) consent.approve();
+                if (detail <= 1 && form === undefined) consent.approve();
               }}
             >
               Approve

@@ -156,6 +156,10 @@ describe('a held call', () => {
     await expect.poll(() => question(visitor.page).getByRole('alert').textContent()).toContain('No JSON');
     expect(sent).toEqual([]);
     await field.fill('{"order": "A-7", "cents": 100}');
+    // The other way to say yes would run what was asked for, not what was written.
+    await button(visitor.page, 'Approve').click({ force: true });
+    expect(await button(visitor.page, 'Approve').getAttribute('aria-disabled')).toBe('true');
+    expect(sent).toEqual([]);
     await button(visitor.page, 'Run with these').click();
     await expectVerdict(visitor.page, 'You approved this with other arguments.');
     await expect.poll(held.outcome).toMatchObject({ output: { refunded: 100 } });

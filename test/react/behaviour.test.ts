@@ -185,6 +185,8 @@ describe('a question', () => {
     }
     expect(decisions).toEqual([]);
     await field.fill('{"bread": "rye", "cents": 470}');
+    // The other way to say yes would run what was asked for, not what was written.
+    await card.getByRole('button', { name: 'Approve' }).click({ force: true });
     await card.getByRole('button', { name: 'Run with these' }).click();
     await expect
       .poll(() => decisions)

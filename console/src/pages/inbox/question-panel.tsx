@@ -76,12 +76,15 @@ export function QuestionPanel({ call, consent, children }: Props): ReactNode {
               <button
                 type="button"
                 className="primary"
-                aria-disabled={isBusy || !canApprove}
+                // It would approve what was asked, and drop what is being written.
+                aria-disabled={isBusy || !canApprove || form !== undefined}
                 aria-describedby={canApprove ? undefined : whyNot}
-                title="a, then Ctrl+Enter"
+                title={
+                  form === undefined ? 'a, then Ctrl+Enter' : 'Send or cancel what you are writing first'
+                }
                 onClick={({ detail }) => {
                   // The second click of a double click was meant for what stood here before.
-                  if (detail <= 1) consent.approve();
+                  if (detail <= 1 && form === undefined) consent.approve();
                 }}
               >
                 Approve
