@@ -25,7 +25,7 @@ export function OtherHits({ hits }: { readonly hits: readonly RuleHit[] }): Reac
                 Hits
               </th>
               <th scope="col" className="num">
-                Would have
+                Would have hit
               </th>
               <th scope="col">Last</th>
             </tr>

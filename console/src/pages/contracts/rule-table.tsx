@@ -28,7 +28,7 @@ export function RuleTable({ rows, counted }: Props): ReactNode {
               Hits
             </th>
             <th scope="col" className="num" title="Calls an observing rule would have had a say in">
-              Would have
+              Would have hit
             </th>
             <th scope="col">Last</th>
             <th scope="col">Where</th>
