@@ -80,7 +80,7 @@ async function verify(
     },
   );
   const { entries, sessions, calls } = totals;
-  return { ok: problems === 0, entries, sessions, calls, problems, findings };
+  return { ok: problems === 0 && !signal.aborted, entries, sessions, calls, problems, findings };
 }
 
 async function countCalls(ledger: Ledger): Promise<{ readonly calls: number }> {

@@ -41,6 +41,7 @@ export type NewVerification = {
   readonly anchor?: string;
 };
 export type Verification = {
+  /** Whether all of it was read and is as it was written: never of one that was stopped. */
   readonly ok: boolean;
   readonly entries: number;
   readonly sessions: number;
