@@ -1,5 +1,6 @@
 /** Where in the console one is: the path and the query of the address, which therefore can be shared and gone back to. */
 import { useSyncExternalStore } from 'react';
+import { encodeStep } from './api/client.ts';
 
 export type Place = { readonly path: readonly string[]; readonly query: URLSearchParams };
 
@@ -49,7 +50,7 @@ export function addressOf(
   for (const [name, value] of Object.entries(query ?? {}))
     if (value !== undefined && value !== '') search.set(name, value);
   const text = search.toString();
-  return `/${path.map(encodeURIComponent).join('/')}${text === '' ? '' : `?${text}`}`;
+  return `/${path.map(encodeStep).join('/')}${text === '' ? '' : `?${text}`}`;
 }
 
 /** `replace`: without a step to go back to, e.g. while a filter is typed. */

@@ -58,3 +58,13 @@ test('an answer that no page expects takes down that page and no other', async (
   await page.getByRole('heading', { name: 'This page cannot be shown' }).waitFor();
   expect(await follow(page, 'Calls')).toBe('Calls');
 });
+
+test('a model that calls half a character for a tool breaks no page', async () => {
+  const { page, goTo } = await visit();
+  const turn = stage.runtime.turn({ sessionId: 'half' });
+  await turn.call({ id: 'half', name: 'refund\ud800', arguments: { '\udfff': '\ud800' } });
+  for (const address of ['/', '/calls', '/tools', '/sessions/half', '/calls/half/half']) {
+    await goTo(address);
+    await expect.poll(() => page.getByRole('main').textContent()).toContain('refund\\ud800');
+  }
+});

@@ -35,8 +35,10 @@ export async function send<Answer>(
 }
 
 /** The path of something by its ids, which may hold anything. */
-export const pathOf = (...steps: readonly string[]): string =>
-  `/v1/${steps.map(encodeURIComponent).join('/')}`;
+export const pathOf = (...steps: readonly string[]): string => `/v1/${steps.map(encodeStep).join('/')}`;
+
+/** A step of an address. A model may call half a character for a tool, and no address can hold that. */
+export const encodeStep = (step: string): string => encodeURIComponent(step.toWellFormed());
 
 export function withQuery(path: string, query: Query): string {
   const search = new URLSearchParams();
