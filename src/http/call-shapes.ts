@@ -48,7 +48,14 @@ export const callStatusShape: Shape<CallStatus> = choice({
 export const auditKindShape: Shape<keyof typeof auditKinds> = choice(auditKinds);
 
 /** On whose behalf; the runtime looks at it field by field. */
-export const principalShape: Shape<Principal> = open('Principal', 'On whose behalf a call is made.', {});
+export const principalShape: Shape<Principal> = open('Principal', 'On whose behalf a call is made.', {
+  userId: maybe(text()),
+  serviceId: maybe(text()),
+  orgId: maybe(text()),
+  role: maybe(text()),
+  ticketRef: maybe(text()),
+  claims: maybe(anyObject()),
+});
 export const provenanceShape: Shape<Provenance> = object<Provenance>(
   { provider: maybe(text()), model: maybe(text()) },
   'Provenance',

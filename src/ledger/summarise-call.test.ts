@@ -36,6 +36,12 @@ describe('one line about a call', () => {
     });
   });
 
+  test('that was made for somebody whose name is no text', () => {
+    const call = callOf('write');
+    const odd = { ...call, principal: { userId: 5 } } as unknown as Call;
+    expect(toCallSummary(odd)).toEqual({ ...toCallSummary(call), userId: undefined });
+  });
+
   test.each<[Story, object]>([
     [
       'denied',

@@ -3,7 +3,7 @@
  * afterwards, by the caller or by a hook, changes what is kept.
  */
 import { QuittanceError } from '../base/error.ts';
-import type { JsonObject, JsonValue } from '../base/json.ts';
+import type { JsonObject } from '../base/json.ts';
 import { freezeJson, isJsonObject, toJson } from '../base/json.ts';
 import type { Redactor } from '../base/redaction.ts';
 import type { Provenance } from '../call/event.ts';
@@ -39,6 +39,7 @@ export function readCallerFacts(said: SaidFacts, before: CallerFacts, redactor: 
   const read = <Name extends keyof Facts>(name: Name): readonly [Facts[Name], Facts[Name]] => {
     if (said[name] === undefined) return [before[name], before.kept[name]];
     const given = copyObject(name, said[name]);
+    checkTexts(name, given);
     const kept = freezeJson(redactor.input(given).value);
     for (const value of collectHidden(given, kept)) hidden.add(value);
     // Copies keep the shape the caller's types gave; redacting an object gives an object.
@@ -56,7 +57,25 @@ export function readCallerFacts(said: SaidFacts, before: CallerFacts, redactor: 
   };
 }
 
-function copyObject(name: string, value: unknown): JsonValue {
+const texts: { readonly [Name in keyof Facts]: readonly string[] } = {
+  principal: ['userId', 'serviceId', 'orgId', 'role', 'ticketRef'] satisfies (keyof Principal)[],
+  provenance: ['provider', 'model'] satisfies (keyof Provenance)[],
+  attrs: [],
+};
+
+/** What is searched and compared as a text must be one, whatever the types of the caller say: it is kept for ever. */
+function checkTexts(name: keyof Facts, given: JsonObject): void {
+  for (const field of texts[name]) {
+    const value = Object.hasOwn(given, field) ? given[field] : undefined;
+    if (value === undefined || typeof value === 'string') continue;
+    throw new QuittanceError(
+      'config.invalid',
+      `${name}.${field} must be a text, found ${JSON.stringify(value).slice(0, 40)}. Leave it out where there is none.`,
+    );
+  }
+}
+
+function copyObject(name: string, value: unknown): JsonObject {
   const copy = toJson(value);
   if (copy.ok && isJsonObject(copy.value)) return freezeJson(copy.value);
   throw new QuittanceError('config.invalid', `${name} must be an object that JSON can hold.`);

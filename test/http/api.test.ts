@@ -572,6 +572,15 @@ describe('reading', () => {
   });
 });
 
+test('a call for somebody whose name is no text is refused, and the lists stay readable', async () => {
+  const call = { id: 'odd', name: 'read_note', arguments: { id: 'x' } };
+  for (const principal of [{ userId: 5 }, { userId: null }, { claims: 'all' }]) {
+    const refused = await app.post<Problem>('/v1/calls', { sessionId: 's1', call, principal }, 'operator');
+    expect([refused.status, refused.body.code]).toEqual([400, 'http.bad_request']);
+  }
+  expect((await app.get('/v1/calls')).status).toBe(200);
+});
+
 describe('the description', () => {
   test('is OpenAPI 3.1 whose schemas compile, and every answer fits the one it is described by', async () => {
     const { body } = await app.get<{

@@ -6,7 +6,7 @@ import { foldCall } from '../../call/evolve.ts';
 import type { CallSummary } from '../../ledger/call-query.ts';
 import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
 import { summariseConfirmations } from '../../ledger/summarise-confirmations.ts';
-import { toCallSummary } from '../../ledger/summarise-call.ts';
+import { toCallSummary, userIdOf } from '../../ledger/summarise-call.ts';
 import { takesOn } from '../../ledger/takes-on.ts';
 import type { Database, SqlValue, Statement } from './database.ts';
 import { prepareRow } from './database.ts';
@@ -179,6 +179,6 @@ const toAuditRow = (position: number, session: number, record: ToolAuditRecord):
   record.toolSuccess === undefined ? null : Number(record.toolSuccess),
   record.decidedBy === undefined ? null : toSqlText(`${record.decidedBy.type}:${record.decidedBy.name}`),
   orNull(record.policyVersion),
-  orNull(record.principal?.userId),
+  orNull(userIdOf(record)),
   record.at,
 ];
