@@ -149,8 +149,8 @@ describe('the timeline of a session', () => {
     const { page, goTo } = await visit();
     await goTo('/sessions/ticket-42');
     await page.locator('.lane-bar').first().waitFor();
-    expect(await page.locator('.bar[tabindex="0"]').count()).toBe(1);
-    await page.locator('.bar[tabindex="0"]').focus();
+    expect(await page.locator('.lane-bar[tabindex="0"]').count()).toBe(1);
+    await page.locator('.lane-bar[tabindex="0"]').focus();
     await page.keyboard.press('End');
     await page.keyboard.press('ArrowLeft');
     await page.keyboard.press('Home');

@@ -11,6 +11,10 @@ const everywhere: readonly (readonly [string, string])[] = [
   ['j, k', 'Next and previous row'],
   ['Enter', 'Open the row'],
   ['p', 'Pause or follow the live tail'],
+  ['a', 'Approve, once Ctrl and Enter follow'],
+  ['d', 'Deny'],
+  ['e', 'Edit the arguments'],
+  ['r', 'Respond instead'],
   ['?', 'This help'],
 ];
 

@@ -41,8 +41,8 @@ export function RulesTab({ inForce }: { readonly inForce: ContractsInForce }): R
         />
         {hits.data !== undefined && (
           <p className="muted">
-            Hits are counted in the newest {hits.data.calls.toLocaleString()} calls
-            {hits.data.since !== undefined && (
+            {describeCounted(hits.data.calls)}
+            {hits.data.since !== undefined && hits.data.calls > 1 && (
               <>
                 , the oldest of them <Ago at={hits.data.since} />
               </>
@@ -117,3 +117,8 @@ function Report({ report: { overridden, candidates, warnings } }: ReportProps): 
     </section>
   );
 }
+
+const describeCounted = (calls: number): string =>
+  calls === 0
+    ? 'No call was made yet, so nothing was hit'
+    : `Hits are counted in ${calls === 1 ? 'one call' : `the newest ${calls.toLocaleString()} calls`}`;

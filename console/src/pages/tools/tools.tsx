@@ -63,8 +63,7 @@ export default function Tools(): ReactNode {
         </Empty>
       ) : rows.length === 0 ? (
         <Empty title="No tool is like that">
-          Nothing is found by these words in the names, descriptions and modes of{' '}
-          {all?.length.toLocaleString()} tools.
+          Nothing is found by these words in the names, descriptions and modes of the tools.
         </Empty>
       ) : (
         <ToolTable {...{ rows, order, reverse }} onSort={sortBy} />
