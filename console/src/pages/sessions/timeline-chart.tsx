@@ -41,7 +41,7 @@ export function TimelineChart({ timeline, scale, now, active, onActive }: Props)
     const next = ordered[Math.min(Math.max(to, 0), ordered.length - 1)];
     if (next === undefined) return;
     onActive(next.call.callId);
-    chart.current?.querySelectorAll<HTMLElement>('.bar')[ordered.indexOf(next)]?.focus();
+    chart.current?.querySelectorAll<HTMLElement>('.lane-bar')[ordered.indexOf(next)]?.focus();
   };
   const height = lanes * laneHeight;
   return (
