@@ -134,7 +134,8 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     if (names?.port !== port) names = { port, hosts: allowed(host, port, options) };
     return names.hosts;
   };
-  const url = (): string => options.publicUrl?.replace(/\/+$/, '') ?? `http://${bracketed(host)}:${port}`;
+  const url = (): string =>
+    options.publicUrl?.replace(/\/+$/, '') ?? `http://${bracketed(reached(host))}:${port}`;
   const access = new Access({
     tokens: new TokenFile(path === undefined ? undefined : tokenFilePath(path), () => ledger.now()),
     local,
@@ -216,6 +217,8 @@ function ledgerPath(ledgerUrl: string): string | undefined {
 
 const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host);
 const isLoopback = (host: string): boolean => /^(?:127\.\d+\.\d+\.\d+|::1|localhost)$/.test(host);
+/** Everywhere is no place a browser can go to. */
+const reached = (host: string): string => (host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host);
 
 /** The names a request may be for: the server's own, and those it was told of. */
 function allowed(

@@ -291,7 +291,8 @@ test('a server that listens everywhere answers on this machine under its own nam
   try {
     const status = async (host: string): Promise<number> =>
       (await other.server.fetch(new Request(`http://${host}/healthz`, { headers: { host } }))).status;
-    const { port } = other.server;
+    const { port, url } = other.server;
+    expect(url).toBe(`http://127.0.0.1:${port}`);
     expect(await status(`localhost:${port}`)).toBe(200);
     expect(await status(`127.0.0.1:${port}`)).toBe(200);
     expect(await status(`evil.example:${port}`)).toBe(421);

@@ -136,10 +136,16 @@ async function announce(
   await err.say(
     `Serving ${safeText(ledgerUrl)}. The link logs one browser in, once, within 15 minutes. Ctrl-C ends it.`,
   );
-  if (!/^https?:\/\/(?:127\.|localhost|\[::1\])/.test(server.url))
+  if (isOpen(given))
     await err.say(
       'Others can reach this address, and what they send is not encrypted: put a proxy with TLS before it.',
     );
+}
+
+/** Whether others than this machine can reach it as it is, or are told to without TLS. */
+function isOpen(given: Given): boolean {
+  const [host = '127.0.0.1', publicUrl] = [given.text('host'), given.text('public-url')];
+  return !/^(?:127\.|localhost$|::1$)/.test(host) || /^http:/i.test(publicUrl ?? '');
 }
 
 /** Rules that are put into force again when their files change; a bad one leaves the old ones. */
