@@ -179,6 +179,8 @@ test('a view is saved under a name, found again and forgotten', async () => {
     await page.getByRole('button', { name: 'Save view' }).click();
     await page.getByLabel('Name').fill('Dangerous');
     await page.keyboard.press('Enter');
+    // Whoever works by keyboard goes on from where they were.
+    await expect.poll(() => page.locator(':focus').textContent(), soon).toBe('Forget view');
     await goTo('/calls');
     await page.getByRole('link', { name: 'Dangerous' }).click();
     await expect.poll(() => new URL(page.url()).search, soon).toBe('?mode=destructive');

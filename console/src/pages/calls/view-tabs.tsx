@@ -27,14 +27,14 @@ export function ViewTabs({ view }: { readonly view: CallsView }): ReactNode {
         </Link>
       ))}
       <span className="view-actions">
-        {!isNamed && (
-          <button type="button" className="ghost" onClick={() => setNaming(true)}>
-            Save view
-          </button>
-        )}
-        {isOwn !== undefined && (
-          <button type="button" className="ghost" onClick={() => saved.drop(isOwn.name)}>
-            Forget view
+        {/* One button for both, so that it keeps the focus. */}
+        {(isOwn !== undefined || !isNamed) && (
+          <button
+            type="button"
+            className="ghost"
+            onClick={() => (isOwn === undefined ? setNaming(true) : saved.drop(isOwn.name))}
+          >
+            {isOwn === undefined ? 'Save view' : 'Forget view'}
           </button>
         )}
         <CopyButton text={window.location.origin + viewAddress(view)} label="Copy the link to this view" />
