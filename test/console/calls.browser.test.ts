@@ -429,6 +429,7 @@ test('no page is wider than the screen, however long names are and however narro
   for (const address of [
     '/',
     '/calls',
+    '/calls?outcome=Nonsense',
     `/calls/${long.sessionId}/${long.callId}`,
     '/calls/ticket-42/call_coerced',
     '/calls/ticket-42/call_edited',

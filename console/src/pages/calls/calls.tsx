@@ -95,7 +95,8 @@ export default function Calls({ query: asked }: { readonly query: URLSearchParam
 function HowMany({ calls, facets }: { readonly calls: ListedCalls; readonly facets: Facets }): ReactNode {
   const isWhole = calls.status === 'ready' && calls.list.next === undefined;
   const total = !facets.isTotalExact && isWhole ? calls.list.rows.length : facets.total;
-  if (total === undefined) return 'Everything agents asked for, and what became of it.';
+  // Keeps the line: what stands beside it must not jump when the number comes.
+  if (total === undefined) return '\u00A0';
   return `${facets.isTotalExact || isWhole ? '' : 'At least '}${total.toLocaleString()} ${total === 1 ? 'call' : 'calls'}`;
 }
 
