@@ -4,6 +4,7 @@ import { problemShape } from './problem-shape.ts';
 import type { Route } from './route.ts';
 import { isShape } from './route.ts';
 import type { AnyShape, Place } from './shape.ts';
+import { wholeSchema } from './shape.ts';
 
 export function toOpenApi(routes: readonly Route[], version: string): JsonObject {
   const schemas: { [name: string]: JsonValue } = {};
@@ -77,7 +78,7 @@ function toOperation(route: Route, place: Place, problem: JsonObject): JsonObjec
     tags: [path.split('/')[2] ?? 'server'],
     ...(parameters.length > 0 && { parameters }),
     ...(body !== undefined && {
-      requestBody: { required: true, content: { 'application/json': { schema: place(body) } } },
+      requestBody: { required: isNeeded(body), content: { 'application/json': { schema: place(body) } } },
     }),
     security: access === 'anyone' ? [] : [{ token: [] }],
     'x-quittance-role': access,
@@ -91,6 +92,12 @@ function toOperation(route: Route, place: Place, problem: JsonObject): JsonObjec
     },
   };
 }
+
+/** Where every field may be left out, so may the body. */
+const isNeeded = (body: AnyShape): boolean => {
+  const schema = wholeSchema(body);
+  return schema['required'] !== undefined || schema['anyOf'] !== undefined;
+};
 
 const toAnswer = (answer: Route['answer'], place: Place): JsonObject =>
   isShape(answer)

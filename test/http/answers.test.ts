@@ -139,6 +139,22 @@ describe('a body', () => {
     }
   });
 
+  test('may be left out where all of it may be', async () => {
+    const started = await ask('/v1/verify', { method: 'POST' });
+    expect(started.status).toBe(202);
+    const { jobId } = (await started.json()) as { jobId: string };
+    await ask(`/v1/jobs/${jobId}`, { method: 'DELETE' });
+    const missing = await ask('/v1/calls', { method: 'POST' });
+    expect([missing.status, ((await missing.json()) as Problem).detail]).toEqual([
+      400,
+      expect.stringContaining('$.sessionId is required'),
+    ]);
+    type Posted = { post?: { requestBody?: { required: boolean } } };
+    const { paths } = (await (await ask('/openapi.json')).json()) as { paths: Record<string, Posted> };
+    const isNeeded = (path: string): boolean | undefined => paths[path]?.post?.requestBody?.required;
+    expect(['/v1/verify', '/v1/calls', '/v1/handoffs/claim'].map(isNeeded)).toEqual([false, true, true]);
+  });
+
   test('that is packed is refused as that', async () => {
     const packed = { method: 'POST', body, 'content-type': 'application/json', 'content-encoding': 'gzip' };
     const answer = await ask('/v1/calls', packed);
