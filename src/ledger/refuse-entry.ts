@@ -24,6 +24,15 @@ export function refuseEntry({ sessionId, events }: Pick<Entry, 'sessionId' | 'ev
 export const closedError = (): QuittanceError =>
   new QuittanceError('ledger.closed', 'The ledger was closed and is of no more use.');
 
+export const readOnlyError = (cause: unknown): QuittanceError =>
+  new QuittanceError(
+    'ledger.unavailable',
+    'The ledger can only be read: it was opened with readOnly, or its file or folder may not be written. Open it ' +
+      'without that, by somebody who may write there.',
+    {},
+    cause,
+  );
+
 export const inUseError = (sessionId: string, callId: string): QuittanceError =>
   new QuittanceError(
     'ledger.in_use',

@@ -195,8 +195,12 @@ describe('a ledger file', () => {
         expect(ledger.readState('session', 'workflow/w')).toBeUndefined();
         expect((await ledger.queryCalls({})).rows).toHaveLength(1);
         for await (const row of ledger.readBeside()) expect(row.kind).toBe('counter');
-        const refused = { code: 'SQLITE_READONLY' };
+        const refused = {
+          code: 'ledger.unavailable',
+          message: expect.stringContaining('only be read') as string,
+        };
         expect(await refusalOf(async () => ledger.takeCursor(cursor))).toMatchObject(refused);
+        expect(await refusalOf(async () => ledger.rebuild())).toMatchObject(refused);
         expect(ledger.readCursors()).toEqual([]);
       },
       { readOnly: true },
@@ -220,7 +224,7 @@ describe('a ledger file', () => {
         expect(ledger.readCursors()).toMatchObject([{ name: 'watch', position: 9 }]);
         const move = { name: 'watch', holder: 'h', from: 9, to: 10 };
         expect(await refusalOf(async () => ledger.moveCursor(move))).toMatchObject({
-          code: 'SQLITE_READONLY',
+          code: 'ledger.unavailable',
         });
       },
       { readOnly: true },
@@ -287,7 +291,7 @@ describe('a ledger file', () => {
         expect((await ledger.queryCalls({})).rows).toHaveLength(1);
         expect(await ledger.findOpenCalls()).toHaveLength(1);
         expect(await refusalOf(async () => ledger.append(new SampleCall('d').begin()))).toMatchObject({
-          code: 'SQLITE_READONLY',
+          code: 'ledger.unavailable',
         });
         expect([ledger.canSpill(), ledger.isAlive(ledger.ownerId), ledger.findGoneOwners()]).toEqual([
           false,

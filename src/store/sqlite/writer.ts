@@ -6,10 +6,10 @@
  * 2. The lock is held for a bounded time, and never waited for: who meets it comes back later.
  * 3. A job that fails takes no other with it: its batch is rolled back and written again one by one.
  */
-import { closedError } from '../../ledger/refuse-entry.ts';
+import { closedError, readOnlyError } from '../../ledger/refuse-entry.ts';
 import { backoffMs } from './backoff.ts';
 import type { Database, Statement } from './database.ts';
-import { isBusy, prepareRow } from './database.ts';
+import { isBusy, isReadOnly, prepareRow } from './database.ts';
 
 /** One thing to do inside a transaction. */
 export interface Job {
@@ -135,7 +135,8 @@ export class Writer {
       else {
         const batch = this.#queue;
         this.#queue = [];
-        for (const job of batch) job.reject(error);
+        const refusal = isReadOnly(error) ? readOnlyError(error) : error;
+        for (const job of batch) job.reject(refusal);
         this.#tellDrained();
       }
       return false;
