@@ -99,7 +99,7 @@ function refuseDecided(call: Call, confirmationId: string): Confirmation {
   if (status === 'expired')
     throw new QuittanceError(
       'confirmation.expired',
-      `The time to decide about call ${callId} is up: the question has expired${when}.`,
+      `The time to decide about call ${callId} is up: the question expired${when}.`,
       { confirmationId, callId },
     );
   throw new QuittanceError(
