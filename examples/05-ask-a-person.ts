@@ -13,7 +13,7 @@ const runtime = createRuntime({ tools: [deleteUser] });
 const remove = (id: string, userId: string) => ({ id, name: 'delete_user', arguments: { userId } });
 
 // Nobody answers before the turn is over: that is no outcome, and the question stays.
-const turn = runtime.turn({ sessionId: 'admin', timeoutMs: 50 });
+const turn = runtime.turn({ sessionId: 'admin', timeoutMs: 1_000 });
 await assert.rejects(turn.call(remove('d1', 'u7')), (error) => {
   assert(isQuittanceError(error, 'call.pending'));
   console.log(error.message);

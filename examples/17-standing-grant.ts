@@ -13,7 +13,7 @@ const refund = defineTool({
 const runtime = createRuntime({ tools: [refund] });
 const ask = (id: string, cents: number) =>
   runtime
-    .turn({ sessionId: 'sale', timeoutMs: 50 })
+    .turn({ sessionId: 'sale', timeoutMs: 1_000 })
     .call({ id, name: 'refund', arguments: { order: id, cents } });
 const isHeld = (error: unknown): boolean => isQuittanceError(error, 'call.pending');
 
