@@ -43,7 +43,7 @@ export default function Integrity(): ReactNode {
           {job === undefined ? (
             <p className="muted">
               {mayVerify
-                ? 'None runs, and none was started in this tab. The server goes on meanwhile, and it can be stopped.'
+                ? 'No verification runs, and none was started in this tab. One goes on when you leave the page, holds up no calls, and can be stopped.'
                 : 'Only an admin can verify here. The command line can, wherever the ledger is:'}
             </p>
           ) : isRunning ? (
