@@ -172,10 +172,13 @@ function listenForStop(stop: AbortController): () => ExitCode | undefined {
   listen('SIGINT', exitCodes.interrupted);
   listen('SIGTERM', exitCodes.terminated);
   // Whoever read us, as in `| head`, has seen enough: not an error of theirs, nor of ours.
-  for (const stream of [process.stdout, process.stderr])
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error;
-      stop.abort();
-    });
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    stop.abort();
+  });
+  // Remarks that nobody hears any more are no reason to stop: a server outlives the reader of its log.
+  process.stderr.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
+  });
   return () => code;
 }

@@ -79,6 +79,33 @@ async function serving(source: string, visit: (ask: Ask) => Promise<void>): Prom
   }
 }
 
+test('a server goes on where nobody reads any more what it has to say', async () => {
+  const path = join(folder, 'rules.yaml');
+  writeFileSync(path, rules);
+  const ledger = join(folder, 'ledger.db');
+  const child = startCli(['serve', '--ledger', ledger, '--port', '0', '--json', '--contracts', path]);
+  const [line] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string];
+  const { url, token } = JSON.parse(line) as { readonly url: string; readonly token: string };
+  const ask = async (): Promise<ContractsInForce> => {
+    const answer = await fetch(`${url}/v1/contracts`, { headers: { authorization: `Bearer ${token}` } });
+    return (await answer.json()) as ContractsInForce; // what the route answers
+  };
+  try {
+    child.stdout.destroy();
+    child.stderr.destroy();
+    const changes = ['less', 'more', 'enough'];
+    for (const id of changes) {
+      // Told on the terminal that is gone.
+      writeFileSync(path, rules.replace('not-too-much', id));
+      await expect.poll(async () => (await ask()).rules.map(({ ruleId }) => ruleId)).toEqual([id]);
+    }
+    expect(child.exitCode).toBeNull();
+  } finally {
+    child.kill('SIGINT');
+    if (child.exitCode === null) await once(child, 'exit');
+  }
+});
+
 test('a runtime of somebody’s own is served with its tools, its rules and its budgets', async () => {
   await serving(moduleWith('cents'), async (ask) => {
     const call = { id: 'c1', name: 'pay_supplier', arguments: { cents: 5 } };
