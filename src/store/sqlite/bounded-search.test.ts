@@ -31,6 +31,20 @@ test('a bounded search stops with a short page and goes on from there, without a
     } while (cursor !== undefined);
     expect(found).toEqual(wanted.toReversed());
     expect(pages).toBeGreaterThan(3);
+    // As many rows to a page as there may be are as many as a search looks at in one go.
+    for (const [limit, scan] of [
+      [1_000, 4_000],
+      [1_000, 1_000],
+      [999, 4_000],
+    ] as const) {
+      const all = new Set<string>();
+      do {
+        const page = await ledger.queryCalls({ limit, scan, cursor });
+        for (const { callId } of page.rows) all.add(callId);
+        cursor = page.next;
+      } while (cursor !== undefined);
+      expect([limit, scan, all.size]).toEqual([limit, scan, 5_000]);
+    }
   } finally {
     await ledger.close();
     rmSync(folder, { recursive: true });

@@ -142,7 +142,8 @@ export class CallTable {
     query: Pick<CallQuery, 'limit' | 'cursor' | 'scan'>,
   ): Promise<Page<Row>> {
     const limit = limitOf(query.limit);
-    const window = windowFor(query.scan);
+    // Whether there is a page after this one is seen by a row more than fits on it.
+    const window = Math.max(windowFor(query.scan), limit + 1);
     const found: Row[] = [];
     let place = query.cursor === undefined ? undefined : parseCursor(query.cursor);
     for (let scanned = 0; ;) {
