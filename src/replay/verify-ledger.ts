@@ -57,7 +57,8 @@ export async function verifyLedger(
 ): Promise<Verdict> {
   const at = ledger.now();
   const heads = await readAllHeads(ledger, tell);
-  if (heads === undefined) return { totals: nothing, due: 0, problems: 1, finished: true, heads: [], at };
+  if (heads === undefined)
+    return { totals: createVerifier().totals, due: 0, problems: 1, finished: true, heads: [], at };
   const ends = new Map(heads.map(({ sessionId, sequence }) => [sessionId, sequence]));
   const chained = new ChainedCalls();
   const beside = new BesideFold();
@@ -139,16 +140,6 @@ async function readAllHeads(ledger: Ledger, tell: Tell): Promise<readonly Head[]
     return undefined;
   }
 }
-
-const nothing: VerifyTotals = {
-  sessions: 0,
-  entries: 0,
-  calls: 0,
-  openCalls: 0,
-  erased: 0,
-  unknownEvents: 0,
-  problems: 1,
-};
 
 /** Sessions that were not there when it began must have been made since, and not have been put there unlisted. */
 async function findUnlisted(ledger: Ledger, seen: ReadonlySet<string>): Promise<readonly Finding[]> {
