@@ -74,7 +74,7 @@ export const decidePage: string = page(
 );
 
 /** Everything is put in as text, never as markup: tools and models wrote it. */
-export const decideScript = `'use strict';
+export const decideScript: string = `'use strict';
 (() => {
   const place = document.getElementById('question');
   const token = location.hash.slice(1);
