@@ -154,7 +154,7 @@ export const decideScript: string = `'use strict';
     };
     const by = field('by', 'Your name, where the link does not say it');
     const reason = field('reason', 'Why (optional)');
-    for (const decision of ['approve', 'deny']) {
+    for (const decision of new Set(question.allowed)) {
       const button = add('button', decision === 'approve' ? 'Approve' : 'Deny', form);
       button.type = 'button';
       if (decision === 'deny') button.className = 'other';

@@ -156,15 +156,19 @@ describe('deciding with a link', () => {
     await bakery.close();
   });
 
-  test('says what is wrong with a link that is cut, and decides nothing', async () => {
+  test('says what is wrong with a link that is cut or for others, and offers only what it is good for', async () => {
     const url = await link('d2', { by: 'Grace', decisions: ['deny'] });
     const cut = await open(url.slice(0, -3));
     expect(await cut.page.getByRole('alert').textContent()).toContain('no decision link of this ledger');
     const empty = await open(`${app.server.url}/decide`);
     expect(await empty.page.getByRole('alert').textContent()).toContain('The link is not complete');
     const { page } = await open(url);
-    await page.getByRole('button', { name: 'Approve' }).click();
-    await page.getByRole('alert').waitFor();
+    const deny = page.getByRole('button', { name: 'Deny' });
+    await deny.waitFor();
+    expect(await page.getByRole('button').allTextContents()).toEqual(['Deny']);
+    await page.getByLabel('Your name').fill('Eve');
+    await deny.click();
+    await page.getByRole('alert').getByText('This token is for Grace, not for Eve.').waitFor();
     expect(await questionOf('d2')).toMatchObject({ status: 'pending' });
   });
 });

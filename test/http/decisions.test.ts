@@ -129,3 +129,20 @@ test('a decision link shows and decides nothing once its time is up', async () =
   const { rows } = await app.runtime.confirmations({ status: 'pending' });
   expect(rows.map(({ callId }) => callId)).toContain('d5');
 });
+
+test('a decision link says what it is good for', async () => {
+  const held = await hold('d7');
+  const allowedBy = async (more: object): Promise<unknown> => {
+    const { confirmationId } = held;
+    const made = await app.post<{ token: string }>(
+      `/v1/confirmations/${confirmationId}/link`,
+      { expiresInMs: 60_000, ...more },
+      'approver',
+    );
+    const read = await app.post<{ allowed: unknown }>('/v1/decisions/read', { token: made.body.token });
+    expect(read.body).toMatchObject({ confirmationId, status: 'pending' });
+    return read.body.allowed;
+  };
+  expect(await allowedBy({})).toEqual(['approve', 'deny']);
+  expect(await allowedBy({ decisions: ['deny'] })).toEqual(['deny']);
+});

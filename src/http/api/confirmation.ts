@@ -40,6 +40,10 @@ export type DecisionLink = {
 
 /** `POST /v1/decisions/read`: what a decision token is about. Needs no other token. */
 export type TokenToRead = { readonly token: string };
+export type LinkedQuestion = ConfirmationView & {
+  /** What the link is good for. */
+  readonly allowed: readonly TokenDecision[];
+};
 /** `POST /v1/decisions`: decides with a decision token. Needs no other token. */
 export type NewTokenDecision = {
   readonly token: string;

@@ -9,6 +9,7 @@ import type { TokenDecision } from '../../runtime/signed-token.ts';
 import type {
   ConfirmationPage,
   DecisionLink,
+  LinkedQuestion,
   NewDecision,
   NewDecisionLink,
   NewTokenDecision,
@@ -51,19 +52,20 @@ const statusShape: Shape<ConfirmationStatus> = choice({
   expired: true,
 });
 
+const viewFields = {
+  confirmationId: text(),
+  sessionId: text(),
+  callId: text(),
+  toolName: text(),
+  inputDigest: text(),
+  description: text(),
+  status: statusShape,
+  createdAt: decimal(),
+} as const;
 const viewShape: Shape<ConfirmationView> = open(
   'ConfirmationView',
   'A question to a person, and how it stands.',
-  {
-    confirmationId: text(),
-    sessionId: text(),
-    callId: text(),
-    toolName: text(),
-    inputDigest: text(),
-    description: text(),
-    status: statusShape,
-    createdAt: decimal(),
-  },
+  viewFields,
 );
 
 const longText = text({ maxLength: 10_000 });
@@ -93,6 +95,11 @@ const decisionShape: Shape<NewDecision> = oneOf<NewDecision>(
 );
 
 const tokenDecisionShape: Shape<TokenDecision> = choice({ approve: true, deny: true });
+const linkedShape: Shape<LinkedQuestion> = open(
+  'LinkedQuestion',
+  'A question to a person, and what a decision link is good for.',
+  { ...viewFields, allowed: list(tokenDecisionShape) },
+);
 const tokenText = text({ minLength: 1, maxLength: 8_192 });
 const deciderText = nameText(200);
 const path = '/v1/confirmations/{confirmationId}';
@@ -145,13 +152,13 @@ export const confirmationRoutes: readonly Route[] = [
       return { token, url: `${service.url()}/decide#${token}` };
     },
   }),
-  defineRoute<'/v1/decisions/read', object, TokenToRead, ConfirmationView>({
+  defineRoute<'/v1/decisions/read', object, TokenToRead, LinkedQuestion>({
     method: 'POST',
     path: '/v1/decisions/read',
     access: 'anyone',
     summary: 'Shows what a decision link is about. The link is the right to see it.',
     body: object<TokenToRead>({ token: tokenText }, 'TokenToRead'),
-    answer: viewShape,
+    answer: linkedShape,
     async handle({ service, body }) {
       const claims = readToken(body.token, createSeal(service.ledger.sealKey).tokenKey);
       if (claims === undefined || service.ledger.now() >= claims.expiresAt)
@@ -159,7 +166,7 @@ export const confirmationRoutes: readonly Route[] = [
           'confirmation.forbidden',
           'This is no decision link of this ledger, or its time is up.',
         );
-      return readQuestion(service, claims.confirmationId);
+      return { ...(await readQuestion(service, claims.confirmationId)), allowed: claims.decisions };
     },
   }),
   defineRoute<'/v1/decisions', object, NewTokenDecision, ConfirmationView>({
