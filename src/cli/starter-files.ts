@@ -38,11 +38,13 @@ await runtime.close();
 await ledger.close();
 `;
 
-export const contractsFile = `# What the agent may do. Change it and run again; \`npx quittance contracts check contracts.yaml\` checks it.
+export const contractsFile = (
+  name: string,
+): string => `# What the agent may do. Change it and run again; \`npx quittance contracts check contracts.yaml\` checks it.
 apiVersion: edictum/v1
 kind: Ruleset
 metadata:
-  name: my-agent
+  name: ${JSON.stringify(name)}
 defaults:
   mode: enforce
 rules:
@@ -60,8 +62,8 @@ export const ignoreFile = `node_modules/
 .quittance/
 `;
 
-export const packageFile = (version: string): string => `{
-  "name": "my-agent",
+export const packageFile = (name: string, version: string): string => `{
+  "name": ${JSON.stringify(name)},
   "private": true,
   "type": "module",
   "scripts": {

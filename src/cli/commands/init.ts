@@ -1,11 +1,12 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { openLedger } from '../../store/open-ledger.ts';
 import type { Command } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
 import { makeFolder } from '../make-folder.ts';
+import { projectName } from '../project-name.ts';
 import { agentFile, contractsFile, ignoreFile, packageFile, runtimeFile } from '../starter-files.ts';
 import { safeText } from '../safe-text.ts';
 import { UsageError } from '../usage-error.ts';
@@ -26,12 +27,13 @@ export const initCommand: Command = {
   async run(given, { out, version }) {
     const [typed = '.'] = given.args;
     const folder = resolve(typed);
+    const name = projectName(basename(folder));
     const files = [
       ['quittance.mjs', runtimeFile],
       ['agent.mjs', agentFile],
-      ['contracts.yaml', contractsFile],
+      ['contracts.yaml', contractsFile(name)],
     ] as const;
-    const taken = files.map(([name]) => name).filter((name) => existsSync(join(folder, name)));
+    const taken = files.map(([file]) => file).filter((file) => existsSync(join(folder, file)));
     if (taken.length > 0)
       throw new UsageError(
         `${taken.join(', ')} would be written, and ${taken.length === 1 ? 'is' : 'are'} there already.`,
@@ -40,22 +42,24 @@ export const initCommand: Command = {
     makeFolder(folder, ['quittance init another-folder']);
     makeFolder(join(folder, '.quittance'), ['quittance init another-folder']);
     const written: string[] = [];
-    const write = (name: string, text: string): void => {
-      writeFileSync(join(folder, name), text, { flag: 'wx' });
-      written.push(name);
+    const write = (file: string, text: string): void => {
+      writeFileSync(join(folder, file), text, { flag: 'wx' });
+      written.push(file);
     };
-    for (const [name, text] of files) write(name, text);
-    if (!existsSync(join(folder, 'package.json'))) write('package.json', packageFile(version));
+    for (const [file, text] of files) write(file, text);
+    if (!existsSync(join(folder, 'package.json'))) write('package.json', packageFile(name, version));
     const ignored = readText(join(folder, '.gitignore'));
     if (ignored === undefined) write('.gitignore', ignoreFile);
     await (await openLedger(join(folder, '.quittance', 'ledger.db'))).close();
-    for (const name of [...written, '.quittance/ledger.db']) await out.print(`wrote ${safeText(name)}`);
+    for (const file of [...written, '.quittance/ledger.db']) await out.print(`wrote ${safeText(file)}`);
     await out.print('');
     if (typed !== '.') await out.print(`cd ${shellWord(safeText(typed))}`);
     if (ignored !== undefined && !/^\/?\.quittance\/?$/m.test(ignored))
       await out.print("echo '.quittance/' >> .gitignore");
     if (!hasPackage(folder))
-      await out.print(written.includes('package.json') ? 'npm install' : 'npm install quittance');
+      await out.print(
+        `npm install path/to/quittance-${version}.tgz   # what \`npm pack\` made: it is not published yet`,
+      );
     await out.print('node agent.mjs');
     await out.print('npx quittance calls');
     await out.print('npx quittance serve --runtime quittance.mjs');
