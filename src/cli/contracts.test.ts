@@ -122,6 +122,11 @@ describe.concurrent('check', () => {
     [['chek', 'good.yaml'], 'Did you mean contracts check', 'quittance contracts check'],
     [[], 'needs a second word', 'quittance contracts explain'],
     [['test', 'newer.yaml'], 'There are no cases beside newer.yaml', 'newer.cases.yaml'],
+    [
+      ['test', 'newer.yaml'],
+      'There are no cases beside newer.yaml',
+      'quittance contracts test newer.yaml --cases FILE',
+    ],
     [['diff', 'good.yaml'], 'Two versions are compared', 'quittance contracts diff old.yaml new.yaml'],
     [['explain', 'good.yaml'], 'Which call?', '--tool Bash'],
     [['explain', 'good.yaml', '--tool', 'x', '--args', '{'], '--args takes JSON', "--args '{"],

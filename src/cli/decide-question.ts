@@ -56,11 +56,11 @@ export const decisionOptions: Options = {
   reason: { value: 'TEXT', help: 'Why' },
   digest: {
     value: 'DIGEST',
-    help: 'Of the arguments you have seen: all of it, or at least 12 characters. Needed where there is no terminal to show them on',
+    help: 'Of the arguments you have seen: all of it, or at least 12 characters. To let a call run, needed where there is no terminal to show them on',
   },
   revision: {
     value: 'N',
-    help: 'Of what the tool showed you beforehand; needed with --digest where it shows something',
+    help: 'Of what the tool showed you beforehand; to let a call run, needed with --digest where it shows something',
   },
   session: { value: 'ID', help: 'The session of the call, where several have a call of this id' },
   wait: { value: 'SECONDS', help: 'Wait so long for the outcome, and print it' },
@@ -126,7 +126,7 @@ async function isSeen(
   now: number,
 ): Promise<boolean> {
   const { verb, question } = deciding;
-  const digest = given.text('digest');
+  const [digest, by] = [given.text('digest'), shellWord(given.text('by') ?? 'NAME')];
   if (digest !== undefined && !namesDigest(digest, view.inputDigest))
     throw new UsageError(
       `What is held has another digest than ${digest}: it is not what you saw.`,
@@ -146,20 +146,20 @@ async function isSeen(
   if (digest === undefined)
     throw new UsageError(
       'Without a terminal to show it on, a decision names what was seen: --digest is missing.',
-      ['quittance pending', `quittance ${verb} ${view.confirmationId} --by NAME --digest DIGEST`],
+      ['quittance pending', `quittance ${verb} ${view.confirmationId} --by ${by} --digest DIGEST`],
     );
   if (view.preview !== undefined && !given.has('revision'))
     throw new UsageError(
       `"${view.toolName}" shows beforehand what it would do; the decision names what was seen of that: --revision is missing.`,
       [
         `quittance show ${shellWord(view.callId)} --session ${shellWord(view.sessionId)}`,
-        `quittance ${verb} ${view.confirmationId} --by NAME --digest DIGEST --revision N`,
+        `quittance ${verb} ${view.confirmationId} --by ${by} --digest DIGEST --revision N`,
       ],
     );
   if (ambiguous)
     throw new UsageError(
       `Call ${JSON.stringify(view.callId)} has asked more than once. Name the question you saw.`,
-      ['quittance pending', `quittance ${verb} QUESTION --by NAME --digest DIGEST`],
+      ['quittance pending', `quittance ${verb} QUESTION --by ${by} --digest DIGEST`],
     );
   if (!given.has('json')) for (const line of lines) await out.print(line);
   return true;

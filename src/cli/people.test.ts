@@ -192,6 +192,7 @@ describe('a decision from another process', () => {
   test('outlives the holder: a no ends the call, a yes waits for whoever has the tool', async () => {
     const { path, on, digestOf, holder } = await hold('call_delete', 'call_refund');
     await holder.die();
+    expect(await on('reconcile')).toMatchObject({ code: 0, err: 'No call is in doubt.\n' });
     const no = await on('deny', 'call_refund', '--by', 'Ada');
     expect(no.out).toContain('The process that held the call is gone; the call ends here.');
     expect(jsonLines((await on('calls', '--json', '--tool', 'refund')).out)).toMatchObject([
@@ -202,6 +203,7 @@ describe('a decision from another process', () => {
     expect(yes.code).toBe(1);
     expect(yes.out).toContain('Another that has the tool goes on with it');
     expect(yes.err).toContain('There is no outcome after 1 s; the decision stands.');
+    expect((await on('reconcile')).err).toContain('1 more call has no outcome');
     const again = start('hold-calls.ts', path, 'call_delete');
     expect(await again.next()).toMatchObject({ outcome: { output: { deleted: true } } });
     await again.ended();

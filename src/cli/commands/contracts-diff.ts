@@ -10,6 +10,7 @@ import { compareCall, compareRules } from '../contracts-comparison.ts';
 import { loadOrExplain, needFiles } from '../contracts-files.ts';
 import { callsInLedger } from '../contracts-ledger.ts';
 import { exitCodes } from '../exit-code.ts';
+import { shellWord } from '../find-call.ts';
 import { safeJson, safeText } from '../safe-text.ts';
 import { trim, wrap } from '../text-layout.ts';
 import { UsageError } from '../usage-error.ts';
@@ -81,7 +82,7 @@ export const contractsDiffCommand: Command = {
       const files = await readCaseFiles(
         given.list('cases'),
         [newPath, oldPath],
-        'contracts diff old.yaml new.yaml',
+        `contracts diff ${shellWord(oldPath)} ${shellWord(newPath)}`,
         context.out,
       );
       if (files === undefined) return exitCodes.bad;

@@ -37,7 +37,8 @@ export const contractsTestCommand: Command = {
     const { out } = context;
     const paths = needFiles(given.args, 'contracts test');
     await loadOrExplain(paths, {});
-    const files = await readCaseFiles(given.list('cases'), paths, 'contracts test', out);
+    const typed = `contracts test ${paths.map(shellWord).join(' ')}`;
+    const files = await readCaseFiles(given.list('cases'), paths, typed, out);
     if (files === undefined) return exitCodes.bad;
     const results: CaseResult[] = [];
     for (const file of files)

@@ -3,6 +3,7 @@ import type { Resolution } from '../../call/event.ts';
 import type { CallQuery, CallSummary } from '../../ledger/call-query.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { toCallSummary } from '../../ledger/summarise-call.ts';
+import { foldStored } from '../../runtime/fold-stored.ts';
 import { createRuntime } from '../../store/memory/create-runtime.ts';
 import { pagingOptions } from '../call-filter.ts';
 import { callColumns, callRow, callToJson } from '../call-table.ts';
@@ -93,13 +94,18 @@ async function list(ledger: Ledger, given: Given, context: Context): Promise<Exi
   return code;
 }
 
-/** Calls without an outcome whose owner is gone: only whoever has their tools can say what becomes of them. */
+/**
+ * Calls without an outcome whose owner is gone: only whoever has their tools can say what becomes of them. Those that
+ * wait for a person are not among them: they need no process until somebody answers.
+ */
 async function countAbandoned(ledger: Ledger): Promise<number> {
   const alive = new Map<string, boolean>();
   let count = 0;
-  for (const { ownerId } of await ledger.findOpenCalls()) {
+  for (const { ownerId, sessionId, callId } of await ledger.findOpenCalls()) {
     if (!alive.has(ownerId)) alive.set(ownerId, await ledger.isAlive(ownerId));
-    if (alive.get(ownerId) === false) count++;
+    if (alive.get(ownerId) === true) continue;
+    const stored = await ledger.readCall(sessionId, callId);
+    if ((stored && foldStored(stored))?.status !== 'held') count++;
   }
   return count;
 }
