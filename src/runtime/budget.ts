@@ -101,12 +101,12 @@ export function checkBudgets(rules: readonly BudgetRule[] | undefined): void {
 }
 
 function checkRule(rule: BudgetRule): void {
-  const where = `Budget for scope ${JSON.stringify(rule.scope)}`;
-  if (typeof rule.scope !== 'string' || rule.scope === '')
+  if (typeof rule?.scope !== 'string' || rule.scope === '')
     throw new QuittanceError(
       'config.invalid',
       'A budget needs a scope: "turn", "session" or a name such as "user:42".',
     );
+  const where = `Budget for scope ${JSON.stringify(rule.scope)}`;
   checkKeys('A budget', rule, knownKeys);
   if (rule.per !== undefined && rule.per !== 'day')
     throw new QuittanceError(

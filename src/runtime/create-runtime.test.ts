@@ -27,6 +27,7 @@ describe('a runtime', () => {
     ['a timeout of nothing', { tools: [pay], defaultTimeoutMs: 0 }, /defaultTimeoutMs/],
     ['half a call at a time', { tools: [pay], concurrency: 0.5 }, /concurrency/],
     ['a budget that limits nothing', { tools: [pay], budgets: [{ scope: 'turn' }] }, /limits nothing/],
+    ['a budget that is nothing', { tools: [pay], budgets: [null] }, /scope/],
     ['a budget without a scope', { tools: [pay], budgets: [{ toolCalls: 1 }] }, /scope/],
     ['half a tool call', { tools: [pay], budgets: [{ scope: 'turn', toolCalls: 1.5 }] }, /toolCalls/],
     ['a budget per week', { tools: [pay], budgets: [{ scope: 'x', per: 'week', toolCalls: 1 }] }, /day/],
@@ -73,11 +74,14 @@ describe('a runtime', () => {
     ['a misspelt option', { onprogress: () => 1 }],
     ['attrs that JSON cannot hold', { attrs: { n: 10n } }],
     ['a principal that is text', { principal: 'ada' }],
-  ])('makes no call with %s', async (_, options) => {
+    ['a signal that is none', { signal: null }],
+    ['progress told to no function', { onProgress: 'aloud' }],
+  ])('makes no call with %s, and the same call without', async (_, options) => {
     const { runtime, turn } = setStage({ tools: [pay] });
     const thrown = await turn.call(envelope('c', 'pay'), options).catch((error: unknown) => error);
     expect(isQuittanceError(thrown, 'config.invalid')).toBe(true);
     expect(await runtime.events({ sessionId: 's' })).toEqual([]);
+    expect(await turn.call(envelope('c', 'pay'))).toMatchObject({ type: 'ToolExecutionResult' });
   });
 
   it('writes nothing when a turn is opened, and opens it with its first call', async () => {

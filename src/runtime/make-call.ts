@@ -69,7 +69,7 @@ export function makeCall(
     engine.redactor,
     engine.seal,
   );
-  if (options !== noOptions) checkKeys('turn.call', options, callOptionNames);
+  if (options !== noOptions) checkCallOptions(options);
   const key = keyOf({ sessionId: turn.sessionId, callId: request.id });
   const known = desk.inHand.get(key);
   if (known?.told !== undefined && isSame(known, request, requested)) return known;
@@ -95,6 +95,16 @@ export function makeCall(
     signal?.removeEventListener('abort', giveUp);
   });
   return hand;
+}
+
+/** Before the call is in hand: what throws after that leaves it there, and nobody could make it any more. */
+function checkCallOptions(options: CallOptions): void {
+  checkKeys('turn.call', options, callOptionNames);
+  const { signal, onProgress } = options;
+  if (signal !== undefined && typeof signal?.addEventListener !== 'function')
+    throw new QuittanceError('config.invalid', 'turn.call: signal must be an AbortSignal.');
+  if (onProgress !== undefined && typeof onProgress !== 'function')
+    throw new QuittanceError('config.invalid', 'turn.call: onProgress must be a function.');
 }
 
 const isSame = (known: CallInHand, { name }: ParsedToolCall, { digest }: KeptInput): boolean =>
