@@ -76,11 +76,14 @@ const quittance = (args: readonly string[], cwd: string) =>
 
 test('what a checkout says to type in another terminal works there', async () => {
   const cwd = join(folder, 'checkout');
-  const demo = spawn('npm', ['run', '--silent', 'quittance', '--', 'demo', '--port', '0', '--no-open'], {
-    cwd,
-    stdio: ['ignore', 'ignore', 'pipe'],
-    detached: true,
-  });
+  const demo = spawn(
+    'npm',
+    [
+      ...['run', '--silent', 'quittance', '--'],
+      ...['demo', '--port', '0', '--no-open', '--ledger', 'its own/shop.db'],
+    ],
+    { cwd, stdio: ['ignore', 'ignore', 'pipe'], detached: true },
+  );
   try {
     let said = '';
     for await (const piece of demo.stderr) {

@@ -11,6 +11,8 @@ export async function findCall(
   typed: string,
   sessionId: string | undefined,
   command: string,
+  /** What else the words could have meant, with what lists it. */
+  orElse?: { readonly what: string; readonly list: string },
 ): Promise<CallSummary> {
   // A table cuts long ids with an ellipsis, and people copy what they see.
   const shown = typed.replace(/…$/, '');
@@ -23,8 +25,8 @@ export async function findCall(
   const [first, ...others] = found;
   if (first === undefined)
     throw new UsageError(
-      `There is no call ${JSON.stringify(wanted)}${sessionId === undefined ? '' : ` in session ${JSON.stringify(sessionId)}`}.`,
-      [`quittance calls --text ${shellWord(wanted)}`, 'quittance calls'],
+      `There is no ${orElse === undefined ? '' : `${orElse.what} and no `}call ${JSON.stringify(wanted)}${sessionId === undefined ? '' : ` in session ${JSON.stringify(sessionId)}`}.`,
+      [orElse?.list ?? `quittance calls --text ${shellWord(wanted)}`, 'quittance calls'],
       exitCodes.bad,
     );
   if (others.length === 0) return first;

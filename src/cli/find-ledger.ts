@@ -26,7 +26,7 @@ export function findLedger(
   if (found === undefined && mayMake) return url;
   if (found === undefined)
     throw new UsageError(
-      `There is no ledger at ${path}${sayWhy(typed, fromEnvironment)}. A program makes one with openLedger.`,
+      `There is no ledger at ${path}${sayWhy(typed, fromEnvironment)}. A program makes one with openLedger; quittance init writes such a program.`,
       name,
     );
   if (found.isDirectory())

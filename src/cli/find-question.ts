@@ -23,7 +23,8 @@ export async function findQuestion(
 ): Promise<Question> {
   const wanted = typed.replace(/…$/, '');
   const named = (await ledger.findConfirmation(wanted)) ?? (await findByStart(ledger, wanted, command));
-  const call = named ?? (await findCall(ledger, typed, sessionId, command));
+  const orElse = { what: 'question', list: 'quittance pending' };
+  const call = named ?? (await findCall(ledger, typed, sessionId, command, orElse));
   const stored = await ledger.readCall(call.sessionId, call.callId);
   const folded = stored && foldStored(stored);
   const view = folded && toConfirmationView(folded);

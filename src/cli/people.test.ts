@@ -193,6 +193,9 @@ describe('a decision from another process', () => {
     const { path, on, digestOf, holder } = await hold('call_delete', 'call_refund');
     await holder.die();
     expect(await on('reconcile')).toMatchObject({ code: 0, err: 'No call is in doubt.\n' });
+    expect((await on('deny', 'cnf_none', '--by', 'Ada')).err).toMatch(
+      /There is no question and no call "cnf_none"\.\n {2}try: quittance pending\n/,
+    );
     const no = await on('deny', 'call_refund', '--by', 'Ada');
     expect(no.out).toContain('The process that held the call is gone; the call ends here.');
     expect(jsonLines((await on('calls', '--json', '--tool', 'refund')).out)).toMatchObject([

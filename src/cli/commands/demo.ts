@@ -13,7 +13,8 @@ import { playDemo } from '../demo/demo-agent.ts';
 import { demoRules } from '../demo/demo-rules.ts';
 import { createDemoTools } from '../demo/demo-tools.ts';
 import { exitCodes } from '../exit-code.ts';
-import { ledgerPath } from '../find-ledger.ts';
+import { shellWord } from '../find-call.ts';
+import { defaultLedger, ledgerPath } from '../find-ledger.ts';
 import { makeFolder } from '../make-folder.ts';
 import { safeText } from '../safe-text.ts';
 import { UsageError } from '../usage-error.ts';
@@ -143,7 +144,8 @@ async function announce(
   await err.say(`What it may do stands in ${safeText(rules)}: change it, and it is in force.`);
   await err.say('The console, for one browser, once, within 15 minutes:');
   await out.print(link);
-  await err.say(`In another terminal: ${typed} pending, ${typed} calls. Ctrl-C ends it.`);
+  const where = ledgerUrl === defaultLedger ? '' : ` --ledger ${shellWord(safeText(ledgerUrl))}`;
+  await err.say(`In another terminal: ${typed} pending${where}, ${typed} calls${where}. Ctrl-C ends it.`);
 }
 
 /** How the command is typed here: in a checkout it is a script, since nothing has installed it. */
