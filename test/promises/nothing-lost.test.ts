@@ -117,7 +117,7 @@ describe.each(Object.keys(troubles) as Trouble[])('[nothing-lost] %s', (kind) =>
   it('[nothing-lost] recover writes it down, too', async () => {
     const { runtime, ran, end } = setStage(kind);
     const told = await runtime.turn({ sessionId: 's' }).call(envelope('a', 'act'));
-    await expect(runtime.recover()).rejects.toThrow(/full|readonly/);
+    await expect(runtime.recover()).rejects.toThrow(/full|only be read/);
     expect(spills()).toHaveLength(1);
     end();
     await runtime.recover();
@@ -235,7 +235,7 @@ describe('[nothing-lost] a process spills and is killed', () => {
     const told = await spillAndDie();
     const { runtime, file, ran } = comeAfter();
     file.protect();
-    await expect(runtime.recover()).rejects.toThrow(/full|readonly/);
+    await expect(runtime.recover()).rejects.toThrow(/full|only be read/);
     expect(spills()).toHaveLength(1);
     file.release();
     await runtime.recover();
