@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { fillLedger, nasty } from './fill-ledger.ts';
 import { runProgramHere } from './run-program.ts';
 
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-emitted-'));
 const [plain, remarked] = ['plain', 'remarked'].map((name) => join(folder, name, 'ledger.db')) as [

@@ -66,7 +66,7 @@ async function run(program: string): Promise<{ output: string; errors: string }>
 }
 
 describe.each(pages)('%s', (page) => {
-  test('is a program that prints what the page says it prints', { timeout: 30_000 }, async () => {
+  test('is a program that prints what the page says it prints', { timeout: 120_000 }, async () => {
     expect(await run(blocks(page, 'ts'))).toEqual({ output: blocks(page, 'text'), errors: '' });
   });
 
@@ -95,7 +95,7 @@ describe.each(pagesOfPrograms)('%s', (page) => {
 
   test.each(programs)(
     'has programs that print what they say, twice: %#',
-    { timeout: 30_000 },
+    { timeout: 120_000 },
     async (program) => {
       const output = [...program.matchAll(/^\/\/ → (.*\n)/gm)].map(([, line = '']) => line).join('');
       for (const _ of ['first', 'again'])
@@ -104,7 +104,7 @@ describe.each(pagesOfPrograms)('%s', (page) => {
   );
 });
 
-test('the programs of the pages compile', { timeout: 30_000 }, () => {
+test('the programs of the pages compile', { timeout: 120_000 }, () => {
   const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), (path) => ts.sys.readFile(path)) as {
     config: unknown;
   };

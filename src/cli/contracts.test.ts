@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { fillLedger } from '../../test/fill-ledger.ts';
 import { runCli } from '../../test/run-cli.ts';
 
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-contracts-'));
 const ledger = join(folder, 'ledger.db');

@@ -11,7 +11,7 @@ import { runProgramHere } from '../../test/run-program.ts';
 import { backtestInThreads } from './backtest-threads.ts';
 import { runProgram } from './program.ts';
 
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-cli-'));
 const ledger = join(folder, 'ledger.db');

@@ -17,7 +17,7 @@ import { fillLedger } from '../../test/fill-ledger.ts';
 import { runCli } from '../../test/run-cli.ts';
 import { runProgramHere } from '../../test/run-program.ts';
 
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 20_000 });
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-look-'));
 const filled = join(folder, 'filled');
