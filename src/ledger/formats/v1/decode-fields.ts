@@ -109,7 +109,8 @@ function missing(
   isErased: boolean,
 ): JsonValue | undefined {
   if (!isErased || where === 'text' || erased === undefined) return absent;
-  return erased.of === undefined || erased.of === holder['type'] ? erased.value : absent;
+  const { value, of, by = 'type' } = erased;
+  return of === undefined || of === holder[by] ? value : absent;
 }
 
 const isEmpty = (value: JsonValue): boolean =>

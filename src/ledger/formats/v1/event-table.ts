@@ -161,7 +161,7 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     editedInput: body('edited_input'),
     editedDigest: text('edited_digest'),
     editedHidden: text('edited_hidden', { absent: none }),
-    response: body('response'),
+    response: body('response', { erased: { value: ERASED, of: 'respond', by: 'decision' } }),
   },
   'confirmation.withdrawn': {
     confirmationId: text('confirmation_id'),

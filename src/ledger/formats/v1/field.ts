@@ -10,8 +10,11 @@ export type Field = {
   readonly optional?: true;
   /** What its absence means. Such a value is not written. */
   readonly absent?: JsonValue;
-  /** What is read in its place once the body is erased; `of` the variants of its holder that have it. */
-  readonly erased?: { readonly value: JsonValue; readonly of?: string };
+  /**
+   * What is read in its place once the body is erased; `of` the variants of its holder that have it, told apart by
+   * the name `by`, which is `type` unless told.
+   */
+  readonly erased?: { readonly value: JsonValue; readonly of?: string; readonly by?: string };
   /** The names inside an object, or in each object of a list, where they differ. All of it stands where the field does. */
   readonly inside?: Names;
   /** The same, from the names on disk. */
