@@ -37,3 +37,7 @@ export const systemClock: Clock = {
 
 /** The last moment a date can name, in milliseconds since 1970. */
 export const latestInstant = 8_640_000_000_000_000;
+
+/** A time for people to read. One beyond the calendar is still a number. */
+export const timeText = (at: number): string =>
+  at > latestInstant ? String(at) : new Date(at).toISOString();

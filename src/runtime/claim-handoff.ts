@@ -5,6 +5,7 @@
  * 2. Only then does anybody outside the runtime see the exact arguments, what is hidden in them included.
  * 3. A lease that ran out is a new attempt for the next worker, and only where the tool may run again.
  */
+import { timeText } from '../base/clock.ts';
 import { QuittanceError } from '../base/error.ts';
 import type { JsonObject } from '../base/json.ts';
 import { isJsonObject, toJson } from '../base/json.ts';
@@ -137,7 +138,7 @@ const alreadyTaken = (call: Call): QuittanceError => {
   const until = taken?.what.type === 'claimed' ? taken.what.expiresAt : undefined;
   return new QuittanceError(
     'handoff.taken',
-    `${taken?.worker ?? 'Somebody'} has call ${call.callId} in hand${until === undefined ? '' : ` until ${new Date(until).toISOString()}`}.`,
+    `${taken?.worker ?? 'Somebody'} has call ${call.callId} in hand${until === undefined ? '' : ` until ${timeText(until)}`}.`,
     {
       callId: call.callId,
       worker: taken?.worker ?? '',

@@ -1,4 +1,5 @@
 /** Tokens to decide a question with: what they are made of, and what they are worth when somebody brings one. */
+import { timeText } from '../base/clock.ts';
 import { QuittanceError } from '../base/error.ts';
 import type { DecidingLink } from '../call/event.ts';
 import type { ConfirmationView } from './confirmation-view.ts';
@@ -110,10 +111,6 @@ function actorOf(
   if (by !== undefined) return { by: name, link: { by: madeBy } };
   return { by: `${name}, by link of ${madeBy}`, link: { by: madeBy, typed: name } };
 }
-
-/** A time beyond the calendar is still a number. */
-const timeText = (at: number): string =>
-  at > 8_640_000_000_000_000 ? String(at) : new Date(at).toISOString();
 
 function forbid(message: string, facts: Readonly<Record<string, string>> = {}): never {
   throw new QuittanceError('confirmation.forbidden', message, facts);

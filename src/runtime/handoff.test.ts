@@ -90,6 +90,15 @@ describe('a call that is handed over', () => {
     expect(await told).toMatchObject({ output: [1] });
   });
 
+  it('is refused to a second worker however far off its deadline is', async () => {
+    const patient = defineTool({ name: 'wait', mode: 'external', handoff: true });
+    const on = setStage({ tools: [patient], defaultTimeoutMs: Number.MAX_SAFE_INTEGER });
+    await start(on, { name: 'wait' });
+    await expect(on.runtime.claimHandoff(taken, { worker: 'w2' })).rejects.toMatchObject({
+      code: 'handoff.taken',
+    });
+  });
+
   it('is had by one of two that reach for it', async () => {
     const on = stage();
     void on.turn.call(envelope('c1', 'pay')).catch(() => undefined);
