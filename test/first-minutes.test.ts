@@ -76,14 +76,12 @@ const quittance = (args: readonly string[], cwd: string) =>
 
 test('what a checkout says to type in another terminal works there', async () => {
   const cwd = join(folder, 'checkout');
-  const demo = spawn(
-    'npm',
-    [
-      ...['run', '--silent', 'quittance', '--'],
-      ...['demo', '--port', '0', '--no-open', '--ledger', 'its own/shop.db'],
-    ],
-    { cwd, stdio: ['ignore', 'ignore', 'pipe'], detached: true },
-  );
+  const options = ['--port', '0', '--no-open', '--ledger', 'its own/shop.db'];
+  const demo = spawn('npm', ['run', '--silent', 'quittance', '--', 'demo', ...options], {
+    cwd,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    detached: true,
+  });
   try {
     let said = '';
     for await (const piece of demo.stderr) {
@@ -127,6 +125,15 @@ describe('the package, installed in an empty folder', () => {
     expect((await quittance(['calls'], home)).stdout).toContain('policy.contract');
     expect((await quittance(['verify'], home)).stdout).toMatch(/The ledger is whole/);
     await expect(quittance(['init'], home)).rejects.toMatchObject({ code: 2 });
+    // The first thing people change.
+    const rules = join(home, 'contracts.yaml');
+    writeFileSync(rules, readFileSync(rules, 'utf8').replace('action: block', 'action: ask'));
+    const asked = await run(process.execPath, ['agent.mjs'], {
+      cwd: home,
+      env: { ...process.env, NODE_OPTIONS: '' },
+    });
+    expect(asked).toMatchObject({ stdout: expect.stringMatching(/^90000 waits for a person/m), stderr: '' });
+    expect((await quittance(['pending'], home)).stdout).toContain('call_90000');
   });
 
   it('writes beside what is there, says what is missing, and touches nothing', async () => {

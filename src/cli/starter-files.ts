@@ -22,6 +22,7 @@ export default (ledger) => createRuntime({ tools: [refund], contracts, ledger, b
 `;
 
 export const agentFile = `// Stands for your agent: whatever your model asks for goes through turn.call.
+import { isQuittanceError } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import createProjectRuntime from './quittance.mjs';
 
@@ -30,8 +31,15 @@ const runtime = createProjectRuntime(ledger);
 const turn = runtime.turn({ sessionId: \`session-\${Date.now()}\`, timeoutMs: 5_000 });
 
 for (const cents of [900, 90_000]) {
-  const outcome = await turn.call({ id: \`call_\${cents}\`, name: 'refund', arguments: { order: 'A-7', cents } });
-  console.log(cents, outcome.type, outcome.type === 'ToolDenied' ? outcome.details : '');
+  const call = { id: \`call_\${cents}\`, name: 'refund', arguments: { order: 'A-7', cents } };
+  try {
+    const outcome = await turn.call(call);
+    console.log(cents, outcome.type, outcome.type === 'ToolDenied' ? outcome.details : '');
+  } catch (error) {
+    // A rule that says \`action: ask\` holds the call: the turn is over, and the question stays until it is answered.
+    if (!isQuittanceError(error, 'call.pending')) throw error;
+    console.log(cents, 'waits for a person: npx quittance pending');
+  }
 }
 
 await runtime.close();
