@@ -43,17 +43,22 @@ export async function backtestInThreads(
         isComplete &&= report.complete;
         onProgress(batch.value.calls);
       }
-      const ended = once(worker, 'exit');
-      worker.postMessage('end' satisfies ThreadOrder);
-      await ended;
     } finally {
       signal.removeEventListener('abort', stop);
-      await worker.terminate();
+      await end(worker);
     }
   };
 
   await Promise.all(Array.from({ length: threads }, run));
   return tally.toReport(isComplete && !signal.aborted);
+}
+
+/** By itself: to terminate a thread in the middle of what the database does takes the whole process with it. */
+async function end(worker: Worker): Promise<void> {
+  if (worker.threadId === -1) return; // it is over
+  const ended = once(worker, 'exit');
+  worker.postMessage('end' satisfies ThreadOrder);
+  await ended;
 }
 
 type Batch = { readonly sessionIds: readonly string[]; readonly calls: number };

@@ -18,13 +18,16 @@ if (parentPort !== null) {
   port.once('message', () => stop.abort());
   const ledger = await openLedger(ledgerUrl, { readOnly: true });
   let toldAt = 0;
-  const result = await workOn(ledger, order, stop.signal, (progress) => {
-    const now = performance.now();
-    if (now - toldAt < tellEveryMs && progress.done < progress.total) return;
-    toldAt = now;
-    port.postMessage({ type: 'progress', progress } satisfies JobThreadMessage);
-  });
-  port.postMessage({ type: 'result', result } satisfies JobThreadMessage);
-  await ledger.close();
-  port.close();
+  try {
+    const result = await workOn(ledger, order, stop.signal, (progress) => {
+      const now = performance.now();
+      if (now - toldAt < tellEveryMs && progress.done < progress.total) return;
+      toldAt = now;
+      port.postMessage({ type: 'progress', progress } satisfies JobThreadMessage);
+    });
+    port.postMessage({ type: 'result', result } satisfies JobThreadMessage);
+  } finally {
+    await ledger.close();
+    port.close();
+  }
 }

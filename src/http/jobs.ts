@@ -149,7 +149,10 @@ export class Jobs {
   }
 }
 
-/** A thread that was told to stop and does not is ended. */
+/**
+ * A thread that was told to stop and does not is waited for no longer, and ends by itself. It is never terminated: in
+ * the middle of what the database does, that takes the whole process with it.
+ */
 const stoppingMs = 4_000;
 const closingMs = 5_000;
 
@@ -189,7 +192,10 @@ function inThread(
     let patience: NodeJS.Timeout | undefined;
     const stop = (): void => {
       worker.postMessage('stop');
-      patience = setTimeout(() => void worker.terminate(), stoppingMs).unref();
+      patience = setTimeout(() => {
+        worker.unref();
+        reject(new Error('The thread of the job was told to stop, and has not yet.'));
+      }, stoppingMs).unref();
     };
     signal.addEventListener('abort', stop, { once: true });
     worker.on('message', (message: JobThreadMessage) => {
