@@ -1,7 +1,7 @@
 /** What every store refuses before it looks at anything. */
 import { QuittanceError } from '../base/error.ts';
 import { isReservedEventType } from '../call/emitted-event.ts';
-import type { Entry } from './ledger.ts';
+import type { Entry, Erasure } from './ledger.ts';
 import { ledgerSessionId } from './ledger.ts';
 
 /** Throws where an entry may not be appended by anybody but the ledger, or would not come back as what it is. */
@@ -19,6 +19,22 @@ export function refuseEntry({ sessionId, events }: Pick<Entry, 'sessionId' | 'ev
       'config.invalid',
       `The session "${ledgerSessionId}" is the ledger's own. Give yours another id.`,
     );
+}
+
+/** What is gone for good is kept on record by a name and a reason, which are looked at before anything goes. */
+export function refuseErasure({ sessionId, entryIds, by, reason }: Erasure): void {
+  const problem =
+    typeof sessionId !== 'string'
+      ? 'sessionId must be the id of a session'
+      : typeof by !== 'string' || by.trim() === ''
+        ? 'by must be the name of whoever wants it'
+        : typeof reason !== 'string'
+          ? 'reason must be a text'
+          : entryIds !== undefined && !Array.isArray(entryIds)
+            ? 'entryIds must be a list of ids; leave it out for the whole session'
+            : undefined;
+  if (problem !== undefined)
+    throw new QuittanceError('config.invalid', `Nothing is erased or removed: ${problem}.`);
 }
 
 export const closedError = (): QuittanceError =>

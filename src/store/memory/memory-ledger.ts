@@ -20,7 +20,7 @@ import type { Head } from '../../ledger/chain.ts';
 import { tallyCalls } from '../../ledger/call-tally.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
 import { erasureEntry, removalEntry } from '../../ledger/own-entry.ts';
-import { closedError, inUseError, refuseEntry } from '../../ledger/refuse-entry.ts';
+import { closedError, inUseError, refuseEntry, refuseErasure } from '../../ledger/refuse-entry.ts';
 import { sessionCounterPrefixes } from '../../ledger/session-counters.ts';
 import type { Waiter } from '../../ledger/until-woken.ts';
 import { untilWoken } from '../../ledger/until-woken.ts';
@@ -242,6 +242,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     releaseCursor: (name, holder) => unlessClosed(() => cursors.release(name, holder)),
     dropCursor: (name) => unlessClosed(() => cursors.drop(name)),
     erase(erasure) {
+      refuseErasure(erasure);
       const session = sessions.get(erasure.sessionId);
       if (session === undefined) return 0;
       const asked = erasure.entryIds && new Set(erasure.entryIds);
@@ -262,6 +263,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
       return erased.length;
     },
     dropSession(removal) {
+      refuseErasure(removal);
       const { sessionId } = removal;
       const session = sessions.get(sessionId);
       if (session === undefined || sessionId === ledgerSessionId) return false;

@@ -5,7 +5,7 @@ import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
 import type { Entry, Erasure, Removal } from '../../ledger/ledger.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
 import { erasureEntry, removalEntry } from '../../ledger/own-entry.ts';
-import { inUseError } from '../../ledger/refuse-entry.ts';
+import { inUseError, refuseErasure } from '../../ledger/refuse-entry.ts';
 import type { Appender } from './append-job.ts';
 import type { ArtifactTable } from './artifact-table.ts';
 import type { Database, Statement } from './database.ts';
@@ -46,6 +46,7 @@ export class Retention {
   }
 
   async erase(erasure: Erasure): Promise<number> {
+    refuseErasure(erasure);
     const { heads, writer, artifacts } = this.#parts;
     heads.refresh();
     const head = heads.find(erasure.sessionId);
@@ -60,6 +61,7 @@ export class Retention {
   }
 
   async dropSession(removal: Removal): Promise<boolean> {
+    refuseErasure(removal);
     const { sessionId } = removal;
     const { heads, writer, artifacts } = this.#parts;
     if (sessionId === ledgerSessionId) return false;

@@ -87,6 +87,20 @@ export const retentionChecks: readonly Check[] = [
     },
   ],
   [
+    'nothing is erased or removed in the name of nobody',
+    async ({ ledger }) => {
+      await ledger.append(new SampleCall('c').whole());
+      const before = await everything(ledger);
+      // Whoever writes no TypeScript can say anything.
+      for (const wrong of [{ by: ' ' }, { by: 5 }, { reason: null }, { sessionId: 5 }] as object[]) {
+        const asked = { sessionId: 'session', by, reason, ...wrong };
+        await assert.rejects(async () => ledger.erase(asked), { code: 'config.invalid' });
+        await assert.rejects(async () => ledger.dropSession(asked), { code: 'config.invalid' });
+      }
+      assert.equal(await everything(ledger), before);
+    },
+  ],
+  [
     'nothing of an open call is erased or removed',
     async ({ ledger }) => {
       const call = new SampleCall('c');
