@@ -17,6 +17,7 @@ import { basename, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createVerifier } from '../../ledger/verify.ts';
+import { createRuntimeOn } from '../../runtime/create-runtime.ts';
 import { SampleCall } from '../../testing/sample-call.ts';
 import { openLedger } from '../open-ledger.ts';
 import type { SqliteLedger } from './sqlite-ledger.ts';
@@ -351,6 +352,20 @@ describe('a ledger file', () => {
       expect(appended).toMatchObject({ value: { status: 'appended' } });
       expect(removed).toMatchObject({ status: 'rejected', reason: { code: 'ledger.in_use' } });
       expect(ledger.readCall('session', 'open')).toBeDefined();
+    });
+  });
+
+  test('says of an id that is no text that it is none, and not that the ledger could not be used', async () => {
+    await using(newPath(), async (ledger) => {
+      const runtime = createRuntimeOn({ ledger, tools: [] });
+      const wrong = 5 as never;
+      const asked: readonly Promise<unknown>[] = [
+        runtime.decide(wrong, { decision: 'deny', by: 'ada' }),
+        runtime.grants({ sessionId: wrong }),
+        runtime.undo({ sessionId: wrong, callId: 'c' }, { by: 'ada' }),
+      ];
+      for (const each of asked) await expect(each).rejects.toMatchObject({ code: 'config.invalid' });
+      await runtime.close();
     });
   });
 

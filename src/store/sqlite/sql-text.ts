@@ -7,8 +7,12 @@ import { QuittanceError } from '../../base/error.ts';
  */
 const mark = '\u0001';
 
-export const toSqlText = (name: string): string =>
-  name.isWellFormed() && !name.startsWith(mark) && name !== '' ? name : mark + JSON.stringify(name);
+export function toSqlText(name: string): string {
+  // Whoever writes no TypeScript hears what is wrong, and not that the ledger is.
+  if (typeof name !== 'string')
+    throw new QuittanceError('config.invalid', `An id must be a text, found ${typeof name}.`);
+  return name.isWellFormed() && !name.startsWith(mark) && name !== '' ? name : mark + JSON.stringify(name);
+}
 
 /** Throws what was not written that way: the file is open to whoever has it. */
 export function fromSqlText(text: string): string {
