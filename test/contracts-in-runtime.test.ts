@@ -372,6 +372,10 @@ describe('workflows', () => {
     await expect(flow.reset({ stageId: 'nowhere', by: 'bob' })).rejects.toThrow(/nowhere.*Known/s);
     await expect(flow.reset({ stageId: 'study', by: ' ' })).rejects.toThrow(/by/);
     await expect(runtime.workflow({ sessionId: 's', workflow: 'flwo' }).state()).rejects.toThrow(/flow/);
+    for (const sessionId of ['', 'half \uD800', 5 as never])
+      expect(() => runtime.workflow({ sessionId })).toThrow('sessionId must be the id of a session');
+    await expect(flow.reset({ stageId: 5 as never, by: 'ada' })).rejects.toThrow('the id of a stage');
+    await expect(flow.reset(null as never)).rejects.toThrow('needs a name');
     expect(await eventsOf(runtime, 'workflow.updated')).toHaveLength(2);
   });
 });

@@ -9,6 +9,7 @@ import { toWire } from '../policy/workflow-state.ts';
 import { describeUnknownName } from '../tool/nearest.ts';
 import type { Engine } from './engine.ts';
 import { readState } from './follow-workflows.ts';
+import { orUnavailable } from './ledger-trouble.ts';
 
 /** Which workflow of which session. The name may be left out where the contracts hold one workflow only. */
 export type WorkflowRef = { readonly sessionId: string; readonly workflow?: string };
@@ -25,17 +26,19 @@ export type WorkflowControl = {
 };
 
 export function controlWorkflow(engine: Engine, { sessionId, workflow: name }: WorkflowRef): WorkflowControl {
+  // As turns refuse it: no session of that name can be opened, and none would be shown.
+  if (typeof sessionId !== 'string' || sessionId === '' || !sessionId.isWellFormed())
+    throw invalid('runtime.workflow: sessionId must be the id of a session.');
   const find = (): Workflow => findWorkflow(engine.policyInForce()?.workflows ?? [], name);
   const move = async (
     why: 'reset' | 'stage_set',
-    { by }: WorkflowMove,
+    to: WorkflowMove,
     change: (workflow: Workflow, state: WorkflowState) => WorkflowState,
   ): Promise<WorkflowState> => {
+    const { stageId, by } = to ?? {};
     if (typeof by !== 'string' || by.trim() === '')
-      throw new QuittanceError(
-        'config.invalid',
-        'Moving a workflow needs a name: give {stageId, by: "<who>"}.',
-      );
+      throw invalid('Moving a workflow needs a name: give {stageId, by: "<who>"}.');
+    if (typeof stageId !== 'string') throw invalid('Moving a workflow needs the id of a stage: stageId.');
     for (;;) {
       const workflow = find();
       const found = await readState(engine, sessionId, workflow);
@@ -66,11 +69,16 @@ export function controlWorkflow(engine: Engine, { sessionId, workflow: name }: W
   };
   return {
     state: async () => (await readState(engine, sessionId, find())).state,
-    reset: (to) => move('reset', to, (workflow, state) => resetWorkflow(workflow, state, to.stageId)),
+    reset: (to) =>
+      orUnavailable(move('reset', to, (workflow, state) => resetWorkflow(workflow, state, to.stageId))),
     setStage: (to) =>
-      move('stage_set', to, (workflow, state) => setWorkflowStage(workflow, state, to.stageId)),
+      orUnavailable(
+        move('stage_set', to, (workflow, state) => setWorkflowStage(workflow, state, to.stageId)),
+      ),
   };
 }
+
+const invalid = (problem: string): QuittanceError => new QuittanceError('config.invalid', problem);
 
 function findWorkflow(workflows: readonly Workflow[], name: string | undefined): Workflow {
   const known = workflows.map((workflow) => workflow.name);
