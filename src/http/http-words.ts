@@ -42,7 +42,7 @@ const words: { readonly [Code in ErrorCode]?: Words } = {
     remedy: 'GET /v1/confirmations?status=pending lists those that wait.',
   },
   'confirmation.decided': { status: 409 },
-  'confirmation.mismatch': { status: 409 },
+  'confirmation.mismatch': { status: 409, remedy: 'GET /v1/confirmations/{confirmationId} shows it.' },
   'confirmation.expired': { status: 410 },
   'confirmation.forbidden': {
     status: 403,
