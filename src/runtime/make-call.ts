@@ -102,9 +102,9 @@ function checkCallOptions(options: CallOptions): void {
   checkKeys('turn.call', options, callOptionNames);
   const { signal, onProgress } = options;
   if (signal !== undefined && typeof signal?.addEventListener !== 'function')
-    throw new QuittanceError('config.invalid', 'turn.call: signal must be an AbortSignal.');
+    throw new QuittanceError('config.invalid', 'The signal of a call must be an AbortSignal.');
   if (onProgress !== undefined && typeof onProgress !== 'function')
-    throw new QuittanceError('config.invalid', 'turn.call: onProgress must be a function.');
+    throw new QuittanceError('config.invalid', 'onProgress of a call must be a function.');
 }
 
 const isSame = (known: CallInHand, { name }: ParsedToolCall, { digest }: KeptInput): boolean =>
