@@ -15,6 +15,8 @@ test.each([
   ['ab[|]', 'ab'],
   ['ab[]|]x', 'ab'],
   ['ab\\|c', 'ab'],
+  ['abc(?)*', 'ab'],
+  ['abc(?i)(?s-m){0}', 'ab'],
 ])('%s needs %s', (pattern, source) => {
   expect(requiredText(pattern)?.source).toBe(source);
 });
@@ -34,6 +36,7 @@ test.each([
   '',
   '(ab|)c',
   'ab[[:alpha:]|x]|y',
+  '(ab|cd)(?)?',
 ])('%s needs nothing that could be read off', (pattern) => {
   expect(requiredText(pattern)).toBeUndefined();
 });

@@ -20,7 +20,8 @@ export function requiredText(pattern: string): RegExp | undefined {
   return new RegExp(literals.join('|'), flags === '' ? '' : 'iu');
 }
 
-const isRepeated = (rest: string): boolean => /^[*?{]/.test(rest);
+/** Flags in between stand for nothing: in `ab(?i)*` it is the b that is repeated. */
+const isRepeated = (rest: string): boolean => /^(?:\(\?[a-zA-Z-]*\))*[*?{]/.test(rest);
 
 function readGroup(body: string): readonly string[] | undefined {
   const [all = '', words] = literalGroup.exec(body) ?? [];
