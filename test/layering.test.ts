@@ -124,6 +124,12 @@ describe('the architecture refuses', () => {
   ])('switching the check off: %s', (text) => {
     expect(breachesOf({ 'src/cli/a.ts': text })).toHaveLength(1);
   });
+
+  test('ending a thread from outside', () => {
+    expect(breachesOf({ 'src/cli/a.ts': 'await worker.terminate();' })).toEqual([
+      expect.stringContaining('a thread ends by itself'),
+    ]);
+  });
 });
 
 test('the architecture allows doors, downward imports, members named process and constants', () => {

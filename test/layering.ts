@@ -34,12 +34,16 @@ const pureMayUse = new Set(['node:crypto', 'node:util']);
  */
 const readsProcess = new Set(['cli', 'contracts', 'testing']);
 
-const bannedComments: readonly [RegExp, string][] = [
+const bannedLines: readonly [RegExp, string][] = [
   [/@ts-(nocheck|ignore)\b/, 'silences the compiler; `@ts-expect-error` belongs in a type test'],
   [/\b(?:oxlint|eslint)-disable(?:-next-line|-line)?\s*(?:\*\/|--|$)/m, 'switches every lint rule off'],
   [
     /\b(?:oxlint|eslint)-disable.*\b(?:no-cycle|no-self-import|no-restricted-(?:imports|globals|properties|paths)|no-process-env)\b/,
     'switches off a rule that keeps this architecture',
+  ],
+  [
+    /\bworker\.terminate\(/i,
+    'takes the process with it where the database is at work; a thread ends by itself',
   ],
 ];
 
@@ -53,7 +57,7 @@ export function breaches(sources: readonly Source[]): string[] {
     ...imports.flatMap(impure),
     ...sources.flatMap(processReads),
     ...sources.flatMap(moduleState),
-    ...sources.flatMap(silencers),
+    ...sources.flatMap(forbiddenLines),
   ];
 }
 
@@ -189,11 +193,11 @@ function moduleState(source: Source): string[] {
     );
 }
 
-function silencers({ path, text }: Source): string[] {
+function forbiddenLines({ path, text }: Source): string[] {
   return text
     .split('\n')
     .flatMap((line, index) =>
-      bannedComments
+      bannedLines
         .filter(([pattern]) => pattern.test(line))
         .map(([, why]) => `${path}:${index + 1} \`${line.trim()}\` ${why}.`),
     );
