@@ -26,6 +26,6 @@ export async function findSpan(usual: SpanKey, now: number, askNewest: AskNewest
   if (age > (spans[index]?.[2] ?? 0))
     return (spans.find(([, , ms]) => ms >= age) ?? spans.at(-1) ?? spans[0])[0];
   for (const [key, , ms] of spans.slice(0, index))
-    if (ms >= age && (await askNewest(now - ms)).rows.length === 0) return key;
+    if ((await askNewest(now - ms)).rows.length === 0) return key;
   return usual;
 }
