@@ -1,10 +1,9 @@
-/** One attempt to get past the rules, and how it is judged: through documents, as a user would write them. */
+/** One attempt to get past the rules: a call under a document as a user would write it, through a runtime. */
+import { mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import type { JsonObject, JsonValue } from '../../src/base/json.ts';
-import { compilePolicy } from '../../src/policy/compile-policy.ts';
-import { composeRules } from '../../src/policy/compose-rules.ts';
-import { parseDocument } from '../../src/policy/parse-document.ts';
-import type { PolicyCall, PolicyWorld } from '../../src/policy/policy-call.ts';
 import type { ToolResources } from '../../src/tool/tool-resources.ts';
+import type { Door, Verdict } from './attack-class.ts';
 import { documents } from './documents.ts';
 
 export type Attack = {
@@ -17,11 +16,9 @@ export type Attack = {
   /** What the tool gave, for rules about outputs. */
   readonly output?: JsonValue;
   readonly resources?: ToolResources;
-  /** Where links lead in the world of this attempt. */
+  /** Links to make in the project folder, by name. */
   readonly links?: Readonly<Record<string, string>>;
   readonly workingDirectory?: string;
-  /** What becomes of it. An output that is `clean` holds the secret nowhere. */
-  readonly expected: 'block' | 'ask' | 'allow' | 'clean';
   /** Why nothing here can stop it, for what gets through. */
   readonly outOfReach?: string;
 };
@@ -29,33 +26,80 @@ export type Attack = {
 /** What must not be in an output that was cleaned. */
 export const secret = 'sk-attack-0123456789abcdef';
 
-export async function judge(attack: Attack): Promise<Attack['expected'] | 'leaks'> {
-  const { links = {}, output } = attack;
-  const world: PolicyWorld = {
-    environment: 'production',
-    env: () => undefined,
-    realPath: (path) => followLinks(path, links),
-    workingDirectory: attack.workingDirectory,
-    homeDirectory: '/home/user',
-    selectors: {},
-    operators: {},
-  };
-  const document = parseDocument(documents[attack.document], attack.document);
-  const policy = compilePolicy(composeRules([document]), world);
-  const call: PolicyCall = {
-    toolName: attack.tool,
-    input: attack.input,
-    principal: undefined,
-    metadata: undefined,
-    snapshot: undefined,
-    resources: attack.resources,
-  };
-  if (output === undefined) return (await policy.judgeCall(call)).decision;
-  const ruling = await policy.judgeOutput(call, { type: 'result', value: output });
-  return JSON.stringify(ruling.output).includes(secret) ? 'leaks' : 'clean';
+/** Stands for the project folder in documents and arguments; its parent is the home directory. */
+export const project = '/home/user/project';
+
+/** What the rules alone say, for calls that no runtime would take: the name of the tool is no tool's name. */
+export async function judgeByRules({ document, tool, input }: Attack, door: Door): Promise<Verdict> {
+  const { decision } = await door.contracts
+    .contractsFromYamlString(documents[document])
+    .evaluate({ toolName: tool, input });
+  return decision === 'allow' ? 'through' : decision === 'ask' ? 'asked' : 'held';
 }
 
-function followLinks(path: string, links: Readonly<Record<string, string>>): string {
-  const from = Object.keys(links).find((link) => path === link || path.startsWith(`${link}/`));
-  return from === undefined ? path : `${links[from] ?? ''}${path.slice(from.length)}`;
+/** Makes the call in a runtime. Through means that the body ran, or that its output left with the secret. */
+export async function makeCall(attack: Attack, door: Door): Promise<Verdict> {
+  const place = prepareFolder(attack, door);
+  const contracts = door.contracts.contractsFromYamlString(place(documents[attack.document]), {
+    homeDirectory: place('/home/user'),
+    ...(attack.workingDirectory !== undefined && { workingDirectory: place(attack.workingDirectory) }),
+  });
+  return callTool({
+    door,
+    contracts,
+    tool: attack.tool,
+    input: JSON.parse(place(JSON.stringify(attack.input))) as JsonObject,
+    ...(attack.resources !== undefined && { resources: attack.resources }),
+    ...(attack.output !== undefined && { output: attack.output }),
+  });
+}
+
+/** Links have to be real: the rules ask the file system. Without links the paths need not exist. */
+function prepareFolder({ links }: Attack, door: Door): (text: string) => string {
+  if (links === undefined) return (text) => text;
+  const folder = door.newFolder();
+  const place = (text: string): string => text.replaceAll('/home/user', `${folder}/home/user`);
+  mkdirSync(place(`${project}/secrets`), { recursive: true });
+  for (const [name, target] of Object.entries(links)) symlinkSync(place(target), join(place(project), name));
+  return place;
+}
+
+export type ToolCallAttempt = {
+  readonly door: Door;
+  readonly contracts:
+    | ReturnType<Door['contracts']['contractsFromYamlString']>
+    | ReturnType<Door['contracts']['contractsFromTemplate']>;
+  readonly tool: string;
+  readonly input: JsonObject;
+  readonly resources?: ToolResources;
+  readonly output?: JsonValue;
+};
+
+/** One call in a runtime of its own, whose approver denies. */
+export async function callTool(attempt: ToolCallAttempt): Promise<Verdict> {
+  const { createRuntime, defineTool } = attempt.door.quittance;
+  let ran = false;
+  let asked = false;
+  const tool = defineTool({
+    name: attempt.tool,
+    mode: 'external',
+    ...(attempt.resources !== undefined && { resources: attempt.resources }),
+    run: () => {
+      ran = true;
+      return attempt.output ?? 'done';
+    },
+  });
+  const runtime = createRuntime({
+    tools: [tool],
+    contracts: attempt.contracts,
+    onConfirm: () => {
+      asked = true;
+      return { decision: 'deny', by: 'approver' };
+    },
+  });
+  const outcome = await runtime
+    .turn({ sessionId: 's' })
+    .call({ id: 'c', name: attempt.tool, arguments: attempt.input });
+  if (attempt.output !== undefined) return JSON.stringify(outcome).includes(secret) ? 'through' : 'held';
+  return ran ? 'through' : asked ? 'asked' : 'held';
 }

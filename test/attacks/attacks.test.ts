@@ -1,39 +1,60 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
+import * as quittance from 'quittance';
+import * as contracts from 'quittance/contracts';
+import * as http from 'quittance/http';
+import * as ledger from 'quittance/ledger';
+import * as testing from 'quittance/testing';
 import { describe, expect, test } from 'vitest';
-import { judge } from './attack.ts';
+import { root } from '../sources.ts';
+import { makeCall, type Attack } from './attack.ts';
+import { families } from './classes.ts';
 import { documents } from './documents.ts';
 import { outOfReach } from './out-of-reach.ts';
-import { attackGroups, renderAttacks } from './render-attacks.ts';
+import { renderAttacks } from './render-attacks.ts';
+import { runClass, type ClassResult, type PackageDoor } from './run-classes.ts';
 
-const caught = attackGroups.flatMap(([, attacks]) => attacks);
+const door: PackageDoor = {
+  quittance,
+  contracts,
+  http,
+  ledger,
+  testing,
+  cli: join(root, 'src/cli/main.ts'),
+};
+const full = {
+  ...door,
+  newFolder: (): string => {
+    throw new Error('These attempts need no folder.');
+  },
+};
 const page = new URL('../../docs/attacks.md', import.meta.url);
+const results: ClassResult[] = [];
 
-describe.each(attackGroups)('%s: stopped', (_, attacks) => {
-  test.each(attacks)('$id: $tries', async (attack) => {
-    expect(attack.outOfReach).toBeUndefined();
-    expect(attack.expected).not.toBe('allow');
-    expect(await judge(attack)).toBe(attack.expected);
+describe.each(families)('$title: every attempt is held', ({ title, file, classes }) => {
+  test.each(classes)('$id: $title', async (each) => {
+    const result = await runClass(each, door);
+    results.push({ family: title, file, ...result });
+    expect(result.through).toEqual([]);
+    expect(result.tried).toBe(each.attempts.length);
   });
 });
 
-describe('out of reach, with the reason', () => {
-  test.each(outOfReach)('$id: $tries', async (attack) => {
-    expect(attack.outOfReach).toMatch(/\w.*\.$/);
-    expect(await judge(attack)).toBe('allow');
-  });
-});
-
-describe('the table', () => {
-  test('holds at least a hundred attempts, each under an id of its own', () => {
-    const ids = [...caught, ...outOfReach].map(({ id }) => id);
-    expect(new Set(ids).size).toBe(ids.length);
-    expect(caught.length).toBeGreaterThanOrEqual(100);
+describe('the classes', () => {
+  test('have unique ids, and their attempts unique names', () => {
+    const classes = families.flatMap((family) => family.classes);
+    expect(new Set(classes.map(({ id }) => id)).size).toBe(classes.length);
+    const counts = classes.map(({ id, attempts }) => ({ id, attempts: attempts.length }));
+    expect(counts.filter(({ attempts }) => attempts === 0)).toEqual([]);
+    expect(
+      classes.map(({ id, attempts }) => ({ id, attempts: new Set(attempts.map(({ name }) => name)).size })),
+    ).toEqual(counts);
   });
 
-  test('is made against rules that let good calls through', async () => {
+  test('are tried against rules that let good calls through', async () => {
     const project = '/home/user/project';
-    const good = [
+    const good: readonly Pick<Attack, 'document' | 'tool' | 'input'>[] = [
       { document: 'files', tool: 'Write', input: { file_path: `${project}/a.txt`, content: 'and/or' } },
       { document: 'shell', tool: 'Bash', input: { command: 'git status', working_directory: project } },
       { document: 'network', tool: 'Fetch', input: { url: 'https://api.example.com/x' } },
@@ -41,18 +62,26 @@ describe('the table', () => {
       { document: 'names', tool: 'Bash', input: { command: 'ls' } },
       { document: 'closed', tool: 'Read', input: {} },
       { document: 'values', tool: 'Transfer', input: { to: 'alice', amount: 1000, memo: 'lunch' } },
-    ] as const;
-    const judged = good.map((call) => judge({ ...call, id: 'good', tries: 'nothing', expected: 'allow' }));
-    expect(await Promise.all(judged)).toEqual(good.map(() => 'allow'));
+    ];
+    for (const call of good)
+      expect(await makeCall({ ...call, id: 'good', tries: 'nothing' }, full)).toBe('through');
     expect(new Set([...good.map(({ document }) => document), 'outputs'])).toEqual(
       new Set(Object.keys(documents)),
     );
   });
+});
 
-  test('is what docs/attacks.md says (UPDATE_DOCS=1 writes it again)', async () => {
-    const config = await resolveConfig(page);
-    const text = await format(renderAttacks(), { ...config, parser: 'markdown' });
-    if (process.env['UPDATE_DOCS'] === '1') writeFileSync(page, text);
-    expect(readFileSync(page, 'utf8')).toBe(text);
+describe('out of reach, with the reason', () => {
+  test.each(outOfReach)('$id: $tries', async (attack) => {
+    expect(attack.outOfReach).toMatch(/\w.*\.$/);
+    expect(await makeCall(attack, full)).toBe('through');
   });
+});
+
+// Runs last: it needs the results of the classes above.
+test('docs/attacks.md is up to date (UPDATE_DOCS=1 writes it again)', async () => {
+  const config = await resolveConfig(page);
+  const text = await format(renderAttacks(results), { ...config, parser: 'markdown' });
+  if (process.env['UPDATE_DOCS'] === '1') writeFileSync(page, text);
+  expect(readFileSync(page, 'utf8')).toBe(text);
 });

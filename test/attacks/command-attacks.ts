@@ -1,7 +1,5 @@
 import type { JsonValue } from '../../src/base/json.ts';
-import type { Attack } from './attack.ts';
-
-const project = '/home/user/project';
+import { project, type Attack } from './attack.ts';
 
 const run = (id: string, tries: string, command: JsonValue, more: Partial<Attack> = {}): Attack => ({
   id,
@@ -9,7 +7,6 @@ const run = (id: string, tries: string, command: JsonValue, more: Partial<Attack
   document: 'shell',
   tool: 'Bash',
   input: { command, working_directory: project },
-  expected: 'block',
   ...more,
 });
 
@@ -78,7 +75,7 @@ export const commandAttacks: readonly Attack[] = [
     input: { command: 'ls', script: 'rm x' },
   }),
   run('command-link', 'a link beside the command', 'cat link', {
-    links: { [`${project}/link`]: '/etc/passwd' },
+    links: { link: '/etc/passwd' },
   }),
   run('command-homoglyph', 'a letter that looks like another', 'сat a'),
 ];

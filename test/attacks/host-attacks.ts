@@ -7,7 +7,6 @@ const make = (document: 'network' | 'internet', id: string, tries: string, input
   document,
   tool: 'Fetch',
   input,
-  expected: 'block',
 });
 const known = (id: string, tries: string, url: string): Attack => make('network', id, tries, { url });
 const denied = (id: string, tries: string, url: string): Attack => make('internet', id, tries, { url });

@@ -1,7 +1,5 @@
 /** What gets through, and why nothing at this boundary can stop it. Here so that it is known, and stays true. */
-import type { Attack } from './attack.ts';
-
-const project = '/home/user/project';
+import { project, type Attack } from './attack.ts';
 
 export const outOfReach: readonly Attack[] = [
   {
@@ -10,7 +8,6 @@ export const outOfReach: readonly Attack[] = [
     document: 'names',
     tool: '\u0392ash',
     input: { command: 'rm -rf /' },
-    expected: 'allow',
     outOfReach:
       'Names are compared as given. The runtime runs no tool it does not know; where tools come from elsewhere, close the list with a rule for `*`.',
   },
@@ -20,7 +17,6 @@ export const outOfReach: readonly Attack[] = [
     document: 'shell',
     tool: 'Bash',
     input: { command: `git -c alias.x='!rm x' x`, working_directory: project },
-    expected: 'allow',
     outOfReach:
       'What a program can be talked into by its own options is known to that program only. List commands that run nothing, or their first words (`git status`).',
   },
@@ -30,7 +26,6 @@ export const outOfReach: readonly Attack[] = [
     document: 'shell',
     tool: 'Bash',
     input: { command: 'bash build.sh', working_directory: project },
-    expected: 'allow',
     outOfReach: 'Contracts judge the call, not what a program does. Confining programs is for the platform.',
   },
   {
@@ -39,7 +34,6 @@ export const outOfReach: readonly Attack[] = [
     document: 'shell',
     tool: 'Bash',
     input: { command: `grep -r key ${project}`, working_directory: project },
-    expected: 'allow',
     outOfReach:
       'The call names the directory, which is allowed. Keep what must not be read outside of `within`, or list no command that recurses.',
   },
@@ -49,7 +43,6 @@ export const outOfReach: readonly Attack[] = [
     document: 'internet',
     tool: 'Fetch',
     input: { url: 'https://localtest.me/' },
-    expected: 'allow',
     outOfReach:
       'Names are judged, not what they resolve to at the time of the request. Allow hosts by name instead of `*`.',
   },
@@ -59,7 +52,6 @@ export const outOfReach: readonly Attack[] = [
     document: 'network',
     tool: 'Fetch',
     input: { url: 'https://api.example.com/redirect?to=https://evil.com/' },
-    expected: 'allow',
     outOfReach: 'Only the tool sees where it is sent. It should follow redirects by asking again.',
   },
   {
@@ -68,7 +60,6 @@ export const outOfReach: readonly Attack[] = [
     document: 'files',
     tool: 'Write',
     input: { file_path: `${project}/a`, payload: 'L2V0Yy9wYXNzd2Q=' },
-    expected: 'allow',
     outOfReach: 'Base64 and the like are data to everybody else. A tool should take paths as paths.',
   },
   {
@@ -77,7 +68,6 @@ export const outOfReach: readonly Attack[] = [
     document: 'files',
     tool: 'Write',
     input: { file_path: `${project}/a`, content: 'cat /etc/passwd' },
-    expected: 'allow',
     outOfReach:
       'Contents of files and messages may speak of anything. A tool that takes orders in such an argument should declare it in `resources`.',
   },
@@ -88,7 +78,6 @@ export const outOfReach: readonly Attack[] = [
     tool: 'Write',
     input: { target: `${project}/a`, file_path: '/etc/passwd' },
     resources: { paths: ['target'] },
-    expected: 'allow',
     outOfReach: 'A tool that declares its resources is taken at its word.',
   },
   {
@@ -97,7 +86,6 @@ export const outOfReach: readonly Attack[] = [
     document: 'files',
     tool: 'Write',
     input: { file_path: `${project}/a/b` },
-    expected: 'allow',
     outOfReach:
       'Between judging and running, other processes go on. A tool that must be sure opens without following links.',
   },
@@ -107,7 +95,6 @@ export const outOfReach: readonly Attack[] = [
     document: 'shell',
     tool: 'Bash',
     input: { command: 'curl intranet', working_directory: project },
-    expected: 'allow',
     outOfReach: 'A word without a dot may be anything. Where hosts matter, give the tool a url argument.',
   },
 ];

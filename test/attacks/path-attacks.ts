@@ -1,7 +1,5 @@
 import type { JsonObject } from '../../src/base/json.ts';
-import type { Attack } from './attack.ts';
-
-const project = '/home/user/project';
+import { project, type Attack } from './attack.ts';
 
 const write = (id: string, tries: string, input: JsonObject, more: Partial<Attack> = {}): Attack => ({
   id,
@@ -9,7 +7,6 @@ const write = (id: string, tries: string, input: JsonObject, more: Partial<Attac
   document: 'files',
   tool: 'Write',
   input,
-  expected: 'block',
   ...more,
 });
 const path = (id: string, tries: string, file_path: string, more?: Partial<Attack>): Attack =>
@@ -66,13 +63,13 @@ export const pathAttacks: readonly Attack[] = [
   path('path-trailing-blank', 'a blank behind the dots', `${project}/.. /x`),
   path('path-denied-dot', 'a dot before what is taken away', `${project}/./secrets`),
   path('path-link', 'a link that leads out', `${project}/link/passwd`, {
-    links: { [`${project}/link`]: '/etc' },
+    links: { link: '/etc' },
   }),
   path('path-link-up', 'going up behind a link', `${project}/link/../shadow`, {
-    links: { [`${project}/link`]: '/etc/deep' },
+    links: { link: '/usr/bin' },
   }),
   path('path-link-to-denied', 'a link to what is taken away', `${project}/ok/k`, {
-    links: { [`${project}/ok`]: `${project}/secrets` },
+    links: { ok: `${project}/secrets` },
   }),
   beside('path-other-key', 'an argument whose name says nothing', { where: '/etc/passwd' }),
   beside('path-nested', 'a path deep in lists and maps', { a: [{ b: [[{ c: '/etc/passwd' }]] }] }),

@@ -7,7 +7,6 @@ const named = (id: string, tries: string, document: 'names' | 'closed', tool: st
   document,
   tool,
   input: { command: 'rm -rf /' },
-  expected: 'block',
 });
 const transfer = (id: string, tries: string, input: JsonObject): Attack => ({
   id,
@@ -15,7 +14,6 @@ const transfer = (id: string, tries: string, input: JsonObject): Attack => ({
   document: 'values',
   tool: 'Transfer',
   input: { to: 'alice', ...input },
-  expected: 'block',
 });
 const leak = (id: string, tries: string, output: JsonValue): Attack => ({
   id,
@@ -24,7 +22,6 @@ const leak = (id: string, tries: string, output: JsonValue): Attack => ({
   tool: 'Anything',
   input: {},
   output,
-  expected: 'clean',
 });
 
 const nest = (value: JsonValue, depth: number): JsonValue =>

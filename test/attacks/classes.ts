@@ -1,0 +1,5 @@
+/** Every family of attack classes, in the order of the table. */
+import type { Family } from './attack-class.ts';
+import { knownFamilies } from './known-attacks.ts';
+
+export const families: readonly Family[] = [...knownFamilies];
