@@ -108,9 +108,12 @@ export interface Ledger {
   readonly ownerId: string;
   /** Calls being made through this handle, and by how many runtimes: their owner is at them. Kept by the runtimes. */
   readonly inHand: Map<string, number>;
-  /** Whether the owner still lives. True for one that is slow or stopped, false for one that is gone. */
-  isAlive(ownerId: string): Awaitable<boolean>;
-  /** Owners that ended without closing their handle and are not forgotten yet. Cheap: asked with every turn. */
+  /**
+   * Does the owner still live? A slow or stopped owner is `alive`. Only an owner proven dead is `gone`. When the store
+   * cannot look (no descriptors, no permission, an I/O error), the answer is `unknown`, and nothing may be taken over.
+   */
+  ownerStatus(ownerId: string): Awaitable<OwnerStatus>;
+  /** Owners proven dead and not forgotten yet. Cheap: asked with every turn. */
   findGoneOwners(): Awaitable<readonly string[]>;
   /** Says that nothing of a gone owner needs to be seen to any more. */
   forgetOwner(ownerId: string): Awaitable<void>;
@@ -135,6 +138,9 @@ export interface Ledger {
   /** Keeps what was handed over, then ends the owner. Nothing may be asked afterwards. */
   close(): Promise<void>;
 }
+
+/** What a store knows about the life of an owner. Absence of proof is `unknown`, never `gone`. */
+export type OwnerStatus = 'alive' | 'gone' | 'unknown';
 
 /** The session in whose chain the ledger writes about itself. Nobody else may append to it. */
 export const ledgerSessionId = 'quittance.ledger';

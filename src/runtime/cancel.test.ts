@@ -243,8 +243,8 @@ describe('the signal of a caller who joined', () => {
       get: (target, name) =>
         name === 'ownerId'
           ? 'somebody else'
-          : name === 'isAlive'
-            ? () => true
+          : name === 'ownerStatus'
+            ? () => 'alive'
             : (Reflect.get(target, name, target) as unknown),
     });
     const two = createRuntime({ tools: [work], ledger, clock });

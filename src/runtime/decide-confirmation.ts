@@ -160,7 +160,7 @@ async function goOnWith(desk: Desk, stored: StoredCall, call: Call): Promise<voi
   const { ledger } = engine;
   const isHere = stored.ownerId === ledger.ownerId;
   const inHand = (ledger.inHand.get(keyOf(call)) ?? 0) > 0;
-  if (inHand || (!isHere && (await ledger.isAlive(stored.ownerId)))) return;
+  if (inHand || (!isHere && (await ledger.ownerStatus(stored.ownerId)) !== 'gone')) return;
   const going: Promise<unknown> = recoverCall(desk, stored, call)
     // What it comes to is on the record of the call, for whoever asks.
     .catch(() => undefined)

@@ -63,7 +63,7 @@ export function tellTrouble(ledger: Ledger): Ledger {
     ownerId: ledger.ownerId,
     findGoneOwners: told(() => ledger.findGoneOwners()),
     forgetOwner: told((ownerId) => ledger.forgetOwner(ownerId)),
-    isAlive: told((ownerId) => ledger.isAlive(ownerId)),
+    ownerStatus: told((ownerId) => ledger.ownerStatus(ownerId)),
     spill: told((entry) => ledger.spill(entry)),
     canSpill: told(() => ledger.canSpill()),
     readSpills: told(() => ledger.readSpills()),

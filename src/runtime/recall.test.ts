@@ -132,7 +132,7 @@ describe('a call asked for again', () => {
 
   it.each<[maker: string, as: Partial<Ledger>]>([
     ['this process', {}],
-    ['another process', { ownerId: 'own_other', isAlive: () => true }],
+    ['another process', { ownerId: 'own_other', ownerStatus: () => 'alive' as const }],
   ])('of %s is not looked for without end where it was removed as soon as it ended', async (_, as) => {
     const body = deferred<string>();
     const clock = createManualClock();

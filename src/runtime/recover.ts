@@ -96,11 +96,13 @@ const goesOn = (call: Call): boolean =>
   isHandedOver(call);
 
 /**
- * Whether somebody may still end the call: another owner that lives, or more runtimes on this very handle than `askers`
- * that only ask about it.
+ * May another owner still end the call? True unless that owner is proven dead. On this handle, true if more runtimes
+ * hold the call than the `askers` that only ask about it.
  */
 const isAtIt = async (ledger: Ledger, { ownerId, ...call }: OpenCall, askers: number): Promise<boolean> =>
-  ownerId === ledger.ownerId ? (ledger.inHand.get(keyOf(call)) ?? 0) > askers : await ledger.isAlive(ownerId);
+  ownerId === ledger.ownerId
+    ? (ledger.inHand.get(keyOf(call)) ?? 0) > askers
+    : (await ledger.ownerStatus(ownerId)) !== 'gone';
 
 /** Ends a call somebody asked for, if nobody else is at it; goes on holding one that waits for a person. */
 export async function endOrphan(

@@ -21,7 +21,7 @@ const requireRoom = ({ ledger }: Engine): Awaitable<void> => whenReady(ledger.ca
 function refuseWithoutRoom(hasRoom: boolean | undefined): void {
   if (hasRoom === false)
     throw new LedgerTrouble(
-      'there is no room to keep a result if the ledger fails; free the disk and call recover',
+      'no spill file could be prepared to hold a result if the ledger fails; check free space and permissions beside the ledger',
     );
 }
 

@@ -2,6 +2,7 @@
  * A process on a ledger, told by the test what to do: it makes calls, recovers, dies. What its tools do is counted by
  * the test's own process, and every tool can be made to hang once its effect has happened.
  */
+import { closeSync, openSync } from 'node:fs';
 import { createRuntime, defineTool } from 'quittance';
 import type { AnyTool, Runtime, ToolContext } from 'quittance';
 import { contractsFromYamlString } from 'quittance/contracts';
@@ -14,10 +15,15 @@ const errand = JSON.parse(process.argv[2] ?? '{}') as Errand; // written by the 
 await (await openLedger(errand.ledger)).close();
 const { ledger, fill, free } = openLedgerFile(errand.ledger, errand.spillBytes);
 
+const releases: (() => void)[] = [];
 async function effect(args: unknown, { callId, idempotencyKey }: ToolContext): Promise<unknown> {
   const { key = callId } = args as { key?: string };
   await fetch(`${errand.world}/?key=${encodeURIComponent(key)}`, { method: 'POST' });
-  if (errand.afterwards === 'hang') await new Promise(() => process.send?.({ reached: callId }));
+  if (errand.afterwards === 'hang')
+    await new Promise<void>((resolve) => {
+      releases.push(resolve);
+      process.send?.({ reached: callId });
+    });
   if (errand.afterwards === 'wait')
     await new Promise((resolve) =>
       setTimeout(resolve, errand.waitMs ?? 500, process.send?.({ reached: callId })),
@@ -69,6 +75,15 @@ async function work(tool: string, leaseMs: number | undefined): Promise<unknown>
   return runtime.report(token, { output: { key } });
 }
 
+const descriptors: number[] = [];
+function starve(): void {
+  try {
+    for (;;) descriptors.push(openSync('/dev/null', 'r'));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EMFILE') throw error;
+  }
+}
+
 async function obey(order: Order): Promise<unknown> {
   switch (order.type) {
     case 'call':
@@ -91,6 +106,12 @@ async function obey(order: Order): Promise<unknown> {
       return fill();
     case 'free':
       return free();
+    case 'release':
+      return releases.splice(0).forEach((release) => release());
+    case 'starve':
+      return starve();
+    case 'feed':
+      return descriptors.splice(0).forEach((descriptor) => closeSync(descriptor));
     case 'close':
       await runtime.close();
       return ledger.close();

@@ -1,6 +1,6 @@
 /** What tests with real processes have in common: a folder, a world that counts effects, and actors to start and kill. */
 import type { ChildProcess } from 'node:child_process';
-import { fork } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,6 +22,8 @@ export type Errand = {
   /** The text of the rules they go by. */
   readonly contracts?: string;
   readonly concurrency?: number;
+  /** How many descriptors the process may have open. */
+  readonly descriptors?: number;
 };
 
 export type CallOrder = {
@@ -37,7 +39,11 @@ export type Order =
   | { readonly type: 'calls'; readonly calls: readonly CallOrder[] }
   /** Takes a call of the tool that was handed over, if one waits; has its effect; reports unless it hangs. */
   | { readonly type: 'work'; readonly tool: string; readonly leaseMs?: number }
-  | { readonly type: 'recover' | 'fill' | 'free' | 'close' };
+  | { readonly type: 'recover' | 'fill' | 'free' | 'close' }
+  /** Opens descriptors until none are left; closes them again. */
+  | { readonly type: 'starve' | 'feed' }
+  /** Lets the bodies that hang go on. */
+  | { readonly type: 'release' };
 
 export type Answer =
   { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: string };
@@ -72,10 +78,19 @@ export async function openPlay(): Promise<Play> {
     world,
     async start(errand = {}) {
       const told: Errand = { ledger, world: world.url, ...errand };
-      const child = fork(join(import.meta.dirname, 'actor.ts'), [JSON.stringify(told)], {
-        execArgv: ['--conditions=quittance-source', '--disable-warning=ExperimentalWarning'],
-        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-      });
+      const child = spawn(
+        'sh',
+        [
+          '-c',
+          `${told.descriptors === undefined ? '' : `ulimit -n ${told.descriptors}; `}exec "$0" "$@"`,
+          process.execPath,
+          '--conditions=quittance-source',
+          '--disable-warning=ExperimentalWarning',
+          join(import.meta.dirname, 'actor.ts'),
+          JSON.stringify(told),
+        ],
+        { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] },
+      );
       children.add(child);
       return direct(child);
     },

@@ -148,7 +148,7 @@ describe('[late-is-kept] a result after the deadline is recorded on its call and
       const { clock, ledger, runtime, turn } = setStage({ tools });
       const asked = turn.call(envelope('c', 'pay'));
       await quiet();
-      const elsewhere: Ledger = { ...ledger, ownerId: 'own_elsewhere', isAlive: () => false };
+      const elsewhere: Ledger = { ...ledger, ownerId: 'own_elsewhere', ownerStatus: () => 'gone' };
       const other = createRuntime({ tools, ledger: elsewhere, clock });
       expect(await other.recover()).toMatchObject([{ callId: 'c', how: 'indeterminate' }]);
       if (how === 'returned') body.resolve({ receipt: 'r1' });

@@ -266,7 +266,7 @@ describe('[no-silent-rerun] a process that is slow is not dead', () => {
     const ledger = await openLedger(play.ledger);
     const hasty = new Proxy(ledger, {
       get: (target, name) => {
-        if (name === 'isAlive') return () => false;
+        if (name === 'ownerStatus') return () => 'gone';
         const value: unknown = Reflect.get(target, name, target);
         return typeof value === 'function' ? (value as (...input: unknown[]) => unknown).bind(target) : value;
       },

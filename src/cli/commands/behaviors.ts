@@ -92,7 +92,7 @@ async function statusOf(
   { holder, ownerId }: Cursor,
 ): Promise<Exclude<ListedBehavior['status'], 'stuck'>> {
   if (holder === undefined) return 'free';
-  return ownerId !== undefined && (await ledger.isAlive(ownerId)) ? 'reading' : 'gone';
+  return ownerId !== undefined && (await ledger.ownerStatus(ownerId)) !== 'gone' ? 'reading' : 'gone';
 }
 
 async function drop(

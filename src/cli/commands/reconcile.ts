@@ -102,7 +102,7 @@ async function countAbandoned(ledger: Ledger): Promise<number> {
   const alive = new Map<string, boolean>();
   let count = 0;
   for (const { ownerId, sessionId, callId } of await ledger.findOpenCalls()) {
-    if (!alive.has(ownerId)) alive.set(ownerId, await ledger.isAlive(ownerId));
+    if (!alive.has(ownerId)) alive.set(ownerId, (await ledger.ownerStatus(ownerId)) !== 'gone');
     if (alive.get(ownerId) === true) continue;
     const stored = await ledger.readCall(sessionId, callId);
     if ((stored && foldStored(stored))?.status !== 'held') count++;

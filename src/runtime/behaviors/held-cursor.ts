@@ -45,7 +45,7 @@ export class HeldCursor {
         known?.holder !== undefined &&
         known.holder !== holder &&
         known.ownerId !== undefined &&
-        !(await ledger.isAlive(known.ownerId));
+        (await ledger.ownerStatus(known.ownerId)) === 'gone';
       const instead = isGone ? known.holder : undefined;
       const cursor = await ledger.takeCursor({ name, holder, instead, startAfter });
       if (cursor.holder === holder) {

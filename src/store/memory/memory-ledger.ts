@@ -285,7 +285,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     inHand: new Map(),
     findGoneOwners: () => [],
     forgetOwner: () => undefined,
-    isAlive: (other) => other === ownerId && !closed,
+    ownerStatus: (other) => (other === ownerId && !closed ? 'alive' : 'gone'),
     spill: () => false,
     canSpill: () => undefined,
     readSpills: () => [],

@@ -217,7 +217,7 @@ describe('a ledger file', () => {
     });
     await using(path, async (ledger) => {
       const { position, holder, ownerId = '' } = ledger.readCursor('watch') ?? {};
-      expect([position, holder, ledger.isAlive(ownerId)]).toEqual([9, 'h', false]);
+      expect([position, holder, ledger.ownerStatus(ownerId)]).toEqual([9, 'h', 'gone']);
     });
     await using(
       path,
@@ -294,9 +294,9 @@ describe('a ledger file', () => {
         expect(await refusalOf(async () => ledger.append(new SampleCall('d').begin()))).toMatchObject({
           code: 'ledger.unavailable',
         });
-        expect([ledger.canSpill(), ledger.isAlive(ledger.ownerId), ledger.findGoneOwners()]).toEqual([
+        expect([ledger.canSpill(), ledger.ownerStatus(ledger.ownerId), ledger.findGoneOwners()]).toEqual([
           false,
-          false,
+          'gone',
           [],
         ]);
         expect(readdirSync(`${path}.owners`)).toEqual(owners);

@@ -1,11 +1,11 @@
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { forgetOwner, isOwnerAlive, listOwners, newOwnerId, takeOwnerLock } from './owner-lock.ts';
+import { forgetOwner, readOwnerStatus, listOwners, newOwnerId, takeOwnerLock } from './owner-lock.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'quittance-owners-'));
 const children: ChildProcess[] = [];
@@ -16,19 +16,19 @@ afterAll(() => {
 let count = 0;
 const newFolder = (): string => join(root, String(count++), 'owners');
 
+const nodeArguments = ['--input-type=module-typescript', '--disable-warning=ExperimentalWarning'];
+
 /** An owner in a process of its own, which lives until it is killed. */
 async function startOwner(folder: string): Promise<{ child: ChildProcess; ownerId: string }> {
   const ownerId = newOwnerId();
   const program = `
     import { takeOwnerLock } from ${JSON.stringify(join(import.meta.dirname, 'owner-lock.ts'))};
-    globalThis.end = takeOwnerLock(${JSON.stringify(folder)}, ${JSON.stringify(ownerId)});
+    globalThis.lock = takeOwnerLock(${JSON.stringify(folder)}, ${JSON.stringify(ownerId)});
     console.log('ready');
     setInterval(() => {}, 1000);`;
-  const child = spawn(
-    process.execPath,
-    ['--input-type=module-typescript', '--disable-warning=ExperimentalWarning', '-e', program],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
-  );
+  const child = spawn(process.execPath, [...nodeArguments, '-e', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   children.push(child);
   await once(child.stdout as NonNullable<typeof child.stdout>, 'data');
   return { child, ownerId };
@@ -38,25 +38,25 @@ describe('an owner', () => {
   test('lives until it ends, and leaves nothing behind', () => {
     const folder = newFolder();
     const [one, other] = [newOwnerId(), newOwnerId()];
-    const [endOne, endOther] = [takeOwnerLock(folder, one), takeOwnerLock(folder, other)];
+    const [lockOne, lockOther] = [takeOwnerLock(folder, one), takeOwnerLock(folder, other)];
     for (let n = 0; n < 3; n++)
-      expect([isOwnerAlive(folder, one), isOwnerAlive(folder, other)]).toEqual([true, true]);
-    endOne();
-    expect([isOwnerAlive(folder, one), isOwnerAlive(folder, other)]).toEqual([false, true]);
+      expect([readOwnerStatus(folder, one), readOwnerStatus(folder, other)]).toEqual(['alive', 'alive']);
+    lockOne.end();
+    expect([readOwnerStatus(folder, one), readOwnerStatus(folder, other)]).toEqual(['gone', 'alive']);
     expect(listOwners(folder)).toEqual([other]);
-    endOther();
+    lockOther.end();
     expect(readdirSync(folder)).toEqual([]);
   });
 
   test('in another process lives while it is stopped, and is gone as soon as it is killed', async () => {
     const folder = newFolder();
     const { child, ownerId } = await startOwner(folder);
-    expect(isOwnerAlive(folder, ownerId)).toBe(true);
+    expect(readOwnerStatus(folder, ownerId)).toBe('alive');
     child.kill('SIGSTOP');
-    expect(isOwnerAlive(folder, ownerId)).toBe(true);
+    expect(readOwnerStatus(folder, ownerId)).toBe('alive');
     child.kill('SIGKILL');
     await once(child, 'exit');
-    expect(isOwnerAlive(folder, ownerId)).toBe(false);
+    expect(readOwnerStatus(folder, ownerId)).toBe('gone');
     expect(listOwners(folder)).toEqual([ownerId]);
   });
 
@@ -64,7 +64,7 @@ describe('an owner', () => {
     const folder = newFolder();
     const { child, ownerId } = await startOwner(folder);
     forgetOwner(folder, ownerId);
-    expect(isOwnerAlive(folder, ownerId)).toBe(true);
+    expect(readOwnerStatus(folder, ownerId)).toBe('alive');
     child.kill('SIGKILL');
     await once(child, 'exit');
     forgetOwner(folder, ownerId);
@@ -75,14 +75,52 @@ describe('an owner', () => {
   test('that nobody has heard of is gone, and asking after it makes no file', () => {
     const folder = newFolder();
     for (const ownerId of [newOwnerId(), '', '..', '../../x', 'own_x', `${newOwnerId()}\u0000`]) {
-      expect(isOwnerAlive(folder, ownerId)).toBe(false);
+      expect(readOwnerStatus(folder, ownerId)).toBe('gone');
       forgetOwner(folder, ownerId);
     }
     expect(listOwners(folder)).toEqual([]);
     expect(existsSync(folder)).toBe(false);
-    const end = takeOwnerLock(folder, newOwnerId());
-    expect(isOwnerAlive(folder, newOwnerId())).toBe(false);
+    const lock = takeOwnerLock(folder, newOwnerId());
+    expect(readOwnerStatus(folder, newOwnerId())).toBe('gone');
     expect(readdirSync(folder)).toHaveLength(1);
-    end();
+    lock.end();
+  });
+
+  test('[no-silent-rerun] is unknown, not gone, to a process that has no descriptors left', async () => {
+    const folder = newFolder();
+    const { ownerId } = await startOwner(folder);
+    const program = `
+      import { openSync } from 'node:fs';
+      import { listOwners, readOwnerStatus } from ${JSON.stringify(join(import.meta.dirname, 'owner-lock.ts'))};
+      const ask = () => readOwnerStatus(${JSON.stringify(folder)}, ${JSON.stringify(ownerId)});
+      const before = ask();
+      try { for (;;) openSync('/dev/null'); } catch (error) { if (error.code !== 'EMFILE') throw error; }
+      console.log(JSON.stringify([before, ask(), listOwners(${JSON.stringify(folder)})]));`;
+    const child = spawn(
+      'sh',
+      ['-c', 'ulimit -n 64; exec "$@"', 'sh', process.execPath, ...nodeArguments, '-e', program],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    );
+    const [said] = (await once(child.stdout, 'data')) as [Buffer];
+    expect(JSON.parse(said.toString())).toEqual(['alive', 'unknown', []]);
+  });
+
+  test.each([
+    ['a folder in its place', (path: string) => mkdirSync(path, { recursive: true })],
+    ['a link that leads back to itself', (path: string) => symlinkSync(path, path)],
+  ])('is unknown behind %s', (_, put) => {
+    const folder = newFolder();
+    mkdirSync(folder, { recursive: true });
+    const ownerId = newOwnerId();
+    put(join(folder, ownerId));
+    expect(readOwnerStatus(folder, ownerId)).toBe('unknown');
+  });
+
+  test('is gone where its file holds other bytes and no process has it locked', () => {
+    const folder = newFolder();
+    mkdirSync(folder, { recursive: true });
+    const ownerId = newOwnerId();
+    writeFileSync(join(folder, ownerId), 'x'.repeat(5_000));
+    expect(readOwnerStatus(folder, ownerId)).toBe('gone');
   });
 });

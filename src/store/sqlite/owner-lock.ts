@@ -8,53 +8,82 @@
  *    whether the file is still there. So no living owner is left with a file that is gone.
  */
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { OwnerStatus } from '../../ledger/ledger.ts';
 import type { Database } from './database.ts';
-import { isBusy, isMissing, openDatabase } from './database.ts';
+import { isBusy, isMissing, isNoDatabase, openDatabase } from './database.ts';
+import type { FileIdentity } from './file-identity.ts';
+import { identifyFile } from './file-identity.ts';
 
 /** An id from elsewhere becomes a path only if it looks like one of ours. */
 export const ownerPattern: RegExp = /^own_[0-9a-f]{24}$/;
 
 export const newOwnerId = (): string => `own_${randomBytes(12).toString('hex')}`;
 
-/** Makes the file of an owner and takes its lock. Ends the owner when called again. */
-export function takeOwnerLock(folder: string, ownerId: string): () => void {
+/** A held lock, and the file that carries it. */
+export type OwnerLock = { readonly path: string; readonly file: FileIdentity; end(): void };
+
+/** Creates the file of an owner and takes its lock. */
+export function takeOwnerLock(folder: string, ownerId: string): OwnerLock {
   mkdirSync(folder, { recursive: true });
   const path = join(folder, ownerId);
   for (;;) {
     const lock = tryLock(path, false);
-    if (lock !== undefined && existsSync(path))
-      return () => {
-        // The file first: without it an owner is dead, lock or not.
-        rmSync(path, { force: true });
-        lock.close();
+    const file = lock && identifyFile(path);
+    if (lock !== undefined && file !== undefined)
+      return {
+        path,
+        file,
+        end: () => {
+          // The file first: without it an owner is gone, locked or not.
+          rmSync(path, { force: true });
+          lock.close();
+        },
       };
     lock?.close();
   }
 }
 
-/** False for owners without a file, and for anything that is no owner. */
-export function isOwnerAlive(folder: string, ownerId: string): boolean {
-  if (!ownerPattern.test(ownerId)) return false;
+/**
+ * A free lock or a missing file proves that the owner is gone. Every other failure to look (no descriptors left, no
+ * permission, an I/O error) proves nothing. An id that is not one of ours belongs to no living owner.
+ */
+export function readOwnerStatus(folder: string, ownerId: string): OwnerStatus {
+  if (!ownerPattern.test(ownerId)) return 'gone';
+  const path = join(folder, ownerId);
   let database: Database | undefined;
   try {
-    // Looks without taking the lock, so that two who look at once do not take each other for the owner.
-    database = openDatabase(join(folder, ownerId), { readOnly: true, mustExist: true });
+    // Looks without taking the lock, so that two processes that look at once do not take each other for the owner.
+    database = openDatabase(path, { readOnly: true, mustExist: true });
     database.pragma('schema_version');
-    return false;
+    return 'gone';
   } catch (error) {
-    if (isBusy(error)) return true;
-    if (isMissing(error)) return false;
-    throw error;
+    if (isBusy(error)) return 'alive';
+    // SQLite read the file, so no other process holds its exclusive lock.
+    if (isNoDatabase(error)) return 'gone';
+    return isProvenMissing(path) ? 'gone' : 'unknown';
   } finally {
     database?.close();
   }
 }
 
-/** Every owner that has left a file, dead or alive. */
+/** SQLite says the same of a missing file and of one it may not open: only the file system can tell. */
+function isProvenMissing(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) === undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** Every owner that has left a file, dead or alive. Empty when the folder cannot be read: then no death is proven. */
 export function listOwners(folder: string): string[] {
-  return existsSync(folder) ? readdirSync(folder).filter((name) => ownerPattern.test(name)) : [];
+  try {
+    return readdirSync(folder).filter((name) => ownerPattern.test(name));
+  } catch {
+    return [];
+  }
 }
 
 /** Removes what a dead owner left. Does nothing to a living one. */

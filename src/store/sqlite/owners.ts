@@ -1,32 +1,40 @@
 /** Who writes to a ledger file: this handle, the others that live, and those that are gone. */
-import { forgetOwner, isOwnerAlive, listOwners, newOwnerId, takeOwnerLock } from './owner-lock.ts';
+import type { OwnerStatus } from '../../ledger/ledger.ts';
+import type { OwnerLock } from './owner-lock.ts';
+import { forgetOwner, listOwners, newOwnerId, readOwnerStatus, takeOwnerLock } from './owner-lock.ts';
 
 const rememberedLifeMs = 200;
 
 export class Owners {
   readonly ownId: string = newOwnerId();
   readonly #folder: string;
-  readonly #end: (() => void) | undefined;
+  readonly #lock: OwnerLock | undefined;
   readonly #lives = new Set<string>();
 
   /** Takes a life of its own, unless it is there to look only. */
   constructor(folder: string, readOnly: boolean) {
     this.#folder = folder;
-    if (!readOnly) this.#end = takeOwnerLock(folder, this.ownId);
+    if (!readOnly) this.#lock = takeOwnerLock(folder, this.ownId);
   }
 
   /** Whether this handle may write. */
   get isOne(): boolean {
-    return this.#end !== undefined;
+    return this.#lock !== undefined;
   }
 
-  isAlive(ownerId: string): boolean {
-    return ownerId === this.ownId ? this.isOne : isOwnerAlive(this.#folder, ownerId);
+  /** The lock of this handle; undefined where it only reads. */
+  get lock(): OwnerLock | undefined {
+    return this.#lock;
+  }
+
+  status(ownerId: string): OwnerStatus {
+    if (ownerId === this.ownId) return this.isOne ? 'alive' : 'gone';
+    return readOwnerStatus(this.#folder, ownerId);
   }
 
   findGone(): readonly string[] {
     const others = listOwners(this.#folder).filter((ownerId) => ownerId !== this.ownId);
-    return others.filter((ownerId) => !this.#lives.has(ownerId) && !this.#noteLife(ownerId));
+    return others.filter((ownerId) => !this.#lives.has(ownerId) && this.#isGone(ownerId));
   }
 
   forget(ownerId: string): void {
@@ -35,16 +43,14 @@ export class Owners {
 
   /** Ends the life of this handle. */
   end(): void {
-    this.#end?.();
+    this.#lock?.end();
   }
 
-  /** Remembers for a moment that an owner lives: asking is cheap, but not for every turn and every owner. */
-  #noteLife(ownerId: string): boolean {
-    const isAlive = this.isAlive(ownerId);
-    if (isAlive) {
-      this.#lives.add(ownerId);
-      setTimeout(() => this.#lives.delete(ownerId), rememberedLifeMs).unref();
-    }
-    return isAlive;
+  /** Remembers for a moment that an owner may live: one look is cheap, one per turn and owner is not. */
+  #isGone(ownerId: string): boolean {
+    if (this.status(ownerId) === 'gone') return true;
+    this.#lives.add(ownerId);
+    setTimeout(() => this.#lives.delete(ownerId), rememberedLifeMs).unref();
+    return false;
   }
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -14,7 +14,8 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const owner = (digit: number): string => `own_${String(digit).repeat(24)}`;
 const salt = (): string => 'abcdefghijklmnopqrstuvwx';
-const open = (ownerId: string): SpillFile => new SpillFile(folder, ownerId, 65_536, salt);
+const open = (ownerId: string, ledgerId = 'ledger'): SpillFile =>
+  new SpillFile({ folder, ownerId, ledgerId }, 65_536, salt);
 
 /** An entry with everything that is ever spilled: guards belong to intents, cursors to what can be emitted again. */
 const whole = (callId: string): Required<Omit<Entry, 'guards' | 'cursor'>> => ({
@@ -77,4 +78,59 @@ test('a file that is no longer needed is gone, one that is stays', () => {
   spill.add(whole('a'));
   spill.close();
   expect(existsSync(join(folder, owner(2)))).toBe(true);
+});
+
+test('[nothing-lost] a spill whose file was removed or replaced is written again before anything relies on it', () => {
+  const path = join(folder, owner(1));
+  const spill = open(owner(1));
+  expect(spill.add(whole('a'))).toBe(true);
+  rmSync(path);
+  expect(spill.isReady).toBe(true);
+  expect(open(owner(2)).read(() => true)).toMatchObject([{ entries: [{ callId: 'a' }] }]);
+  expect(spill.add(whole('b'))).toBe(true);
+  rmSync(path);
+  writeFileSync(path, 'of another program');
+  expect([spill.isReady, spill.add(whole('c'))]).toEqual([false, false]);
+  rmSync(path);
+  expect([spill.isReady, spill.add(whole('c'))]).toEqual([true, true]);
+  expect(open(owner(3)).read(() => true)).toMatchObject([
+    { entries: [{ callId: 'a' }, { callId: 'b' }, { callId: 'c' }] },
+  ]);
+});
+
+test('[nothing-lost] a spill enters only the ledger it was written for', () => {
+  open(owner(1), 'one').add(whole('a'));
+  const other = open(owner(2), 'another');
+  expect(other.read(() => true)).toEqual([]);
+  other.forget(owner(1));
+  other.drop(owner(1));
+  expect(open(owner(3), 'one').read(() => true)).toMatchObject([{ entries: [{ callId: 'a' }] }]);
+});
+
+test('[nothing-lost] a damaged line hides none behind it, and the file is kept for a person to look at', () => {
+  const path = join(folder, owner(1));
+  const spill = open(owner(1));
+  for (const callId of ['a', 'b', 'c']) spill.add(whole(callId));
+  const lines = readFileSync(path, 'latin1').split('\n');
+  writeFileSync(path, [lines[0], lines[1]?.replace('k', 'j'), ...lines.slice(2)].join('\n'), 'latin1');
+  const other = open(owner(2));
+  expect(other.read(() => true)).toMatchObject([{ entries: [{ callId: 'a' }, { callId: 'c' }] }]);
+  other.drop(owner(1));
+  expect([existsSync(path), existsSync(`${path}.damaged`)]).toEqual([false, true]);
+});
+
+test('[nothing-lost] a spill that cannot be read is an error, not an empty spill', () => {
+  symlinkSync(owner(1), join(folder, owner(1)));
+  expect(() => open(owner(2)).read(() => true)).toThrow('ELOOP');
+});
+
+test('a spill that another process imports at the same moment reads as empty', () => {
+  const spill = open(owner(2));
+  open(owner(1)).add(whole('a'));
+  expect(
+    spill.read((ownerId) => {
+      rmSync(join(folder, ownerId));
+      return true;
+    }),
+  ).toEqual([]);
 });

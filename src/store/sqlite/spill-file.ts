@@ -1,17 +1,23 @@
 /**
- * Where an owner keeps what the ledger could not take: a file made ready beforehand, so that a full disk has no say
- * in it. One line per entry with its digest in front; a line that was torn by a crash does not count.
+ * Where an owner keeps what the ledger could not take: a file allocated beforehand, so that a full disk cannot prevent
+ * it. One line per entry with its digest in front. A line that was torn by a crash was never acknowledged.
+ *
+ * 1. A descriptor alone proves nothing: before anything relies on the file, it must still be the file at its path.
+ * 2. A line names its ledger. A spill never enters another ledger that happens to lie at the same path.
+ * 3. "There is no such file" means that nothing was spilled. Every other failure to read is an error: recovery must not
+ *    end calls whose outcomes it could not read.
  */
 import { hash } from 'node:crypto';
 import {
   closeSync,
-  existsSync,
   fdatasyncSync,
   fsyncSync,
   mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
+  readSync,
+  renameSync,
   rmSync,
   writeSync,
 } from 'node:fs';
@@ -19,41 +25,47 @@ import { join } from 'node:path';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
 import type { Entry, Spilled } from '../../ledger/ledger.ts';
+import type { FileIdentity } from './file-identity.ts';
+import { findReplaced, identifyFile } from './file-identity.ts';
 import { ownerPattern } from './owner-lock.ts';
 
+/** Whose spill this is, and of which ledger. */
+export type SpillPlace = { readonly folder: string; readonly ownerId: string; readonly ledgerId: string };
+
+type OpenSpill = { readonly descriptor: number; readonly identity: FileIdentity };
+
 export class SpillFile {
-  readonly #folder: string;
-  readonly #ownerId: string;
+  readonly #place: SpillPlace;
   readonly #bytes: number;
   readonly #salt: () => string;
-  #file: number | undefined;
+  #file: OpenSpill | undefined;
   #used = 0;
   #lastEntryId: string | undefined;
 
-  /** `bytes`: how much room to take beforehand. */
-  constructor(folder: string, ownerId: string, bytes: number, salt: () => string) {
-    this.#salt = salt;
-    this.#folder = folder;
-    this.#ownerId = ownerId;
+  /** `bytes`: how much room to allocate. */
+  constructor(place: SpillPlace, bytes: number, salt: () => string) {
+    this.#place = place;
     this.#bytes = bytes;
-    this.#makeReady();
+    this.#salt = salt;
+    this.#prepare();
   }
 
-  /** Whether there is room for what is likely to come: a quarter of the whole. */
+  /** Is there room for what is likely to come? A quarter of the whole must be free. */
   get isReady(): boolean {
-    if (this.#file === undefined) this.#makeReady();
-    return this.#file !== undefined && this.#bytes - this.#used >= this.#bytes / 4;
+    return this.#isOnDisk() && this.#bytes - this.#used >= this.#bytes / 4;
   }
 
   add(entry: Entry): boolean {
-    // Appended later it would find the cursor elsewhere; and whoever reads on makes it again.
-    if (this.#file === undefined || entry.cursor !== undefined) return false;
-    const text = JSON.stringify(toSpilled(entry, this.#ownerId, this.#salt));
+    // Appended later it would find the cursor elsewhere; the next reader emits it again.
+    if (entry.cursor !== undefined || !this.#isOnDisk() || this.#file === undefined) return false;
+    const text = JSON.stringify(toSpilled(entry, this.#place, this.#salt));
     const line = Buffer.from(`${hash('sha256', text)} ${text}\n`);
     if (this.#used + line.length > this.#bytes) return false;
     try {
-      writeAll(this.#file, line, this.#used);
-      fdatasyncSync(this.#file);
+      writeAll(this.#file.descriptor, line, this.#used);
+      fdatasyncSync(this.#file.descriptor);
+      // Replaced meanwhile: what was written is in a file that no process will find.
+      if (findReplaced(this.#path, this.#file.identity) !== undefined) return false;
     } catch {
       return false; // the caller says what that means
     }
@@ -62,56 +74,112 @@ export class SpillFile {
     return true;
   }
 
-  /** Of this owner, and of those `isGone` says nobody will come back for. */
+  /** The spills of this owner, and of those that `isGone` says are dead. */
   read(isGone: (ownerId: string) => boolean): Spilled[] {
-    return listFolder(this.#folder)
-      .filter((ownerId) => ownerPattern.test(ownerId) && (ownerId === this.#ownerId || isGone(ownerId)))
-      .map((ownerId) => ({ ownerId, entries: readLines(join(this.#folder, ownerId)) }))
+    const { folder, ownerId: ownId, ledgerId } = this.#place;
+    return listFolder(folder)
+      .filter((ownerId) => ownerPattern.test(ownerId) && (ownerId === ownId || isGone(ownerId)))
+      .map((ownerId) => ({ ownerId, entries: readLines(join(folder, ownerId), ledgerId).entries }))
       .filter(({ entries }) => entries.length > 0);
   }
 
   /** False where this owner has spilled more since that entry: then all of it stays. */
   drop(ownerId: string, lastEntryId: string | undefined = this.#lastEntryId): boolean {
-    if (ownerId !== this.#ownerId) {
-      if (ownerPattern.test(ownerId)) rmSync(join(this.#folder, ownerId), { force: true });
+    if (ownerId !== this.#place.ownerId) {
+      if (ownerPattern.test(ownerId)) this.#dropOf(ownerId);
       return true;
     }
     if (this.#file === undefined) return true;
     if (lastEntryId !== this.#lastEntryId) return this.#used === 0;
-    writeAll(this.#file, Buffer.alloc(this.#used), 0);
-    fdatasyncSync(this.#file);
+    writeAll(this.#file.descriptor, Buffer.alloc(this.#used), 0);
+    fdatasyncSync(this.#file.descriptor);
     this.#used = 0;
     return true;
   }
 
-  /** Removes the file of an owner that is gone, if there is nothing in it. */
+  /** Removes the file of a dead owner, if there is nothing in it. */
   forget(ownerId: string): void {
-    const path = join(this.#folder, ownerId);
-    if (ownerId === this.#ownerId || !ownerPattern.test(ownerId) || !existsSync(path)) return;
-    if (readLines(path).length === 0) rmSync(path, { force: true });
+    if (ownerId === this.#place.ownerId || !ownerPattern.test(ownerId)) return;
+    const path = join(this.#place.folder, ownerId);
+    const { entries, rest } = readLines(path, this.#place.ledgerId);
+    if (entries.length === 0 && rest === 'nothing') rmSync(path, { force: true });
   }
 
-  /** Leaves the file where somebody must still read it. */
+  /** Leaves the file where another process must still read it. */
   close(): void {
-    if (this.#file !== undefined) closeSync(this.#file);
+    if (this.#file !== undefined) closeSync(this.#file.descriptor);
     this.#file = undefined;
-    if (this.#used === 0) rmSync(join(this.#folder, this.#ownerId), { force: true });
+    if (this.#used === 0) rmSync(this.#path, { force: true });
   }
 
-  #makeReady(): void {
-    let file: number | undefined;
+  get #path(): string {
+    return join(this.#place.folder, this.#place.ownerId);
+  }
+
+  /** What could not be read stays on disk under another name, for a person to look at. */
+  #dropOf(ownerId: string): void {
+    const path = join(this.#place.folder, ownerId);
+    switch (readLines(path, this.#place.ledgerId).rest) {
+      case 'nothing':
+        rmSync(path, { force: true });
+        return;
+      case 'damaged':
+        renameSync(path, `${path}.damaged`);
+        return;
+      case 'of_another_ledger':
+        return;
+    }
+  }
+
+  /** Is the file at its path the one that is written to? If it was removed or replaced, it is made again. */
+  #isOnDisk(): boolean {
     try {
-      mkdirSync(this.#folder, { recursive: true });
-      file = openSync(join(this.#folder, this.#ownerId), 'w', 0o600);
-      writeAll(file, Buffer.alloc(this.#bytes), 0);
-      fsyncSync(file);
-      this.#file = file;
+      if (this.#file !== undefined && findReplaced(this.#path, this.#file.identity) === undefined)
+        return true;
+    } catch {
+      return false;
+    }
+    return this.#prepare();
+  }
+
+  /** Allocates the file, with what the lost one held. */
+  #prepare(): boolean {
+    const lost = this.#file;
+    const { folder } = this.#place;
+    let descriptor: number | undefined;
+    try {
+      const content = Buffer.alloc(this.#bytes);
+      if (lost !== undefined) readSync(lost.descriptor, content, 0, this.#used, 0);
+      mkdirSync(folder, { recursive: true });
+      descriptor = openSync(this.#path, 'wx+', 0o600);
+      writeAll(descriptor, content, 0);
+      fsyncSync(descriptor);
+      syncFolder(folder);
+      const identity = identifyFile(this.#path);
+      if (identity === undefined) throw new Error('The spill file was removed while it was made.');
+      this.#file = { descriptor, identity };
     } catch {
       // No room now: `isReady` says so, and tries again.
-      if (file === undefined) return;
-      closeSync(file);
-      rmSync(join(this.#folder, this.#ownerId), { force: true });
+      if (descriptor === undefined) return false;
+      closeSync(descriptor);
+      rmSync(this.#path, { force: true });
+      return false;
     }
+    if (lost !== undefined) closeSync(lost.descriptor);
+    return true;
+  }
+}
+
+/** The name of a new file survives a power loss only if its folder is flushed. Not every system lets us open one. */
+function syncFolder(folder: string): void {
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(folder, 'r');
+    fsyncSync(descriptor);
+  } catch {
+    // Such a system flushes names by itself.
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
   }
 }
 
@@ -123,32 +191,71 @@ function writeAll(file: number, bytes: Uint8Array, at: number): void {
 function listFolder(folder: string): string[] {
   try {
     return readdirSync(folder);
-  } catch {
-    return []; // nobody has spilled anything yet
+  } catch (error) {
+    if (isAbsent(error)) return []; // no owner has spilled anything yet
+    throw error;
   }
 }
 
-function readLines(path: string): Entry[] {
+/** `rest`: what the file holds apart from these entries. */
+type SpillLines = {
+  readonly entries: readonly Entry[];
+  readonly rest: 'nothing' | 'damaged' | 'of_another_ledger';
+};
+
+/** Reads every whole line. A broken line at the end was torn by a crash; one before a whole line is damage. */
+function readLines(path: string, ledgerId: string): SpillLines {
   const entries: Entry[] = [];
-  for (const line of readFileSync(path, 'utf8').split('\n')) {
-    const text = line.slice(65);
-    if (line[64] !== ' ' || line.slice(0, 64) !== hash('sha256', text)) break;
-    entries.push(fromSpilled(JSON.parse(text) as SpilledText));
+  let broken = false;
+  let rest: SpillLines['rest'] = 'nothing';
+  for (const line of readText(path).split('\n')) {
+    const spilled = parseLine(line);
+    if (spilled === undefined) {
+      broken ||= line.replaceAll('\0', '') !== '';
+      continue;
+    }
+    if (broken) rest = 'damaged';
+    if (spilled.of !== undefined && spilled.of !== ledgerId) rest = 'of_another_ledger';
+    else entries.push(spilled.entry);
   }
-  return entries;
+  return { entries, rest };
 }
 
-/** As the ledger would have written it, and beside it what the ledger keeps in no entry. */
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (isAbsent(error)) return ''; // another process has imported it meanwhile
+    throw error;
+  }
+}
+
+const isAbsent = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
+
+function parseLine(line: string): { readonly entry: Entry; readonly of: string | undefined } | undefined {
+  const text = line.slice(65);
+  if (line[64] !== ' ' || line.slice(0, 64) !== hash('sha256', text)) return undefined;
+  try {
+    const spilled = JSON.parse(text) as SpilledText;
+    return { entry: fromSpilled(spilled), of: spilled.ledger };
+  } catch {
+    return undefined; // its digest fits, so another program wrote it
+  }
+}
+
+/** As the ledger would have written it, with what the ledger keeps outside entries. */
 type SpilledText = {
   readonly text: string;
   readonly bodies?: string | undefined;
   readonly sealed?: string | undefined;
   readonly dropSealed?: boolean | undefined;
+  /** Files of earlier versions do not name their ledger. */
+  readonly ledger?: string | undefined;
 };
 
-function toSpilled(entry: Entry, ownerId: string, salt: () => string): SpilledText {
+function toSpilled(entry: Entry, { ownerId, ledgerId }: SpillPlace, salt: () => string): SpilledText {
   const { text, bodies } = writeEntry(entry, ownerId, salt);
-  return { text, bodies, sealed: entry.sealed, dropSealed: entry.dropSealed };
+  return { text, bodies, sealed: entry.sealed, dropSealed: entry.dropSealed, ledger: ledgerId };
 }
 
 function fromSpilled({ text, bodies, sealed, dropSealed }: SpilledText): Entry {

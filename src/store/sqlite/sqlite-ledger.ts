@@ -25,6 +25,7 @@ import type {
   Ledger,
   NewArtifact,
   OpenCall,
+  OwnerStatus,
   Removal,
   Spilled,
   StoredArtifact,
@@ -43,6 +44,7 @@ import { prepareValue } from './database.ts';
 import { EntryTable } from './entry-table.ts';
 import { HeadPages } from './head-pages.ts';
 import { Heads } from './heads.ts';
+import { OwnFiles } from './own-files.ts';
 import { Owners } from './owners.ts';
 import { ReadTables } from './read-tables.ts';
 import { Retention } from './retention.ts';
@@ -65,6 +67,7 @@ export class SqliteLedger implements Ledger {
   #sealKey: Uint8Array | undefined;
   readonly #owners: Owners;
   readonly #spill: SpillFile | undefined;
+  readonly #files: OwnFiles;
   readonly #heads: Heads;
   readonly #headPages: HeadPages;
   readonly #entries: EntryTable;
@@ -92,8 +95,11 @@ export class SqliteLedger implements Ledger {
     this.ownerId = this.#owners.ownId;
     if (options.readOnly !== true) {
       const bytes = options.spillBytes ?? 1_048_576;
-      this.#spill = new SpillFile(`${path}.spill`, this.ownerId, bytes, this.#salt);
+      const ledgerId = prepareValue<string>(database, 'SELECT ledger_id FROM ledger').get() as string;
+      const place = { folder: `${path}.spill`, ownerId: this.ownerId, ledgerId };
+      this.#spill = new SpillFile(place, bytes, this.#salt);
     }
+    this.#files = new OwnFiles(path, this.#owners.lock);
     this.#heads = new Heads(database, tuning.longestTail);
     this.#headPages = new HeadPages(database, this.#heads);
     this.#entries = new EntryTable(database, this.#heads);
@@ -101,7 +107,10 @@ export class SqliteLedger implements Ledger {
       this.#digestOf(sessionId, callId),
     );
     this.#writer = new Writer(database, {
-      began: () => this.#heads.refreshNow(),
+      began: () => {
+        this.#files.requireUnchanged();
+        return this.#heads.refreshNow();
+      },
       ending: () => {
         if (this.#heads.isTailLong) this.#heads.indexTail();
       },
@@ -306,13 +315,13 @@ export class SqliteLedger implements Ledger {
 
   /** Its spill goes with it, unless something in it is still to be appended. */
   forgetOwner(ownerId: string): void {
-    if (this.isAlive(ownerId)) return;
+    if (this.ownerStatus(ownerId) !== 'gone') return;
     this.#spill?.forget(ownerId);
     this.#owners.forget(ownerId);
   }
 
-  isAlive(ownerId: string): boolean {
-    return this.#owners.isAlive(ownerId);
+  ownerStatus(ownerId: string): OwnerStatus {
+    return this.#owners.status(ownerId);
   }
 
   spill(entry: Entry): boolean {
@@ -324,7 +333,7 @@ export class SqliteLedger implements Ledger {
   }
 
   readSpills(): readonly Spilled[] {
-    return this.#spill?.read((ownerId) => !this.isAlive(ownerId)) ?? [];
+    return this.#spill?.read((ownerId) => this.ownerStatus(ownerId) === 'gone') ?? [];
   }
 
   dropSpill(ownerId: string, lastEntryId?: string): boolean {

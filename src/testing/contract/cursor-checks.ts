@@ -259,12 +259,12 @@ export const sharedCursorChecks: readonly Check[] = [
       const other = await another();
       const taken = await take(ledger, 'first');
       assert.deepEqual(await take(other, 'second'), taken);
-      assert.equal(await other.isAlive(taken.ownerId as string), true);
+      assert.equal(await other.ownerStatus(taken.ownerId as string), 'alive');
       await ledger.append(emitting('a', move(0, 1, 'first')));
       assert.equal((await other.readCursor(name))?.position, 1);
       assert.equal(await other.lastPosition(), await ledger.lastPosition());
       await ledger.close();
-      assert.equal(await other.isAlive(taken.ownerId as string), false);
+      assert.equal(await other.ownerStatus(taken.ownerId as string), 'gone');
       assert.deepEqual(await take(other, 'second', 'first'), {
         name,
         position: 1,

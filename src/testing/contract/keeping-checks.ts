@@ -167,15 +167,15 @@ export const keepingChecks: readonly Check[] = [
       }
       assert.equal((await ledger.readHeads()).length, oddNames.length);
       assert.equal(await ledger.readArtifact('session', '../../etc/passwd'), undefined);
-      assert.equal(await ledger.isAlive('../../etc/passwd'), false);
+      assert.equal(await ledger.ownerStatus('../../etc/passwd'), 'gone');
     },
   ],
   [
     'an owner lives as long as its handle, and one that nobody has heard of does not',
     async ({ ledger }) => {
-      assert.equal(await ledger.isAlive(ledger.ownerId), true);
+      assert.equal(await ledger.ownerStatus(ledger.ownerId), 'alive');
       for (const ownerId of ['', 'own_000000000000000000000000', ...oddNames])
-        assert.equal(await ledger.isAlive(ownerId), false);
+        assert.equal(await ledger.ownerStatus(ownerId), 'gone');
     },
   ],
   [

@@ -103,13 +103,13 @@ export const sharedChecks: readonly Check[] = [
       assert.notEqual(other.ownerId, ledger.ownerId);
       for (const handle of [ledger, other])
         for (const { ownerId } of [ledger, other]) {
-          assert.equal(await handle.isAlive(ownerId), true);
-          assert.equal(await handle.isAlive(ownerId), true);
+          assert.equal(await handle.ownerStatus(ownerId), 'alive');
+          assert.equal(await handle.ownerStatus(ownerId), 'alive');
         }
       const { ownerId } = other;
       await other.close();
-      assert.equal(await ledger.isAlive(ownerId), false);
-      assert.equal(await ledger.isAlive(ledger.ownerId), true);
+      assert.equal(await ledger.ownerStatus(ownerId), 'gone');
+      assert.equal(await ledger.ownerStatus(ledger.ownerId), 'alive');
     },
   ],
   [
