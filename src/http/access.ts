@@ -2,8 +2,10 @@
  * Who asks, and whether they may.
  *
  * 1. A bearer token in the header, or the cookie of a browser that logged in. Nothing in an address.
- * 2. A cookie counts only for requests that this server's own pages made: it is never sent from another site, such a
- *    request is refused by where it says it comes from, and one that changes something needs a header no form can set.
+ * 2. A cookie counts only together with the page key of the same login, for reading and for changing. Browsers send
+ *    cookies to every port of a host, so another local server can collect them. The key is in the storage of this
+ *    origin, which no other port can read, and travels in a header that no form can set. A request that says it comes
+ *    from another site is refused as well.
  * 3. The server answers under its own names only, so that no other name can be pointed at it.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
@@ -25,8 +27,14 @@ export type AccessOptions = {
   readonly now: () => number;
 };
 
-/** The header that says: not a form. */
-export const pageHeader = 'x-quittance-request';
+/** Carries the key that the pages of this origin keep. */
+export const pageKeyHeader = 'x-quittance-page-key';
+
+/** What a browser is given when it logs in. */
+export type OpenedLogin = { readonly cookie: string; readonly pageKey: string };
+
+/** Another server on the same host can set cookies of our name too; ours is looked for among so many. */
+const mostCookies = 32;
 
 const loginLastsMs = 12 * 3_600_000;
 /** How soon somebody who waits and is put out waits no more. */
@@ -56,9 +64,7 @@ export class Access {
   identify(method: string, headers: Headers): Actor {
     const given = headers.get('authorization');
     if (given !== null) return this.#byToken(given);
-    const secret = this.#cookieOf(headers);
-    if (secret === undefined) return nobody;
-    const actor = this.#byCookie(secret);
+    const actor = this.#byCookie(headers);
     if (actor === nobody) return nobody;
     refuseOtherSites(method, headers, this.#options.hosts());
     return actor;
@@ -122,8 +128,8 @@ export class Access {
     return code;
   }
 
-  /** The cookie for a one-time code; undefined for one that is used, too old or none. */
-  loginByCode(code: string): string | undefined {
+  /** A login for a one-time code; undefined for one that is used, too old or none. */
+  loginByCode(code: string): OpenedLogin | undefined {
     const hash = hashSecret(code);
     const found = this.#codes.get(hash);
     this.#codes.delete(hash);
@@ -132,23 +138,24 @@ export class Access {
       : this.#openLogin(found.tokenId);
   }
 
-  /** The cookie for a token; undefined for one that is none. */
-  loginByToken(token: string): string | undefined {
+  /** A login for a token; undefined for one that is none. */
+  loginByToken(token: string): OpenedLogin | undefined {
     const tokenId = this.#isLocal(token) ? this.#localId : this.#options.tokens.findToken(token)?.tokenId;
     return tokenId === undefined ? undefined : this.#openLogin(tokenId);
   }
 
-  /** Ends the login of this browser; gives the cookie that removes it. */
+  /** Ends the login of this browser; gives the cookie that removes it. A cookie without its page key ends nothing. */
   logout(headers: Headers): string {
-    const secret = this.#cookieOf(headers);
+    const secret = this.#findLogin(headers)?.secret;
     if (secret !== undefined) this.#options.tokens.closeLogin(secret);
     return `${this.#options.cookieName()}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0`;
   }
 
-  #openLogin(tokenId: string): string {
-    const { secret } = this.#options.tokens.openLogin(tokenId, loginLastsMs);
+  #openLogin(tokenId: string): OpenedLogin {
+    const { secret, pageKey } = this.#options.tokens.openLogin(tokenId, loginLastsMs);
     const secure = this.#options.secure ? '; Secure' : '';
-    return `${this.#options.cookieName()}=${secret}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${loginLastsMs / 1_000}${secure}`;
+    const cookie = `${this.#options.cookieName()}=${secret}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${loginLastsMs / 1_000}${secure}`;
+    return { cookie, pageKey };
   }
 
   #byToken(header: string): Actor {
@@ -168,9 +175,9 @@ export class Access {
     );
   }
 
-  #byCookie(secret: string): Actor {
-    const { tokens, local } = this.#options;
-    const login = tokens.findLogin(secret);
+  #byCookie(headers: Headers): Actor {
+    const { local } = this.#options;
+    const login = this.#findLogin(headers);
     if (login === undefined) return nobody;
     if (login.record !== undefined) return toActor(login.record, 'cookie', login.expiresAt);
     // The token of this process has no record; any other without one was revoked.
@@ -178,13 +185,28 @@ export class Access {
     return { name: local.name, role: 'admin', by: 'cookie', expiresAt: login.expiresAt };
   }
 
-  #cookieOf(headers: Headers): string | undefined {
-    const name = this.#options.cookieName();
-    for (const part of (headers.get('cookie') ?? '').split(';')) {
-      const [key, value] = part.trim().split('=', 2);
-      if (key === name && value !== undefined && value !== '') return value;
+  /** The login whose cookie and page key both came with a request. */
+  #findLogin(
+    headers: Headers,
+  ): (NonNullable<ReturnType<TokenFile['findLogin']>> & { readonly secret: string }) | undefined {
+    const pageKey = headers.get(pageKeyHeader);
+    if (pageKey === null) return undefined;
+    for (const secret of this.#cookiesOf(headers)) {
+      const login = this.#options.tokens.findLogin(secret, pageKey);
+      if (login !== undefined) return { ...login, secret };
     }
     return undefined;
+  }
+
+  /** Every cookie of our name: a server on another port may have set one beside ours. */
+  #cookiesOf(headers: Headers): readonly string[] {
+    const start = `${this.#options.cookieName()}=`;
+    return (headers.get('cookie') ?? '')
+      .split(';')
+      .map((part) => part.trim())
+      .filter((part) => part.startsWith(start) && part.length > start.length)
+      .slice(0, mostCookies)
+      .map((part) => part.slice(start.length));
   }
 
   /** A browser that came in under one name is not let in under another, whoever starts the server next. */
@@ -224,7 +246,6 @@ export function refuseOtherSites(method: string, headers: Headers, hosts: Readon
     refuse(`This was sent by a page of ${origin.slice(0, 100)}.`);
   if (method === 'GET' || method === 'HEAD') return;
   if (origin === null && site === null) refuse('Nothing says which page sent this.');
-  if (headers.get(pageHeader) === null) refuse(`With a cookie, a change needs the header ${pageHeader}.`);
 }
 
 function isOwnOrigin(origin: string, hosts: ReadonlySet<string>): boolean {

@@ -1,11 +1,19 @@
 /** Pages: logging in and out, deciding with a link, and the console's files. They hold nothing that was kept. */
 import type { Hono } from 'hono';
-import type { Access } from './access.ts';
-import { refuseOtherSites } from './access.ts';
+import type { Access, OpenedLogin } from './access.ts';
+import { pageKeyHeader, refuseOtherSites } from './access.ts';
 import type { Visit } from './visit.ts';
 import type { ConsoleFile } from './console-files.ts';
 import { isKnown } from './known-tag.ts';
-import { decidePage, decideScript, loginPage, noConsolePage, pageStyle } from './pages.ts';
+import {
+  decidePage,
+  decideScript,
+  loggedInPage,
+  loginPage,
+  loginScript,
+  noConsolePage,
+  pageStyle,
+} from './pages.ts';
 import { HttpRefusal } from './problem.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { readText } from './read-request.ts';
@@ -19,11 +27,18 @@ const html = (text: string, status = 200): Response =>
 const asset = (text: string, type: string): Response =>
   new Response(text, { headers: { 'content-type': `${type}; charset=utf-8`, 'cache-control': 'no-cache' } });
 
-/** On to the console, with nothing left of the code in the address. */
-const welcome = (cookie: string): Response =>
+/**
+ * On to the console, with nothing left of the code in the address. The page key travels behind the #, which browsers
+ * send to no server; a page of ours stores it for this origin and leaves for the console.
+ */
+const welcome = ({ cookie, pageKey }: OpenedLogin): Response =>
   new Response(null, {
     status: 303,
-    headers: { location: '/', 'set-cookie': cookie, 'cache-control': 'no-store' },
+    headers: {
+      location: `/login/done#page-key=${pageKey}`,
+      'set-cookie': cookie,
+      'cache-control': 'no-store',
+    },
   });
 
 export type PageOptions = {
@@ -43,15 +58,15 @@ export function addPages(
     const code = new URL(req.url).searchParams.get('code');
     // Whoever only looks at the head of a link, as programs do that show what is behind it, does not use it up.
     if (code === null || req.raw.method === 'HEAD') return html(loginPage(undefined));
-    const cookie = access.loginByCode(code);
-    return cookie === undefined
+    const login = access.loginByCode(code);
+    return login === undefined
       ? html(
           loginPage(
             'This link was used, or is too old. It is good once. Log in with a token, or start the server again for another link.',
           ),
           401,
         )
-      : welcome(cookie);
+      : welcome(login);
   });
 
   app.post('/login', async ({ req, env }) => {
@@ -65,24 +80,57 @@ export function addPages(
         'Nothing says which page sent this. Use the login page of this server.',
       );
     const form = new URLSearchParams(await readText(req.raw, 4_096));
-    const cookie = access.loginByToken(form.get('token')?.trim() ?? '');
-    return cookie === undefined
+    const login = access.loginByToken(form.get('token')?.trim() ?? '');
+    return login === undefined
       ? html(loginPage('That is no token of this server, or it was revoked.'), 401)
-      : welcome(cookie);
+      : welcome(login);
   });
+
+  app.get('/login/done', ({ env }) => {
+    env.route = '/login';
+    return html(loggedInPage);
+  });
+  app.get('/quittance-login.js', () => asset(loginScript, 'text/javascript'));
 
   app.post('/logout', ({ req, env }) => {
     env.route = '/logout';
     refuseOtherSites('POST', req.raw.headers, hosts());
+    if (req.raw.headers.get(pageKeyHeader) === null)
+      throw new HttpRefusal('http.cross_site', `Logging out needs the header ${pageKeyHeader}.`);
     return new Response(null, {
       status: 204,
       headers: { 'set-cookie': access.logout(req.raw.headers), 'clear-site-data': '"cache"' },
     });
   });
 
+  // A link that saves a file cannot set a header. A form can send the page key in its body, and the file is streamed.
+  app.post('/download', async ({ req, env }) => {
+    env.route = '/download';
+    const { headers, url } = req.raw;
+    strangers.take(env.address);
+    refuseOtherSites('POST', headers, hosts());
+    const form = new URLSearchParams(await readText(req.raw, 16_384));
+    const file = URL.parse(form.get('path') ?? '', url);
+    if (file === null || file.origin !== new URL(url).origin || !file.pathname.startsWith('/v1/'))
+      throw new HttpRefusal(
+        'http.bad_request',
+        'Name what to download as "path": /v1/export, or an artifact.',
+      );
+    const asked = new Headers({ [pageKeyHeader]: form.get('page-key') ?? '' });
+    for (const name of ['cookie', 'host', 'origin', 'sec-fetch-site']) {
+      const value = headers.get(name);
+      if (value !== null) asked.set(name, value);
+    }
+    const answer = await app.fetch(new Request(file, { headers: asked, signal: req.raw.signal }), env);
+    if (answer.ok && !answer.headers.has('content-disposition'))
+      answer.headers.set('content-disposition', 'attachment');
+    return answer;
+  });
+
   for (const [path, methods] of [
     ['/login', 'GET, POST'],
     ['/logout', 'POST'],
+    ['/download', 'POST'],
   ] as const)
     app.all(path, () => {
       throw new HttpRefusal('http.method_not_allowed', `Use ${methods} here.`, {}, { allow: methods });

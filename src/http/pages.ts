@@ -58,6 +58,22 @@ ${problem === undefined ? '' : `<p role="alert">${problem}</p>`}
 <pre>quittance tokens create --name "Ada" --role approver</pre>`,
   );
 
+export const loggedInPage: string = page(
+  'Logged in',
+  `<h1>Logged in</h1>
+<noscript><p>The console needs JavaScript.</p></noscript>
+<script src="/quittance-login.js"></script>`,
+);
+
+/** Stores the page key for this origin. `replace` leaves no entry with the key in the history of the tab. */
+export const loginScript: string = `'use strict';
+(() => {
+  const key = /^#page-key=([\\w-]+)$/.exec(location.hash);
+  if (key !== null) localStorage.setItem('quittance.page-key', key[1]);
+  location.replace('/');
+})();
+`;
+
 export const noConsolePage: string = page(
   'Quittance',
   `<h1>The console is not built</h1>

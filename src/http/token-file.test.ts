@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { NewLogin } from './token-file.ts';
 import { TokenFile } from './token-file.ts';
 
 let folder: string;
@@ -30,26 +31,26 @@ test('a token is known to every process that reads the file, until it is revoked
 test('a token ends with its time, and so does a browser that came in with it', () => {
   const tokens = open();
   const { token, record } = tokens.create({ name: 'Ada', role: 'admin', expiresInMs: 100 });
-  const { secret } = tokens.openLogin(record.tokenId, 10_000);
-  expect(tokens.findLogin(secret)?.record?.name).toBe('Ada');
+  const { secret, pageKey } = tokens.openLogin(record.tokenId, 10_000);
+  expect(tokens.findLogin(secret, pageKey)?.record?.name).toBe('Ada');
   now += 100;
   expect(tokens.findToken(token)).toBeUndefined();
-  expect(tokens.findLogin(secret)).toBeUndefined();
+  expect(tokens.findLogin(secret, pageKey)).toBeUndefined();
 });
 
 test('browsers are out when they log out, when their time is up and when their token is revoked', () => {
   const tokens = open();
   const { record } = tokens.create({ name: 'Ada', role: 'admin' });
-  const [first, second, third] = [100, 10_000, 10_000].map(
-    (ms) => tokens.openLogin(record.tokenId, ms).secret,
-  );
+  const logIn = (ms: number): NewLogin => tokens.openLogin(record.tokenId, ms);
+  const [first, second, third] = [logIn(100), logIn(10_000), logIn(10_000)];
+  const isIn = ({ secret, pageKey }: NewLogin): boolean => tokens.findLogin(secret, pageKey) !== undefined;
   now += 100;
-  expect(tokens.findLogin(first ?? '')).toBeUndefined();
-  tokens.closeLogin(second ?? '');
-  expect(tokens.findLogin(second ?? '')).toBeUndefined();
-  expect(tokens.findLogin(third ?? '')).toBeDefined();
+  expect(isIn(first)).toBe(false);
+  tokens.closeLogin(second.secret);
+  expect([isIn(second), isIn(third)]).toEqual([false, true]);
+  expect(isIn({ ...third, pageKey: second.pageKey })).toBe(false);
   tokens.revoke(record.tokenId);
-  expect(tokens.findLogin(third ?? '')).toBeUndefined();
+  expect(isIn(third)).toBe(false);
 });
 
 test('two tokens never have one name: a decision must say whose it was', () => {
@@ -114,10 +115,12 @@ test('a lock that somebody died with is taken away', () => {
 test('whoever logs in again and again pushes out themselves, and nobody else', () => {
   const tokens = open();
   const [ada, eve] = ['Ada', 'Eve'].map((name) => tokens.create({ name, role: 'viewer' }).record.tokenId);
-  const { secret } = tokens.openLogin(ada ?? '', 10_000);
-  const logins = Array.from({ length: 50 }, () => tokens.openLogin(eve ?? '', 10_000).secret);
-  expect(tokens.findLogin(secret)?.record?.name).toBe('Ada');
-  expect(logins.filter((each) => tokens.findLogin(each) !== undefined)).toEqual(logins.slice(-20));
+  const { secret, pageKey } = tokens.openLogin(ada ?? '', 10_000);
+  const logins = Array.from({ length: 50 }, () => tokens.openLogin(eve ?? '', 10_000));
+  expect(tokens.findLogin(secret, pageKey)?.record?.name).toBe('Ada');
+  expect(logins.filter((each) => tokens.findLogin(each.secret, each.pageKey) !== undefined)).toEqual(
+    logins.slice(-20),
+  );
 });
 
 test('whoever remembers who is in can tell that it may have changed', () => {

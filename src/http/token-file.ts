@@ -25,8 +25,13 @@ export type TokenRecord = {
 };
 
 type Kept = TokenRecord & { readonly hash: string };
-/** A browser that was let in with a token. */
-type Login = { readonly hash: string; readonly tokenId: string; readonly expiresAt: number };
+/** A browser that was let in with a token: by its cookie, and by a key that only the pages of this origin have. */
+type Login = {
+  readonly hash: string;
+  readonly keyHash: string;
+  readonly tokenId: string;
+  readonly expiresAt: number;
+};
 type Content = { readonly tokens: readonly Kept[]; readonly logins: readonly Login[] };
 
 export type NewToken = {
@@ -34,6 +39,14 @@ export type NewToken = {
   readonly role: Role;
   /** From now; for ever where nothing is said. */
   readonly expiresInMs?: number | undefined;
+};
+
+export type NewLogin = {
+  /** In the cookie. */
+  readonly secret: string;
+  /** Kept by the pages of the origin that logged in. */
+  readonly pageKey: string;
+  readonly expiresAt: number;
 };
 
 const prefix = 'qt_';
@@ -105,9 +118,9 @@ export class TokenFile {
     return found !== undefined && isInTime(found.expiresAt, this.#now()) ? found : undefined;
   }
 
-  /** Lets a browser in on behalf of a token; gives the secret of its cookie. */
-  openLogin(tokenId: string, lastsMs: number): { readonly secret: string; readonly expiresAt: number } {
-    const secret = newSecret();
+  /** Lets a browser in on behalf of a token; gives the secret of its cookie and the key of its pages. */
+  openLogin(tokenId: string, lastsMs: number): NewLogin {
+    const [secret, pageKey] = [newSecret(), newSecret()];
     const now = this.#now();
     const expiresAt = now + lastsMs;
     this.#change(({ tokens, logins }) => {
@@ -117,16 +130,17 @@ export class TokenFile {
         tokens,
         logins: [
           ...logins.filter((login) => login.expiresAt > now && !crowded.has(login)),
-          { hash: hashSecret(secret), tokenId, expiresAt },
+          { hash: hashSecret(secret), keyHash: hashSecret(pageKey), tokenId, expiresAt },
         ],
       };
     });
-    return { secret, expiresAt };
+    return { secret, pageKey, expiresAt };
   }
 
-  /** The token a browser came in with; `tokenId` may be of one that is not in the file. */
+  /** The token a browser came in with; `tokenId` may be of one that is not in the file. Both secrets are needed. */
   findLogin(
     secret: string,
+    pageKey: string,
   ):
     | { readonly tokenId: string; readonly record: TokenRecord | undefined; readonly expiresAt: number }
     | undefined {
@@ -134,6 +148,7 @@ export class TokenFile {
     const login = findByHash(logins, secret);
     const now = this.#now();
     if (login === undefined || login.expiresAt <= now) return undefined;
+    if (findByHash([{ hash: login.keyHash }], pageKey) === undefined) return undefined;
     const record = tokens.find(({ tokenId }) => tokenId === login.tokenId);
     if (record !== undefined && !isInTime(record.expiresAt, now)) return undefined;
     return { tokenId: login.tokenId, record, expiresAt: login.expiresAt };
@@ -261,9 +276,13 @@ function parseContent(path: string): Content {
     }),
     logins: (logins as readonly JsonValue[]).flatMap((each) => {
       if (!isJsonObject(each)) throw broken(path);
-      const { hash, tokenId, expiresAt } = each;
-      return typeof hash === 'string' && typeof tokenId === 'string' && typeof expiresAt === 'number'
-        ? [{ hash, tokenId, expiresAt }]
+      const { hash, keyHash, tokenId, expiresAt } = each;
+      // Without the hash of a page key an older version wrote it: that browser logs in again.
+      return typeof hash === 'string' &&
+        typeof keyHash === 'string' &&
+        typeof tokenId === 'string' &&
+        typeof expiresAt === 'number'
+        ? [{ hash, keyHash, tokenId, expiresAt }]
         : [];
     }),
   };

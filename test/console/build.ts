@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import chromium from '@sparticuz/chromium';
 
 /** Where it was built, for those who open it. */
 export const consoleFolderName = 'QUITTANCE_TEST_CONSOLE';
@@ -26,5 +27,7 @@ export default async function setup(): Promise<() => void> {
   const env = { ...process.env, NODE_ENV: 'production' };
   await promisify(execFile)(process.execPath, [vite, ...args], { cwd: root, env });
   process.env[consoleFolderName] = folder;
+  // Unpacked once, before workers start: two that unpack at the same time find a file that is being written.
+  await chromium.executablePath();
   return () => rmSync(folder, { recursive: true, force: true });
 }

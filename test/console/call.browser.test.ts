@@ -141,7 +141,7 @@ test('an output that was kept aside is read in pieces', async () => {
     await told.getByText('Mei Tanaka').first().waitFor();
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      told.getByRole('link', { name: 'Download' }).click(),
+      told.getByRole('button', { name: 'Download' }).click(),
     ]);
     expect(readFileSync(await download.path(), 'utf8')).toContain('"id":399');
   });

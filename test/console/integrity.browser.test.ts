@@ -28,7 +28,10 @@ const tellRunning = (route: Route): Promise<void> =>
     body: `retry: 50\n\nevent: job\ndata: ${JSON.stringify(runningJob)}\n\n`,
   });
 const readJob = (page: Page, jobId: string): Promise<Job> =>
-  page.evaluate(async (id) => (await (await fetch(`/v1/jobs/${id}`)).json()) as Job, jobId);
+  page.evaluate(async (id) => {
+    const headers = { 'x-quittance-page-key': window.localStorage.getItem('quittance.page-key') ?? '' };
+    return (await (await fetch(`/v1/jobs/${id}`, { headers })).json()) as Job;
+  }, jobId);
 /** The verification that is followed; the list of the latest says the same. */
 const found = (page: Page): Locator =>
   page
@@ -199,7 +202,7 @@ test('the ledger and a session are exported as files that verify', async () => {
   const save = async (name: string): Promise<readonly string[]> => {
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('link', { name, exact: true }).click(),
+      page.getByRole('button', { name, exact: true }).click(),
     ]);
     return readFileSync(await download.path(), 'utf8')
       .trimEnd()

@@ -35,20 +35,38 @@ async function open(address: string): Promise<{ readonly page: Page; readonly co
   return { page, complaints };
 }
 
-/** What the page's own requests are answered with. */
-const statusOf = (page: Page, path: string, method = 'GET'): Promise<number> =>
-  page.evaluate(async (asked) => (await fetch(asked.path, { method: asked.method })).status, {
-    path,
-    method,
-  });
+/** What the page's own requests are answered with: by the cookie and the page key, or by the cookie alone. */
+const statusOf = (
+  page: Page,
+  path: string,
+  { method = 'GET', withKey = true }: { readonly method?: string; readonly withKey?: boolean } = {},
+): Promise<number> =>
+  page.evaluate(
+    async (asked) => {
+      const key = window.localStorage.getItem('quittance.page-key');
+      const headers: HeadersInit = key === null || !asked.withKey ? {} : { 'x-quittance-page-key': key };
+      return (await fetch(asked.path, { method: asked.method, headers })).status;
+    },
+    { path, method, withKey },
+  );
 
 describe('logging in', () => {
   test('with the link works once, leaves nothing of it in the address, and no script can read the cookie', async () => {
     const link = app.server.loginLink() ?? '';
     const { page } = await open(link);
-    expect(page.url()).toBe(`${app.server.url}/`);
+    await page.waitForURL(`${app.server.url}/`);
     expect(await statusOf(page, '/v1/me')).toBe(200);
     expect(await page.evaluate(() => document.cookie)).toBe('');
+    expect(await statusOf(page, '/v1/me', { withKey: false })).toBe(401);
+    // The login holds for a reload and for another tab, and the address never shows the key again.
+    await page.reload();
+    const tab = await page.context().newPage();
+    await tab.goto(`${app.server.url}/calls`);
+    expect(await statusOf(tab, '/v1/me')).toBe(200);
+    expect(await page.evaluate(() => [window.location.href, window.history.length])).toEqual([
+      `${app.server.url}/`,
+      expect.any(Number),
+    ]);
     const again = await open(link);
     expect(await again.page.getByRole('alert').textContent()).toContain('This link was used');
     expect(await statusOf(again.page, '/v1/me')).toBe(401);
@@ -68,8 +86,7 @@ describe('logging in', () => {
     await page.getByRole('button', { name: 'Log in' }).click();
     await page.waitForURL(`${app.server.url}/`);
     expect(await statusOf(page, '/v1/me')).toBe(200);
-    // Even its own pages must say that no form sent this.
-    expect(await statusOf(page, '/logout', 'POST')).toBe(403);
+    expect(await statusOf(page, '/logout', { method: 'POST', withKey: false })).toBe(403);
     file.revoke('Grace');
     expect(await statusOf(page, '/v1/me')).toBe(401);
     expect(complaints.every((each) => each.includes('Failed to load resource'))).toBe(true);

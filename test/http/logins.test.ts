@@ -1,7 +1,9 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { HttpServer, Me } from 'quittance/http';
 import { createHttpServer } from 'quittance/http';
 import { createManualClock } from 'quittance/testing';
+import { tokenFilePath } from '../../src/http/token-file.ts';
 import type { TestServer } from './start-server.ts';
 import { startServer } from './start-server.ts';
 
@@ -14,12 +16,24 @@ afterAll(() => app.close());
 const bare = (path: string, init: RequestInit = {}): Promise<Response> =>
   fetch(new URL(path, app.server.url), { redirect: 'manual', ...init });
 
+/** The headers a page of a browser sends that opened the link. */
+async function logIn(): Promise<{ readonly cookie: string; readonly 'x-quittance-page-key': string }> {
+  const { headers } = await bare(app.server.loginLink() ?? '');
+  return {
+    cookie: headers.get('set-cookie')?.split(';')[0] ?? '',
+    'x-quittance-page-key': headers.get('location')?.split('#page-key=')[1] ?? '',
+  };
+}
+
 test('a link whose head alone was looked at is still good', async () => {
   const link = app.server.loginLink() ?? '';
   const head = await bare(link, { method: 'HEAD' });
   expect([head.status, head.headers.get('set-cookie')]).toEqual([200, null]);
   const opened = await bare(link);
-  expect([opened.status, opened.headers.get('location')]).toEqual([303, '/']);
+  expect([opened.status, opened.headers.get('location')]).toEqual([
+    303,
+    expect.stringMatching(/^\/login\/done#page-key=qt_[\w-]{43}$/),
+  ]);
   expect((await bare(link)).status).toBe(401);
 });
 
@@ -68,15 +82,18 @@ test('logging in takes a form of this server’s own page, and a small one', asy
 });
 
 test('another site cannot log anybody out', async () => {
-  const set = (await bare(app.server.loginLink() ?? '')).headers.get('set-cookie') ?? '';
-  const cookie = set.split(';')[0] ?? '';
+  const login = await logIn();
+  const { cookie } = login;
   for (const headers of [
-    { cookie, origin: 'https://evil.example', 'x-quittance-request': '1' },
+    { ...login, origin: 'https://evil.example' },
     { cookie, origin: app.server.url },
     { cookie },
   ])
     expect((await bare('/logout', { method: 'POST', headers })).status).toBe(403);
-  expect((await bare('/v1/me', { headers: { cookie } })).status).toBe(200);
+  // A page key that is made up logs out neither this browser nor another.
+  const madeUp = { cookie, origin: app.server.url, 'x-quittance-page-key': 'qt_made-up' };
+  expect((await bare('/logout', { method: 'POST', headers: madeUp })).status).toBe(204);
+  expect((await bare('/v1/me', { headers: login })).status).toBe(200);
 });
 
 test('logging in and out says which methods it takes', async () => {
@@ -90,13 +107,13 @@ test('logging in and out says which methods it takes', async () => {
 
 test('a browser that came in under one name is let in again under that name, and under no other', async () => {
   const { ledger, runtime, ledgerPath } = app;
-  const set = (await bare(app.server.loginLink() ?? '')).headers.get('set-cookie') ?? '';
-  const secret = /=(qt_[\w-]+)/.exec(set)?.[1] ?? '';
+  const login = await logIn();
+  const secret = login.cookie.split('=')[1] ?? '';
   const startAs = (localName: string): Promise<HttpServer> =>
     createHttpServer({ ledger, runtime, ledgerUrl: ledgerPath, port: 0, localName });
   const whoIs = async (server: HttpServer): Promise<string | number> => {
     const cookie = `quittance-${server.port}=${secret}`;
-    const answer = await fetch(`${server.url}/v1/me`, { headers: { cookie } });
+    const answer = await fetch(`${server.url}/v1/me`, { headers: { ...login, cookie } });
     return answer.ok ? ((await answer.json()) as Me).name : answer.status;
   };
   const [ada, bob] = [await startAs('ada'), await startAs('bob')];
@@ -109,14 +126,95 @@ test('a browser that came in under one name is let in again under that name, and
 });
 
 test('a browser brings the cookies of every server on the machine, and this one takes its own', async () => {
-  const set = (await bare(app.server.loginLink() ?? '')).headers.get('set-cookie') ?? '';
-  const own = set.split(';')[0] ?? '';
+  const login = await logIn();
+  const own = login.cookie;
   const secret = own.split('=')[1] ?? '';
   const status = async (cookie: string): Promise<number> =>
-    (await bare('/v1/me', { headers: { cookie } })).status;
+    (await bare('/v1/me', { headers: { ...login, cookie } })).status;
   expect(await status(`quittance-1=qt_of-another; ${own}; quittance-2=qt_of-a-third`)).toBe(200);
   expect(await status(`quittance-1=${secret}`)).toBe(401);
   expect(await status(`x${own}`)).toBe(401);
+  // Another port may set a cookie of our name for a longer path, which browsers send first.
+  const name = own.split('=')[0] ?? '';
+  expect(await status(`${name}=qt_tossed; ${name}=; ${own}`)).toBe(200);
+  expect(await status(`${name}=qt_tossed`)).toBe(401);
+});
+
+test('a cookie without the page key of the same login is nobody, for reading and for changing', async () => {
+  const [mine, other] = [await logIn(), await logIn()];
+  const { origin } = new URL(app.server.url);
+  const asked: readonly (readonly [string, string, string?])[] = [
+    ['GET', '/v1/me'],
+    ['GET', '/v1/calls'],
+    ['GET', '/v1/events?after=now'],
+    ['GET', '/v1/export'],
+    ['POST', '/v1/verify', '{}'],
+    ['POST', '/v1/confirmations/x/decision', '{"decision":"approve"}'],
+  ];
+  const stolen: readonly Record<string, string>[] = [
+    { cookie: mine.cookie },
+    { cookie: mine.cookie, 'x-quittance-request': '1' },
+    { ...mine, 'x-quittance-page-key': '' },
+    { ...mine, 'x-quittance-page-key': other['x-quittance-page-key'] },
+    { ...mine, 'x-quittance-page-key': mine.cookie.split('=')[1] ?? '' },
+    { 'x-quittance-page-key': mine['x-quittance-page-key'] },
+  ];
+  for (const [method, path, body] of asked)
+    for (const headers of stolen) {
+      const sent = {
+        ...headers,
+        origin,
+        'sec-fetch-site': 'same-origin',
+        'content-type': 'application/json',
+      };
+      const { status } = await bare(path, { method, headers: sent, ...(body !== undefined && { body }) });
+      expect([path, headers, status]).toEqual([path, headers, 401]);
+    }
+  expect((await bare('/v1/me', { headers: mine })).status).toBe(200);
+});
+
+test('a login that an older version wrote, without a page key, is over', async () => {
+  const login = await logIn();
+  const path = tokenFilePath(app.ledgerPath);
+  const written = readFileSync(path, 'utf8');
+  writeFileSync(path, written.replaceAll(/\s*"keyHash": "\w+",/g, ''), { mode: 0o600 });
+  try {
+    expect((await bare('/v1/me', { headers: login })).status).toBe(401);
+    const authorization = `Bearer ${app.tokens.viewer}`;
+    expect((await bare('/v1/me', { headers: { authorization } })).status).toBe(200);
+  } finally {
+    writeFileSync(path, written, { mode: 0o600 });
+  }
+});
+
+test('a form downloads what its login may read, and only from this server', async () => {
+  const login = await logIn();
+  const origin = app.server.url;
+  const download = async (
+    fields: Record<string, string>,
+    headers: Record<string, string> = { origin },
+  ): Promise<[number, string | null]> => {
+    const answer = await bare('/download', {
+      method: 'POST',
+      headers: { cookie: login.cookie, ...headers },
+      body: new URLSearchParams(fields),
+    });
+    await answer.body?.cancel();
+    return [answer.status, answer.headers.get('content-disposition')];
+  };
+  const key = { 'page-key': login['x-quittance-page-key'] };
+  const file = 'attachment; filename="ledger.jsonl"';
+  expect(await download({ path: '/v1/export', ...key })).toEqual([200, file]);
+  expect(await download({ path: '/v1/calls', ...key })).toEqual([200, 'attachment']);
+  expect(await download({ path: '/v1/export' })).toEqual([401, null]);
+  expect(await download({ path: '/v1/export', 'page-key': 'qt_x' })).toEqual([401, null]);
+  expect(await download({ path: '/v1/export', ...key }, { origin: 'http://127.0.0.1:1' })).toEqual([
+    403,
+    null,
+  ]);
+  expect(await download({ path: '/v1/export', ...key }, {})).toEqual([403, null]);
+  for (const path of ['https://evil.example/v1/export', '//evil.example/v1/x', '/login', '/', '/v1/../login'])
+    expect(await download({ path, ...key })).toEqual([400, null]);
 });
 
 test('what one is told is kept for no other', async () => {
@@ -125,7 +223,10 @@ test('what one is told is kept for no other', async () => {
     const { headers } = await bare(path, { ...init, headers: { authorization } });
     return [headers.get('cache-control'), headers.get('vary')];
   };
-  expect(await kept('/v1/calls')).toEqual(['private, no-cache', 'authorization, cookie']);
+  expect(await kept('/v1/calls')).toEqual([
+    'private, no-cache',
+    'authorization, cookie, x-quittance-page-key',
+  ]);
   expect(await kept('/v1/sessions/none')).toEqual(['no-store', null]);
   expect(await kept('/v1/calls', { method: 'POST' })).toEqual(['no-store', null]);
   expect(await kept('/login')).toEqual(['no-store', null]);

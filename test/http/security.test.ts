@@ -52,10 +52,17 @@ function bare(
   });
 }
 
-async function logIn(link = app.server.loginLink() ?? ''): Promise<string> {
+type Login = { readonly cookie: string; readonly 'x-quittance-page-key': string };
+
+/** What a page of a browser sends that was logged in by this answer. */
+const loginOf = ({ headers }: { readonly headers: NodeJS.Dict<string | string[]> }): Login => ({
+  cookie: String(headers['set-cookie']).split(';')[0] ?? '',
+  'x-quittance-page-key': String(headers['location']).split('#page-key=')[1] ?? '',
+});
+
+async function logIn(link = app.server.loginLink() ?? ''): Promise<Login> {
   const { pathname, search } = new URL(link);
-  const { headers } = await bare('GET', pathname + search, {});
-  return String(headers['set-cookie']).split(';')[0] ?? '';
+  return loginOf(await bare('GET', pathname + search, {}));
 }
 
 describe('who may do what', () => {
@@ -169,12 +176,12 @@ describe('browsers', () => {
   test('come in with a link that is good once, and leave nothing of it in the address', async () => {
     const link = new URL(app.server.loginLink() ?? '');
     const first = await bare('GET', link.pathname + link.search, {});
-    expect([first.status, first.headers.location]).toEqual([303, '/']);
+    expect([first.status, String(first.headers.location).split('#')[0]]).toEqual([303, '/login/done']);
     const [cookie = ''] = first.headers['set-cookie'] ?? [];
     expect(cookie).toMatch(/; HttpOnly; SameSite=Strict; /);
     const second = await bare('GET', link.pathname + link.search, {});
     expect([second.status, second.headers['set-cookie']]).toEqual([401, undefined]);
-    const me = await bare('GET', '/v1/me', { cookie: cookie.split(';')[0] ?? '' });
+    const me = await bare('GET', '/v1/me', loginOf(first));
     expect(JSON.parse(me.text) as Me).toMatchObject({ name: 'ada', role: 'admin', by: 'cookie' });
   });
 
@@ -186,8 +193,8 @@ describe('browsers', () => {
     const wrong = await bare('POST', '/login', origin, 'token=qt_nothing');
     expect([wrong.status, wrong.headers['set-cookie']]).toEqual([401, undefined]);
     const right = await bare('POST', '/login', origin, `token=${app.tokens.viewer}`);
-    const cookie = String(right.headers['set-cookie']).split(';')[0] ?? '';
-    expect((await bare('GET', '/v1/me', { cookie })).status).toBe(200);
+    const login = loginOf(right);
+    expect((await bare('GET', '/v1/me', login)).status).toBe(200);
     const foreign = await bare(
       'POST',
       '/login',
@@ -195,38 +202,32 @@ describe('browsers', () => {
       `token=${app.tokens.viewer}`,
     );
     expect([foreign.status, foreign.headers['set-cookie']]).toEqual([403, undefined]);
-    await bare('POST', '/logout', { ...origin, cookie, 'x-quittance-request': '1' });
-    expect((await bare('GET', '/v1/me', { cookie })).status).toBe(401);
+    await bare('POST', '/logout', { ...origin, ...login });
+    expect((await bare('GET', '/v1/me', login)).status).toBe(401);
   });
 
   test('cannot be made to decide by another site', async () => {
-    const cookie = await logIn();
+    const login = await logIn();
     const held = await app.ask<Held>('csrf', 'delete_file', { path: '/x' });
     const path = `/v1/confirmations/${held.body.confirmationId}/decision`;
     const body = JSON.stringify({ decision: 'approve', inputDigest: held.body.inputDigest });
     const own = `http://127.0.0.1:${app.server.port}`;
-    const json = { cookie, 'content-type': 'application/json' };
+    const json = { ...login, 'content-type': 'application/json' };
     for (const headers of [
-      { ...json, origin: 'https://evil.example', 'x-quittance-request': '1' },
-      { ...json, origin: 'null', 'x-quittance-request': '1' },
-      { ...json, origin: `${own}.evil.example`, 'x-quittance-request': '1' },
-      { ...json, origin: own, 'sec-fetch-site': 'cross-site', 'x-quittance-request': '1' },
-      { ...json, origin: own, 'sec-fetch-site': 'same-site', 'x-quittance-request': '1' },
-      { ...json, 'x-quittance-request': '1' },
-      { ...json, origin: own, 'sec-fetch-site': 'same-origin' },
+      { ...json, origin: 'https://evil.example' },
+      { ...json, origin: 'null' },
+      { ...json, origin: `${own}.evil.example` },
+      { ...json, origin: own, 'sec-fetch-site': 'cross-site' },
+      { ...json, origin: own, 'sec-fetch-site': 'same-site' },
+      json,
     ]) {
       const { status, text } = await bare('POST', path, headers, body);
       expect([status, (JSON.parse(text) as Problem).code]).toEqual([403, 'http.cross_site']);
     }
-    const form = await bare(
-      'POST',
-      path,
-      { cookie, origin: own, 'x-quittance-request': '1', 'content-type': 'text/plain' },
-      body,
-    );
+    const form = await bare('POST', path, { ...login, origin: own, 'content-type': 'text/plain' }, body);
     expect(form.status).toBe(415);
-    expect((await bare('GET', '/v1/calls', { cookie, 'sec-fetch-site': 'cross-site' })).status).toBe(403);
-    const fine = { ...json, origin: own, 'sec-fetch-site': 'same-origin', 'x-quittance-request': '1' };
+    expect((await bare('GET', '/v1/calls', { ...login, 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+    const fine = { ...json, origin: own, 'sec-fetch-site': 'same-origin' };
     expect((await bare('POST', path, fine, body)).status).toBe(200);
   });
 

@@ -1,5 +1,6 @@
-/** Asks the server. The browser sends its cookie; a change carries a header no form can set. */
+/** Asks the server. The browser sends its cookie; every request carries the page key as well. */
 import type { Problem } from '../../../src/http/api/problem.ts';
+import { pageKeyHeaders } from './page-key.ts';
 
 /** What the server refused, or why it could not be asked. */
 export class ApiError extends Error {
@@ -57,7 +58,7 @@ async function ask<Answer>(
     answer = await fetch(path, {
       ...init,
       credentials: 'same-origin',
-      headers: { accept: 'application/json', 'x-quittance-request': '1', ...init.headers },
+      headers: { accept: 'application/json', ...pageKeyHeaders(), ...init.headers },
     });
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;

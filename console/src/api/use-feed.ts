@@ -1,17 +1,19 @@
 /**
- * The ledger as it grows. The browser reconnects by itself and says which entry it saw last; what the server then sends
- * follows on that one, and a gap, should there ever be one, is noticed. So is a ledger that does not reach to that entry:
- * it is another one, or an older copy, and nothing that was read of the one before is true of it.
+ * The ledger as it grows. A connection that breaks is opened again from the entry that was seen last, and a gap, should
+ * there ever be one, is noticed. So is a ledger that does not reach to that entry: it is another one, or an older copy,
+ * and nothing that was read of the one before is true of it.
  */
 import { useContext, useEffect, useRef, useState } from 'react';
 import type { FeedEntry } from '../../../src/http/api/feed.ts';
 import type { Query } from './client.ts';
 import { ApiError, get, withQuery } from './client.ts';
+import { openEventStream } from './event-stream.ts';
 import { ReplacedLedgerContext } from './replaced-ledger.ts';
 
 export type FeedStatus = 'connecting' | 'live' | 'reconnecting' | 'paused' | 'gap';
 
-const againMs = 3_000;
+/** After a connection that broke, and after a refusal, which a busy server or a proxy may send. */
+const againMs = { broken: 1_000, refused: 3_000 };
 
 export function useFeed(
   query: Query,
@@ -37,7 +39,7 @@ export function useFeed(
       return;
     }
     setStatus('connecting');
-    let source: EventSource | undefined;
+    let close = (): void => undefined;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const left = new AbortController();
     const take = (text: string, tell: boolean): void => {
@@ -51,27 +53,28 @@ export function useFeed(
         last.current === undefined
           ? address
           : withQuery('/v1/events', { ...asked.current, after: last.current });
-      const opened = new EventSource(from, { withCredentials: true });
-      source = opened;
-      opened.addEventListener('open', () => setStatus('live'));
-      opened.addEventListener('error', () => {
-        setStatus('reconnecting');
-        // The browser gives up where a server that is busy, or a proxy before it, answers with an error. We do not.
-        if (opened.readyState !== EventSource.CLOSED) return;
-        void isReplaced(last.current, left.signal).then((replaced) => {
-          if (left.signal.aborted) return;
-          if (!replaced) timer = setTimeout(open, againMs);
-          else beginAnew();
-        });
+      close = openEventStream(from, {
+        onOpen: () => setStatus('live'),
+        onMessage: (type, data) => {
+          if (type === 'entry' || type === 'position') take(data, type === 'entry');
+        },
+        onEnd: (refused) => {
+          setStatus('reconnecting');
+          if (!refused) timer = setTimeout(open, againMs.broken);
+          else
+            void isReplaced(last.current, left.signal).then((replaced) => {
+              if (left.signal.aborted) return;
+              if (!replaced) timer = setTimeout(open, againMs.refused);
+              else beginAnew();
+            });
+        },
       });
-      opened.addEventListener('entry', (message) => take((message as MessageEvent<string>).data, true));
-      opened.addEventListener('position', (message) => take((message as MessageEvent<string>).data, false));
     };
     open();
     return () => {
       left.abort();
       clearTimeout(timer);
-      source?.close();
+      close();
     };
   }, [address, paused, beginAnew]);
 

@@ -3,6 +3,7 @@ import { useCallback, useEffect, useState } from 'react';
 import type { Job, JobList } from '../../../src/http/api/job.ts';
 import type { ApiError } from './client.ts';
 import { get, pathOf, send } from './client.ts';
+import { openEventStream } from './event-stream.ts';
 import { toApiError } from './use-answer.ts';
 import { useMe } from './use-me.ts';
 
@@ -15,6 +16,8 @@ export type FollowedJob<Kind extends Job['kind']> = {
   readonly start: (body: unknown) => void;
   readonly stop: () => void;
 };
+
+const againMs = 1_000;
 
 const startPaths: Readonly<Record<Job['kind'], string>> = {
   verify: '/v1/verify',
@@ -52,18 +55,25 @@ export function useJob<Kind extends Job['kind']>(kind: Kind): FollowedJob<Kind> 
 
   useEffect(() => {
     if (jobId === null) return;
-    const source = new EventSource(`${pathOf('jobs', jobId)}/events`, { withCredentials: true });
     let heard = false;
-    source.addEventListener('job', (message) => {
-      heard = true;
-      const told = JSON.parse((message as MessageEvent<string>).data) as Job;
-      if (told.kind === kind) setJob(told as Own); // which is what was just compared
-      // Else the browser would ask again for a job that is over.
-      if (told.status !== 'running') source.close();
-    });
-    source.addEventListener('error', () => {
-      // The browser tries again by itself, unless the server refused: then it is asked why.
-      if (source.readyState !== EventSource.CLOSED) return;
+    let close = (): void => undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const listen = (): void => {
+      close = openEventStream(`${pathOf('jobs', jobId)}/events`, {
+        onMessage: (type, data) => {
+          if (type !== 'job') return;
+          heard = true;
+          const told = JSON.parse(data) as Job;
+          if (told.kind === kind) setJob(told as Own); // which is what was just compared
+          if (told.status !== 'running') close();
+        },
+        onEnd: (refused) => {
+          if (refused) askWhy();
+          else timer = setTimeout(listen, againMs);
+        },
+      });
+    };
+    const askWhy = (): void => {
       get<Own>(pathOf('jobs', jobId)).then(setJob, (reason: unknown) => {
         const refused = toApiError(reason);
         // Of an earlier visit, and the server has been started again: nothing to tell.
@@ -72,8 +82,12 @@ export function useJob<Kind extends Job['kind']>(kind: Kind): FollowedJob<Kind> 
           setJobId(null);
         } else setError(refused);
       });
-    });
-    return () => source.close();
+    };
+    listen();
+    return () => {
+      clearTimeout(timer);
+      close();
+    };
   }, [jobId, kind, storeName]);
 
   const start = useCallback(

@@ -121,7 +121,7 @@ export const jobRoutes: readonly Route[] = [
         {
           headers: {
             'content-type': 'application/jsonl; charset=utf-8',
-            'content-disposition': 'attachment; filename="ledger.jsonl"',
+            'content-disposition': `attachment; filename="${sessionId === undefined ? 'ledger' : 'session'}.jsonl"`,
             'cache-control': 'no-store',
           },
         },

@@ -3,6 +3,8 @@ import { useState } from 'react';
 import { CodeBlock } from '../../../../src/react/code-block.tsx';
 import { safeText } from '../../../../src/base/safe-text.ts';
 import { pathOf } from '../../api/client.ts';
+import { pageKeyHeaders } from '../../api/page-key.ts';
+import { DownloadButton } from '../../ui/download-button.tsx';
 
 const pieceBytes = 16_384;
 
@@ -28,7 +30,7 @@ export function ArtifactPieces({ sessionId, artifactId, sizeBytes, name }: Props
       const { bytes } = state;
       const answer = await fetch(path, {
         credentials: 'same-origin',
-        headers: { range: `bytes=${bytes}-${bytes + pieceBytes - 1}`, 'x-quittance-request': '1' },
+        headers: { range: `bytes=${bytes}-${bytes + pieceBytes - 1}`, ...pageKeyHeaders() },
       });
       if (!answer.ok) throw new Error(`The server answered ${answer.status}.`);
       const piece = await answer.arrayBuffer();
@@ -60,9 +62,7 @@ export function ArtifactPieces({ sessionId, artifactId, sizeBytes, name }: Props
             {state.bytes === 0 ? 'Read it' : 'Read more'}
           </button>
         )}
-        <a className="button" href={path} download>
-          Download
-        </a>
+        <DownloadButton path={path}>Download</DownloadButton>
       </div>
       {state.problem !== undefined && <p role="alert">{state.problem}</p>}
     </div>

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { useMay } from '../../api/use-me.ts';
 import { CommandLine } from '../../ui/command-line.tsx';
+import { DownloadButton } from '../../ui/download-button.tsx';
 
 /** The ledger as a file that can be checked without it. */
 export function ExportCard(): ReactNode {
@@ -9,11 +10,7 @@ export function ExportCard(): ReactNode {
     <section className="card" aria-labelledby="export">
       <header>
         <h2 id="export">Export</h2>
-        {mayExport && (
-          <a className="button" href="/v1/export" download="ledger.jsonl">
-            Download the ledger
-          </a>
-        )}
+        {mayExport && <DownloadButton path="/v1/export">Download the ledger</DownloadButton>}
       </header>
       <div className="body integrity-words">
         <p>

@@ -11,6 +11,7 @@ import { useMay } from '../../api/use-me.ts';
 import { usePages } from '../../api/use-pages.ts';
 import { addressOf } from '../../router.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
+import { DownloadButton } from '../../ui/download-button.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
@@ -156,13 +157,13 @@ function Row({ head: { sessionId, sequence, hash }, index, mayExport }: RowProps
       </td>
       <td className="num">
         {mayExport && (
-          <a
-            href={withQuery('/v1/export', { sessionId })}
-            download="session.jsonl"
-            aria-label={`Export ${safeText(sessionId)}`}
+          <DownloadButton
+            path={withQuery('/v1/export', { sessionId })}
+            className="link"
+            label={`Export ${safeText(sessionId)}`}
           >
             Export
-          </a>
+          </DownloadButton>
         )}
       </td>
     </tr>
