@@ -1,9 +1,13 @@
+import type { KeyRole } from './key-role.ts';
+import { roleOf } from './key-role.ts';
 import { createNameCheck, squashName } from './secret-names.ts';
 
 /** What there is to know about the key of a member. */
 export type KeyReading = {
   /** Its name says that the value is a secret. */
   readonly announcesSecret: boolean;
+  /** What it says about its neighbours. */
+  readonly role: KeyRole;
   /** The key itself, without secrets. */
   readonly shown: string;
 };
@@ -41,7 +45,11 @@ export function createKeyReader({
     const remembered = known.get(key);
     if (remembered !== undefined) return remembered;
     const shown = maskText(key);
-    const reading = { announcesSecret: announcesSecret(key) || announcesSecret(shown), shown };
+    const reading: KeyReading = {
+      announcesSecret: announcesSecret(key) || announcesSecret(shown),
+      role: defaults ? roleOf(key) : 'other',
+      shown,
+    };
     if (shown === key && key.length <= longestKnownKey && known.size < mostKnownKeys) known.set(key, reading);
     return reading;
   };

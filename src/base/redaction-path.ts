@@ -49,6 +49,18 @@ export function maskPath(value: JsonValue, steps: RedactionPath, mask: string, h
   return visit(value, 0);
 }
 
+/** Everything the path leads to. */
+export function valuesAt(value: JsonValue, steps: RedactionPath): readonly JsonValue[] {
+  let found: JsonValue[] = [value];
+  for (const step of steps)
+    found = found.flatMap((at) =>
+      typeof at === 'object' && at !== null
+        ? keysOf(at, step).map((key) => (at as { readonly [key: string]: JsonValue })[key] as JsonValue)
+        : [],
+    );
+  return found;
+}
+
 /** One level deep; an array stays one, with its indexes as keys. */
 const copyHolder = (holder: readonly JsonValue[] | JsonObject): { [key: string]: JsonValue } =>
   (Array.isArray(holder) ? [...(holder as readonly JsonValue[])] : { ...(holder as JsonObject) }) as {

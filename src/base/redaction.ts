@@ -3,15 +3,18 @@
  *
  * 1. Where nothing is hidden the value comes back itself, not a copy.
  * 2. The names in `hidden` give nothing away: a key that holds a secret is masked there too.
- * 3. Redacting a redacted value again changes nothing.
+ * 3. What is hidden in one place of a value is hidden in all of it, if it has at least 8 characters.
+ * 4. Redacting a redacted value again changes nothing.
  */
 import { QuittanceError } from './error.ts';
 import type { JsonValue } from './json.ts';
+import { createKnownSecrets, shortestShared } from './known-secrets.ts';
 import { createKeyReader } from './redaction-key.ts';
 import type { RedactionPath } from './redaction-path.ts';
-import { maskPath, parseRedactionPath } from './redaction-path.ts';
+import { maskPath, parseRedactionPath, valuesAt } from './redaction-path.ts';
 import type { SecretRules } from './redaction-walk.ts';
-import { hasSecret, hideSecrets } from './redaction-walk.ts';
+import { hideSecrets } from './redaction-walk.ts';
+import { collectLeaves } from './secret-leaves.ts';
 import { createTextMask, redacted } from './secret-mask.ts';
 import { squashName } from './secret-names.ts';
 
@@ -32,12 +35,17 @@ export type Redacted = {
   readonly value: JsonValue;
   /** Where something was hidden, e.g. `$.card.number`; empty when `value` is what was given. */
   readonly hidden: readonly string[];
+  /** What was hidden, in clear. Kept in memory only, to find it again where it is repeated. */
+  readonly secrets: readonly string[];
 };
 
 export interface Redactor {
-  /** Hides by the names of members, by what values look like, and at `paths`. */
-  input(value: JsonValue, paths?: readonly string[]): Redacted;
-  /** Hides by what values look like and at `paths`: names in an output may mean anything. */
+  /**
+   * Hides by the names of members, by what values look like, and at `paths`. A secret of at least 8 characters that is
+   * hidden in one place, or is in `known`, is hidden everywhere in the value.
+   */
+  input(value: JsonValue, paths?: readonly string[], known?: readonly string[]): Redacted;
+  /** The same without the names of members: names in an output may mean anything. */
   output(value: JsonValue, paths?: readonly string[]): Redacted;
   /** Hides in a text what looks like a secret. */
   text(text: string): string;
@@ -61,24 +69,36 @@ export function createRedactor(options: RedactionOptions = {}): Redactor {
   for (const key of keepKeys) if (typeof key !== 'string') refuse('keepKeys', 'strings', key);
 
   const maskText = createTextMask(defaults, patterns);
+  const maskCommand = createTextMask(defaults, patterns, { isCommand: true });
   const readKey = createKeyReader({ keyNames, keepKeys, defaults, maskText });
-  const inputRules = { maskText, readKey, byName: true };
-  const outputRules = { maskText, readKey, byName: false };
+  const inputRules: SecretRules = { maskText, maskCommand, readKey, byName: true };
+  const outputRules: SecretRules = { maskText, maskCommand, readKey, byName: false };
   const parsePaths = createPathReader();
 
-  const redact = (value: JsonValue, rules: SecretRules, paths: readonly string[] = nothing): Redacted => {
-    const isSecret = hasSecret(value, rules);
-    if (!isSecret && paths.length === 0) return { value, hidden: nothing };
+  const redact = (
+    value: JsonValue,
+    rules: SecretRules,
+    paths: readonly string[] = nothing,
+    known: readonly string[] = nothing,
+  ): Redacted => {
     const hidden: string[] = [];
-    let kept = isSecret ? hideSecrets(value, rules, hidden) : value;
-    for (const path of parsePaths(paths)) kept = maskPath(kept, path, redacted, hidden);
-    return hidden.length === 0 ? { value, hidden: nothing } : { value: kept, hidden: [...new Set(hidden)] };
+    const secrets = new Set<string>();
+    let kept = hideSecrets(value, rules, { hidden, secrets });
+    for (const path of parsePaths(paths)) {
+      for (const found of valuesAt(value, path)) collectLeaves(found, maskText, secrets);
+      kept = maskPath(kept, path, redacted, hidden);
+    }
+    if (secrets.size > 0 || known.length > 0)
+      kept = createKnownSecrets([...secrets, ...known], shortestShared).json(kept, hidden);
+    return hidden.length === 0
+      ? { value, hidden: nothing, secrets: nothing }
+      : { value: kept, hidden: [...new Set(hidden)], secrets: [...secrets] };
   };
 
   return {
-    input: (value, paths) => redact(value, inputRules, paths),
+    input: (value, paths, known) => redact(value, inputRules, paths, known),
     output: (value, paths) => redact(value, outputRules, paths),
-    text: maskText,
+    text: (text) => maskText(text),
   };
 }
 

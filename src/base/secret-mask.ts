@@ -1,4 +1,5 @@
-import type { SecretPattern } from './secret-pattern.ts';
+import { secretsInCommand } from './command-secrets.ts';
+import type { SecretPattern, Span } from './secret-pattern.ts';
 import { secretHint, secretPatterns, shortestSecret } from './secret-patterns.ts';
 
 /** What stands in the place of something hidden. */
@@ -8,32 +9,45 @@ export const redacted = '[REDACTED]';
 const mostPasses = 5;
 
 type Finder = { readonly pattern: RegExp; readonly confirm: ((secret: string) => boolean) | undefined };
-type Span = [start: number, end: number];
+/** Hides in a text what patterns find, and adds that to `found`. */
+export type TextMask = (text: string, found?: Set<string>) => string;
 
 /**
  * Builds the function that hides in a text what patterns find: the built-in ones if `defaults`, and those in
- * `added`. Masking a masked text again changes nothing.
+ * `added`. A command line is read as a shell would read it. Masking a masked text again changes nothing.
  */
-export function createTextMask(defaults: boolean, added: readonly SecretPattern[]): (text: string) => string {
+export function createTextMask(
+  defaults: boolean,
+  added: readonly SecretPattern[],
+  { isCommand = false }: { readonly isCommand?: boolean } = {},
+): TextMask {
   const knownFinders = secretPatterns.map(toFinder);
   const addedFinders = added.map(toFinder);
 
   const hasHint = (text: string): boolean =>
     defaults && text.length >= shortestSecret && secretHint.test(text);
 
-  return (text) => {
-    if (addedFinders.length === 0 && !hasHint(text)) return text;
+  return (text, found) => {
+    if (addedFinders.length === 0 && !hasHint(text) && !(isCommand && defaults)) return text;
     let masked = text;
     for (let pass = 0; pass < mostPasses; pass++) {
       const spans: Span[] = [];
       for (const finder of addedFinders) findSpans(finder, masked, spans);
       if (hasHint(masked)) for (const finder of knownFinders) findSpans(finder, masked, spans);
+      if (defaults) spans.push(...secretsInCommand(masked, isCommand));
+      if (found !== undefined) for (const span of spans) noteSecret(masked, span, found);
       const next = spans.length === 0 ? masked : cutOut(masked, spans);
       if (next === masked) return masked;
       masked = next;
     }
+    found?.add(text);
     return redacted;
   };
+}
+
+/** A later pass may find a secret around an earlier mask; the mask is not part of it. */
+function noteSecret(text: string, [start, end]: Span, found: Set<string>): void {
+  for (const part of text.slice(start, end).split(redacted)) if (part !== '') found.add(part);
 }
 
 /** Our own copy: a host's pattern may be sticky, or in use elsewhere with a position of its own. */
@@ -55,7 +69,7 @@ function findSpans({ pattern, confirm }: Finder, text: string, spans: Span[]): v
 }
 
 /** Replaces the spans. One that touches the inside of an earlier mask takes all of it, so that no half is left. */
-function cutOut(text: string, spans: Span[]): string {
+export function cutOut(text: string, spans: Span[]): string {
   for (let at = text.indexOf(redacted); at !== -1; at = text.indexOf(redacted, at + redacted.length))
     spans.push([at, at + redacted.length]);
   spans.sort(([left], [right]) => left - right);

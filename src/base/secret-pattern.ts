@@ -1,3 +1,6 @@
+/** A part of a text: where it starts, and the place behind it. */
+export type Span = [start: number, end: number];
+
 /** One shape of a secret in a text. */
 export interface SecretPattern {
   readonly name: string;

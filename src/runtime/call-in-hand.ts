@@ -1,5 +1,6 @@
 /** One call while this process works on it: what was found out about it so far, beside the events it gave. */
 import type { JsonObject } from '../base/json.ts';
+import { createKnownSecrets, shortestShared } from '../base/known-secrets.ts';
 import type { Call } from '../call/call.ts';
 import type { Ask, GatePassage, LogLine, RuleMark } from '../call/event.ts';
 import type { DataOf } from '../call/event-data.ts';
@@ -14,7 +15,7 @@ import { noShares } from './budget.ts';
 import { CallJournal } from './call-journal.ts';
 import type { CallOptions } from './call-options.ts';
 import type { CallerFacts } from './caller-facts.ts';
-import { readCallerFacts } from './caller-facts.ts';
+import { hideInFacts, readCallerFacts } from './caller-facts.ts';
 import type { CallWithSecrets } from './clean.ts';
 import { clean } from './clean.ts';
 import type { ReadAnswer } from './confirm.ts';
@@ -22,6 +23,7 @@ import type { Engine } from './engine.ts';
 import type { GrantInUse } from './grant-in-use.ts';
 import { judgedInput } from './judged-input.ts';
 import type { KeptInput } from './kept-input.ts';
+import { hideKnown } from './kept-input.ts';
 import type { PreparedInput } from './prepared-input.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { Told } from './told.ts';
@@ -49,7 +51,8 @@ export class CallInHand extends CallJournal implements CallWithSecrets {
   readonly takePlace: (() => Promise<() => void>) | undefined;
 
   private lastJudged: { readonly of: PreparedInput; readonly value: JsonObject } | undefined;
-  hiddenInInput: CallWithSecrets['hiddenInInput'];
+  givenSecrets: readonly string[] = none;
+  knownSecrets: CallWithSecrets['knownSecrets'];
 
   prepared: PreparedInput | undefined;
   notes: readonly string[] = none;
@@ -119,9 +122,14 @@ export class CallInHand extends CallJournal implements CallWithSecrets {
     },
   ) {
     super(engine, turn, request);
-    this.requested = requested;
     this.options = options;
-    this.facts = readCallerFacts(options, turn.facts, engine.redactor);
+    const facts = readCallerFacts(options, turn.facts, engine.redactor);
+    // What is hidden in the one is hidden in the other.
+    this.requested = hideKnown(requested, request.input, facts.hidden, engine.seal);
+    this.facts =
+      requested.secrets.length === 0
+        ? facts
+        : hideInFacts(facts, createKnownSecrets(requested.secrets, shortestShared));
     this.policy = engine.policyInForce();
     this.tool = mode.tool ?? engine.toolFor(request.name, this.policy);
     this.undoes = mode.tool === undefined ? undefined : undoneCallId(request.id);

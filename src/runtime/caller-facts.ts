@@ -8,7 +8,7 @@ import { freezeJson, isJsonObject, toJson } from '../base/json.ts';
 import type { Redactor } from '../base/redaction.ts';
 import type { Provenance } from '../call/event.ts';
 import type { Principal } from '../tool/tool-context.ts';
-import { collectHidden } from './hidden-values.ts';
+import type { KnownSecrets } from '../base/known-secrets.ts';
 
 type Facts = {
   /** On whose behalf the call is made. */
@@ -40,8 +40,9 @@ export function readCallerFacts(said: SaidFacts, before: CallerFacts, redactor: 
     if (said[name] === undefined) return [before[name], before.kept[name]];
     const given = copyObject(name, said[name]);
     checkTexts(name, given);
-    const kept = freezeJson(redactor.input(given).value);
-    for (const value of collectHidden(given, kept)) hidden.add(value);
+    const { value, secrets } = redactor.input(given);
+    const kept = freezeJson(value);
+    for (const secret of secrets) hidden.add(secret);
     // Copies keep the shape the caller's types gave; redacting an object gives an object.
     return [given as Facts[Name], kept as Facts[Name]];
   };
@@ -54,6 +55,27 @@ export function readCallerFacts(said: SaidFacts, before: CallerFacts, redactor: 
     attrs: attrsGiven,
     kept: { principal: principalKept, provenance: provenanceKept, attrs: attrsKept },
     hidden: [...hidden],
+  };
+}
+
+/**
+ * The facts without secrets that are known from elsewhere, such as the arguments. The fields of a principal that say who
+ * it is stay: they are names, and who asked must be on record.
+ */
+export function hideInFacts(facts: CallerFacts, known: KnownSecrets): CallerFacts {
+  if (known.isEmpty) return facts;
+  const { principal, provenance, attrs } = facts.kept;
+  // Hiding a part of an object gives an object.
+  const hide = <Value extends object | undefined>(value: Value): Value =>
+    value === undefined ? value : (freezeJson(known.json(value as JsonObject)) as Value);
+  return {
+    ...facts,
+    kept: {
+      principal:
+        principal?.claims === undefined ? principal : { ...principal, claims: hide(principal.claims) },
+      provenance: hide(provenance),
+      attrs: hide(attrs),
+    },
   };
 }
 

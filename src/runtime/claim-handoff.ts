@@ -21,7 +21,7 @@ import type { Engine } from './engine.ts';
 import { foldStored } from './fold-stored.ts';
 import type { CallRef } from './gates/gate.ts';
 import { endDue, isDue } from './handoff-due.ts';
-import { keepInput } from './kept-input.ts';
+import { isDigestOf } from './kept-input.ts';
 import { makeToken, tokenDigest } from './handoff-token.ts';
 import type { OpenHandoff } from './list-handoffs.ts';
 import { findHandoffs, isWaiting } from './list-handoffs.ts';
@@ -126,11 +126,10 @@ async function claimOne(engine: Engine, ref: CallRef, terms: HandoffTerms): Prom
 }
 
 /** As two calls under one id are told apart. */
-function isMadeFor({ tools, redactor, seal }: Engine, call: Call, asked: ToolCallInput): boolean {
+function isMadeFor({ seal }: Engine, call: Call, asked: ToolCallInput): boolean {
   const { id, name, input } = parseToolCall(asked);
   const raw = input.ok ? input.arguments : input.raw;
-  const { digest } = keepInput(raw, tools.get(name)?.redact?.input, redactor, seal);
-  return id === call.callId && name === call.toolName && digest === call.requestDigest;
+  return id === call.callId && name === call.toolName && isDigestOf(call.requestDigest, raw, seal);
 }
 
 const alreadyTaken = (call: Call): QuittanceError => {

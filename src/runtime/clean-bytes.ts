@@ -1,11 +1,14 @@
+import type { KnownSecrets } from '../base/known-secrets.ts';
+import { createKnownSecrets, shortestEchoed } from '../base/known-secrets.ts';
+
 /** Bytes without what is hidden. The same bytes where there was nothing. */
 export function cleanBytes(
   bytes: Uint8Array,
   cleanText: (text: string) => string,
-  hidden: readonly string[],
+  known: KnownSecrets,
 ): Uint8Array {
   const text = readUtf8(bytes);
-  if (text === undefined) return blot(bytes, hidden);
+  if (text === undefined) return blot(bytes, known);
   const clean = cleanText(text);
   return clean === text ? bytes : new TextEncoder().encode(clean);
 }
@@ -20,17 +23,17 @@ function readUtf8(bytes: Uint8Array): string | undefined {
 
 const asterisk = 0x2a;
 
-/** A picture or a document keeps its length; only the value itself goes. */
-function blot(bytes: Uint8Array, hidden: readonly string[]): Uint8Array {
-  const found = hidden.filter((value) =>
-    Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes(value),
-  );
-  if (found.length === 0) return bytes;
-  const copy = Buffer.from(bytes);
-  for (const value of found) {
-    const wanted = Buffer.from(value);
-    for (let at = copy.indexOf(wanted); at >= 0; at = copy.indexOf(wanted, at + wanted.length))
-      copy.fill(asterisk, at, at + wanted.length);
-  }
-  return new Uint8Array(copy);
+/** A picture or a document keeps its length; only the value itself goes. One character stands for each byte. */
+function blot(bytes: Uint8Array, known: KnownSecrets): Uint8Array {
+  if (known.isEmpty) return bytes;
+  const written = known.values.flatMap((value) => [
+    Buffer.from(value, 'utf8').toString('latin1'),
+    Buffer.from(value, 'utf16le').toString('latin1'),
+  ]);
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
+  const spans = createKnownSecrets(written, shortestEchoed).spans(text);
+  if (spans.length === 0) return bytes;
+  const copy = new Uint8Array(bytes);
+  for (const [start, end] of spans) copy.fill(asterisk, start, end);
+  return copy;
 }

@@ -2,7 +2,7 @@
 import type { CallInHand } from './call-in-hand.ts';
 import type { Stop } from './gates/gate.ts';
 import { validateGate } from './gates/validate.ts';
-import { readExecuted } from './take-over.ts';
+import { readExecuted, secretsOf } from './take-over.ts';
 
 /**
  * Takes up the edited arguments. They were approved as they are: if they would have to be mended first, what runs would
@@ -33,7 +33,12 @@ export async function adoptEdit(hand: CallInHand): Promise<Stop | undefined> {
     };
   hand.prepared = {
     ...hand.input,
-    effective: { kept, hidden: call.hidden, digest: call.inputDigest },
+    effective: {
+      kept,
+      hidden: call.hidden,
+      digest: call.inputDigest,
+      secrets: secretsOf(hand.engine, call, executed),
+    },
   };
   hand.adopted = call.inputDigest;
   hand.note('A person changed the arguments before the call ran.');

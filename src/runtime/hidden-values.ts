@@ -1,29 +1,14 @@
-/**
- * A secret that was hidden by its key name in the input ("password") is an ordinary word everywhere else. Where a
- * tool or a validator echoes it, only its value gives it away.
- */
+/** Which values were hidden, told by comparing a payload with its kept form. Used where only these two are at hand. */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
+import { shortestEchoed as shortest } from '../base/known-secrets.ts';
 import { redacted } from '../base/secret-mask.ts';
 
-/** Shorter values would be found in innocent text. */
-const shortest = 4;
-
-/** The values that stand in `input` and were hidden in `kept`, in every form they are likely to be echoed in. */
+/** The values that stand in `input` and were hidden in `kept`. */
 export function collectHidden(input: JsonValue, kept: JsonValue): readonly string[] {
   const found = new Set<string>();
   compare(input, kept, found);
-  return longestFirst([...found].flatMap(formsOf));
-}
-
-/** A value is replaced before one that is a part of it. */
-export const longestFirst = (values: Iterable<string>): readonly string[] =>
-  [...new Set(values)].sort((left, right) => right.length - left.length);
-
-/** As it is, inside JSON text, inside a URL. */
-function formsOf(value: string): readonly string[] {
-  const quoted = JSON.stringify(value).slice(1, -1);
-  return [value, quoted, ...(value.isWellFormed() ? [encodeURIComponent(value)] : [])];
+  return [...found];
 }
 
 function compare(input: JsonValue, kept: JsonValue, found: Set<string>): void {
@@ -66,43 +51,4 @@ function collectLeaves(value: JsonValue, found: Set<string>): void {
     if (String(value).length >= shortest) found.add(String(value));
   } else if (Array.isArray(value)) for (const item of value) collectLeaves(item, found);
   else if (isJsonObject(value)) for (const item of Object.values(value)) collectLeaves(item, found);
-}
-
-export function scrubText(text: string, hidden: readonly string[]): string {
-  if (hidden.length === 0) return text;
-  let clean = text;
-  for (const value of hidden) clean = clean.replaceAll(value, redacted);
-  return hideBeginnings(clean, hidden);
-}
-
-/** Whoever shortens a text leaves `…` behind, and before it perhaps the beginning of a secret. */
-function hideBeginnings(text: string, hidden: readonly string[]): string {
-  let clean = text;
-  for (let at = clean.indexOf('…'); at !== -1; at = clean.indexOf('…', at + 1)) {
-    const length = Math.max(...hidden.map((value) => lengthBefore(clean, at, value)));
-    if (length === 0) continue;
-    clean = `${clean.slice(0, at - length)}${redacted}${clean.slice(at)}`;
-    at += redacted.length - length;
-  }
-  return clean;
-}
-
-/** How much of the beginning of `value` stands right before `at`. */
-function lengthBefore(text: string, at: number, value: string): number {
-  for (let length = Math.min(value.length, at); length >= shortest; length--)
-    if (text.startsWith(value.slice(0, length), at - length)) return length;
-  return 0;
-}
-
-/** The same object where nothing had to be hidden. */
-export function scrubJson(value: JsonValue, hidden: readonly string[]): JsonValue {
-  if (hidden.length === 0) return value;
-  if (typeof value === 'string') return scrubText(value, hidden);
-  if (typeof value === 'number') return hidden.includes(String(value)) ? redacted : value;
-  if (Array.isArray(value)) return value.map((item) => scrubJson(item, hidden));
-  if (isJsonObject(value))
-    return Object.fromEntries(
-      Object.entries(value).map(([key, item]) => [scrubText(key, hidden), scrubJson(item, hidden)]),
-    );
-  return value;
 }

@@ -11,7 +11,7 @@ import type { ToolResult } from '../call/tool-result.ts';
 import { cutText } from '../tool/cut-text.ts';
 import type { BodyContext } from './body-context.ts';
 import type { CallInHand } from './call-in-hand.ts';
-import { clean, cleanObject, cleanOutput, hiddenValues } from './clean.ts';
+import { clean, cleanObject, cleanOutput, knownSecrets } from './clean.ts';
 import { cleanBytes } from './clean-bytes.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
 import { ruleFile } from './rule-beside.ts';
@@ -166,7 +166,7 @@ async function keepFiles(hand: CallInHand, { attachments }: BodyContext): Promis
     const kept =
       typeof content === 'string'
         ? clean(hand, content)
-        : cleanBytes(content, (text) => clean(hand, text), hiddenValues(hand));
+        : cleanBytes(content, (text) => clean(hand, text), knownSecrets(hand));
     await hand.engine.ledger.putArtifact({
       artifactId,
       sessionId: hand.turn.sessionId,

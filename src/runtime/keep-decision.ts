@@ -2,6 +2,7 @@
 import { QuittanceError } from '../base/error.ts';
 import type { JsonObject } from '../base/json.ts';
 import { isJsonObject, toJson } from '../base/json.ts';
+import { createKnownSecrets, shortestEchoed } from '../base/known-secrets.ts';
 import type { Call, Confirmation } from '../call/call.ts';
 import type { Command } from '../call/command.ts';
 import { decide } from '../call/decide.ts';
@@ -13,6 +14,7 @@ import { approvalsOf } from './follow-workflows.ts';
 import { formatIssues } from './format-issues.ts';
 import type { KeptInput } from './kept-input.ts';
 import { keepInput } from './kept-input.ts';
+import { readExecuted, secretsOf } from './take-over.ts';
 import { sealContext } from './seal-input.ts';
 import { unmaskEdit } from './unmask-edit.ts';
 
@@ -45,6 +47,7 @@ export async function keepDecision(
   link?: DecidingLink,
 ): Promise<Decided | undefined> {
   const { sessionId, callId, turnId } = call;
+  const clean = await cleanerFor(engine, call, decision);
   const edited = decision.decision === 'edit' ? await readEdit(engine, call, decision.arguments) : undefined;
   const command: Command = {
     type: 'answer',
@@ -60,7 +63,7 @@ export async function keepDecision(
         },
       }),
     },
-    reason: decision.reason === undefined ? undefined : engine.redactor.text(decision.reason),
+    reason: decision.reason === undefined ? undefined : clean(decision.reason),
     inputDigest: confirmation.inputDigest,
     revision: confirmation.revision,
     ...(edited !== undefined && {
@@ -69,7 +72,7 @@ export async function keepDecision(
       editedDigest: edited.input.digest,
       editedHidden: edited.input.hidden,
     }),
-    ...(decision.decision === 'respond' && { response: engine.redactor.text(decision.response) }),
+    ...(decision.decision === 'respond' && { response: clean(decision.response) }),
   };
   const subject = { sessionId, turnId, callId, at: engine.ledger.now(), nextId: engine.nextEventId };
   const made = decide(call, command, subject);
@@ -99,6 +102,19 @@ export async function keepDecision(
     stored: { ...stored, version: result.version, events: [...stored.events, ...events] },
     call: evolve(call, made.event),
   };
+}
+
+/** Hides in the words of a person what is hidden in the arguments, as far as this process can open them. */
+async function cleanerFor(
+  engine: Engine,
+  call: Call,
+  decision: PersonDecision,
+): Promise<(text: string) => string> {
+  const { redactor } = engine;
+  const isSilent = decision.reason === undefined && decision.decision !== 'respond';
+  if (isSilent || call.hidden.length === 0) return (text) => redactor.text(text);
+  const known = createKnownSecrets(secretsOf(engine, call, await readExecuted(engine, call)), shortestEchoed);
+  return (text) => known.text(redactor.text(text));
 }
 
 type Edit = { readonly input: KeptInput; readonly sealed: string | undefined };

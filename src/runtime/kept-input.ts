@@ -1,7 +1,9 @@
-import { digestJson, keyedDigestJson } from '../base/canonical.ts';
+import { digestJson, isKeyedDigest, keyedDigestJson } from '../base/canonical.ts';
 import type { JsonValue } from '../base/json.ts';
+import { createKnownSecrets, shortestShared } from '../base/known-secrets.ts';
 import type { Redacted, Redactor } from '../base/redaction.ts';
 import { redacted } from '../base/secret-mask.ts';
+import type { ParsedArguments } from '../call/tool-call.ts';
 import type { Seal } from '../ledger/seal.ts';
 import { maskUnreadable } from './unreadable-text.ts';
 
@@ -12,25 +14,54 @@ export type KeptInput = {
   readonly hidden: readonly string[];
   /** Of the executed form; keyed where a plain digest could give something hidden away. */
   readonly digest: string;
+  /** What is hidden, in clear: never written down. */
+  readonly secrets: readonly string[];
 };
+
+/** Is `digest` of this input? Which of the two kinds it is depends on what was hidden when it was made. */
+export const isDigestOf = (digest: string, input: JsonValue, seal: Seal): boolean =>
+  digest === (isKeyedDigest(digest) ? keyedDigestJson(seal.digestKey, input) : digestJson(input));
 
 export function keepInput(
   input: JsonValue,
   paths: readonly string[] | undefined,
   redactor: Redactor,
   seal: Seal,
+  known: readonly string[] = [],
 ): KeptInput {
-  const { value, hidden } =
-    typeof input === 'string' ? keepText(input, paths, redactor) : redactor.input(input, paths);
+  const { value, hidden, secrets } =
+    typeof input === 'string' ? keepText(input, paths, redactor, known) : redactor.input(input, paths, known);
   const digest = hidden.length === 0 ? digestJson(input) : keyedDigestJson(seal.digestKey, input);
-  return { kept: value, hidden, digest };
+  return { kept: value, hidden, digest, secrets };
+}
+
+/** The same input without secrets that are known from elsewhere. */
+export function hideKnown(
+  requested: KeptInput,
+  input: ParsedArguments,
+  known: readonly string[],
+  seal: Seal,
+): KeptInput {
+  if (known.length === 0) return requested;
+  const hidden = [...requested.hidden];
+  const kept = createKnownSecrets(known, shortestShared).json(requested.kept, hidden);
+  if (kept === requested.kept) return requested;
+  const digest = keyedDigestJson(seal.digestKey, input.ok ? input.arguments : input.raw);
+  return { kept, hidden: [...new Set(hidden)], digest, secrets: requested.secrets };
 }
 
 /** Arguments are an object; a text is what could not be read as one. */
-function keepText(text: string, paths: readonly string[] | undefined, redactor: Redactor): Redacted {
+function keepText(
+  text: string,
+  paths: readonly string[] | undefined,
+  redactor: Redactor,
+  known: readonly string[],
+): Redacted {
   // Nobody can say what stands at a path of a text that has none.
-  if (paths !== undefined && paths.length > 0) return { value: redacted, hidden: ['$'] };
+  if (paths !== undefined && paths.length > 0) return { value: redacted, hidden: ['$'], secrets: [text] };
   const isSecretName = (name: string): boolean => redactor.input({ [name]: true }).hidden.length > 0;
-  const { value } = redactor.input(maskUnreadable(text, isSecretName));
-  return { value, hidden: value === text ? [] : ['$'] };
+  const found = new Set<string>();
+  const masked = maskUnreadable(text, isSecretName, found);
+  const { value, secrets } = redactor.input(masked, undefined, [...known, ...found]);
+  return { value, hidden: value === text ? [] : ['$'], secrets: [...found, ...secrets] };
 }

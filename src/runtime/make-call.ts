@@ -6,10 +6,11 @@
  * 2. A body runs after its intent was appended, or is a read under no limit.
  */
 import { QuittanceError } from '../base/error.ts';
+import type { JsonValue } from '../base/json.ts';
 import { freezeJson } from '../base/json.ts';
 import type { Call } from '../call/call.ts';
 import type { Command } from '../call/command.ts';
-import type { ParsedToolCall } from '../call/tool-call.ts';
+import type { ParsedArguments, ParsedToolCall } from '../call/tool-call.ts';
 import type { StoredCall } from '../ledger/ledger.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import { classifyTool } from '../tool/mode.ts';
@@ -24,7 +25,7 @@ import { gates } from './gates/gates.ts';
 import { foldStored } from './fold-stored.ts';
 import { hold, holdOn, resolveHold } from './hold.ts';
 import type { KeptInput } from './kept-input.ts';
-import { keepInput } from './kept-input.ts';
+import { isDigestOf, keepInput } from './kept-input.ts';
 import { recall } from './recall.ts';
 import { overtaken } from './settle.ts';
 import { importSpills, readWaiting } from './spill.ts';
@@ -62,9 +63,8 @@ export function makeCall(
       'runtime.closed',
       'This runtime is closed; create a new one on the same ledger.',
     );
-  const raw = request.input.ok ? request.input.arguments : request.input.raw;
   const requested = keepInput(
-    raw,
+    rawOf(request.input),
     (manner.tool ?? engine.tools.get(request.name))?.redact?.input,
     engine.redactor,
     engine.seal,
@@ -107,8 +107,11 @@ function checkCallOptions(options: CallOptions): void {
     throw new QuittanceError('config.invalid', 'onProgress of a call must be a function.');
 }
 
-const isSame = (known: CallInHand, { name }: ParsedToolCall, { digest }: KeptInput): boolean =>
-  known.request.name === name && known.requested.digest === digest;
+const isSame = (known: CallInHand, { name, input }: ParsedToolCall, { digest }: KeptInput): boolean =>
+  known.request.name === name &&
+  (known.requested.digest === digest || isDigestOf(known.requested.digest, rawOf(input), known.engine.seal));
+
+const rawOf = (input: ParsedArguments): JsonValue => (input.ok ? input.arguments : input.raw);
 
 /**
  * Another request under the id of a call in hand. It is told so once the ledger knows that call; where the ledger
@@ -119,11 +122,12 @@ async function tellApart(
   hand: CallInHand,
   makeAgain: () => Promise<Told> | undefined,
 ): Promise<Told> {
-  const { request, requested, engine, turn } = hand;
+  const { request, engine, turn } = hand;
   await Promise.race([known.whenKept(), known.told]);
   const stored = await engine.ledger.readCall(turn.sessionId, request.id);
   const call = stored && foldStored(stored);
-  const isOther = call?.toolName !== request.name || call.requestDigest !== requested.digest;
+  const isOther =
+    call?.toolName !== request.name || !isDigestOf(call.requestDigest, rawOf(request.input), engine.seal);
   if (stored !== undefined && isOther) return recall(hand, stored);
   await known.told;
   return makeAgain() ?? unavailable(hand, 'another call with this id was not accepted either');
@@ -164,9 +168,10 @@ async function proceed(desk: Desk, key: string, hand: CallInHand): Promise<Told>
 
 /** A read needs no intent: if its end waits in the spill, the ledger does not know of it yet. */
 async function tellWaiting(hand: CallInHand): Promise<Told | undefined> {
-  const { engine, request, requested } = hand;
+  const { engine, request } = hand;
   const waiting = await readWaiting(engine, hand, undefined);
-  if (waiting?.toolName !== request.name || waiting.requestDigest !== requested.digest) return undefined;
+  if (waiting?.toolName !== request.name) return undefined;
+  if (!isDigestOf(waiting.requestDigest, rawOf(request.input), engine.seal)) return undefined;
   await importSpills(engine).catch(() => undefined);
   return waiting.settled?.outcome;
 }

@@ -10,8 +10,9 @@ import { cutForDisplay } from '../tool/cut-for-display.ts';
 import { cutText } from '../tool/cut-text.ts';
 import { describeValue } from '../tool/describe-value.ts';
 import type { CallInHand } from './call-in-hand.ts';
-import { clean, hiddenValues } from './clean.ts';
-import { collectHidden, scrubJson, scrubText } from './hidden-values.ts';
+import type { KnownSecrets } from '../base/known-secrets.ts';
+import { createKnownSecrets, shortestEchoed } from '../base/known-secrets.ts';
+import { clean, knownSecrets } from './clean.ts';
 
 export type ReadRevision = {
   readonly preview: Preview;
@@ -43,7 +44,8 @@ export function readRevision(hand: CallInHand, given: unknown): ReadRevision | s
   const expiresAt = readExpiry(own, hand.engine.ledger.now());
   if (typeof expiresAt === 'string') return expiresAt;
   const snapshot = keepSnapshot(hand, exact);
-  const preview = readPreview(hand, own, snapshot.hiddenValues);
+  const known = createKnownSecrets(snapshot.hiddenValues, shortestEchoed);
+  const preview = readPreview(hand, own, known);
   if (typeof preview === 'string') return preview;
   return { preview: freezeJson(preview), exact: freezeJson(exact), ...snapshot, expiresAt: expiresAt.at };
 }
@@ -69,23 +71,18 @@ function keepSnapshot(
 ): Pick<ReadRevision, 'kept' | 'hidden' | 'hiddenValues'> {
   const { redactor } = hand.engine;
   const redacted = redactor.output(exact, hand.knownTool.redact?.snapshot);
-  const scrubbed = scrubJson(redacted.value, hiddenValues(hand));
-  const isAsGiven = JSON.stringify(scrubbed) === JSON.stringify(exact);
+  const hidden = [...redacted.hidden];
   // Neither makes an object anything else.
-  const kept = (isAsGiven ? exact : scrubbed) as JsonObject;
-  return {
-    kept: freezeJson(kept),
-    hidden: isAsGiven ? [] : redacted.hidden.length > 0 ? redacted.hidden : ['$'],
-    hiddenValues: isAsGiven ? [] : collectHidden(exact, kept),
-  };
+  const kept = knownSecrets(hand).json(redacted.value, hidden) as JsonObject;
+  return { kept: freezeJson(kept), hidden: [...new Set(hidden)], hiddenValues: redacted.secrets };
 }
 
 function readPreview(
   hand: CallInHand,
   own: ReadonlyMap<string, JsonValue>,
-  hiddenInSnapshot: readonly string[],
+  hiddenInSnapshot: KnownSecrets,
 ): Preview | string {
-  const cleanShown = (text: string): string => scrubText(clean(hand, text), hiddenInSnapshot);
+  const cleanShown = (text: string): string => hiddenInSnapshot.text(clean(hand, text));
   const shown = (name: string): string | undefined => {
     const value = own.get(name);
     return typeof value === 'string' ? cutForDisplay(cleanShown(value), longestPreview) : undefined;

@@ -4,6 +4,7 @@ import type { ToolOutcome } from '../call/outcome.ts';
 import type { StoredCall } from '../ledger/ledger.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import { foldStored } from './fold-stored.ts';
+import { isDigestOf } from './kept-input.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
 import { readWaiting } from './spill.ts';
 import type { Told } from './told.ts';
@@ -44,8 +45,7 @@ async function settledOrOpen(hand: CallInHand, known: StoredCall): Promise<ToolO
   for (;;) {
     const call = foldStored(stored);
     if (call === undefined) throw new TypeError(`The ledger has a call ${request.id} without a request.`);
-    if (call.toolName !== request.name || call.requestDigest !== hand.requested.digest)
-      return conflict(hand, call);
+    if (call.toolName !== request.name || !isSameRequest(hand, call)) return conflict(hand, call);
     if (call.settled !== undefined) {
       await note(hand, call, 'cached', 'The recorded outcome was served again.');
       return withResolution(call, call.settled.outcome);
@@ -62,6 +62,11 @@ async function settledOrOpen(hand: CallInHand, known: StoredCall): Promise<ToolO
     return { type: 'held', confirmationId: pending, stored };
   }
 }
+
+/** The digest on record may be of the other kind: what is hidden depends on what was said beside the call. */
+const isSameRequest = ({ request, requested, engine }: CallInHand, { requestDigest }: Call): boolean =>
+  requestDigest === requested.digest ||
+  isDigestOf(requestDigest, request.input.ok ? request.input.arguments : request.input.raw, engine.seal);
 
 /**
  * True where the call was ended because whoever was at it is gone. Where the ledger cannot take that end, what is

@@ -13,6 +13,7 @@ import { CallInHand } from './call-in-hand.ts';
 import type { Engine } from './engine.ts';
 import { bindKey } from './gates/key.ts';
 import { validateGate } from './gates/validate.ts';
+import { collectHidden } from './hidden-values.ts';
 import { keepInput } from './kept-input.ts';
 import { createRecentCalls } from './recent-calls.ts';
 import { recallSnapshot } from './recall-snapshot.ts';
@@ -26,7 +27,12 @@ export async function takeOver(engine: Engine, stored: StoredCall, call: Call): 
     engine,
     turnOf(engine, stored, call),
     { id: call.callId, name: call.toolName, input: executed },
-    { kept: call.requestedInput, hidden: [], digest: call.requestDigest },
+    {
+      kept: call.requestedInput,
+      hidden: [],
+      digest: call.requestDigest,
+      secrets: secretsOf(engine, call, executed),
+    },
     {},
     {
       submitted: call.submitted,
@@ -48,8 +54,11 @@ export async function prepareInput(hand: CallInHand): Promise<boolean> {
   if ((await validateGate.check(hand)) !== undefined || hand.input.changes.length > 0) return false;
   const kept = call.effectiveInput ?? call.requestedInput;
   // What was mended may hide more than what was asked for.
-  const { hidden } = keepInput(input.arguments, tool.redact?.input, engine.redactor, engine.seal);
-  hand.prepared = { ...hand.input, effective: { kept, hidden, digest: call.inputDigest } };
+  const found = keepInput(input.arguments, tool.redact?.input, engine.redactor, engine.seal);
+  const { secrets } = found;
+  // What was said beside the call may have hidden more, and is not at hand any more.
+  const hidden = isKeyedDigest(call.inputDigest) && found.hidden.length === 0 ? ['$'] : found.hidden;
+  hand.prepared = { ...hand.input, effective: { kept, hidden, digest: call.inputDigest, secrets } };
   if (bindKey(hand) !== undefined) return false;
   // What is held goes on to be said to be void; what ran must not be run again with a mask in the snapshot's place.
   return (await recallSnapshot(hand)) || call.status !== 'running';
@@ -58,6 +67,15 @@ export async function prepareInput(hand: CallInHand): Promise<boolean> {
 /** Whether the kept form of the input is not all of it: then its digest is keyed, whatever was mended on the way. */
 const isPartlyHidden = ({ hidden, inputDigest, requestDigest }: Call): boolean =>
   hidden.length > 0 || isKeyedDigest(inputDigest ?? requestDigest);
+
+/** What is hidden on record, told by what really was asked for. */
+export const secretsOf = (engine: Engine, call: Call, executed: Executed): readonly string[] =>
+  executed.ok && isPartlyHidden(call)
+    ? [
+        ...collectHidden(executed.arguments, call.effectiveInput ?? call.requestedInput),
+        ...engine.redactor.input(executed.arguments).secrets,
+      ]
+    : [];
 
 type Executed =
   | { readonly ok: true; readonly arguments: JsonObject }

@@ -10,14 +10,19 @@ const member =
 const opening = /\\{0,8}["'`]/y;
 const bare = /[^\s,;}\])]*/y;
 
-/** The text with the values of such names masked. */
-export function maskUnreadable(text: string, isSecretName: (name: string) => boolean): string {
+/** The text with the values of such names masked. Adds those values to `found`. */
+export function maskUnreadable(
+  text: string,
+  isSecretName: (name: string) => boolean,
+  found?: Set<string>,
+): string {
   let masked = '';
   let done = 0;
   for (const match of text.matchAll(member)) {
     const start = match.index + match[0].length;
     if (match.index < done || start >= text.length || !isSecretName(match[1] ?? '')) continue;
     const [from, to] = spanOfValue(text, start);
+    found?.add(text.slice(from, to));
     masked += `${text.slice(done, from)}${redacted}`;
     done = to;
   }

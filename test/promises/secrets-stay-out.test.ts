@@ -13,7 +13,7 @@ const named = 'Sw0rdf1sh"\n& 77%';
 /** Known for a secret by its looks. */
 const looks = `sk-${'a1B2c3D4'.repeat(5)}`;
 /** Nothing of a secret may be left, however it is quoted: not even what a cut leaves of it. */
-const traces = ['Sw0r', 'f1sh', 'a1B2'];
+const traces = ['Sw0r', 'f1sh', 'a1B2', 'U3cwcmRm', 'dzByZGYx', 'TdzByZGYxc', '5377307264'];
 
 type Case = {
   readonly tool?: Partial<Parameters<typeof defineTool>[0]>;
@@ -222,6 +222,47 @@ const cases: Readonly<Record<string, Case>> = {
     args: { password: 12_345_678, note: JSON.stringify({ api_key: named }) },
     tool: { input: { type: 'object', properties: { note: { type: 'object' } } } },
     run: ({ note }) => ({ was: (note as { api_key: string }).api_key }),
+  },
+  'a value that is hidden in one argument and repeated in others': {
+    args: {
+      password: named,
+      note: `use ${named}!`,
+      list: [named, { deep: [named] }],
+      quoted: JSON.stringify({ note: named }),
+      url: `https://example.org/${encodeURIComponent(named)}`,
+      encoded: Buffer.from(`bob:${named}`).toString('base64'),
+      [`key ${named}`]: 1,
+    },
+    run: (args) => args,
+  },
+  'a value that is hidden in an argument and said beside the call': {
+    call: {
+      principal: { userId: 'ada', claims: { note: named } },
+      attrs: { note: `with ${named}` },
+      provenance: { model: named },
+    },
+    run: (_, context) => context.principal?.claims,
+  },
+  'a value that is hidden beside the call and repeated in an argument': {
+    args: { note: `use ${named} please`, other: [named] },
+    call: { attrs: { password: named } },
+    run: (args) => args,
+  },
+  'an output that repeats what is hidden at a declared path': {
+    args: {},
+    tool: { redact: { output: ['$.pin'] } },
+    run: (_, context) => {
+      void context.attach({ mimeType: 'text/plain', content: `the pin is ${named}` });
+      return { text: `the pin is ${named}`, pin: named };
+    },
+    reaches: 0,
+  },
+  'an output that encodes it': {
+    run: ({ password }) => ({
+      hex: Buffer.from(String(password)).toString('hex'),
+      base64: Buffer.from(`bob:${String(password)}`).toString('base64'),
+      twice: JSON.stringify(JSON.stringify({ password })),
+    }),
   },
   'what is said beside the call': {
     args: {},

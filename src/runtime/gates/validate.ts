@@ -81,7 +81,10 @@ function take(hand: CallInHand, { input, checked, executed, changes }: Accepted)
   const effective =
     changes.length === 0
       ? hand.requested
-      : keepInput(input, knownTool.redact?.input, engine.redactor, engine.seal);
+      : keepInput(input, knownTool.redact?.input, engine.redactor, engine.seal, [
+          ...hand.requested.secrets,
+          ...hand.facts.hidden,
+        ]);
   // A path is made of keys, and a key may hold a secret.
   const kept = changes.map(({ path, rule }) => ({ path: clean(hand, path), rule }));
   hand.prepared = { effective, effectiveInput: input, checked, executed, changes: kept };

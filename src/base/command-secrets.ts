@@ -1,0 +1,165 @@
+/** Secrets in command lines and lists of arguments: `-u user:password`, `-pSECRET`, `--password x`, `X_TOKEN=x`. */
+import { commandOptions, type CommandOptions } from './command-options.ts';
+import { readCommand } from './command-words.ts';
+import type { JsonValue } from './json.ts';
+import { createNameCheck } from './secret-names.ts';
+import type { Span } from './secret-pattern.ts';
+
+type IsSecretName = (name: string) => boolean;
+/** A part of one word. */
+type Part = { readonly index: number; readonly start: number; readonly end: number };
+
+const isKnownName = createNameCheck([], true);
+const deepestCommand = 4;
+
+/** Finds a program with options that are known here, as a command begins with it. */
+const programs = [...commandOptions.keys()].map((name) => name.replaceAll('-', '\\-')).join('|');
+const programPattern = new RegExp(String.raw`(?<![\w.@-])(?:${programs})(?:\.exe)?(?=[ \t]+\S)`, 'g');
+/** Source of what is found in every text that holds such a program. */
+export const commandHint: string = String.raw`(?<![\w.@-])(?:${programs})(?:\.exe)?[ \t]`;
+
+/**
+ * The secrets in a text. Where it `isCommand` all of it is read as one; otherwise only what follows a known program.
+ */
+export function secretsInCommand(text: string, isCommand: boolean, depth = 0): Span[] {
+  const spans: Span[] = [];
+  let at = 0;
+  while (at < text.length) {
+    if (!isCommand) {
+      programPattern.lastIndex = at;
+      const match = programPattern.exec(text);
+      if (match === null) break;
+      at = match.index;
+    }
+    const { words, end } = readCommand(text, at, !isCommand);
+    const texts = words.map((word) => word.text);
+    for (const { index, start, end: partEnd } of secretParts(texts, texts, isKnownName)) {
+      const places = words[index]?.places ?? [];
+      const [first, last] = [places[start], places[Math.min(partEnd, places.length) - 1]];
+      if (first === undefined || last === undefined) continue;
+      const isLiteral = text.charAt(first - 1) === "'";
+      if (!isLiteral && isPlaceholder(texts[index]?.slice(start, partEnd) ?? '')) continue;
+      spans.push([first, last + 1]);
+    }
+    if (depth < deepestCommand)
+      for (const { text: inner, places, isQuoted } of words)
+        if (isQuoted && /\s/.test(inner))
+          for (const [start, innerEnd] of secretsInCommand(inner, isCommand, depth + 1))
+            spans.push([places[start] ?? 0, (places[innerEnd - 1] ?? 0) + 1]);
+    at = end;
+  }
+  return spans;
+}
+
+/** What is written where a secret would be: a variable, a mask, a word that only describes it. */
+const isPlaceholder = (value: string): boolean =>
+  /^(?:\$[\w{(]|[<{*%[]|\.\.\.|x{3,}$|your[_-])/i.test(value) ||
+  /^(?:my_?)?(?:user_?)?(?:password|passwd|pass|pwd|token|secret|api_?key|key|stdin|null|none|true|false)$/i.test(
+    value,
+  );
+
+/** The secrets in a list of arguments. `program` is what they are for, where it stands elsewhere. */
+export function secretsInArguments(
+  items: readonly JsonValue[],
+  program: string | undefined,
+  isSecretName: IsSecretName,
+): readonly { readonly index: number; readonly spans: readonly Span[] }[] {
+  const texts = items.map((item) => (typeof item === 'string' ? item : ''));
+  const all = program === undefined ? texts : [...program.split(/\s+/), ...texts];
+  const found = new Map<number, Span[]>();
+  for (const { index, start, end } of secretParts(texts, all, isSecretName)) {
+    if (start >= end) continue;
+    const spans = found.get(index) ?? [];
+    spans.push([start, end]);
+    found.set(index, spans);
+  }
+  return [...found].map(([index, spans]) => ({ index, spans }));
+}
+
+const longFlag = /^--?([A-Za-z][\w.-]{2,})(?:([=:])([\s\S]*))?$/;
+const assignment = /^(?:--?[\w-]+[= ]|-[A-Za-z])?([A-Za-z_][\w.-]{0,119})=(?=[\s\S])/;
+const header = /^([\w-]{1,120})\s*:\s*(?:(?:bearer|basic|token|apikey|digest|negotiate|ssws|bot)\s+)?(?=\S)/i;
+const headerFlags = new Set(['-H', '--header', '--proxy-header', '--add-header', '-header']);
+
+function* secretParts(
+  words: readonly string[],
+  context: readonly string[],
+  isSecretName: IsSecretName,
+): Generator<Part> {
+  const options = optionsOf(context);
+  for (let index = 0; index < words.length; index++) {
+    const word = words[index] as string;
+    const before = words[index - 1] ?? '';
+    const whole = (start: number): Part => ({ index, start, end: word.length });
+    const [, flagName = '', sign, value = ''] = longFlag.exec(word) ?? [];
+    if (flagName !== '' && sign !== undefined && isSecretName(flagName))
+      yield whole(word.length - value.length);
+    else if (isFlagOf(before, isSecretName) && !word.startsWith('-')) yield whole(0);
+    const assigned = assignment.exec(word);
+    if (assigned !== null && isSecretName(assigned[1] ?? '')) yield whole(assigned[0].length);
+    const named = headerFlags.has(before) || /^-H|^--header=/.test(word) ? readHeader(word) : undefined;
+    if (named !== undefined && isSecretName(named.name)) yield whole(named.start);
+    if (options !== undefined) yield* partsByOptions(word, before, index, options, isSecretName);
+    else if ((before === '-u' || before === '--user') && isUserAndPassword(word))
+      yield whole(word.indexOf(':') + 1);
+  }
+}
+
+function readHeader(word: string): { readonly name: string; readonly start: number } | undefined {
+  const glued = /^(?:-H|--header=)/.exec(word)?.[0].length ?? 0;
+  const match = header.exec(word.slice(glued));
+  return match === null ? undefined : { name: match[1] ?? '', start: glued + match[0].length };
+}
+
+/** Without a known program: not `1000:1000`, and nothing with a slash, such as an image or a path. */
+const isUserAndPassword = (word: string): boolean =>
+  /^[^\s:/]+:[^\s/]+$/.test(word) && !/^\d+:\d+$/.test(word);
+
+function isFlagOf(word: string, isSecretName: IsSecretName): boolean {
+  const [, name = '', sign] = longFlag.exec(word) ?? [];
+  return name !== '' && sign === undefined && isSecretName(name);
+}
+
+function optionsOf(words: readonly string[]): CommandOptions | undefined {
+  for (const word of words.slice(0, 24)) {
+    const name = word.replace(/^.*[\\/]/s, '').replace(/\.exe$/i, '');
+    const options = commandOptions.get(name);
+    if (options === undefined) continue;
+    return options.only === undefined || words.includes(options.only)
+      ? options
+      : { ...options, secret: [], pair: [] };
+  }
+  return undefined;
+}
+
+function* partsByOptions(
+  word: string,
+  before: string,
+  index: number,
+  { secret, pair, sign, glued, named }: CommandOptions,
+  isSecretName: IsSecretName,
+): Generator<Part> {
+  const from = (start: number): Part => ({ index, start, end: word.length });
+  const isWord = word !== '' && !/^-(?!$)/.test(word);
+  if (secret.includes(before) && isWord) yield from(0);
+  for (const flag of secret) {
+    const start = gluedAt(word, flag);
+    if (start !== undefined) yield from(start);
+  }
+  for (const flag of glued) if (word.startsWith(flag) && word.length > flag.length) yield from(flag.length);
+  const pairStart = pair.includes(before)
+    ? 0
+    : pair.map((flag) => gluedAt(word, flag)).find((start) => start !== undefined);
+  const at = pairStart === undefined ? -1 : word.indexOf(sign, pairStart);
+  if (at !== -1) yield from(at + 1);
+  if (named && isWord && isNamedWord(before, isSecretName)) yield from(0);
+}
+
+const gluedAt = (word: string, flag: string): number | undefined => {
+  if (flag.startsWith('--')) return word.startsWith(`${flag}=`) ? flag.length + 1 : undefined;
+  return flag.length === 2 && word.startsWith(flag) && word.length > flag.length ? flag.length : undefined;
+};
+
+/** `aws_secret_access_key`, `//registry/:_authToken`, `http.extraHeader` are names; `token` alone may be a command. */
+const isNamedWord = (word: string, isSecretName: IsSecretName): boolean =>
+  /[_.:-]/.test(word) && !/^-|=/.test(word) && isSecretName(word);

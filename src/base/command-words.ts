@@ -1,0 +1,106 @@
+/** The words of a command line as a shell reads them, each with the places its characters have in the text. */
+
+export type Word = {
+  /** Without quotes and backslashes. */
+  readonly text: string;
+  /** For every character of `text`, where it stands. */
+  readonly places: readonly number[];
+  readonly isQuoted: boolean;
+};
+
+export type SimpleCommand = {
+  readonly words: readonly Word[];
+  /** Where the next command begins. */
+  readonly end: number;
+};
+
+/** Of a longer word only the beginning is looked at. */
+const longestWord = 16_384;
+/** A command with more words is read as several. */
+const mostWords = 10_000;
+
+const isBlank = (text: string, at: number): boolean => {
+  const code = text.charCodeAt(at);
+  return code === 0x20 || code === 0x09;
+};
+
+/** `;`, `|`, `&`, line ends, parentheses and backquotes end a command. */
+const isEnd = (text: string, at: number): boolean => {
+  switch (text.charCodeAt(at)) {
+    case 0x0a:
+    case 0x0d:
+    case 0x26:
+    case 0x28:
+    case 0x29:
+    case 0x3b:
+    case 0x60:
+    case 0x7c:
+      return true;
+    default:
+      return false;
+  }
+};
+
+/**
+ * Reads one command, up to what ends it. In prose an apostrophe is no quote, so with `sameLine` a quote counts only
+ * where the line has its other half.
+ */
+export function readCommand(text: string, from: number, sameLine: boolean): SimpleCommand {
+  const words: Word[] = [];
+  let at = from;
+  for (;;) {
+    while (at < text.length && isBlank(text, at)) at++;
+    if (text.startsWith('\\\n', at)) at += 2;
+    else if (at >= text.length || words.length >= mostWords) return { words, end: at };
+    else if (isEnd(text, at)) return { words, end: at + 1 };
+    else {
+      const [word, end] = readWord(text, at, sameLine);
+      words.push(word);
+      at = end;
+    }
+  }
+}
+
+function readWord(text: string, from: number, sameLine: boolean): readonly [Word, end: number] {
+  let word = '';
+  const places: number[] = [];
+  let isQuoted = false;
+  const take = (at: number): void => {
+    if (places.length >= longestWord) return;
+    word += text.charAt(at);
+    places.push(at);
+  };
+  let at = from;
+  while (at < text.length) {
+    const character = text.charAt(at);
+    if (isBlank(text, at) || isEnd(text, at)) break;
+    const end = character === '"' || character === "'" ? closingQuote(text, at, sameLine) : -1;
+    if (end !== -1) {
+      isQuoted = true;
+      for (let inner = at + 1; inner < end; inner++) {
+        if (character === '"' && text.charAt(inner) === '\\' && /["\\$`]/.test(text.charAt(inner + 1)))
+          inner++;
+        take(inner);
+      }
+      at = end + 1;
+    } else if (character === '\\' && at + 1 < text.length && !/[\r\n]/.test(text.charAt(at + 1))) {
+      take(at + 1);
+      at += 2;
+    } else {
+      take(at);
+      at++;
+    }
+  }
+  return [{ text: word, places, isQuoted }, Math.max(at, from + 1)];
+}
+
+function closingQuote(text: string, at: number, sameLine: boolean): number {
+  const quote = text.charAt(at);
+  for (let end = at + 1; end < text.length; end++) {
+    const character = text.charAt(end);
+    if (character === quote) return end;
+    if (character === '\\' && quote === '"') end++;
+    if (sameLine && (character === '\n' || end - at > longestWord)) return -1;
+  }
+  return -1;
+}

@@ -1,0 +1,54 @@
+/** What a key says about its neighbours, where secrets are written down as rows of names and values. */
+import { squashName } from './secret-names.ts';
+
+/**
+ * - `name`: the member names something, and a `value` beside it is what it names: `{name: "Authorization", value: x}`
+ * - `field`: as `name`, for fields that are typed into: `{selector: "#password", text: x}`
+ * - `place`: as `name`, but only for a member called value: `{op: "replace", path: "/user/password", value: x}`
+ * - `value`, `plain value`, `typed`: what such a row holds
+ * - `command`: a command line, or the program that `argv` beside it is for
+ * - `argv`: a list of arguments
+ * - `env`, `headers`: a list of `NAME=value`, of `Name: value`, or of names and values in turn
+ * - `user`, `pass`: `pass` is a password where a user stands beside it
+ * - `auth`: `user:password`, or a list of the two
+ */
+export type KeyRole =
+  | 'name'
+  | 'field'
+  | 'place'
+  | 'value'
+  | 'plain value'
+  | 'typed'
+  | 'command'
+  | 'argv'
+  | 'env'
+  | 'headers'
+  | 'user'
+  | 'pass'
+  | 'auth'
+  | 'other';
+
+const words: { readonly [Role in Exclude<KeyRole, 'other'>]: string } = {
+  name: 'name key header headername field fieldname variable variablename varname envname parameter parametername param paramname attribute attributename property propertyname setting option flag k',
+  field: 'label selector locator element placeholder arialabel inputname',
+  place: 'path pointer ref',
+  value: 'val values headervalue fieldvalue secretvalue newvalue argument v stringvalue encryptedvalue',
+  typed: 'text content contents data input keys',
+  'plain value': 'value',
+  command:
+    'command cmd commandline shell script bash sh powershell exec program executable binary bin file tool run entrypoint line',
+  argv: 'args argv arguments flags options params parameters cmdargs commandargs',
+  env: 'env envs environ environment environmentvariables envvars variables vars envfrom buildargs',
+  headers: 'headers rawheaders httpheaders extraheaders requestheaders',
+  user: 'user username login email userid uid account host hostname server',
+  pass: 'pass pw',
+  auth: 'auth basicauth httpauth proxyauth userpwd userpass',
+};
+
+const roles: ReadonlyMap<string, KeyRole> = new Map(
+  Object.entries(words).flatMap(([role, names]) =>
+    names.split(' ').map((name): [string, KeyRole] => [name, role as KeyRole]),
+  ),
+);
+
+export const roleOf = (key: string): KeyRole => roles.get(squashName(key)) ?? 'other';

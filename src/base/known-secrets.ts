@@ -1,0 +1,245 @@
+/**
+ * Secrets that are known by their value: hidden in one place, they are hidden wherever they come up again, in any form.
+ *
+ * 1. One pass over a text, however many values are known. No value is looked for on its own.
+ * 2. A text or value without a secret comes back itself.
+ * 3. The beginning of a long value is hidden too: 32 characters are enough to tell.
+ */
+import type { JsonObject, JsonValue } from './json.ts';
+import { defineMember, formatPath } from './json.ts';
+import { createKeyPicker } from './key-picker.ts';
+import { formsOf } from './secret-forms.ts';
+import { cutOut, redacted } from './secret-mask.ts';
+import type { Span } from './secret-pattern.ts';
+
+/** A shorter value is hidden only where its name or its place says so: it would be found in innocent text. */
+export const shortestShared = 8;
+/** In what comes back from a tool, shorter values count as well. */
+export const shortestEchoed = 4;
+
+export interface KnownSecrets {
+  readonly isEmpty: boolean;
+  /** The text without them. */
+  text(text: string): string;
+  /** The value without them, keys included. Adds to `hidden` where something was hidden. */
+  json(value: JsonValue, hidden?: string[]): JsonValue;
+  /** Where they stand in a text. */
+  spans(text: string): Span[];
+  readonly values: readonly string[];
+}
+
+const none: KnownSecrets = Object.freeze({
+  isEmpty: true,
+  text: (text: string) => text,
+  json: (value: JsonValue) => value,
+  spans: () => [],
+  values: Object.freeze([]),
+});
+
+export function createKnownSecrets(values: Iterable<string>, shortest: number): KnownSecrets {
+  const known = new Set<string>();
+  for (const value of values)
+    if (value.trim().length >= shortest && !redacted.includes(value)) known.add(value);
+  if (known.size === 0) return none;
+  const find = createFinder(known, shortest);
+  const maskText = (text: string): string => {
+    const spans = find(text);
+    return spans.length === 0 ? text : cutOut(text, spans);
+  };
+  const maskScalar = (value: JsonValue): JsonValue => {
+    if (typeof value === 'string') return maskText(value);
+    return typeof value === 'number' && known.has(String(value)) ? redacted : value;
+  };
+  return {
+    isEmpty: false,
+    text: maskText,
+    json: (value, hidden) => maskJson(value, maskScalar, maskText, hidden),
+    spans: find,
+    values: [...known],
+  };
+}
+
+/** Copies only what changes. */
+function maskJson(
+  value: JsonValue,
+  maskScalar: (value: JsonValue) => JsonValue,
+  maskText: (text: string) => string,
+  hidden: string[] | undefined,
+): JsonValue {
+  const trail: (string | number)[] = [];
+  const note = (): void => void hidden?.push(formatPath(trail));
+
+  const visit = (at: JsonValue): JsonValue => {
+    if (typeof at !== 'object' || at === null) {
+      const kept = maskScalar(at);
+      if (kept !== at) note();
+      return kept;
+    }
+    return Array.isArray(at) ? visitItems(at as readonly JsonValue[]) : visitMembers(at as JsonObject);
+  };
+
+  const visitItems = (items: readonly JsonValue[]): JsonValue => {
+    let copy: JsonValue[] | undefined;
+    for (let index = 0; index < items.length; index++) {
+      const item = items[index] as JsonValue;
+      trail.push(index);
+      const kept = visit(item);
+      trail.pop();
+      if (kept !== item) (copy ??= [...items])[index] = kept;
+    }
+    return copy ?? items;
+  };
+
+  const visitMembers = (members: JsonObject): JsonValue => {
+    const entries: [string, JsonValue][] = [];
+    const pickKey = createKeyPicker(members);
+    let isChanged = false;
+    for (const [key, member] of Object.entries(members)) {
+      const keptKey = pickKey(key, maskText(key));
+      trail.push(keptKey);
+      if (keptKey !== key) note();
+      const kept = visit(member);
+      trail.pop();
+      if (keptKey !== key || kept !== member) isChanged = true;
+      entries.push([keptKey, kept]);
+    }
+    if (!isChanged) return members;
+    const copy: { [key: string]: JsonValue } = {};
+    for (const [key, member] of entries) defineMember(copy, key, member);
+    return copy;
+  };
+
+  return visit(value);
+}
+
+/** As many characters of a text are hashed to see whether a secret may begin there. */
+const gramLength = 4;
+/** A text that agrees with a value for this long holds the beginning of it. */
+const longBeginning = 32;
+
+function createFinder(values: ReadonlySet<string>, shortest: number): (text: string) => Span[] {
+  const byText = new Map<string, { before: number; after: number }>();
+  for (const value of values)
+    for (const { text, before, after } of formsOf(value))
+      if (text.length >= shortest && !byText.has(text) && !redacted.includes(text))
+        byText.set(text, { before, after });
+  const forms = [...byText.keys()].sort();
+  const margins = forms.map((form) => byText.get(form) ?? { before: 0, after: 0 });
+  const parents = findParents(forms);
+  const beginnings = createGramSet(forms);
+
+  /** The longest form that stands at `at`, or the beginning of one that is long enough to tell. */
+  const findAt = (text: string, at: number, spans: Span[]): number => {
+    let low = -1;
+    let high = forms.length;
+    let sharedLow = 0;
+    let sharedHigh = 0;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      const form = forms[middle] as string;
+      let shared = Math.min(sharedLow, sharedHigh);
+      while (
+        shared < form.length &&
+        at + shared < text.length &&
+        form.charCodeAt(shared) === text.charCodeAt(at + shared)
+      )
+        shared++;
+      const isAfter =
+        shared < form.length &&
+        (at + shared >= text.length || form.charCodeAt(shared) > text.charCodeAt(at + shared));
+      if (isAfter) [high, sharedHigh] = [middle, shared];
+      else [low, sharedLow] = [middle, shared];
+    }
+    let match = low;
+    while (match >= 0 && (forms[match] as string).length > sharedLow) match = parents[match] as number;
+    const shared = Math.max(sharedLow, sharedHigh);
+    const matched = match < 0 ? 0 : (forms[match] as string).length;
+    if (shared >= longBeginning && shared > matched) {
+      spans.push([at, at + shared]);
+      return at + shared;
+    }
+    if (match < 0) return 0;
+    const { before, after } = margins[match] as { before: number; after: number };
+    const end = Math.min(text.length, at + matched + after);
+    spans.push([Math.max(0, at - before), end]);
+    return end;
+  };
+
+  const findBeginnings = (text: string, spans: Span[]): void => {
+    for (const cut of ['…', '...'])
+      for (let at = text.indexOf(cut); at !== -1; at = text.indexOf(cut, at + cut.length)) {
+        const start = beginningBefore(text, at);
+        if (start !== undefined) spans.push([start, at]);
+      }
+  };
+
+  /** Where the beginning of a form starts that goes on to `at`: whoever shortens a text leaves one. */
+  const beginningBefore = (text: string, at: number): number | undefined => {
+    for (let start = Math.max(0, at - longBeginning); start <= at - gramLength; start++) {
+      if (!beginnings.has(text, start)) continue;
+      const piece = text.slice(start, at);
+      const next = firstNotBefore(forms, piece);
+      if (forms[next]?.startsWith(piece) === true) return start;
+    }
+    return undefined;
+  };
+
+  return (text) => {
+    const spans: Span[] = [];
+    let from = 0;
+    for (let at = 0; at + gramLength <= text.length; at++) {
+      if (at < from - longBeginning) at = from - longBeginning;
+      if (beginnings.has(text, at)) from = Math.max(from, findAt(text, at, spans));
+    }
+    findBeginnings(text, spans);
+    return spans;
+  };
+}
+
+/** For every form the longest other one that it begins with, or -1. The forms are sorted. */
+function findParents(forms: readonly string[]): readonly number[] {
+  const open: number[] = [];
+  return forms.map((form, index) => {
+    while (open.length > 0 && !form.startsWith(forms[open.at(-1) as number] as string)) open.pop();
+    const parent = open.at(-1) ?? -1;
+    open.push(index);
+    return parent;
+  });
+}
+
+function firstNotBefore(forms: readonly string[], text: string): number {
+  let low = 0;
+  let high = forms.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((forms[middle] as string) < text) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Says of most places in a text that no form begins there. */
+function createGramSet(forms: readonly string[]): {
+  readonly has: (text: string, at: number) => boolean;
+} {
+  let bits = 1 << 12;
+  while (bits < forms.length * 64 && bits < 1 << 24) bits <<= 1;
+  const set = new Uint8Array(bits >> 3);
+  const slotOf = (text: string, at: number): number => {
+    let hash = text.charCodeAt(at);
+    for (let index = 1; index < gramLength; index++)
+      hash = Math.imul(hash, 0x01_00_01_93) ^ text.charCodeAt(at + index);
+    hash = Math.imul(hash ^ (hash >>> 15), 0x2c_1b_3c_6d);
+    return (hash ^ (hash >>> 13)) & (bits - 1);
+  };
+  for (const form of forms) {
+    const slot = slotOf(form, 0);
+    set[slot >> 3] = (set[slot >> 3] as number) | (1 << (slot & 7));
+  }
+  return {
+    has: (text, at) => {
+      const slot = slotOf(text, at);
+      return ((set[slot >> 3] as number) & (1 << (slot & 7))) !== 0;
+    },
+  };
+}

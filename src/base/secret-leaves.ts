@@ -1,0 +1,56 @@
+/** The values of which a hidden value is made, each of which gives it away on its own. */
+import type { JsonValue } from './json.ts';
+import { isJsonObject } from './json.ts';
+import type { TextMask } from './secret-mask.ts';
+
+/** Adds the texts and numbers in a hidden value to `found`, and the secrets inside those texts. */
+export function collectLeaves(value: JsonValue, maskText: TextMask, found: Set<string>): void {
+  if (typeof value === 'string') addText(value, maskText, found);
+  else if (typeof value === 'number') found.add(String(value));
+  else if (Array.isArray(value))
+    for (const item of value as readonly JsonValue[]) collectLeaves(item, maskText, found);
+  else if (isJsonObject(value)) for (const item of Object.values(value)) collectLeaves(item, maskText, found);
+}
+
+const scheme = /^\s*(?:bearer|basic|token|apikey|api-key|digest|negotiate|ssws|bot|sso-key|key)\s+(\S.*)$/is;
+const cookie = /(?:^|[;,])\s*[\w.$!%*-]{1,64}=([^;,]+)/g;
+/** Longer texts are files: the secrets inside them are found by their looks alone. */
+const longestPart = 65_536;
+/** A shorter one is a setting: `theme=dark`. */
+const shortestPart = 8;
+
+function addText(text: string, maskText: TextMask, found: Set<string>): void {
+  found.add(text);
+  maskText(text, found);
+  if (text.length > longestPart) return;
+  const trimmed = text.trim();
+  if (trimmed !== text) found.add(trimmed);
+  const credentials = scheme.exec(text)?.[1]?.trim();
+  if (credentials !== undefined) {
+    found.add(credentials);
+    addBasic(credentials, found);
+  }
+  for (const [, value = ''] of text.matchAll(cookie))
+    if (value.trim().length >= shortestPart) found.add(value.trim());
+  if (/^\s*[[{]/.test(text)) addJson(text, maskText, found);
+}
+
+/** Basic credentials give the password away to all who can read base64. */
+function addBasic(credentials: string, found: Set<string>): void {
+  if (!/^[A-Za-z0-9+/_-]{4,}={0,2}$/.test(credentials)) return;
+  const pair = Buffer.from(credentials, 'base64').toString();
+  const colon = pair.indexOf(':');
+  if (colon === -1 || pair.includes('\uFFFD')) return;
+  found.add(pair);
+  found.add(pair.slice(colon + 1));
+}
+
+function addJson(text: string, maskText: TextMask, found: Set<string>): void {
+  let value: JsonValue;
+  try {
+    value = JSON.parse(text) as JsonValue;
+  } catch {
+    return;
+  }
+  if (typeof value === 'object') collectLeaves(value, maskText, found);
+}
