@@ -28,6 +28,7 @@ export type { WorkflowControl, WorkflowMove, WorkflowRef } from './runtime/workf
 export type { WorkflowState } from './policy/workflow-state.ts';
 export type { Contracts } from './policy/contracts.ts';
 export type { RuntimeOptions } from './runtime/runtime-options.ts';
+export type { ProtectedFiles } from './runtime/own-files.ts';
 export type { OnTrouble, RuntimeTrouble } from './runtime/runtime-trouble.ts';
 export type { TurnOptions } from './runtime/turn-options.ts';
 export type {

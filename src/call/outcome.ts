@@ -172,9 +172,9 @@ export const denialReasons: { readonly [Reason in DenialReason]: Denial } = free
     codes: ['confirmation.rejected', 'confirmation.answered', 'call.twin'],
   },
   contract: {
-    producedBy: 'A rule or a limit of a contract',
+    producedBy: "A rule or a limit of a contract, or the protection of the runtime's own files",
     sentence: 'A contract did not allow the call.',
-    codes: ['policy.contract'],
+    codes: ['policy.contract', 'policy.protected'],
   },
   budget: {
     producedBy: 'A budget with too little left: of the turn, the session or a named scope',

@@ -24,6 +24,7 @@ describe('the reason table', () => {
       'policy.hook',
       'policy.contract',
       'policy.output',
+      'policy.protected',
       'budget.tool_calls_exhausted',
       'budget.cost_exhausted',
       'call.duplicate',

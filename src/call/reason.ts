@@ -58,6 +58,7 @@ export type ReasonCode =
   | 'policy.hook'
   | 'policy.contract'
   | 'policy.output'
+  | 'policy.protected'
   | 'budget.tool_calls_exhausted'
   | 'budget.cost_exhausted'
   | 'call.duplicate'
@@ -263,6 +264,21 @@ export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson
     whyItMatters: 'The effect is real although its answer is not shown: do not repeat the call to see it.',
     whatToDo:
       'Ask for something else, or let whoever owns the contract look at the rule and at the kept record.',
+  },
+  'policy.protected': {
+    whoseMove: 'your inputs',
+    retryable: false,
+    blocksTool: false,
+    bodyMayClaim: false,
+    terminal: false,
+    nextAction: 'change_request',
+    title: "The call names the runtime's own files",
+    whatHappened:
+      "The arguments name one of the runtime's own files, or a folder that holds one: the ledger and what lies beside it, a contract file in force, the runtime package.",
+    whyItMatters:
+      'An agent that can read the key or write the ledger is no longer governed. The body never ran, and neither a rule nor a person can allow the call.',
+    whatToDo:
+      "Ask for other files. Where the agent's folder holds the ledger, move the ledger out of it. Give tools that only read the mode `read`.",
   },
   'budget.tool_calls_exhausted': {
     whoseMove: 'budget',

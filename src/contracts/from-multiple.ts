@@ -18,7 +18,11 @@ export function contractsFromMultiple(
   const read = (): ReadContracts => {
     const all = parts.map((part) => part.read);
     const composed = concatenateRules(all.map((part) => part.composed));
-    return { composed, documents: all.flatMap(({ documents }) => documents) };
+    return {
+      composed,
+      documents: all.flatMap(({ documents }) => documents),
+      files: all.flatMap(({ files }) => files),
+    };
   };
   const successCheck: SuccessCheck | undefined =
     options.successCheck ?? parts.find((part) => part.successCheck !== undefined)?.successCheck;

@@ -42,7 +42,7 @@ export function contracts(spec: RulesSpec, options: ContractsOptions = {}): Load
     rules.map(({ id, tool, mode, check }) => JSON.stringify([id, tool, mode, String(check)])).join('\n'),
   );
   const composed = composeRules([{ kind: 'Code', source, rules, mode: 'enforce', version }]);
-  return new LoadedContracts({ composed, documents: [{ name: source, stamp: version }] }, options);
+  return new LoadedContracts({ composed, documents: [{ name: source, stamp: version }], files: [] }, options);
 }
 
 const knownKeys: ReadonlySet<string> = new Set(['id', 'tool', 'mode', 'tags', 'metadata', 'before', 'after']);

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { contractsError } from '../policy/contracts-problem.ts';
 import type { ContractsOptions } from './contracts-options.ts';
 import type { ReadContracts } from './loaded-contracts.ts';
@@ -30,7 +31,8 @@ export async function loadFiles(paths: readonly string[], options: FileOptions):
   const read = async (): Promise<{ readonly found: FoundFiles; readonly read: ReadContracts }> => {
     const readText = createReadText(options);
     const files = await findFiles(paths, options.parents ?? [], readText);
-    return { found: files, read: readDocuments(files.documents, files.parents, readText) };
+    const composed = readDocuments(files.documents, files.parents, readText);
+    return { found: files, read: { ...composed, files: files.paths.map((path) => resolve(path)) } };
   };
   const first = await read();
   let { found } = first;
@@ -40,7 +42,8 @@ export async function loadFiles(paths: readonly string[], options: FileOptions):
     try {
       const again = await read();
       ({ found } = again);
-      if (again.read.composed.version !== loaded.version) loaded.replace(again.read);
+      const sameFiles = again.read.files.join('\0') === loaded.files.join('\0');
+      if (again.read.composed.version !== loaded.version || !sameFiles) loaded.replace(again.read);
       return { ok: true, version: loaded.version };
     } catch (error) {
       return { ok: false, error };

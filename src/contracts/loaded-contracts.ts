@@ -32,6 +32,8 @@ export type CallCircumstances = Pick<ExplainOptions, 'counters' | 'end' | 'state
 export type ReadContracts = {
   readonly composed: ComposedRules;
   readonly documents: readonly ContractDocument[];
+  /** The files they came from, absolute. */
+  readonly files: readonly string[];
 };
 
 type InForce = ReadContracts & { readonly policy: Policy };
@@ -74,6 +76,10 @@ export class LoadedContracts implements Contracts {
 
   get documents(): readonly ContractDocument[] {
     return this.#inForce.documents;
+  }
+
+  get files(): readonly string[] {
+    return this.#inForce.files;
   }
 
   /** Stamps the rules in force: sha256 over the documents. */

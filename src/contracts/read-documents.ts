@@ -53,7 +53,7 @@ export function readDocuments(
         : document,
     ),
   );
-  return { composed, documents: [...texts, ...parents].map(toDocument) };
+  return { composed, documents: [...texts, ...parents].map(toDocument), files: [] };
 }
 
 const utf8 = new TextDecoder();

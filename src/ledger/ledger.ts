@@ -10,6 +10,7 @@
 import type { Awaitable, JsonObject } from '../base/json.ts';
 import type { EmittedEvent } from '../call/emitted-event.ts';
 import type { QuittanceEvent } from '../call/event.ts';
+import type { OwnFile } from '../policy/own-files/own-file.ts';
 import type { BesideRow } from './beside.ts';
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from './call-query.ts';
 import type { CallTally, TallyName, TallyQuery } from './call-tally.ts';
@@ -104,6 +105,8 @@ export interface Ledger {
    * that no open call needs are dropped; artifacts are left as they are.
    */
   rebuild(): Awaitable<void>;
+  /** The files the ledger is kept in: calls may not touch them. Left out by a ledger that has none. */
+  readonly ownFiles?: readonly OwnFile[];
   /** Who writes through this handle. Its life can be proven for as long as the handle is open. */
   readonly ownerId: string;
   /** Calls being made through this handle, and by how many runtimes: their owner is at them. Kept by the runtimes. */

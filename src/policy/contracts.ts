@@ -8,6 +8,8 @@ export type Contracts = {
   readonly policy: Policy;
   /** What they were read from, as it is now. Rules made by a program have no text. */
   readonly documents: readonly ContractDocument[];
+  /** The files they were read from, absolute. Left out by rules that come from no file. */
+  readonly files?: readonly string[];
   readonly workflowHost: WorkflowHost;
   /** Used for tools that have no check of their own in a runtime that has none. */
   readonly successCheck: SuccessCheck | undefined;

@@ -24,6 +24,7 @@ const known: Readonly<Record<keyof RuntimeOptions<readonly AnyTool[]>, true>> = 
   mayDecide: true,
   mayGrant: true,
   separateDuties: true,
+  protectedFiles: true,
   holdTimeoutMs: true,
   repair: true,
   successCheck: true,

@@ -50,6 +50,8 @@ import type { HandoffQuery, HandoffView } from './list-handoffs.ts';
 import { listHandoffs } from './list-handoffs.ts';
 import type { BatchAnswer, BatchReport, ReportedCall } from './report-handoff.ts';
 import { reportAll, reportHandoff } from './report-handoff.ts';
+import type { ProtectedFiles } from './own-files.ts';
+import { createOwnFiles } from './own-files.ts';
 import { openTurn } from './open-turn.ts';
 import type { AskTool, FoundOut } from './reconcile.ts';
 import { reconcile } from './reconcile.ts';
@@ -147,6 +149,8 @@ export interface Runtime<Tools extends readonly AnyTool[] = readonly AnyTool[]> 
    * until the signal aborts.
    */
   tail(options?: TailOptions): AsyncIterable<TailedEvent>;
+  /** Keeps further files of the host out of the reach of calls, from the next call on. */
+  protectFiles(files: ProtectedFiles): void;
   /** Takes no more calls and waits for those that are being made; held ones stay held. */
   close(): Promise<void>;
 }
@@ -241,6 +245,7 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
         : // Whatever is missing is named there.
           engine.behaviors.on(first as BehaviorSpec, handler as BehaviorHandler),
     tail: (tailOptions = {}) => tail(engine.ledger, feed, tailOptions, closing.signal),
+    protectFiles: (files) => engine.ownFiles.add(files),
     async close() {
       desk.closed = true;
       closing.abort();
@@ -293,6 +298,7 @@ function createEngine<Tools extends readonly AnyTool[]>(
     policyInForce: followContracts(options.contracts, ledger, ids, stragglers),
     toolFor: (name, policy) => asRulesSee(tools.get(name), policy),
     undoToolFor: (name, policy) => asRulesSee(undoTools.get(name), policy),
+    ownFiles: createOwnFiles(options.ledger, options.contracts, options.protectedFiles),
     hooks: typeof onPreToolUse === 'function' ? [onPreToolUse] : [...onPreToolUse],
     onConfirm: options.onConfirm,
     onTrouble: options.onTrouble ?? warnOfTrouble,

@@ -19,6 +19,7 @@ import type { Deadlines } from './deadlines.ts';
 import type { MayDecide } from './may-decide.ts';
 import type { MayGrant } from './may-grant.ts';
 import type { OnTrouble } from './runtime-trouble.ts';
+import type { OwnFiles } from './own-files.ts';
 import type { HeldCall } from './told.ts';
 import type { PreToolUse } from './tool-decision.ts';
 
@@ -41,6 +42,8 @@ export type Engine = {
   readonly toolFor: (name: string, policy: Policy | undefined) => AnyTool | undefined;
   /** What undoes the calls of a tool. Nobody can call it by its name. */
   readonly undoToolFor: (name: string, policy: Policy | undefined) => AnyTool | undefined;
+  /** The files no call may reach. */
+  readonly ownFiles: OwnFiles;
   readonly hooks: readonly PreToolUse[];
   readonly onConfirm: OnConfirm | undefined;
   readonly onTrouble: OnTrouble;

@@ -12,6 +12,7 @@ import type { OnConfirm } from './confirm.ts';
 import type { Repair, Repairer, Treatment } from './engine.ts';
 import type { MayDecide } from './may-decide.ts';
 import type { MayGrant } from './may-grant.ts';
+import type { ProtectedFiles } from './own-files.ts';
 import type { OnTrouble } from './runtime-trouble.ts';
 import type { PreToolUse } from './tool-decision.ts';
 
@@ -40,6 +41,11 @@ export type RuntimeOptions<Tools extends readonly AnyTool[]> = {
   readonly holdTimeoutMs?: number;
   /** Whether those on whose behalf a call is made may not approve it. */
   readonly separateDuties?: boolean;
+  /**
+   * Files of the host that no call may reach, beside the runtime's own. The ledger, its key and tokens, contract files
+   * and this package are protected without being listed.
+   */
+  readonly protectedFiles?: ProtectedFiles;
   /** Mends arguments that neither fit their schema nor could be coerced. Two tries by default. */
   readonly repair?: Repair | Repairer;
   /** Says whether a result is a success; replaces the default check for tools without one of their own. */

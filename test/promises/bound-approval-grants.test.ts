@@ -370,13 +370,13 @@ describe('[bound-approval] a grant given where nobody asked for the right', () =
   });
 
   it('[bound-approval] is held against what the body gets: a value the schema makes another', async () => {
-    const dir = z.string().transform((given) => (given === 'here' ? '/' : given));
+    const dir = z.string().transform((given) => (given === 'here' ? '/there' : given));
     const { runtime } = setStage({
       tools: [defineTool({ name: 'delete_it', input: z.object({ dir }), run: () => 'gone' })],
     });
     await runtime.grant({ ...everything, where: { 'args.dir': { equals: 'here' } } });
     expect(await statusOf(runtime, 'a', 'delete_it', { dir: 'here' })).toBe('held');
-    await runtime.grant({ ...everything, where: { 'args.dir': { equals: '/' } } });
+    await runtime.grant({ ...everything, where: { 'args.dir': { equals: '/there' } } });
     expect(await statusOf(runtime, 'b', 'delete_it', { dir: 'here' })).toBe('settled');
   });
 });

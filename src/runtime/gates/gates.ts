@@ -8,6 +8,7 @@ import { duplicateGate } from './duplicate.ts';
 import type { Gate } from './gate.ts';
 import { keyGate } from './key.ts';
 import { limitsGate } from './limits.ts';
+import { ownFilesGate } from './own-files.ts';
 import { policyGate } from './policy.ts';
 import { previewGate, snapshotGate } from './preview.ts';
 import { resolveGate } from './resolve.ts';
@@ -19,6 +20,7 @@ export const gates: readonly Gate[] = [
   deadlineGate,
   blockedGate,
   validateGate,
+  ownFilesGate,
   undoGate,
   duplicateGate,
   policyGate,
@@ -30,6 +32,7 @@ export const gates: readonly Gate[] = [
 /** After a person agreed: an approval skips no check. */
 export const gatesAfterApproval: readonly Gate[] = [
   revalidateGate,
+  ownFilesGate,
   undoGate,
   snapshotGate,
   policyGate,

@@ -3,6 +3,7 @@
  * synchronous calls of a few microseconds; only the flush to disk takes longer, and all who write share it.
  */
 import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { systemClock } from '../../base/clock.ts';
 import { createIds } from '../../base/ids.ts';
@@ -33,6 +34,7 @@ import type {
   StoredState,
 } from '../../ledger/ledger.ts';
 import { refuseEntry } from '../../ledger/refuse-entry.ts';
+import type { OwnFile } from '../../policy/own-files/own-file.ts';
 import type { EntryQuery, StoredEntry } from '../../ledger/stored-entry.ts';
 import { lastInputDigest } from '../../ledger/unsettled-effect.ts';
 import { AppendJob, Appender } from './append-job.ts';
@@ -60,6 +62,7 @@ import { Writer } from './writer.ts';
 
 export class SqliteLedger implements Ledger {
   readonly ownerId: string;
+  readonly ownFiles: readonly OwnFile[];
   readonly inHand: Map<string, number> = new Map();
   readonly #database: Database;
   readonly #clock: Clock;
@@ -89,6 +92,7 @@ export class SqliteLedger implements Ledger {
   ) {
     this.#database = database;
     this.#path = path;
+    this.ownFiles = [{ path: resolve(path), kind: 'ledger', access: 'sealed', withCompanions: true }];
     this.#clock = options.clock ?? systemClock;
     this.#sealKey = options.sealKey;
     this.#owners = new Owners(`${path}.owners`, options.readOnly === true);

@@ -1,0 +1,231 @@
+/**
+ * Whether a call stays away from the runtime's own files.
+ *
+ * | own file    | the call names it, or something in it | the call names a folder above it                    |
+ * | ----------- | ------------------------------------- | --------------------------------------------------- |
+ * | `sealed`    | refused                               | refused, unless the call only lists names           |
+ * | `read_only` | refused, unless the call only reads   | refused if the call removes, moves or overwrites it |
+ */
+import type { JsonObject } from '../../base/json.ts';
+import type { ToolMode } from '../../tool/mode.ts';
+import type { ToolResources } from '../../tool/tool-resources.ts';
+import { readBase, type Base } from '../found-path.ts';
+import { climbs, foldParts, type PathSpelling } from '../path-spelling.ts';
+import type { FileUse } from './command-use.ts';
+import { findNamedPaths, mayNamePaths, type NamedPath } from './named-paths.ts';
+import type { OwnFile, OwnFilesWorld, PlacedOwnFile } from './own-file.ts';
+import { normalisePart, placeOwnFile } from './own-file.ts';
+import type { Relation } from './relate-path.ts';
+import { readParts, relatePath, relateTail } from './relate-path.ts';
+
+export type JudgedCall = {
+  readonly toolName: string;
+  readonly mode: ToolMode;
+  readonly input: JsonObject;
+  readonly resources: ToolResources | undefined;
+};
+
+export type OwnFileBreach =
+  /** The call names an own file, or a folder that holds one. */
+  | { readonly type: 'inside' | 'contains'; readonly file: OwnFile; readonly named: string }
+  /** The call runs the command line of the runtime. */
+  | { readonly type: 'runs_runtime' }
+  | { readonly type: 'too_many_paths' };
+
+export type JudgeOwnFiles = (call: JudgedCall) => OwnFileBreach | undefined;
+
+const mostBases = 16;
+
+/** Looks where the own files lie once; after that a call is judged by what it names. */
+export function protectOwnFiles(files: readonly OwnFile[], world: OwnFilesWorld): JudgeOwnFiles {
+  const placed = files.map((file) => placeOwnFile(file, world.realPath));
+  const names = new Set(placed.flatMap(({ places }) => places.flatMap((place) => place.names)));
+  const starts = [...new Set(placed.flatMap(({ places }) => places.map(({ names: [name = ''] }) => name)))];
+  const isOwnName = (text: string): boolean => {
+    if (text.length > 300) return false;
+    const name = normalisePart(text);
+    return names.has(name) || starts.some((start) => name.startsWith(start));
+  };
+  return (call) => {
+    if (placed.length === 0 || !mayNamePaths(call.input, isOwnName)) return undefined;
+    return judge(call, placed, world);
+  };
+}
+
+function judge(
+  call: JudgedCall,
+  placed: readonly PlacedOwnFile[],
+  world: OwnFilesWorld,
+): OwnFileBreach | undefined {
+  const found = findNamedPaths({ ...call, use: useOfTool(call) });
+  if (found.runsQuittance) return { type: 'runs_runtime' };
+  if (found.tooMany) return { type: 'too_many_paths' };
+  const here = world.workingDirectories().flatMap((directory) => readBase(directory) ?? []);
+  const bases = [...here];
+  for (const directory of found.directories) {
+    if (bases.length >= mostBases) break;
+    for (const start of startsOf(directory, here, world))
+      bases.push({ root: start.root, parts: [...start.parts, ...directory.parts] });
+  }
+  const inodes = new Inodes(placed, world);
+  for (const use of found.workingDirectoryUses)
+    for (const base of bases) {
+      const breach = judgePlace(base, [], { use, isTarget: true, inCommand: true }, placed, world, inodes);
+      if (breach !== undefined) return breach;
+    }
+  for (const named of found.paths) {
+    const breach = judgeNamed(named, bases, placed, world, inodes);
+    if (breach !== undefined) return breach;
+  }
+  return undefined;
+}
+
+function judgeNamed(
+  named: NamedPath,
+  bases: readonly Base[],
+  placed: readonly PlacedOwnFile[],
+  world: OwnFilesWorld,
+  inodes: Inodes,
+): OwnFileBreach | undefined {
+  const { spelling } = named;
+  if (!named.isTail)
+    for (const base of startsOf(spelling, bases, world)) {
+      const breach = judgePlace(base, spelling.parts, named, placed, world, inodes);
+      if (breach !== undefined) return breach;
+    }
+  if (spelling.root !== undefined && !named.isTail) return undefined;
+  // Relative to a directory that only the tool knows.
+  const isAnchored = named.isTail || climbs(spelling.parts);
+  const parts = readParts(
+    foldParts(spelling.parts).filter((part) => part !== '..'),
+    named.inCommand,
+  );
+  for (const own of placed) {
+    const relation = relateTail(parts, own, isAnchored);
+    if (relation !== undefined && isRefused(relation, own.file, named))
+      return { type: relation.type, file: own.file, named: spell(spelling) };
+  }
+  return undefined;
+}
+
+type Naming = Pick<NamedPath, 'use' | 'isTarget' | 'inCommand'>;
+
+function judgePlace(
+  base: Base,
+  parts: readonly string[],
+  naming: Naming,
+  placed: readonly PlacedOwnFile[],
+  world: OwnFilesWorld,
+  inodes: Inodes,
+): OwnFileBreach | undefined {
+  const all = [...base.parts, ...parts];
+  const wildcard = all.findIndex((part) => /[*?[]/.test(part));
+  const folded = foldParts(all);
+  const spelled = toText(base.root, folded);
+  const places = new Set([spelled]);
+  if (wildcard < 0) for (const real of realPlaces(base.root, all, spelled, world)) places.add(real);
+  else {
+    const start = world.realPath(toText(base.root, foldParts(all.slice(0, wildcard))));
+    places.add([start.replace(/\/$/, ''), ...all.slice(wildcard)].join('/'));
+  }
+  for (const place of places) {
+    const at = readBase(place);
+    if (at === undefined) continue;
+    if (isProcessMemory(place)) return breachOfMemory(placed, place);
+    const named = readParts([at.root, ...at.parts], naming.inCommand);
+    for (const own of placed) {
+      const relation = relatePath(named, own);
+      if (relation !== undefined && isRefused(relation, own.file, naming))
+        return { type: relation.type, file: own.file, named: spelled };
+    }
+  }
+  const linked = wildcard < 0 ? inodes.find(spelled) : undefined;
+  return linked !== undefined && isRefused({ type: 'inside', byPattern: false }, linked, naming)
+    ? { type: 'inside', file: linked, named: spelled }
+    : undefined;
+}
+
+/** The path as a text leads, and as the kernel goes: `link/..` is another place for each. */
+function realPlaces(
+  root: string,
+  parts: readonly string[],
+  spelled: string,
+  world: OwnFilesWorld,
+): readonly string[] {
+  const real = world.realPath(spelled);
+  if (!parts.includes('..')) return [real];
+  let reached = toText(root, []);
+  for (const part of parts.slice(0, 256))
+    reached =
+      part === '..'
+        ? world.realPath(reached).replace(/\/[^/]*$/, '') || toText(root, [])
+        : `${reached.replace(/\/$/, '')}/${part}`;
+  return [real, world.realPath(reached)];
+}
+
+function isRefused(relation: Relation, file: OwnFile, { use, isTarget }: Naming): boolean {
+  if (relation.type === 'inside') {
+    // A pattern that only lists names may list these as well.
+    if (file.access === 'sealed') return !(relation.byPattern && use === 'lists');
+    return use !== 'lists' && use !== 'reads';
+  }
+  if (!isTarget) return false;
+  return file.access === 'sealed' ? use !== 'lists' : use === 'changes';
+}
+
+/** How a tool treats what it names outside of commands: its mode says so, else it may write. */
+function useOfTool({ mode, toolName }: JudgedCall): FileUse {
+  if (mode === 'destructive') return 'changes';
+  const isLister =
+    /(?:^|[\W_]|[a-z](?=[A-Z]))(?:list|ls|dir|glob|tree|stat|exists)(?:$|[\W_]|(?<=[a-z])(?=[A-Z]))/i.test(
+      toolName,
+    );
+  if (isLister && mode !== 'local') return 'lists';
+  return mode === 'read' ? 'reads' : 'unknown';
+}
+
+/** What a spelling may start from. */
+function startsOf(spelling: PathSpelling, bases: readonly Base[], world: OwnFilesWorld): readonly Base[] {
+  if (spelling.root === undefined) return bases;
+  if (spelling.root === '~') {
+    const home = world.homeDirectory === undefined ? undefined : readBase(world.homeDirectory);
+    return home === undefined ? [] : [home];
+  }
+  return [{ root: spelling.root, parts: [] }];
+}
+
+const toText = (root: string, parts: readonly string[]): string =>
+  root === '/' ? `/${parts.join('/')}` : `${root}/${parts.join('/')}`;
+
+const spell = ({ root, parts }: PathSpelling): string =>
+  root === undefined ? parts.join('/') : root === '/' ? `/${parts.join('/')}` : `${root}/${parts.join('/')}`;
+
+/** The memory of a process holds the key, whichever files are protected. */
+const isProcessMemory = (place: string): boolean =>
+  /^\/proc\/(?:self|thread-self|\d+)\/(?:task\/\d+\/)?(?:mem|map_files)(?:\/|$)/.test(place);
+
+const breachOfMemory = (placed: readonly PlacedOwnFile[], named: string): OwnFileBreach | undefined => {
+  const sealed = placed.find(({ file }) => file.access === 'sealed')?.file;
+  return sealed && { type: 'inside', file: sealed, named };
+};
+
+/** Own files by device and inode, looked up only for a path that has several names. */
+class Inodes {
+  readonly #placed: readonly PlacedOwnFile[];
+  readonly #world: OwnFilesWorld;
+  #known: ReadonlyMap<string, OwnFile> | undefined;
+
+  constructor(placed: readonly PlacedOwnFile[], world: OwnFilesWorld) {
+    this.#placed = placed;
+    this.#world = world;
+  }
+
+  find(path: string): OwnFile | undefined {
+    const inode = this.#world.sharedInode(path);
+    if (inode === undefined) return undefined;
+    this.#known ??= new Map(
+      this.#placed.flatMap(({ file }) => this.#world.inodesOf(file).map((each) => [each, file] as const)),
+    );
+    return this.#known.get(inode);
+  }
+}

@@ -1,0 +1,369 @@
+/**
+ * Every path that the arguments of a call name, for the protection of the runtime's own files. All arguments are read,
+ * at every depth, whatever the tool declares: a list of what is forbidden is only as good as what it sees.
+ */
+import type { JsonObject, JsonValue } from '../../base/json.ts';
+import type { ToolResources } from '../../tool/tool-resources.ts';
+import { roleOf, type ArgumentRole } from '../argument-role.ts';
+import { ResourceReader, type SpelledPath } from '../resource-reader.ts';
+import { readCommandPieces, readWordList, type ReadCommand } from './command-pieces.ts';
+import { readCommandUse, type FileUse } from './command-use.ts';
+
+export type NamedPath = {
+  readonly spelling: SpelledPath;
+  readonly use: FileUse;
+  /** A folder that is named here is acted upon, and not only where something starts. */
+  readonly isTarget: boolean;
+  /** Stands in a command: a shell leaves hidden names out of its wildcards. */
+  readonly inCommand: boolean;
+  /** Starts at a place the runtime does not know, such as a variable. */
+  readonly isTail: boolean;
+};
+
+export type NamedPaths = {
+  readonly paths: readonly NamedPath[];
+  /** Directories that relative paths may start from, as the call spells them. */
+  readonly directories: readonly SpelledPath[];
+  /** What is done to the directory a command runs in. */
+  readonly workingDirectoryUses: readonly FileUse[];
+  readonly runsQuittance: boolean;
+  /** More paths than can be checked. */
+  readonly tooMany: boolean;
+};
+
+export type NamingCall = {
+  readonly input: JsonObject;
+  readonly resources: ToolResources | undefined;
+  /** What the tool does with a file that is no part of a command. */
+  readonly use: FileUse;
+};
+
+type Item = {
+  readonly value: JsonValue;
+  readonly key: string;
+  readonly role: ArgumentRole;
+  readonly depth: number;
+};
+
+const mostCandidates = 1_500;
+const longestPath = 4_096;
+const deepestText = 3;
+const strength: Readonly<Record<FileUse, number>> = { lists: 0, reads: 1, unknown: 2, changes: 3 };
+
+/** False where nothing in the arguments can be a path: most calls end here. */
+export function mayNamePaths(value: JsonValue, isOwnName: (text: string) => boolean): boolean {
+  if (typeof value === 'string') return value.length > 0 && (pathLike.test(value) || isOwnName(value));
+  if (typeof value !== 'object' || value === null) return false;
+  if (Array.isArray(value)) return value.some((item) => mayNamePaths(item as JsonValue, isOwnName));
+  for (const [key, inner] of Object.entries(value)) {
+    if (typeof inner === 'string' && inner !== '' && namesFiles(key)) return true;
+    if (pathLike.test(key) || mayNamePaths(inner as JsonValue, isOwnName)) return true;
+  }
+  return false;
+}
+
+/** A separator, an escape, a pattern, a variable, or the ending of a file name. */
+const pathLike = /[/\\~%$*?[\u{80}-\u{10ffff}]|\.\w{1,12}\b|(?:^|\s)\.(?:$|\s)|quittance/iu;
+
+const namesFiles = (key: string): boolean => {
+  const role = roleOf(key);
+  return role !== 'other' && role !== 'prose' && role !== 'url';
+};
+
+export function findNamedPaths(call: NamingCall): NamedPaths {
+  const finding = new Finding(call.use);
+  finding.walk(call.input);
+  const { resources } = call;
+  for (const path of resources?.paths ?? []) finding.readDeclared(call.input, path, 'path');
+  for (const path of resources?.commands ?? []) finding.readDeclared(call.input, path, 'command');
+  return finding.finish();
+}
+
+class Finding {
+  readonly #use: FileUse;
+  readonly #readers = new Map<
+    string,
+    { readonly reader: ResourceReader; readonly how: Omit<NamedPath, 'spelling'> }
+  >();
+  readonly #directories: string[] = [];
+  /** Arguments that may name a folder to start from, or one to act upon. */
+  readonly #folders: string[] = [];
+  readonly #workingDirectoryUses: FileUse[] = [];
+  #runsQuittance = false;
+  #hasTargets = false;
+  #count = 0;
+
+  constructor(use: FileUse) {
+    this.#use = use;
+  }
+
+  walk(input: JsonObject): void {
+    const rest: Item[] = [{ value: input, key: '', role: 'other', depth: 0 }];
+    for (let item = rest.pop(); item !== undefined; item = rest.pop()) this.#visit(item, rest);
+  }
+
+  readDeclared(input: JsonObject, dottedPath: string, role: 'path' | 'command'): void {
+    let values: readonly JsonValue[] = [input];
+    const keys = dottedPath.split('.');
+    for (const key of keys)
+      values = values.flatMap((value) =>
+        typeof value !== 'object' || value === null
+          ? []
+          : key === '*'
+            ? Object.values(value)
+            : Object.hasOwn(value, key)
+              ? [(value as JsonObject)[key] ?? null]
+              : [],
+      );
+    const rest: Item[] = values.map((value) => ({ value, key: keys.at(-1) ?? '', role, depth: 0 }));
+    for (let item = rest.pop(); item !== undefined; item = rest.pop()) this.#visit(item, rest);
+  }
+
+  finish(): NamedPaths {
+    // A folder beside other paths or commands is where those start; alone it is what the call is about.
+    for (const folder of this.#folders)
+      this.#readPath(folder, {
+        use: this.#use,
+        isTarget: !this.#hasTargets,
+        inCommand: false,
+        isTail: false,
+      });
+    const directories = new ResourceReader();
+    for (const text of this.#directories) directories.readPath(expandKnown(text), true);
+    const paths: NamedPath[] = [];
+    for (const { reader, how } of this.#readers.values())
+      for (const spelling of reader.paths.values()) paths.push({ ...how, spelling });
+    return {
+      paths,
+      directories: [...directories.paths.values()].slice(0, 16),
+      workingDirectoryUses: this.#workingDirectoryUses,
+      runsQuittance: this.#runsQuittance,
+      tooMany: this.#count > mostCandidates,
+    };
+  }
+
+  #visit(item: Item, rest: Item[]): void {
+    const { value, role, depth } = item;
+    if (typeof value === 'string') return this.#readText(value, item, rest);
+    if (typeof value !== 'object' || value === null) return;
+    if (Array.isArray(value)) {
+      const list = value as readonly JsonValue[];
+      if (list.length > 1 && list.every((part) => typeof part === 'string')) this.#readList(list, role);
+      for (const inner of list) rest.push({ ...item, value: inner });
+      return;
+    }
+    for (const [key, inner] of Object.entries(value)) {
+      if (pathLike.test(key)) this.#readPath(key, this.#plain());
+      const own = roleOf(key);
+      rest.push({ value: inner, key, role: own === 'other' ? inherited(role) : own, depth });
+    }
+  }
+
+  /** The words of a command, or the components of one path. */
+  #readList(list: readonly string[], role: ArgumentRole): void {
+    if (role === 'command' || role === 'words') this.#readCommand(readWordList(list));
+    if (list.length <= 64) this.#readPath(list.join('/'), this.#plain());
+  }
+
+  #readText(text: string, { key, role, depth }: Item, rest: Item[]): void {
+    if (text === '') return;
+    switch (role) {
+      case 'directory':
+        this.#directories.push(text);
+        if (!/^(?:cwd|chdir|(?:work|working|current|base)[\W_]*dir(?:ectory)?)$/i.test(key))
+          this.#folders.push(text);
+        else this.#readPath(text, { ...this.#plain(), isTarget: false });
+        return;
+      case 'path':
+        this.#hasTargets = true;
+        this.#readPath(text, this.#plain());
+        if (/\s/.test(text)) for (const token of tokensOf(text)) this.#readPath(token, this.#plain());
+        return;
+      case 'command':
+      case 'words':
+        this.#hasTargets = true;
+        return this.#readCommand(readCommandPieces(text));
+      case 'url':
+        return this.#readPath(text, this.#plain());
+      case 'prose':
+        if (text.length <= longestPath && !/\s/.test(text.trim()) && pathLike.test(text))
+          this.#readPath(text.trim(), { ...this.#plain(), isTarget: false });
+        return;
+      case 'other':
+        return this.#readValue(text, depth, rest);
+    }
+  }
+
+  #readValue(text: string, depth: number, rest: Item[]): void {
+    if (depth < deepestText && /^\s*[{["]/.test(text)) {
+      const parsed = parseLeniently(text);
+      if (parsed !== undefined) rest.push({ value: parsed, key: '', role: 'other', depth: depth + 1 });
+    }
+    if (text.length <= longestPath) this.#readPath(text.trim(), this.#plain());
+    if (!/[\s"'`,;|()<>]/.test(text)) return;
+    // A text whose first word is a program with a meaning of its own is a command, whatever its argument is called.
+    const command = readCommandPieces(text.slice(0, 100_000));
+    const first = command.pieces[0]?.words ?? [];
+    if (first.length > 1 && readCommandUse(first).use !== 'unknown') this.#readCommand(command);
+    else if (command.pieces.some((piece) => readCommandUse(piece.words).runsQuittance))
+      this.#runsQuittance = true;
+    for (const token of tokensOf(text)) {
+      if (this.#count > mostCandidates) {
+        // Prose with so many words that look like paths is data; what a command or a path names is counted elsewhere.
+        this.#count = mostCandidates;
+        return;
+      }
+      this.#readPath(token, { ...this.#plain(), isTarget: false });
+    }
+  }
+
+  #readCommand({ pieces, feedsArguments }: ReadCommand): void {
+    const uses = pieces.map(({ words }) => readCommandUse(words));
+    const strongest = uses.reduce<FileUse>(
+      (most, { use }) => (strength[use] > strength[most] ? use : most),
+      'lists',
+    );
+    for (const [index, { words, writesTo }] of pieces.entries()) {
+      const piece = uses[index];
+      if (piece === undefined) continue;
+      const use = feedsArguments ? strongest : piece.use;
+      this.#runsQuittance ||= piece.runsQuittance;
+      if (piece.actsOnWorkingDirectory) this.#workingDirectoryUses.push(use);
+      const how = { use, isTarget: true, inCommand: true, isTail: false };
+      for (const word of words) this.#readWord(word, how);
+      for (const word of writesTo) this.#readWord(word, { ...how, use: 'changes' });
+      this.#readMoves(words);
+      this.#readChangesOfDirectory(words);
+    }
+  }
+
+  #readWord(word: string, how: Omit<NamedPath, 'spelling'>): void {
+    if (word === '' || word.length > longestPath) return;
+    this.#readPath(word, how);
+    // `--file=x`, `if=x`, `-fx`, `host:x`, `@x`.
+    const pieces = word.split(/[=:,@]/);
+    if (pieces.length > 1) for (const piece of pieces) if (piece !== '') this.#readPath(piece, how);
+    const glued = /^-\w(.+)$/s.exec(word)?.[1];
+    if (glued !== undefined) this.#readPath(glued, how);
+  }
+
+  /** `cp contracts.yaml folder` makes `folder/contracts.yaml`. */
+  #readMoves(words: readonly string[]): void {
+    const program = words.findIndex((word) => /(?:^|\/)(?:cp|mv|install|ln|rsync|scp)$/.test(word));
+    if (program < 0) return;
+    const operands = words.slice(program + 1).filter((word) => !word.startsWith('-'));
+    const option = words.findIndex((word) => word === '-t' || word === '--target-directory');
+    const glued = words.find((word) => /^(?:--target-directory=|-t.)/.test(word));
+    const target =
+      option >= 0
+        ? words[option + 1]
+        : (glued?.replace(/^(?:--target-directory=|-t)/, '') ?? operands.at(-1));
+    if (target === undefined) return;
+    for (const operand of operands) {
+      const name = operand.split('/').findLast((part) => part !== '');
+      if (name !== undefined && operand !== target)
+        this.#readPath(`${target}/${name}`, {
+          use: 'changes',
+          isTarget: true,
+          inCommand: true,
+          isTail: false,
+        });
+    }
+  }
+
+  #readChangesOfDirectory(words: readonly string[]): void {
+    for (const [index, word] of words.entries()) {
+      const next = words[index + 1];
+      if (
+        /^(?:cd|chdir|pushd|-C|--directory|--cwd|--prefix|--work-tree|-D|--chdir)$/.test(word) &&
+        next !== undefined
+      )
+        this.#directories.push(next);
+      const glued = /^(?:-C|--(?:directory|cwd|prefix|work-tree|chdir)=)(.+)$/s.exec(word)?.[1];
+      if (glued !== undefined) this.#directories.push(glued);
+    }
+  }
+
+  #readPath(text: string, how: Omit<NamedPath, 'spelling'>): void {
+    if (this.#count > mostCandidates || text.length > longestPath) return;
+    for (const one of expandBraces(text)) {
+      this.#count++;
+      const known = expandKnown(one);
+      const tail = tailOf(known);
+      if (tail !== undefined) this.#readerFor({ ...how, isTail: true }).readPath(tail, true);
+      this.#readerFor(how).readPath(known, true);
+      // Any scheme may stand before a path: `sqlite:x`, `jar:file:x`.
+      const bare = known.replace(/^(?:[a-z][a-z0-9+.-]+:)+(?:\/\/(?=\/))?/i, '');
+      if (bare !== known && bare !== '') this.#readerFor(how).readPath(bare.split(/[?#!]/, 1)[0] ?? '', true);
+    }
+  }
+
+  #readerFor(how: Omit<NamedPath, 'spelling'>): ResourceReader {
+    const key = `${how.use} ${how.isTarget} ${how.inCommand} ${how.isTail}`;
+    const known = this.#readers.get(key) ?? { reader: new ResourceReader(), how };
+    this.#readers.set(key, known);
+    return known.reader;
+  }
+
+  #plain(): Omit<NamedPath, 'spelling'> {
+    return { use: this.#use, isTarget: true, inCommand: false, isTail: false };
+  }
+}
+
+/** `{command: {program: 'rm', rest: ['x']}}`: what stands in a command is part of it. */
+const inherited = (role: ArgumentRole): ArgumentRole =>
+  role === 'command' || role === 'words' || role === 'path' ? role : 'other';
+
+const tokensOf = (text: string): readonly string[] =>
+  [...text.slice(0, 200_000).matchAll(/[^\s"'`,;|()<>]+/g)]
+    .map(([token]) => token)
+    .filter((token) => pathLike.test(token));
+
+/** Variables whose value is known. */
+const expandKnown = (text: string): string =>
+  text
+    .replace(/^(?:\$HOME|\$\{HOME\}|%USERPROFILE%|\$env:(?:HOME|USERPROFILE))(?=$|[/\\])/i, '~')
+    .replace(/^(?:\$PWD|\$\{PWD\}|%CD%|~\+)(?=$|[/\\])/i, '.');
+
+/** What stands behind the last variable, substitution or foreign home. */
+function tailOf(text: string): string | undefined {
+  if (!/\$|`|%\w+%|^~[^/\\]/.test(text)) return undefined;
+  const tail = text
+    .replace(/^.*(?:\$\{[^}]*\}?|\$\([^)]*\)?|\$\w+|`[^`]*`?|%\w+%)/s, '')
+    .replace(/^~[^/\\]*/, '')
+    .replace(/^[/\\]+/, '');
+  return tail === '' ? undefined : tail;
+}
+
+const mostBraces = 64;
+const braces = /\{([^{}\s"']*(?:,|\.\.)[^{}\s"']*)\}/;
+
+/** `a{b,c}` as a shell reads it. Too many become a wildcard. */
+function expandBraces(text: string): readonly string[] {
+  if (!braces.test(text)) return [text];
+  let all = [text];
+  for (let round = 0; round < 6; round++) {
+    const next = all.flatMap((one) => {
+      const found = braces.exec(one);
+      if (found === null) return [one];
+      const [whole, inner = ''] = found;
+      const choices = inner.includes(',') ? inner.split(',') : ['*'];
+      return choices.map(
+        (choice) => one.slice(0, found.index) + choice + one.slice(found.index + whole.length),
+      );
+    });
+    if (next.length > mostBraces) return [text.replace(/\{.*\}/s, '*')];
+    if (next.length === all.length && next.every((one, index) => one === all[index])) break;
+    all = next;
+  }
+  return [text, ...all];
+}
+
+function parseLeniently(text: string): JsonValue | undefined {
+  try {
+    // What JSON.parse gives is a JSON value.
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}

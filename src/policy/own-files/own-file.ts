@@ -1,0 +1,83 @@
+/**
+ * The runtime's own files. No call may reach them, whatever the contracts say.
+ *
+ * A `sealed` file is neither read nor written by any call: the ledger, its key, its tokens. A `read_only` file may be
+ * read and must not be written: contract files in force, the runtime package, the module that makes the runtime.
+ */
+import { readBase } from '../found-path.ts';
+
+export type OwnFile = {
+  /** Absolute. A folder stands for everything in it. */
+  readonly path: string;
+  readonly kind: 'ledger' | 'contract_file' | 'runtime_module' | 'runtime_package' | 'host_file';
+  readonly access: 'sealed' | 'read_only';
+  /** Also covers every file whose name continues with `.` or `-`, such as `ledger.db-wal` and `ledger.db.key`. */
+  readonly withCompanions: boolean;
+};
+
+/** What the protection needs from the file system and the process. */
+export type OwnFilesWorld = {
+  /** The path with every link of its longest existing ancestor resolved. */
+  readonly realPath: (absolutePath: string) => string;
+  /** Device and inode of a file that has more than one name (hard links). Undefined for every other path. */
+  readonly sharedInode: (absolutePath: string) => string | undefined;
+  /** Device and inode of every file that the path and its companions hold now. */
+  readonly inodesOf: (file: OwnFile) => readonly string[];
+  /** Directories that a relative path may start from. */
+  readonly workingDirectories: () => readonly string[];
+  readonly homeDirectory: string | undefined;
+};
+
+/** Names that the runtime writes beside a ledger, for patterns such as `*.key`. */
+const companionSuffixes = [
+  '-wal',
+  '-shm',
+  '-journal',
+  '.key',
+  '.tokens',
+  '.tokens.lock',
+  '.read',
+  '.read-wal',
+  '.read-shm',
+  '.owners',
+  '.spill',
+  '.artifacts',
+  '.schemas',
+];
+
+/** An own file with its path in components: as the host spelled it, and where it really lies. */
+export type PlacedOwnFile = {
+  readonly file: OwnFile;
+  readonly places: readonly Place[];
+};
+
+export type Place = {
+  /** Root first, normalised for comparison. */
+  readonly parts: readonly string[];
+  /** What the last component may be called, for patterns. */
+  readonly names: readonly string[];
+};
+
+export function placeOwnFile(file: OwnFile, realPath: (path: string) => string): PlacedOwnFile {
+  const places = new Map<string, Place>();
+  for (const path of [file.path, realPath(file.path)]) {
+    const base = readBase(path);
+    if (base === undefined || base.parts.length === 0) continue;
+    const parts = [base.root, ...base.parts].map(normalisePart);
+    const last = parts.at(-1) ?? '';
+    const names = file.withCompanions ? [last, ...companionSuffixes.map((suffix) => last + suffix)] : [last];
+    places.set(parts.join('/'), { parts, names });
+  }
+  return { file, places: [...places.values()] };
+}
+
+/**
+ * One form for every spelling that some file system takes for the same name: capitals, composed letters, and what
+ * Windows drops (blanks and dots at the end, the name of a stream). Elsewhere those are other files, which are then
+ * protected as well: a false alarm about a name like `LEDGER.DB` harms nobody.
+ */
+export function normalisePart(part: string): string {
+  const folded = part.normalize('NFC').toLowerCase();
+  const bare = folded.replace(/(?!^):.*$/s, '').replace(/[. ]+$/, '');
+  return bare === '' ? folded : bare;
+}

@@ -1,0 +1,59 @@
+import type { OwnFileBreach } from '../../policy/own-files/judge-own-files.ts';
+import type { OwnFile } from '../../policy/own-files/own-file.ts';
+import type { CallInHand } from '../call-in-hand.ts';
+import { clean } from '../clean.ts';
+import type { Gate } from './gate.ts';
+
+/** Does the call stay away from the runtime's own files? No rule and no person can allow what this gate refuses. */
+export const ownFilesGate: Gate = {
+  name: 'own_files',
+  check(hand) {
+    const { knownTool: tool } = hand;
+    const breach = hand.engine.ownFiles.judge()({
+      toolName: tool.name,
+      mode: tool.mode,
+      input: hand.judged,
+      resources: tool.resources,
+    });
+    return breach === undefined
+      ? undefined
+      : {
+          type: 'deny',
+          reason: 'contract',
+          code: 'policy.protected',
+          details: describe(hand, breach),
+          by: { type: 'gate', name: 'own_files' },
+        };
+  },
+};
+
+const kinds: Readonly<Record<OwnFile['kind'], string>> = {
+  ledger: 'the ledger of this runtime',
+  contract_file: 'a contract file in force',
+  runtime_module: 'the module that makes this runtime',
+  runtime_package: 'the code of this runtime',
+  host_file: 'a file of the host',
+};
+
+function describe(hand: CallInHand, breach: OwnFileBreach): string {
+  switch (breach.type) {
+    case 'runs_runtime':
+      return 'The command would use the controls of the runtime that checks these calls. Calls may not do that.';
+    case 'too_many_paths':
+      return 'The call names more paths than can be checked. Name fewer of them in one call.';
+    case 'inside':
+    case 'contains': {
+      const { type, file } = breach;
+      const named = JSON.stringify(clean(hand, breach.named.slice(0, 300)));
+      const allowed =
+        file.access === 'sealed'
+          ? 'Calls may neither read nor change it.'
+          : 'Calls may read it but not change it.';
+      return type === 'inside'
+        ? `${named} is protected: it belongs to ${kinds[file.kind]}. ${allowed}`
+        : `The folder ${named} holds ${kinds[file.kind]}. ${allowed} Name the files or folders you need instead.`;
+    }
+    default:
+      return breach satisfies never;
+  }
+}

@@ -1,0 +1,257 @@
+import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createMemoryLedger, createRuntime, defineTool } from 'quittance';
+import { contractsFromMultiple, contractsFromYaml } from 'quittance/contracts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../src/base/json.ts';
+import { companions, spellings } from './own-file-spellings.ts';
+import type { OwnFilesStage } from './own-files-stage.ts';
+import { setOwnFilesStage } from './own-files-stage.ts';
+
+const refused = { type: 'ToolDenied', reason: 'contract', code: 'policy.protected' };
+
+describe.each(['inside', 'outside'] as const)("the ledger %s the agent's folder (deny-wins)", (where) => {
+  let stage: OwnFilesStage;
+  beforeAll(async () => {
+    stage = await setOwnFilesStage(where);
+  });
+  afterAll(() => stage.close());
+
+  test.each(spellings)('$id: $tries', async ({ tool, input }) => {
+    stage.ran.length = 0;
+    expect(await stage.call(tool, input(stage))).toMatchObject(refused);
+    expect(stage.ran).toEqual([]);
+  });
+
+  test.each(companions)('"ledger.db%s" is neither read nor written', async (suffix) => {
+    const file = stage.ledgerPath + suffix;
+    expect(await stage.call('read_file', { path: file })).toMatchObject(refused);
+    expect(await stage.call('Write', { path: file, content: '' })).toMatchObject(refused);
+    expect(await stage.call('list_directory', { path: file })).toMatchObject(refused);
+  });
+
+  test('ordinary calls go through', async () => {
+    const { agent } = stage;
+    const good: readonly (readonly [string, JsonObject])[] = [
+      ['read_file', { path: 'src/a.ts' }],
+      ['read_file', { path: `${agent}/src/a.ts` }],
+      ['Write', { file_path: 'lib/b.ts', content: 'The ledger is kept in .quittance/ledger.db, see there.' }],
+      ['Write', { file_path: 'notes.md', content: `cat ${stage.ledgerPath}.key` }],
+      ['list_directory', { path: '.' }],
+      ['Glob', { pattern: '**/*', path: agent }],
+      ['Grep', { pattern: 'x', path: 'src/deep' }],
+      ['edit_thing', { city: 'Berlin', amount: 3, note: 'and/or', at: '12:30' }],
+      ['edit_thing', { text: 'I keep a ledger of expenses.' }],
+      ['Bash', { command: 'ls -la', cwd: agent }],
+      ['Bash', { command: 'ls .', cwd: agent }],
+      ['Bash', { command: 'git status && git diff', cwd: agent }],
+      ['Bash', { command: `cd ${agent} && npm test` }],
+      ['Bash', { command: 'npm run build 2>&1 | tail -20', cwd: agent }],
+      ['Bash', { command: 'find . -name "*.ts"', cwd: agent }],
+      ['Bash', { command: 'grep -rn TODO src/deep', cwd: agent }],
+      ['Bash', { command: 'rm -rf lib/deep', cwd: agent }],
+      ['Bash', { command: 'npx quittance contracts check contracts.yaml', cwd: agent }],
+      ['Bash', { command: 'git commit -m "Describe quittance approve"', cwd: agent }],
+    ];
+    const wrong: unknown[] = [];
+    for (const [tool, input] of good) {
+      const outcome = await stage.call(tool, input);
+      if (outcome.type !== 'ToolExecutionResult') wrong.push([tool, input, outcome]);
+    }
+    expect(wrong).toEqual([]);
+    stage.ran.length = 0;
+  });
+});
+
+describe('a folder that holds them', () => {
+  test.each([
+    ['Bash', { command: 'rm -rf .' }],
+    ['Bash', { command: 'grep -r x .' }],
+    ['Bash', { command: 'grep -r x' }],
+    ['Bash', { command: 'rg x' }],
+    ['Bash', { command: 'tar czf - .' }],
+    ['Bash', { command: 'cp -r . /tmp/copy' }],
+    ['Bash', { command: 'git clean -fdx' }],
+    ['Bash', { command: 'git add -A' }],
+    ['Bash', { command: 'find . -delete' }],
+    ['Bash', { command: 'find -type f -exec cat {} +' }],
+    ['Bash', { command: 'python3 -c "import shutil; shutil.rmtree(\'.\')"' }],
+    ['Bash', { command: 'chmod -R 777 .' }],
+    ['Grep', { pattern: 'x', path: '.' }],
+    ['delete_folder', { path: '.' }],
+    ['edit_thing', { folder: '.' }],
+    ['Grep', { pattern: 'x', path: '..' }],
+    ['Grep', { pattern: 'x', path: '/' }],
+  ] as const)('%s %j is refused where the ledger is inside', async (tool, input) => {
+    const stage = await setOwnFilesStage('inside');
+    try {
+      const cwd = tool === 'Bash' ? { cwd: stage.agent } : {};
+      expect(await stage.call(tool, { ...input, ...cwd })).toMatchObject({
+        ...refused,
+        details: expect.stringMatching(/^The folder ".+" holds the ledger of this runtime\./),
+      });
+    } finally {
+      await stage.close();
+    }
+  });
+
+  test.each([
+    ['Bash', { command: 'grep -r x .' }],
+    ['Bash', { command: 'tar czf - .' }],
+    ['Bash', { command: 'git add .' }],
+    ['Bash', { command: 'npx prettier --write .' }],
+    ['Grep', { pattern: 'x', path: '.' }],
+    ['read_file', { path: 'contracts.yaml' }],
+    ['read_file', { path: 'src/hard-rules.txt' }],
+    ['Bash', { command: 'cat contracts.yaml' }],
+    ['Bash', { command: "sed -n '1,5p' contracts.yaml" }],
+    ['Bash', { command: 'git diff contracts.yaml' }],
+    ['Grep', { pattern: 'x', path: join(import.meta.dirname, '../../src/runtime') }],
+  ] as const)('%s %j goes through where the ledger is outside', async (tool, input) => {
+    const stage = await setOwnFilesStage('outside');
+    try {
+      const cwd = tool === 'Bash' ? { cwd: stage.agent } : {};
+      expect(await stage.call(tool, { ...input, ...cwd })).toMatchObject({ type: 'ToolExecutionResult' });
+    } finally {
+      await stage.close();
+    }
+  });
+
+  test.each([
+    ['Write', { path: 'contracts.yaml' }],
+    ['Write', { path: 'src/rules.txt' }],
+    ['Write', { path: 'src/hard-rules.txt' }],
+    ['edit_thing', { path: 'contracts.yaml' }],
+    ['delete_folder', { path: '.' }],
+    ['Bash', { command: 'rm -rf .' }],
+    ['Bash', { command: 'echo > contracts.yaml' }],
+    ['Bash', { command: 'sed -i s/block/allow/ contracts.yaml' }],
+    ['Bash', { command: 'cp /tmp/other.yaml contracts.yaml' }],
+    ['Bash', { command: 'cp /tmp/contracts.yaml .' }],
+    ['Bash', { command: 'mv -t . /tmp/contracts.yaml' }],
+    ['Bash', { command: 'rm *.yaml' }],
+    ['Bash', { command: 'tee contracts.yaml < /tmp/x' }],
+    ['Bash', { command: 'echo contracts.yaml | xargs rm' }],
+    ['Bash', { command: 'git checkout contracts.yaml' }],
+    ['Write', { path: join(import.meta.dirname, '../../src/runtime/gates/gates.ts') }],
+    ['Bash', { command: `rm -rf ${join(import.meta.dirname, '../../src')}` }],
+  ] as const)('%s %j would change a contract file or the runtime, and is refused', async (tool, input) => {
+    const stage = await setOwnFilesStage('outside');
+    try {
+      const cwd = tool === 'Bash' ? { cwd: stage.agent } : {};
+      expect(await stage.call(tool, { ...input, ...cwd })).toMatchObject({
+        ...refused,
+        details: expect.stringContaining('Calls may read it but not change it.'),
+      });
+    } finally {
+      await stage.close();
+    }
+  });
+});
+
+describe('which files are protected', () => {
+  test('works without any contract', async () => {
+    const stage = await setOwnFilesStage('inside', { contracts: false });
+    try {
+      for (const path of [stage.ledgerPath, `${stage.agent}/src/innocent.txt`, `${stage.agent}/src/hard.txt`])
+        expect(await stage.call('read_file', { path })).toMatchObject(refused);
+      expect(await stage.call('Write', { path: stage.contractsPath })).toMatchObject({
+        type: 'ToolExecutionResult',
+      });
+    } finally {
+      await stage.close();
+    }
+  });
+
+  test('a person cannot approve it, by an answer or by an edit', async () => {
+    const stage = await setOwnFilesStage('outside');
+    try {
+      const asked: string[] = [];
+      const runtime = createRuntime({
+        tools: [
+          defineTool({
+            name: 'shell',
+            mode: 'local',
+            description: 'Runs a command.',
+            input: { type: 'object', additionalProperties: true },
+            run: () => 'ran',
+          }),
+        ],
+        ledger: stage.ledger,
+        onConfirm: ({ toolName }) => {
+          asked.push(toolName);
+          return { decision: 'edit', arguments: { command: `cat ${stage.ledgerPath}.key` }, by: 'ada' };
+        },
+      });
+      const turn = runtime.turn({ sessionId: 'approved' });
+      expect(
+        await turn.call({ id: 'c1', name: 'shell', arguments: { command: `cat ${stage.ledgerPath}.key` } }),
+      ).toMatchObject(refused);
+      expect(asked).toEqual([]);
+      expect(await turn.call({ id: 'c2', name: 'shell', arguments: { command: 'ls' } })).toMatchObject(
+        refused,
+      );
+      expect(asked).toEqual(['shell']);
+      await runtime.close();
+    } finally {
+      await stage.close();
+    }
+  });
+
+  test('files of the host that are listed, at the start and later', async () => {
+    const { root, close } = await setOwnFilesStage('outside');
+    const runtime = createRuntime({
+      tools: [
+        defineTool({ name: 'get_file', description: 'x', input: { type: 'object' }, run: () => 'ran' }),
+        defineTool({ name: 'set_file', description: 'x', input: { type: 'object' }, run: () => 'ran' }),
+      ],
+      ledger: createMemoryLedger(),
+      protectedFiles: { sealed: [join(root, 'secrets')], readOnly: [join(root, 'quittance.mjs')] },
+    });
+    const turn = runtime.turn({ sessionId: 's' });
+    const call = (id: string, name: 'get_file' | 'set_file', path: string) =>
+      turn.call({ id, name, arguments: { path: join(root, path) } });
+    expect(await call('1', 'get_file', 'secrets/key')).toMatchObject(refused);
+    expect(await call('2', 'get_file', 'quittance.mjs')).toMatchObject({ output: 'ran' });
+    expect(await call('3', 'set_file', 'quittance.mjs')).toMatchObject(refused);
+    expect(await call('4', 'set_file', 'later.mjs')).toMatchObject({ output: 'ran' });
+    runtime.protectFiles({ readOnly: [join(root, 'later.mjs')] });
+    expect(await call('5', 'set_file', 'later.mjs')).toMatchObject(refused);
+    await runtime.close();
+    await close();
+  });
+
+  test('wrong lists are refused at the start', () => {
+    for (const protectedFiles of [{ sealed: 'x' }, { sealed: [''] }, { hidden: [] }, { readOnly: [7] }])
+      expect(() => createRuntime({ tools: [], protectedFiles: protectedFiles as never })).toThrow(
+        'protectedFiles takes two lists of paths',
+      );
+  });
+
+  test('contract files that a reload brings, and the target of a link that moved', async () => {
+    const { root, contractsPath, agent, close } = await setOwnFilesStage('outside');
+    const link = join(root, 'link.yaml');
+    symlinkSync(contractsPath, link);
+    const contracts = await contractsFromYaml(link, { workingDirectory: agent });
+    const both = contractsFromMultiple([contracts], { workingDirectory: agent });
+    const runtime = createRuntime({
+      tools: [
+        defineTool({ name: 'set_file', description: 'x', input: { type: 'object' }, run: () => 'ran' }),
+      ],
+      contracts: both,
+    });
+    const turn = runtime.turn({ sessionId: 's' });
+    const call = (id: string, path: string) => turn.call({ id, name: 'set_file', arguments: { path } });
+    expect(await call('1', contractsPath)).toMatchObject(refused);
+    const moved = join(root, 'moved.yaml');
+    writeFileSync(moved, (both.documents[0]?.text ?? '').replace('No.', 'Never.'));
+    expect(await call('2', moved)).toMatchObject({ output: 'ran' });
+    mkdirSync(join(root, 'aside'));
+    renameSync(link, join(root, 'aside', 'old.yaml'));
+    symlinkSync(moved, link);
+    expect(await contracts.reload()).toMatchObject({ ok: true });
+    expect(await call('3', moved)).toMatchObject(refused);
+    await runtime.close();
+    await close();
+  });
+});
