@@ -76,6 +76,12 @@ export function secretsInArguments(
   return [...found].map(([index, spans]) => ({ index, spans }));
 }
 
+/** Whether a list begins like a command of a program with options that are known here. */
+export const isProgram = (item: JsonValue | undefined): boolean =>
+  typeof item === 'string' && item.length < 200 && commandOptions.has(programName(item));
+
+const programName = (word: string): string => word.replace(/^.*[\\/]/s, '').replace(/\.exe$/i, '');
+
 const longFlag = /^--?([A-Za-z][\w.-]{2,})(?:([=:])([\s\S]*))?$/;
 const assignment = /^(?:--?[\w-]+[= ]|-[A-Za-z])?([A-Za-z_][\w.-]{0,119})=(?=[\s\S])/;
 const header = /^([\w-]{1,120})\s*:\s*(?:(?:bearer|basic|token|apikey|digest|negotiate|ssws|bot)\s+)?(?=\S)/i;
@@ -122,8 +128,7 @@ function isFlagOf(word: string, isSecretName: IsSecretName): boolean {
 
 function optionsOf(words: readonly string[]): CommandOptions | undefined {
   for (const word of words.slice(0, 24)) {
-    const name = word.replace(/^.*[\\/]/s, '').replace(/\.exe$/i, '');
-    const options = commandOptions.get(name);
+    const options = commandOptions.get(programName(word));
     if (options === undefined) continue;
     return options.only === undefined || words.includes(options.only)
       ? options

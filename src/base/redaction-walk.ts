@@ -2,7 +2,7 @@
  * Walks a payload and hides its secrets: by what values look like and, in inputs, by the names they stand under. A name
  * is a key, but also what stands beside a value in a row, a pair, a list of arguments or a text of JSON.
  */
-import { secretsInArguments } from './command-secrets.ts';
+import { isProgram, secretsInArguments } from './command-secrets.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import { defineMember, formatPath } from './json.ts';
 import { createKeyPicker } from './key-picker.ts';
@@ -122,7 +122,7 @@ function hiddenItems(
       if (isNameOf(walk, items[index] as JsonValue)) hides.set(index + 1, 'all');
   if (role === 'auth' && items.length === 2 && items.every((item) => typeof item === 'string'))
     hides.set(1, 'all');
-  if (items.some(isFlagLike) || program !== undefined) {
+  if (program !== undefined || items.some(isFlagLike) || isProgram(items[0])) {
     const isSecretName = (name: string): boolean => walk.rules.readKey(name).announcesSecret;
     for (const { index, spans } of secretsInArguments(items, program, isSecretName)) {
       const text = items[index] as string; // secrets are found in texts only
@@ -214,7 +214,7 @@ function applyChanges(
 function visitMember(walk: Walk, member: JsonValue, key: string, reading: KeyReading, row: Row): JsonValue {
   const { role } = reading;
   if (!walk.rules.byName) return visit(walk, member, 'other');
-  if (reading.announcesSecret && !isWorkingDirectory(key, member)) return hideAll(walk, member);
+  if (reading.announcesSecret && !isSetting(key, member)) return hideAll(walk, member);
   if (row.value && role === 'plain value') return hideAll(walk, member);
   if (row.otherValue && role === 'value') return hideAll(walk, member);
   if (row.typed && role === 'typed') return hideAll(walk, member);
@@ -226,9 +226,11 @@ function visitMember(walk: Walk, member: JsonValue, key: string, reading: KeyRea
   return visit(walk, member, role);
 }
 
-/** `PWD` in an environment is the working directory. */
-const isWorkingDirectory = (key: string, member: JsonValue): boolean =>
-  /^(?:old)?pwd$/i.test(key) && typeof member === 'string' && /^(?:\/|~|\.|[A-Za-z]:[\\/])/.test(member);
+/** `PWD` in an environment is the working directory; `credentials` of a fetch say whether cookies are sent. */
+const isSetting = (key: string, member: JsonValue): boolean =>
+  typeof member === 'string' &&
+  ((/^(?:old)?pwd$/i.test(key) && /^(?:\/|~|\.|[A-Za-z]:[\\/])/.test(member)) ||
+    (key === 'credentials' && /^(?:include|omit|same-origin)$/.test(member)));
 
 /** The arguments of a program, written as one text. */
 function maskTail({ rules, found }: Walk, program: string, text: string): string {

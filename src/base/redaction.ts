@@ -14,7 +14,7 @@ import type { RedactionPath } from './redaction-path.ts';
 import { maskPath, parseRedactionPath, valuesAt } from './redaction-path.ts';
 import type { SecretRules } from './redaction-walk.ts';
 import { hideSecrets } from './redaction-walk.ts';
-import { collectLeaves } from './secret-leaves.ts';
+import { addParts, collectLeaves } from './secret-leaves.ts';
 import { createTextMask, redacted } from './secret-mask.ts';
 import { squashName } from './secret-names.ts';
 
@@ -88,6 +88,7 @@ export function createRedactor(options: RedactionOptions = {}): Redactor {
       for (const found of valuesAt(value, path)) collectLeaves(found, maskText, secrets);
       kept = maskPath(kept, path, redacted, hidden);
     }
+    addParts(secrets);
     if (secrets.size > 0 || known.length > 0)
       kept = createKnownSecrets([...secrets, ...known], shortestShared).json(kept, hidden);
     return hidden.length === 0

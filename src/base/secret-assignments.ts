@@ -26,14 +26,20 @@ const name =
   anyOf(
     anyCase('pass') + anyCaseOf('word wd phrase code'),
     anyCase('pwd'),
+    source`(?<=[_-]|${anyCaseOf('ssh db smtp ftp root user')})${anyCase('pass')}`,
+    source`${anyCase('credential')}[sS]?`,
+    source`(?<=[_-])${anyCase('auth')}(?=\{0,2}["']?[ 	]{0,4}=)`,
     source`${anyCase('secret')}(?:[_-]?(?:${anyCase('access')}[_-]?)?${anyCase('key')})?`,
-    source`${anyCaseOf('api access private account signing encryption master')}[_-]?${anyCase('key')}`,
+    source`${anyCaseOf('api access private account signing encryption master auth subscription')}[_-]?${anyCase('key')}`,
     source`(?<!${harmless}[_-]?)${anyCase('token')}`,
     anyCase('authorization'),
   ) + source`\d{0,2}`;
+/** The name of a secret, at the end of a word. */
+export const secretName: string = name;
+
 /** The user in a URL may be called `x-access-token`; its password has a pattern of its own. */
 const notInUrl = source`(?<!:\/\/[\w.%-]{0,80})`;
-const nameEnd = source`\\{0,2}["']?`;
+const nameEnd = source`\\{0,15}["']?`;
 const sign = source`[ \t]{0,4}(?:=>|:=|[:=])[ \t]{0,4}`;
 
 /** What stands after the sign when it is no secret. */
@@ -48,9 +54,11 @@ const noSecret = anyOf(
   anyCaseOf(
     'null none nil undefined true false string str number int integer bool boolean bytes any unknown object array ' +
       'required optional secret password token key hidden redacted missing invalid expired incorrect empty wrong ' +
-      'revoked rejected denied valid bearer basic await',
+      'revoked rejected denied valid bearer basic await include omit same-origin',
   ) + source`(?![\w-])`,
 );
+
+export const noSecretValue: string = noSecret;
 
 const inside = source`[^\s"'${'`'},;&]`;
 const value = source`(?<secret>${inside}{3,}[^\s"'${'`'},;&)\]}>.:!?])`;
@@ -84,7 +92,7 @@ export const assignmentPatterns: readonly SecretPattern[] = [
   {
     name: 'secret in escaped quotes', // {\"password\":\"hunter2\"}
     pattern: new RegExp(
-      source`${name}${nameEnd}${sign}\\{1,3}"(?!${noSecret})(?<secret>[^"\\\s]{4,})\\{1,3}"`,
+      source`${name}${nameEnd}${sign}\\{1,15}"(?!${noSecret})(?<secret>[^"\\\r\n]{4,}(?:\\{1,15}[^"\\\r\n]{1,256}){0,64})\\{1,15}"`,
     ),
   },
   {
@@ -99,10 +107,10 @@ export const assignmentPatterns: readonly SecretPattern[] = [
   },
 ];
 
-const hintedName = '(?:word|wd|phrase|code|secret|key|token|authorization)';
+const hintedName = '(?:word|wd|phrase|code|secret|key|token|authorization|pass|auth|credentials?)';
 
 /** Source of what is found, in any case, in every text that one of these matches. */
 export const assignmentHint: string = anyOf(
-  source`${hintedName}\d{0,2}[\\"']{0,3}[ \t]{0,4}(?:[:=]|is|was)`,
+  source`${hintedName}\d{0,2}[\\"']{0,17}[ \t]{0,4}(?:[:=]|is|was)`,
   source`(?<!-)--[\w-]{0,30}?${hintedName}`,
 );

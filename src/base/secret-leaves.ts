@@ -22,17 +22,25 @@ const shortestPart = 8;
 function addText(text: string, maskText: TextMask, found: Set<string>): void {
   found.add(text);
   maskText(text, found);
-  if (text.length > longestPart) return;
+  if (text.length <= longestPart && /^\s*[[{]/.test(text)) addJson(text, maskText, found);
+}
+
+/** Adds the parts of every secret in `found` that are secrets as well. */
+export function addParts(found: Set<string>): void {
+  // Parts are added while this goes on, and looked at as well: each is shorter than what it is a part of.
+  for (const secret of found) if (secret.length <= longestPart) addPartsOf(secret, found);
+}
+
+function addPartsOf(text: string, found: Set<string>): void {
   const trimmed = text.trim();
   if (trimmed !== text) found.add(trimmed);
   const credentials = scheme.exec(text)?.[1]?.trim();
   if (credentials !== undefined) {
     found.add(credentials);
     addBasic(credentials, found);
-  }
+  } else addBasic(text, found);
   for (const [, value = ''] of text.matchAll(cookie))
     if (value.trim().length >= shortestPart) found.add(value.trim());
-  if (/^\s*[[{]/.test(text)) addJson(text, maskText, found);
 }
 
 /** Basic credentials give the password away to all who can read base64. */

@@ -1,4 +1,4 @@
-import { secretsInCommand } from './command-secrets.ts';
+import { commandHint, secretsInCommand } from './command-secrets.ts';
 import type { SecretPattern, Span } from './secret-pattern.ts';
 import { secretHint, secretPatterns, shortestSecret } from './secret-patterns.ts';
 
@@ -7,6 +7,9 @@ export const redacted = '[REDACTED]';
 
 /** Texts settle after one pass; more are needed only by patterns that match what another left. */
 const mostPasses = 5;
+
+/** Programs are written in lower case; the hint of patterns is not told cases apart. */
+const programHint = new RegExp(commandHint);
 
 type Finder = { readonly pattern: RegExp; readonly confirm: ((secret: string) => boolean) | undefined };
 /** Hides in a text what patterns find, and adds that to `found`. */
@@ -25,7 +28,7 @@ export function createTextMask(
   const addedFinders = added.map(toFinder);
 
   const hasHint = (text: string): boolean =>
-    defaults && text.length >= shortestSecret && secretHint.test(text);
+    defaults && text.length >= shortestSecret && (secretHint.test(text) || programHint.test(text));
 
   return (text, found) => {
     if (addedFinders.length === 0 && !hasHint(text) && !(isCommand && defaults)) return text;

@@ -13,6 +13,9 @@ export const secretNames: readonly string[] = [
   'sharedkey sshkey seedphrase recoveryphrase',
   'authorization cookie cookies credential credentials authcode authorizationcode',
   'otp totp otpcode mfacode 2facode recoverycode recoverycodes backupcodes',
+  'authkey subscriptionkey functionskey servicerolekey serviceaccountkey clientkey storagekey webhookkey',
+  'storepass keypass sshpass psw pswd passwrd sharedaccesssignature authheader authorizationheader mnemonic',
+  'passwort kennwort contraseña contrasena senha motdepasse пароль 密码 密碼 パスワード 비밀번호 wachtwoord hasło',
   'ssn socialsecuritynumber cardnumber ccnumber cvv cvc cardsecuritycode cardpin',
 ].flatMap((line) => line.split(' '));
 

@@ -2,6 +2,8 @@
  * What secrets look like in a text. Every pattern must stay near linear on hostile text: what it repeats without
  * bound cannot begin again inside its own match, everything else is bounded.
  */
+import { markupHint, markupPatterns } from './markup-secrets.ts';
+import { providerHint, providerTokens } from './provider-tokens.ts';
 import { assignmentHint, assignmentPatterns } from './secret-assignments.ts';
 import type { SecretPattern } from './secret-pattern.ts';
 
@@ -94,6 +96,12 @@ export const secretPatterns: readonly SecretPattern[] = [
     pattern: /[Cc]ookie["']?:[ \t]{0,4}["']?(?<secret>[\w.$!%*-]{1,64}=[^\r\n"']*)/,
   },
   ...assignmentPatterns,
+  ...markupPatterns,
+  { name: 'token of a known provider', pattern: providerTokens },
+  {
+    name: 'Discord webhook',
+    pattern: /discord(?:app)?\.com\/api\/webhooks\/\d{1,30}\/(?<secret>[\w-]{20,})/,
+  },
   {
     name: 'card number',
     pattern: /(?<![\w.+-])\d{4}(?:[ -]?\d){9,15}(?!-?\w)/,
@@ -119,6 +127,9 @@ export const secretHint: RegExp = new RegExp(
     String.raw`(?:bearer|basic)[ \t]`,
     String.raw`cookie["']?:`,
     assignmentHint,
+    markupHint,
+    providerHint,
+    String.raw`api/webhooks/`,
     String.raw`\d{4}[ -]?\d{4}[ -]?\d\d[ -]?\d\d[ -]?\d`,
   ].join('|'),
   'i',
