@@ -12,7 +12,7 @@ import type { ToolOutcome } from '../call/outcome.ts';
 import { isKnownEvent } from './formats/v1/event-table.ts';
 import { ERASED } from './formats/v1/field.ts';
 import type { ReadEntry } from './formats/v1/read-entry.ts';
-import type { ClaimHolder, Counter } from './ledger.ts';
+import type { Claim, ClaimHolder, Counter, CounterTotal } from './ledger.ts';
 import { ledgerSessionId } from './ledger.ts';
 import { sessionCounterPrefixes } from './session-counters.ts';
 import { stateIn } from './state-of.ts';
@@ -51,6 +51,8 @@ export type FoldedState = {
   readonly sessionId: string;
   readonly subject: string;
   readonly version: number;
+  /** Where the entry stands that moved it. */
+  readonly position: number;
   /** Undefined where it was erased, or told in a way this version does not know. */
   readonly state: JsonObject | undefined;
 };
@@ -67,9 +69,27 @@ export type NamedArtifact = {
   readonly callIds: Set<string>;
 };
 
+/** Who holds a key, and where the entry stands that gave it to them. */
+export type FoldedClaim = ClaimHolder & { readonly position: number };
+
+export type FoldedCounter = {
+  used: number;
+  reserved: number;
+  /** What the last entry about the counter says that it comes to, and where that stands. */
+  told: (Counter & { readonly position: number }) | undefined;
+};
+
+/** Hears of what no append may have done: see `FoldFinding`. */
+export type FoldFinding = {
+  readonly kind: 'claim' | 'limit' | 'total';
+  readonly message: string;
+};
+
 export class BesideFold {
-  readonly claims: Map<string, ClaimHolder> = new Map();
-  readonly counters: Map<string, { used: number; reserved: number }> = new Map();
+  readonly claims: Map<string, FoldedClaim> = new Map();
+  readonly counters: Map<string, FoldedCounter> = new Map();
+  /** Where the first entry of each session stands. */
+  readonly sessions: Map<string, number> = new Map();
   /** By `callKey`. */
   readonly open: Map<string, OpenInput> = new Map();
   /** By `callKey`. Those whose time is up are among them. */
@@ -83,9 +103,14 @@ export class BesideFold {
   /** Calls that left an effect in doubt, by session, tool and input; some of them may be resolved. */
   readonly #byInput = new Map<string, Set<string>>();
   readonly #doubtful = new Set<string>();
-  readonly #sessions = new Set<string>();
+  readonly #report: (finding: FoldFinding) => void;
   #hasDropped = false;
   #position = 0;
+
+  /** `report` hears of entries that no append can have accepted after the ones before. */
+  constructor(report: (finding: FoldFinding) => void = () => undefined) {
+    this.#report = report;
+  }
 
   /** Where the last entry stands that was added. */
   get position(): number {
@@ -99,14 +124,15 @@ export class BesideFold {
   add(entry: ReadEntry, position: number): void {
     this.#position = position;
     const { sessionId, callId, claim, releaseClaim } = entry;
-    this.#sessions.add(sessionId);
-    for (const { counter, amount } of entry.reserve ?? []) this.#count(counter, 0, amount);
+    if (!this.sessions.has(sessionId)) this.sessions.set(sessionId, position);
+    for (const { counter, amount, limit } of entry.reserve ?? []) this.#reserve(counter, amount, limit);
     for (const { counter, reserved, used } of entry.settle ?? []) this.#count(counter, used, -reserved);
     for (const { subject, expectedVersion } of entry.moves ?? [])
       this.states.set(callKey(sessionId, subject), {
         sessionId,
         subject,
         version: expectedVersion + 1,
+        position,
         state: entry.erased ? undefined : findState(entry, subject),
       });
     if (releaseClaim !== undefined) this.claims.delete(releaseClaim);
@@ -114,10 +140,12 @@ export class BesideFold {
       for (const event of entry.events)
         if (isKnownEvent(event) && event.type === 'session.dropped' && sessionId === ledgerSessionId)
           this.#drop(event.droppedSessionId);
+      // After a removal: what it states may be about counters that the session had used.
+      this.#tell(entry.totals ?? []);
       return;
     }
-    if (claim !== undefined)
-      this.claims.set(claim.key, { sessionId, callId, inputDigest: claim.inputDigest });
+    this.#tell(entry.totals ?? []);
+    if (claim !== undefined) this.#claim(claim, sessionId, callId);
     if (entry.erased) this.#erased.add(callKey(sessionId, callId));
     for (const event of entry.events)
       if (isKnownEvent(event) && 'callId' in event && event.callId === callId)
@@ -146,12 +174,55 @@ export class BesideFold {
     return this.counters.get(name) ?? { used: 0, reserved: 0 };
   }
 
+  #claim({ key, inputDigest, supersedes }: Claim, sessionId: string, callId: string): void {
+    const holder = this.claims.get(key);
+    const passesOn = holder?.sessionId === supersedes?.sessionId && holder?.callId === supersedes?.callId;
+    if (holder !== undefined && !passesOn && !this.mayHaveLost(holder))
+      this.#report({
+        kind: 'claim',
+        message:
+          `Two calls began under one idempotency key, and the first had not given it up: call ` +
+          `${JSON.stringify(holder.callId)} of session ${JSON.stringify(holder.sessionId)} and this one.`,
+      });
+    this.claims.set(key, { sessionId, callId, inputDigest, position: this.#position });
+  }
+
+  #reserve(name: string, amount: number, limit: number): void {
+    const { used, reserved } = this.counterOf(name);
+    if (used + reserved + amount > limit)
+      this.#report({
+        kind: 'limit',
+        message:
+          `The entry takes ${amount} of ${JSON.stringify(name)}, whose limit is ${limit}, when ` +
+          `${used + reserved} were taken.`,
+      });
+    this.#count(name, 0, amount);
+  }
+
   #count(name: string, used: number, reserved: number): void {
     const counter = this.counters.get(name);
-    if (counter === undefined) this.counters.set(name, { used, reserved });
+    if (counter === undefined) this.counters.set(name, { used, reserved, told: undefined });
     else {
       counter.used += used;
       counter.reserved += reserved;
+      counter.told = undefined;
+    }
+  }
+
+  /** The entry states what counters have come to. It knows what sessions that are gone had used. */
+  #tell(totals: readonly CounterTotal[]): void {
+    for (const { counter: name, used, reserved } of totals) {
+      const folded = this.counters.get(name) ?? { used: 0, reserved: 0, told: undefined };
+      const isSame = used === folded.used && reserved === folded.reserved;
+      if (!isSame && !(this.#hasDropped && used >= folded.used))
+        this.#report({
+          kind: 'total',
+          message:
+            `The entry says that ${JSON.stringify(name)} has come to ${used} used and ${reserved} reserved; by the ` +
+            `entries it is ${folded.used} and ${folded.reserved}.`,
+        });
+      if (isSame || this.#hasDropped)
+        this.counters.set(name, { used, reserved, told: { used, reserved, position: this.#position } });
     }
   }
 
@@ -227,7 +298,7 @@ export class BesideFold {
   #drop(sessionId: string): void {
     this.#hasDropped = true;
     // Mostly its entries went before they were read: then nothing of it is here, and nothing need be gone through.
-    if (!this.#sessions.delete(sessionId)) return;
+    if (!this.sessions.delete(sessionId)) return;
     for (const map of [this.claims, this.open, this.undoable, this.unsettled, this.states, this.artifacts])
       for (const [key, row] of map) if (row.sessionId === sessionId) map.delete(key);
     const prefixes = sessionCounterPrefixes(sessionId);

@@ -6,6 +6,10 @@
  * 2. Whatever may legally go wrong with an append is a status, never an exception; an exception means
  *    that the store could not be reached or could not write, and that nothing of the append is kept.
  * 3. Appends about one call are ordered by the call's version: who names an old one is refused.
+ * 4. The entries decide. A store may keep rows beside them to find a claim, a counter, a call, an effect in doubt or a
+ *    state quickly. Where such a row was changed or deleted, the answer is what the entries say, or the append is
+ *    refused with `ledger.damaged`; never one that lets an effect run again or past its limit. For this, an entry that
+ *    reserves or settles also states what its counters have come to (`totals`).
  */
 import type { Awaitable, JsonObject } from '../base/json.ts';
 import type { EmittedEvent } from '../call/emitted-event.ts';
@@ -236,6 +240,8 @@ export type Reservation = { readonly counter: string; readonly amount: number; r
 /** Gives back what was reserved and charges what was used. */
 export type Settlement = { readonly counter: string; readonly reserved: number; readonly used: number };
 export type Counter = { readonly used: number; readonly reserved: number };
+/** What a counter has come to with an entry. It is part of the entry's hashed text: see rule 4 of this file. */
+export type CounterTotal = Counter & { readonly counter: string };
 
 export type StoredCall = {
   readonly version: number;

@@ -1,8 +1,8 @@
-/** What the ledger itself appends: that bodies were erased, that a session was removed. */
+/** What the ledger itself appends: that bodies were erased, that a session was removed, what counters have come to. */
 import type { Ids } from '../base/ids.ts';
 import type { QuittanceEvent } from '../call/event.ts';
 import type { Head } from './chain.ts';
-import type { Entry, Erasure, Removal } from './ledger.ts';
+import type { CounterTotal, Entry, Erasure, Removal } from './ledger.ts';
 import { ledgerSessionId } from './ledger.ts';
 
 export const erasureEntry = (
@@ -28,6 +28,21 @@ export const removalEntry = (
     by,
     reason,
   });
+
+/**
+ * States what counters have come to, for entries that did not say so or are gone. It has no events: nothing happened.
+ */
+export const totalsEntry = (
+  totals: readonly CounterTotal[],
+  ids: Ids,
+): Entry & { readonly totals: readonly CounterTotal[] } => ({
+  entryId: ids.next('ent'),
+  sessionId: ledgerSessionId,
+  callId: undefined,
+  expectedVersion: 0,
+  events: [],
+  totals,
+});
 
 const envelope = (sessionId: string, at: number, ids: Ids) =>
   ({ id: ids.next('evt'), sessionId, turnId: '', at, cause: undefined }) as const;

@@ -1,6 +1,6 @@
 /**
- * Whether what is kept beside the entries is what they say: claims, counters, states, effects in doubt, sealed
- * inputs, artifacts. Each is asked for as a later call would ask for it, whether the entries or a row name it.
+ * Whether what is kept beside the entries is what they say: claims, counters, states, effects in doubt, sealed inputs,
+ * artifacts. The rows themselves are compared: asked through the ledger, a changed row is overruled by the entries.
  */
 import { canonicalJson, digestJson, keyedDigestJson } from '../base/canonical.ts';
 import { isQuittanceError } from '../base/error.ts';
@@ -9,7 +9,8 @@ import { isJsonObject } from '../base/json.ts';
 import type { BesideRow } from '../ledger/beside.ts';
 import type { BesideFold, NamedArtifact } from '../ledger/beside-fold.ts';
 import { callKey } from '../ledger/beside-fold.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import { readJsonText } from '../base/json-text.ts';
+import type { ClaimHolder, Counter, Ledger } from '../ledger/ledger.ts';
 import type { Seal } from '../ledger/seal.ts';
 import { createSeal } from '../ledger/seal.ts';
 import { readSealedText, sealContext } from '../runtime/seal-input.ts';
@@ -39,6 +40,14 @@ export async function* checkBeside(
   signal: AbortSignal,
 ): AsyncGenerator<BesideProblem, void, undefined> {
   await catchUp();
+  const problems = await compareRows(ledger, fold, signal);
+  for (let looks = 1; problems.size > 0 && looks < mostLooks && !signal.aborted; looks++) {
+    await catchUp();
+    const now = await compareRows(ledger, fold, signal);
+    for (const id of problems.keys()) if (!now.has(id)) problems.delete(id);
+  }
+  if (signal.aborted) return;
+  yield* problems.values();
   const orphans = new Set<string>();
   for await (const { look, ...place } of subjectsOf(ledger, fold, orphans)) {
     if (signal.aborted) return;
@@ -58,12 +67,140 @@ async function lookSafely(look: Subject['look']): Promise<string | undefined> {
     return await look();
   } catch (error) {
     if (isQuittanceError(error, 'ledger.damaged')) return error.message;
-    if (error instanceof SyntaxError) return 'What is kept beside the entries is not what was written.';
+    if (isUnreadable(error)) return 'What is kept beside the entries is not what was written.';
     throw error;
   }
 }
 
-/** Rows of sessions that are not there are added to `orphans`. */
+/** Values of other types than were written break whatever reads them, in any way. */
+const isUnreadable = (error: unknown): boolean =>
+  error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError;
+
+/** Compares claims, counters, states and effects in doubt with the fold, row by row. */
+async function compareRows(
+  ledger: Ledger,
+  fold: BesideFold,
+  signal: AbortSignal,
+): Promise<Map<string, BesideProblem>> {
+  const problems = new Map<string, BesideProblem>();
+  const seen = new Set<string>();
+  const look = (id: string, place: Omit<BesideProblem, 'message'>, message: string | undefined): void => {
+    if (seen.has(id)) message ??= 'The same row stands twice beside the entries.';
+    seen.add(id);
+    if (message !== undefined) problems.set(id, { ...place, message });
+  };
+  for await (const row of ledger.readBeside()) {
+    if (signal.aborted) break;
+    switch (row.kind) {
+      case 'claim':
+        look(idOf('claim', row.key), placeOf(fold.claims.get(row.key)), compareClaim(row, fold));
+        break;
+      case 'counter':
+        look(idOf('counter', row.name), {}, compareCounter(row, fold));
+        break;
+      case 'state':
+        if (row.sessionId !== undefined)
+          look(
+            idOf('state', row.sessionId, row.subject),
+            { sessionId: row.sessionId },
+            compareState({ ...row, sessionId: row.sessionId }, fold),
+          );
+        break;
+      case 'unsettled':
+        if (row.sessionId !== undefined)
+          look(
+            idOf('unsettled', row.sessionId, row.callId),
+            { sessionId: row.sessionId, callId: row.callId },
+            compareEffect({ ...row, sessionId: row.sessionId }, fold),
+          );
+        break;
+      case 'sealed':
+      case 'artifact':
+        break; // looked at one by one: see `subjectsOf`
+    }
+  }
+  for (const [key, due] of fold.claims)
+    if (!seen.has(idOf('claim', key)) && !fold.mayHaveLost(due))
+      look(idOf('claim', key), placeOf(due), 'The call holds an idempotency key, and its claim is gone.');
+  for (const [name, due] of fold.counters)
+    if (!seen.has(idOf('counter', name)))
+      look(idOf('counter', name), {}, compareCounter({ name, used: 0, reserved: 0 }, fold, due));
+  for (const { sessionId, subject } of fold.states.values())
+    if (!seen.has(idOf('state', sessionId, subject)))
+      look(idOf('state', sessionId, subject), { sessionId }, otherVersion(subject));
+  for (const { sessionId, callId } of fold.unsettled.values())
+    if (!seen.has(idOf('unsettled', sessionId, callId)))
+      look(
+        idOf('unsettled', sessionId, callId),
+        { sessionId, callId },
+        'The effect of the call is in doubt, and it is not listed so.',
+      );
+  return problems;
+}
+
+const idOf = (...words: readonly string[]): string => JSON.stringify(words);
+
+const placeOf = (holder: ClaimHolder | undefined): Omit<BesideProblem, 'message'> =>
+  holder === undefined ? {} : { sessionId: holder.sessionId, callId: holder.callId };
+
+function compareClaim(row: BesideRow & { kind: 'claim' }, fold: BesideFold): string | undefined {
+  const due = fold.claims.get(row.key);
+  if (due === undefined)
+    return `Call ${quote(row.callId)} holds an idempotency key that no entry gives to it.`;
+  return row.sessionId === due.sessionId && row.callId === due.callId && row.inputDigest === due.inputDigest
+    ? undefined
+    : 'The claim on the idempotency key of the call names another call or another input.';
+}
+
+function compareCounter(
+  { name, used, reserved }: Counter & { readonly name: string },
+  fold: BesideFold,
+  due: Counter = fold.counterOf(name),
+): string | undefined {
+  // What a session that is gone had used is in no entry any more.
+  const isUsed = fold.hasDropped ? used >= due.used : used === due.used;
+  if (isUsed && reserved === due.reserved) return undefined;
+  return (
+    `The counter ${quote(name)} says ${used} used and ${reserved} reserved; ` +
+    `by the entries it is ${due.used} and ${due.reserved}.`
+  );
+}
+
+function compareEffect(
+  row: BesideRow & { kind: 'unsettled' } & { readonly sessionId: string },
+  fold: BesideFold,
+): string | undefined {
+  const due = fold.unsettled.get(callKey(row.sessionId, row.callId));
+  return due?.toolName === row.toolName && due.inputDigest === row.inputDigest
+    ? undefined
+    : 'The calls that are listed with their effect in doubt are not those the entries tell of.';
+}
+
+function compareState(
+  row: BesideRow & { kind: 'state' } & { readonly sessionId: string },
+  fold: BesideFold,
+): string | undefined {
+  const due = fold.states.get(callKey(row.sessionId, row.subject));
+  if (row.version !== due?.version) return otherVersion(row.subject);
+  if (due.state === undefined) return undefined;
+  return isJsonOf(row.text, due.state)
+    ? undefined
+    : `The state of ${quote(row.subject)} is not the one the entries tell.`;
+}
+
+const otherVersion = (subject: string): string =>
+  `The state of ${quote(subject)} is not of the version the entries have moved it to.`;
+
+function isJsonOf(text: string, due: JsonObject): boolean {
+  try {
+    const found = readJsonText(text);
+    return isJsonObject(found) && canonicalJson(found) === canonicalJson(due);
+  } catch {
+    return false; // not JSON, so not what was written
+  }
+}
+
+/** Sealed inputs and artifacts. Rows of sessions that are not there are added to `orphans`. */
 async function* subjectsOf(
   ledger: Ledger,
   fold: BesideFold,
@@ -72,124 +209,23 @@ async function* subjectsOf(
   const seal = createSealOnce(ledger);
   const seen = new Set<string>();
   const isNew = (...words: readonly string[]): boolean => {
-    const key = JSON.stringify(words);
+    const key = idOf(...words);
     const isFirst = !seen.has(key);
     seen.add(key);
     return isFirst;
   };
   for await (const row of ledger.readBeside()) {
-    if ('sessionId' in row && row.sessionId === undefined) {
-      orphans.add(JSON.stringify(row));
-      continue;
-    }
-    switch (row.kind) {
-      case 'claim':
-        if (isNew('claim', row.key)) yield claimOf(ledger, fold, row.key);
-        break;
-      case 'counter':
-        if (isNew('counter', row.name)) yield counterOf(ledger, fold, row.name);
-        break;
-      case 'unsettled':
-        if (isNew('unsettled', row.sessionId ?? '', row.toolName, row.inputDigest))
-          yield effectOf(ledger, fold, { ...row, sessionId: row.sessionId ?? '' });
-        break;
-      case 'state':
-        if (isNew('state', row.sessionId ?? '', row.subject))
-          yield stateOf(ledger, fold, row.sessionId ?? '', row.subject);
-        break;
-      case 'sealed':
-        if (isNew('sealed', row.sessionId ?? '', row.callId))
-          yield sealedOf(ledger, fold, seal, row.sessionId ?? '', row.callId);
-        break;
-      case 'artifact':
-        if (isNew('artifact', row.sessionId ?? '', row.artifactId)) yield artifactOf(ledger, fold, row);
-        break;
-    }
+    if ('sessionId' in row && row.sessionId === undefined) orphans.add(JSON.stringify(row));
+    else if (row.kind === 'sealed' && isNew('sealed', row.sessionId ?? '', row.callId))
+      yield sealedOf(ledger, fold, seal, row.sessionId ?? '', row.callId);
+    else if (row.kind === 'artifact' && isNew('artifact', row.sessionId ?? '', row.artifactId))
+      yield artifactOf(ledger, fold, row);
   }
-  for (const key of fold.claims.keys()) if (isNew('claim', key)) yield claimOf(ledger, fold, key);
-  for (const name of fold.counters.keys()) if (isNew('counter', name)) yield counterOf(ledger, fold, name);
-  for (const effect of fold.unsettled.values())
-    if (isNew('unsettled', effect.sessionId, effect.toolName, effect.inputDigest))
-      yield effectOf(ledger, fold, effect);
-  for (const { sessionId, subject } of fold.states.values())
-    if (isNew('state', sessionId, subject)) yield stateOf(ledger, fold, sessionId, subject);
   for (const { sessionId, callId } of fold.open.values())
     if (isNew('sealed', sessionId, callId)) yield sealedOf(ledger, fold, seal, sessionId, callId);
   for (const named of fold.artifacts.values())
     if (isNew('artifact', named.sessionId, named.artifactId)) yield missingArtifact(ledger, fold, named);
 }
-
-function claimOf(ledger: Ledger, fold: BesideFold, key: string): Subject {
-  const { sessionId, callId } = fold.claims.get(key) ?? {};
-  return {
-    sessionId,
-    callId,
-    async look() {
-      const found = await ledger.readClaim(key);
-      const due = fold.claims.get(key);
-      if (due === undefined)
-        return found && `Call ${quote(found.callId)} holds an idempotency key that no entry gives to it.`;
-      if (found === undefined)
-        return fold.mayHaveLost(due)
-          ? undefined
-          : 'The call holds an idempotency key, and its claim is gone.';
-      return found.sessionId === due.sessionId &&
-        found.callId === due.callId &&
-        found.inputDigest === due.inputDigest
-        ? undefined
-        : 'The claim on the idempotency key of the call names another call or another input.';
-    },
-  };
-}
-
-const counterOf = (ledger: Ledger, fold: BesideFold, name: string): Subject => ({
-  async look() {
-    const [found] = await ledger.readCounters([name]);
-    const due = fold.counterOf(name);
-    // What a session that is gone had used is in no entry any more.
-    const isUsed = fold.hasDropped ? Number(found?.used) >= due.used : found?.used === due.used;
-    if (isUsed && found?.reserved === due.reserved) return undefined;
-    return (
-      `The counter ${quote(name)} says ${String(found?.used)} used and ${String(found?.reserved)} reserved; ` +
-      `by the entries it is ${due.used} and ${due.reserved}.`
-    );
-  },
-});
-
-const effectOf = (
-  ledger: Ledger,
-  fold: BesideFold,
-  effect: Pick<BesideRow & { kind: 'unsettled' }, 'callId' | 'toolName' | 'inputDigest'> & {
-    readonly sessionId: string;
-  },
-): Subject => ({
-  sessionId: effect.sessionId,
-  callId: effect.callId,
-  async look() {
-    const { sessionId, toolName, inputDigest } = effect;
-    const found = await ledger.findUnsettledEffects(sessionId, toolName, inputDigest);
-    const due = fold.unsettledOf(sessionId, toolName, inputDigest);
-    if (found.length === due.length && due.every((callId, index) => callId === found[index]))
-      return undefined;
-    return found.length < due.length
-      ? 'The effect of the call is in doubt, and it is not listed so.'
-      : 'The calls that are listed with their effect in doubt are not those the entries tell of.';
-  },
-});
-
-const stateOf = (ledger: Ledger, fold: BesideFold, sessionId: string, subject: string): Subject => ({
-  sessionId,
-  async look() {
-    const found = await ledger.readState(sessionId, subject);
-    const due = fold.states.get(callKey(sessionId, subject));
-    if (found?.version !== due?.version)
-      return `The state of ${quote(subject)} is not of the version the entries have moved it to.`;
-    if (found === undefined || due?.state === undefined) return undefined;
-    return isJsonObject(found.state) && canonicalJson(found.state) === canonicalJson(due.state)
-      ? undefined
-      : `The state of ${quote(subject)} is not the one the entries tell.`;
-  },
-});
 
 const sealedOf = (
   ledger: Ledger,

@@ -334,7 +334,7 @@ describe('[tamper-evident] what is kept beside the entries', () => {
     ],
     'an effect that was resolved and is asked about again': [
       `INSERT INTO unsettled SELECT position + 1000, session, tool, digest, 'send3' FROM unsettled WHERE call = 'send' AND session = 1`,
-      'one send The calls that are listed with their effect in doubt are not those the entries tell of.',
+      'one send3 The calls that are listed with their effect in doubt are not those the entries tell of.',
     ],
     'a workflow that was put back': [
       `UPDATE states SET version = 1 WHERE session = 1`,

@@ -1,21 +1,22 @@
 import { contentBytes, contentDigest } from '../../base/content-digest.ts';
 import type { BesideRow } from '../../ledger/beside.ts';
-import type { NewArtifact } from '../../ledger/ledger.ts';
+import type { ClaimHolder, Counter, NewArtifact } from '../../ledger/ledger.ts';
 import type { MemorySession } from './memory-session.ts';
 
 /** What is kept beside the entries, row by row. */
 export async function* listBeside(
   sessions: Iterable<MemorySession>,
-  claims: Iterable<string>,
-  counters: Iterable<string>,
+  claims: Iterable<readonly [string, ClaimHolder]>,
+  counters: Iterable<readonly [string, Counter]>,
   artifacts: Iterable<ReadonlyMap<string, NewArtifact>>,
 ): AsyncGenerator<BesideRow, void, undefined> {
-  for (const key of claims) yield { kind: 'claim', key };
-  for (const name of counters) yield { kind: 'counter', name };
+  for (const [key, holder] of claims) yield { kind: 'claim', key, ...holder };
+  for (const [name, { used, reserved }] of counters) yield { kind: 'counter', name, used, reserved };
   for (const session of sessions) {
     const { sessionId } = session;
     for (const effect of session.allInDoubt()) yield { kind: 'unsettled', sessionId, ...effect };
-    for (const subject of session.states.keys()) yield { kind: 'state', sessionId, subject };
+    for (const [subject, { version, state }] of session.states)
+      yield { kind: 'state', sessionId, subject, version, text: JSON.stringify(state) };
     for (const [callId, { sealed }] of session.calls)
       if (sealed !== undefined) yield { kind: 'sealed', sessionId, callId };
   }

@@ -28,6 +28,7 @@ import { findConfirmation, queryConfirmations } from './memory-confirmations.ts'
 import { MemoryCursors } from './memory-cursors.ts';
 import { queryCalls, querySessions, summariseCalls } from './memory-queries.ts';
 import { listBeside } from './memory-beside.ts';
+import type { KeptEntry } from './memory-session.ts';
 import { MemorySession } from './memory-session.ts';
 
 export type MemoryLedgerOptions = {
@@ -96,7 +97,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     }
   };
 
-  const keep = (entry: Entry): number => {
+  const keep = (entry: KeptEntry): number => {
     const session = sessionOf(entry.sessionId);
     log.push({ position: ++position, session, index: session.entries.length });
     const version = session.add(position, entry);
@@ -139,7 +140,12 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
       claims.set(key, { sessionId: entry.sessionId, callId: entry.callId, inputDigest });
     }
     if (entry.cursor !== undefined) cursors.move(entry.cursor);
-    return { status: 'appended', version: keep(entry) };
+    const touched = new Set(
+      [...(entry.reserve ?? []), ...(entry.settle ?? [])].map(({ counter }) => counter),
+    );
+    if (touched.size === 0) return { status: 'appended', version: keep(entry) };
+    const totals = [...touched].map((counter) => ({ counter, ...(counters.get(counter) ?? nothing) }));
+    return { status: 'appended', version: keep({ ...entry, totals }) };
   };
 
   const unlessClosed = <Result>(work: () => Result): Result => {
@@ -205,7 +211,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
         ? log.slice(from, from + limit).map(({ session, index }) => session.read(index, ownerId, salt))
         : one.entries.slice(from, from + limit).map((_, index) => one.read(from + index, ownerId, salt));
     },
-    readBeside: () => listBeside(sessions.values(), claims.keys(), counters.keys(), artifacts.values()),
+    readBeside: () => listBeside(sessions.values(), claims, counters, artifacts.values()),
     readHeads: (of) =>
       [...sessions.values()]
         .filter(({ sessionId, entries }) => entries.length > 0 && (of === undefined || sessionId === of))

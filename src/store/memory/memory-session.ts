@@ -6,7 +6,7 @@ import { chainHash, genesisHash } from '../../ledger/chain.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { WrittenEntry } from '../../ledger/formats/v1/write-entry.ts';
 import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
-import type { Entry, StoredState } from '../../ledger/ledger.ts';
+import type { CounterTotal, Entry, StoredState } from '../../ledger/ledger.ts';
 import { lastState } from '../../ledger/state-of.ts';
 import type { StoredEntry } from '../../ledger/stored-entry.ts';
 import type { Waiter } from '../../ledger/until-woken.ts';
@@ -23,10 +23,13 @@ export type MemoryCall = {
   waiters: Set<Waiter> | undefined;
 };
 
+/** An entry with what its counters have come to. */
+export type KeptEntry = Entry & { readonly totals?: readonly CounterTotal[] };
+
 /** An entry, written out only when somebody wants to read it so. */
 export type MemoryEntry = {
   readonly position: number;
-  readonly entry: Entry;
+  readonly entry: KeptEntry;
   /** Among them what behaviours emitted, as in everything that is read: whoever folds events passes it over. */
   events: readonly QuittanceEvent[];
   written: (WrittenEntry & { readonly hash: string }) | undefined;
@@ -49,7 +52,7 @@ export class MemorySession {
   }
 
   /** Adds an entry that was accepted. Gives the version its call has now, 0 where it is about none. */
-  add(position: number, entry: Entry): number {
+  add(position: number, entry: KeptEntry): number {
     const events = entry.events as readonly QuittanceEvent[];
     this.entries.push({ position, entry, events, written: undefined });
     for (const { subject, expectedVersion } of entry.moves ?? [])

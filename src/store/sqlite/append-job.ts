@@ -2,12 +2,15 @@
 import { chainHash } from '../../ledger/chain.ts';
 import { isEmittedEvent } from '../../call/emitted-event.ts';
 import type { WrittenEntry } from '../../ledger/formats/v1/write-entry.ts';
+import { addTotals } from '../../ledger/formats/v1/write-entry.ts';
 import type { AppendResult, Entry } from '../../ledger/ledger.ts';
 import { clearsDoubt, leavesDoubt } from '../../ledger/unsettled-effect.ts';
 import type { CursorTable } from './cursor-table.ts';
 import type { Database, Statement } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
 import type { Heads, SessionHead } from './heads.ts';
+import type { Marks } from './marks.ts';
+import { countMarks, markOf, unfoundedError } from './marks.ts';
 import type { SideTables } from './side-tables.ts';
 import { toSqlText } from './sql-text.ts';
 import type { Watch } from './watch.ts';
@@ -18,28 +21,38 @@ export class Appender {
   readonly heads: Heads;
   readonly side: SideTables;
   readonly cursors: CursorTable;
-  readonly #insert: Statement<never>;
+  readonly #marks: Marks;
+  readonly #database: Database;
+  /** Prepared by the first append: a file of an older version that is only read has no such columns. */
+  #insert: Statement<never> | undefined;
   readonly #hashAt: Statement<string>;
 
-  constructor(database: Database, heads: Heads, side: SideTables, cursors: CursorTable) {
+  constructor(database: Database, heads: Heads, side: SideTables, marks: Marks, cursors: CursorTable) {
     this.heads = heads;
     this.side = side;
+    this.#marks = marks;
     this.cursors = cursors;
-    this.#insert = prepareRow(database, 'INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)');
+    this.#database = database;
     this.#hashAt = prepareValue(database, 'SELECT hash FROM entries WHERE position = ?');
   }
 
-  /** Puts an entry at the end of its session's chain. */
+  /** Puts an entry at the end of its session's chain. `marks`: how many marks its text stands for. */
   insert(
     head: SessionHead,
     callId: string | undefined,
     version: number | undefined,
     written: WrittenEntry,
+    marks = 0,
   ): void {
+    if (head.sequence === 0) this.#begin(head);
     const position = this.heads.position + 1;
     const sequence = head.sequence + 1;
     const hash = chainHash(head.hash, sequence, written.text);
     const call = callId === undefined ? null : toSqlText(callId);
+    this.#insert ??= prepareRow<never>(
+      this.#database,
+      'INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    );
     this.#insert.run(
       position,
       head.session,
@@ -50,8 +63,16 @@ export class Appender {
       written.bodies ?? null,
       written.salt ?? null,
       hash,
+      marks === 0 ? null : marks,
     );
     this.heads.note(head, { position, sequence, call, version: version ?? null, hash });
+  }
+
+  /** A session that seems new. Throws where the chain has one of this name: its row was taken out or emptied. */
+  #begin({ sessionId }: SessionHead): void {
+    const key = markOf.session(sessionId);
+    if (this.#marks.find(key) !== undefined) throw unfoundedError(`session ${JSON.stringify(sessionId)}`);
+    this.#marks.put(key, this.heads.position + 1);
   }
 
   hashAt(position: number): string | undefined {
@@ -136,6 +157,7 @@ export class AppendJob implements Job {
     const displaced = entry.cursor && cursors.apply(entry.cursor);
     if (displaced !== undefined) return displaced;
 
+    const totals = side.totalsAfter(entry);
     const head = known ?? heads.take(entry.sessionId);
     const isRemark = entry.expectedVersion === 'any';
     if (callId !== undefined && !isRemark) version++;
@@ -143,11 +165,12 @@ export class AppendJob implements Job {
       head,
       callId,
       callId === undefined || isRemark ? undefined : version,
-      this.#written,
+      totals.length === 0 ? this.#written : { ...this.#written, text: addTotals(this.#written.text, totals) },
+      countMarks(entry),
     );
     this.#position = heads.position;
     this.#hash = head.hash;
-    side.apply(entry, head);
+    side.apply(entry, head, totals);
     if (callId !== undefined)
       for (const event of entry.events)
         if (!isEmittedEvent(event) && (leavesDoubt(event) || clearsDoubt(event)))

@@ -17,14 +17,25 @@ const named = 'LEFT JOIN sessions USING (session)';
 
 const tables: readonly Table[] = [
   {
-    from: 'SELECT key FROM claims',
+    from: 'SELECT key, session, call, digest FROM claims',
     by: ['key'],
-    toRow: ({ key }) => ({ kind: 'claim', key: toText(key) }),
+    toRow: ({ key, session, call, digest }) => ({
+      kind: 'claim',
+      key: toText(key),
+      sessionId: toText(session),
+      callId: toText(call),
+      inputDigest: toText(digest),
+    }),
   },
   {
-    from: 'SELECT counters.name FROM counters',
+    from: 'SELECT name, used, reserved FROM counters',
     by: ['name'],
-    toRow: ({ name }) => ({ kind: 'counter', name: toText(name) }),
+    toRow: ({ name, used, reserved }) => ({
+      kind: 'counter',
+      name: toText(name),
+      used: toNumber(used),
+      reserved: toNumber(reserved),
+    }),
   },
   {
     from: `SELECT position, name, call, tool, digest FROM unsettled ${named}`,
@@ -38,9 +49,15 @@ const tables: readonly Table[] = [
     }),
   },
   {
-    from: `SELECT session, subject, name FROM states ${named}`,
+    from: `SELECT session, subject, version, text, name FROM states ${named}`,
     by: ['session', 'subject'],
-    toRow: ({ name, subject }) => ({ kind: 'state', sessionId: toName(name), subject: toText(subject) }),
+    toRow: ({ name, subject, version, text }) => ({
+      kind: 'state',
+      sessionId: toName(name),
+      subject: toText(subject),
+      version: toNumber(version),
+      text: toText(text),
+    }),
   },
   {
     from: `SELECT session, name, call FROM sealed ${named}`,
@@ -55,7 +72,7 @@ const tables: readonly Table[] = [
       sessionId: toName(name),
       callId: toText(call),
       artifactId: toText(artifact),
-      sizeBytes: Number(bytes),
+      sizeBytes: toNumber(bytes),
       digest: `sha256:${hash}`,
     }),
   },
@@ -88,6 +105,10 @@ function toText(value: string | number | null | undefined): string {
     return text;
   }
 }
+
+/** NaN for what is no number: it equals nothing. */
+const toNumber = (value: string | number | null | undefined): number =>
+  typeof value === 'number' ? value : Number.NaN;
 
 const toName = (name: string | number | null | undefined): string | undefined =>
   name === null || name === undefined ? undefined : toText(name);

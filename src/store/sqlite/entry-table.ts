@@ -1,4 +1,5 @@
 /** Entries as they are read back. */
+import { QuittanceError } from '../../base/error.ts';
 import type { QuittanceEvent } from '../../call/event.ts';
 import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
@@ -48,6 +49,7 @@ export class EntryTable {
     const events: QuittanceEvent[] = [];
     for (const row of rows) {
       const entry = decode(row);
+      refuseMoved(row, entry, head, callId);
       if (row === rows[0]) depth = entry.depth;
       // Remarks move nothing: whoever makes one is not at the call.
       if (row.version !== null) {
@@ -57,6 +59,7 @@ export class EntryTable {
       for (const event of entry.events as readonly QuittanceEvent[])
         if ('callId' in event && event.callId === callId) events.push(event);
     }
+    if (version !== this.#heads.versionOf(head, callId)) throw changedError(head.sessionId, callId);
     return { version, events, ownerId, ...(depth > 0 && { depth }) };
   }
 
@@ -90,8 +93,13 @@ export class EntryTable {
     });
   }
 
+  /** Throws where an entry of the call is gone: what is left of it could read as if its body had never begun. */
   ofCall(head: SessionHead, callId: string): EntryRow[] {
-    return this.#heads.positionsOf(head, callId).flatMap((position) => this.#at.get(position) ?? []);
+    return this.#heads.positionsOf(head, callId).map((position) => {
+      const row = this.#at.get(position);
+      if (row === undefined) throw changedError(head.sessionId, callId);
+      return row;
+    });
   }
 
   *ofSession(
@@ -105,6 +113,10 @@ export class EntryTable {
     }
   }
 
+  at(position: number): EntryRow | undefined {
+    return this.#at.get(position);
+  }
+
   after(position: number, limit: number): EntryRow[] {
     return this.#after.all(position, limit);
   }
@@ -112,6 +124,21 @@ export class EntryTable {
 
 export const decode = ({ text, bodies }: WrittenRow): ReadEntry =>
   readEntry({ text, bodies: bodies ?? undefined });
+
+/** The columns beside a text are not hashed: what is read of a call must say itself that it belongs to it. */
+function refuseMoved(row: EntryRow, entry: ReadEntry, head: SessionHead, callId: string): void {
+  const version = entry.expectedVersion === 'any' ? null : entry.expectedVersion + 1;
+  if (entry.sessionId !== head.sessionId || entry.callId !== callId || row.version !== version)
+    throw changedError(head.sessionId, callId);
+}
+
+const changedError = (sessionId: string, callId: string): QuittanceError =>
+  new QuittanceError(
+    'ledger.damaged',
+    `Entries of call ${JSON.stringify(callId)} in session ${JSON.stringify(sessionId)} were moved, changed or taken out ` +
+      'of the ledger by other means than this program, so the call is not run. Run `quittance verify` to see where.',
+    { sessionId, callId },
+  );
 
 /** Events of types this version does not know come as they are: whoever folds them passes them over. */
 const eventsOf = (row: WrittenRow): readonly QuittanceEvent[] =>

@@ -26,6 +26,10 @@ export type SessionHead = {
   readonly versions: Map<string, number>;
   /** Whether a call that is not among them does not exist. */
   knowsAll: boolean;
+  /** How many of its entries are in the index. */
+  indexedEntries: number;
+  /** Whether the index of the session was found to be complete. */
+  isChecked: boolean;
   /** Where entries of the tail stand, by call; those about no call are under null. */
   tail: Map<string | null, number[]>;
 };
@@ -39,6 +43,7 @@ export type IndexedEntry = {
   readonly version: number | null;
   readonly hash: string;
 };
+type TailEntry = IndexedEntry & { readonly text: string };
 
 type State = { readonly indexed: number; readonly removals: number };
 export type SessionRow = {
@@ -52,11 +57,18 @@ const mostSessions = 4_096;
 /** Versions remembered of one session: a call that is known not to exist need not be looked up. */
 const mostVersions = 16_384;
 const mostVersionsInAll = 262_144;
+/** In sessions with more rows in the index, they are counted; in others, each is also compared with its entry. */
+const mostCompared = 1_024;
 
 export class Heads {
   readonly #dataVersion: Statement<number>;
   readonly #state: Statement<State>;
-  readonly #after: Statement<IndexedEntry>;
+  readonly #after: Statement<TailEntry>;
+  readonly #entryAt: Statement<{ session: number; call: string | null }>;
+  readonly #isEntryAfter: Statement<number>;
+  readonly #countIndex: Statement<{ rows: number; entries: number | null; bad: number | null }>;
+  readonly #findStray: Statement<number>;
+  readonly #positionsAround: Statement<string>;
   readonly #byName: Statement<SessionRow>;
   readonly #byNumber: Statement<SessionRow>;
   readonly #newSession: Statement<number>;
@@ -83,6 +95,10 @@ export class Heads {
   /** How many sessions are listed, once somebody has asked. */
   #listed: number | undefined;
   #isFresh = false;
+  #epoch = 0;
+  /** What is wrong with the tail or with where it begins, if anything. */
+  #damage: string | undefined;
+  #isEndChecked = false;
 
   /** `longestTail`: entries after which the tail is to be written to the index. */
   constructor(database: Database, longestTail: number) {
@@ -91,7 +107,24 @@ export class Heads {
     this.#state = prepareRow(database, 'SELECT indexed, removals FROM ledger');
     this.#after = prepareRow(
       database,
-      'SELECT position, session, sequence, call, version, hash FROM entries WHERE position > ? ORDER BY position',
+      'SELECT position, session, sequence, call, version, text, hash FROM entries WHERE position > ? ORDER BY position',
+    );
+    this.#entryAt = prepareRow(database, 'SELECT session, call FROM entries WHERE position = ?');
+    this.#isEntryAfter = prepareValue(database, 'SELECT EXISTS (SELECT 1 FROM entries WHERE position > ?)');
+    this.#countIndex = prepareRow(
+      database,
+      `SELECT count(*) AS rows, sum(length(positions) - length(replace(positions, ',', '')) + 1) AS entries,
+         sum(call <> '' AND coalesce(version, 0) < 1) AS bad
+       FROM entry_index WHERE session = ?`,
+    );
+    this.#findStray = prepareValue(
+      database,
+      `SELECT EXISTS (SELECT 1 FROM entry_index AS i LEFT JOIN entries AS e ON e.position = i.first
+         WHERE i.session = ? AND (e.session IS NOT i.session OR coalesce(e.call, '') <> i.call))`,
+    );
+    this.#positionsAround = prepareValue(
+      database,
+      'SELECT positions FROM entry_index WHERE session = ? AND call = ? AND first <= ? AND last >= ?',
     );
     const session = 'SELECT session, name, sequence, hash FROM sessions';
     this.#byName = prepareRow(database, `${session} WHERE name = ?`);
@@ -139,16 +172,58 @@ export class Heads {
       this.#removals = removals;
       this.#position = indexed;
       this.#listed = undefined;
+      this.#damage = undefined;
+      this.#isEndChecked = false;
     }
     this.#hasUnsettled = undefined;
-    for (const entry of this.#after.all(this.#position)) this.note(this.#headOf(entry.session), entry);
+    this.#epoch++;
+    for (const entry of this.#after.iterate(this.#position)) {
+      const head = this.#headOf(entry.session);
+      if (!saysWhereItStands(entry, head.sessionId))
+        this.#damage ??= `the entry at position ${entry.position}`;
+      this.note(head, entry);
+    }
     this.#seen = version;
     return true;
+  }
+
+  /** Changes whenever another process has written, or what was written here was rolled back. */
+  get epoch(): number {
+    return this.#epoch;
+  }
+
+  /**
+   * Whether the entry at which the index ends is in it: entries behind a mark that was moved would be in neither the
+   * index nor the tail. One that is gone was dropped with its session, which the entry after it says.
+   */
+  #isIndexed(indexed: number, removals: number): boolean {
+    if (indexed <= 0) return indexed === 0;
+    const entry = this.#entryAt.get(indexed);
+    if (entry === undefined) return removals > 0 && this.#isEntryAfter.get(indexed) === 1;
+    return this.#positionsAround
+      .all(entry.session, entry.call ?? '', indexed, indexed)
+      .some((positions) => positions.split(',').includes(String(indexed)));
+  }
+
+  /**
+   * Whether the index has every entry of the session. A call whose row is gone from it would be taken for a new one,
+   * and run again. Asked once, before the index of a session is believed.
+   */
+  #check(head: SessionHead): void {
+    if (head.isChecked) return;
+    const { rows, entries, bad } = this.#countIndex.get(head.session) ?? { rows: 0, entries: 0, bad: 0 };
+    const isWhole =
+      (entries ?? 0) === head.indexedEntries &&
+      (bad ?? 0) === 0 &&
+      (rows > mostCompared || this.#findStray.get(head.session) === 0);
+    if (!isWhole) throw damagedIndexError(`session ${JSON.stringify(head.sessionId)}`);
+    head.isChecked = true;
   }
 
   /** After a rollback: what was counted on did not happen. */
   forget(): void {
     this.#clear();
+    this.#epoch++;
     this.#seen = -1;
     this.#indexed = -1;
     this.#listed = undefined;
@@ -206,8 +281,14 @@ export class Heads {
   /** 0 for a call that does not exist. */
   versionOf(head: SessionHead, callId: string): number {
     const known = head.versions.get(callId);
+    if (!this.#isEndChecked) {
+      this.#isEndChecked = true;
+      if (!this.#isIndexed(this.#indexed, this.#removals)) this.#damage ??= 'where its index ends';
+    }
+    if (this.#damage !== undefined) throw damagedIndexError(this.#damage);
     if (known !== undefined) return known;
     if (head.knowsAll) return 0;
+    this.#check(head);
     const version = this.#versionOf.get(head.session, toSqlText(callId)) ?? 0;
     if (head.versions.size < mostVersions) this.#setVersion(head, callId, version);
     return version;
@@ -278,6 +359,7 @@ export class Heads {
           callId === null ? null : this.versionOf(head, callId),
         );
       this.#setHead.run(head.sequence, head.hash, head.session);
+      for (const positions of head.tail.values()) head.indexedEntries += positions.length;
       head.tail = new Map();
       if (!head.isListed) {
         head.isListed = true;
@@ -321,6 +403,28 @@ export class Heads {
   }
 }
 
+/** The columns beside a text are not hashed: what the tail is indexed by must be what the text says. */
+function saysWhereItStands({ text, call, version }: TailEntry, sessionId: string): boolean {
+  try {
+    const callId = call === null ? null : fromSqlText(call);
+    const expected = version === null ? (callId === null ? 0 : 'any') : version - 1;
+    const stands = `,"session":${JSON.stringify(sessionId)},"call":${JSON.stringify(callId)},"version":`;
+    const at = text.indexOf(',"session":');
+    if (text.startsWith(`${stands}${JSON.stringify(expected)},"owner":`, at)) return true;
+    // An entry about no call has a version that means nothing.
+    return callId === null && text.startsWith(stands, at);
+  } catch {
+    return false; // not a text, or not a name that was written
+  }
+}
+
+const damagedIndexError = (where: string): QuittanceError =>
+  new QuittanceError(
+    'ledger.damaged',
+    `The index of the ledger does not agree with its entries (${where}): a call that was made before could seem new and ` +
+      'run again. Nothing is run. The file was changed by other means than this program; `quittance verify` says where.',
+  );
+
 export const unlistedError = (session: number): QuittanceError =>
   new QuittanceError(
     'ledger.damaged',
@@ -338,6 +442,8 @@ export function toHead({ session, name, sequence, hash }: SessionRow): SessionHe
     isListed: sequence > 0,
     versions: new Map(),
     knowsAll: sequence === 0,
+    indexedEntries: sequence,
+    isChecked: false,
     tail: new Map(),
   };
 }

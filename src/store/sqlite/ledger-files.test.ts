@@ -162,7 +162,8 @@ describe('a ledger file', () => {
       await ledger.append(new SampleCall('c').whole());
     });
     const database = new Database(path);
-    for (const table of later) database.exec(`DROP TABLE ${table}`);
+    for (const table of ['marks', ...later]) database.exec(`DROP TABLE ${table}`);
+    database.exec('ALTER TABLE entries DROP COLUMN marks');
     database.pragma(`user_version = ${version}`);
     database.close();
     return path;
@@ -172,6 +173,7 @@ describe('a ledger file', () => {
   test.each([
     [1, ['states', 'cursors']],
     [2, ['cursors']],
+    [3, []],
   ])('of version %i is brought up to date, and keeps what is in it', async (version, later) => {
     const path = await makeOld(version, later);
     for (let time = 0; time < 2; time++)
@@ -186,6 +188,7 @@ describe('a ledger file', () => {
   test.each([
     [1, ['states', 'cursors']],
     [2, ['cursors']],
+    [3, []],
   ])('of version %i can be read as it is, and nothing is written to it', async (version, later) => {
     const path = await makeOld(version, later);
     const before = readFileSync(path);

@@ -2,10 +2,11 @@
 import type { Ids } from '../../base/ids.ts';
 import type { Head } from '../../ledger/chain.ts';
 import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
-import type { Entry, Erasure, Removal } from '../../ledger/ledger.ts';
+import type { CounterTotal, Entry, Erasure, Removal } from '../../ledger/ledger.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
 import { erasureEntry, removalEntry } from '../../ledger/own-entry.ts';
 import { inUseError, refuseErasure } from '../../ledger/refuse-entry.ts';
+import { sessionCounterPrefixes } from '../../ledger/session-counters.ts';
 import type { Appender } from './append-job.ts';
 import type { ArtifactTable } from './artifact-table.ts';
 import type { Database, Statement } from './database.ts';
@@ -13,6 +14,8 @@ import { prepareRow } from './database.ts';
 import type { EntryRow, EntryTable } from './entry-table.ts';
 import { decode } from './entry-table.ts';
 import type { Heads, SessionHead } from './heads.ts';
+import type { Marks } from './marks.ts';
+import { markOf } from './marks.ts';
 import type { SideTables } from './side-tables.ts';
 import { fromSqlText } from './sql-text.ts';
 import type { Writer } from './writer.ts';
@@ -70,12 +73,12 @@ export class Retention {
       const head = heads.find(sessionId);
       if (head === undefined) return false;
       const { session, sequence } = head;
-      await this.#refuseOpen(head, sessionId);
+      const touched = await this.#look(head, sessionId);
       const hashes = await writer.run(() => {
         const now = heads.find(sessionId);
         // Whatever was appended since has not been looked at.
         if (now?.session !== session || now.sequence !== sequence) return undefined;
-        return this.#drop(removal, now);
+        return this.#drop(removal, now, touched);
       });
       if (hashes === undefined) continue;
       await artifacts.sweep(hashes);
@@ -105,12 +108,18 @@ export class Retention {
     return found;
   }
 
-  async #refuseOpen(head: SessionHead, sessionId: string): Promise<void> {
+  /** Throws where a call is open. Gives the keys and counters that entries of the session speak of. */
+  async #look(head: SessionHead, sessionId: string): Promise<Touched> {
     const calls = new Map<string, boolean>();
-    for await (const row of this.#entriesOf(head))
-      if (row.call !== null && calls.get(row.call) !== true)
-        calls.set(row.call, decode(row).events.some(isFinal));
+    const touched: Touched = { claims: new Set(), counters: new Set() };
+    for await (const row of this.#entriesOf(head)) {
+      const { events, claim, reserve = [], settle = [] } = decode(row);
+      if (claim !== undefined) touched.claims.add(claim.key);
+      for (const { counter } of [...reserve, ...settle]) touched.counters.add(counter);
+      if (row.call !== null && calls.get(row.call) !== true) calls.set(row.call, events.some(isFinal));
+    }
     for (const [call, isSettled] of calls) if (!isSettled) throw inUseError(sessionId, fromSqlText(call));
+    return touched;
   }
 
   async *#entriesOf({ sessionId }: SessionHead): AsyncGenerator<EntryRow, void> {
@@ -142,10 +151,11 @@ export class Retention {
     return hashes;
   }
 
-  #drop(removal: Removal, { session, sequence, hash }: SessionHead): readonly string[] {
-    const { heads, side, artifacts, ids, now } = this.#parts;
+  #drop(removal: Removal, { session, sequence, hash }: SessionHead, touched: Touched): readonly string[] {
+    const { heads, side, artifacts, ids, now, ownerId, salt, appender } = this.#parts;
     const { sessionId } = removal;
     const last: Head = { sessionId, sequence, hash };
+    const totals = this.#leave(session, sessionId, touched);
     // All of its entries, and the end of them all, must be in the index before they go.
     heads.indexTail();
     this.#dropEntries.run(session);
@@ -156,8 +166,29 @@ export class Retention {
     this.#countRemoval.run();
     heads.forget();
     heads.refreshNow();
-    this.#append(heads.take(ledgerSessionId), removalEntry(removal, last, now(), ids));
+    const entry = { ...removalEntry(removal, last, now(), ids), totals };
+    const written = writeEntry(entry, ownerId, salt);
+    appender.insert(heads.take(ledgerSessionId), undefined, undefined, written);
+    side.putTotals(totals, heads.position);
     return hashes;
+  }
+
+  /**
+   * Frees the keys that the session holds. Gives what counters of others have come to where an entry of the session said
+   * it last: the entry goes, so another one must say it.
+   */
+  #leave(session: number, sessionId: string, { claims, counters }: Touched): readonly CounterTotal[] {
+    const { marks, side, entries } = this.#parts;
+    const isOurs = (key: string): boolean => {
+      const position = marks.find(key);
+      return position !== undefined && entries.at(position)?.session === session;
+    };
+    for (const key of claims) if (isOurs(markOf.claim(key))) marks.drop(markOf.claim(key));
+    const prefixes = sessionCounterPrefixes(sessionId);
+    return [...counters]
+      .filter((name) => !prefixes.some((prefix) => name.startsWith(prefix)))
+      .filter((name) => isOurs(markOf.counter(name)))
+      .map((counter) => ({ counter, ...side.readCounter(counter) }));
   }
 
   #append(head: SessionHead, entry: Entry): void {
@@ -166,6 +197,9 @@ export class Retention {
   }
 }
 
+/** What entries of a session speak of. */
+type Touched = { readonly claims: Set<string>; readonly counters: Set<string> };
+
 /** What retention works with. */
 export type RetentionParts = {
   readonly heads: Heads;
@@ -173,6 +207,7 @@ export type RetentionParts = {
   readonly side: SideTables;
   readonly appender: Appender;
   readonly artifacts: ArtifactTable;
+  readonly marks: Marks;
   readonly writer: Writer;
   readonly ownerId: string;
   readonly ids: Ids;

@@ -6,13 +6,17 @@
  *    up to `ledger.indexed`; those after it are few, and whoever opens the file reads them.
  * 2. The small tables beside it (claims, counters, sealed, unsettled, states) hold what an append must be able to refuse by,
  *    and change only in the commit of the entry that changes them.
+ *    `marks` says which entry last spoke of each: see `Marks`.
  * 3. `cursors` says how far readers of the entries have got: no entry tells of it.
  * 4. A program never opens a file that a newer one has changed: it could not know what it breaks.
  */
 import { randomUUID } from 'node:crypto';
 import { QuittanceError } from '../../base/error.ts';
 import type { Database } from './database.ts';
-import { isNoDatabase, prepareValue } from './database.ts';
+import { isNoDatabase, openDatabase, prepareValue } from './database.ts';
+import { setFirstMarks } from './first-marks.ts';
+import type { SchemaObject } from './schema-check.ts';
+import { compareSchema, readSchema, schemaAfter } from './schema-check.ts';
 
 /** "QUIT", so that `file` and we can tell a ledger from other databases. */
 export const applicationId = 0x51554954;
@@ -22,7 +26,7 @@ const pageBytes = 8_192;
 
 /**
  * What each version adds to the one before; the first makes the tables. Never edited once released. Those after the
- * first make tables that begin empty, and nothing else: see `lookAtSchema`.
+ * first make tables that begin empty, and columns that only writers use: see `lookAtSchema`.
  */
 const migrations: readonly string[] = [
   `
@@ -80,11 +84,19 @@ const migrations: readonly string[] = [
     name TEXT PRIMARY KEY, position INTEGER NOT NULL, holder TEXT, owner TEXT
   ) WITHOUT ROWID;
   `,
+  // A process of an older version that still has the file open would set no marks: the new column keeps it from appending.
+  `
+  CREATE TABLE marks (key TEXT PRIMARY KEY, position INTEGER NOT NULL) WITHOUT ROWID;
+  ALTER TABLE entries ADD COLUMN marks INTEGER;
+  `,
 ];
+/** The first version with marks. */
+const marksVersion = 4;
 
 /** Makes a new file a ledger, brings an old one up to date, and refuses everything else. Throws while it is locked. */
 export function prepareSchema(database: Database, path: string): void {
   const found = atOneMoment(database, () => identify(database, path));
+  if (found > 0) refuseChanged(database, path, found);
   if (found === migrations.length) return;
   if (found === 0) {
     database.pragma(`page_size = ${pageBytes}`);
@@ -99,6 +111,7 @@ export function prepareSchema(database: Database, path: string): void {
       database.prepare('INSERT INTO ledger VALUES (?, 0, 0)').run(randomUUID());
       database.pragma(`application_id = ${applicationId}`);
     }
+    if (version < marksVersion) setFirstMarks(database);
     database.pragma(`user_version = ${migrations.length}`);
     database.exec('COMMIT');
   } catch (error) {
@@ -108,8 +121,8 @@ export function prepareSchema(database: Database, path: string): void {
 }
 
 /**
- * For whoever only looks, and so cannot bring an older file up to date: tables it does not have yet are empty ones of
- * this connection. They stay so for as long as it is open, also when somebody else brings the file up to date.
+ * For whoever only looks, and so cannot bring an older file up to date: tables it does not have, or not with our columns,
+ * are empty ones of this connection. They stay so for as long as it is open, also when somebody else brings the file up to date.
  */
 export function lookAtSchema(database: Database, path: string): void {
   const found = atOneMoment(database, () => identify(database, path));
@@ -119,11 +132,57 @@ export function lookAtSchema(database: Database, path: string): void {
       `${path} holds no ledger, and it is opened for reading only. Name another file, or open it once for writing.`,
       { path },
     );
-  if (found === migrations.length) return;
+  const lacking = findLacking(database);
+  if (lacking.length === 0) return;
   database.pragma('query_only = OFF');
-  for (const sql of migrations.slice(found))
-    database.exec(sql.replaceAll('CREATE TABLE', 'CREATE TEMP TABLE'));
+  for (const { sql } of lacking) database.exec(String(sql).replace('CREATE TABLE', 'CREATE TEMP TABLE'));
   database.pragma('query_only = ON');
+}
+
+/** Tables that the file does not have, or has without all of the columns that are read. */
+function findLacking(database: Database): readonly SchemaObject[] {
+  const columnsOf = prepareValue<string>(database, 'SELECT name FROM pragma_table_info(?)');
+  return ledgerSchema().filter(({ type, name, sql }) => {
+    if (type !== 'table') return false;
+    const columns = new Set(columnsOf.all(name));
+    return !columnsIn(String(sql)).every((column) => columns.has(column) || isForWriters(name, column));
+  });
+}
+
+/** The names at the beginning of the definitions of columns. */
+function columnsIn(sql: string): readonly string[] {
+  const database = openDatabase(':memory:');
+  try {
+    database.exec(sql);
+    return prepareValue<string>(
+      database,
+      `SELECT p.name FROM sqlite_schema AS s, pragma_table_info(s.name) AS p WHERE s.name NOT LIKE 'sqlite%'`,
+    ).all();
+  } finally {
+    database.close();
+  }
+}
+
+const isForWriters = (table: string, column: string): boolean => table === 'entries' && column === 'marks';
+
+/** What a file of this version, or of an earlier one, holds. */
+export const ledgerSchema = (version: number = migrations.length): readonly SchemaObject[] =>
+  schemaAfter(migrations.slice(0, version));
+
+/** The version that a file says it has; 0 where it says none. */
+export const versionOf = (database: Database): number =>
+  database.pragma('user_version', { simple: true }) as number;
+
+/** A trigger, or a constraint that was taken away, would change what is written, or let anything be written. */
+function refuseChanged(database: Database, path: string, version: number): void {
+  const { problems } = compareSchema(readSchema(database), ledgerSchema(version));
+  if (problems.length > 0)
+    throw new QuittanceError(
+      'ledger.damaged',
+      `The tables of the ledger ${path} were changed by other means than this program, so nothing is written to it. ` +
+        `${problems.join(' ')} Undo the change, or go back to a copy of the file. \`quittance verify\` reads it as it is.`,
+      { path },
+    );
 }
 
 /** Another process may be making the ledger: half of before and half of after would look like somebody else's file. */

@@ -2,12 +2,22 @@
  * Makes the tables beside the entries again. The entries are read outside of any transaction, so that others may
  * append meanwhile; what they appended is read inside the one that changes the tables.
  */
+import { createIds } from '../../base/ids.ts';
 import { BesideFold, callKey } from '../../ledger/beside-fold.ts';
+import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
+import type { CounterTotal } from '../../ledger/ledger.ts';
+import { ledgerSessionId } from '../../ledger/ledger.ts';
+import { totalsEntry } from '../../ledger/own-entry.ts';
+import type { Appender } from './append-job.ts';
 import type { Database } from './database.ts';
 import { prepareRow } from './database.ts';
 import type { EntryTable } from './entry-table.ts';
 import { decode } from './entry-table.ts';
+import { totalsPerEntry } from './first-marks.ts';
 import type { Heads } from './heads.ts';
+import { markOf } from './marks.ts';
+import { createSalts } from './salts.ts';
+import type { SideTables } from './side-tables.ts';
 import { fromSqlText, toSqlText } from './sql-text.ts';
 import type { Writer } from './writer.ts';
 
@@ -17,7 +27,10 @@ export type SideRebuildParts = {
   readonly database: Database;
   readonly entries: EntryTable;
   readonly heads: Heads;
+  readonly side: SideTables;
+  readonly appender: Appender;
   readonly writer: Writer;
+  readonly ownerId: string;
   /** Milliseconds since 1970 by the ledger's clock. */
   readonly now: () => number;
 };
@@ -28,11 +41,18 @@ export async function rebuildSideTables(parts: SideRebuildParts): Promise<void> 
   while (addSome(fold, entries)) await new Promise(setImmediate);
   await writer.run(() => {
     while (addSome(fold, entries));
-    putClaims(fold, parts);
-    putCounters(fold, parts);
-    putUnsettled(fold, parts);
-    putStates(fold, parts);
+    const marks = prepareRow<never>(parts.database, 'INSERT OR REPLACE INTO marks VALUES (?, ?)');
+    prepareRow<never>(parts.database, 'DELETE FROM marks').run();
+    const put = (key: string, position: number): void => void marks.run(key, position);
+    put(markOf.first, 0);
+    for (const [sessionId, position] of fold.sessions) put(markOf.session(sessionId), position);
+    putClaims(fold, parts, put);
+    putUnsettled(fold, parts, put);
+    putStates(fold, parts, put);
+    putCounters(fold, parts, put);
     dropSealed(fold, parts);
+    heads.forget();
+    heads.refreshNow();
     heads.hasUnsettled = fold.unsettled.size > 0;
   });
 }
@@ -43,7 +63,9 @@ function addSome(fold: BesideFold, entries: EntryTable): boolean {
   return rows.length === entriesAtOnce;
 }
 
-function putClaims(fold: BesideFold, { database }: SideRebuildParts): void {
+type PutMark = (key: string, position: number) => void;
+
+function putClaims(fold: BesideFold, { database }: SideRebuildParts, mark: PutMark): void {
   const found = new Set(prepareRow<{ key: string }>(database, 'SELECT key FROM claims').all().map(keyOf));
   prepareRow<never>(database, 'DELETE FROM claims').run();
   const put = prepareRow<never>(database, 'INSERT INTO claims VALUES (?, ?, ?, ?)');
@@ -51,13 +73,18 @@ function putClaims(fold: BesideFold, { database }: SideRebuildParts): void {
     const key = toSqlText(name);
     if (!found.has(key) && fold.mayHaveLost(holder)) continue;
     put.run(key, toSqlText(holder.sessionId), toSqlText(holder.callId), toSqlText(holder.inputDigest));
+    mark(markOf.claim(name), holder.position);
   }
 }
 
 const keyOf = ({ key }: { readonly key: string }): string => key;
 
-/** Where a session is gone, what it had used stands nowhere but here: then a counter is only ever raised. */
-function putCounters(fold: BesideFold, { database }: SideRebuildParts): void {
+/**
+ * Where a session is gone, what it had used may stand nowhere but here: then a counter is only ever raised. Where the
+ * last entry about a counter does not say what it comes to, a new one does.
+ */
+function putCounters(fold: BesideFold, parts: SideRebuildParts, mark: PutMark): void {
+  const { database, side, appender, heads, ownerId } = parts;
   if (!fold.hasDropped) prepareRow<never>(database, 'DELETE FROM counters').run();
   else prepareRow<never>(database, 'UPDATE counters SET reserved = 0').run();
   const put = prepareRow<never>(
@@ -66,33 +93,50 @@ function putCounters(fold: BesideFold, { database }: SideRebuildParts): void {
       'SET used = max(used, excluded.used), reserved = excluded.reserved',
   );
   for (const [name, { used, reserved }] of fold.counters) put.run(toSqlText(name), used, reserved);
+  type Row = { name: string; used: number; reserved: number };
+  const untold: CounterTotal[] = [];
+  for (const { name, used, reserved } of prepareRow<Row>(
+    database,
+    'SELECT name, used, reserved FROM counters',
+  ).all()) {
+    const counter = fromSqlText(name);
+    const told = fold.counters.get(counter)?.told;
+    if (told?.used === used && told.reserved === reserved) mark(markOf.counter(counter), told.position);
+    else untold.push({ counter, used, reserved });
+  }
+  const ids = createIds();
+  const salt = createSalts();
+  for (let from = 0; from < untold.length; from += totalsPerEntry) {
+    const totals = untold.slice(from, from + totalsPerEntry);
+    const written = writeEntry(totalsEntry(totals, ids), ownerId, salt);
+    appender.insert(heads.take(ledgerSessionId), undefined, undefined, written);
+    side.putTotals(totals, heads.position);
+  }
 }
 
-function putUnsettled(fold: BesideFold, { database, heads }: SideRebuildParts): void {
+function putUnsettled(fold: BesideFold, { database, heads }: SideRebuildParts, mark: PutMark): void {
   prepareRow<never>(database, 'DELETE FROM unsettled').run();
   const put = prepareRow<never>(database, 'INSERT INTO unsettled VALUES (?, ?, ?, ?, ?)');
-  for (const { position, sessionId, toolName, inputDigest, callId } of fold.unsettled.values())
-    put.run(
-      position,
-      heads.take(sessionId).session,
-      toSqlText(toolName),
-      toSqlText(inputDigest),
-      toSqlText(callId),
-    );
+  for (const { position, sessionId, toolName, inputDigest, callId } of fold.unsettled.values()) {
+    const { session } = heads.take(sessionId);
+    put.run(position, session, toSqlText(toolName), toSqlText(inputDigest), toSqlText(callId));
+    mark(markOf.effect(session, toolName, inputDigest, callId), position);
+  }
 }
 
 /** A state that was erased from its entry is left as it is, if it is there. */
-function putStates(fold: BesideFold, { database, heads }: SideRebuildParts): void {
+function putStates(fold: BesideFold, { database, heads }: SideRebuildParts, mark: PutMark): void {
   type Row = { session: number; subject: string; text: string };
   const rows = prepareRow<Row>(database, 'SELECT session, subject, text FROM states').all();
   const found = new Map(rows.map(({ session, subject, text }) => [JSON.stringify([session, subject]), text]));
   prepareRow<never>(database, 'DELETE FROM states').run();
   const put = prepareRow<never>(database, 'INSERT INTO states VALUES (?, ?, ?, ?)');
-  for (const { sessionId, subject, version, state } of fold.states.values()) {
+  for (const { sessionId, subject, version, state, position } of fold.states.values()) {
     const { session } = heads.take(sessionId);
     const name = toSqlText(subject);
     const left = state === undefined ? found.get(JSON.stringify([session, name])) : undefined;
     put.run(session, name, version, left ?? toSqlText(JSON.stringify(state ?? {})));
+    mark(markOf.state(session, subject), position);
   }
 }
 

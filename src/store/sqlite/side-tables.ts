@@ -1,7 +1,9 @@
 /**
- * What an append is refused by, or must leave behind: claims, counters, sealed inputs, effects in doubt,
- * states. Read and
- * changed inside the transaction of the entry that changes them.
+ * What an append is refused by, or must leave behind: claims, counters, sealed inputs, effects in doubt, states. Read
+ * and changed inside the transaction of the entry that changes them.
+ *
+ * The entries decide. A row that says less than the entry of its mark is overruled by it. A row that says more than the
+ * entries is damage: nothing is appended by it.
  */
 import type { JsonObject } from '../../base/json.ts';
 import { readJsonText } from '../../base/json-text.ts';
@@ -10,6 +12,7 @@ import type {
   AppendResult,
   ClaimHolder,
   Counter,
+  CounterTotal,
   Entry,
   Move,
   Reservation,
@@ -17,22 +20,37 @@ import type {
 } from '../../ledger/ledger.ts';
 import { lastState } from '../../ledger/state-of.ts';
 import { sessionCounterPrefixes } from '../../ledger/session-counters.ts';
-import { lastInputDigest } from '../../ledger/unsettled-effect.ts';
+import { lastInputDigest, leavesDoubt } from '../../ledger/unsettled-effect.ts';
+import { isKnownEvent } from '../../ledger/formats/v1/event-table.ts';
+import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
+import type { ReadEvent } from '../../ledger/unknown-event.ts';
 import type { Database, Statement } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
 import type { Heads, SessionHead } from './heads.ts';
+import type { Marks } from './marks.ts';
+import { markOf, unfoundedError } from './marks.ts';
 import { fromSqlText, toSqlText } from './sql-text.ts';
 
 const nothing: Counter = { used: 0, reserved: 0 };
+/** Counters remembered while no other process writes. */
+const mostCounters = 65_536;
+
+/** What a call asked for: the tool, and the digest of the input that the gates let through. */
+export type AskedFor = { readonly toolName: string; readonly inputDigest: string };
 
 export class SideTables {
   readonly #heads: Heads;
-  readonly #digestOf: (sessionId: string, callId: string) => string | undefined;
+  readonly #marks: Marks;
+  readonly #askedFor: (sessionId: string, callId: string) => AskedFor | undefined;
+  /** By name, as of `#epoch`. */
+  readonly #counters = new Map<string, Counter>();
+  #hasEffects: boolean | undefined;
+  #epoch = -1;
   readonly #claim: Statement<{ session: string; call: string; digest: string }>;
   readonly #putClaim: Statement<never>;
   readonly #dropClaim: Statement<never>;
   readonly #counter: Statement<Counter>;
-  readonly #count: Statement<never>;
+  readonly #putCounter: Statement<never>;
   readonly #state: Statement<{ version: number; text: string }>;
   readonly #putState: Statement<never>;
   readonly #sealed: Statement<string>;
@@ -48,23 +66,21 @@ export class SideTables {
   readonly #dropStatesOf: Statement<never>;
   readonly #emptyStatesOf: Statement<never>;
 
-  /** `digestOf`: the input digest of a call that is in the ledger. */
+  /** `askedFor`: what a call that is in the ledger asked for. */
   constructor(
     database: Database,
     heads: Heads,
-    digestOf: (sessionId: string, callId: string) => string | undefined,
+    marks: Marks,
+    askedFor: (sessionId: string, callId: string) => AskedFor | undefined,
   ) {
     this.#heads = heads;
-    this.#digestOf = digestOf;
+    this.#marks = marks;
+    this.#askedFor = askedFor;
     this.#claim = prepareRow(database, 'SELECT session, call, digest FROM claims WHERE key = ?');
     this.#putClaim = prepareRow(database, 'INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?)');
     this.#dropClaim = prepareRow(database, 'DELETE FROM claims WHERE key = ?');
     this.#counter = prepareRow(database, 'SELECT used, reserved FROM counters WHERE name = ?');
-    this.#count = prepareRow(
-      database,
-      'INSERT INTO counters VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE ' +
-        'SET used = used + excluded.used, reserved = reserved + excluded.reserved',
-    );
+    this.#putCounter = prepareRow(database, 'INSERT OR REPLACE INTO counters VALUES (?, ?, ?)');
     this.#state = prepareRow(database, 'SELECT version, text FROM states WHERE session = ? AND subject = ?');
     this.#putState = prepareRow(database, 'INSERT OR REPLACE INTO states VALUES (?, ?, ?, ?)');
     this.#sealed = prepareValue(database, 'SELECT text FROM sealed WHERE session = ? AND call = ?');
@@ -84,7 +100,10 @@ export class SideTables {
     this.#dropUnsettledOf = prepareRow(database, 'DELETE FROM unsettled WHERE session = ?');
   }
 
+  /** By the entry that made the claim. A row without such an entry still keeps others from the key. */
   readClaim(key: string): ClaimHolder | undefined {
+    const chained = this.#marks.claimOf(key);
+    if (chained !== undefined) return chained;
     const holder = this.#claim.get(toSqlText(key));
     return (
       holder && {
@@ -95,8 +114,28 @@ export class SideTables {
     );
   }
 
+  /** By the entry that last changed it. Throws where the row says that more is taken. */
   readCounter(name: string): Counter {
-    return this.#counter.get(toSqlText(name)) ?? nothing;
+    this.#forgetOld();
+    const known = this.#counters.get(name);
+    if (known !== undefined) return known;
+    const row = this.#counter.get(toSqlText(name));
+    if (!this.#marks.areSet) return row ?? nothing;
+    const chained = this.#marks.counterOf(name) ?? nothing;
+    if (row !== undefined && row.used + row.reserved > chained.used + chained.reserved)
+      throw unfoundedError(`the counter ${JSON.stringify(name)}`);
+    if (this.#counters.size >= mostCounters) this.#counters.clear();
+    this.#counters.set(name, chained);
+    return chained;
+  }
+
+  /** What is remembered holds until another process writes or a transaction is rolled back. */
+  #forgetOld(): void {
+    if (this.#epoch === this.#heads.epoch) return;
+    this.#epoch = this.#heads.epoch;
+    this.#counters.clear();
+    this.#hasEffects = undefined;
+    this.#marks.forget();
   }
 
   readSealed(head: SessionHead, callId: string): string | undefined {
@@ -104,21 +143,40 @@ export class SideTables {
     return sealed === undefined ? undefined : fromSqlText(sealed);
   }
 
+  /** Rows, and calls that the chain says are in doubt although their row is gone. */
   findUnsettled(head: SessionHead, toolName: string, inputDigest: string): readonly string[] {
-    return this.#unsettled.all(head.session, toSqlText(toolName), toSqlText(inputDigest)).map(fromSqlText);
+    const found = this.#unsettled
+      .all(head.session, toSqlText(toolName), toSqlText(inputDigest))
+      .map(fromSqlText);
+    for (const position of this.#marks.effectsOf(head.session, toolName, inputDigest)) {
+      const { callId, events } = this.#marks.entryAt(position);
+      if (callId !== undefined && events.some(isDoubt) && !found.includes(callId)) found.push(callId);
+    }
+    return found;
+  }
+
+  /** Almost always false, which spares every call two queries. */
+  get hasUnsettled(): boolean {
+    this.#forgetOld();
+    this.#hasEffects ??= this.#marks.hasEffects;
+    return this.#hasEffects || this.#heads.hasUnsettled;
   }
 
   readState(head: SessionHead, subject: string): StoredState | undefined {
     const row = this.#state.get(head.session, toSqlText(subject));
-    // What is in the table was written from a JSON object.
-    return row && { version: row.version, state: readJsonText(fromSqlText(row.text)) as JsonObject };
+    if (!this.#marks.areSet) return row && { version: row.version, state: toState(row.text) };
+    const moved = this.#marks.moveOf(head.session, subject);
+    const version = versionIn(moved, subject);
+    if (row !== undefined && row.version > version) throw unfoundedError(`the state of ${subject}`);
+    if (moved === undefined) return undefined;
+    if (!moved.erased) return { version, state: lastState(moved.events, subject) };
+    return { version, state: row?.version === version ? toState(row.text) : {} };
   }
 
   /** The first subject that somebody else has moved. */
   findMoved(moves: readonly Move[], head: SessionHead | undefined): AppendResult | undefined {
     for (const { subject, expectedVersion } of moves) {
-      const version =
-        head === undefined ? 0 : (this.#state.get(head.session, toSqlText(subject))?.version ?? 0);
+      const version = head === undefined ? 0 : versionIn(this.#marks.moveOf(head.session, subject), subject);
       if (version !== expectedVersion) return { status: 'moved', subject, version };
     }
     return undefined;
@@ -135,56 +193,88 @@ export class SideTables {
     return undefined;
   }
 
-  /** Leaves behind what an entry that was accepted says beside its events. */
-  apply(entry: Entry, head: SessionHead): void {
+  /** What the counters of an entry come to with it, each once. */
+  totalsAfter({ reserve = [], settle = [] }: Pick<Entry, 'reserve' | 'settle'>): readonly CounterTotal[] {
+    if (reserve.length === 0 && settle.length === 0) return [];
+    const totals = new Map<string, CounterTotal>();
+    const count = (counter: string, used: number, reserved: number): void => {
+      const before = totals.get(counter) ?? this.readCounter(counter);
+      totals.set(counter, { counter, used: before.used + used, reserved: before.reserved + reserved });
+    };
+    for (const { counter, amount } of reserve) count(counter, 0, amount);
+    for (const { counter, reserved, used } of settle) count(counter, used, -reserved);
+    return [...totals.values()];
+  }
+
+  /** Leaves behind what an entry that was accepted, and is the last one now, says beside its events. */
+  apply(entry: Entry, head: SessionHead, totals: readonly CounterTotal[]): void {
     const { callId, claim, releaseClaim, sealed } = entry;
-    if (entry.reserve !== undefined)
-      for (const { counter, amount } of entry.reserve) this.#count.run(toSqlText(counter), 0, amount);
-    if (entry.settle !== undefined)
-      for (const { counter, reserved, used } of entry.settle)
-        this.#count.run(toSqlText(counter), used, -reserved);
+    const { position } = this.#heads;
+    this.putTotals(totals, position);
     if (entry.moves !== undefined)
-      for (const { subject, expectedVersion } of entry.moves)
+      for (const { subject, expectedVersion } of entry.moves) {
         this.#putState.run(
           head.session,
           toSqlText(subject),
           expectedVersion + 1,
           toSqlText(JSON.stringify(lastState(entry.events, subject))),
         );
-    if (releaseClaim !== undefined) this.#dropClaim.run(toSqlText(releaseClaim));
+        this.#marks.put(markOf.state(head.session, subject), position);
+      }
+    if (releaseClaim !== undefined) {
+      this.#dropClaim.run(toSqlText(releaseClaim));
+      this.#marks.drop(markOf.claim(releaseClaim));
+    }
     if (callId === undefined) return;
-    if (claim !== undefined)
+    if (claim !== undefined) {
       this.#putClaim.run(
         toSqlText(claim.key),
         toSqlText(entry.sessionId),
         toSqlText(callId),
         toSqlText(claim.inputDigest),
       );
+      this.#marks.put(markOf.claim(claim.key), position);
+    }
     if (sealed !== undefined) this.#putSealed.run(head.session, toSqlText(callId), toSqlText(sealed));
     if (entry.dropSealed === true) this.#dropSealed.run(head.session, toSqlText(callId));
+  }
+
+  /** Counters stand where the entry at this position says. */
+  putTotals(totals: readonly CounterTotal[], position: number): void {
+    for (const { counter, used, reserved } of totals) {
+      this.#putCounter.run(toSqlText(counter), used, reserved);
+      this.#marks.put(markOf.counter(counter), position);
+      this.#counters.set(counter, { used, reserved });
+    }
   }
 
   /** Called for what puts an effect in doubt, and for what clears it up. */
   noteEffect(head: SessionHead, event: ToolResponded | ToolResolved, entry: Entry): void {
     const { callId } = event;
+    const { session } = head;
     if (event.type === 'tool.resolved') {
-      this.#dropUnsettled.run(head.session, toSqlText(callId));
+      this.#dropUnsettled.run(session, toSqlText(callId));
+      const asked = this.#askedFor(entry.sessionId, callId);
+      if (asked !== undefined)
+        this.#marks.drop(markOf.effect(session, asked.toolName, asked.inputDigest, callId));
       return;
     }
-    const digest = lastInputDigest(entry.events, callId) ?? this.#digestOf(entry.sessionId, callId);
+    const { toolName } = event.outcome;
+    const digest =
+      lastInputDigest(entry.events, callId) ?? this.#askedFor(entry.sessionId, callId)?.inputDigest;
     if (digest === undefined) return;
+    const { position } = this.#heads;
     this.#heads.hasUnsettled = true;
-    this.#putUnsettled.run(
-      this.#heads.position,
-      head.session,
-      toSqlText(event.outcome.toolName),
-      toSqlText(digest),
-      toSqlText(callId),
-    );
+    this.#hasEffects = true;
+    this.#putUnsettled.run(position, session, toSqlText(toolName), toSqlText(digest), toSqlText(callId));
+    this.#marks.put(markOf.effect(session, toolName, digest, callId), position);
   }
 
   /** Everything a session left here. Named counters are everybody's and stay. */
   dropSession(session: number, sessionId: string): void {
+    this.#counters.clear();
+    this.#hasEffects = undefined;
+    this.#marks.dropSession(session, sessionId);
     this.#dropClaimsOf.run(toSqlText(sessionId));
     for (const prefix of sessionCounterPrefixes(sessionId))
       this.#dropCounters.run(prefix, `${prefix}\u{10FFFF}`);
@@ -202,3 +292,16 @@ export class SideTables {
     this.#dropSealed.run(session, toSqlText(callId));
   }
 }
+
+/** The version of a subject after the entry that last moved it; 0 where it never moved. */
+const versionIn = (moved: ReadEntry | undefined, subject: string): number => {
+  if (moved === undefined) return 0;
+  const move = moved.moves?.find((each) => each.subject === subject);
+  if (move === undefined) throw unfoundedError(`the state of ${subject}`);
+  return move.expectedVersion + 1;
+};
+
+/** What is in the table was written from a JSON object. */
+const toState = (text: string): JsonObject => readJsonText(fromSqlText(text)) as JsonObject;
+
+const isDoubt = (event: ReadEvent): boolean => isKnownEvent(event) && leavesDoubt(event);

@@ -46,6 +46,7 @@ import { prepareValue } from './database.ts';
 import { EntryTable } from './entry-table.ts';
 import { HeadPages } from './head-pages.ts';
 import { Heads } from './heads.ts';
+import { Marks } from './marks.ts';
 import { OwnFiles } from './own-files.ts';
 import { Owners } from './owners.ts';
 import { ReadTables } from './read-tables.ts';
@@ -53,6 +54,7 @@ import { Retention } from './retention.ts';
 import { createSalts } from './salts.ts';
 import { readSealKey } from './seal-key-file.ts';
 import { rebuildSideTables } from './side-rebuild.ts';
+import type { AskedFor } from './side-tables.ts';
 import { SideTables } from './side-tables.ts';
 import { SpillFile } from './spill-file.ts';
 import type { SqliteLedgerOptions, SqliteTuning } from './sqlite-ledger-options.ts';
@@ -107,8 +109,9 @@ export class SqliteLedger implements Ledger {
     this.#heads = new Heads(database, tuning.longestTail);
     this.#headPages = new HeadPages(database, this.#heads);
     this.#entries = new EntryTable(database, this.#heads);
-    this.#side = new SideTables(database, this.#heads, (sessionId, callId) =>
-      this.#digestOf(sessionId, callId),
+    const marks = new Marks(database, this.#entries);
+    this.#side = new SideTables(database, this.#heads, marks, (sessionId, callId) =>
+      this.#askedFor(sessionId, callId),
     );
     this.#writer = new Writer(database, {
       began: () => {
@@ -125,7 +128,7 @@ export class SqliteLedger implements Ledger {
       rolledBack: () => this.#heads.forget(),
     });
     this.#cursors = new CursorTable(database, this.#writer, this.ownerId);
-    this.#appender = new Appender(database, this.#heads, this.#side, this.#cursors);
+    this.#appender = new Appender(database, this.#heads, this.#side, marks, this.#cursors);
     this.#artifacts = new ArtifactTable(database, `${path}.artifacts`, this.#heads, this.#writer);
     this.#tables = new ReadTables(
       database,
@@ -144,6 +147,7 @@ export class SqliteLedger implements Ledger {
       artifacts: this.#artifacts,
       writer: this.#writer,
       ownerId: this.ownerId,
+      marks,
       ids: createIds(),
       salt: this.#salt,
       now: () => this.#clock.now(),
@@ -178,16 +182,18 @@ export class SqliteLedger implements Ledger {
   }
 
   readClaim(claimKey: string): ClaimHolder | undefined {
+    this.#heads.refresh();
     return this.#side.readClaim(claimKey);
   }
 
   readCounters(names: readonly string[]): readonly Counter[] {
+    this.#heads.refresh();
     return names.map((name) => this.#side.readCounter(name));
   }
 
   findUnsettledEffects(sessionId: string, toolName: string, inputDigest: string): readonly string[] {
     const heads = this.#fresh();
-    const head = heads.hasUnsettled ? heads.find(sessionId) : undefined;
+    const head = this.#side.hasUnsettled ? heads.find(sessionId) : undefined;
     return head === undefined ? [] : this.#side.findUnsettled(head, toolName, inputDigest);
   }
 
@@ -307,7 +313,10 @@ export class SqliteLedger implements Ledger {
       database: this.#database,
       entries: this.#entries,
       heads: this.#heads,
+      side: this.#side,
+      appender: this.#appender,
       writer: this.#writer,
+      ownerId: this.ownerId,
       now: () => this.now(),
     });
     await this.#tables.rebuild();
@@ -370,8 +379,11 @@ export class SqliteLedger implements Ledger {
     return this.#heads;
   }
 
-  #digestOf(sessionId: string, callId: string): string | undefined {
+  #askedFor(sessionId: string, callId: string): AskedFor | undefined {
     const head = this.#heads.find(sessionId);
-    return head && lastInputDigest(this.#entries.readCall(head, callId)?.events ?? [], callId);
+    const events = (head && this.#entries.readCall(head, callId)?.events) ?? [];
+    const toolName = events.find((event) => event.type === 'tool.requested')?.toolName;
+    const inputDigest = lastInputDigest(events, callId);
+    return toolName === undefined || inputDigest === undefined ? undefined : { toolName, inputDigest };
   }
 }

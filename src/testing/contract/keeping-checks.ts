@@ -1,5 +1,6 @@
 /** Effects in doubt, artifacts, names, owners, the clock. */
 import assert from 'node:assert/strict';
+import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import { SampleCall } from '../sample-call.ts';
 import type { Check } from './check.ts';
 
@@ -51,11 +52,34 @@ export const keepingChecks: readonly Check[] = [
         sizeBytes: 5,
         digest: 'sha256:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824',
       });
-      const counter = '{"kind":"counter","name":"n"}';
+      const counter = '{"kind":"counter","name":"n","used":0,"reserved":1}';
+      const held = '{"kind":"claim","key":"k","sessionId":"session","callId":"c","inputDigest":"d"}';
       const sealed = '{"kind":"sealed","sessionId":"session","callId":"c"}';
-      assert.deepEqual(await listed(), [artifact, '{"kind":"claim","key":"k"}', counter, sealed]);
+      assert.deepEqual(await listed(), [artifact, held, counter, sealed]);
       await ledger.append({ ...call.end(), releaseClaim: 'k', dropSealed: true });
       assert.deepEqual(await listed(), [artifact, counter]);
+    },
+  ],
+  [
+    'an entry that reserves or settles states what its counters have come to',
+    async ({ ledger }) => {
+      const call = new SampleCall('c');
+      const count = { counter: 'n', amount: 2, limit: 9 };
+      await ledger.append(new SampleCall('other').begin({ reserve: [count] }));
+      await ledger.append(call.begin({ reserve: [count, { ...count, counter: 'm' }] }));
+      await ledger.append(call.end('result', { settle: [{ counter: 'n', reserved: 2, used: 1 }] }));
+      const entries = await ledger.readEntries({ limit: 10 });
+      assert.deepEqual(
+        entries.map((entry) => readEntry(entry).totals),
+        [
+          [{ counter: 'n', used: 0, reserved: 2 }],
+          [
+            { counter: 'n', used: 0, reserved: 4 },
+            { counter: 'm', used: 0, reserved: 2 },
+          ],
+          [{ counter: 'n', used: 1, reserved: 2 }],
+        ],
+      );
     },
   ],
   [

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../../../base/json.ts';
 import { QuittanceError } from '../../../base/error.ts';
 import { isJsonObject } from '../../../base/json.ts';
 import { readJsonText } from '../../../base/json-text.ts';
-import type { Claim, Move, Reservation, Settlement } from '../../ledger.ts';
+import type { Claim, CounterTotal, Move, Reservation, Settlement } from '../../ledger.ts';
 import type { ReadEvent } from '../../unknown-event.ts';
 import type { WrittenEntry } from './write-entry.ts';
 import type { Holder } from './encode-event.ts';
@@ -21,6 +21,8 @@ export type ReadEntry = {
   readonly reserve: readonly Reservation[] | undefined;
   readonly settle: readonly Settlement[] | undefined;
   readonly moves: readonly Move[] | undefined;
+  /** What the counters of the entry have come to with it; undefined in entries that were written before there was this. */
+  readonly totals: readonly CounterTotal[] | undefined;
   /** How many behaviours stand between this and something no behaviour caused. */
   readonly depth: number;
   /** Those of hosts and of types this version does not know are there too: see `isKnownEvent` and `isEmittedEvent`. */
@@ -46,6 +48,7 @@ const names: ReadonlySet<string> = new Set([
   'settle',
   'moves',
   'depth',
+  'totals',
   'bodies',
   'events',
 ]);
@@ -82,10 +85,11 @@ export function readEntry(written: Pick<WrittenEntry, 'text' | 'bodies'>): ReadE
     expectedVersion: version,
     ownerId: owner,
     claim: toClaim(entry['claim']),
-    releaseClaim: entry['release'] as string | undefined,
-    reserve: entry['reserve'] as readonly Reservation[] | undefined,
-    settle: entry['settle'] as readonly Settlement[] | undefined,
+    releaseClaim: toRelease(entry['release']),
+    reserve: toCounts<Reservation>(entry, 'reserve', ['amount', 'limit']),
+    settle: toCounts<Settlement>(entry, 'settle', ['reserved', 'used']),
     moves: toMoves(entry['moves']),
+    totals: toCounts<CounterTotal>(entry, 'totals', ['used', 'reserved']),
     depth,
     events: decodeEvents(events, bodies, holder, erased),
     bodiesDigest: digest ?? undefined,
@@ -119,22 +123,50 @@ function parse(text: string): JsonValue {
 function toMoves(moves: JsonValue | undefined): readonly Move[] | undefined {
   if (moves === undefined) return undefined;
   if (!Array.isArray(moves)) throw damaged('"moves" is not a list');
-  return (moves as readonly { subject: string; version: number }[]).map(({ subject, version }) => ({
-    subject,
-    expectedVersion: version,
-  }));
+  return (moves as readonly JsonValue[]).map((move) => {
+    const { subject, version } = isJsonObject(move) ? move : {};
+    if (typeof subject !== 'string' || typeof version !== 'number')
+      throw damaged('"moves" must list {subject, version}');
+    return { subject, expectedVersion: version };
+  });
+}
+
+function toRelease(release: JsonValue | undefined): string | undefined {
+  if (release === undefined || typeof release === 'string') return release;
+  throw damaged('"release" is not a text');
+}
+
+/** A list of objects, each with the name of a counter and these numbers. */
+function toCounts<Item extends { readonly counter: string }>(
+  entry: JsonObject,
+  name: string,
+  numbers: readonly (keyof Item & string)[],
+): readonly Item[] | undefined {
+  const list = entry[name];
+  if (list === undefined) return undefined;
+  const isSound =
+    Array.isArray(list) &&
+    (list as readonly JsonValue[]).every(
+      (item) =>
+        isJsonObject(item) &&
+        typeof item['counter'] === 'string' &&
+        numbers.every((number) => typeof item[number] === 'number'),
+    );
+  if (!isSound) throw damaged(`"${name}" must list {counter, ${numbers.join(', ')}}`);
+  return list as unknown as readonly Item[]; // every member was looked at
 }
 
 function toClaim(claim: JsonValue | undefined): Claim | undefined {
   if (claim === undefined) return undefined;
   if (!isJsonObject(claim)) throw damaged('"claim" is not an object');
-  const { key, input_digest: inputDigest, supersedes } = claim as { [name: string]: string };
-  const other = supersedes as unknown as { session: string; call: string } | undefined;
-  return {
-    key: key as string,
-    inputDigest: inputDigest as string,
-    ...(other && { supersedes: { sessionId: other.session, callId: other.call } }),
-  };
+  const { key, input_digest: inputDigest, supersedes } = claim;
+  if (typeof key !== 'string' || typeof inputDigest !== 'string')
+    throw damaged('"claim" must have a key and an input_digest');
+  if (supersedes === undefined) return { key, inputDigest };
+  const { session, call } = isJsonObject(supersedes) ? supersedes : {};
+  if (typeof session !== 'string' || typeof call !== 'string')
+    throw damaged('"supersedes" must be {session, call}');
+  return { key, inputDigest, supersedes: { sessionId: session, callId: call } };
 }
 
 const damaged = (problem: string, cause?: unknown): QuittanceError =>

@@ -2,14 +2,18 @@
  * An entry as it is written for ever: one text that is hashed into the chain of its session, and beside it the
  * bodies, which may be erased without breaking the chain. Nothing sealed is in either.
  */
-import type { Entry, Move } from '../../ledger.ts';
+import type { CounterTotal, Entry, Move } from '../../ledger.ts';
 import type { ReadEvent } from '../../unknown-event.ts';
 import { bodiesDigest } from './bodies-digest.ts';
 import { encodeCommonEvent } from './encode-common-event.ts';
 import { quoteText } from './quote-text.ts';
 
 /** An entry to write. Its events may have been read from a newer ledger. */
-export type WritableEntry = Omit<Entry, 'events'> & { readonly events: readonly ReadEvent[] };
+export type WritableEntry = Omit<Entry, 'events'> & {
+  readonly events: readonly ReadEvent[];
+  /** What counters have come to with this entry. A store that finds out while it appends uses `addTotals`. */
+  readonly totals?: readonly CounterTotal[] | undefined;
+};
 
 export type WrittenEntry = {
   /** Hashed into the chain. JSON without anything a person may have a right to have erased. */
@@ -44,6 +48,7 @@ export function writeEntry(entry: WritableEntry, ownerId: string, random: () => 
 function head(entry: WritableEntry, ownerId: string): string {
   const { entryId, sessionId, callId, expectedVersion, claim, releaseClaim, reserve, settle, moves, depth } =
     entry;
+  const { totals = [] } = entry;
   let text =
     `{"v":1,"entry":${quoteText(entryId)},"session":${quoteText(sessionId)}` +
     `,"call":${callId === undefined ? 'null' : quoteText(callId)}` +
@@ -54,8 +59,21 @@ function head(entry: WritableEntry, ownerId: string): string {
   if (settle !== undefined) text += `,"settle":${JSON.stringify(settle)}`;
   if (moves !== undefined) text += `,"moves":${JSON.stringify(moves.map(toMove))}`;
   if (depth !== undefined && depth > 0) text += `,"depth":${depth}`;
-  return text;
+  return totals.length === 0 ? text : text + totalsText(totals);
 }
+
+/**
+ * Adds to the text of an entry what its counters have come to. Quotes inside a JSON text are escaped, so the first
+ * place that reads `,"bodies":` is the member of that name.
+ */
+export function addTotals(text: string, totals: readonly CounterTotal[]): string {
+  if (totals.length === 0) return text;
+  const at = text.indexOf(',"bodies":');
+  return text.slice(0, at) + totalsText(totals) + text.slice(at);
+}
+
+const totalsText = (totals: readonly CounterTotal[]): string =>
+  `,"totals":${JSON.stringify(totals.map(({ counter, used, reserved }) => ({ counter, used, reserved })))}`;
 
 const toMove = ({ subject, expectedVersion }: Move): object => ({ subject, version: expectedVersion });
 

@@ -1,0 +1,165 @@
+/**
+ * Where the chain last spoke of a claim, a counter, a state, an effect in doubt or a session: a key and the position of
+ * the entry. A row of `claims` or `counters` may be changed by anyone who can write the file; what the entry says is
+ * part of a hash chain. So the entry is found by its mark, without a scan, and decides.
+ *
+ * 1. A mark changes in the commit of the entry that it points to, and goes with its session.
+ * 2. The first mark has an empty key. It is there in every file with marks: without it the table was emptied.
+ */
+import { QuittanceError } from '../../base/error.ts';
+import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
+import type { ClaimHolder, Counter, Entry } from '../../ledger/ledger.ts';
+import { sessionCounterPrefixes } from '../../ledger/session-counters.ts';
+import type { Database, Statement } from './database.ts';
+import { prepareRow, prepareValue } from './database.ts';
+import type { EntryTable } from './entry-table.ts';
+import { decode } from './entry-table.ts';
+
+/** JSON, because SQLite keeps UTF-8, in which all lone surrogates are one character. */
+export const markOf = {
+  first: '',
+  claim: (key: string): string => `claim ${JSON.stringify(key)}`,
+  counter: (name: string): string => `counter ${JSON.stringify(name)}`,
+  session: (sessionId: string): string => `session ${JSON.stringify(sessionId)}`,
+  state: (session: number, subject: string): string => `state ${JSON.stringify([session, subject])}`,
+  effect: (session: number, toolName: string, inputDigest: string, callId: string): string =>
+    `${effectPrefix(session, toolName, inputDigest)}${JSON.stringify(callId)}]`,
+} as const;
+
+const effects = 'effect ';
+const effectPrefix = (session: number, toolName: string, inputDigest: string): string =>
+  `${effects}${JSON.stringify([session, toolName, inputDigest]).slice(0, -1)},`;
+
+/** How many marks an entry sets by what its text says. Kept with the entry, so that `verify` can compare it. */
+export const countMarks = ({
+  claim,
+  reserve = [],
+  settle = [],
+  moves = [],
+}: Pick<Entry | ReadEntry, 'claim' | 'reserve' | 'settle' | 'moves'>): number =>
+  (claim === undefined ? 0 : 1) +
+  moves.length +
+  new Set([...reserve, ...settle].map(({ counter }) => counter)).size;
+
+export type Mark = { readonly key: string; readonly position: number };
+
+export class Marks {
+  /** False for a file of an older version that is only read: it has no marks, and its rows decide. */
+  readonly areSet: boolean;
+  readonly #entries: EntryTable;
+  readonly #get: Statement<number>;
+  readonly #put: Statement<never>;
+  readonly #drop: Statement<never>;
+  readonly #range: Statement<Mark>;
+  readonly #dropRange: Statement<never>;
+  #isWhole = false;
+
+  constructor(database: Database, entries: EntryTable) {
+    this.#entries = entries;
+    const isTemporary = `SELECT EXISTS (SELECT 1 FROM temp.sqlite_schema WHERE name = 'marks')`;
+    this.areSet = prepareValue<number>(database, isTemporary).get() === 0;
+    this.#get = prepareValue(database, 'SELECT position FROM marks WHERE key = ?');
+    this.#put = prepareRow(database, 'INSERT OR REPLACE INTO marks VALUES (?, ?)');
+    this.#drop = prepareRow(database, 'DELETE FROM marks WHERE key = ?');
+    this.#range = prepareRow(
+      database,
+      'SELECT key, position FROM marks WHERE key >= ? AND key < ? ORDER BY position',
+    );
+    this.#dropRange = prepareRow(database, 'DELETE FROM marks WHERE key >= ? AND key < ?');
+  }
+
+  put(key: string, position: number): void {
+    this.#put.run(key, position);
+  }
+
+  drop(key: string): void {
+    this.#drop.run(key);
+  }
+
+  find(key: string): number | undefined {
+    if (!this.#isWhole && this.areSet) {
+      if (this.#get.get(markOf.first) === undefined) throw emptiedError();
+      this.#isWhole = true;
+    }
+    return this.#get.get(key);
+  }
+
+  /** Another process wrote: the table may have been emptied since. */
+  forget(): void {
+    this.#isWhole = false;
+  }
+
+  /** Who holds the key by the entry of its mark. */
+  claimOf(key: string): ClaimHolder | undefined {
+    const entry = this.#entryOf(markOf.claim(key));
+    if (entry === undefined) return undefined;
+    const { sessionId, callId, claim } = entry;
+    if (callId === undefined || claim?.key !== key) throw strayError('claim');
+    return { sessionId, callId, inputDigest: claim.inputDigest };
+  }
+
+  /** What the counter has come to by the entry of its mark. */
+  counterOf(name: string): Counter | undefined {
+    const entry = this.#entryOf(markOf.counter(name));
+    if (entry === undefined) return undefined;
+    const total = entry.totals?.find(({ counter }) => counter === name);
+    if (total === undefined) throw strayError('counter');
+    return { used: total.used, reserved: total.reserved };
+  }
+
+  /** The entry that last moved a subject of a session. */
+  moveOf(session: number, subject: string): ReadEntry | undefined {
+    return this.#entryOf(markOf.state(session, subject));
+  }
+
+  /** Marks of calls with this tool and input whose effect is in doubt, oldest first. */
+  effectsOf(session: number, toolName: string, inputDigest: string): readonly number[] {
+    const prefix = effectPrefix(session, toolName, inputDigest);
+    return this.#range.all(prefix, after(prefix)).map(({ position }) => position);
+  }
+
+  get hasEffects(): boolean {
+    return this.#range.get(effects, after(effects)) !== undefined;
+  }
+
+  entryAt(position: number): ReadEntry {
+    const row = this.#entries.at(position);
+    if (row === undefined) throw strayError('entry');
+    return decode(row);
+  }
+
+  /** Everything that is marked for a session alone. */
+  dropSession(session: number, sessionId: string): void {
+    this.drop(markOf.session(sessionId));
+    const prefixes = sessionCounterPrefixes(sessionId).map((prefix) => markOf.counter(prefix).slice(0, -1));
+    for (const prefix of [`state [${session},`, `${effects}[${session},`, ...prefixes])
+      this.#dropRange.run(prefix, after(prefix));
+  }
+
+  #entryOf(key: string): ReadEntry | undefined {
+    const position = this.find(key);
+    return position === undefined ? undefined : this.entryAt(position);
+  }
+}
+
+const after = (prefix: string): string => `${prefix}\u{10FFFF}`;
+
+const advice =
+  'The file was changed by other means than this program. Run `quittance verify` to see what else was changed, and ' +
+  '`quittance rebuild` to make the tables again from the entries.';
+
+const emptiedError = (): QuittanceError =>
+  new QuittanceError(
+    'ledger.damaged',
+    `The table "marks" of the ledger was emptied, so no claim and no budget can be checked. ${advice}`,
+  );
+
+const strayError = (what: string): QuittanceError =>
+  new QuittanceError(
+    'ledger.damaged',
+    `A row of the table "marks" points to an entry that is gone or does not speak of this ${what}. ${advice}`,
+  );
+
+/** A row beside the entries says more than they do. */
+export const unfoundedError = (what: string): QuittanceError =>
+  new QuittanceError('ledger.damaged', `The row of ${what} does not agree with the entries. ${advice}`);
