@@ -8,7 +8,7 @@ import type { WorkflowHost } from '../policy/stage-gates.ts';
 import type { ToolEvidence } from '../policy/workflow-evidence.ts';
 import { evidenceSources } from '../policy/workflow-evidence.ts';
 import type { SuccessCheck } from '../tool/success-check.ts';
-import { realPath } from '../runtime/real-path.ts';
+import { listFolder, realPath } from '../runtime/real-path.ts';
 
 export type ContractsOptions = {
   /** Says whether a result is a success, for tools and runtimes that have no check of their own. */
@@ -50,6 +50,7 @@ export function createWorld(options: ContractsOptions): PolicyWorld {
     environment: options.environment ?? 'production',
     env: (name) => (Object.hasOwn(env, name) ? env[name] : undefined),
     realPath,
+    listFolder,
     workingDirectory: options.workingDirectory,
     homeDirectory: options.homeDirectory ?? homedir(),
     selectors: options.selectors ?? {},

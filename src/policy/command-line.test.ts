@@ -53,13 +53,17 @@ describe('a command line', () => {
   });
 
   test('given as a list is not split, and holds nothing a shell would act on', () => {
-    expect(readArgumentList(['ls', 'a b'])).toEqual({
-      plain: true,
-      words: [
-        { text: 'ls', wildcard: false },
-        { text: 'a b', wildcard: false },
-      ],
-    });
-    expect(readArgumentList(['ls', '$x']).plain).toBe(false);
+    expect(readArgumentList(['ls', 'a b'])).toEqual([
+      {
+        plain: true,
+        words: [
+          { text: 'ls', wildcard: false },
+          { text: 'a b', wildcard: false },
+        ],
+      },
+      // As a tool would run it that joins the words.
+      readCommandLine('ls a b'),
+    ]);
+    expect(readArgumentList(['ls', '$x'])).toEqual([{ plain: false, chain: undefined }]);
   });
 });

@@ -1,11 +1,22 @@
 /**
- * A command line as a POSIX shell would read it, as long as it is plain: one command, every word known from the text
- * alone. Whatever chains, substitutes, redirects, groups or comments makes it not plain, and then no words are given:
- * what it would do cannot be read off it.
+ * A command line as a POSIX shell would read it, as far as every word is known from the text alone.
+ *
+ * - Plain: one command, nothing else.
+ * - A chain: several commands joined by `|`, `&&`, `||`, `;` or line breaks, or a command with redirections. Each
+ *   command and each redirected file is known. Rules refuse chains unless they say otherwise.
+ * - Unreadable: everything else. Substitutions, variables, groups, braces, background jobs, here documents, comments.
  */
 
 export type CommandLine =
-  { readonly plain: true; readonly words: readonly ShellWord[] } | { readonly plain: false };
+  | { readonly plain: true; readonly words: readonly ShellWord[] }
+  /** `chain` is undefined where the text is unreadable. */
+  | { readonly plain: false; readonly chain: readonly SimpleCommand[] | undefined };
+
+export type SimpleCommand = {
+  readonly words: readonly ShellWord[];
+  /** The files its redirections name. */
+  readonly files: readonly ShellWord[];
+};
 
 export type ShellWord = {
   /** Quotes and escapes removed. */
@@ -14,86 +25,178 @@ export type ShellWord = {
   readonly wildcard: boolean;
 };
 
-const notPlain: CommandLine = { plain: false };
+export const unreadableLine: CommandLine = { plain: false, chain: undefined };
 
 /** Control characters have no business in a command; a shell that drops them reads other words than this file. */
 // oxlint-disable-next-line eslint/no-control-regex -- they are what is looked for
 const strange = /[\0-\x08\x0b-\x1f\x7f\x85\u2028\u2029]/;
 
+/** More commands in one line than anyone writes by hand. */
+const mostCommands = 50;
+
 export function readCommandLine(text: string): CommandLine {
-  if (strange.test(text)) return notPlain;
-  const words: ShellWord[] = [];
-  const ordinary = /[^ \t\n'"\\$#{*?[;&|<>()`]+/y;
-  let word: string | undefined;
-  let wildcard = false;
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charAt(at);
-    switch (unit) {
-      case ' ':
-      case '\t':
-        if (word !== undefined) words.push({ text: word, wildcard });
-        word = undefined;
-        wildcard = false;
-        break;
-      case "'": {
-        const end = text.indexOf("'", at + 1);
-        if (end < 0) return notPlain;
-        word = (word ?? '') + text.slice(at + 1, end);
-        at = end;
-        break;
-      }
-      case '"': {
-        const quoted = readDoubleQuoted(text, at + 1);
-        if (quoted === undefined) return notPlain;
-        word = (word ?? '') + quoted.text;
-        at = quoted.end;
-        break;
-      }
-      case '\\': {
-        const next = text.charAt(++at);
-        if (next === '' || next === '\n') return notPlain;
-        word = (word ?? '') + next;
-        break;
-      }
-      case '$':
-        if (/[\w{(['"@*#?$!-]/.test(text.charAt(at + 1))) return notPlain;
-        word = (word ?? '') + unit;
-        break;
-      case '#':
-        if (word === undefined) return notPlain;
-        word += unit;
-        break;
-      case '{':
-        // `{}` is a word like any other; with something inside it may be several.
-        if (text.charAt(at + 1) !== '}') return notPlain;
-        word = (word ?? '') + unit;
-        break;
-      case '*':
-      case '?':
-      case '[':
-        wildcard = true;
-        word = (word ?? '') + unit;
-        break;
-      case ';':
-      case '&':
-      case '|':
-      case '<':
-      case '>':
-      case '(':
-      case ')':
-      case '`':
-      case '\n':
-        return notPlain;
-      default: {
-        ordinary.lastIndex = at;
-        const run = ordinary.exec(text)?.[0] ?? unit;
-        word = (word ?? '') + run;
-        at += run.length - 1;
-      }
-    }
+  if (strange.test(text)) return unreadableLine;
+  const reading = new LineReading(text);
+  const commands = reading.read();
+  if (commands === undefined) return unreadableLine;
+  const [only] = commands;
+  if (commands.length > 1 || (only !== undefined && only.files.length > 0) || reading.hasOperators)
+    return { plain: false, chain: commands };
+  return { plain: true, words: only?.words ?? [] };
+}
+
+/** The commands of a line, plain or chained. Undefined where it is unreadable. */
+export const commandsOf = (line: CommandLine): readonly SimpleCommand[] | undefined =>
+  line.plain ? [{ words: line.words, files: [] }] : line.chain;
+
+class LineReading {
+  readonly #text: string;
+  readonly #commands: SimpleCommand[] = [];
+  #words: ShellWord[] = [];
+  #files: ShellWord[] = [];
+  #word: string | undefined;
+  #wildcard = false;
+  /** The next word is the file of a redirection. */
+  #redirecting = false;
+  /** A separator was read that needs a command behind it. */
+  #expectsCommand = false;
+  /** Separators or redirections were read. */
+  hasOperators = false;
+
+  constructor(text: string) {
+    this.#text = text;
   }
-  if (word !== undefined) words.push({ text: word, wildcard });
-  return { plain: true, words };
+
+  read(): readonly SimpleCommand[] | undefined {
+    const text = this.#text;
+    const ordinary = /[^ \t\n'"\\$#{*?[;&|<>()`]+/y;
+    for (let at = 0; at < text.length; at++) {
+      const unit = text.charAt(at);
+      switch (unit) {
+        case ' ':
+        case '\t':
+          this.#endWord();
+          break;
+        case "'": {
+          const end = text.indexOf("'", at + 1);
+          if (end < 0) return undefined;
+          this.#add(text.slice(at + 1, end));
+          at = end;
+          break;
+        }
+        case '"': {
+          const quoted = readDoubleQuoted(text, at + 1);
+          if (quoted === undefined) return undefined;
+          this.#add(quoted.text);
+          at = quoted.end;
+          break;
+        }
+        case '\\': {
+          const next = text.charAt(++at);
+          if (next === '' || next === '\n') return undefined;
+          this.#add(next);
+          break;
+        }
+        case '$':
+          if (/[\w{(['"@*#?$!-]/.test(text.charAt(at + 1))) return undefined;
+          this.#add(unit);
+          break;
+        case '#':
+          if (this.#word === undefined) return undefined;
+          this.#add(unit);
+          break;
+        case '{':
+          // `{}` is a word like any other; with something inside it may be several.
+          if (text.charAt(at + 1) !== '}') return undefined;
+          this.#add(unit);
+          break;
+        case '*':
+        case '?':
+        case '[':
+          this.#wildcard = true;
+          this.#add(unit);
+          break;
+        case ';':
+        case '&':
+        case '|':
+        case '\n': {
+          this.hasOperators = true;
+          const operator = /^(?:&&|\|\||\|&|[;|\n])/.exec(text.slice(at, at + 2))?.[0];
+          if (operator === '&&' || operator === '||' || operator === '|&' || operator === '|') {
+            if (!this.#endCommand(true)) return undefined;
+          } else if (operator === undefined || !this.#endCommand(false)) return undefined;
+          at += operator.length - 1;
+          break;
+        }
+        case '<':
+        case '>': {
+          const length = this.#redirect(at);
+          if (length === undefined) return undefined;
+          at += length - 1;
+          break;
+        }
+        case '(':
+        case ')':
+        case '`':
+          return undefined;
+        default: {
+          ordinary.lastIndex = at;
+          const run = ordinary.exec(text)?.[0] ?? unit;
+          this.#add(run);
+          at += run.length - 1;
+        }
+      }
+      if (this.#commands.length > mostCommands) return undefined;
+    }
+    if (this.#expectsCommand && this.#words.length === 0 && this.#word === undefined) return undefined;
+    return this.#endCommand(false) ? this.#commands : undefined;
+  }
+
+  #add(text: string): void {
+    this.#word = (this.#word ?? '') + text;
+  }
+
+  #endWord(): void {
+    if (this.#word === undefined) return;
+    const word = { text: this.#word, wildcard: this.#wildcard };
+    if (this.#redirecting) this.#files.push(word);
+    else this.#words.push(word);
+    this.#redirecting = false;
+    this.#word = undefined;
+    this.#wildcard = false;
+  }
+
+  /** False where a shell would report an error: a separator without a command, a redirection without a file. */
+  #endCommand(expectsMore: boolean): boolean {
+    this.#endWord();
+    if (this.#redirecting) return false;
+    if (this.#words.length === 0) {
+      if (this.#files.length > 0 || expectsMore || this.#expectsCommand) return false;
+      return true;
+    }
+    this.#commands.push({ words: this.#words, files: this.#files });
+    this.#words = [];
+    this.#files = [];
+    this.#expectsCommand = expectsMore;
+    return true;
+  }
+
+  /** `>file`, `2>>file`, `<file`, `2>&1`. Gives the length of the operator; undefined for any other redirection. */
+  #redirect(at: number): number | undefined {
+    const rest = this.#text.slice(at, at + 4);
+    if (this.#word !== undefined) {
+      // Digits glued to the operator are the stream; any other word ends here.
+      if (/^\d$/.test(this.#word) && !this.#wildcard) this.#word = undefined;
+      else this.#endWord();
+    }
+    if (this.#redirecting) return undefined;
+    this.hasOperators = true;
+    const copied = /^[<>]&\d(?=[\s;|&]|$)/.exec(rest)?.[0];
+    if (copied !== undefined) return copied.length;
+    const operator = /^(?:>>|>|<)(?![<>&|(])/.exec(rest)?.[0];
+    if (operator !== undefined) this.#redirecting = true;
+    return operator?.length;
+  }
 }
 
 /** Between double quotes a shell still substitutes, and takes a backslash away only before what it protects from. */
@@ -114,8 +217,17 @@ function readDoubleQuoted(
   return undefined;
 }
 
-/** The same for a command given as a list: nothing is split, and no word may hold what a shell would act on. */
-export function readArgumentList(list: readonly string[]): CommandLine {
-  if (list.some((text) => strange.test(text) || /[;&|<>()`\n$]/.test(text))) return notPlain;
-  return { plain: true, words: list.map((text) => ({ text, wildcard: false })) };
+/**
+ * The same for a command given as a list: nothing is split, and no word may hold what a shell would act on. A tool may
+ * join the words before it runs them, so a list with blanks inside its words has a second reading; both are given.
+ */
+export function readArgumentList(list: readonly string[]): readonly CommandLine[] {
+  if (list.some((text) => strange.test(text) || /[;&|<>()`\n]|\$[\w{(['"@*#?$!-]/.test(text)))
+    return [unreadableLine];
+  const asGiven: CommandLine = { plain: true, words: list.map((text) => ({ text, wildcard: false })) };
+  const joined = list.join(' ');
+  if (!list.some((text) => /[\s'"\\]/.test(text))) return [asGiven];
+  const asJoined = readCommandLine(joined);
+  // Quotes that do not match are an error in a shell; braces may become other words.
+  return asJoined.plain ? [asGiven, asJoined] : joined.includes('{') ? [unreadableLine] : [asGiven];
 }

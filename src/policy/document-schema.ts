@@ -12,6 +12,7 @@ import {
   actionsOf,
   allowsShape,
   apiVersion,
+  chainWords,
   defaultsShape,
   keysOf,
   limitsShape,
@@ -124,6 +125,7 @@ function ruleDefinitions(): JsonObject {
     not_within: texts,
     allows: closed(allowsShape, { commands: texts, domains: texts }, { minProperties: 1 }),
     not_allows: closed(notAllowsShape, { domains: texts }),
+    chains: words(chainWords),
     outside: words(actionsOf.sandbox, olderActions),
     ...timeouts,
   };

@@ -3,6 +3,7 @@
  * each thing alone, as if the call named nothing else; only the rule asked about everything decides.
  */
 import type { Redactor } from '../base/redaction.ts';
+import { commandsOf } from './command-line.ts';
 import type { FoundPath } from './found-path.ts';
 import type { FoundHost } from './host-name.ts';
 import type { PolicyWorld } from './policy-call.ts';
@@ -42,11 +43,12 @@ export function explainSandbox(
       kind: 'command',
       text: redactor.text(commandText(command)),
       leadsTo: [],
-      inside: !command.line.plain
-        ? false
-        : rule.allowedCommands === undefined
-          ? undefined
-          : isInside({ commands: [command] }),
+      inside:
+        !command.line.plain && (rule.chains !== 'judge' || command.line.chain === undefined)
+          ? false
+          : rule.allowedCommands === undefined
+            ? undefined
+            : isInside({ commands: [command] }),
     })),
     ...resources.paths.map((path): ResourceExplanation => ({
       kind: 'path',
@@ -64,14 +66,16 @@ export function explainSandbox(
 }
 
 const commandText = ({ line }: FoundCommand): string =>
-  line.plain
-    ? line.words.map(({ text }) => text).join(' ')
-    : 'a command that is not plain: it chains, substitutes, redirects, or cannot be read';
+  commandsOf(line)
+    ?.map(({ words }) => words.map(({ text }) => text).join(' '))
+    .join(' | ') ?? 'a command that is not plain: it chains, substitutes, redirects, or cannot be read';
 
 function pathText(path: FoundPath): string {
   switch (path.type) {
     case 'placed':
       return path.path;
+    case 'pattern':
+      return `${path.folder.path.replace(/\/$/, '')}/${path.parts.join('/')}`;
     case 'floating':
       return `${path.parts.join('/')} (relative to a directory nobody named)`;
     case 'unreadable':

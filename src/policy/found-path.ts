@@ -3,6 +3,7 @@
  * reads `a/link/../b` as `a/b`, the kernel goes through the link and up from there. Both are kept, and a path is only
  * inside where both are.
  */
+import { findLinks, isPattern } from './path-pattern.ts';
 import { climbs, foldParts, type PathSpelling } from './path-spelling.ts';
 import type { PolicyWorld } from './policy-call.ts';
 
@@ -16,6 +17,15 @@ export type PlacedPath = {
 
 export type FoundPath =
   | PlacedPath
+  /** Files of a folder that match a pattern. */
+  | {
+      readonly type: 'pattern';
+      /** The folder that the components without a pattern lead to. */
+      readonly folder: PlacedPath;
+      readonly parts: readonly string[];
+      /** The links it matches, where a shell would expand it; undefined where they are not known. */
+      readonly links: () => readonly PlacedPath[] | undefined;
+    }
   /** Relative to a directory nobody declared, and never above it. */
   | { readonly type: 'floating'; readonly parts: readonly string[]; readonly guessed: boolean }
   /** Nobody can say where it leads. */
@@ -87,13 +97,43 @@ export function readBase(directory: string): Base | undefined {
   };
 }
 
+/** A path that may hold patterns. `expanded`: a shell would replace it by the files it matches. */
+export function placeSpelling(
+  base: Base,
+  parts: readonly string[],
+  expanded: boolean,
+  world: PolicyWorld,
+): FoundPath {
+  const first = parts.findIndex(isPattern);
+  if (first < 0) return placePath(base, parts, world);
+  const rest = parts.slice(first);
+  // Where a pattern leads up from is not known.
+  if (rest.includes('..')) return { type: 'unreadable' };
+  const folder = placePath(base, parts.slice(0, first), world);
+  return {
+    type: 'pattern',
+    folder,
+    parts: rest,
+    links: () =>
+      expanded
+        ? findLinks(folder.path, rest, world)?.map((link) =>
+            placePath({ root: base.root, parts: splitBelow(base.root, link) }, [], world),
+          )
+        : [],
+  };
+}
+
+const splitBelow = (root: string, path: string): readonly string[] =>
+  (root === '/' ? path : path.slice(root.length)).split('/').filter((part) => part !== '');
+
 /** A relative path against everything it may be relative to. */
 export function placeRelative(
   parts: readonly string[],
-  guessed: boolean,
+  { guessed, expanded }: { readonly guessed: boolean; readonly expanded: boolean },
   bases: readonly Base[],
   world: PolicyWorld,
 ): readonly FoundPath[] {
-  if (bases.length > 0) return bases.map((base) => placePath(base, parts, world));
+  if (bases.length > 0) return bases.map((base) => placeSpelling(base, parts, expanded, world));
+  if (expanded && parts.some(isPattern)) return [{ type: 'unreadable' }];
   return climbs(parts) ? [{ type: 'unreadable' }] : [{ type: 'floating', parts: foldParts(parts), guessed }];
 }

@@ -8,6 +8,8 @@ export type FoundHost = {
   /** Undefined where nobody can say which host will be asked. */
   readonly name: string | undefined;
   readonly port: string | undefined;
+  /** IPv4 addresses that an IPv6 address leads to through a translator or a tunnel. Rules that deny one deny it too. */
+  readonly carries?: readonly string[];
 };
 
 const unreadable: FoundHost = { name: undefined, port: undefined };
@@ -56,7 +58,13 @@ function readAuthority(text: string, scheme: string | undefined): FoundHost {
   // After an scp-like colon stands a path: `git@example.com:repo.git`.
   const port = after !== undefined && /^\d{1,5}$/.test(after) ? after : undefined;
   if (after !== undefined && after !== '' && port === undefined && scheme !== undefined) return unreadable;
-  return { name: normaliseHost(name), port: port ?? defaultPorts.get(scheme ?? '') };
+  const host4 = normaliseHost(name);
+  const carries = host4 === undefined ? [] : carriedAddresses(host4);
+  return {
+    name: host4,
+    port: port ?? defaultPorts.get(scheme ?? ''),
+    ...(carries.length > 0 && { carries }),
+  };
 }
 
 /** In the one spelling that lists are compared in. Undefined for what is no host name. */
@@ -74,6 +82,46 @@ export function normaliseHost(name: string): string | undefined {
     return `${a >> 8}.${a & 255}.${b >> 8}.${b & 255}`;
   }
   return host === '' ? undefined : host;
+}
+
+/**
+ * The IPv4 addresses inside an IPv6 address: NAT64 (64:ff9b::/96 and the local 64:ff9b:1::/48), 6to4 (2002::/16), Teredo
+ * (2001::/32, server and client), translated (::ffff:0:0/96) and ISATAP (…:5efe:a.b.c.d).
+ */
+export function carriedAddresses(host: string): readonly string[] {
+  const groups = readGroups(host);
+  if (groups === undefined) return [];
+  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = groups;
+  if (a === 0x64 && b === 0xff9b) {
+    if (c === 0 && d === 0 && e === 0 && f === 0) return [dotted(g, h)];
+    // RFC 6052 puts the address around a byte of zeros, depending on the length of the prefix.
+    return [
+      dotted(g, h),
+      dotted(d, ((e & 0xff) << 8) | (f >> 8)),
+      dotted(((e & 0xff) << 8) | (f >> 8), ((f & 0xff) << 8) | (g >> 8)),
+    ];
+  }
+  if (a === 0x2002) return [dotted(b, c)];
+  if (a === 0x2001 && b === 0) return [dotted(c, d), dotted(g ^ 0xffff, h ^ 0xffff)];
+  if (a === 0 && b === 0 && c === 0 && d === 0 && e === 0xffff && f === 0) return [dotted(g, h)];
+  if ((e === 0 || e === 0x200) && f === 0x5efe) return [dotted(g, h)];
+  return [];
+}
+
+const dotted = (high: number, low: number): string => `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
+
+/** The eight groups of an address in brackets, as `URL` spells it. */
+function readGroups(host: string): readonly number[] | undefined {
+  const text = /^\[([0-9a-f:]+)\]$/.exec(host)?.[1];
+  if (text === undefined) return undefined;
+  const [before = '', after] = text.split('::');
+  const read = (part: string): readonly number[] =>
+    part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16));
+  const head = read(before);
+  const tail = read(after ?? '');
+  const zeros = after === undefined ? 0 : 8 - head.length - tail.length;
+  const groups = [...head, ...Array.from({ length: Math.max(0, zeros) }, () => 0), ...tail];
+  return groups.length === 8 ? groups : undefined;
 }
 
 /** Endings of files that are no top-level domain: a name with one of them is a file, not a host. */

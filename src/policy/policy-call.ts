@@ -23,6 +23,11 @@ export type PolicyWorld = {
   readonly env: (name: string) => string | undefined;
   /** The path with every link of its longest existing ancestor resolved; the path itself where nothing is there. */
   readonly realPath: (absolutePath: string) => string;
+  /**
+   * What lies in a folder, for patterns in commands. Undefined where there is no such folder. Without it, patterns in
+   * commands are outside.
+   */
+  readonly listFolder?: ((absolutePath: string) => readonly FolderEntry[] | undefined) | undefined;
   /** What relative paths are relative to, and what `~` stands for. Undefined where the host says nothing. */
   readonly workingDirectory: string | undefined;
   readonly homeDirectory: string | undefined;
@@ -30,6 +35,8 @@ export type PolicyWorld = {
   readonly selectors: Readonly<Record<string, HostSelector>>;
   readonly operators: Readonly<Record<string, HostOperator>>;
 };
+
+export type FolderEntry = { readonly name: string; readonly kind: 'file' | 'folder' | 'link' };
 
 /** Gives the value at the path below the registered word, or undefined. */
 export type HostSelector = (path: readonly string[], call: PolicyCall) => JsonValue | undefined;

@@ -1,7 +1,7 @@
 /** Reads a rule that says which paths, commands and domains a call may name. */
 import type { ClosedObject } from './document-reader.ts';
 import { readMessage, readTimeout } from './read-then.ts';
-import { actionsOf, allowsShape, keysOf, notAllowsShape, olderActions } from './rule-shape.ts';
+import { actionsOf, allowsShape, chainWords, keysOf, notAllowsShape, olderActions } from './rule-shape.ts';
 import type { SandboxRule } from './ruleset.ts';
 
 /** Undefined where there are problems. */
@@ -18,6 +18,7 @@ export function readSandboxRule(
   const allowedDomains = allows?.optional('domains')?.texts(1);
   const notAllows = rule.optional('not_allows')?.closed(keysOf(notAllowsShape));
   const deniedDomains = notAllows?.required('domains')?.texts(1);
+  const chains = rule.optional('chains')?.oneOf(chainWords);
   const outside = rule.optional('outside')?.oneOf(actionsOf.sandbox, olderActions) ?? 'block';
   const timeout = readTimeout(rule);
   const message = readMessage(rule.required('message'));
@@ -52,6 +53,7 @@ export function readSandboxRule(
     allowedCommands,
     allowedDomains,
     deniedDomains: deniedDomains ?? [],
+    chains,
     outside,
     ...timeout,
   };

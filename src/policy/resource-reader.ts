@@ -14,7 +14,11 @@ import { looksLikeHost, readHost, type FoundHost } from './host-name.ts';
 import { climbs, readPath, type PathSpelling } from './path-spelling.ts';
 import { decodePercent } from './percent-decoding.ts';
 
-export type SpelledPath = PathSpelling & { readonly guessed: boolean };
+export type SpelledPath = PathSpelling & {
+  readonly guessed: boolean;
+  /** A shell would replace it by the files it matches. */
+  readonly expanded: boolean;
+};
 
 /** Beyond this many of a kind nobody checks them one by one: the call counts as unreadable. */
 const mostNamed = 2000;
@@ -41,17 +45,27 @@ export class ResourceReader {
     if (again !== text) this.readPath(again, guessed, round + 1);
     // Where escapes are decoded the text itself is only one more way to read it.
     const alsoGuessed = guessed || again !== text;
-    const scheme = schemeOf(text);
+    const scheme = schemeOf(text) ?? anySchemeOf(text);
     if (scheme === 'file') return this.#readFileUrl(text, alsoGuessed);
-    if (scheme !== undefined) this.#addHost(readHost(text));
-    else if (/^[/\\]{2}[^/\\]/.test(text)) this.#addHost(readHost(text.replaceAll('\\', '/')));
+    if (scheme !== undefined) {
+      this.#readScheme(text, scheme, round, 'value');
+      if (!isNetworkScheme(scheme)) this.hasUnreadablePath = true;
+    } else if (/^[/\\]{2}[^/\\]/.test(text)) this.#addHost(readHost(text.replaceAll('\\', '/')));
     this.#addPath(text, alsoGuessed || scheme !== undefined);
     // Several in one text, as lists are often written. The colon of a drive separates nothing.
     const drive = /^[a-z]:(?=[/\\])/i.exec(text)?.[0] ?? '';
     const pieces = text.slice(drive.length).split(/[\s,;|]+|:(?=[/~])(?!\/\/)/);
     if (pieces.length > 1)
-      for (const piece of drive === '' ? pieces : pieces.slice(1))
+      for (const piece of new Set(drive === '' ? pieces : pieces.slice(1)))
         if (isAnchored(piece) || hasDots(piece)) this.readPath(piece, true, round + 1);
+  }
+
+  /** A word of a command that a shell would replace by the files it matches. */
+  readPattern(text: string): void {
+    const value = /^--?[\w-]+[=:]?(?=[^\w-])/.exec(text)?.[0] ?? '';
+    const spellings = readPath(text.slice(value.length));
+    if (spellings === undefined || /[%@:=]/.test(text.slice(value.length))) this.hasUnreadablePath = true;
+    else for (const spelling of spellings) this.#keep(spelling, true, true);
   }
 
   /** A text that is a url or a host, or several. */
@@ -121,12 +135,7 @@ export class ResourceReader {
     if (token.startsWith('-') && (how === 'word' || how === 'file' || token.includes('/') || hasDots(token)))
       this.#readOption(token, round, how);
     const scheme = schemeOf(token);
-    if (scheme === 'file') return this.#readFileUrl(token, true);
-    if (scheme !== undefined) {
-      if (/:[/\\]|@/.test(token)) this.#addHost(readHost(token));
-      if (climbsAt(token)) this.#addPath(token, true);
-      return;
-    }
+    if (scheme !== undefined) return this.#readScheme(token, scheme, round, how);
     this.#readPieces(token, round, how);
     const isSingle = how !== 'text';
     if (/^[/\\]{2}[\w.-]+\.\w/.test(token)) this.#addHost(readHost(token.replaceAll('\\', '/')));
@@ -139,6 +148,27 @@ export class ResourceReader {
         (isSingle && (how === 'value' ? /[^/]\/[^/]/.test(token) : !token.startsWith('-')));
     if (counts && (token.length <= longestPath || foldedLength(token) <= longestPath))
       this.#addPath(token, true);
+  }
+
+  /** `https://x`, `file:/x`, `jar:file:/x!/y`, `php://filter/resource=/x`. */
+  #readScheme(text: string, scheme: string, round: number, how: 'word' | 'file' | 'value' | 'text'): void {
+    if (scheme === 'file') return this.#readFileUrl(text, true);
+    const rest = text.slice(scheme.length + 1);
+    const inner = schemeOf(rest);
+    if (inner !== undefined) {
+      this.#addHost(readHost(text));
+      if (round > mostRounds) return this.#giveUp();
+      // An archive is opened by its path: `jar:file:/x.jar!/entry`.
+      return this.#readScheme(rest.replace(/!.*$/s, ''), inner, round + 1, how);
+    }
+    if (isNetworkScheme(scheme)) {
+      if (/:[/\\]|@/.test(text)) this.#addHost(readHost(text));
+      if (climbsAt(text)) this.#addPath(text, true);
+      return;
+    }
+    // What an unknown scheme opens is known to its program only.
+    this.hasUnreadablePath = true;
+    this.#addHost(unknownHost);
   }
 
   /** `--file=/x`, `-C/x`, `-xzf/x`, `-d@/x`. */
@@ -156,9 +186,12 @@ export class ResourceReader {
     const urlAt = startOfUrl(token);
     const local = urlAt === undefined ? token : token.slice(0, urlAt);
     if (urlAt !== undefined && urlAt > 0) this.#readToken(token.slice(urlAt), round + 1, how);
-    for (const piece of local.split(/[=@:,;]+/))
-      if (piece !== token && piece !== '' && (isAnchored(piece) || climbsAt(piece)))
-        this.#readToken(piece, round + 1, 'text');
+    for (const piece of new Set(local.split(/[=@:,;]+/)))
+      if (piece !== token && piece !== '') {
+        if (isAnchored(piece) || climbsAt(piece)) this.#readToken(piece, round + 1, 'text');
+        // `of=secrets/key`, `HEAD:secrets/key`, `@secrets/key`
+        else if (how !== 'text' && piece.length <= longestPath) this.#addPath(piece, true);
+      }
   }
 
   #readFileUrl(text: string, guessed: boolean): void {
@@ -177,10 +210,14 @@ export class ResourceReader {
     else for (const spelling of spellings) this.#keep(spelling, guessed);
   }
 
-  #keep(spelling: PathSpelling, guessed: boolean): void {
+  #keep(spelling: PathSpelling, guessed: boolean, expanded = false): void {
     const key = `${spelling.root ?? ''}\0${spelling.parts.join('/')}`;
-    if (this.paths.get(key)?.guessed === false) return;
-    this.paths.set(key, { ...spelling, guessed });
+    const before = this.paths.get(key);
+    this.paths.set(key, {
+      ...spelling,
+      guessed: guessed && before?.guessed !== false,
+      expanded: expanded || before?.expanded === true,
+    });
     if (this.paths.size > mostNamed) this.#giveUp();
   }
 
@@ -205,9 +242,27 @@ function schemeOf(text: string): string | undefined {
   if (found === undefined) return undefined;
   const isUrl =
     text.startsWith('//', found.length + 1) ||
-    /^(?:file|https?|wss?|ftp|mailto|jar|blob|view-source)$/.test(found);
+    /^(?:file|https?|wss?|ftp|mailto|jar|blob|view-source|filesystem|zip|phar|sqlite3?|php|glob|resource)$/.test(
+      found,
+    ) ||
+    /^[a-z][a-z0-9+.-]+:(?:\/\/|[/~]|\.\.|file:)/i.test(text.slice(found.length + 1));
   return isUrl ? found : undefined;
 }
+
+/** Schemes that name a host and no file of this machine. */
+const networkSchemes: ReadonlySet<string> = new Set(
+  (
+    'http https ws wss ftp ftps sftp ssh git git+ssh git+https git+http svn ldap ldaps mailto postgres postgresql mysql ' +
+    'mariadb mongodb mongodb+srv redis rediss amqp amqps nats mqtt mqtts tcp udp tls grpc s3 gs docker oci npm stun ' +
+    'stuns turn turns rtsp rtmp smtp smtps imap imaps pop3 pop3s irc ircs magnet tel sms urn about'
+  ).split(' '),
+);
+
+const isNetworkScheme = (scheme: string): boolean => networkSchemes.has(scheme);
+
+/** For a text that is a path: any word before a colon, unless a line number or a time follows. */
+const anySchemeOf = (text: string): string | undefined =>
+  /^\s*([a-z][a-z0-9+.-]+):(?!\d+(?:[:.,-]\d+)*$)./is.exec(text)?.[1]?.toLowerCase();
 
 /** Where a url begins inside a word, such as `--url=https://…`. */
 function startOfUrl(text: string): number | undefined {

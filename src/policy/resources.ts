@@ -6,12 +6,29 @@
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { roleOf, type ArgumentRole } from './argument-role.ts';
-import { readArgumentList, readCommandLine, type CommandLine } from './command-line.ts';
-import { baseOf, placePath, placeRelative, readBase, type Base, type FoundPath } from './found-path.ts';
+import { readCommandArguments } from './command-arguments.ts';
+import {
+  commandsOf,
+  readArgumentList,
+  readCommandLine,
+  unreadableLine,
+  type CommandLine,
+  type ShellWord,
+} from './command-line.ts';
+import {
+  baseOf,
+  placePath,
+  placeRelative,
+  placeSpelling,
+  readBase,
+  type Base,
+  type FoundPath,
+} from './found-path.ts';
 import type { FoundHost } from './host-name.ts';
 import { climbs, readPath } from './path-spelling.ts';
 import type { PolicyCall, PolicyWorld } from './policy-call.ts';
 import { ResourceReader, type SpelledPath } from './resource-reader.ts';
+import { readRun, type ProgramRun } from './run-programs.ts';
 
 export type Resources = {
   readonly paths: readonly FoundPath[];
@@ -21,7 +38,9 @@ export type Resources = {
 
 export type FoundCommand = {
   readonly line: CommandLine;
-  /** The file it runs, where its first word is a path: a path like others unless commands are judged by name. */
+  /** What it runs, one by one; undefined where that cannot be read. */
+  readonly runs: readonly ProgramRun[] | undefined;
+  /** The files it runs, where its first words are paths: paths like others unless commands are judged by name. */
   readonly program: readonly FoundPath[];
 };
 
@@ -59,7 +78,9 @@ type Item = {
 /** What was found so far in one call. */
 class Finding {
   readonly #reader = new ResourceReader();
-  readonly #lines: CommandLine[] = [];
+  readonly #lines: Pick<FoundCommand, 'line' | 'runs'>[] = [];
+  /** Where `cd` leads, in the order of the commands. */
+  readonly #changes: string[][] = [];
   readonly #directories: string[] = [];
   #hasOperators = false;
 
@@ -89,16 +110,18 @@ class Finding {
   finish(world: PolicyWorld): Resources {
     const worldBase = world.workingDirectory === undefined ? undefined : readBase(world.workingDirectory);
     const declared = toBases(this.#directories, worldBase, world);
-    const bases = declared.length > 0 ? declared : worldBase === undefined ? [] : [worldBase];
-    const program = (line: CommandLine): readonly FoundPath[] => {
-      const first = line.plain ? line.words[0]?.text : undefined;
-      if (first === undefined || !first.includes('/')) return [];
-      const reader = new ResourceReader();
-      reader.readPath(first, true);
-      return placeAll(reader, bases, world);
-    };
-    const commands = this.#lines.map((line) => ({ line, program: program(line) }));
-    if (this.#hasOperators && commands.length > 0) commands.push({ line: { plain: false }, program: [] });
+    const starts = declared.length > 0 ? declared : worldBase === undefined ? [] : [worldBase];
+    const bases = [...starts, ...this.#placeChanges(starts, world)];
+    const program = (runs: FoundCommand['runs']): readonly FoundPath[] =>
+      (runs ?? []).flatMap(({ words: [first] }) => {
+        if (first === undefined || !first.text.includes('/')) return [];
+        const reader = new ResourceReader();
+        reader.readPath(first.text, true);
+        return placeAll(reader, bases, world);
+      });
+    const commands: FoundCommand[] = this.#lines.map((each) => ({ ...each, program: program(each.runs) }));
+    if (this.#hasOperators && commands.length > 0)
+      commands.push({ line: unreadableLine, runs: undefined, program: [] });
 
     const paths = [...placeAll(this.#reader, bases, world)];
     // A command acts on the directory it runs in, whether it names it or not.
@@ -117,13 +140,16 @@ class Finding {
       for (const inner of value) rest.push({ ...item, value: inner });
       return;
     }
+    const together = readCommandArguments(value as JsonObject, item.role === 'command');
+    for (const line of together.lines) this.#addLine(line);
     for (const [key, inner] of Object.entries(value)) {
       if (item.role === 'path' || item.role === 'directory') this.#reader.readPath(key, true);
       else if (item.role === 'url' || /[/\\:%.~]/.test(key)) this.#reader.readValue(key);
       const role = roleOf(key);
       // `{command: {program: 'ls'}}`: what says nothing inside a command is the command.
       const inherits = role === 'other' && item.role === 'command';
-      rest.push({ value: inner, role: inherits ? 'command' : role, textDepth: item.textDepth });
+      const isRead = together.used.has(key) && typeof inner === 'string' && role !== 'words';
+      if (!isRead) rest.push({ value: inner, role: inherits ? 'command' : role, textDepth: item.textDepth });
     }
   }
 
@@ -135,7 +161,7 @@ class Finding {
       if (typeof word === 'object' && word !== null) return false;
       words.push(String(word));
     }
-    this.#addLine(readArgumentList(words));
+    for (const line of readArgumentList(words)) this.#addLine(line);
     return true;
   }
 
@@ -151,7 +177,7 @@ class Finding {
       case 'command':
         return this.#addLine(readCommandLine(value));
       case 'words':
-        if (!readArgumentList([value]).plain) this.#hasOperators = true;
+        if (readArgumentList([value]).some(({ plain }) => !plain)) this.#hasOperators = true;
         for (const word of value.split(/\s+/)) this.#reader.readWord(word, false);
         return this.#readValue(value, textDepth, rest);
       case 'url':
@@ -172,15 +198,66 @@ class Finding {
   }
 
   #addLine(line: CommandLine): void {
-    this.#lines.push(line);
-    if (!line.plain) return;
-    const program = line.words[0]?.text ?? '';
-    for (const { text, wildcard } of line.words.slice(1)) {
+    const commands = commandsOf(line);
+    const runs: ProgramRun[] = [];
+    let readable = commands !== undefined;
+    const changes: string[] = [];
+    for (const { words, files } of commands ?? []) {
+      const run = readRun(words);
+      if (run === undefined) readable = false;
+      else {
+        runs.push(run);
+        this.#readRun(run);
+        if (run.words[0]?.text === 'cd' || run.words[0]?.text === 'pushd') {
+          const target = run.words.find(({ text }, index) => index > 0 && !/^-[LPe@]$/.test(text));
+          // Without a target it is the home directory, with `-` the one before.
+          if (target === undefined || target.wildcard || target.text === '-')
+            this.#reader.hasUnreadablePath = true;
+          else changes.push(target.text);
+        }
+      }
+      for (const file of files) this.#readRedirect(file);
+    }
+    if (changes.length > 0) this.#changes.push(changes);
+    this.#lines.push({ line, runs: readable ? runs : undefined });
+  }
+
+  /** The words of a command, and of those it runs by a text of its own. */
+  #readRun({ words, inner, readsNames }: ProgramRun): void {
+    if (readsNames) this.#reader.hasUnreadablePath = true;
+    const program = words[0]?.text ?? '';
+    for (const { text, wildcard } of words.slice(1)) {
       if (!wildcard) this.#reader.readWord(text, fileReaders.has(program));
       else if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) this.#reader.readUrl(text);
       // Files beside the command whose names begin like an option: not what anybody reads out of place.
-      else if (!text.startsWith('-') || /[/~]/.test(text)) this.#reader.hasUnreadablePath = true;
+      else if (!text.startsWith('-') || /[/~]/.test(text)) this.#reader.readPattern(text);
     }
+    for (const { runs, fromText } of inner)
+      for (const run of typeof runs === 'object' ? runs : [])
+        if (fromText) this.#readRun(run);
+        else if (run.readsNames) this.#reader.hasUnreadablePath = true;
+  }
+
+  #readRedirect({ text, wildcard }: ShellWord): void {
+    if (text === '/dev/null') return;
+    if (wildcard) this.#reader.hasUnreadablePath = true;
+    else this.#reader.readPath(text);
+  }
+
+  #placeChanges(starts: readonly Base[], world: PolicyWorld): readonly Base[] {
+    const reached = new Map<string, Base>();
+    for (const changes of this.#changes)
+      for (const start of starts) {
+        let at = start;
+        for (const text of changes)
+          for (const spelling of readPath(text) ?? []) {
+            const from = spelling.root === undefined ? at : baseOf(spelling, world);
+            if (from === undefined) continue;
+            at = { root: from.root, parts: [...from.parts, ...spelling.parts] };
+            reached.set(keyOf(at), at);
+          }
+      }
+    return [...reached.values()];
   }
 }
 
@@ -225,14 +302,15 @@ function placeAll(reader: ResourceReader, bases: readonly Base[], world: PolicyW
     if (start !== undefined) {
       const base = { root: start.root, parts: [...start.parts, ...spelling.parts] };
       toClimbFrom.set(keyOf(base), base);
-      found.push(placePath(start, spelling.parts, world));
+      found.push(placeSpelling(start, spelling.parts, spelling.expanded, world));
     } else if (spelling.root === undefined) relative.push(spelling);
     else found.push({ type: 'unreadable' });
   }
-  for (const { parts, guessed } of relative) {
+  for (const spelling of relative) {
+    const { parts } = spelling;
     const from = climbs(parts) && bases.length > 0 ? [...toClimbFrom.values()] : bases;
     if (from.length > mostBases) found.push({ type: 'unreadable' });
-    else found.push(...placeRelative(parts, guessed, from, world));
+    else found.push(...placeRelative(parts, spelling, from, world));
   }
   return found;
 }

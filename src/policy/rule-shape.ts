@@ -41,6 +41,7 @@ export const ruleShapes: { readonly [Type in Rule['type']]: ObjectShape } = {
       'not_within',
       'allows',
       'not_allows',
+      'chains',
       'outside',
       'timeout',
       'timeout_effect',
@@ -74,6 +75,8 @@ export const actionsOf: {
 };
 
 export const ruleModes = ['enforce', 'observe'] as const;
+/** Whether a chain of commands is outside as a whole, or judged command by command. */
+export const chainWords = ['refuse', 'judge'] as const;
 export const sideEffects = ['pure', 'read', 'write', 'irreversible'] as const;
 export const timeoutEffects = ['block', 'allow'] as const;
 

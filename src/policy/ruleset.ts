@@ -80,6 +80,8 @@ export type SandboxRule = RuleBase &
     readonly allowedCommands: readonly string[] | undefined;
     readonly allowedDomains: readonly string[] | undefined;
     readonly deniedDomains: readonly string[];
+    /** Whether chains of commands are outside as such, or judged command by command. Beyond the public language. */
+    readonly chains: 'refuse' | 'judge' | undefined;
     readonly outside: 'block' | 'ask';
   };
 

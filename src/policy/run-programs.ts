@@ -1,52 +1,271 @@
 /**
- * The programs a plain command line would run: its first word, and what well-known programs run in turn
- * (`sudo rm`, `env X=1 rm`, `find . -exec rm {} +`, `bash -c 'rm x'`). What other programs can be talked into by
- * their own options (`git -c alias.x='!rm'`, `awk 'system()'`) stays theirs: whoever allows them allows that.
+ * The programs a command would run: its first word, and what that program runs in turn as far as its grammar says
+ * (program-grammar.ts). Where a program is told to run or load something that cannot be read off the words, the
+ * reading says so; it is then allowed only where an entry of the rule names those very words.
  */
-import { readCommandLine, type ShellWord } from './command-line.ts';
+import { commandsOf, readCommandLine, type ShellWord } from './command-line.ts';
+import { isHarmlessScript } from './little-languages.ts';
+import {
+  grammarOf,
+  harmlessVariables,
+  runsAnotherByName,
+  type Grammar,
+  type OptionMeaning,
+} from './program-grammar.ts';
 
-const wrappers: ReadonlySet<string> = new Set(
-  (
-    'sudo doas env nohup nice ionice time timeout xargs exec command builtin setsid stdbuf chroot unshare nsenter ' +
-    'busybox toybox strace ltrace watch flock runuser su script parallel caffeinate proot fakeroot'
-  ).split(' '),
-);
-const shells: ReadonlySet<string> = new Set('sh bash dash zsh ksh ash fish rbash'.split(' '));
+export type ProgramRun = {
+  /** From the program on. */
+  readonly words: readonly ShellWord[];
+  readonly inner: readonly InnerRun[];
+  /** It takes names of files from its input or from a list, so what it touches is not known. */
+  readonly readsNames: boolean;
+};
+
+export type InnerRun = {
+  /** The first word that says so; an entry that reaches further allows it by name. */
+  readonly at: number;
+  /**
+   * `opaque`: code, a module, or another program by an option of its own. `unreadable`: a text for a shell that cannot
+   * be read.
+   */
+  readonly runs: readonly ProgramRun[] | 'opaque' | 'unreadable';
+  /** It is a chain of commands. */
+  readonly chained: boolean;
+  /** It stood in a text of its own, so its words are not among those of the outer command. */
+  readonly fromText: boolean;
+};
+
 const deepest = 4;
 
-/** Each as the words it begins with. Undefined where that cannot be told. */
-export function programsRun(
-  words: readonly ShellWord[],
-  depth = 0,
-): readonly (readonly string[])[] | undefined {
-  const texts = words.map(({ text }) => text);
-  const [first] = texts;
-  if (first === undefined || words[0]?.wildcard === true || depth > deepest) return undefined;
-  const programs: (readonly string[])[] = [texts];
-  const inner: (readonly (readonly string[])[] | undefined)[] = [];
-  const name = first.slice(first.lastIndexOf('/') + 1);
-  if (wrappers.has(name)) {
-    // An option's own value is taken for the program: it is then not on any list, which errs on the safe side.
-    const at = texts.findIndex((text, index) => index > 0 && !/^-|^\w+=|^\d+[smhd]?$/.test(text));
-    if (at > 0) inner.push(programsRun(words.slice(at), depth + 1));
-  }
-  if (name === 'eval') inner.push(runText(texts.slice(1).join(' '), depth));
-  if (shells.has(name)) {
-    const flag = texts.findIndex((text, index) => index > 0 && /^[-+][a-z]*c[a-z]*$/i.test(text));
-    if (flag > 0)
-      inner.push(runText(texts.slice(flag + 1).find((text) => !text.startsWith('-')) ?? '', depth));
-  }
-  if (name === 'find')
-    for (const [at, text] of texts.entries())
-      if (/^-(?:exec|ok)(?:dir)?$/.test(text)) inner.push(programsRun(words.slice(at + 1), depth + 1));
-  for (const found of inner) {
-    if (found === undefined) return undefined;
-    programs.push(...found);
-  }
-  return programs;
+/** Undefined where the words name no program. */
+export function readRun(words: readonly ShellWord[], depth = 0): ProgramRun | undefined {
+  const start = words.findIndex(({ text }) => !isHarmlessAssignment(text));
+  const own = start < 0 ? [] : words.slice(start);
+  const [first] = own;
+  if (first === undefined || first.text === '' || first.wildcard || depth > deepest) return undefined;
+  const name = first.text.slice(first.text.lastIndexOf('/') + 1).replace(/\.exe$/i, '');
+  const grammar = grammarOf(name);
+  return new RunReading(own, grammar, depth).read();
 }
 
-function runText(text: string, depth: number): readonly (readonly string[])[] | undefined {
-  const line = readCommandLine(text);
-  return line.plain ? programsRun(line.words, depth + 1) : undefined;
+/** `NODE_ENV=test npm test`: a variable that chooses no program and loads no code. */
+function isHarmlessAssignment(text: string): boolean {
+  const found = /^([A-Za-z_]\w*)=([\w.,:@%+-]*)$/.exec(text);
+  return found !== null && harmlessVariables.has(found[1] ?? '');
+}
+
+class RunReading {
+  readonly #words: readonly ShellWord[];
+  readonly #depth: number;
+  readonly #inner: InnerRun[] = [];
+  #grammar: Grammar;
+  #readsNames = false;
+
+  constructor(words: readonly ShellWord[], grammar: Grammar, depth: number) {
+    this.#words = words;
+    this.#grammar = grammar;
+    this.#depth = depth;
+  }
+
+  read(): ProgramRun {
+    let operands = 0;
+    let scripted = false;
+    let enough = false;
+    if (this.#grammar.refused === true) this.#refuse(1);
+    this.#readsNames = this.#grammar.readsNames === true;
+    let optionsOver = false;
+    let at = 1;
+    for (; at < this.#words.length; at++) {
+      const text = this.#words[at]?.text ?? '';
+      const grammar = this.#grammar;
+      if (text === '--' && !optionsOver) {
+        optionsOver = true;
+        continue;
+      }
+      if (!optionsOver && isOption(text, at, grammar)) {
+        const option = findOption(text, grammar);
+        if (option.meaning === 'script') scripted = true;
+        if (option.meaning === 'enough') enough = true;
+        at = this.#readOption(at, option);
+        continue;
+      }
+      if (grammar.commands !== undefined) {
+        const sub = Object.hasOwn(grammar.commands, text) ? grammar.commands[text] : undefined;
+        if (sub === undefined) {
+          if (grammar.otherCommands !== 'harmless') this.#refuse(at);
+          this.#grammar = { ...grammar, commands: undefined };
+          // The word may be an operand itself, as in `git config user.name`.
+          if (grammar.otherCommands === 'harmless') at--;
+        } else if (grammar.ownOptionsFirst === true) this.#grammar = sub;
+        else this.#grammar = { ...sub, options: { ...grammar.options, ...sub.options } };
+        if (this.#grammar.readsNames === true) this.#readsNames = true;
+        if (this.#grammar.refused === true) this.#refuse(at);
+        operands = 0;
+        continue;
+      }
+      if (grammar.assignments === 'skip' && /^\w+=/.test(text)) {
+        if (!isHarmlessAssignment(text)) this.#refuse(at);
+        continue;
+      }
+      if (grammar.assignments === 'refuse' && /^[\w.+-]+[:+?]*=/.test(text)) {
+        this.#refuse(at);
+        continue;
+      }
+      operands++;
+      if (grammar.needsOperand === true && /^(?:-|\/dev\/(?:stdin|fd\/.*)|\/proc\/.*)$/.test(text))
+        this.#refuse(at);
+      if (grammar.setsOperand === true && operands === 1 && at + 1 < this.#words.length)
+        if (grammar.isHarmlessSetting?.(text) !== true) this.#refuse(at);
+      if (grammar.script !== undefined && !scripted && operands === 1) {
+        if (!isHarmlessScript(grammar.script, text)) this.#refuse(at);
+        continue;
+      }
+      if (grammar.scripts !== undefined && !isHarmlessScript(grammar.scripts, text)) this.#refuse(at);
+      if (grammar.runs !== undefined && operands > grammar.runs.after) {
+        if (grammar.runs.as === 'words') this.#runWords(at, this.#words.length);
+        else this.#runText(at, this.#words.slice(at));
+        return this.#finish();
+      }
+      // Options of a program behind its file belong to the file: `python a.py -c x`.
+      if (grammar.firstOperandEnds === true) return this.#finish();
+      if (grammar.optionsFirst === true) optionsOver = true;
+    }
+    if (this.#grammar.needsOperand === true && operands === 0 && !enough && this.#inner.length === 0)
+      this.#refuse(at);
+    return this.#finish();
+  }
+
+  #finish(): ProgramRun {
+    return { words: this.#words, inner: this.#inner, readsNames: this.#readsNames };
+  }
+
+  #refuse(at: number, runs: 'opaque' | 'unreadable' = 'opaque'): void {
+    this.#inner.push({ at, runs, chained: false, fromText: false });
+  }
+
+  /** Gives the index of the last word that belongs to the option. */
+  #readOption(at: number, { meaning, value }: FoundOption): number {
+    const next = this.#words[at + 1]?.text;
+    const valueAt = value === undefined ? at + 1 : at;
+    const given = value ?? next;
+    switch (meaning) {
+      case undefined:
+      case 'flag':
+      case 'enough':
+        return at;
+      case 'value':
+        return valueAt;
+      case 'refused':
+        this.#refuse(at);
+        return at;
+      case 'names':
+        this.#readsNames = true;
+        return valueAt;
+      case 'module':
+        // A module is a program by another name: an entry must name it.
+        this.#refuse(valueAt);
+        return valueAt;
+      case 'text':
+        this.#runText(valueAt, given === undefined ? [] : [{ text: given, wildcard: false }]);
+        return valueAt;
+      case 'program':
+        if (given === undefined) this.#refuse(at);
+        else this.#runText(valueAt, [{ text: given, wildcard: false }]);
+        return valueAt;
+      case 'script':
+        if (
+          given === undefined ||
+          this.#grammar.script === undefined ||
+          !isHarmlessScript(this.#grammar.script, given)
+        )
+          this.#refuse(at);
+        return valueAt;
+      case 'setting':
+        if (given === undefined || this.#grammar.isHarmlessSetting?.(given) !== true) this.#refuse(valueAt);
+        return valueAt;
+      case 'removes':
+        this.#runNamed(at, 'rm');
+        return at;
+      case 'writes':
+        this.#runNamed(at, 'tee');
+        return at + 1;
+      case 'exec': {
+        // Up to `;` or `+`, as `find -exec` has it.
+        let end = at + 1;
+        while (end < this.#words.length && !/^(?:;|\+)$/.test(this.#words[end]?.text ?? '')) end++;
+        this.#runWords(at + 1, end);
+        return end;
+      }
+      case 'rest':
+        this.#runWords(valueAt, this.#words.length);
+        return this.#words.length;
+    }
+  }
+
+  #runNamed(at: number, name: string): void {
+    const run = { words: [{ text: name, wildcard: false }], inner: [], readsNames: false };
+    this.#inner.push({ at, runs: [run], chained: false, fromText: false });
+  }
+
+  #runWords(from: number, to: number): void {
+    const words = this.#words.slice(from, to);
+    const run = readRun(words, this.#depth + 1);
+    if (run === undefined) this.#refuse(from, 'unreadable');
+    else this.#inner.push({ at: from, runs: [run], chained: false, fromText: false });
+  }
+
+  /** Words that are joined and given to a shell. */
+  #runText(at: number, words: readonly ShellWord[]): void {
+    const line = readCommandLine(words.map(({ text }) => text).join(' '));
+    const runs: ProgramRun[] = [];
+    for (const command of commandsOf(line) ?? []) {
+      const run = command.files.length > 0 ? undefined : readRun(command.words, this.#depth + 1);
+      if (run === undefined) return this.#refuse(at, 'unreadable');
+      runs.push(run);
+    }
+    if (runs.length === 0) this.#refuse(at, 'unreadable');
+    else this.#inner.push({ at, runs, chained: !line.plain, fromText: true });
+  }
+}
+
+type FoundOption = {
+  readonly meaning: OptionMeaning | undefined;
+  /** Glued to the option. */
+  readonly value: string | undefined;
+};
+
+/** The letters of `tar xzf` need no dash. */
+const isOption = (text: string, at: number, { bundled }: Grammar): boolean =>
+  /^[-+]./.test(text) || (bundled === true && at === 1 && /^[A-Za-z]+$/.test(text));
+
+function findOption(text: string, grammar: Grammar): FoundOption {
+  const { options = {} } = grammar;
+  const equals = text.indexOf('=');
+  const name = equals < 0 ? text : text.slice(0, equals);
+  const value = equals < 0 ? undefined : text.slice(equals + 1);
+  if (Object.hasOwn(options, name)) return { meaning: options[name], value };
+  if (text.startsWith('--')) {
+    // Long options may be cut short as far as they stay unique; one that could be a known one is that one.
+    if (name.length > 3)
+      for (const [known, meaning] of Object.entries(options))
+        if (meaning !== 'flag' && meaning !== 'value' && known.startsWith(name)) return { meaning, value };
+    return { meaning: runsAnotherByName(name) ? 'refused' : undefined, value };
+  }
+  if (grammar.longWithOneDash === true)
+    return { meaning: runsAnotherByName(name) ? 'refused' : undefined, value };
+  return findInCluster(text, grammar);
+}
+
+/** `-xvf`, `-ofile`: letters up to one that takes the rest as its value. */
+function findInCluster(text: string, { options = {}, bundled }: Grammar): FoundOption {
+  const start = bundled === true && !text.startsWith('-') ? 0 : 1;
+  for (let at = start; at < text.length; at++) {
+    const letter = `-${text.charAt(at)}`;
+    const meaning = Object.hasOwn(options, letter) ? options[letter] : undefined;
+    if (meaning === undefined || meaning === 'flag') continue;
+    const rest = text.slice(at + 1).replace(/^=/, '');
+    return { meaning, value: rest === '' ? undefined : rest };
+  }
+  if (/^-\w{3,}$/.test(text) && runsAnotherByName(text)) return { meaning: 'refused', value: undefined };
+  return { meaning: undefined, value: undefined };
 }

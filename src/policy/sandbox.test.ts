@@ -27,6 +27,7 @@ const toRule = (constraints: Constraints): SandboxRule => ({
   allowedCommands: undefined,
   allowedDomains: undefined,
   deniedDomains: [],
+  chains: undefined,
   outside: 'block',
   timeoutSeconds: 300,
   timeoutEffect: 'block',
@@ -450,7 +451,8 @@ describe('a command', () => {
     const rule = { allowedCommands: ['sudo', 'bash', 'ls', 'xargs', 'eval', 'timeout', 'find'] };
     expect(isOutside(rule, { command: 'sudo ls' })).toBe(false);
     expect(isOutside(rule, { command: 'sudo rm x' })).toBe(true);
-    expect(isOutside(rule, { command: 'sudo -u root ls' })).toBe(true);
+    expect(isOutside(rule, { command: 'sudo -u root ls' })).toBe(false);
+    expect(isOutside(rule, { command: 'sudo -u root rm x' })).toBe(true);
     expect(isOutside(rule, { command: 'timeout 5s ls' })).toBe(false);
     expect(isOutside(rule, { command: 'timeout 5s rm x' })).toBe(true);
     expect(isOutside(rule, { command: "bash -c 'ls -a'" })).toBe(false);

@@ -17,16 +17,18 @@
  * | several of them     | only one kind      | if that is; kinds it does not name are not missed |
  * | any                 | nothing            | yes                                         |
  *
- * A command that is not plain is outside every rule: what it names cannot be read off it.
+ * A command that is not plain is outside every rule: what it names cannot be read off it. With `chains: judge` a chain
+ * of readable commands is judged command by command.
  */
 import { compileGlob, type Glob } from './glob.ts';
 import { baseOf, placePath, readBase, type FoundPath } from './found-path.ts';
 import { normaliseHost, type FoundHost } from './host-name.ts';
+import { mayBeName, mayReach } from './path-pattern.ts';
 import { foldParts, readPath } from './path-spelling.ts';
 import type { PolicyWorld } from './policy-call.ts';
 import type { FoundCommand, Resources } from './resources.ts';
 import type { SandboxRule } from './ruleset.ts';
-import { programsRun } from './run-programs.ts';
+import type { ProgramRun } from './run-programs.ts';
 
 /** True where the call is outside, and the rule fires. */
 export type CompiledSandbox = (resources: () => Resources, world: PolicyWorld) => boolean;
@@ -38,7 +40,7 @@ export function compileSandbox(rule: SandboxRule): CompiledSandbox {
 
   return (resources, world) => {
     const { paths, commands, hosts } = resources();
-    if (commands.some(({ line }) => !line.plain)) return true;
+    if (!commands.every((command) => isReadable(command, rule.chains))) return true;
     let judged = false;
     if (isAllowedCommand !== undefined && commands.length > 0) {
       judged = true;
@@ -59,20 +61,43 @@ export function compileSandbox(rule: SandboxRule): CompiledSandbox {
   };
 }
 
-/** An entry of several words allows the commands that begin with them. */
+/** A chain is readable where the rule judges chains. What a shell is given as a text must be readable like the rest. */
+function isReadable({ line, runs }: FoundCommand, chains: SandboxRule['chains']): boolean {
+  const judged = chains === 'judge';
+  const isReadableRun = ({ inner }: ProgramRun): boolean =>
+    inner.every(
+      (each) =>
+        each.runs !== 'unreadable' &&
+        (judged || !each.chained) &&
+        (each.runs === 'opaque' || each.runs.every(isReadableRun)),
+    );
+  return (line.plain || (judged && line.chain !== undefined)) && (runs?.every(isReadableRun) ?? line.plain);
+}
+
+/**
+ * An entry of several words allows the commands that begin with them. What a command runs in turn needs an entry too,
+ * unless the entry of the outer command reaches that far: `npx tsc` allows `npx tsc`, `npx` alone does not.
+ */
 function compileCommands(allowed: readonly string[]): (command: FoundCommand) => boolean {
   const entries = allowed.map((entry) => entry.split(/\s+/).filter((word) => word !== ''));
-  const isAllowed = (words: readonly string[]): boolean =>
-    entries.some((entry) => entry.length > 0 && entry.every((word, index) => words[index] === word));
-  return ({ line }) => line.plain && (programsRun(line.words)?.every(isAllowed) ?? false);
+  const isAllowed = ({ words, inner }: ProgramRun): boolean =>
+    entries.some(
+      (entry) =>
+        entry.length > 0 &&
+        entry.every((word, index) => words[index]?.text === word) &&
+        inner.every(
+          ({ at, runs }) => at < entry.length || (typeof runs === 'object' && runs.every(isAllowed)),
+        ),
+    );
+  return ({ runs }) => runs !== undefined && runs.length > 0 && runs.every(isAllowed);
 }
 
 function compileHosts(allowed: readonly string[], denied: readonly string[]): (host: FoundHost) => boolean {
   const allows = allowed.map(readHostPattern);
   const denies = denied.map(readHostPattern);
-  return ({ name, port }) =>
+  return ({ name, port, carries = [] }) =>
     name !== undefined &&
-    !denies.some(({ glob }) => glob.matches(name)) &&
+    ![name, ...carries].some((each) => denies.some(({ glob }) => glob.matches(each))) &&
     allows.some((pattern) => pattern.glob.matches(name) && (pattern.port ?? port) === port);
 }
 
@@ -131,6 +156,8 @@ function judgePath(path: FoundPath, allowed: readonly Prefix[], denied: readonly
       return 'outside';
     case 'floating':
       return judgeFloating(path.parts, path.guessed, allowed, denied);
+    case 'pattern':
+      return judgePattern(path, allowed, denied);
     case 'placed': {
       if (denied.some((prefix) => covers(prefix, path.path, 'denied'))) return 'outside';
       const isInside = path
@@ -159,13 +186,40 @@ function placePrefix(text: string, world: PolicyWorld): readonly Prefix[] {
   return prefixes;
 }
 
+/** Inside where its folder is, where it cannot match what is denied, and where every link it matches leads inside. */
+function judgePattern(
+  { folder, parts, links }: Extract<FoundPath, { readonly type: 'pattern' }>,
+  allowed: readonly Prefix[],
+  denied: readonly Prefix[],
+): Verdict {
+  if (judgePath(folder, allowed, denied) !== 'inside') return 'outside';
+  const folders = [folder.path, ...(folder.real() ?? [])].map(splitPath);
+  const reaches = denied
+    .flatMap(placesOf)
+    .some((place) => folders.some((at) => mayReach([...at, ...parts], splitPath(place))));
+  if (reaches) return 'outside';
+  const isInside = links()?.every((link) => judgePath(link, allowed, denied) === 'inside');
+  return isInside === true ? 'inside' : 'outside';
+}
+
+const splitPath = (path: string): readonly string[] => path.split('/').filter((part) => part !== '');
+
 /** Denying, a prefix holds in every spelling; allowing, only where it really leads. */
 function covers(prefix: Prefix, path: string, list: 'allowed' | 'denied'): boolean {
   if (prefix.type === 'floating') return false;
   if (list === 'allowed') return prefix.real.some((real) => isBelow(real, path));
-  const composed = path.normalize('NFC');
-  return [...prefix.spellings, ...prefix.real].some((one) => isBelow(one.normalize('NFC'), composed));
+  const parts = splitPath(path);
+  return placesOf(prefix).some((place) => startsWithNames(parts, splitPath(place)));
 }
+
+const placesOf = (prefix: Prefix): readonly string[] =>
+  prefix.type === 'floating' ? [] : [...prefix.spellings, ...prefix.real];
+
+const startsWithNames = (parts: readonly string[], names: readonly string[]): boolean =>
+  names.every((name, index) => {
+    const part = parts[index];
+    return part !== undefined && mayBeName(part, name);
+  });
 
 const isBelow = (prefix: string, path: string): boolean =>
   path === prefix || path.startsWith(prefix.endsWith('/') ? prefix : `${prefix}/`);
@@ -183,13 +237,14 @@ function judgeFloating(
 ): Verdict {
   const isCovered = (prefix: Prefix): boolean =>
     prefix.type === 'floating' && prefix.parts.every((part, index) => parts[index] === part);
-  if (denied.some(isCovered)) return 'outside';
-  const rest = parts.join('/');
+  if (denied.some((prefix) => prefix.type === 'floating' && mayReach(parts, prefix.parts))) return 'outside';
   const leadsToDenied = allowed.some(
     (start) =>
       start.type === 'placed' &&
       [...start.spellings, ...start.real].some((directory) =>
-        denied.some((prefix) => covers(prefix, `${directory.replace(/\/$/, '')}/${rest}`, 'denied')),
+        denied
+          .flatMap(placesOf)
+          .some((place) => mayReach([...splitPath(directory), ...parts], splitPath(place))),
       ),
   );
   if (leadsToDenied) return 'outside';

@@ -1,5 +1,6 @@
 /** The port of policies to the file system: where a path leads once links are followed. */
-import { lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { lstatSync, readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import type { FolderEntry } from '../policy/policy-call.ts';
 import { isAbsolute, join, parse, resolve, sep } from 'node:path';
 
 /** As many links without a target as are followed one behind the other; systems give up here as well. */
@@ -46,7 +47,17 @@ const leadsSomewhere = (path: string): boolean =>
 const isThere = (path: string): boolean =>
   attempt(() => (lstatSync(path, { throwIfNoEntry: false }) === undefined ? '' : path)) !== '';
 
-function attempt(look: () => string): string | undefined {
+/** What lies in a folder; undefined where there is none or it cannot be read. */
+export function listFolder(absolutePath: string): readonly FolderEntry[] | undefined {
+  return attempt(() =>
+    readdirSync(absolutePath, { withFileTypes: true }).map((entry) => ({
+      name: entry.name,
+      kind: entry.isSymbolicLink() ? 'link' : entry.isDirectory() ? 'folder' : 'file',
+    })),
+  );
+}
+
+function attempt<Found>(look: () => Found): Found | undefined {
   try {
     return look();
   } catch {

@@ -57,6 +57,7 @@ describe('the classes', () => {
     const good: readonly Pick<Attack, 'document' | 'tool' | 'input'>[] = [
       { document: 'files', tool: 'Write', input: { file_path: `${project}/a.txt`, content: 'and/or' } },
       { document: 'shell', tool: 'Bash', input: { command: 'git status', working_directory: project } },
+      { document: 'unknown', tool: 'Bash', input: { command: 'frobnicate' } },
       { document: 'network', tool: 'Fetch', input: { url: 'https://api.example.com/x' } },
       { document: 'internet', tool: 'Fetch', input: { url: 'https://example.org/' } },
       { document: 'names', tool: 'Bash', input: { command: 'ls' } },

@@ -24,6 +24,13 @@ export const documents = {
     allows: {commands: [ls, cat, grep, git, find, curl, sudo, bash]}
     message: Only safe commands in the project.
 `,
+  unknown: `${head('unknown')}
+  - id: one-program
+    type: sandbox
+    tool: Bash
+    allows: {commands: [frobnicate]}
+    message: Only this program.
+`,
   network: `${head('network')}
   - id: known-hosts
     type: sandbox

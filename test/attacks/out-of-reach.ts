@@ -7,18 +7,18 @@ export const outOfReach: readonly Attack[] = [
     tries: 'a tool whose name only looks like the one a rule is about',
     document: 'names',
     tool: '\u0392ash',
-    input: { command: 'rm -rf /' },
+    input: { command: 'rm x' },
     outOfReach:
       'Names are compared as given. The runtime runs no tool it does not know; where tools come from elsewhere, close the list with a rule for `*`.',
   },
   {
     id: 'beyond-own-options',
-    tries: 'a listed command that runs another by its own options',
-    document: 'shell',
+    tries: 'a listed program that runs another by an option that only it knows',
+    document: 'unknown',
     tool: 'Bash',
-    input: { command: `git -c alias.x='!rm x' x`, working_directory: project },
+    input: { command: 'frobnicate --with rm' },
     outOfReach:
-      'What a program can be talked into by its own options is known to that program only. List commands that run nothing, or their first words (`git status`).',
+      'Rules know how widespread programs run others (`src/policy/program-grammar.ts`), and refuse options whose name says so. Other programs are known to their authors only. List commands by their first words (`git status`), and only programs you know.',
   },
   {
     id: 'beyond-script',
