@@ -7,7 +7,7 @@ import type {
   BacktestSample,
 } from '../replay/backtest-report.ts';
 import { withoutUndefined } from './call-table.ts';
-import { safeText } from './safe-text.ts';
+import { safeId, safeText } from './safe-text.ts';
 import type { Column, Row } from './table.ts';
 import { layOutTable } from './table.ts';
 import type { Style, Terminal } from './terminal.ts';
@@ -84,7 +84,7 @@ function* sampleLines(sample: BacktestSample, out: Terminal): Generator<string, 
   const { sessionId, callId, toolName, input, ruleId, message, byKeptForm } = sample;
   const mark = byKeptForm ? out.paint('dim', '  (by its kept form)') : '';
   const width = Math.min(out.width, 160);
-  yield `  ${safeText(callId)}  ${out.paint('dim', safeText(sessionId))}${mark}`;
+  yield `  ${safeId(callId)}  ${out.paint('dim', safeId(sessionId))}${mark}`;
   yield `    ${trim(`${safeText(toolName)} ${safeText(input)}`, width - 4)}`;
   if (message !== undefined)
     for (const line of wrap(

@@ -13,7 +13,7 @@ import { confirmationLines } from './confirmation-lines.ts';
 import type { Page } from './page-layout.ts';
 import { previewLines } from './preview-lines.ts';
 import { block, indent, json, labelled, paragraph, section } from './page-layout.ts';
-import { safeText } from './safe-text.ts';
+import { safeId, safeText } from './safe-text.ts';
 import { fit, textWidth, trim } from './text-layout.ts';
 import { age, duration, localTime } from './time-text.ts';
 
@@ -47,8 +47,8 @@ function head({ summary, call, now }: CallFacts, page: Page): string[] {
   const why = [summary.reason, summary.code].filter(Boolean).join(' ');
   const { principal, provenance } = call;
   const facts: readonly (readonly [string, string | undefined])[] = [
-    ['session', call.sessionId],
-    ['turn', call.turnId],
+    ['session', safeId(call.sessionId)],
+    ['turn', safeId(call.turnId)],
     ['tool', call.displayName === call.toolName ? call.toolName : `${call.toolName} (${call.displayName})`],
     ['mode', `${call.mode}, ${call.modeOrigin}`],
     [
@@ -71,7 +71,7 @@ function head({ summary, call, now }: CallFacts, page: Page): string[] {
   ];
   const shown = facts.filter((fact): fact is [string, string] => !!fact[1]);
   return [
-    `${page.paint('bold', safeText(call.callId))}  ${page.paint(colourOf(word), word)}${why === '' ? '' : `  ${safeText(why)}`}`,
+    `${page.paint('bold', safeId(call.callId))}  ${page.paint(colourOf(word), word)}${why === '' ? '' : `  ${safeText(why)}`}`,
     ...(summary.message === undefined ? [] : paragraph(summary.message, page)),
     '',
     ...shown.flatMap(([name, value]) => labelled(name, value, page)),
@@ -176,7 +176,7 @@ function undo({ call: { undone, settled, callId, sessionId }, now }: CallFacts, 
     return [page.paint('dim', `could be undone until ${localTime(handle.until)}`)];
   const until = handle.until === undefined ? '' : ` until ${localTime(handle.until)}`;
   return paragraph(
-    `It can be undone${until}, by a runtime that has the tool: runtime.undo(${JSON.stringify({ sessionId, callId })}, { by }).`,
+    `It can be undone${until}, by a runtime that has the tool: runtime.undo(${JSON.stringify({ sessionId: safeId(sessionId), callId: safeId(callId) })}, { by }).`,
     page,
   );
 }
@@ -237,6 +237,6 @@ function resolution({ call, summary }: CallFacts, page: Page): string[] {
   return [
     page.paint('yellow', 'Nobody can say whether its effect happened.'),
     ...paragraph(reasonOf('tool.indeterminate').whatToDo, page),
-    `quittance reconcile ${shellWord(safeText(call.callId))} --as succeeded --by NAME --reason WHY`,
+    `quittance reconcile ${shellWord(safeId(call.callId))} --as succeeded --by NAME --reason WHY`,
   ];
 }

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../base/json.ts';
 import type { CallSummary, SessionSummary } from '../ledger/call-query.ts';
 import { colourOf, standing } from './outcome-word.ts';
-import { safeText } from './safe-text.ts';
+import { safeId, safeText } from './safe-text.ts';
 import type { Column, Row } from './table.ts';
 import { age, duration, localTime, utcTime } from './time-text.ts';
 
@@ -22,12 +22,12 @@ export function callRow(call: CallSummary, now: number): Row {
   const word = standing(call);
   return [
     age(call.requestedAt, now),
-    safeText(call.callId),
+    safeId(call.callId),
     safeText(call.toolName),
     { text: call.unresolved ? `${word} ?` : word, style: colourOf(word) },
     call.elapsedMs === undefined ? '' : duration(call.elapsedMs),
     safeText(call.code ?? ''),
-    safeText(call.sessionId),
+    safeId(call.sessionId),
     call.mode,
     { text: safeText(call.message ?? ''), style: 'dim' },
   ];
@@ -97,7 +97,7 @@ export function sessionRow(session: SessionSummary, now: number): Row {
     value === 0 ? '·' : { text: String(value), style };
   return [
     age(session.lastAt, now),
-    safeText(session.sessionId),
+    safeId(session.sessionId),
     String(session.calls),
     count(session.openCalls, 'blue'),
     count(session.failures, 'red'),

@@ -2,7 +2,7 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { ConfirmationView } from '../runtime/confirmation-view.ts';
 import { withoutUndefined } from './call-table.ts';
-import { safeText } from './safe-text.ts';
+import { safeId, safeText } from './safe-text.ts';
 import { shortDigest } from './short-digest.ts';
 import type { Column, Row } from './table.ts';
 import type { Style } from './terminal.ts';
@@ -81,8 +81,8 @@ export function confirmationRow(view: ConfirmationView, now: number, idLength: n
     safeText([...new Set(view.asks.map(({ by }) => `${by.type} ${by.name}`))].join(', ')),
     safeText(view.risk.join(', ')),
     safeText(principal?.userId ?? principal?.serviceId ?? ''),
-    safeText(view.callId),
-    safeText(view.sessionId),
+    safeId(view.callId),
+    safeId(view.sessionId),
   ];
 }
 

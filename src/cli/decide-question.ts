@@ -25,7 +25,7 @@ import { findQuestion } from './find-question.ts';
 import { standing } from './outcome-word.ts';
 import { block } from './page-layout.ts';
 import { questionPage } from './question-page.ts';
-import { safeJson, safeText } from './safe-text.ts';
+import { safeId, safeJson, safeText } from './safe-text.ts';
 import { namesDigest, shortDigest } from './short-digest.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -132,7 +132,7 @@ async function isSeen(
       `What is held has another digest than ${digest}: it is not what you saw.`,
       [
         'quittance pending',
-        `quittance show ${shellWord(view.callId)} --session ${shellWord(view.sessionId)}`,
+        `quittance show ${shellWord(safeId(view.callId))} --session ${shellWord(safeId(view.sessionId))}`,
       ],
       exitCodes.bad,
     );
@@ -152,13 +152,13 @@ async function isSeen(
     throw new UsageError(
       `"${view.toolName}" shows beforehand what it would do; the decision names what was seen of that: --revision is missing.`,
       [
-        `quittance show ${shellWord(view.callId)} --session ${shellWord(view.sessionId)}`,
+        `quittance show ${shellWord(safeId(view.callId))} --session ${shellWord(safeId(view.sessionId))}`,
         `quittance ${verb} ${view.confirmationId} --by ${by} --digest DIGEST --revision N`,
       ],
     );
   if (ambiguous)
     throw new UsageError(
-      `Call ${JSON.stringify(view.callId)} has asked more than once. Name the question you saw.`,
+      `Call ${JSON.stringify(safeId(view.callId))} has asked more than once. Name the question you saw.`,
       ['quittance pending', `quittance ${verb} QUESTION --by ${by} --digest DIGEST`],
     );
   if (!given.has('json')) for (const line of lines) await out.print(line);
@@ -185,7 +185,10 @@ async function decide(
     if (!(error instanceof Error) || !refusals.some((code) => isQuittanceError(error, code))) throw error;
     throw new UsageError(
       error.message,
-      [`quittance show ${shellWord(callId)} --session ${shellWord(sessionId)}`, 'quittance pending'],
+      [
+        `quittance show ${shellWord(safeId(callId))} --session ${shellWord(safeId(sessionId))}`,
+        'quittance pending',
+      ],
       exitCodes.bad,
     );
   } finally {
@@ -196,7 +199,7 @@ async function decide(
 function said(view: ConfirmationView, { done }: Deciding, isAlive: boolean, ends: boolean): string[] {
   const who = view.by === undefined ? '' : ` by ${safeText(view.by.name)}`;
   return [
-    `${done}${who}: ${safeText(view.toolName)}, call ${safeText(view.callId)}, digest ${shortDigest(view.inputDigest)}.`,
+    `${done}${who}: ${safeText(view.toolName)}, call ${safeId(view.callId)}, digest ${shortDigest(view.inputDigest)}.`,
     isAlive
       ? `The process that holds the call ${ends ? 'ends it' : 'goes on with it'}.`
       : ends
@@ -224,7 +227,7 @@ async function tell(found: Awaited, given: Given, context: Context, seconds: num
       return exitCodes.bad;
     case 'open':
       await err.say(
-        `There is no outcome after ${seconds} s; the decision stands. quittance show ${shellWord(safeText(found.call?.callId ?? ''))} says how it goes on.`,
+        `There is no outcome after ${seconds} s; the decision stands. quittance show ${shellWord(safeId(found.call?.callId ?? ''))} says how it goes on.`,
       );
       return exitCodes.bad;
   }

@@ -2,7 +2,7 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { CallDifference, Difference, SessionDiff } from '../replay/diff-sessions.ts';
 import { withoutUndefined } from './call-table.ts';
-import { safeJson, safeText } from './safe-text.ts';
+import { safeId, safeJson, safeText } from './safe-text.ts';
 import type { Terminal } from './terminal.ts';
 import { fit, trim } from './text-layout.ts';
 
@@ -52,7 +52,7 @@ export function* diffLines(
 type Beside = (a: string, b: string) => string;
 
 const titleOf = ({ callId, toolName }: { readonly callId: string; readonly toolName: string }): string =>
-  `${safeText(callId)}  ${safeText(toolName)}`;
+  `${safeId(callId)}  ${safeText(toolName)}`;
 
 function* callLines(call: CallDifference, beside: Beside, out: Terminal): Generator<string, void> {
   switch (call.status) {

@@ -2,7 +2,7 @@
 import type { CallSummary } from '../ledger/call-query.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { exitCodes } from './exit-code.ts';
-import { fromSafeText } from './safe-text.ts';
+import { fromSafeText, isShownAs, safeId } from './safe-text.ts';
 import { age } from './time-text.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -22,10 +22,11 @@ export async function findCall(
     wanted = fromSafeText(shown);
     found = await search(ledger, wanted, sessionId);
   }
+  if (found.length === 0) found = await searchShown(ledger, typed, sessionId);
   const [first, ...others] = found;
   if (first === undefined)
     throw new UsageError(
-      `There is no ${orElse === undefined ? '' : `${orElse.what} and no `}call ${JSON.stringify(wanted)}${sessionId === undefined ? '' : ` in session ${JSON.stringify(sessionId)}`}.`,
+      `There is no ${orElse === undefined ? '' : `${orElse.what} and no `}call ${JSON.stringify(wanted)}${sessionId === undefined ? '' : ` in session ${JSON.stringify(safeId(sessionId))}`}.`,
       [orElse?.list ?? `quittance calls --text ${shellWord(wanted)}`, 'quittance calls'],
       exitCodes.bad,
     );
@@ -37,7 +38,7 @@ export async function findCall(
       .slice(0, 8)
       .map(
         (call) =>
-          `quittance ${command} ${shellWord(call.callId)} --session ${shellWord(call.sessionId)}   (${call.toolName}, ${age(call.requestedAt, now)} ago)`,
+          `quittance ${command} ${shellWord(safeId(call.callId))} --session ${shellWord(safeId(call.sessionId))}   (${call.toolName}, ${age(call.requestedAt, now)} ago)`,
       ),
   );
 }
@@ -50,6 +51,31 @@ async function search(
   const { rows } = await ledger.queryCalls({ text: wanted, sessionId, limit: 1_000 });
   const exact = rows.filter(({ callId }) => callId === wanted);
   return exact.length > 0 ? exact : rows.filter(({ callId }) => callId.startsWith(wanted));
+}
+
+/** Most calls that are looked at for one that is shown by a number. */
+const mostLookedAt = 100_000;
+
+/** Calls whose id or session looks like a secret: both are shown, and typed, by their number. */
+async function searchShown(
+  ledger: Ledger,
+  typed: string,
+  sessionId: string | undefined,
+): Promise<readonly CallSummary[]> {
+  if (!typed.includes('~') && sessionId?.includes('~') !== true) return [];
+  const isMeant = (id: string, wanted: string): boolean => id === wanted || isShownAs(id, wanted);
+  const found: CallSummary[] = [];
+  let looked = 0;
+  let cursor: string | undefined;
+  do {
+    const page = await ledger.queryCalls({ limit: 1_000, ...(cursor !== undefined && { cursor }) });
+    for (const row of page.rows)
+      if (isMeant(row.callId, typed) && (sessionId === undefined || isMeant(row.sessionId, sessionId)))
+        found.push(row);
+    looked += page.rows.length;
+    cursor = page.next;
+  } while (cursor !== undefined && looked < mostLookedAt);
+  return found;
 }
 
 /** Quoted where a shell would read it as something else. */

@@ -7,6 +7,7 @@ import { foldStored } from '../runtime/fold-stored.ts';
 import { exitCodes } from './exit-code.ts';
 import { findCall, shellWord } from './find-call.ts';
 import { UsageError } from './usage-error.ts';
+import { safeId } from './safe-text.ts';
 
 export type Question = {
   readonly view: ConfirmationView;
@@ -30,16 +31,16 @@ export async function findQuestion(
   const view = folded && toConfirmationView(folded);
   if (stored === undefined || view === undefined)
     throw new UsageError(
-      `Call ${JSON.stringify(call.callId)} asks nobody anything.`,
+      `Call ${JSON.stringify(safeId(call.callId))} asks nobody anything.`,
       [
         'quittance pending',
-        `quittance show ${shellWord(call.callId)} --session ${shellWord(call.sessionId)}`,
+        `quittance show ${shellWord(safeId(call.callId))} --session ${shellWord(safeId(call.sessionId))}`,
       ],
       exitCodes.bad,
     );
   if (named !== undefined && named.confirmationId !== view.confirmationId)
     throw new UsageError(
-      `Question ${named.confirmationId} is over, and call ${JSON.stringify(call.callId)} has asked another one since.`,
+      `Question ${named.confirmationId} is over, and call ${JSON.stringify(safeId(call.callId))} has asked another one since.`,
       [`quittance ${command} ${view.confirmationId}`, 'quittance pending'],
       exitCodes.bad,
     );

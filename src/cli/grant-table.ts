@@ -2,7 +2,7 @@
 import type { JsonObject } from '../base/json.ts';
 import type { GrantView } from '../runtime/grant-view.ts';
 import { withoutUndefined } from './call-table.ts';
-import { safeText } from './safe-text.ts';
+import { safeId, safeText } from './safe-text.ts';
 import type { Column, Row } from './table.ts';
 import { age, utcTime } from './time-text.ts';
 
@@ -32,7 +32,7 @@ export function grantRow(grant: GrantView, now: number): Row {
     `${grant.used}${grant.uses === undefined ? '' : ` of ${grant.uses}`}`,
     { text: status === 'used_up' ? 'used up' : status, style: status === 'active' ? 'green' : 'dim' },
     safeText(grant.by),
-    safeText(grant.sessionId),
+    safeId(grant.sessionId),
     { text: safeText(grant.reason ?? ''), style: 'dim' },
   ];
 }

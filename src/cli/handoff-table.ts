@@ -2,7 +2,7 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { HandoffView } from '../runtime/list-handoffs.ts';
 import { withoutUndefined } from './call-table.ts';
-import { safeText } from './safe-text.ts';
+import { safeId, safeText } from './safe-text.ts';
 import type { Column, Row } from './table.ts';
 import { age, utcTime } from './time-text.ts';
 
@@ -26,12 +26,12 @@ export function handoffRow(handoff: ShownHandoff, now: number): Row {
   const style = ({ waiting: 'yellow', taken: 'blue', over: 'dim' } as const)[status];
   return [
     age(handoff.startedAt, now),
-    safeText(handoff.callId),
+    safeId(handoff.callId),
     safeText(handoff.toolName),
     { text: status, style },
     safeText(handoff.worker ?? ''),
     status === 'over' ? '' : age(expiresAt, now),
-    safeText(handoff.sessionId),
+    safeId(handoff.sessionId),
     safeText(principal?.userId ?? principal?.serviceId ?? ''),
     { text: safeText(JSON.stringify(handoff.input)), style: 'dim' },
   ];

@@ -4,7 +4,7 @@ import type { ConfirmationView } from '../runtime/confirmation-view.ts';
 import type { Page } from './page-layout.ts';
 import { indent, json, labelled, paragraph, section } from './page-layout.ts';
 import { previewLines } from './preview-lines.ts';
-import { safeText } from './safe-text.ts';
+import { safeText, safeId } from './safe-text.ts';
 import { age } from './time-text.ts';
 
 export function questionPage(view: ConfirmationView, page: Page, now: number): string[] {
@@ -35,8 +35,8 @@ function facts(view: ConfirmationView, page: Page, now: number): string[] {
   const then = timeoutEffect === 'allow' ? 'then it runs' : 'then it does not run';
   const known: readonly (readonly [string, string | undefined])[] = [
     ['question', view.confirmationId],
-    ['call', view.callId],
-    ['session', view.sessionId],
+    ['call', safeId(view.callId)],
+    ['session', safeId(view.sessionId)],
     [
       'for',
       principal && [principal.userId ?? principal.serviceId, principal.orgId].filter(Boolean).join(' of '),

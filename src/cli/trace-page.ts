@@ -3,7 +3,7 @@ import type { JsonObject } from '../base/json.ts';
 import type { TraceNode } from '../ledger/trace.ts';
 import { withoutUndefined } from './call-table.ts';
 import { colourOf, outcomeWords } from './outcome-word.ts';
-import { safeText } from './safe-text.ts';
+import { safeId, safeText } from './safe-text.ts';
 import type { Terminal } from './terminal.ts';
 import { fit, textWidth, trim } from './text-layout.ts';
 import { duration, localTime, utcTime } from './time-text.ts';
@@ -76,11 +76,11 @@ const paintNote = (note: string, node: TraceNode, out: Terminal): string =>
 function nameOf(node: TraceNode): string {
   switch (node.kind) {
     case 'session':
-      return `session ${safeText(node.sessionId)}`;
+      return `session ${safeId(node.sessionId)}`;
     case 'turn':
-      return `turn ${safeText(node.turnId)}`;
+      return `turn ${safeId(node.turnId)}`;
     case 'call':
-      return `${safeText(node.callId)}  ${safeText(node.toolName)}`;
+      return `${safeId(node.callId)}  ${safeText(node.toolName)}`;
     case 'attempt':
       return `attempt ${node.attempt}`;
     case 'event':

@@ -1,5 +1,6 @@
 /** Every family of attack classes, in the order of the table. */
 import type { Family } from './attack-class.ts';
 import { knownFamilies } from './known-attacks.ts';
+import { secretFamily } from './secret-classes.ts';
 
-export const families: readonly Family[] = [...knownFamilies];
+export const families: readonly Family[] = [...knownFamilies, secretFamily];

@@ -7,7 +7,7 @@ import { recordCassette } from '../../replay/record-cassette.ts';
 import type { Command, Given } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
-import { fromSafeText } from '../safe-text.ts';
+import { fromSafeText, safeId } from '../safe-text.ts';
 import { UsageError } from '../usage-error.ts';
 
 export const cassetteExportCommand: Command = {
@@ -84,7 +84,7 @@ export const cassetteExportCommand: Command = {
 
 function targetOf(given: Given, sessionId: string, isTerminal: boolean): string {
   const target = given.text('out');
-  const command = `quittance cassette export ${shellWord(sessionId)} --out`;
+  const command = `quittance cassette export ${shellWord(safeId(sessionId))} --out`;
   if (target === undefined) throw new UsageError('Where to?', [`${command} cassette.json`]);
   if (target === '-' && isTerminal)
     throw new UsageError(

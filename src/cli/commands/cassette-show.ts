@@ -7,7 +7,7 @@ import type { Command } from '../command.ts';
 import { jsonOption } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { colourOf, outcomeWords } from '../outcome-word.ts';
-import { safeJson, safeText } from '../safe-text.ts';
+import { safeId, safeJson, safeText } from '../safe-text.ts';
 import type { Row } from '../table.ts';
 import { layOutTable } from '../table.ts';
 import { contents } from './cassette-export.ts';
@@ -33,7 +33,7 @@ export const cassetteShowCommand: Command = {
       ({ name, schemaDigest }) =>
         safeText(name) + (schemaDigest === undefined ? ' (schema not recorded)' : ''),
     );
-    await out.print(`session   ${safeText(sessionId)}`);
+    await out.print(`session   ${safeId(sessionId)}`);
     await out.print(`recorded  ${new Date(createdAt).toISOString()}`);
     await out.print(`tools     ${known.join(', ')}`);
     await out.print(`holds     ${contents(cassette)}`);
@@ -59,7 +59,7 @@ const columns = [
 function toRow(call: RecordedCall): Row {
   const word = outcomeWords[call.outcome.type];
   return [
-    safeText(call.callId),
+    safeId(call.callId),
     String(call.turn),
     safeText(call.toolName),
     { text: word, style: colourOf(word) },

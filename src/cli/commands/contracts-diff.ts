@@ -11,7 +11,7 @@ import { loadOrExplain, needFiles } from '../contracts-files.ts';
 import { callsInLedger } from '../contracts-ledger.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
-import { safeJson, safeText } from '../safe-text.ts';
+import { safeId, safeJson, safeText } from '../safe-text.ts';
 import { trim, wrap } from '../text-layout.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -159,7 +159,7 @@ async function printText(
 
 function sampleLines({ call, before, after }: Change, out: Context['out']): string[] {
   const { name, sessionId, call: asked, hidden } = call;
-  const where = sessionId === undefined ? '' : `  ${out.paint('dim', safeText(sessionId))}`;
+  const where = sessionId === undefined ? '' : `  ${out.paint('dim', safeId(sessionId))}`;
   // What decides now, or what no longer does.
   const rule = after.decidedBy ?? before.decidedBy;
   const said =

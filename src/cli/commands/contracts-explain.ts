@@ -13,7 +13,7 @@ import { loadOrExplain, needFiles } from '../contracts-files.ts';
 import { readLedgerCall } from '../contracts-ledger.ts';
 import { exitCodes } from '../exit-code.ts';
 import { findCall } from '../find-call.ts';
-import { safeJson } from '../safe-text.ts';
+import { safeId, safeJson } from '../safe-text.ts';
 import { UsageError } from '../usage-error.ts';
 
 export const contractsExplainCommand: Command = {
@@ -113,7 +113,7 @@ async function fromLedger(given: Given, context: Context): Promise<Asked> {
     const found = await readLedgerCall(ledger, sessionId, callId);
     if (found === undefined)
       throw new UsageError(
-        `Call ${JSON.stringify(callId)} came with arguments that are no object, so no rule was asked about it.`,
+        `Call ${JSON.stringify(safeId(callId))} came with arguments that are no object, so no rule was asked about it.`,
         [`quittance show ${callId}`],
         exitCodes.bad,
       );

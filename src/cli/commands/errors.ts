@@ -6,7 +6,7 @@ import type { Command, Context } from '../command.ts';
 import { jsonOption } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
-import { safeJson, safeText } from '../safe-text.ts';
+import { safeId, safeJson, safeText } from '../safe-text.ts';
 import type { Terminal } from '../terminal.ts';
 import { trim, wrap } from '../text-layout.ts';
 import { age, utcTime } from '../time-text.ts';
@@ -87,7 +87,7 @@ function codeLines(each: ErrorCode, now: number, out: Terminal): string[] {
       : [out.paint('dim', `    ${trim(`"${safeText(sample.message)}"`, width - 4)}`)]),
     out.paint(
       'dim',
-      `    quittance show ${shellWord(safeText(sample.callId))} --session ${shellWord(safeText(sample.sessionId))}`,
+      `    quittance show ${shellWord(safeId(sample.callId))} --session ${shellWord(safeId(sample.sessionId))}`,
     ),
   ];
 }

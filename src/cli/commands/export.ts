@@ -10,6 +10,7 @@ import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
 import { exportLedger } from '../../replay/export-ledger.ts';
 import { UsageError } from '../usage-error.ts';
+import { safeId } from '../safe-text.ts';
 
 export const exportCommand: Command = {
   name: 'export',
@@ -58,7 +59,7 @@ async function chooseHeads(ledger: Ledger, wanted: readonly string[]): Promise<r
     const [head] = await ledger.readHeads(sessionId);
     if (head === undefined)
       throw new UsageError(
-        `There is no session ${JSON.stringify(sessionId)}.`,
+        `There is no session ${JSON.stringify(safeId(sessionId))}.`,
         ['quittance sessions'],
         exitCodes.bad,
       );

@@ -14,7 +14,7 @@ import { grantColumns, grantRow, grantToJson, shortGrant } from '../grant-table.
 import { readJsonArgument } from '../json-argument.ts';
 import { readPages } from '../../ledger/read-pages.ts';
 import { requireOption } from '../require-option.ts';
-import { safeJson, safeText } from '../safe-text.ts';
+import { safeId, safeJson, safeText } from '../safe-text.ts';
 import { layOutTable } from '../table.ts';
 import { localTime, parseMoment, parseSpan } from '../time-text.ts';
 import { UsageError } from '../usage-error.ts';
@@ -143,7 +143,7 @@ async function give(
     const count = grant.uses === undefined ? 'calls' : `${grant.uses} ${grant.uses === 1 ? 'call' : 'calls'}`;
     const which = where === undefined ? 'with any arguments' : `where ${safeText(JSON.stringify(where))}`;
     await out.say(
-      `Granted by ${safeText(grant.by)}: ${count} of ${safeText(grant.toolName)} in session ${safeText(sessionId)}, ${which}, until ${end}. To take it back: quittance grants revoke ${shortGrant(grant.grantId)} --by NAME`,
+      `Granted by ${safeText(grant.by)}: ${count} of ${safeText(grant.toolName)} in session ${safeId(sessionId)}, ${which}, until ${end}. To take it back: quittance grants revoke ${shortGrant(grant.grantId)} --by NAME`,
     );
   }
   return exitCodes.good;
@@ -172,7 +172,7 @@ async function revoke(
   if (given.has('json')) await out.print(safeJson(grantToJson(grant)));
   else
     await out.say(
-      `Revoked by ${safeText(grant.revoked?.by ?? by)}: ${safeText(grant.toolName)} in session ${safeText(sessionId)}. Calls whose body has not begun are asked about again.`,
+      `Revoked by ${safeText(grant.revoked?.by ?? by)}: ${safeText(grant.toolName)} in session ${safeId(sessionId)}. Calls whose body has not begun are asked about again.`,
     );
   return exitCodes.good;
 }

@@ -23,7 +23,7 @@ import { loadRuntime } from '../load-runtime.ts';
 import { outcomeWords } from '../outcome-word.ts';
 import { json, labelled } from '../page-layout.ts';
 import { requireOption } from '../require-option.ts';
-import { safeJson, safeText } from '../safe-text.ts';
+import { safeId, safeJson, safeText } from '../safe-text.ts';
 import { layOutTable } from '../table.ts';
 import { localTime, utcTime } from '../time-text.ts';
 import { UsageError } from '../usage-error.ts';
@@ -184,7 +184,7 @@ async function tellClaim(
   const call = stored && foldStored(stored);
   const hidden = call?.hidden ?? [];
   for (const line of [
-    `${out.paint('bold', safeText(callId))}  ${safeText(claimed.toolName)}`,
+    `${out.paint('bold', safeId(callId))}  ${safeText(claimed.toolName)}`,
     ...labelled('session', sessionId, out),
     ...labelled('attempt', String(claimed.attempt), out),
     ...labelled('key', claimed.idempotencyKey, out),
@@ -220,7 +220,7 @@ async function report(given: Given, context: Context): Promise<ExitCode> {
         replayed: `It was reported before and ended: ${word}.${differs ? ' This report says something else; what was recorded first stays.' : ''}`,
         late: `It had ended otherwise (${word}); this report is kept beside that, as late.`,
       }[status];
-      await context.out.say(`Call ${safeText(callId)}. ${what}`);
+      await context.out.say(`Call ${safeId(callId)}. ${what}`);
     }
     return status === 'late' || differs ? exitCodes.bad : exitCodes.good;
   });

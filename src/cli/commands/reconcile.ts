@@ -14,7 +14,7 @@ import { exitCodes } from '../exit-code.ts';
 import { findCall, shellWord } from '../find-call.ts';
 import { readJsonArgument } from '../json-argument.ts';
 import { printList } from '../print-list.ts';
-import { safeJson, safeText } from '../safe-text.ts';
+import { safeId, safeJson, safeText } from '../safe-text.ts';
 import { UsageError } from '../usage-error.ts';
 
 const resolutions: Readonly<Record<string, Resolution>> = {
@@ -113,7 +113,7 @@ async function countAbandoned(ledger: Ledger): Promise<number> {
 async function resolve(ledger: Ledger, typed: string, given: Given, context: Context): Promise<ExitCode> {
   const [as, by, reason] = [given.text('as'), given.text('by'), given.text('reason')];
   const { sessionId, callId } = await findCall(ledger, typed, given.text('session'), 'reconcile');
-  const line = `quittance reconcile ${shellWord(callId)} --session ${shellWord(sessionId)}`;
+  const line = `quittance reconcile ${shellWord(safeId(callId))} --session ${shellWord(safeId(sessionId))}`;
   const missing =
     as === undefined ? '--as' : by === undefined ? '--by' : reason === undefined ? '--reason' : undefined;
   const resolution = resolutions[as ?? ''];
@@ -122,7 +122,7 @@ async function resolve(ledger: Ledger, typed: string, given: Given, context: Con
       `What was found about a call, by whom and how, is kept for good: ${missing} is missing.`,
       [
         `${line} --as ${as ?? 'succeeded'} --by ${shellWord(by ?? 'NAME')} --reason ${shellWord(reason ?? 'WHY')}`,
-        `quittance show ${shellWord(callId)} --session ${shellWord(sessionId)}`,
+        `quittance show ${shellWord(safeId(callId))} --session ${shellWord(safeId(sessionId))}`,
       ],
     );
   const typedResult = given.text('result');
@@ -140,14 +140,14 @@ async function resolve(ledger: Ledger, typed: string, given: Given, context: Con
     if (given.has('json')) await context.out.print(safeJson(callToJson(toCallSummary(call))));
     else
       await context.out.print(
-        `Call ${safeText(callId)}: ${as}, by ${safeText(by)}. Its outcome stays as it was told.`,
+        `Call ${safeId(callId)}: ${as}, by ${safeText(by)}. Its outcome stays as it was told.`,
       );
     return exitCodes.good;
   } catch (error) {
     if (!isQuittanceError(error, 'call.resolved')) throw error;
     throw new UsageError(
       error.message,
-      [`quittance show ${shellWord(callId)} --session ${shellWord(sessionId)}`],
+      [`quittance show ${shellWord(safeId(callId))} --session ${shellWord(safeId(sessionId))}`],
       exitCodes.bad,
     );
   } finally {

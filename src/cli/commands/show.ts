@@ -7,7 +7,7 @@ import type { Command } from '../command.ts';
 import { jsonOption } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { findCall } from '../find-call.ts';
-import { safeJson } from '../safe-text.ts';
+import { safeId, safeJson } from '../safe-text.ts';
 import { UsageError } from '../usage-error.ts';
 
 export const showCommand: Command = {
@@ -37,7 +37,7 @@ export const showCommand: Command = {
       const call = stored && foldStored(stored);
       if (stored === undefined || call === undefined)
         throw new UsageError(
-          `The read tables list call ${JSON.stringify(callId)}, and the entries have none.`,
+          `The read tables list call ${JSON.stringify(safeId(callId))}, and the entries have none.`,
           ['quittance verify', 'quittance rebuild'],
           exitCodes.bad,
         );

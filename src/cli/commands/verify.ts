@@ -7,7 +7,7 @@ import { verifyProblemKinds } from '../../ledger/verify-problem.ts';
 import type { Command, Context, Given } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
-import { safeJson, safeText } from '../safe-text.ts';
+import { safeId, safeJson, safeText } from '../safe-text.ts';
 import { localTime } from '../time-text.ts';
 import { UsageError } from '../usage-error.ts';
 import type { Finding, Verdict } from '../../replay/verify-ledger.ts';
@@ -137,8 +137,8 @@ function createReport(given: Given, { out }: Context): (finding: Finding) => Pro
 const placeOf = ({ sessionId, callId, sequence, position, line }: Finding): string =>
   [
     line === undefined ? undefined : `line ${line}`,
-    sessionId === undefined ? undefined : `session ${safeText(JSON.stringify(sessionId))}`,
-    callId === undefined ? undefined : `call ${safeText(JSON.stringify(callId))}`,
+    sessionId === undefined ? undefined : `session ${JSON.stringify(safeId(sessionId))}`,
+    callId === undefined ? undefined : `call ${JSON.stringify(safeId(callId))}`,
     sequence === undefined ? undefined : `entry ${sequence}`,
     position === undefined ? undefined : `position ${position}`,
   ]

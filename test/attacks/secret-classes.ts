@@ -1,0 +1,150 @@
+/** Attempts to get a secret written down in clear: into the ledger, an artifact, or what is told. */
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { JsonObject } from '../../src/base/json.ts';
+import type { AttackClass, Door, Family, Verdict } from './attack-class.ts';
+import { attackClass } from './attack-class.ts';
+
+/** Known for a secret only by where it stands. */
+const secret = 'correct-horse-battery';
+/** Of a base64 text that holds it, whatever stands before it. */
+const traces = [secret, ...[0, 1, 2].map((offset) => base64(`${'x'.repeat(offset)}${secret}`).slice(4, 20))];
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64');
+}
+
+type Leak = {
+  readonly name: string;
+  readonly args: JsonObject;
+  /** What the tool does with it; gives it back unless told. */
+  readonly run?: (args: Record<string, unknown>) => unknown;
+};
+
+/** Makes the call on a ledger on disk, then looks at every byte of its folder and at all that was told. */
+async function attempt({ args, run = (given) => given }: Leak, door: Door): Promise<Verdict> {
+  const folder = door.newFolder();
+  const ledger = await door.ledger.openLedger(join(folder, 'ledger.db'));
+  let reached = false;
+  const tool = door.quittance.defineTool({
+    name: 'store_it',
+    mode: 'external',
+    run: (given: unknown) => {
+      reached = traces.some((trace) => JSON.stringify(given).includes(trace));
+      return run(given as Record<string, unknown>);
+    },
+  });
+  const runtime = door.quittance.createRuntime({ tools: [tool], ledger });
+  const outcome = await runtime.turn({ sessionId: 's' }).call({ id: 'c', name: 'store_it', arguments: args });
+  const told = JSON.stringify([outcome, await runtime.audit({ sessionId: 's' })]);
+  await runtime.close();
+  await ledger.close();
+  if (!reached) throw new Error('The tool did not get the secret itself.');
+  const kept = readAll(folder);
+  return traces.some((trace) => kept.includes(trace) || told.includes(trace)) ? 'through' : 'held';
+}
+
+const readAll = (folder: string): string =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(folder, name))
+    .filter((path) => statSync(path).isFile())
+    .map((path) => readFileSync(path, 'latin1'))
+    .join('\n');
+
+const leakClass = (id: string, title: string, attempts: readonly Leak[]): AttackClass =>
+  attackClass({ id, title, attempts, run: attempt });
+
+const argumentLists: readonly (readonly string[])[] = [
+  ['curl', '-u', `bob:${secret}`, 'https://x'],
+  ['curl', `-ubob:${secret}`],
+  ['curl', '-H', `X-Api-Key: ${secret}`],
+  ['mysql', '-uroot', `-p${secret}`],
+  ['sudo', 'mysqldump', `--password=${secret}`],
+  ['x', '--db-password', secret],
+  ['sshpass', '-p', secret, 'ssh', 'host'],
+  ['docker', 'login', '-u', 'bob', '-p', secret],
+  ['docker', 'run', '-e', `DB_PASSWORD=${secret}`, 'image'],
+  ['aws', 'configure', 'set', 'aws_secret_access_key', secret],
+  ['redis-cli', '-a', secret],
+  ['bash', '-c', `PGPASSWORD=${secret} psql`],
+];
+
+export const secretFamily: Family = {
+  title: 'Secrets in what is kept',
+  file: 'test/attacks/secret-classes.ts',
+  classes: [
+    leakClass('secret-repeats', 'a hidden value repeated in another argument', [
+      { name: 'as it is', args: { password: secret, note: secret } },
+      { name: 'in a sentence', args: { password: secret, note: `use ${secret} please` } },
+      { name: 'deep in a list', args: { password: secret, list: [[{ deep: [secret] }]] } },
+      { name: 'as a key', args: { password: secret, map: { [secret]: 1 } } },
+      { name: 'in a URL', args: { password: secret, url: `https://x/${secret}/y` } },
+      { name: 'before its hidden twin', args: { note: `a ${secret}`, token: secret } },
+      { name: 'without its scheme', args: { headers: { Authorization: `Bearer ${secret}` }, note: secret } },
+      { name: 'taken from a cookie', args: { cookie: `sid=${secret}; a=b`, note: secret } },
+      {
+        name: 'taken from basic credentials',
+        args: { authorization: `Basic ${base64(`bob:${secret}`)}`, note: secret },
+      },
+    ]),
+    leakClass('secret-encodings', 'a hidden value in another encoding', [
+      { name: 'base64', args: { password: secret, note: base64(secret) } },
+      { name: 'base64 of a longer text', args: { password: secret, note: base64(`user bob:${secret}:x`) } },
+      {
+        name: 'base64url',
+        args: { password: secret, note: Buffer.from(`?${secret}`).toString('base64url') },
+      },
+      { name: 'JSON in a text', args: { password: secret, note: JSON.stringify({ a: secret }) } },
+      { name: 'JSON in JSON', args: { password: secret, note: JSON.stringify(JSON.stringify([secret])) } },
+      {
+        name: 'an output in hex',
+        args: { password: secret },
+        run: ({ password }) => ({ hex: Buffer.from(String(password)).toString('hex'), password }),
+      },
+      {
+        name: 'an output in base64',
+        args: { password: secret },
+        run: ({ password }) => base64(`bob:${String(password)}`),
+      },
+    ]),
+    leakClass(
+      'secret-shapes',
+      'a secret in a row, a pair or a text',
+      [
+        { headers: [['Authorization', secret]] },
+        { env: [{ name: 'DB_PASSWORD', value: secret }] },
+        { Tags: [{ Key: 'client_secret', Value: secret }] },
+        { Env: ['A=B', `API_TOKEN=${secret}`] },
+        { rawHeaders: ['Host', 'x', 'X-Api-Key', secret] },
+        { patch: [{ op: 'add', path: '/user/password', value: secret }] },
+        { selector: '#password', text: secret },
+        { auth: { user: 'bob', pass: secret } },
+        { xml: `<a><password>${secret}</password></a>` },
+        { xml: `<add key="ApiKey" value="${secret}"/>` },
+        { dsn: `postgres://bob:${secret}@db/x` },
+        { connection: `Server=db;Password=${secret};Port=1` },
+        { url: `https://x/?access_token=${secret}&y=1` },
+        { url: `https://x/?a=1&sig=${secret}` },
+        { yaml: `db:\n  password: ${secret}\n` },
+        { dotenv: `A=B\nDB_PASS=${secret}\n` },
+        { json: JSON.stringify({ a: JSON.stringify({ apiKey: secret }) }) },
+        { text: `Set-Cookie: sid=${secret}; HttpOnly` },
+      ].map((args) => ({ name: JSON.stringify(args), args })),
+    ),
+    leakClass(
+      'secret-commands',
+      'a secret in a command or its arguments',
+      argumentLists.flatMap((argv) => [
+        { name: `list: ${argv.join(' ')}`, args: { argv: [...argv] } },
+        {
+          name: `program and list: ${argv.join(' ')}`,
+          args: { command: argv[0] as string, args: argv.slice(1) },
+        },
+        {
+          name: `line: ${argv.join(' ')}`,
+          args: { command: argv.map((word) => (word.includes(' ') ? `"${word}"` : word)).join(' ') },
+        },
+      ]),
+    ),
+  ],
+};
