@@ -28,6 +28,8 @@ import { object, wholeSchema } from './shape.ts';
 
 export type AppLimits = {
   readonly bodyBytes: number;
+  /** Without a valid token. */
+  readonly strangerBodyBytes: number;
   /** Of one token. */
   readonly rate: Rate;
   /** Of one address, for whoever has no token or a wrong one. */
@@ -86,9 +88,10 @@ export function createApp(options: AppOptions): App {
         const asked = {
           service,
           actor,
+          arrivedAt: env.arrivedAt,
           params: req.param(),
           query: readQuery(new URL(req.url), route.query, checks.query),
-          body: checks.body && (await readBody(req.raw, limits.bodyBytes, checks.body)),
+          body: checks.body && (await readBody(req.raw, bodyLimit(limits, actor), checks.body)),
           headers: req.raw.method === 'HEAD' ? withoutRange(req.raw.headers) : req.raw.headers,
           cut:
             env.cut &&
@@ -139,7 +142,7 @@ export function createApp(options: AppOptions): App {
 
   return async (request, connection) => {
     const startedAt = performance.now();
-    const visit: Visit = { ...connection, route: 'other' };
+    const visit: Visit = { ...connection, route: 'other', arrivedAt: service.ledger.now() };
     let response: Response;
     try {
       service.access.checkHost(request.headers);
@@ -152,6 +155,9 @@ export function createApp(options: AppOptions): App {
     return response;
   };
 }
+
+const bodyLimit = ({ bodyBytes, strangerBodyBytes }: AppLimits, actor: Actor): number =>
+  actor === nobody ? Math.min(bodyBytes, strangerBodyBytes) : bodyBytes;
 
 /** A head is that of the whole: ranges are for what is got. */
 function withoutRange(headers: Headers): Headers {

@@ -11,6 +11,9 @@ import type { AnyTool } from '../tool/define-tool.ts';
 import { Access } from './access.ts';
 import type { App } from './app.ts';
 import { createApp } from './app.ts';
+import type { ProxyHeader } from './caller-address.ts';
+import { createIsProxy, createReadAddress, proxyHeaders } from './caller-address.ts';
+import { ContractDesk } from './contract-desk.ts';
 import { AskedCalls } from './asked-calls.ts';
 import { readConsoleFiles } from './console-files.ts';
 import { Followers } from './followers.ts';
@@ -46,6 +49,13 @@ export type HttpServerOptions = {
   readonly allowHosts?: readonly string[];
   /** Where people reach it, if not under host and port. Over https, cookies are sent over TLS only. */
   readonly publicUrl?: string;
+  /**
+   * Proxies in front of the server, as addresses or networks: `127.0.0.1`, `10.0.0.0/8`. Only what they say about the
+   * address of a caller is believed. Without any, limits for callers without a token count the address of the socket.
+   */
+  readonly trustProxies?: readonly string[];
+  /** Where trusted proxies name the caller. `x-forwarded-for` by default. */
+  readonly proxyHeader?: ProxyHeader;
   /** Whose decisions they are that are made with the token of this process. No such token where nothing is said. */
   readonly localName?: string;
   /** The folder of the console's files. */
@@ -60,6 +70,10 @@ export type HttpServerOptions = {
 export type HttpLimits = {
   /** The largest body of a request, in bytes. 1 MiB. */
   readonly bodyBytes?: number;
+  /** The largest body of a request without a valid token, in bytes. 16 KiB. */
+  readonly strangerBodyBytes?: number;
+  /** How long contracts that a caller typed may take to read and explain. 2 seconds. */
+  readonly contractMs?: number;
   /** Requests of one token. 1000 a second, 2000 at once. */
   readonly rate?: Rate;
   /** Requests from one address without a token. 20 a second, 60 at once. */
@@ -70,7 +84,10 @@ export type HttpLimits = {
   readonly stallMs?: number;
   /** How often a follower hears that the server is there. 15 seconds. */
   readonly heartbeatMs?: number;
+  /** Open connections. 4096. */
   readonly connections?: number;
+  /** Open connections from one address that is no trusted proxy. Three quarters of all. */
+  readonly connectionsPerAddress?: number;
   readonly timeouts?: Partial<ListenTimeouts>;
 };
 
@@ -100,6 +117,8 @@ const optionNames = [
   'port',
   'allowHosts',
   'publicUrl',
+  'trustProxies',
+  'proxyHeader',
   'localName',
   'consoleFolder',
   'limits',
@@ -123,7 +142,14 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     limits = {},
     localName,
   } = options;
-  const { stallMs = 30_000 } = limits;
+  const { stallMs = 30_000, connections = 4_096 } = limits;
+  const isProxy = createIsProxy({ proxies: options.trustProxies ?? [] });
+  const { proxyHeader = 'x-forwarded-for' } = options;
+  if (!proxyHeaders.includes(proxyHeader))
+    throw new QuittanceError(
+      'config.invalid',
+      `proxyHeader must be ${proxyHeaders.join(' or ')}; found ${JSON.stringify(proxyHeader)}.`,
+    );
   const path = ledgerUrl === undefined ? undefined : ledgerPath(ledgerUrl);
   const local = localName === undefined ? undefined : { token: newSecret(), name: localName };
   let port = options.port ?? 4747;
@@ -164,6 +190,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
       { revision: () => access.revision, now: () => ledger.now() },
     ),
     jobs: new Jobs(ledger, ledgerUrl),
+    contractDesk: new ContractDesk({ timeMs: limits.contractMs ?? 2_000, memoryMb: 64 }),
     metrics: new Metrics(),
     schemas: new SchemaHistory(path === undefined ? undefined : `${path}.schemas`, tools, ledger.now()),
     askedCalls: new AskedCalls(),
@@ -176,6 +203,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     service,
     limits: {
       bodyBytes: limits.bodyBytes ?? 1_048_576,
+      strangerBodyBytes: limits.strangerBodyBytes ?? 16_384,
       rate: limits.rate ?? { perSecond: 1_000, burst: 2_000 },
       strangerRate: limits.strangerRate ?? { perSecond: 20, burst: 60 },
     },
@@ -187,7 +215,11 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     host,
     port,
     timeouts: { headersMs: 10_000, requestMs: 30_000, keepAliveMs: 10_000, ...limits.timeouts },
-    mostConnections: limits.connections ?? 4_096,
+    mostConnections: connections,
+    mostPerAddress: limits.connectionsPerAddress ?? Math.ceil(connections * 0.75),
+    isProxy,
+    readAddress: createReadAddress(isProxy, proxyHeader),
+    proxyHeader,
     stallMs,
   });
   ({ port } = listening);
@@ -202,7 +234,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     async close() {
       closing.abort();
       service.followers.close();
-      await Promise.all([listening.close(), service.jobs.close()]);
+      await Promise.all([listening.close(), service.jobs.close(), service.contractDesk.close()]);
     },
   };
 }

@@ -1,6 +1,4 @@
 /** The work of a job, wherever it is done: in a thread with a ledger of its own, or here. */
-import { LoadedContracts } from '../contracts/loaded-contracts.ts';
-import { createReadText, readDocuments } from '../contracts/read-documents.ts';
 import { parseAnchor } from '../ledger/anchor.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { BacktestSlice } from '../replay/backtest.ts';
@@ -9,6 +7,7 @@ import type { BacktestReport } from '../replay/backtest-report.ts';
 import { verifyLedger } from '../replay/verify-ledger.ts';
 import type { TypedDocuments } from './api/contract.ts';
 import type { Verification, VerifyFinding } from './api/job.ts';
+import { loadTyped } from './contract-work.ts';
 
 export type JobOrder =
   | { readonly kind: 'verify'; readonly anchor: string | undefined }
@@ -86,14 +85,4 @@ async function verify(
 async function countCalls(ledger: Ledger): Promise<{ readonly calls: number }> {
   const [all] = await ledger.tallyCalls({ by: [] });
   return { calls: all?.calls ?? 0 };
-}
-
-/**
- * Rules somebody typed. They are judged in a world without an environment and may run nothing: whoever may type rules
- * here may not learn from them what the server's process knows.
- */
-export function loadTyped(documents: TypedDocuments['documents']): LoadedContracts {
-  const options = { env: {}, exec: false } as const;
-  const texts = documents.map(({ name, text }) => ({ source: name, text }));
-  return new LoadedContracts(readDocuments(texts, [], createReadText(options)), options);
 }

@@ -33,14 +33,19 @@ export class Jobs {
     return [...this.#jobs.values()].filter(({ job }) => job.status === 'running').length;
   }
 
+  /** Throws 429 while as many run as may. */
+  refuseMore(): void {
+    if (this.running < mostRunning) return;
+    throw new HttpRefusal(
+      'http.too_many_requests',
+      `${mostRunning} jobs are running already. Wait for one to end, or stop one: DELETE /v1/jobs/{jobId}.`,
+      {},
+      { 'retry-after': '5' },
+    );
+  }
+
   start(order: JobOrder, startedBy: string): Job {
-    if (this.running >= mostRunning)
-      throw new HttpRefusal(
-        'http.too_many_requests',
-        `${mostRunning} jobs are running already. Wait for one to end, or stop one: DELETE /v1/jobs/{jobId}.`,
-        {},
-        { 'retry-after': '5' },
-      );
+    this.refuseMore();
     const job: Job = {
       jobId: `job_${randomBytes(9).toString('base64url')}`,
       kind: order.kind,

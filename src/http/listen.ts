@@ -7,6 +7,8 @@ import { getRequestListener } from '@hono/node-server';
 import { QuittanceError } from '../base/error.ts';
 import type { App } from './app.ts';
 import { HttpRefusal, problemResponse } from './problem.ts';
+import type { ProxyHeader, ReadAddress } from './caller-address.ts';
+import { limitKey } from './caller-address.ts';
 import { refuseSocket } from './refuse-socket.ts';
 import { addSafeHeaders } from './safe-headers.ts';
 
@@ -15,6 +17,11 @@ export type ListenOptions = {
   readonly port: number;
   readonly timeouts: ListenTimeouts;
   readonly mostConnections: number;
+  /** From one address that is no trusted proxy. */
+  readonly mostPerAddress: number;
+  readonly readAddress: ReadAddress;
+  readonly isProxy: (address: string) => boolean;
+  readonly proxyHeader: ProxyHeader;
   /** How long somebody may take nothing of an answer. */
   readonly stallMs: number;
 };
@@ -39,7 +46,7 @@ const graceMs = 5_000;
 const sweepMs = 20;
 
 export async function listen(app: App, options: ListenOptions): Promise<Listening> {
-  const { host, port, timeouts, mostConnections, stallMs } = options;
+  const { host, port, timeouts, mostConnections, stallMs, readAddress } = options;
   const listener = getRequestListener(
     (request, env) => {
       const { incoming, outgoing } = env as { incoming: IncomingMessage; outgoing: ServerResponse }; // HTTP/1 is all we listen for
@@ -49,7 +56,9 @@ export async function listen(app: App, options: ListenOptions): Promise<Listenin
           'The address of the request names another server than Host.',
         );
       return app(request, {
-        address: incoming.socket.remoteAddress ?? '',
+        address: limitKey(
+          readAddress(incoming.socket.remoteAddress ?? '', incoming.headers[options.proxyHeader]?.toString()),
+        ),
         cut: () => outgoing.destroy(),
       });
     },
@@ -84,6 +93,7 @@ export async function listen(app: App, options: ListenOptions): Promise<Listenin
       const open = answers.get(incoming.socket) ?? new Set();
       answers.set(incoming.socket, open.add(outgoing));
       outgoing.once('close', () => open.delete(outgoing));
+      outgoing.once('finish', () => endUnread(incoming));
       void listener(incoming, outgoing);
     },
   );
@@ -93,9 +103,26 @@ export async function listen(app: App, options: ListenOptions): Promise<Listenin
   });
   // Whoever expects more than we know of gets what they ask for without it.
   server.on('checkExpectation', (incoming, outgoing) => server.emit('request', incoming, outgoing));
+  /** Open connections by whom they come from. */
+  const perAddress = new Map<string, number>();
   server.on('connection', (socket) => {
     silent.add(socket);
     socket.once('close', () => silent.delete(socket));
+    const address = socket.remoteAddress ?? '';
+    if (options.isProxy(address)) return;
+    const key = limitKey(address);
+    const count = (perAddress.get(key) ?? 0) + 1;
+    // As a full server does: no answer, and no work for one.
+    if (count > options.mostPerAddress) {
+      socket.destroy();
+      return;
+    }
+    perAddress.set(key, count);
+    socket.once('close', () => {
+      const left = (perAddress.get(key) ?? 1) - 1;
+      if (left === 0) perAddress.delete(key);
+      else perAddress.set(key, left);
+    });
   });
   server.timeout = stallMs;
   server.on('timeout', (socket: Socket) => {
@@ -127,6 +154,17 @@ export async function listen(app: App, options: ListenOptions): Promise<Listenin
       }),
   };
 }
+
+/** A refused request may still be sending its body: nothing of it is kept, and soon nothing of it is taken. */
+function endUnread(incoming: IncomingMessage): void {
+  if (incoming.complete) return;
+  const timer = setTimeout(() => {
+    if (!incoming.complete) incoming.socket.destroySoon();
+  }, unreadMs);
+  timer.unref();
+}
+
+const unreadMs = 200;
 
 /** Proxies are asked with whole addresses. We are none: such an address must be the one that Host says. */
 function isForAnother({ url = '', headers }: IncomingMessage): boolean {

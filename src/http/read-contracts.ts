@@ -1,7 +1,4 @@
 /** Rules as routes tell of them: those in force, those somebody typed, and what became of both. */
-import { isQuittanceError } from '../base/error.ts';
-import type { JsonValue } from '../base/json.ts';
-import { readJsonText } from '../base/json.ts';
 import { LoadedContracts } from '../contracts/loaded-contracts.ts';
 import { readStored } from '../ledger/feed.ts';
 import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';
@@ -9,13 +6,9 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { ledgerSessionId } from '../ledger/ledger.ts';
 import { sessionCounterPrefixes } from '../ledger/session-counters.ts';
 import type { ComposedRule } from '../policy/composed-rules.ts';
-import type { SessionCounters } from '../policy/compile-policy.ts';
-import type { ContractsProblem } from '../policy/contracts-problem.ts';
 import { lintRules } from '../policy/lint-rules.ts';
 import type {
   CallToExplain,
-  ContractsCheck,
-  ContractsExplanation,
   ContractsInForce,
   ContractsReload,
   ContractsVersion,
@@ -24,9 +17,13 @@ import type {
   RuleInForce,
   TypedDocuments,
 } from './api/contract.ts';
-import { loadTyped } from './job-work.ts';
+import type { ExplainCounters } from './contract-work.ts';
+import { explainWith, problemsOf } from './contract-work.ts';
 import { HttpRefusal } from './problem.ts';
 import type { Service } from './service.ts';
+
+/** Who asks for work, and until when they wait for it. */
+export type Asker = { readonly caller: string; readonly signal: AbortSignal };
 
 export const readInForce = ({ contracts, reloadContracts: reload }: Service): ContractsInForce => ({
   loaded: contracts !== undefined,
@@ -114,53 +111,39 @@ export async function countHits({ ledger }: Service): Promise<RuleHits> {
   };
 }
 
-export function checkTyped({ tools }: Service, documents: TypedDocuments['documents']): ContractsCheck {
-  try {
-    const loaded = loadTyped(documents);
-    const names = tools.map(({ name }) => name);
-    return {
-      ok: true,
-      policyVersion: loaded.version,
-      problems: [],
-      warnings: loaded.check(names.length === 0 ? undefined : names),
-    };
-  } catch (error) {
-    return { ok: false, policyVersion: undefined, problems: problemsOf(error), warnings: [] };
-  }
+export function checkTyped(
+  { tools, contractDesk }: Service,
+  documents: TypedDocuments['documents'],
+  { caller, signal }: Asker,
+): Promise<string> {
+  const toolNames = tools.map(({ name }) => name);
+  return contractDesk.run(caller, signal, { kind: 'check', documents, toolNames });
 }
 
-/** Every problem of documents; anything else that went wrong goes on. */
-function problemsOf(error: unknown): readonly ContractsProblem[] {
-  if (!isQuittanceError(error, 'contracts.invalid')) throw error;
-  const listed: JsonValue = readJsonText(error.facts['problems'] ?? '[]');
-  // Written by ourselves, as a list of them.
-  return Array.isArray(listed) ? (listed as unknown as readonly ContractsProblem[]) : [];
+/** Throws `contracts.invalid` where the documents cannot be loaded. */
+export async function refuseUnloadable(
+  { contractDesk }: Service,
+  documents: TypedDocuments['documents'],
+  { caller, signal }: Asker,
+): Promise<void> {
+  await contractDesk.run(caller, signal, { kind: 'load', documents });
 }
 
+/** The explanation as JSON text. */
 export async function explainCall(
-  { contracts, ledger }: Service,
+  { contracts, ledger, contractDesk }: Service,
   { documents, toolName, arguments: input = {}, principal, metadata, output, sessionId }: CallToExplain,
-): Promise<ContractsExplanation> {
-  const loaded = documents === undefined ? contracts : loadTyped(documents);
-  if (!(loaded instanceof LoadedContracts))
+  { caller, signal }: Asker,
+): Promise<string> {
+  const counters = sessionId === undefined ? undefined : await readCounters(ledger, sessionId, toolName);
+  const about = { toolName, input, principal, metadata, output, counters };
+  if (documents !== undefined) return contractDesk.run(caller, signal, { kind: 'explain', documents, about });
+  if (!(contracts instanceof LoadedContracts))
     throw new HttpRefusal(
       'http.not_available',
       'No rules are in force here. Give some in `documents`, or start the server with --contracts FILE.',
     );
-  const counters = sessionId === undefined ? undefined : await readCounters(ledger, sessionId, toolName);
-  const explanation = await loaded.explain(
-    {
-      toolName,
-      input,
-      ...(principal !== undefined && { principal }),
-      ...(metadata !== undefined && { metadata }),
-    },
-    {
-      ...(counters !== undefined && { counters }),
-      ...(output !== undefined && { end: { type: 'result', value: output } }),
-    },
-  );
-  return { ...explanation, policyVersion: loaded.version };
+  return JSON.stringify(await explainWith(contracts, about));
 }
 
 export async function reloadContracts({
@@ -187,10 +170,10 @@ export async function reloadContracts({
 }
 
 /** What session rules are judged by: the numbers this session has used up. */
-async function readCounters(ledger: Ledger, sessionId: string, toolName: string): Promise<SessionCounters> {
+async function readCounters(ledger: Ledger, sessionId: string, toolName: string): Promise<ExplainCounters> {
   const [prefix] = sessionCounterPrefixes(sessionId);
   const names = ['tool_calls', 'attempts', `calls_per_tool/${JSON.stringify(toolName)}`];
   const counters = await ledger.readCounters(names.map((name) => `${prefix}contract/${name}`));
   const [toolCalls = 0, attempts = 0, calls = 0] = counters.map(({ used, reserved }) => used + reserved);
-  return { toolCalls, attempts, callsOf: () => calls };
+  return { toolCalls, attempts, callsOfTool: calls };
 }

@@ -7,6 +7,8 @@ import type { AnyFields, AnyShape, Fields, Shape } from './shape.ts';
 export type Asked<Params extends string, Query, Body> = {
   readonly service: Service;
   readonly actor: Actor;
+  /** When the head of the request was there, by the ledger's clock. */
+  readonly arrivedAt: number;
   readonly params: { readonly [Name in Params]: string };
   readonly query: Query;
   readonly body: Body;

@@ -7,6 +7,7 @@ import type { AnyTool } from '../tool/define-tool.ts';
 import type { ReloadResult } from '../contracts/from-yaml.ts';
 import type { Access } from './access.ts';
 import type { AskedCalls } from './asked-calls.ts';
+import type { ContractDesk } from './contract-desk.ts';
 import type { Followers } from './followers.ts';
 import type { Jobs } from './jobs.ts';
 import type { Metrics } from './metrics.ts';
@@ -27,6 +28,8 @@ export type Service = {
   readonly access: Access;
   readonly followers: Followers;
   readonly jobs: Jobs;
+  /** Works on documents that callers typed. */
+  readonly contractDesk: ContractDesk;
   readonly metrics: Metrics;
   readonly schemas: SchemaHistory;
   readonly askedCalls: AskedCalls;

@@ -45,6 +45,12 @@ export const serveCommand: Command = {
     name: { value: 'NAME', help: 'Whose decisions they are that are made after logging in with the link' },
     'allow-host': { value: 'NAME', help: 'Another name the server answers under', multiple: true },
     'public-url': { value: 'URL', help: 'Where people reach it, behind a proxy' },
+    'trust-proxy': {
+      value: 'ADDRESS',
+      help: 'A proxy whose word about the address of callers counts, or a network of them',
+      multiple: true,
+    },
+    'proxy-header': { value: 'NAME', help: 'Where it says so: x-forwarded-for unless told, or forwarded' },
     json: { help: 'JSON instead of text: one line with the address, the link and a token for this run' },
   },
   examples: [
@@ -95,6 +101,7 @@ type Start = {
 async function start({ given, context, ...more }: Start): Promise<HttpServer> {
   const { contracts } = more.runtime;
   const [host, publicUrl] = [given.text('host'), given.text('public-url')];
+  const proxyHeader = readProxyHeader(given.text('proxy-header'));
   // No other command needs it, and they should not wait for it to load.
   const { createHttpServer } = await import('../../http/create-http-server.ts');
   try {
@@ -104,6 +111,8 @@ async function start({ given, context, ...more }: Start): Promise<HttpServer> {
       ...(host !== undefined && { host }),
       ...(publicUrl !== undefined && { publicUrl }),
       allowHosts: given.list('allow-host'),
+      trustProxies: given.list('trust-proxy'),
+      ...(proxyHeader !== undefined && { proxyHeader }),
       localName: given.text('name') ?? context.userName,
       consoleFolder: findConsole(),
       version: context.version,
@@ -195,6 +204,14 @@ function readTools(path: string | undefined): readonly AnyTool[] {
     if (isQuittanceError(error)) throw new UsageError(`${path}: ${error.message}`, ['quittance help serve']);
     throw error;
   }
+}
+
+function readProxyHeader(typed: string | undefined): 'x-forwarded-for' | 'forwarded' | undefined {
+  const name = typed?.toLowerCase();
+  if (name === undefined || name === 'x-forwarded-for' || name === 'forwarded') return name;
+  throw new UsageError(`--proxy-header is x-forwarded-for or forwarded; found ${JSON.stringify(typed)}.`, [
+    'quittance serve --trust-proxy 127.0.0.1 --proxy-header forwarded',
+  ]);
 }
 
 export function readPort(typed: string | undefined): number {

@@ -17,13 +17,14 @@ import type {
 import type { Job } from '../api/job.ts';
 import { principalShape } from '../call-shapes.ts';
 import { jobShape } from '../job-shape.ts';
-import { loadTyped } from '../job-work.ts';
+import { jsonText } from '../json-text.ts';
 import {
   checkTyped,
   countHits,
   explainCall,
   readInForce,
   readVersions,
+  refuseUnloadable,
   reloadContracts,
 } from '../read-contracts.ts';
 import type { Route } from '../route.ts';
@@ -160,7 +161,8 @@ export const contractRoutes: readonly Route[] = [
     summary: 'Checks documents. Problems are an answer, not an error.',
     body: object<TypedDocuments>({ documents: typedShape }, 'TypedDocuments'),
     answer: object<ContractsCheck>(checkFields, 'ContractsCheck'),
-    handle: ({ service, body }) => Promise.resolve(checkTyped(service, body.documents)),
+    handle: async ({ service, body, actor, signal }) =>
+      jsonText(await checkTyped(service, body.documents, { caller: actor.name, signal })),
   }),
   defineRoute<'/v1/contracts/explain', object, CallToExplain, ContractsExplanation>({
     method: 'POST',
@@ -184,7 +186,8 @@ export const contractRoutes: readonly Route[] = [
       'Every rule, what it looked at and what it found, secrets masked.',
       { policyVersion: text() },
     ),
-    handle: ({ service, body }) => explainCall(service, body),
+    handle: async ({ service, body, actor, signal }) =>
+      jsonText(await explainCall(service, body, { caller: actor.name, signal })),
   }),
   defineRoute<'/v1/contracts/backtest', object, NewBacktest, Job>({
     method: 'POST',
@@ -203,9 +206,11 @@ export const contractRoutes: readonly Route[] = [
     ),
     answer: jobShape,
     status: 202,
-    handle: ({ service, body: { documents, ...slice }, actor }) => {
-      loadTyped(documents); // what cannot be loaded is said now, not by a job that fails
-      return Promise.resolve(service.jobs.start({ kind: 'backtest', documents, slice }, actor.name));
+    async handle({ service, body: { documents, ...slice }, actor, signal }) {
+      service.jobs.refuseMore();
+      // Documents that cannot be loaded are refused now, not by a job that fails.
+      await refuseUnloadable(service, documents, { caller: actor.name, signal });
+      return service.jobs.start({ kind: 'backtest', documents, slice }, actor.name);
     },
   }),
   defineRoute<'/v1/contracts/reload', object, undefined, ContractsReload>({

@@ -1,0 +1,123 @@
+/** Gives work on typed documents to a thread, within limits of time, memory and number. */
+import { Worker } from 'node:worker_threads';
+import { fromSent } from './contract-work.ts';
+import type { ContractOrder } from './contract-work.ts';
+import type { ContractAnswer } from './contract-thread.ts';
+import { FairQueue } from './fair-queue.ts';
+import { HttpRefusal } from './problem.ts';
+
+export type ContractLimits = {
+  /** For one request. */
+  readonly timeMs: number;
+  /** For one request, beside what the thread itself needs. */
+  readonly memoryMb: number;
+};
+
+/** What the thread holds before it has work. */
+const ownMemoryMb = 48;
+const mostAnswerChars = 1_048_576;
+
+export class ContractDesk {
+  readonly #limits: ContractLimits;
+  readonly #queue = new FairQueue('contracts to be read', {
+    running: 1,
+    waiting: 32,
+    waitingPerCaller: 4,
+    restAfterMs: 50,
+  });
+  #worker: Worker | undefined;
+
+  constructor(limits: ContractLimits) {
+    this.#limits = limits;
+  }
+
+  /** JSON text. Throws 413 where it takes too much, 429 where too much waits, and what the documents are refused for. */
+  run(caller: string, signal: AbortSignal, order: ContractOrder): Promise<string> {
+    return this.#queue.run(caller, signal, () => this.#work(order));
+  }
+
+  async close(): Promise<void> {
+    await this.#end();
+  }
+
+  async #work(order: ContractOrder): Promise<string> {
+    this.#worker ??= this.#start();
+    const worker = this.#worker;
+    worker.ref();
+    try {
+      const answer = await this.#answer(worker, order);
+      if (answer.type === 'refused') throw fromSent(answer.error);
+      if (answer.text.length > mostAnswerChars)
+        throw tooLarge(`would be answered with more than ${mostAnswerChars} characters`);
+      return answer.text;
+    } finally {
+      worker.unref();
+    }
+  }
+
+  async #answer(worker: Worker, order: ContractOrder): Promise<ContractAnswer> {
+    const { timeMs, memoryMb } = this.#limits;
+    const over = new AbortController();
+    const timer = setTimeout(() => over.abort(), timeMs);
+    try {
+      return await new Promise<ContractAnswer>((resolve, reject) => {
+        const gone = (error: unknown): void => {
+          worker.off('message', answered);
+          over.signal.removeEventListener('abort', tooLong);
+          reject(
+            isOutOfMemory(error) ? tooLarge(`take more than ${memoryMb} MB of memory`) : (error as Error), // of a worker
+          );
+        };
+        const tooLong = (): void => {
+          worker.off('error', gone);
+          worker.off('message', answered);
+          reject(tooLarge(`take longer than ${timeMs} ms`));
+        };
+        const answered = (answer: ContractAnswer): void => {
+          worker.off('error', gone);
+          over.signal.removeEventListener('abort', tooLong);
+          resolve(answer);
+        };
+        worker.once('error', gone);
+        worker.once('message', answered);
+        over.signal.addEventListener('abort', tooLong, { once: true });
+        worker.postMessage(order);
+      });
+    } catch (error) {
+      await this.#end();
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #start(): Worker {
+    // Built, this stands beside us as JavaScript; in the sources, as TypeScript.
+    const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
+    const worker = new Worker(new URL(`./contract-thread${extension}`, import.meta.url), {
+      execArgv: ['--disable-warning=ExperimentalWarning'],
+      resourceLimits: {
+        maxOldGenerationSizeMb: ownMemoryMb + this.#limits.memoryMb,
+        maxYoungGenerationSizeMb: 16,
+      },
+    });
+    worker.on('error', () => undefined); // told to the request it was at work for
+    return worker;
+  }
+
+  /** Without a database open, a thread may be ended at any moment. */
+  async #end(): Promise<void> {
+    const worker = this.#worker;
+    this.#worker = undefined;
+    await worker?.terminate();
+  }
+}
+
+const isOutOfMemory = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
+
+const tooLarge = (why: string): HttpRefusal =>
+  new HttpRefusal(
+    'http.too_large',
+    `These documents ${why}. Send fewer or shorter ones; \`quittance contracts check FILE\` has no such limit.`,
+  );

@@ -1,0 +1,27 @@
+/**
+ * A thread without a ledger, for work on documents that callers typed. Its memory is limited, and `ContractDesk` ends it
+ * when the work takes too long. That is safe here only: nothing in this thread may open a database.
+ */
+import { parentPort } from 'node:worker_threads';
+import { isQuittanceError } from '../base/error.ts';
+import type { ContractOrder, SentError } from './contract-work.ts';
+import { toSent, workOnContracts } from './contract-work.ts';
+import { lowerPriority } from './lower-priority.ts';
+
+export type ContractAnswer =
+  | { readonly type: 'answer'; readonly text: string }
+  | { readonly type: 'refused'; readonly error: SentError };
+
+if (parentPort !== null) {
+  const port = parentPort;
+  lowerPriority();
+  port.on('message', (order: ContractOrder) => {
+    workOnContracts(order).then(
+      (text) => port.postMessage({ type: 'answer', text } satisfies ContractAnswer),
+      (error: unknown) => {
+        if (!isQuittanceError(error)) throw error; // ends the thread: the desk is told, and starts another
+        port.postMessage({ type: 'refused', error: toSent(error) } satisfies ContractAnswer);
+      },
+    );
+  });
+}

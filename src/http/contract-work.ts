@@ -1,0 +1,116 @@
+/** Work on contract documents that a caller typed: everything in it may be chosen to take long or to grow large. */
+import { QuittanceError, isQuittanceError } from '../base/error.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { readJsonText } from '../base/json.ts';
+import { LoadedContracts } from '../contracts/loaded-contracts.ts';
+import { createReadText, readDocuments } from '../contracts/read-documents.ts';
+import type { ContractsProblem } from '../policy/contracts-problem.ts';
+import type { Principal } from '../tool/tool-context.ts';
+import type { ContractsCheck, ContractsExplanation, TypedDocuments } from './api/contract.ts';
+
+type Documents = TypedDocuments['documents'];
+
+export type ContractOrder =
+  | { readonly kind: 'check'; readonly documents: Documents; readonly toolNames: readonly string[] }
+  | { readonly kind: 'explain'; readonly documents: Documents; readonly about: ExplainOrder }
+  | { readonly kind: 'load'; readonly documents: Documents };
+
+export type ExplainOrder = {
+  readonly toolName: string;
+  readonly input: JsonObject;
+  readonly principal: Principal | undefined;
+  readonly metadata: JsonObject | undefined;
+  readonly output: JsonValue | undefined;
+  /** What session rules count; undefined where no session was named. */
+  readonly counters: ExplainCounters | undefined;
+};
+
+export type ExplainCounters = {
+  readonly toolCalls: number;
+  readonly attempts: number;
+  readonly callsOfTool: number;
+};
+
+/** The answer as JSON text. Throws `contracts.invalid` where documents that must load do not. */
+export async function workOnContracts(order: ContractOrder): Promise<string> {
+  switch (order.kind) {
+    case 'check':
+      return JSON.stringify(checkDocuments(order.documents, order.toolNames));
+    case 'explain':
+      return JSON.stringify(await explainWith(loadTyped(order.documents), order.about));
+    case 'load':
+      loadTyped(order.documents);
+      return '{}';
+  }
+}
+
+/**
+ * Loads documents a caller typed. They are judged in a world without an environment and may run nothing: a caller must
+ * not learn from rules what the server's process knows.
+ */
+export function loadTyped(documents: Documents): LoadedContracts {
+  const options = { env: {}, exec: false } as const;
+  const texts = documents.map(({ name, text }) => ({ source: name, text }));
+  return new LoadedContracts(readDocuments(texts, [], createReadText(options)), options);
+}
+
+export async function explainWith(
+  loaded: LoadedContracts,
+  { toolName, input, principal, metadata, output, counters }: ExplainOrder,
+): Promise<ContractsExplanation> {
+  const explanation = await loaded.explain(
+    {
+      toolName,
+      input,
+      ...(principal !== undefined && { principal }),
+      ...(metadata !== undefined && { metadata }),
+    },
+    {
+      ...(counters !== undefined && {
+        counters: { ...counters, callsOf: () => counters.callsOfTool },
+      }),
+      ...(output !== undefined && { end: { type: 'result', value: output } }),
+    },
+  );
+  return { ...explanation, policyVersion: loaded.version };
+}
+
+function checkDocuments(documents: Documents, toolNames: readonly string[]): ContractsCheck {
+  try {
+    const loaded = loadTyped(documents);
+    return {
+      ok: true,
+      policyVersion: loaded.version,
+      problems: [],
+      warnings: loaded.check(toolNames.length === 0 ? undefined : toolNames),
+    };
+  } catch (error) {
+    return {
+      ok: false,
+      policyVersion: undefined,
+      problems: problemsOf(error).slice(0, mostProblems),
+      warnings: [],
+    };
+  }
+}
+
+const mostProblems = 200;
+
+/** Every problem of documents. Rethrows any other error. */
+export function problemsOf(error: unknown): readonly ContractsProblem[] {
+  if (!isQuittanceError(error, 'contracts.invalid')) throw error;
+  const listed: JsonValue = readJsonText(error.facts['problems'] ?? '[]');
+  // Written by `contractsError`, as a list of them.
+  return Array.isArray(listed) ? (listed as unknown as readonly ContractsProblem[]) : [];
+}
+
+/** An error of ours on its way from one thread to another. */
+export type SentError = {
+  readonly code: QuittanceError['code'];
+  readonly message: string;
+  readonly facts: Readonly<Record<string, string>>;
+};
+
+export const toSent = ({ code, message, facts }: QuittanceError): SentError => ({ code, message, facts });
+export const fromSent = ({ code, message, facts }: SentError): QuittanceError =>
+  new QuittanceError(code, message, facts);

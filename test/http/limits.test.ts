@@ -1,0 +1,199 @@
+/** What one caller can cost the others: nothing they would notice. */
+import { request } from 'node:http';
+import type { OutgoingHttpHeaders } from 'node:http';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { ContractsCheck, Problem } from 'quittance/http';
+import type { TestServer } from './start-server.ts';
+import { startServer } from './start-server.ts';
+
+let app: TestServer | undefined;
+afterEach(async () => {
+  await app?.close();
+  app = undefined;
+});
+
+type Sent = {
+  readonly status: number;
+  readonly problem: Problem;
+  /** How much of the body had been sent when the answer came. */
+  readonly sentBytes: number;
+};
+
+/** Sends a body piece by piece until there is an answer. */
+function trickle(
+  { server }: TestServer,
+  path: string,
+  headers: OutgoingHttpHeaders,
+  piece: Buffer,
+  most: number,
+): Promise<Sent> {
+  return new Promise((resolve, reject) => {
+    let sentBytes = 0;
+    let isAnswered = false;
+    const sent = request(server.url + path, { method: 'POST', headers }, (answer) => {
+      isAnswered = true;
+      let text = '';
+      answer.setEncoding('utf8');
+      answer.on('data', (part: string) => (text += part));
+      answer.on('end', () => {
+        sent.destroy();
+        resolve({ status: answer.statusCode ?? 0, problem: JSON.parse(text) as Problem, sentBytes });
+      });
+    });
+    sent.on('error', (error) => {
+      if (!isAnswered) reject(error);
+    });
+    const write = (): void => {
+      if (isAnswered || sent.destroyed || sentBytes >= most) return;
+      sentBytes += piece.length;
+      sent.write(piece, () => setImmediate(write));
+    };
+    write();
+  });
+}
+
+const json = { 'content-type': 'application/json' };
+const kib = Buffer.alloc(1_024, ' ');
+
+describe('a body without a valid token', () => {
+  test('is refused by its length before any of it is read', async () => {
+    app = await startServer();
+    const headers = { ...json, 'content-length': 16_385 };
+    const { status, problem, sentBytes } = await trickle(
+      app,
+      '/v1/decisions',
+      headers,
+      Buffer.alloc(1, ' '),
+      1,
+    );
+    expect({ status, sentBytes }).toEqual({ status: 413, sentBytes: 1 });
+    expect(problem.detail).toMatch(/16384 bytes/);
+  });
+
+  test('without a length is read up to 16 KiB and no further', async () => {
+    app = await startServer();
+    const { status } = await trickle(app, '/v1/decisions', json, kib, 1_048_576);
+    expect(status).toBe(413);
+  });
+
+  test('of a route that needs a token is not read at all', async () => {
+    app = await startServer();
+    for (const headers of [json, { ...json, authorization: 'Bearer wrong' }]) {
+      const { status } = await trickle(app, '/v1/calls', headers, kib, 1_048_576);
+      expect(status).toBe(401);
+    }
+    const wrong = await trickle(
+      app,
+      '/v1/decisions',
+      { ...json, authorization: 'Bearer wrong' },
+      kib,
+      1_048_576,
+    );
+    expect(wrong.status).toBe(401);
+  });
+
+  test('with one may have a mebibyte', async () => {
+    app = await startServer();
+    const { body } = await app.post<ContractsCheck>(
+      '/v1/contracts/validate',
+      { documents: [{ name: 'a', text: ' '.repeat(100_000) }] },
+      'viewer',
+    );
+    expect(body.ok).toBe(false);
+  });
+});
+
+describe('behind a proxy', () => {
+  const strangerRate = { perSecond: 0.001, burst: 3 };
+  const guess = async ({ server }: TestServer, forwarded: string): Promise<number> =>
+    (
+      await fetch(`${server.url}/v1/me`, {
+        headers: { authorization: 'Bearer wrong', 'x-forwarded-for': forwarded },
+      })
+    ).status;
+
+  test('each stranger has a limit of their own, whatever else they write into the header', async () => {
+    app = await startServer({ trustProxies: ['127.0.0.0/8'], limits: { strangerRate } });
+    for (let n = 0; n < 3; n++) expect(await guess(app, `9.9.9.${n}, 1.1.1.1`)).toBe(401);
+    expect(await guess(app, '8.8.8.8, 1.1.1.1')).toBe(429);
+    expect(await guess(app, '2.2.2.2')).toBe(401);
+  });
+
+  test('that is not trusted, the header changes nothing', async () => {
+    app = await startServer({ limits: { strangerRate } });
+    for (let n = 0; n < 3; n++) expect(await guess(app, `1.1.1.${n}`)).toBe(401);
+    expect(await guess(app, '2.2.2.2')).toBe(429);
+  });
+
+  test('only the header the server was told of counts', async () => {
+    app = await startServer({
+      trustProxies: ['127.0.0.1'],
+      proxyHeader: 'forwarded',
+      limits: { strangerRate },
+    });
+    for (let n = 0; n < 3; n++) expect(await guess(app, `1.1.1.${n}`)).toBe(401);
+    expect(await guess(app, '2.2.2.2')).toBe(429);
+  });
+});
+
+describe('contracts that a viewer types', () => {
+  /** Compiles to hundreds of megabytes and takes most of a minute. */
+  const costly = `apiVersion: edictum/v1
+kind: Ruleset
+metadata: { name: costly }
+defaults: { mode: enforce }
+rules:
+${Array.from(
+  { length: 2_000 },
+  (_, n) =>
+    `  - { id: r${n}, type: pre, tool: t, when: { args.x: { matches: '(([a-z]{1,9}){1,9}){1,10}${n}' } }, then: { action: block, message: m } }`,
+).join('\n')}`;
+  const fine =
+    'apiVersion: edictum/v1\nkind: Ruleset\nmetadata: { name: a }\ndefaults: { mode: enforce }\nrules: []';
+  const validate = (text: string): Promise<{ status: number; body: Problem; headers: Headers }> => {
+    if (app === undefined) throw new Error('no server');
+    return app.post<Problem>('/v1/contracts/validate', { documents: [{ name: 'typed', text }] }, 'viewer');
+  };
+
+  test('and that take too long or too much memory are refused with 413, while others are answered', async () => {
+    app = await startServer();
+    const order: string[] = [];
+    const refused = validate(costly).then((answer) => {
+      order.push('costly');
+      return answer;
+    });
+    for (let n = 0; n < 3; n++) await app.get('/healthz');
+    order.push('others');
+    const { status, body } = await refused;
+    expect(order).toEqual(['others', 'costly']);
+    expect(status).toBe(413);
+    expect(body.detail).toMatch(
+      /These documents take (longer than 2000 ms|more than 64 MB of memory)\. Send fewer/,
+    );
+    // The thread was ended; the next request gets another.
+    expect((await validate(fine)).status).toBe(200);
+  });
+
+  test('in great number are refused with 429, and those of another caller are not', async () => {
+    app = await startServer({ limits: { contractMs: 20_000 } });
+    const flood = Array.from({ length: 20 }, () => validate(fine));
+    const honest = app.post('/v1/contracts/validate', { documents: [{ name: 'b', text: fine }] }, 'operator');
+    const statuses = (await Promise.all(flood)).map(({ status }) => status);
+    expect((await honest).status).toBe(200);
+    expect(new Set(statuses)).toEqual(new Set([200, 429]));
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(4);
+    const [refused] = (await Promise.all(flood)).filter(({ status }) => status === 429);
+    expect(refused?.headers.get('retry-after')).toBe('1');
+    expect(refused?.body.detail).toMatch(/4 of yours wait already/);
+  });
+
+  test('cannot start a backtest, or be explained with, where they are refused', async () => {
+    app = await startServer({ limits: { contractMs: 1 } });
+    const documents = [{ name: 'typed', text: costly }];
+    for (const [path, body] of [
+      ['/v1/contracts/backtest', { documents }],
+      ['/v1/contracts/explain', { documents, toolName: 't' }],
+    ] as const)
+      expect((await app.post<Problem>(path, body, 'operator')).status).toBe(413);
+  });
+});
