@@ -8,7 +8,7 @@ const limits = { running: 1, waiting: 10, waitingPerCaller: 3, restAfterMs: 10_0
 function gate(): {
   readonly work: (name: string) => () => Promise<void>;
   readonly began: string[];
-  next(): Promise<void>;
+  readonly next: () => Promise<void>;
 } {
   const began: string[] = [];
   const ends: (() => void)[] = [];
@@ -18,7 +18,7 @@ function gate(): {
       began.push(name);
       return new Promise((resolve) => ends.push(resolve));
     },
-    async next() {
+    next: async () => {
       await new Promise(setImmediate);
       ends.shift()?.();
       await new Promise(setImmediate);
