@@ -26,6 +26,7 @@ export default defineConfig([
       'projector-thread': 'src/store/sqlite/projector-thread.ts',
       'backtest-thread': 'src/cli/backtest-thread.ts',
       'job-thread': 'src/http/job-thread.ts',
+      'reader-thread': 'src/http/reader-thread.ts',
       'contract-thread': 'src/http/contract-thread.ts',
     },
     format: 'esm',

@@ -102,7 +102,7 @@ async function watch(
   }
 }
 
-const settleMs = 250;
+const settleMs = 2_000;
 
 async function takeUp(
   service: Service,

@@ -6,6 +6,7 @@ import type { ContentPart } from '../call/model-content.ts';
 import type { DenialReason, ToolOutcome } from '../call/outcome.ts';
 import { denialReasons, outcomeTypes } from '../call/outcome.ts';
 import type { CallSummary } from '../ledger/call-query.ts';
+import type { LargeCallRef } from './api/confirmation.ts';
 import type { TraceNode } from '../ledger/trace.ts';
 import type { ReadEvent } from '../ledger/unknown-event.ts';
 import type { ToolMode, ToolModeOrigin } from '../tool/mode.ts';
@@ -192,4 +193,9 @@ export const callAnswerShape: Shape<CallAnswer> = oneOf<CallAnswer>(
     object<Answer<'running'>>({ decision: only('running'), ...ref, worker: maybe(text()) }, 'CallRunning'),
   ],
   'CallAnswer',
+);
+
+export const largeCallShape: Shape<LargeCallRef> = object<LargeCallRef>(
+  { sessionId: text(), callId: text(), bytes: integer() },
+  'LargeCallRef',
 );

@@ -1,4 +1,5 @@
 /** Gives work on typed documents to a thread, within limits of time, memory and number. */
+import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { fromSent } from './contract-work.ts';
 import type { ContractOrder } from './contract-work.ts';
@@ -25,7 +26,7 @@ export class ContractDesk {
     waitingPerCaller: 4,
     restAfterMs: 50,
   });
-  #worker: Worker | undefined;
+  #worker: Promise<Worker> | undefined;
 
   constructor(limits: ContractLimits) {
     this.#limits = limits;
@@ -42,11 +43,12 @@ export class ContractDesk {
 
   async #work(order: ContractOrder): Promise<string> {
     this.#worker ??= this.#start();
-    const worker = this.#worker;
+    const worker = await this.#worker;
     worker.ref();
     try {
       const answer = await this.#answer(worker, order);
       if (answer.type === 'refused') throw fromSent(answer.error);
+      if (answer.type === 'ready') throw new TypeError('A thread that was at work says that it begins.');
       if (answer.text.length > mostAnswerChars)
         throw tooLarge(`would be answered with more than ${mostAnswerChars} characters`);
       return answer.text;
@@ -91,7 +93,7 @@ export class ContractDesk {
     }
   }
 
-  #start(): Worker {
+  async #start(): Promise<Worker> {
     // Built, this stands beside us as JavaScript; in the sources, as TypeScript.
     const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
     const worker = new Worker(new URL(`./contract-thread${extension}`, import.meta.url), {
@@ -102,13 +104,15 @@ export class ContractDesk {
       },
     });
     worker.on('error', () => undefined); // told to the request it was at work for
+    await once(worker, 'message');
     return worker;
   }
 
   /** Without a database open, a thread may be ended at any moment. */
   async #end(): Promise<void> {
-    const worker = this.#worker;
+    const starting = this.#worker;
     this.#worker = undefined;
+    const worker = await starting?.catch(() => undefined);
     await worker?.terminate();
   }
 }

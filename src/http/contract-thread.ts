@@ -9,12 +9,15 @@ import { toSent, workOnContracts } from './contract-work.ts';
 import { lowerPriority } from './lower-priority.ts';
 
 export type ContractAnswer =
+  /** It has started: from now on the time counts. */
+  | { readonly type: 'ready' }
   | { readonly type: 'answer'; readonly text: string }
   | { readonly type: 'refused'; readonly error: SentError };
 
 if (parentPort !== null) {
   const port = parentPort;
   lowerPriority();
+  port.postMessage({ type: 'ready' } satisfies ContractAnswer);
   port.on('message', (order: ContractOrder) => {
     workOnContracts(order).then(
       (text) => port.postMessage({ type: 'answer', text } satisfies ContractAnswer),

@@ -1,4 +1,5 @@
 /** How many calls there are of each kind: all of them from counts that are kept; under filters by counting, up to so many. */
+import type { BoundedReads } from './bounded-reads.ts';
 import type { CallQuery, CallSummary } from '../ledger/call-query.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { CallFacets, FacetCount } from './api/call.ts';
@@ -11,9 +12,10 @@ const caps = { counted: 3_000, looked_at: 30_000 } as const;
 const mostValues = 50;
 
 export async function countFacets(
-  ledger: Pick<Ledger, 'queryCalls' | 'tallyCalls'>,
+  reads: Pick<BoundedReads, 'pause'> & { readonly ledger: Pick<Ledger, 'queryCalls' | 'tallyCalls'> },
   query: CallQuery,
 ): Promise<CallFacets> {
+  const { ledger } = reads;
   const counts = new Map<Facet, Map<string, number>>(names.map((name) => [name, new Map<string, number>()]));
   const add = (name: Facet, value: string | undefined, calls: number): void => {
     if (value === undefined || value === '') return;
@@ -29,7 +31,7 @@ export async function countFacets(
       for (const name of names) add(name, tally[name], tally.calls);
     }
   else
-    for await (const page of pagesOf(ledger, query)) {
+    for await (const page of pagesOf(reads, query)) {
       ({ capOf } = page);
       total += page.rows.length;
       for (const row of page.rows) for (const name of names) add(name, row[name], 1);
@@ -59,14 +61,19 @@ type CountedPage = {
 };
 
 async function* pagesOf(
-  ledger: Pick<Ledger, 'queryCalls'>,
+  reads: Pick<BoundedReads, 'pause'> & { readonly ledger: Pick<Ledger, 'queryCalls'> },
   query: CallQuery,
 ): AsyncGenerator<CountedPage, void, undefined> {
   let cursor: string | undefined;
   let counted = 0;
   let lookedAt = 0;
   for (;;) {
-    const { rows, next } = await ledger.queryCalls({ ...query, limit: rowsAtOnce, cursor, scan: scanAtOnce });
+    const { rows, next } = await reads.ledger.queryCalls({
+      ...query,
+      limit: rowsAtOnce,
+      cursor,
+      scan: scanAtOnce,
+    });
     counted += rows.length;
     lookedAt += rows.length < rowsAtOnce ? scanAtOnce : rowsAtOnce;
     const reached =
@@ -75,7 +82,7 @@ async function* pagesOf(
     yield { rows, capOf };
     if (next === undefined || capOf !== undefined) return;
     cursor = next;
-    await new Promise(setImmediate);
+    await reads.pause();
   }
 }
 

@@ -22,7 +22,7 @@ import type { ListenTimeouts } from './listen.ts';
 import { listen } from './listen.ts';
 import { Metrics } from './metrics.ts';
 import type { Rate } from './rate-limit.ts';
-import { Remembered } from './remembered.ts';
+import { Reader } from './reader.ts';
 import { SchemaHistory } from './schema-history.ts';
 import type { Service } from './service.ts';
 import { newSecret, TokenFile, tokenFilePath } from './token-file.ts';
@@ -72,7 +72,7 @@ export type HttpLimits = {
   readonly bodyBytes?: number;
   /** The largest body of a request without a valid token, in bytes. 16 KiB. */
   readonly strangerBodyBytes?: number;
-  /** How long contracts that a caller typed may take to read and explain. 2 seconds. */
+  /** How long contracts that a caller typed may take to read and explain. 5 seconds. */
   readonly contractMs?: number;
   /** Requests of one token. 1000 a second, 2000 at once. */
   readonly rate?: Rate;
@@ -190,11 +190,17 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
       { revision: () => access.revision, now: () => ledger.now() },
     ),
     jobs: new Jobs(ledger, ledgerUrl),
-    contractDesk: new ContractDesk({ timeMs: limits.contractMs ?? 2_000, memoryMb: 64 }),
+    contractDesk: new ContractDesk({ timeMs: limits.contractMs ?? 5_000, memoryMb: 64 }),
     metrics: new Metrics(),
     schemas: new SchemaHistory(path === undefined ? undefined : `${path}.schemas`, tools, ledger.now()),
     askedCalls: new AskedCalls(),
-    remembered: new Remembered(rememberedMs),
+    reader: new Reader({
+      ledger,
+      ledgerUrl: path === undefined ? undefined : ledgerUrl,
+      limits: { callBytes: 4_194_304, totalBytes: 8_388_608, timeMs: 5_000 },
+      answerBytes: 16_777_216,
+      onError: options.onError ?? (() => undefined),
+    }),
     url,
     version: options.version ?? '0',
     closing: closing.signal,
@@ -234,12 +240,15 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     async close() {
       closing.abort();
       service.followers.close();
-      await Promise.all([listening.close(), service.jobs.close(), service.contractDesk.close()]);
+      await Promise.all([
+        listening.close(),
+        service.jobs.close(),
+        service.contractDesk.close(),
+        service.reader.close(),
+      ]);
     },
   };
 }
-
-const rememberedMs = 1_000;
 
 /** As `openLedger` reads it; undefined where it is no file. */
 function ledgerPath(ledgerUrl: string): string | undefined {

@@ -11,7 +11,8 @@ import type { Feed } from '../ledger/feed.ts';
 import { createFeed } from '../ledger/feed.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { ReadEvent } from '../ledger/unknown-event.ts';
-import type { FeedEntry, FeedPosition } from './api/feed.ts';
+import type { EntrySize } from '../ledger/stored-entry.ts';
+import type { FeedEntry, FeedPosition, LargeEntry } from './api/feed.ts';
 
 export type FollowFilter = {
   readonly sessionId?: string | undefined;
@@ -48,6 +49,9 @@ export type Gate = {
 };
 
 const entriesAtOnce = 200;
+/** What is decoded and sent at once; an entry that alone is larger than the second is told of, not sent. */
+const bytesAtOnce = 262_144;
+const largestEntryBytes = 1_048_576;
 /** What is kept together is told together: few notice a moment, and a thousand followers are woken once for it. */
 const gatherMs = 40;
 const keptPieces = 8;
@@ -56,10 +60,13 @@ const checkEveryMs = 200;
 const checkQuietEveryMs = 1_000;
 
 const encoder = new TextEncoder();
+const noBytes = new Uint8Array();
+
+type FeedEvents = Omit<FeedEntry, 'previous'>;
 
 export class Followers {
   readonly feed: Feed;
-  readonly #ledger: Pick<Ledger, 'whenAppended' | 'lastPosition'>;
+  readonly #ledger: Pick<Ledger, 'whenAppended' | 'lastPosition' | 'measureEntries'>;
   readonly #limits: FollowerLimits;
   readonly #gate: Gate;
   #revision: string;
@@ -74,7 +81,7 @@ export class Followers {
   #closed = false;
 
   constructor(
-    ledger: Pick<Ledger, 'readEntries' | 'whenAppended' | 'lastPosition'>,
+    ledger: Pick<Ledger, 'readEntries' | 'whenAppended' | 'lastPosition' | 'measureEntries'>,
     limits: FollowerLimits,
     gate: Gate,
   ) {
@@ -134,7 +141,14 @@ export class Followers {
         told = position = piece.last;
         return piece.bytes;
       }
-      const entries = await this.feed.read(position, entriesAtOnce);
+      const { entries, large } = await this.#readSome(position);
+      if (large !== undefined) {
+        position = large.position;
+        if (filter.sessionId !== undefined && filter.sessionId !== large.sessionId) return noBytes;
+        const text = toMessage('large', { ...large, previous: told });
+        told = position;
+        return encoder.encode(text);
+      }
       if (entries.length === 0) return undefined;
       let text = '';
       for (const entry of entries) {
@@ -214,7 +228,12 @@ export class Followers {
   async #piece(after: number): Promise<{ readonly last: number; readonly bytes: Uint8Array } | undefined> {
     const kept = this.#pieces.get(after);
     if (kept !== undefined) return kept;
-    const entries = await this.feed.read(after, entriesAtOnce);
+    const { entries, large } = await this.#readSome(after);
+    if (large !== undefined)
+      return {
+        last: large.position,
+        bytes: encoder.encode(toMessage('large', { ...large, previous: after })),
+      };
     const last = entries.at(-1);
     if (last === undefined) return undefined;
     const again = this.#pieces.get(after);
@@ -239,6 +258,20 @@ export class Followers {
       this.#pieces.delete(old);
     }
     return piece;
+  }
+
+  /** As many entries as fit into one piece; the size alone of one that does not fit into any. */
+  async #readSome(
+    after: number,
+  ): Promise<{ readonly entries: readonly FeedEvents[]; readonly large: EntrySize | undefined }> {
+    const sizes = await this.#ledger.measureEntries({ after, limit: entriesAtOnce });
+    const [first] = sizes;
+    if (first !== undefined && first.bytes > largestEntryBytes) return { entries: [], large: first };
+    let bytes = 0;
+    const count = sizes.findIndex((size) => (bytes += size.bytes) > bytesAtOnce);
+    const limit = count === -1 ? sizes.length : Math.max(1, count);
+    const entries = limit === 0 ? [] : await this.feed.read(after, limit);
+    return { entries, large: undefined };
   }
 
   /** Looks out for news as long as anybody follows. */
@@ -321,8 +354,10 @@ const toEntry = (
 ): FeedEntry => ({ position, previous, sessionId, depth, events });
 
 /** One message: an entry whose position is where to go on from. JSON has no line end that SSE would take for one. */
-export const toMessage = (type: 'entry' | 'position', data: FeedEntry | FeedPosition): string =>
-  `id: ${data.position}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`;
+export const toMessage = (
+  type: 'entry' | 'position' | 'large',
+  data: FeedEntry | FeedPosition | LargeEntry,
+): string => `id: ${data.position}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`;
 
 export function pick(
   entry: Pick<FeedEntry, 'sessionId' | 'events'>,

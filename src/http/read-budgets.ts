@@ -1,17 +1,17 @@
 /** How much of budgets is used: of those the server was told of, and of those the newest calls drew on. */
-import type { Ledger } from '../ledger/ledger.ts';
+import type { BoundedReads } from './bounded-reads.ts';
 import type { Budget, BudgetRule } from '../runtime/budget.ts';
 import { bindBudgets } from '../runtime/budget.ts';
 import type { BudgetBurn } from './api/stats.ts';
 
 const mostBudgets = 50;
 const newestCalls = 100;
-const readsAtOnce = 20;
 
 export async function readBudgets(
-  ledger: Ledger,
+  reads: BoundedReads,
   rules: readonly BudgetRule[],
 ): Promise<readonly BudgetBurn[]> {
+  const { ledger } = reads;
   const known = bindBudgets(rules, '', '');
   const today = new Date(ledger.now()).toISOString().slice(0, 10);
   const drawn = new Map<string, BudgetBurn['metric']>();
@@ -19,10 +19,9 @@ export async function readBudgets(
     if (scope !== 'turn' && scope !== 'session') drawn.set(perDay ? `${counter}/${today}` : counter, metric);
   const spent = new Map<string, BudgetBurn>();
   const { rows } = await ledger.queryCalls({ limit: newestCalls });
-  for (const [index, { sessionId, callId }] of rows.entries()) {
-    if (index % readsAtOnce === readsAtOnce - 1) await new Promise(setImmediate);
-    const stored = await ledger.readCall(sessionId, callId);
-    for (const event of stored?.events ?? []) {
+  for (const row of rows) {
+    const stored = await reads.call(row);
+    for (const event of stored === 'large' || stored === undefined ? [] : stored.events) {
       if (event.type === 'tool.started')
         for (const { counter, metric } of event.reserved)
           if (drawn.size < mostBudgets) drawn.set(counter, metric);

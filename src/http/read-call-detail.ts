@@ -4,7 +4,7 @@ import { projectAudit } from '../call/audit-projection.ts';
 import type { Call } from '../call/call.ts';
 import type { QuittanceEvent } from '../call/event.ts';
 import { outcomeToContentParts } from '../call/model-content.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { BoundedReads, CallRef } from './bounded-reads.ts';
 import { toCallSummary } from '../ledger/summarise-call.ts';
 import { buildTrace } from '../ledger/trace.ts';
 import { foldStored, isCallEvent } from '../runtime/fold-stored.ts';
@@ -12,19 +12,17 @@ import { undoneCallId, undoneToolName } from '../runtime/undo-tool.ts';
 import type { CallDetail, RelatedCall } from './api/call.ts';
 
 export async function readCallDetail(
-  ledger: Ledger,
-  sessionId: string,
-  callId: string,
+  reads: BoundedReads,
+  { sessionId, callId }: CallRef,
   url: string,
 ): Promise<CallDetail> {
-  const stored = await ledger.readCall(sessionId, callId);
-  const call = stored && foldStored(stored);
-  if (stored === undefined || call === undefined)
-    throw new QuittanceError(
-      'call.unknown',
-      `The session ${JSON.stringify(sessionId.slice(0, 200))} has no call ${JSON.stringify(callId.slice(0, 200))}.`,
-      { sessionId, callId },
-    );
+  const stored = await reads.needCall({ sessionId, callId });
+  const call = foldStored(stored);
+  if (call === undefined)
+    throw new QuittanceError('call.unknown', `Call ${JSON.stringify(callId.slice(0, 200))} has no request.`, {
+      sessionId,
+      callId,
+    });
   const path = `/v1/sessions/${encodeURIComponent(sessionId)}/calls/${encodeURIComponent(callId)}`;
   return {
     call,
@@ -34,7 +32,7 @@ export async function readCallDetail(
     audit: projectAudit(stored.events.filter(isCallEvent)),
     trace: buildTrace(stored.events),
     content: call.settled && outcomeToContentParts(call.settled.outcome),
-    related: [...relatedTo(call), ...(await causeOf(ledger, call, stored.events))],
+    related: [...relatedTo(call), ...(await causeOf(reads, call, stored.events))],
     equivalents: {
       cli: `quittance show ${shellWord(callId)} --session ${shellWord(sessionId)}`,
       curl: `curl -H "Authorization: Bearer $QUITTANCE_TOKEN" ${shellWord(url + path)}`,
@@ -48,25 +46,23 @@ export const causeIn = (events: readonly QuittanceEvent[]): string | undefined =
 
 /** The call whose event that is. It is looked for among those that were asked for shortly before. */
 async function causeOf(
-  ledger: Ledger,
+  reads: BoundedReads,
   { sessionId, callId, requestedAt }: Call,
   events: readonly QuittanceEvent[],
 ): Promise<readonly RelatedCall[]> {
   const cause = causeIn(events);
   if (cause === undefined) return [];
-  const { rows } = await ledger.queryCalls({ sessionId, until: requestedAt + 1, limit: mostCauses });
-  for (const [index, row] of rows.entries()) {
-    if (index % readsAtOnce === readsAtOnce - 1) await new Promise(setImmediate);
+  const { rows } = await reads.ledger.queryCalls({ sessionId, until: requestedAt + 1, limit: mostCauses });
+  for (const row of rows) {
     if (row.callId === callId) continue;
-    const stored = await ledger.readCall(sessionId, row.callId);
-    if (stored?.events.some(({ id }) => id === cause) === true)
+    const stored = await reads.call(row);
+    if (stored !== 'large' && stored?.events.some(({ id }) => id === cause) === true)
       return [{ how: 'caused_by', sessionId, callId: row.callId }];
   }
   return [];
 }
 
 const mostCauses = 50;
-const readsAtOnce = 20;
 
 /** Calls that this one names. */
 export function relatedTo(call: Call): readonly RelatedCall[] {

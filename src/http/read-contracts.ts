@@ -1,9 +1,6 @@
 /** Rules as routes tell of them: those in force, those somebody typed, and what became of both. */
 import { LoadedContracts } from '../contracts/loaded-contracts.ts';
-import { readStored } from '../ledger/feed.ts';
-import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { ledgerSessionId } from '../ledger/ledger.ts';
 import { sessionCounterPrefixes } from '../ledger/session-counters.ts';
 import type { ComposedRule } from '../policy/composed-rules.ts';
 import { lintRules } from '../policy/lint-rules.ts';
@@ -11,9 +8,6 @@ import type {
   CallToExplain,
   ContractsInForce,
   ContractsReload,
-  ContractsVersion,
-  RuleHit,
-  RuleHits,
   RuleInForce,
   TypedDocuments,
 } from './api/contract.ts';
@@ -46,68 +40,6 @@ function toRule({ id, rule, mode, source, line }: ComposedRule): RuleInForce {
     source,
     line,
     tags: rule.tags,
-  };
-}
-
-export async function readVersions({ ledger }: Service): Promise<readonly ContractsVersion[]> {
-  let versions: ContractsVersion[] = [];
-  // Every session that was ever dropped is told of there too: it may be long.
-  for (let after = 0; ;) {
-    const entries = await ledger.readEntries({ sessionId: ledgerSessionId, after, limit: entriesAtOnce });
-    for (const entry of entries)
-      for (const event of readStored(entry).events)
-        if (isKnownEvent(event) && event.type === 'contracts.loaded')
-          versions.push({
-            policyVersion: event.policyVersion,
-            loadedAt: event.at,
-            documents: event.documents,
-          });
-    versions = versions.slice(-mostVersions);
-    if (entries.length < entriesAtOnce) return versions.reverse();
-    after = entries.at(-1)?.position ?? after;
-    await new Promise(setImmediate);
-  }
-}
-
-const mostVersions = 100;
-const entriesAtOnce = 1_000;
-
-const mostCalls = 1_000;
-
-export async function countHits({ ledger }: Service): Promise<RuleHits> {
-  const found = new Map<string, { -readonly [Name in keyof RuleHit]: RuleHit[Name] }>();
-  const { rows } = await ledger.queryCalls({ limit: mostCalls });
-  for (const [index, { sessionId, callId }] of rows.entries()) {
-    if (index % 50 === 49) await new Promise(setImmediate);
-    const stored = await ledger.readCall(sessionId, callId);
-    const seen = new Set<string>();
-    for (const event of stored?.events ?? []) {
-      if (event.type !== 'tool.decided' && event.type !== 'tool.responded') continue;
-      if (!('rules' in event)) continue;
-      for (const { ruleId, action, observed } of event.rules) {
-        // After an approval rules are asked again: a call counts once.
-        if (seen.has(ruleId)) continue;
-        seen.add(ruleId);
-        const hit = found.get(ruleId) ?? {
-          ruleId,
-          action,
-          hits: 0,
-          observed: 0,
-          lastAt: event.at,
-          lastCall: { sessionId, callId },
-        };
-        found.set(ruleId, hit);
-        if (observed === true) hit.observed++;
-        else hit.hits++;
-      }
-    }
-  }
-  return {
-    calls: rows.length,
-    since: rows.at(-1)?.requestedAt,
-    rules: [...found.values()].toSorted(
-      (one, other) => other.hits + other.observed - one.hits - one.observed,
-    ),
   };
 }
 

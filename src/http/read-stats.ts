@@ -2,10 +2,10 @@
  * Numbers over a span of time. A long span is read from the counts that are kept by the hour; a short one, in which hours
  * are too coarse, by counting its calls, up to so many.
  */
+import type { BoundedReads } from './bounded-reads.ts';
 import { isReasonCode, reasonOf } from '../call/reason.ts';
 import type { CallTally } from '../ledger/call-tally.ts';
 import { hourMs, tallyKeyOf } from '../ledger/call-tally.ts';
-import type { Ledger } from '../ledger/ledger.ts';
 import type { BudgetRule } from '../runtime/budget.ts';
 import { isHandedOver } from '../call/handoff.ts';
 import { foldStored } from '../runtime/fold-stored.ts';
@@ -62,7 +62,11 @@ type Take = {
   readonly ofTool: (counted: Numbers & Pick<CallTally, 'toolName'>) => void;
 };
 
-export async function readStats(ledger: Ledger, span: Span, budgets: readonly BudgetRule[]): Promise<Stats> {
+export async function readStats(
+  reads: BoundedReads,
+  span: Span,
+  budgets: readonly BudgetRule[],
+): Promise<Stats> {
   const isShort = span.until - span.since <= shortSpanMs;
   const wanted = (span.until - span.since) / span.buckets;
   const bucketMs =
@@ -99,9 +103,7 @@ export async function readStats(ledger: Ledger, span: Span, budgets: readonly Bu
       tool.codes.set(code, (tool.codes.get(code) ?? 0) + calls);
     },
   };
-  const exact = isShort
-    ? await countCalls(ledger, span, take)
-    : await countHours(ledger, span, bucketMs, take);
+  const exact = isShort ? await countCalls(reads, span, take) : await countHours(reads, span, bucketMs, take);
   return {
     since: span.since,
     until: span.until,
@@ -132,8 +134,8 @@ export async function readStats(ledger: Ledger, span: Span, budgets: readonly Bu
         title: isReasonCode(code) ? reasonOf(code).title : undefined,
         count,
       })),
-    budgets: await readBudgets(ledger, budgets),
-    now: await readNow(ledger),
+    budgets: await readBudgets(reads, budgets),
+    now: await readNow(reads),
   };
 }
 
@@ -145,10 +147,14 @@ const newBucket = (at: number): Bucket => ({
   latencies: new Latencies(),
 });
 
-async function countCalls(ledger: Ledger, { since, until, toolName }: Span, take: Take): Promise<boolean> {
+async function countCalls(
+  reads: BoundedReads,
+  { since, until, toolName }: Span,
+  take: Take,
+): Promise<boolean> {
   let cursor: string | undefined;
   for (let seen = 0; seen < mostCounted;) {
-    const page = await ledger.queryCalls({ since, until, toolName, limit: 500, cursor });
+    const page = await reads.ledger.queryCalls({ since, until, toolName, limit: 500, cursor });
     for (const call of page.rows) {
       const counted = { ...tallyKeyOf(call), calls: 1, costMicros: call.costMicros };
       take.inTime(counted, call.requestedAt);
@@ -157,14 +163,14 @@ async function countCalls(ledger: Ledger, { since, until, toolName }: Span, take
     seen += page.rows.length;
     cursor = page.next;
     if (cursor === undefined) return true;
-    await new Promise(setImmediate);
+    await reads.pause();
   }
   return false;
 }
 
 /** Hours are many, so they are added up where they are kept: a day of a bucket at a time, so that others have their turn. */
 async function countHours(
-  ledger: Ledger,
+  reads: BoundedReads,
   { since, until, toolName }: Span,
   bucketMs: number,
   take: Take,
@@ -173,14 +179,15 @@ async function countHours(
   for (const [from, to] of cut(since, until, Math.min(stepMs, bucketMs))) {
     const at = Math.floor(from / bucketMs) * bucketMs;
     const by = ['outcome', 'code', 'bin'] as const;
-    for (const tally of await ledger.tallyCalls({ by, since: from, until: to, toolName }))
+    for (const tally of await reads.ledger.tallyCalls({ by, since: from, until: to, toolName }))
       take.inTime(tally, at);
-    await new Promise(setImmediate);
+    await reads.pause();
   }
   for (const [from, to] of cut(since, until, Math.max(stepMs, longestMs))) {
     const by = ['toolName', 'outcome', 'code'] as const;
-    for (const tally of await ledger.tallyCalls({ by, since: from, until: to, toolName })) take.ofTool(tally);
-    await new Promise(setImmediate);
+    for (const tally of await reads.ledger.tallyCalls({ by, since: from, until: to, toolName }))
+      take.ofTool(tally);
+    await reads.pause();
   }
   return true;
 }
@@ -194,11 +201,12 @@ function* cut(since: number, until: number, pieceMs: number): Generator<readonly
   }
 }
 
-async function readNow(ledger: Ledger): Promise<Stats['now']> {
+async function readNow(reads: BoundedReads): Promise<Stats['now']> {
+  const { ledger } = reads;
   const statuses = await ledger.tallyCalls({ by: ['status'] });
   const held = await ledger.queryConfirmations({ status: 'pending', limit: mostHeld });
   const isRunning = statuses.some(({ status, calls }) => status === 'running' && calls > 0);
-  const handedOff = isRunning ? await countHandedOff(ledger) : { count: 0, exact: true };
+  const handedOff = isRunning ? await countHandedOff(reads) : { count: 0, exact: true };
   return {
     held: held.rows.length,
     open: statuses.reduce((sum, { status, calls }) => sum + (status === 'settled' ? 0 : calls), 0),
@@ -209,21 +217,23 @@ async function readNow(ledger: Ledger): Promise<Stats['now']> {
 }
 
 /** Of the calls that run, those that another process runs or is to run: their events alone tell. */
-async function countHandedOff(ledger: Ledger): Promise<{ readonly count: number; readonly exact: boolean }> {
-  const { rows, next } = await ledger.queryCalls({
+async function countHandedOff(
+  reads: BoundedReads,
+): Promise<{ readonly count: number; readonly exact: boolean }> {
+  const { rows, next } = await reads.ledger.queryCalls({
     status: 'running',
     limit: mostRunning,
     scan: mostCounted,
   });
   let count = 0;
-  for (const [index, { sessionId, callId }] of rows.entries()) {
-    if (index % readsAtOnce === readsAtOnce - 1) await new Promise(setImmediate);
-    const stored = await ledger.readCall(sessionId, callId);
-    const call = stored && foldStored(stored);
+  let isWhole = next === undefined;
+  for (const row of rows) {
+    const stored = await reads.call(row);
+    if (stored === 'large') isWhole = false;
+    const call = stored === 'large' || stored === undefined ? undefined : foldStored(stored);
     if (call !== undefined && isHandedOver(call)) count++;
   }
-  return { count, exact: next === undefined };
+  return { count, exact: isWhole };
 }
 
 const mostRunning = 500;
-const readsAtOnce = 20;

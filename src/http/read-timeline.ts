@@ -2,24 +2,29 @@
 import type { Call } from '../call/call.ts';
 import type { QuittanceEvent } from '../call/event.ts';
 import type { CallSummary } from '../ledger/call-query.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { BoundedReads } from './bounded-reads.ts';
 import { foldStored } from '../runtime/fold-stored.ts';
 import type { Timeline, TimelineCall, TimelineSpan } from './api/session.ts';
 import { causeIn, relatedTo } from './read-call-detail.ts';
 import type { RelatedCall } from './api/call.ts';
 
 export async function readTimeline(
-  ledger: Ledger,
+  reads: BoundedReads,
   sessionId: string,
   page: { readonly limit: number; readonly cursor: string | undefined },
 ): Promise<Timeline> {
+  const { ledger } = reads;
   const { rows, next } = await ledger.queryCalls({ sessionId, ...page });
   const bars: Omit<TimelineCall, 'lane'>[] = [];
   const callOf = new Map<string, string>();
   const causes = new Map<string, string>();
-  for (const [index, row] of rows.entries()) {
-    if (index % 50 === 49) await new Promise(setImmediate);
-    const stored = await ledger.readCall(sessionId, row.callId);
+  for (const row of rows) {
+    const stored = reads.isSpent ? 'large' : await reads.call(row);
+    if (stored === 'large') {
+      // Too much to read: what the list knows of it is shown as one bar.
+      bars.push({ call: row, spans: roughSpans(row), related: [] });
+      continue;
+    }
     const call = stored && foldStored(stored);
     if (stored === undefined || call === undefined) continue;
     bars.push(toBar(row, call, stored.events));
@@ -49,6 +54,11 @@ const toBar = (
   call: Call,
   events: readonly Pick<QuittanceEvent, 'type' | 'at'>[],
 ): Omit<TimelineCall, 'lane'> => ({ call: row, spans: spansOf(events), related: relatedTo(call) });
+
+/** From its request to its end, where its events are too many to read. */
+const roughSpans = ({ requestedAt, settledAt, attempts }: CallSummary): readonly TimelineSpan[] => [
+  { kind: 'running', attempt: attempts, from: requestedAt, to: settledAt },
+];
 
 /** What a call did from one of its events to the next. Events beyond its end, such as late results, add nothing. */
 export function spansOf(events: readonly Pick<QuittanceEvent, 'type' | 'at'>[]): readonly TimelineSpan[] {

@@ -1,27 +1,86 @@
-/** Answers that cost something and may be a moment old: whoever asks meanwhile shares them. */
-export class Remembered {
-  readonly #lastsMs: number;
-  readonly #answers = new Map<string, { readonly at: number; readonly answer: Promise<unknown> }>();
+/**
+ * Answers that cost something and may be a moment old: callers who ask meanwhile share them. One that is a little older
+ * is given once more while the next is made, so that no caller waits for what others asked before.
+ */
+type Kept<Answer> = {
+  readonly atMs: number;
+  readonly owner: string;
+  answer: Promise<Answer>;
+  isDue: boolean;
+};
 
-  constructor(lastsMs: number) {
-    this.#lastsMs = lastsMs;
+export type RememberedLimits = {
+  readonly freshMs: number;
+  readonly staleMs: number;
+  readonly most: number;
+  /** Of one caller: one who asks for a thousand different things drives out their own answers only. */
+  readonly mostPerCaller: number;
+};
+
+export class Remembered<Answer> {
+  readonly #limits: RememberedLimits;
+  readonly #kept = new Map<string, Kept<Answer>>();
+
+  constructor(limits: RememberedLimits) {
+    this.#limits = limits;
   }
 
-  get<Answer>(key: string, make: () => Promise<Answer>): Promise<Answer> {
-    const now = performance.now();
-    const known = this.#answers.get(key);
-    // A key belongs to one question, so its answer is of that type.
-    if (known !== undefined && now - known.at < this.#lastsMs) return known.answer as Promise<Answer>;
-    const answer = make();
-    answer.catch(() => this.#answers.delete(key));
-    this.#answers.delete(key);
-    this.#answers.set(key, { at: now, answer });
-    for (const [old, { at }] of this.#answers) {
-      if (this.#answers.size <= most && now - at < this.#lastsMs) break;
-      if (old !== key) this.#answers.delete(old);
+  /** `mayKeep`: whether an answer is small enough to be kept. */
+  get(
+    key: string,
+    owner: string,
+    make: () => Promise<Answer>,
+    mayKeep: (answer: Answer) => boolean,
+  ): Promise<Answer> {
+    const known = this.#kept.get(key);
+    const ageMs = known === undefined ? Number.POSITIVE_INFINITY : performance.now() - known.atMs;
+    if (known !== undefined && ageMs < this.#limits.freshMs) return known.answer;
+    if (known !== undefined && ageMs < this.#limits.staleMs) {
+      if (known.isDue) return known.answer;
+      known.isDue = true;
+      this.#keep(key, owner, make(), mayKeep, known);
+      return known.answer;
     }
+    const answer = make();
+    this.#keep(key, owner, answer, mayKeep, undefined);
     return answer;
   }
-}
 
-const most = 100;
+  /** Where there is an older answer, it stays until the next is there. */
+  #keep(
+    key: string,
+    owner: string,
+    answer: Promise<Answer>,
+    mayKeep: (answer: Answer) => boolean,
+    older: Kept<Answer> | undefined,
+  ): void {
+    const kept = { atMs: performance.now(), owner, answer, isDue: false };
+    const put = (): void => {
+      this.#kept.delete(key);
+      this.#kept.set(key, kept);
+      this.#forget(owner);
+    };
+    if (older === undefined) put();
+    answer.then(
+      (given) => {
+        if (!mayKeep(given)) this.#drop(key, older ?? kept);
+        else if (older !== undefined && this.#kept.get(key) === older) put();
+      },
+      () => this.#drop(key, older ?? kept),
+    );
+  }
+
+  #drop(key: string, kept: Kept<Answer>): void {
+    if (this.#kept.get(key) === kept) this.#kept.delete(key);
+  }
+
+  #forget(owner: string): void {
+    const own = [...this.#kept].filter(([, each]) => each.owner === owner).map(([key]) => key);
+    for (const key of own.slice(0, Math.max(0, own.length - this.#limits.mostPerCaller)))
+      this.#kept.delete(key);
+    for (const oldest of this.#kept.keys()) {
+      if (this.#kept.size <= this.#limits.most) return;
+      this.#kept.delete(oldest);
+    }
+  }
+}

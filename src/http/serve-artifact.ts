@@ -1,5 +1,5 @@
 /** An artifact in pieces. Whatever a tool wrote is data here: nothing of it runs in a page of this server. */
-import type { Ledger } from '../ledger/ledger.ts';
+import type { ArtifactFacts, Ledger } from '../ledger/ledger.ts';
 import { isKnown } from './known-tag.ts';
 import { HttpRefusal } from './problem.ts';
 
@@ -21,24 +21,21 @@ export async function serveArtifact(
   headers: Headers,
 ): Promise<Response> {
   // Ids are made by the runtime; whatever else is asked for, a path above all, is no id.
-  const found =
-    /^[\w.:-]{1,200}$/.test(artifactId) && !artifactId.includes('..')
-      ? await ledger.readArtifact(sessionId, artifactId)
-      : undefined;
+  const isId = /^[\w.:-]{1,200}$/.test(artifactId) && !artifactId.includes('..');
+  const found = isId ? await ledger.measureArtifact(sessionId, artifactId) : undefined;
   if (found === undefined)
     throw new HttpRefusal(
       'http.not_found',
       'This session has no such artifact. It may have been erased; the outcome of the call names the ones there are.',
     );
-  const bytes = typeof found.content === 'string' ? Buffer.from(found.content, 'utf8') : found.content;
+  const content = await contentOf(ledger, sessionId, artifactId, found);
   const [type = ''] = found.mimeType.toLowerCase().split(';');
-  const isText = typeof found.content === 'string';
   // What is kept under an id is never changed.
   const etag = `"${artifactId}"`;
   const common = {
     etag,
     'content-type': shown.has(type.trim())
-      ? `${type.trim()}${isText ? '; charset=utf-8' : ''}`
+      ? `${type.trim()}${found.encoding === 'bytes' ? '' : '; charset=utf-8'}`
       : 'application/octet-stream',
     'content-disposition': `attachment; filename="${artifactId.replaceAll(/[^\w.-]/g, '_')}"`,
     'content-security-policy': "default-src 'none'; sandbox",
@@ -48,20 +45,67 @@ export async function serveArtifact(
   if (isKnown(headers, etag)) return new Response(null, { status: 304, headers: common });
   // Pieces of something else are of no use to whoever has pieces of that.
   const isWanted = headers.get('if-range') === null || headers.get('if-range') === etag;
-  const range = readRange(isWanted ? headers.get('range') : null, bytes.byteLength);
-  if (range === undefined)
-    return new Response(bytes as Uint8Array<ArrayBuffer>, {
-      headers: { ...common, 'content-length': String(bytes.byteLength) },
-    });
-  const piece = bytes.subarray(range.from, range.to + 1);
-  return new Response(piece as Uint8Array<ArrayBuffer>, {
-    status: 206,
+  const range = readRange(isWanted ? headers.get('range') : null, content.bytes);
+  const { from, to } = range ?? { from: 0, to: content.bytes - 1 };
+  return new Response(content.stream(from, to), {
+    status: range === undefined ? 200 : 206,
     headers: {
       ...common,
-      'content-range': `bytes ${range.from}-${range.to}/${bytes.byteLength}`,
-      'content-length': String(piece.byteLength),
+      ...(range !== undefined && { 'content-range': `bytes ${from}-${to}/${content.bytes}` }),
+      'content-length': String(to - from + 1),
     },
   });
+}
+
+type Content = {
+  readonly bytes: number;
+  /** Piece by piece, as the reader takes them: a large file is never in memory. */
+  readonly stream: (from: number, to: number) => ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer>;
+};
+
+const pieceBytes = 262_144;
+/** Text that UTF-8 cannot hold must be read whole to be sent as UTF-8. */
+const largestOdd = 4_194_304;
+
+async function contentOf(
+  ledger: Ledger,
+  sessionId: string,
+  artifactId: string,
+  { encoding, bytes }: ArtifactFacts,
+): Promise<Content> {
+  if (encoding === 'utf16le') {
+    if (bytes > largestOdd)
+      throw new HttpRefusal(
+        'http.too_large',
+        `The artifact holds text that is not valid Unicode, and ${bytes} bytes of it; at most ${largestOdd} of such are sent over HTTP.`,
+      );
+    const found = await ledger.readArtifact(sessionId, artifactId);
+    const text = new TextEncoder().encode(typeof found?.content === 'string' ? found.content : '');
+    return { bytes: text.byteLength, stream: (from, to) => text.slice(from, to + 1) };
+  }
+  return {
+    bytes,
+    stream(from, to) {
+      let at = from;
+      return new ReadableStream<Uint8Array>(
+        {
+          async pull(controller) {
+            const most = Math.min(pieceBytes, to + 1 - at);
+            const piece =
+              most <= 0 ? undefined : await ledger.readArtifactBytes(sessionId, artifactId, at, most);
+            if (piece === undefined && most > 0) throw new Error(`Artifact ${artifactId} was erased.`);
+            if (piece === undefined || piece.byteLength === 0) {
+              controller.close();
+              return;
+            }
+            at += piece.byteLength;
+            controller.enqueue(piece);
+          },
+        },
+        { highWaterMark: 1 },
+      );
+    },
+  };
 }
 
 /** One range of bytes. Several at once, or another unit, is answered with the whole, as the standard allows. */

@@ -11,7 +11,7 @@ import type { ContractDesk } from './contract-desk.ts';
 import type { Followers } from './followers.ts';
 import type { Jobs } from './jobs.ts';
 import type { Metrics } from './metrics.ts';
-import type { Remembered } from './remembered.ts';
+import type { Reader } from './reader.ts';
 import type { SchemaHistory } from './schema-history.ts';
 
 export type Service = {
@@ -33,8 +33,8 @@ export type Service = {
   readonly metrics: Metrics;
   readonly schemas: SchemaHistory;
   readonly askedCalls: AskedCalls;
-  /** Answers that take a while to count and may be a moment old. */
-  readonly remembered: Remembered;
+  /** Reads what may be much, within limits. */
+  readonly reader: Reader;
   /** Where the server is reached, without a slash at the end. */
   readonly url: () => string;
   readonly version: string;

@@ -1,4 +1,7 @@
 import { expect, test } from 'vitest';
+import type { Ledger } from '../ledger/ledger.ts';
+import { nobody } from './actor.ts';
+import { countLedger } from './count-ledger.ts';
 import { Metrics } from './metrics.ts';
 import type { Service } from './service.ts';
 import { writeMetrics } from './write-metrics.ts';
@@ -16,22 +19,28 @@ test('no count shrinks because another tool becomes more common than those that 
         costMicros: 0,
       })),
     );
+  const ledger = {
+    tallyCalls,
+    queryConfirmations: () => Promise.resolve({ rows: [] }),
+    lastPosition: () => Promise.resolve(9),
+  } as unknown as Ledger;
   // All that the page is made of.
   const service = {
-    ledger: {
-      tallyCalls,
-      queryConfirmations: () => Promise.resolve({ rows: [] }),
-      lastPosition: () => Promise.resolve(9),
+    reader: {
+      value: (_: 'counts', { common }: { common: readonly string[] }) => countLedger(ledger, common),
     },
     followers: { count: 0 },
     jobs: { running: 0 },
     metrics: new Metrics(),
   } as unknown as Service;
+  const asked = { actor: nobody, headers: new Headers(), signal: new AbortController().signal };
   const read = async (): Promise<Map<string, number>> =>
     new Map(
-      [...(await writeMetrics(service)).matchAll(/^quittance_calls_total\{tool="([^"]+)".*\} (\d+)$/gm)].map(
-        ([, tool = '', count]) => [tool, Number(count)],
-      ),
+      [
+        ...(await writeMetrics(service, asked)).matchAll(
+          /^quittance_calls_total\{tool="([^"]+)".*\} (\d+)$/gm,
+        ),
+      ].map(([, tool = '', count]) => [tool, Number(count)]),
     );
   const before = await read();
   expect([before.size, before.get('(others)')]).toEqual([201, 50 * 800 - (50 * 49) / 2]);

@@ -1,15 +1,17 @@
 import type { Histogram } from './metrics.ts';
 import { buckets } from './metrics.ts';
+import type { Asker } from './reader.ts';
 import type { Service } from './service.ts';
 
 /** Everything there is to count, as Prometheus reads it. */
-export async function writeMetrics({ ledger, followers, jobs, metrics }: Service): Promise<string> {
-  const [tallies, held, position] = await Promise.all([
-    ledger.tallyCalls({ by: ['toolName', 'outcome', 'code'] }),
-    ledger.queryConfirmations({ status: 'pending', limit: 1_000 }),
-    ledger.lastPosition(),
-  ]);
-  const merged = mergeTools(tallies, metrics.tools);
+export async function writeMetrics(
+  { followers, jobs, metrics, reader }: Service,
+  asked: Asker,
+): Promise<string> {
+  const common = [...metrics.tools];
+  const counts = await reader.value('counts', { common }, asked, { isRemembered: true });
+  for (const name of counts.common) metrics.tools.add(name);
+  const { merged, unresolved, costMicros, held, position } = counts;
   const lines = [
     ...family('quittance_calls_total', 'counter', 'Calls by tool, outcome and reason code.'),
     ...merged
@@ -23,11 +25,11 @@ export async function writeMetrics({ ledger, followers, jobs, metrics }: Service
       .filter(({ outcome }) => outcome === '')
       .map(({ toolName, calls }) => `quittance_calls_open{tool="${toolName}"} ${calls}`),
     ...family('quittance_calls_unresolved', 'gauge', 'Calls whose effect is in doubt.'),
-    `quittance_calls_unresolved ${tallies.reduce((sum, each) => sum + each.unresolved, 0)}`,
+    `quittance_calls_unresolved ${unresolved}`,
     ...family('quittance_cost_micros_total', 'counter', 'What calls cost.'),
-    `quittance_cost_micros_total ${tallies.reduce((sum, each) => sum + each.costMicros, 0)}`,
+    `quittance_cost_micros_total ${costMicros}`,
     ...family('quittance_confirmations_pending', 'gauge', 'Questions that wait for a person, up to 1000.'),
-    `quittance_confirmations_pending ${held.rows.length}`,
+    `quittance_confirmations_pending ${held}`,
     ...family('quittance_ledger_position', 'gauge', 'The position of the last entry.'),
     `quittance_ledger_position ${position}`,
     ...family('quittance_http_followers', 'gauge', 'Connections that follow the ledger.'),
@@ -61,45 +63,3 @@ const toLines = (labels: string, { counts, sum, count }: Histogram): string[] =>
   `quittance_http_request_seconds_sum{${labels}} ${sum}`,
   `quittance_http_request_seconds_count{${labels}} ${count}`,
 ];
-
-type ToolTally = {
-  readonly toolName: string;
-  readonly outcome: string;
-  readonly code: string;
-  readonly calls: number;
-};
-
-/**
- * A model may ask for any name it likes; names beyond the commonest are counted together. A name that has a count of its
- * own keeps it, and no other gets one in its place: what is a counter never shrinks.
- */
-function mergeTools(tallies: readonly ToolTally[], common: Set<string>): readonly ToolTally[] {
-  const byTool = new Map<string, number>();
-  for (const { toolName, calls } of tallies) byTool.set(toolName, (byTool.get(toolName) ?? 0) + calls);
-  for (const [name] of [...byTool].toSorted(([, one], [, other]) => other - one)) {
-    if (common.size >= mostTools) break;
-    common.add(name);
-  }
-  const merged = new Map<string, ToolTally>();
-  for (const tally of tallies) {
-    // As it is written, so that two names that are written alike are counted as one: a label twice is no page at all.
-    const toolName = common.has(tally.toolName) ? escape(tally.toolName) : '(others)';
-    const outcome = escape(tally.outcome);
-    const code = outcome === '' ? '' : escape(tally.code);
-    const key = JSON.stringify([toolName, outcome, code]);
-    merged.set(key, { toolName, outcome, code, calls: tally.calls + (merged.get(key)?.calls ?? 0) });
-  }
-  return [...merged.values()];
-}
-
-const mostTools = 200;
-
-/** As the text format wants it; control characters would end a line in some readers. */
-const escape = (text: string): string =>
-  text
-    .slice(0, 200)
-    .toWellFormed()
-    .replaceAll('\\', '\\\\')
-    .replaceAll('"', '\\"')
-    .replaceAll('\n', '\\n')
-    .replaceAll(/[\p{Cc}\u2028\u2029]/gu, '\uFFFD');

@@ -20,12 +20,17 @@ import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from 
 import type { CallTally, TallyName, TallyQuery } from './call-tally.ts';
 import type { Head, HeadQuery } from './chain.ts';
 import type { ConfirmationQuery, ConfirmationSummary } from './confirmation-query.ts';
-import type { EntryQuery, StoredEntry } from './stored-entry.ts';
+import type { EntryQuery, EntrySize, StoredEntry } from './stored-entry.ts';
 
 export interface Ledger {
   append(entry: Entry): Awaitable<AppendResult>;
   /** The events of one call with the version to name in the next append, or undefined. */
   readCall(sessionId: string, callId: string): Awaitable<StoredCall | undefined>;
+  /**
+   * About how many bytes `readCall` would read; 0 for a call that is not there. Cheap, however large the call is: a
+   * reader that must not stall asks this first.
+   */
+  measureCall(sessionId: string, callId: string): Awaitable<number>;
   /** Every event of a session, in the order of appending; what behaviours emitted too: see `isEmittedEvent`. */
   readSession(sessionId: string): Awaitable<readonly QuittanceEvent[]>;
   readClaim(claimKey: string): Awaitable<ClaimHolder | undefined>;
@@ -50,6 +55,15 @@ export interface Ledger {
   readSealed(sessionId: string, callId: string): Awaitable<string | undefined>;
   putArtifact(artifact: NewArtifact): Awaitable<void>;
   readArtifact(sessionId: string, artifactId: string): Awaitable<StoredArtifact | undefined>;
+  /** What is known of an artifact without reading it; undefined where there is none. */
+  measureArtifact(sessionId: string, artifactId: string): Awaitable<ArtifactFacts | undefined>;
+  /** Some of its bytes as they are stored, in `encoding`; fewer at the end. Undefined where there is none. */
+  readArtifactBytes(
+    sessionId: string,
+    artifactId: string,
+    from: number,
+    most: number,
+  ): Awaitable<Uint8Array | undefined>;
   /** Calls without an outcome, oldest first. */
   findOpenCalls(): Awaitable<readonly OpenCall[]>;
   /** Calls, newest first, a page at a time. Whoever was told of an outcome finds it here. */
@@ -67,6 +81,8 @@ export interface Ledger {
   findConfirmation(confirmationId: string): Awaitable<ConfirmationSummary | undefined>;
   /** Entries as they are written, in the order of their positions. */
   readEntries(query: EntryQuery): Awaitable<readonly StoredEntry[]>;
+  /** About how many bytes each of them has. Cheap, however large they are. */
+  measureEntries(query: EntryQuery): Awaitable<readonly EntrySize[]>;
   /** What is kept beside the entries, row by row, for whoever holds it against them. */
   readBeside(): AsyncIterable<BesideRow>;
   /** Where the chain of every session stands, or of the one that is named. */
@@ -260,6 +276,12 @@ export type NewArtifact = {
   readonly content: string | Uint8Array;
 };
 export type StoredArtifact = Pick<NewArtifact, 'artifactId' | 'mimeType' | 'content'>;
+
+export type ArtifactFacts = {
+  readonly mimeType: string;
+  readonly encoding: 'utf8' | 'utf16le' | 'bytes';
+  readonly bytes: number;
+};
 
 /** A call nobody has ended yet, and who was at it last. */
 export type OpenCall = {

@@ -18,3 +18,5 @@ export type EntryQuery = {
   readonly sessionId?: string;
   readonly limit: number;
 };
+
+export type EntrySize = Pick<StoredEntry, 'position' | 'sessionId'> & { readonly bytes: number };

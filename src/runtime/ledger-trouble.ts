@@ -26,6 +26,7 @@ export function tellTrouble(ledger: Ledger): Ledger {
   return {
     append: told((entry) => ledger.append(entry)),
     readCall: told((sessionId, callId) => ledger.readCall(sessionId, callId)),
+    measureCall: told((sessionId, callId) => ledger.measureCall(sessionId, callId)),
     readSession: told((sessionId) => ledger.readSession(sessionId)),
     readClaim: told((claimKey) => ledger.readClaim(claimKey)),
     readCounters: told((names) => ledger.readCounters(names)),
@@ -36,6 +37,10 @@ export function tellTrouble(ledger: Ledger): Ledger {
     readSealed: told((sessionId, callId) => ledger.readSealed(sessionId, callId)),
     putArtifact: told((artifact) => ledger.putArtifact(artifact)),
     readArtifact: told((sessionId, artifactId) => ledger.readArtifact(sessionId, artifactId)),
+    measureArtifact: told((sessionId, artifactId) => ledger.measureArtifact(sessionId, artifactId)),
+    readArtifactBytes: told((sessionId, artifactId, from, most) =>
+      ledger.readArtifactBytes(sessionId, artifactId, from, most),
+    ),
     whenChanged: (sessionId, callId, version, signal) =>
       ledger.whenChanged(sessionId, callId, version, signal).catch(raise),
     findOpenCalls: told(() => ledger.findOpenCalls()),
@@ -45,6 +50,7 @@ export function tellTrouble(ledger: Ledger): Ledger {
     queryConfirmations: told((query) => ledger.queryConfirmations(query)),
     findConfirmation: told((confirmationId) => ledger.findConfirmation(confirmationId)),
     readEntries: told((query) => ledger.readEntries(query)),
+    measureEntries: told((query) => ledger.measureEntries(query)),
     readBeside: () => ledger.readBeside(),
     readHeads: told((sessionId) => ledger.readHeads(sessionId)),
     queryHeads: told((query) => ledger.queryHeads(query)),

@@ -5,6 +5,7 @@ import { appendChecks } from './contract/append-checks.ts';
 import type { Check } from './contract/check.ts';
 import { cursorChecks, sharedCursorChecks } from './contract/cursor-checks.ts';
 import { entryChecks } from './contract/entry-checks.ts';
+import { sizeChecks } from './contract/size-checks.ts';
 import { headChecks, sharedHeadChecks } from './contract/head-checks.ts';
 import { keepingChecks } from './contract/keeping-checks.ts';
 import { queryChecks } from './contract/query-checks.ts';
@@ -35,6 +36,7 @@ export function ledgerContract(subject: LedgerSubject): readonly LedgerCheck[] {
     ...appendChecks,
     ...refusalChecks,
     ...entryChecks,
+    ...sizeChecks,
     ...headChecks,
     ...queryChecks,
     ...keepingChecks,

@@ -8,7 +8,14 @@ import type { TokenDecision } from '../../runtime/signed-token.ts';
 import type { UnresolvedCall } from '../../runtime/unresolved-call.ts';
 
 /** `GET /v1/confirmations`: newest first. `GET /v1/confirmations/{confirmationId}` is one `ConfirmationView`. */
-export type ConfirmationPage = Page<ConfirmationView>;
+export type ConfirmationPage = Page<ConfirmationView> & { readonly large?: readonly LargeCallRef[] };
+
+/** A call left out of a page because it is too large to be sent. `quittance show` shows it. */
+export type LargeCallRef = {
+  readonly sessionId: string;
+  readonly callId: string;
+  readonly bytes: number;
+};
 
 /** `POST /v1/confirmations/{confirmationId}/decision`; answered with the `ConfirmationView` as it is then. */
 export type NewDecision =
@@ -70,7 +77,7 @@ export type NewGrant = {
 export type GrantRevocationRequest = { readonly reason?: string };
 
 /** `GET /v1/unresolved`: calls that may have taken effect although nobody can say so, newest first. */
-export type UnresolvedPage = Page<UnresolvedCall>;
+export type UnresolvedPage = Page<UnresolvedCall> & { readonly large?: readonly LargeCallRef[] };
 /** `POST /v1/sessions/{sessionId}/calls/{callId}/resolution`; answered with the `CallDetail`. */
 export type NewResolution =
   | { readonly resolution: Resolution; readonly reason?: string; readonly result?: JsonValue }

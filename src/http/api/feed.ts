@@ -23,12 +23,22 @@ export type FeedEntry = {
  */
 export type FeedPosition = { readonly position: number; readonly previous: number };
 
+/** An entry that is too large to be sent: `event: large` in a stream. `quittance show` shows it. */
+export type LargeEntry = {
+  readonly position: number;
+  readonly previous?: number;
+  readonly sessionId: string;
+  readonly bytes: number;
+};
+
 export type FeedPage = {
   readonly entries: readonly FeedEntry[];
   /** Ask for what is after this next. */
   readonly position: number;
   /** Whether there is more now. */
   readonly more: boolean;
+  /** Entries left out because they are too large. */
+  readonly large?: readonly LargeEntry[];
 };
 
 /** `GET /v1/audit`: records in commit order. */
@@ -36,4 +46,6 @@ export type AuditPage = {
   readonly records: readonly (ToolAuditRecord & { readonly position: number })[];
   readonly position: number;
   readonly more: boolean;
+  /** Entries and calls whose records are left out because they are too large. */
+  readonly large?: readonly LargeEntry[];
 };

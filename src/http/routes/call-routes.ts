@@ -1,9 +1,7 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { CallStatus } from '../../call/call.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
-import type { CallQuery, CallSummary, Page } from '../../ledger/call-query.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
-import { parseCursor } from '../../ledger/paging.ts';
+import type { CallQuery } from '../../ledger/call-query.ts';
 import type { ToolMode } from '../../tool/mode.ts';
 import type { CallAnswer, CallDetail, CallFacets, CallPage, FacetCount, NewCall } from '../api/call.ts';
 import { askCall, longestWaitMs } from '../ask-call.ts';
@@ -17,8 +15,6 @@ import {
   principalShape,
   provenanceShape,
 } from '../call-shapes.ts';
-import { countFacets } from '../count-facets.ts';
-import { readCallDetail } from '../read-call-detail.ts';
 import type { Route } from '../route.ts';
 import { defineRoute } from '../route.ts';
 import type { Fields, Shape } from '../shape.ts';
@@ -74,11 +70,6 @@ const toQuery = ({ principal, search, ...filters }: Filters): CallQuery => ({
   text: search === '' ? undefined : search,
 });
 
-/** What a search looks at, and for how long, before it answers; `next` goes on from there. */
-const mostScanned = 16_000;
-const scanAtOnce = 4_000;
-const longestSearchMs = 40;
-
 const callPageShape: Shape<CallPage> = object<CallPage>(
   { rows: list(callSummaryShape), next: maybe(text()), searchedTo: maybe(moment()) },
   'CallPage',
@@ -130,10 +121,9 @@ export const callRoutes: readonly Route[] = [
     summary: 'Lists calls, newest first.',
     query: { ...filterFields, ...pageFields },
     answer: callPageShape,
-    async handle({ service, query: { limit = 50, cursor, ...filters } }) {
-      const { rows, next } = await search(service.ledger, { ...toQuery(filters), limit, cursor });
-      const isShort = next !== undefined && rows.length < limit;
-      return { rows, next, searchedTo: isShort ? parseCursor(next)[0] : undefined };
+    handle({ service, query: { limit = 50, cursor, ...filters }, ...asked }) {
+      const query = { ...toQuery(filters), limit, cursor };
+      return service.reader.answer('calls', query, asked, { costOf: costOfList(filters, limit) });
     },
   }),
   defineRoute<'/v1/calls/facets', Filters, undefined, CallFacets>({
@@ -143,10 +133,8 @@ export const callRoutes: readonly Route[] = [
     summary: 'Counts calls of each kind under the same filters as the list.',
     query: filterFields,
     answer: facetsShape,
-    handle: ({ service, query }) =>
-      service.remembered.get(`facets ${JSON.stringify(query)}`, () =>
-        countFacets(service.ledger, toQuery(query)),
-      ),
+    handle: ({ service, query, ...asked }) =>
+      service.reader.answer('facets', toQuery(query), asked, { isRemembered: true }),
   }),
   defineRoute<'/v1/calls', object, NewCall, CallAnswer>({
     method: 'POST',
@@ -163,31 +151,19 @@ export const callRoutes: readonly Route[] = [
     access: 'viewer',
     summary: 'Shows one call with its events, audit records and trace.',
     answer: callDetailShape,
-    handle: ({ service, params }) =>
-      readCallDetail(service.ledger, params.sessionId, params.callId, service.url()),
+    handle: ({ service, params: { sessionId, callId }, ...asked }) =>
+      service.reader.answer('call', { sessionId, callId, url: service.url() }, asked, { costOf: 1 }),
   }),
 ];
 
-/** A page of calls, or as much of it as is found in a moment: nobody waits long for the first of it. */
-async function search(
-  ledger: Ledger,
-  query: CallQuery & { readonly limit: number },
-): Promise<Page<CallSummary>> {
-  const beganMs = performance.now();
-  const rows: CallSummary[] = [];
-  let { cursor } = query;
-  for (let scanned = 0; ;) {
-    const page = await ledger.queryCalls({
-      ...query,
-      limit: query.limit - rows.length,
-      cursor,
-      scan: scanAtOnce,
-    });
-    rows.push(...page.rows);
-    cursor = page.next;
-    scanned += scanAtOnce;
-    const isEnough = cursor === undefined || rows.length >= query.limit || scanned >= mostScanned;
-    if (isEnough || performance.now() - beganMs > longestSearchMs) return { rows, next: cursor };
-    await new Promise(setImmediate);
-  }
+/** What a page costs here, in about milliseconds; undefined where no index finds its rows. */
+function costOfList(filters: Filters, limit: number): number | undefined {
+  const given = Object.entries(filters).flatMap(([name, value]) =>
+    value === undefined || name === 'since' || name === 'until' ? [] : [name],
+  );
+  const isIndexed = given.length <= 1 && given.every((name) => indexed.has(name));
+  return isIndexed && limit <= mostRowsHere ? 1 + limit / 50 : undefined;
 }
+
+const indexed: ReadonlySet<string> = new Set(['sessionId', 'toolName', 'principal', 'outcome']);
+const mostRowsHere = 100;

@@ -16,6 +16,7 @@ import type {
   TokenToRead,
 } from '../api/confirmation.ts';
 import { decideOnce, readDecision } from '../decide-again.ts';
+import { largeCallShape } from '../call-shapes.ts';
 import type { Route } from '../route.ts';
 import { defineRoute } from '../route.ts';
 import type { Service } from '../service.ts';
@@ -111,8 +112,11 @@ export const confirmationRoutes: readonly Route[] = [
     access: 'viewer',
     summary: 'Lists questions to people, newest first.',
     query: { ...pageFields, status: maybe(statusShape), sessionId: maybe(text()), toolName: maybe(text()) },
-    answer: object<ConfirmationPage>({ rows: list(viewShape), next: maybe(text()) }, 'ConfirmationPage'),
-    handle: ({ service, query }) => service.runtime.confirmations(query),
+    answer: object<ConfirmationPage>(
+      { rows: list(viewShape), next: maybe(text()), large: maybe(list(largeCallShape)) },
+      'ConfirmationPage',
+    ),
+    handle: ({ service, query, ...asked }) => service.reader.answer('confirmations', query, asked),
   }),
   defineRoute<typeof path, object, undefined, ConfirmationView>({
     method: 'GET',

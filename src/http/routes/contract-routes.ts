@@ -20,10 +20,8 @@ import { jobShape } from '../job-shape.ts';
 import { jsonText } from '../json-text.ts';
 import {
   checkTyped,
-  countHits,
   explainCall,
   readInForce,
-  readVersions,
   refuseUnloadable,
   reloadContracts,
 } from '../read-contracts.ts';
@@ -125,7 +123,7 @@ export const contractRoutes: readonly Route[] = [
       },
       'ContractsVersions',
     ),
-    handle: async ({ service }) => ({ rows: await readVersions(service) }),
+    handle: ({ service, ...asked }) => service.reader.answer('versions', {}, asked, { isRemembered: true }),
   }),
   defineRoute<'/v1/contracts/hits', object, undefined, RuleHits>({
     method: 'GET',
@@ -152,7 +150,7 @@ export const contractRoutes: readonly Route[] = [
       },
       'RuleHits',
     ),
-    handle: ({ service }) => service.remembered.get('hits', () => countHits(service)),
+    handle: ({ service, ...asked }) => service.reader.answer('hits', {}, asked, { isRemembered: true }),
   }),
   defineRoute<'/v1/contracts/validate', object, TypedDocuments, ContractsCheck>({
     method: 'POST',

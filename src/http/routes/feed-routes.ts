@@ -1,17 +1,11 @@
 import type { ToolAuditRecord } from '../../call/audit.ts';
-import { projectAudit } from '../../call/audit-projection.ts';
-import type { AuditKind } from '../../call/audit.ts';
-import { isKnownEvent } from '../../ledger/formats/v1/event-table.ts';
-import { isCallEvent } from '../../runtime/fold-stored.ts';
-import type { AuditPage, FeedEntry, FeedPage } from '../api/feed.ts';
+import type { AuditPage, FeedEntry, FeedPage, LargeEntry } from '../api/feed.ts';
 import { auditKindShape, eventShape } from '../call-shapes.ts';
-import type { FollowFilter } from '../followers.ts';
-import { pick } from '../followers.ts';
-import { withTag } from '../known-tag.ts';
 import { HttpRefusal } from '../problem.ts';
+import type { AuditQuery } from '../read-feed.ts';
+import { entriesAtOnce } from '../read-feed.ts';
 import type { Route } from '../route.ts';
 import { defineRoute } from '../route.ts';
-import type { Service } from '../service.ts';
 import type { Shape } from '../shape.ts';
 import { flag, integer, list, maybe, object, open, text } from '../shape.ts';
 
@@ -28,13 +22,15 @@ const entryShape: Shape<FeedEntry> = object<FeedEntry>(
   'FeedEntry',
 );
 
-const pageShape: Shape<FeedPage> = object<FeedPage>(
-  { entries: list(entryShape), position: integer(), more: flag() },
-  'FeedPage',
+const largeShape: Shape<LargeEntry> = object<LargeEntry>(
+  { position: integer(), previous: maybe(integer()), sessionId: text(), bytes: integer() },
+  'LargeEntry',
 );
 
-/** How many entries one request looks at. */
-const entriesAtOnce = 1_000;
+const pageShape: Shape<FeedPage> = object<FeedPage>(
+  { entries: list(entryShape), position: integer(), more: flag(), large: maybe(list(largeShape)) },
+  'FeedPage',
+);
 
 export const feedRoutes: readonly Route[] = [
   defineRoute<'/v1/events', FeedQuery>({
@@ -54,7 +50,7 @@ export const feedRoutes: readonly Route[] = [
     },
     headers: { 'Last-Event-ID': 'The position seen last; counts more than `after`.' },
     answer: { mediaType: 'text/event-stream', message: entryShape, json: pageShape },
-    async handle({ service, query, headers, actor, cut }) {
+    async handle({ service, query, headers, actor, cut, signal }) {
       const { after: given, limit = 100, ...filter } = query;
       const resumed = headers.get('last-event-id');
       const wanted = resumed !== null && /^[0-9]{1,15}$/.test(resumed) ? resumed : (given ?? '0');
@@ -62,11 +58,7 @@ export const feedRoutes: readonly Route[] = [
       const after = wanted === 'now' ? lastPosition : Number(wanted);
       if (after > lastPosition) throw notYet(lastPosition, 'after=0 or after=now');
       if (headers.get('accept')?.startsWith('application/json') === true)
-        return withTag(
-          JSON.stringify(await readFeed(service, after, limit, filter)),
-          'application/json; charset=utf-8',
-          headers,
-        );
+        return service.reader.answer('events', { after, limit, filter }, { actor, headers, signal });
       if (service.followers.isFull)
         throw new HttpRefusal(
           'http.too_many_requests',
@@ -108,13 +100,14 @@ export const feedRoutes: readonly Route[] = [
         ),
         position: integer(),
         more: flag(),
+        large: maybe(list(largeShape)),
       },
       'AuditPage',
     ),
-    async handle({ service, query }) {
+    async handle({ service, query, ...asked }) {
       const lastPosition = await service.ledger.lastPosition();
       if (query.after !== undefined && query.after > lastPosition) throw notYet(lastPosition, 'after=0');
-      return readAudit(service, query);
+      return service.reader.answer('audit', query, asked);
     },
   }),
 ];
@@ -126,65 +119,3 @@ const notYet = (lastPosition: number, begin: string): HttpRefusal =>
     `The ledger has no such position yet: it is another one than was followed before. Begin again, with ${begin}.`,
     { lastPosition: String(lastPosition) },
   );
-
-type AuditQuery = {
-  readonly after?: number;
-  readonly sessionId?: string;
-  readonly callId?: string;
-  readonly kind?: AuditKind;
-  readonly limit?: number;
-};
-
-async function readFeed(
-  service: Service,
-  after: number,
-  limit: number,
-  filter: FollowFilter,
-): Promise<FeedPage> {
-  const read = await service.followers.feed.read(after, limit);
-  const entries: FeedEntry[] = [];
-  let previous = after;
-  for (const entry of read) {
-    const events = pick(entry, filter);
-    if (events.length === 0) continue;
-    entries.push({ ...entry, previous, events });
-    previous = entry.position;
-  }
-  const position = read.at(-1)?.position ?? after;
-  return { entries, position, more: position < (await service.ledger.lastPosition()) };
-}
-
-/** A record is made of its call's events, so the calls an entry is about are read; each record belongs to one entry. */
-async function readAudit(
-  { ledger, followers }: Service,
-  { after = 0, sessionId, callId, kind, limit = 100 }: AuditQuery,
-): Promise<AuditPage> {
-  const records: (ToolAuditRecord & { readonly position: number })[] = [];
-  const calls = new Map<string, readonly ToolAuditRecord[]>();
-  let position = after;
-  for (let looked = 0; looked < entriesAtOnce && records.length < limit;) {
-    const entries = await followers.feed.read(position, 200);
-    if (entries.length === 0) return { records, position, more: false };
-    for (const entry of entries) {
-      position = entry.position;
-      looked++;
-      const events = pick(entry, { sessionId, callId }).filter(isKnownEvent).filter(isCallEvent);
-      const ids = new Set(events.map(({ id }) => id));
-      for (const id of new Set(events.map((event) => event.callId))) {
-        const key = JSON.stringify([entry.sessionId, id]);
-        let made = calls.get(key);
-        if (made === undefined) {
-          const stored = await ledger.readCall(entry.sessionId, id);
-          made = projectAudit((stored?.events ?? []).filter(isCallEvent));
-          calls.set(key, made);
-        }
-        for (const record of made)
-          if (ids.has(record.recordId) && (kind === undefined || record.outcome.kind === kind))
-            records.push({ ...record, position });
-      }
-      if (records.length >= limit) break;
-    }
-    await new Promise(setImmediate);
-  }
-  return { records, position, more: position < (await ledger.lastPosition()) };
-}

@@ -68,8 +68,8 @@ export const healthRoutes: readonly Route[] = [
     access: 'viewer',
     summary: 'Gives numbers for Prometheus.',
     answer: { mediaType: 'text/plain', isWhole: true },
-    async handle({ service }) {
-      const told = await service.remembered.get('metrics', () => writeMetrics(service));
+    async handle({ service, ...asked }) {
+      const told = await writeMetrics(service, asked);
       return new Response(told, {
         headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8', 'cache-control': 'no-store' },
       });

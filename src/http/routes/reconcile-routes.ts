@@ -7,8 +7,7 @@ import { undoCallId } from '../../runtime/undo-tool.ts';
 import type { CallAnswer, CallDetail } from '../api/call.ts';
 import type { NewResolution, NewUndo, UnresolvedPage } from '../api/confirmation.ts';
 import { followCall } from '../ask-call.ts';
-import { callAnswerShape, callDetailShape, outcomeShape } from '../call-shapes.ts';
-import { readCallDetail } from '../read-call-detail.ts';
+import { callAnswerShape, callDetailShape, largeCallShape, outcomeShape } from '../call-shapes.ts';
 import type { Route } from '../route.ts';
 import { defineRoute } from '../route.ts';
 import type { Service } from '../service.ts';
@@ -60,8 +59,16 @@ export const reconcileRoutes: readonly Route[] = [
     access: 'viewer',
     summary: 'Lists calls that may have taken effect although nobody can say so, newest first.',
     query: { ...pageFields, sessionId: maybe(text()), toolName: maybe(text()) },
-    answer: object<UnresolvedPage>({ rows: list(viewShape), next: maybe(text()) }, 'UnresolvedPage'),
-    handle: ({ service, query }) => service.runtime.unresolved(query),
+    answer: object<UnresolvedPage>(
+      { rows: list(viewShape), next: maybe(text()), large: maybe(list(largeCallShape)) },
+      'UnresolvedPage',
+    ),
+    handle({ service, query, ...asked }) {
+      const askable = service.runtime.tools.flatMap(({ name, reconcile }) =>
+        reconcile === undefined ? [] : [name],
+      );
+      return service.reader.answer('unresolved', { query, askable }, asked);
+    },
   }),
   defineRoute<`${typeof path}/resolution`, object, NewResolution, CallDetail>({
     method: 'POST',
@@ -76,14 +83,15 @@ export const reconcileRoutes: readonly Route[] = [
       'NewResolution',
     ),
     answer: callDetailShape,
-    async handle({ service, params, body, actor }) {
+    async handle({ service, params, body, ...asked }) {
+      const { actor } = asked;
       try {
         await service.runtime.reconcile(params, { ...body, by: actor.name });
       } catch (error) {
         if (!isQuittanceError(error, 'call.resolved') || 'ask' in body) throw error;
         if (!(await isRecorded(service, params, body, actor.name))) throw error;
       }
-      return readCallDetail(service.ledger, params.sessionId, params.callId, service.url());
+      return service.reader.answer('call', { ...params, url: service.url() }, asked, { costOf: 1 });
     },
   }),
   defineRoute<`${typeof path}/undo`, object, NewUndo, CallAnswer>({

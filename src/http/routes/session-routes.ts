@@ -2,7 +2,6 @@ import type { SessionSummary } from '../../ledger/call-query.ts';
 import type { SessionDetail, SessionPage, Timeline, TimelineCall, TimelineSpan } from '../api/session.ts';
 import { callSummaryShape, relatedCallShape } from '../call-shapes.ts';
 import { HttpRefusal } from '../problem.ts';
-import { readTimeline } from '../read-timeline.ts';
 import type { Route } from '../route.ts';
 import { defineRoute } from '../route.ts';
 import { serveArtifact, shownTypes } from '../serve-artifact.ts';
@@ -70,8 +69,12 @@ export const sessionRoutes: readonly Route[] = [
     summary: 'Lists sessions, newest first.',
     query: { ...pageFields, ...spanFields, search: maybe(text({ maxLength: 200 })) },
     answer: object<SessionPage>({ rows: list(summaryShape), next: maybe(text()) }, 'SessionPage'),
-    handle: async ({ service, query: { search, ...query } }) =>
-      service.ledger.querySessions({ ...query, text: search === '' ? undefined : search }),
+    handle({ service, query: { search, ...query }, ...asked }) {
+      const { limit = 50 } = query;
+      const costOf = search === undefined && limit <= 100 ? 1 + limit / 50 : undefined;
+      const wanted = { ...query, text: search === '' ? undefined : search };
+      return service.reader.answer('sessions', wanted, asked, { costOf });
+    },
   }),
   defineRoute<typeof sessionPath, object, undefined, SessionDetail>({
     method: 'GET',
@@ -98,9 +101,9 @@ export const sessionRoutes: readonly Route[] = [
     summary: 'Shows the calls of a session as bars in lanes, newest first.',
     query: { ...pageFields, limit: maybe(integer({ minimum: 1, maximum: 500 })) },
     answer: timelineShape,
-    async handle({ service, params: { sessionId }, query: { limit = 100, cursor } }) {
+    async handle({ service, params: { sessionId }, query: { limit = 100, cursor }, ...asked }) {
       await findSession(service, sessionId);
-      return readTimeline(service.ledger, sessionId, { limit, cursor });
+      return service.reader.answer('timeline', { sessionId, limit, cursor }, asked);
     },
   }),
   defineRoute<`${typeof sessionPath}/artifacts/{artifactId}`>({

@@ -3,7 +3,6 @@ import type { SchemaVersion, ToolDetail, ToolList, ToolRow } from '../api/tool.t
 import { modeOriginShape, modeShape } from '../call-shapes.ts';
 import { listTools, readTool } from '../list-tools.ts';
 import { HttpRefusal } from '../problem.ts';
-import { readStats } from '../read-stats.ts';
 import type { Route } from '../route.ts';
 import { defineRoute } from '../route.ts';
 import type { Fields, Shape } from '../shape.ts';
@@ -111,6 +110,10 @@ type StatsQuery = {
   readonly toolName?: string;
 };
 
+/** Moments are rounded up, so that callers who ask one after the other ask the same. */
+const roundMs = 2_000;
+const roundUp = (moment: number): number => Math.ceil(moment / roundMs) * roundMs;
+
 export const statsRoutes: readonly Route[] = [
   defineRoute<'/v1/stats', StatsQuery, undefined, Stats>({
     method: 'GET',
@@ -124,8 +127,8 @@ export const statsRoutes: readonly Route[] = [
       toolName: maybe(text()),
     },
     answer: statsShape,
-    handle({ service, query }) {
-      const until = query.until ?? service.ledger.now() + 1;
+    handle({ service, query, ...asked }) {
+      const until = query.until ?? roundUp(service.ledger.now() + 1);
       const since = query.since ?? until - dayMs;
       if (since >= until)
         throw new HttpRefusal(
@@ -133,11 +136,11 @@ export const statsRoutes: readonly Route[] = [
           'since must lie before until, both in milliseconds since 1970.',
         );
       const { buckets = 60, toolName } = query;
-      // Moments are rounded, so that those who ask one after the other ask the same.
-      const rounded = Math.floor(until / 2_000);
-      const key = JSON.stringify(['stats', query.since, query.until, buckets, rounded, toolName]);
-      return service.remembered.get(key, () =>
-        readStats(service.ledger, { since, until, buckets, toolName }, service.budgets),
+      return service.reader.answer(
+        'stats',
+        { span: { since, until, buckets, toolName }, budgets: service.budgets },
+        asked,
+        { isRemembered: true },
       );
     },
   }),
@@ -147,8 +150,7 @@ export const statsRoutes: readonly Route[] = [
     access: 'viewer',
     summary: 'Lists tools with their numbers: those the server has, and those the ledger tells of.',
     answer: object<ToolList>({ rows: list(toolShape) }, 'ToolList'),
-    handle: ({ service }) =>
-      service.remembered.get('tools', async () => ({ rows: await listTools(service) })),
+    handle: async ({ service, ...asked }) => ({ rows: await listTools(service, asked) }),
   }),
   defineRoute<'/v1/tools/{toolName}', object, undefined, ToolDetail>({
     method: 'GET',
@@ -179,6 +181,6 @@ export const statsRoutes: readonly Route[] = [
       },
       'ToolDetail',
     ),
-    handle: ({ service, params }) => readTool(service, params.toolName),
+    handle: ({ service, params, ...asked }) => readTool(service, params.toolName, asked),
   }),
 ];

@@ -29,6 +29,7 @@ import { MemoryCursors } from './memory-cursors.ts';
 import { queryCalls, querySessions, summariseCalls } from './memory-queries.ts';
 import { listBeside } from './memory-beside.ts';
 import type { KeptEntry } from './memory-session.ts';
+import { measureArtifact, measureJson, toBytes } from './memory-sizes.ts';
 import { MemorySession } from './memory-session.ts';
 
 export type MemoryLedgerOptions = {
@@ -167,6 +168,10 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
       const { version, events, depth } = call;
       return { version, events: frozen(events), ownerId, ...(depth !== undefined && depth > 0 && { depth }) };
     },
+    measureCall(sessionId, callId) {
+      const call = sessions.get(sessionId)?.calls.get(callId);
+      return call === undefined ? 0 : measureJson(call.events);
+    },
     readSession: (sessionId) => frozen(sessions.get(sessionId)?.events ?? []),
     readClaim: (claimKey) => claims.get(claimKey),
     readCounters: (names) => names.map((name) => ({ ...(counters.get(name) ?? nothing) })),
@@ -189,6 +194,14 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
       else kept.set(artifact.artifactId, artifact);
     },
     readArtifact: (sessionId, artifactId) => artifacts.get(sessionId)?.get(artifactId),
+    measureArtifact(sessionId, artifactId) {
+      const found = artifacts.get(sessionId)?.get(artifactId);
+      return found && measureArtifact(found);
+    },
+    readArtifactBytes(sessionId, artifactId, from, most) {
+      const found = artifacts.get(sessionId)?.get(artifactId);
+      return found && toBytes(found).subarray(from, from + most);
+    },
     findOpenCalls: () =>
       [...sessions.values()]
         .flatMap(({ sessionId, calls }) =>
@@ -210,6 +223,23 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
       return one === undefined
         ? log.slice(from, from + limit).map(({ session, index }) => session.read(index, ownerId, salt))
         : one.entries.slice(from, from + limit).map((_, index) => one.read(from + index, ownerId, salt));
+    },
+    measureEntries({ after = 0, sessionId, limit }) {
+      const one = sessionId === undefined ? undefined : sessions.get(sessionId);
+      if (sessionId !== undefined && one === undefined) return [];
+      const from = findAfter(one?.entries ?? log, after);
+      const found =
+        one === undefined
+          ? log.slice(from, from + limit).flatMap(({ session, index }) => {
+              const entry = session.entries[index];
+              return entry === undefined ? [] : [{ entry, session }];
+            })
+          : one.entries.slice(from, from + limit).map((entry) => ({ entry, session: one }));
+      return found.map(({ entry: { position: at, events }, session }) => ({
+        position: at,
+        sessionId: session.sessionId,
+        bytes: measureJson(events),
+      }));
     },
     readBeside: () => listBeside(sessions.values(), claims, counters, artifacts.values()),
     readHeads: (of) =>

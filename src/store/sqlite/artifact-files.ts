@@ -42,6 +42,17 @@ export class ArtifactFiles {
     return encoding === 'bytes' ? new Uint8Array(bytes) : bytes.toString(encoding);
   }
 
+  async readBytes(hash: string, from: number, most: number): Promise<Uint8Array> {
+    const file = await open(this.#pathOf(hash), 'r');
+    try {
+      const bytes = new Uint8Array(most);
+      const { bytesRead } = await file.read(bytes, 0, most, from);
+      return bytes.subarray(0, bytesRead);
+    } finally {
+      await file.close();
+    }
+  }
+
   has(hash: string): boolean {
     return existsSync(this.#pathOf(hash));
   }

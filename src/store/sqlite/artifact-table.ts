@@ -1,5 +1,5 @@
 /** Which session may read which artifact. The contents are files. */
-import type { NewArtifact, StoredArtifact } from '../../ledger/ledger.ts';
+import type { ArtifactFacts, NewArtifact, StoredArtifact } from '../../ledger/ledger.ts';
 import type { ArtifactEncoding, KeptContent } from './artifact-files.ts';
 import { ArtifactFiles } from './artifact-files.ts';
 import type { Database, Statement } from './database.ts';
@@ -13,7 +13,7 @@ export class ArtifactTable {
   readonly #heads: Heads;
   readonly #writer: Writer;
   readonly #put: Statement<never>;
-  readonly #read: Statement<{ mime: string; encoding: ArtifactEncoding; hash: string }>;
+  readonly #read: Statement<{ mime: string; encoding: ArtifactEncoding; hash: string; bytes: number }>;
   readonly #dropSession: Statement<string>;
   readonly #dropCall: Statement<string>;
   readonly #isNamed: Statement<number>;
@@ -25,7 +25,7 @@ export class ArtifactTable {
     this.#put = prepareRow(database, 'INSERT OR REPLACE INTO artifacts VALUES (?, ?, ?, ?, ?, ?, ?)');
     this.#read = prepareRow(
       database,
-      'SELECT mime, encoding, hash FROM artifacts WHERE session = ? AND artifact = ?',
+      'SELECT mime, encoding, hash, bytes FROM artifacts WHERE session = ? AND artifact = ?',
     );
     this.#dropSession = prepareValue(database, 'DELETE FROM artifacts WHERE session = ? RETURNING hash');
     this.#dropCall = prepareValue(
@@ -48,6 +48,21 @@ export class ArtifactTable {
     if (row === undefined) return undefined;
     const content = await this.#files.read(row.hash, row.encoding);
     return { artifactId, mimeType: fromSqlText(row.mime), content };
+  }
+
+  measure(head: SessionHead | undefined, artifactId: string): ArtifactFacts | undefined {
+    const row = head && this.#read.get(head.session, toSqlText(artifactId));
+    return row && { mimeType: fromSqlText(row.mime), encoding: row.encoding, bytes: row.bytes };
+  }
+
+  async readBytes(
+    head: SessionHead | undefined,
+    artifactId: string,
+    from: number,
+    most: number,
+  ): Promise<Uint8Array | undefined> {
+    const row = head && this.#read.get(head.session, toSqlText(artifactId));
+    return row && this.#files.readBytes(row.hash, from, most);
   }
 
   /** Inside a transaction. Gives the contents that may have lost their last name, for `sweep`. */

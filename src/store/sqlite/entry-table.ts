@@ -4,7 +4,7 @@ import type { QuittanceEvent } from '../../call/event.ts';
 import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { StoredCall } from '../../ledger/ledger.ts';
-import type { EntryQuery, StoredEntry } from '../../ledger/stored-entry.ts';
+import type { EntryQuery, EntrySize, StoredEntry } from '../../ledger/stored-entry.ts';
 import { takesOn } from '../../ledger/takes-on.ts';
 import type { Database, Statement } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
@@ -27,16 +27,25 @@ export type EntryRow = WrittenRow & {
 
 const columns = 'SELECT position, session, sequence, call, version, text, bodies, salt, hash FROM entries';
 
+type SizeRow = { readonly position: number; readonly session: number; readonly bytes: number };
+/** SQLite knows the length of a value from the row's header: the value itself is not read. */
+const sizes =
+  'SELECT position, session, octet_length(text) + ifnull(octet_length(bodies), 0) AS bytes FROM entries';
+
 export class EntryTable {
   readonly #heads: Heads;
   readonly #at: Statement<EntryRow>;
   readonly #after: Statement<EntryRow>;
+  readonly #sizeAt: Statement<SizeRow>;
+  readonly #sizesAfter: Statement<SizeRow>;
   readonly #nameOf: Statement<string>;
 
   constructor(database: Database, heads: Heads) {
     this.#heads = heads;
     this.#at = prepareRow(database, `${columns} WHERE position = ?`);
     this.#after = prepareRow(database, `${columns} WHERE position > ? ORDER BY position LIMIT ?`);
+    this.#sizeAt = prepareRow(database, `${sizes} WHERE position = ?`);
+    this.#sizesAfter = prepareRow(database, `${sizes} WHERE position > ? ORDER BY position LIMIT ?`);
     this.#nameOf = prepareValue(database, 'SELECT name FROM sessions WHERE session = ?');
   }
 
@@ -63,6 +72,22 @@ export class EntryTable {
     return { version, events, ownerId, ...(depth > 0 && { depth }) };
   }
 
+  measureCall(head: SessionHead, callId: string): number {
+    let bytes = 0;
+    for (const position of this.#heads.positionsOf(head, callId))
+      bytes += this.#sizeAt.get(position)?.bytes ?? 0;
+    return bytes;
+  }
+
+  measure({ after = 0, limit }: EntryQuery, head: SessionHead | undefined): EntrySize[] {
+    const rows =
+      head === undefined
+        ? this.#sizesAfter.all(after, limit)
+        : this.#heads.positionsIn(head, after, limit).flatMap((position) => this.#sizeAt.get(position) ?? []);
+    const nameOf = this.#createNameOf(head);
+    return rows.map(({ position, session, bytes }) => ({ position, sessionId: nameOf(session), bytes }));
+  }
+
   readSession(head: SessionHead): QuittanceEvent[] {
     const events: QuittanceEvent[] = [];
     for (const row of this.ofSession(head)) for (const event of eventsOf(row)) events.push(event);
@@ -72,25 +97,30 @@ export class EntryTable {
   /** Entries as they are written: of one session, or of all. */
   read({ after = 0, limit }: EntryQuery, head: SessionHead | undefined): StoredEntry[] {
     const rows = head === undefined ? this.#after.all(after, limit) : [...this.ofSession(head, after, limit)];
+    const nameOf = this.#createNameOf(head);
+    return rows.map(({ position, session, sequence, text, bodies, salt, hash }) => ({
+      position,
+      sessionId: nameOf(session),
+      sequence,
+      text,
+      bodies: bodies ?? undefined,
+      salt: salt ?? undefined,
+      hash,
+    }));
+  }
+
+  /** The names of sessions, each read once. */
+  #createNameOf(head: SessionHead | undefined): (session: number) => string {
     const names = new Map<number, string>();
-    return rows.map(({ position, session, sequence, text, bodies, salt, hash }) => {
-      let sessionId = head?.sessionId ?? names.get(session);
-      if (sessionId === undefined) {
-        const name = this.#nameOf.get(session);
-        if (name === undefined) throw unlistedError(session);
-        sessionId = fromSqlText(name);
-        names.set(session, sessionId);
-      }
-      return {
-        position,
-        sessionId,
-        sequence,
-        text,
-        bodies: bodies ?? undefined,
-        salt: salt ?? undefined,
-        hash,
-      };
-    });
+    return (session) => {
+      const known = head?.sessionId ?? names.get(session);
+      if (known !== undefined) return known;
+      const name = this.#nameOf.get(session);
+      if (name === undefined) throw unlistedError(session);
+      const sessionId = fromSqlText(name);
+      names.set(session, sessionId);
+      return sessionId;
+    };
   }
 
   /** Throws where an entry of the call is gone: what is left of it could read as if its body had never begun. */

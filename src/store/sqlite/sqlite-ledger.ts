@@ -16,6 +16,7 @@ import type { ConfirmationQuery, ConfirmationSummary } from '../../ledger/confir
 import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
 import type {
   AppendResult,
+  ArtifactFacts,
   ClaimHolder,
   Counter,
   Cursor,
@@ -35,7 +36,7 @@ import type {
 } from '../../ledger/ledger.ts';
 import { refuseEntry } from '../../ledger/refuse-entry.ts';
 import type { OwnFile } from '../../policy/own-files/own-file.ts';
-import type { EntryQuery, StoredEntry } from '../../ledger/stored-entry.ts';
+import type { EntryQuery, EntrySize, StoredEntry } from '../../ledger/stored-entry.ts';
 import { lastInputDigest } from '../../ledger/unsettled-effect.ts';
 import { AppendJob, Appender } from './append-job.ts';
 import { ArtifactTable } from './artifact-table.ts';
@@ -176,6 +177,11 @@ export class SqliteLedger implements Ledger {
     return head && this.#entries.readCall(head, callId);
   }
 
+  measureCall(sessionId: string, callId: string): number {
+    const head = this.#fresh().find(sessionId);
+    return head === undefined ? 0 : this.#entries.measureCall(head, callId);
+  }
+
   readSession(sessionId: string): readonly QuittanceEvent[] {
     const head = this.#fresh().find(sessionId);
     return head === undefined ? [] : this.#entries.readSession(head);
@@ -249,6 +255,25 @@ export class SqliteLedger implements Ledger {
 
   readArtifact(sessionId: string, artifactId: string): Promise<StoredArtifact | undefined> {
     return this.#artifacts.read(this.#fresh().find(sessionId), artifactId);
+  }
+
+  measureArtifact(sessionId: string, artifactId: string): ArtifactFacts | undefined {
+    return this.#artifacts.measure(this.#fresh().find(sessionId), artifactId);
+  }
+
+  readArtifactBytes(
+    sessionId: string,
+    artifactId: string,
+    from: number,
+    most: number,
+  ): Promise<Uint8Array | undefined> {
+    return this.#artifacts.readBytes(this.#fresh().find(sessionId), artifactId, from, most);
+  }
+
+  measureEntries(query: EntryQuery): readonly EntrySize[] {
+    if (query.sessionId === undefined) return this.#entries.measure(query, undefined);
+    const head = this.#fresh().find(query.sessionId);
+    return head === undefined ? [] : this.#entries.measure(query, head);
   }
 
   readEntries(query: EntryQuery): readonly StoredEntry[] {

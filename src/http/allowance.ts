@@ -1,0 +1,29 @@
+/** How much a caller may cost in a while: a bucket that fills with time. Callers that are quiet are forgotten. */
+export type AllowanceRate = { readonly perSecond: number; readonly burst: number };
+
+const mostCallers = 10_000;
+
+export class Allowance {
+  readonly #rate: AllowanceRate;
+  readonly #callers = new Map<string, { readonly left: number; readonly atMs: number }>();
+
+  constructor(rate: AllowanceRate) {
+    this.#rate = rate;
+  }
+
+  /** Whether there was enough left; if not, nothing is taken. */
+  take(caller: string, amount: number): boolean {
+    const { perSecond, burst } = this.#rate;
+    const atMs = performance.now();
+    const known = this.#callers.get(caller) ?? { left: burst, atMs };
+    const left = Math.min(burst, known.left + ((atMs - known.atMs) / 1_000) * perSecond);
+    const isEnough = left >= amount;
+    this.#callers.delete(caller);
+    this.#callers.set(caller, { left: isEnough ? left - amount : left, atMs });
+    for (const oldest of this.#callers.keys()) {
+      if (this.#callers.size <= mostCallers) break;
+      this.#callers.delete(oldest);
+    }
+    return isEnough;
+  }
+}

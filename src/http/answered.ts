@@ -1,0 +1,62 @@
+/** An answer in bytes, wherever it was made: in a reader thread, or here. */
+import { createHash } from 'node:crypto';
+import { isKnown } from './known-tag.ts';
+import { toProblem } from './problem.ts';
+import type { HttpRefusal } from './problem.ts';
+
+export type Answered = {
+  readonly status: number;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly headers: Readonly<Record<string, string>>;
+};
+
+const encoder = new TextEncoder();
+
+export function answerJson(value: unknown, most: number): Answered {
+  const bytes = encoder.encode(JSON.stringify(value));
+  if (bytes.byteLength > most) throw new AnswerTooLarge(bytes.byteLength, most);
+  const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
+  return {
+    status: 200,
+    bytes,
+    headers: {
+      'content-type': 'application/json; charset=utf-8',
+      etag,
+      'cache-control': 'private, no-cache',
+      vary: 'authorization, cookie',
+    },
+  };
+}
+
+/** Told to the caller by whoever knows what to ask for instead. */
+export class AnswerTooLarge extends Error {
+  readonly bytes: number;
+  readonly most: number;
+
+  constructor(bytes: number, most: number) {
+    super(`The answer has ${bytes} bytes, and ${most} are the most.`);
+    this.name = 'AnswerTooLarge';
+    this.bytes = bytes;
+    this.most = most;
+  }
+}
+
+export function answerProblem(error: unknown, headers: HttpRefusal['headers'] = {}): Answered {
+  const told = toProblem(error);
+  return {
+    status: told.status,
+    bytes: encoder.encode(JSON.stringify(told)),
+    headers: {
+      'content-type': 'application/problem+json; charset=utf-8',
+      'cache-control': 'no-store',
+      ...headers,
+    },
+  };
+}
+
+export function toResponse({ status, bytes, headers }: Answered, asked: Headers): Response {
+  const { etag, 'content-type': _, ...rest } = headers;
+  if (etag !== undefined && isKnown(asked, etag))
+    return new Response(null, { status: 304, headers: { ...rest, etag } });
+  return new Response(bytes, { status, headers });
+}

@@ -1,0 +1,96 @@
+/**
+ * Reads of one request, within limits: no single call larger than so many bytes, all of them together no more than so
+ * many, and no longer than so many milliseconds. Other requests get a turn in between.
+ */
+import { QuittanceError } from '../base/error.ts';
+import type { Ledger, StoredCall } from '../ledger/ledger.ts';
+import { HttpRefusal } from './problem.ts';
+
+export type ReadLimits = {
+  readonly callBytes: number;
+  readonly totalBytes: number;
+  readonly timeMs: number;
+};
+
+/** After so much the other requests get a turn. */
+const sliceBytes = 131_072;
+const sliceReads = 20;
+
+export type CallRef = { readonly sessionId: string; readonly callId: string };
+export type LargeCall = CallRef & { readonly bytes: number };
+
+export class BoundedReads {
+  readonly ledger: Ledger;
+  readonly limits: ReadLimits;
+  readonly #beganMs = performance.now();
+  #bytes = 0;
+  #slice = 0;
+  #reads = 0;
+  #pauses = 0;
+
+  constructor(ledger: Ledger, limits: ReadLimits) {
+    this.ledger = ledger;
+    this.limits = limits;
+  }
+
+  /** Whether the page ends here, because what was read is as much as one request may. */
+  get isSpent(): boolean {
+    return this.#bytes >= this.limits.totalBytes;
+  }
+
+  /** How often the others got a turn. */
+  get pauses(): number {
+    return this.#pauses;
+  }
+
+  /** One call; `large` where it is larger than a request may read. */
+  async call({ sessionId, callId }: CallRef): Promise<StoredCall | 'large' | undefined> {
+    const bytes = await this.ledger.measureCall(sessionId, callId);
+    if (bytes > this.limits.callBytes) return 'large';
+    await this.spend(bytes);
+    return this.ledger.readCall(sessionId, callId);
+  }
+
+  /** Throws where the call is too large to be read over HTTP, or is not there. */
+  async needCall(ref: CallRef): Promise<StoredCall> {
+    const stored = await this.call(ref);
+    if (stored === 'large') throw tooLarge(await this.sizeOf(ref), this.limits.callBytes);
+    if (stored !== undefined) return stored;
+    throw new QuittanceError(
+      'call.unknown',
+      `The session ${JSON.stringify(ref.sessionId.slice(0, 200))} has no call ${JSON.stringify(ref.callId.slice(0, 200))}.`,
+      ref,
+    );
+  }
+
+  async sizeOf(ref: CallRef): Promise<LargeCall> {
+    return { ...ref, bytes: await this.ledger.measureCall(ref.sessionId, ref.callId) };
+  }
+
+  /** Notes that so many bytes are about to be read. */
+  async spend(bytes: number): Promise<void> {
+    this.#bytes += bytes;
+    this.#slice += bytes;
+    if (++this.#reads % sliceReads === 0 || this.#slice > sliceBytes) await this.pause();
+  }
+
+  /** Lets the others have their turn. Throws where the time is up. */
+  async pause(): Promise<void> {
+    this.#slice = 0;
+    this.#pauses++;
+    const { timeMs } = this.limits;
+    if (performance.now() - this.#beganMs > timeMs)
+      throw new HttpRefusal(
+        'http.too_large',
+        `Reading this takes longer than ${timeMs} ms. Ask for less: a shorter span of time, a smaller limit or other filters.`,
+      );
+    await new Promise(setImmediate);
+  }
+}
+
+const tooLarge = ({ callId, bytes }: LargeCall, most: number): HttpRefusal =>
+  new HttpRefusal(
+    'http.too_large',
+    `Call ${JSON.stringify(callId.slice(0, 200))} has ${bytes} bytes in the ledger, and at most ${most} are answered over HTTP. \`quittance show\` shows all of it on the machine of the ledger.`,
+    { bytes: String(bytes), most: String(most) },
+  );

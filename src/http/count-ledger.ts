@@ -1,0 +1,73 @@
+/** What Prometheus is told of the ledger, in numbers. */
+import type { Ledger } from '../ledger/ledger.ts';
+
+export type LedgerCounts = {
+  readonly merged: readonly ToolTally[];
+  /** Tools that have a count of their own from now on. */
+  readonly common: readonly string[];
+  readonly unresolved: number;
+  readonly costMicros: number;
+  /** Up to a thousand. */
+  readonly held: number;
+  readonly position: number;
+};
+
+export async function countLedger(
+  ledger: Pick<Ledger, 'tallyCalls' | 'queryConfirmations' | 'lastPosition'>,
+  known: readonly string[],
+): Promise<LedgerCounts> {
+  const tallies = await ledger.tallyCalls({ by: ['toolName', 'outcome', 'code'] });
+  const held = await ledger.queryConfirmations({ status: 'pending', limit: 1_000 });
+  const common = new Set(known);
+  const merged = mergeTools(tallies, common);
+  return {
+    merged,
+    common: [...common],
+    unresolved: tallies.reduce((sum, each) => sum + each.unresolved, 0),
+    costMicros: tallies.reduce((sum, each) => sum + each.costMicros, 0),
+    held: held.rows.length,
+    position: await ledger.lastPosition(),
+  };
+}
+
+export type ToolTally = {
+  readonly toolName: string;
+  readonly outcome: string;
+  readonly code: string;
+  readonly calls: number;
+};
+
+/**
+ * A model may ask for any name it likes; names beyond the commonest are counted together. A name that has a count of its
+ * own keeps it, and no other gets one in its place: what is a counter never shrinks.
+ */
+function mergeTools(tallies: readonly ToolTally[], common: Set<string>): readonly ToolTally[] {
+  const byTool = new Map<string, number>();
+  for (const { toolName, calls } of tallies) byTool.set(toolName, (byTool.get(toolName) ?? 0) + calls);
+  for (const [name] of [...byTool].toSorted(([, one], [, other]) => other - one)) {
+    if (common.size >= mostTools) break;
+    common.add(name);
+  }
+  const merged = new Map<string, ToolTally>();
+  for (const tally of tallies) {
+    // As it is written, so that two names that are written alike are counted as one: a label twice is no page at all.
+    const toolName = common.has(tally.toolName) ? escape(tally.toolName) : '(others)';
+    const outcome = escape(tally.outcome);
+    const code = outcome === '' ? '' : escape(tally.code);
+    const key = JSON.stringify([toolName, outcome, code]);
+    merged.set(key, { toolName, outcome, code, calls: tally.calls + (merged.get(key)?.calls ?? 0) });
+  }
+  return [...merged.values()];
+}
+
+const mostTools = 200;
+
+/** As the text format wants it; control characters would end a line in some readers. */
+const escape = (text: string): string =>
+  text
+    .slice(0, 200)
+    .toWellFormed()
+    .replaceAll('\\', '\\\\')
+    .replaceAll('"', '\\"')
+    .replaceAll('\n', '\\n')
+    .replaceAll(/[\p{Cc}\u2028\u2029]/gu, '\uFFFD');

@@ -1,0 +1,120 @@
+/** Pages of the ledger in commit order: entries, and audit records made of them. */
+import type { AuditKind, ToolAuditRecord } from '../call/audit.ts';
+import { projectAudit } from '../call/audit-projection.ts';
+import { readStored } from '../ledger/feed.ts';
+import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';
+import type { EntrySize } from '../ledger/stored-entry.ts';
+import { isCallEvent } from '../runtime/fold-stored.ts';
+import type { AuditPage, FeedEntry, FeedPage } from './api/feed.ts';
+import type { BoundedReads } from './bounded-reads.ts';
+import type { FollowFilter } from './followers.ts';
+import { pick } from './followers.ts';
+
+/** How many entries one request looks at. */
+export const entriesAtOnce = 1_000;
+const readAtOnce = 50;
+
+export type FeedQuery = { readonly after: number; readonly limit: number; readonly filter: FollowFilter };
+
+export type AuditQuery = {
+  readonly after?: number;
+  readonly sessionId?: string;
+  readonly callId?: string;
+  readonly kind?: AuditKind;
+  readonly limit?: number;
+};
+
+export async function readFeedPage(
+  reads: BoundedReads,
+  { after, limit, filter }: FeedQuery,
+): Promise<FeedPage> {
+  const entries: FeedEntry[] = [];
+  const large: EntrySize[] = [];
+  let position = after;
+  let previous = after;
+  let looked = 0;
+  for await (const each of readOn(reads, after, () => limit - looked)) {
+    looked++;
+    position = each.position;
+    if ('bytes' in each) {
+      large.push(each);
+      continue;
+    }
+    const events = pick(each, filter);
+    if (events.length === 0) continue;
+    entries.push({ ...each, previous, events });
+    previous = position;
+  }
+  const more = position < (await reads.ledger.lastPosition());
+  return { entries, position, more, ...(large.length > 0 && { large }) };
+}
+
+/** A record is made of its call's events, so the calls an entry is about are read; each record belongs to one entry. */
+export async function readAudit(
+  reads: BoundedReads,
+  { after = 0, sessionId, callId, kind, limit = 100 }: AuditQuery,
+): Promise<AuditPage> {
+  const records: (ToolAuditRecord & { readonly position: number })[] = [];
+  const calls = new Map<string, readonly ToolAuditRecord[]>();
+  const large: EntrySize[] = [];
+  let position = after;
+  let looked = 0;
+  for await (const each of readOn(reads, after, () =>
+    records.length >= limit ? 0 : entriesAtOnce - looked,
+  )) {
+    looked++;
+    position = each.position;
+    if ('bytes' in each) {
+      if (sessionId === undefined || sessionId === each.sessionId) large.push(each);
+      continue;
+    }
+    const events = pick(each, { sessionId, callId }).filter(isKnownEvent).filter(isCallEvent);
+    const ids = new Set(events.map(({ id }) => id));
+    for (const id of new Set(events.map((event) => event.callId))) {
+      const key = JSON.stringify([each.sessionId, id]);
+      let made = calls.get(key);
+      if (made === undefined) {
+        const stored = await reads.call({ sessionId: each.sessionId, callId: id });
+        if (stored === 'large') large.push({ position, sessionId: each.sessionId, bytes: 0 });
+        made = stored === 'large' ? [] : projectAudit((stored?.events ?? []).filter(isCallEvent));
+        calls.set(key, made);
+      }
+      for (const record of made)
+        if (ids.has(record.recordId) && (kind === undefined || record.outcome.kind === kind))
+          records.push({ ...record, position });
+    }
+    if (records.length >= limit) break;
+  }
+  const more = position < (await reads.ledger.lastPosition());
+  return { records, position, more, ...(large.length > 0 && { large }) };
+}
+
+type Read = Omit<FeedEntry, 'previous'> | EntrySize;
+
+/** Entries after a position, as many as are left to want; one that is too large to read comes as its size. */
+async function* readOn(
+  reads: BoundedReads,
+  after: number,
+  left: () => number,
+): AsyncGenerator<Read, void, undefined> {
+  const { ledger, limits } = reads;
+  for (let position = after; left() > 0 && !reads.isSpent;) {
+    const sizes = await ledger.measureEntries({ after: position, limit: Math.min(left(), readAtOnce) });
+    if (sizes.length === 0) return;
+    for (const size of sizes) {
+      if (left() <= 0 || reads.isSpent) return;
+      const from = position;
+      position = size.position;
+      if (size.bytes > limits.callBytes) {
+        yield size;
+        continue;
+      }
+      await reads.spend(size.bytes);
+      for (const stored of await ledger.readEntries({ after: from, limit: 1 })) {
+        const { depth, events } = readStored(stored);
+        yield { position: stored.position, sessionId: stored.sessionId, depth, events };
+      }
+    }
+    await reads.pause();
+  }
+}

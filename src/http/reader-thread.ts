@@ -1,0 +1,100 @@
+/**
+ * Reads the ledger for requests, on a handle of its own, so that the server goes on meanwhile. Several readings take
+ * turns. The thread ends by itself when it is told to: one with a database open must not be ended from outside.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import { systemClock } from '../base/clock.ts';
+import { openLedger } from '../store/open-ledger.ts';
+import type { Answered } from './answered.ts';
+import { AnswerTooLarge, answerJson, answerProblem } from './answered.ts';
+import type { ReadLimits } from './bounded-reads.ts';
+import { BoundedReads } from './bounded-reads.ts';
+import { lowerPriority } from './lower-priority.ts';
+import { HttpRefusal, toProblem } from './problem.ts';
+import type { InputOf, ReadingName, Readings } from './readings.ts';
+import { readings } from './readings.ts';
+
+export type ReaderData = {
+  readonly ledgerUrl: string;
+  readonly limits: ReadLimits;
+  readonly answerBytes: number;
+};
+export type ReaderOrder = {
+  readonly id: number;
+  readonly name: ReadingName;
+  readonly input: InputOf<ReadingName>;
+  /** By the clock of the server's ledger, which is that of everything here. */
+  readonly now: number;
+};
+export type ReaderAnswer = {
+  readonly id: number;
+  readonly answered: Answered;
+  /** What went wrong in the server itself, for its log. */
+  readonly failure: string | undefined;
+};
+
+/** What a reading comes to, refusals among it. */
+export async function answerReading(
+  reads: BoundedReads,
+  { name, input }: Pick<ReaderOrder, 'name' | 'input'>,
+  answerBytes: number,
+): Promise<Omit<ReaderAnswer, 'id'>> {
+  try {
+    // Name and input belong together: whoever ordered it was checked for that.
+    const reading = readings[name] as Readings[ReadingName] as (
+      reads: BoundedReads,
+      input: unknown,
+    ) => Promise<unknown>;
+    return { answered: answerJson(await reading(reads, input), answerBytes), failure: undefined };
+  } catch (error) {
+    const told = error instanceof AnswerTooLarge ? tooLarge(error) : error;
+    const isInternal = toProblem(told).status === 500;
+    return {
+      answered: answerProblem(told, told instanceof HttpRefusal ? told.headers : {}),
+      failure: isInternal
+        ? error instanceof Error
+          ? (error.stack ?? error.message)
+          : String(error)
+        : undefined,
+    };
+  }
+}
+
+const tooLarge = ({ bytes, most }: AnswerTooLarge): HttpRefusal =>
+  new HttpRefusal(
+    'http.too_large',
+    `The answer would have ${bytes} bytes, and may have ${most}. Ask for fewer rows with \`limit\`, or for less.`,
+  );
+
+if (parentPort !== null && isReaderData(workerData)) {
+  const port = parentPort;
+  const { ledgerUrl, limits, answerBytes } = workerData;
+  lowerPriority();
+  let now = 0;
+  const ledger = await openLedger(ledgerUrl, { readOnly: true, clock: { ...systemClock, now: () => now } });
+  let underWay = 0;
+  let isEnding = false;
+  const endIfDone = (): void => {
+    if (!isEnding || underWay > 0) return;
+    void ledger.close().finally(() => port.close());
+  };
+  port.on('message', (order: ReaderOrder | 'end') => {
+    if (order === 'end') {
+      isEnding = true;
+      endIfDone();
+      return;
+    }
+    now = Math.max(now, order.now);
+    underWay++;
+    void answerReading(new BoundedReads(ledger, limits), order, answerBytes).then((made) => {
+      const { buffer } = made.answered.bytes;
+      port.postMessage({ id: order.id, ...made } satisfies ReaderAnswer, [buffer]);
+      underWay--;
+      endIfDone();
+    });
+  });
+}
+
+function isReaderData(data: unknown): data is ReaderData {
+  return typeof data === 'object' && data !== null && 'answerBytes' in data;
+}

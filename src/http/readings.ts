@@ -1,0 +1,134 @@
+/**
+ * Everything that is read from the ledger for a request and may be much. Each reading needs nothing but a ledger and
+ * what it is given, so it runs in a thread as well as here.
+ */
+import type { CallQuery, Page, SessionQuery, SessionSummary } from '../ledger/call-query.ts';
+import type { ConfirmationQuery } from '../ledger/confirmation-query.ts';
+import { limitOf } from '../ledger/paging.ts';
+import type { BudgetRule } from '../runtime/budget.ts';
+import { toConfirmationView } from '../runtime/confirmation-view.ts';
+import { foldStored } from '../runtime/fold-stored.ts';
+import { toUnresolvedCall } from '../runtime/unresolved-call.ts';
+import type { CallDetail, CallFacets, CallPage } from './api/call.ts';
+import type { ConfirmationPage, UnresolvedPage } from './api/confirmation.ts';
+import type { ContractsVersions, RuleHits } from './api/contract.ts';
+import type { AuditPage, FeedPage } from './api/feed.ts';
+import type { Timeline } from './api/session.ts';
+import type { Stats } from './api/stats.ts';
+import type { BoundedReads, CallRef, LargeCall } from './bounded-reads.ts';
+import { countFacets } from './count-facets.ts';
+import type { LedgerCounts } from './count-ledger.ts';
+import { countLedger } from './count-ledger.ts';
+import { countHits, readVersions } from './read-contracts-history.ts';
+import { readCallDetail } from './read-call-detail.ts';
+import type { AuditQuery, FeedQuery } from './read-feed.ts';
+import { readAudit, readFeedPage } from './read-feed.ts';
+import type { Span } from './read-stats.ts';
+import { readStats } from './read-stats.ts';
+import { readTimeline } from './read-timeline.ts';
+import { searchCalls } from './search-calls.ts';
+import type { ToolNumbers } from './tool-numbers.ts';
+import { readToolNumbers } from './tool-numbers.ts';
+
+type Reading<Input, Answer> = (reads: BoundedReads, input: Input) => Promise<Answer>;
+
+export type Readings = {
+  readonly calls: Reading<CallQuery & { readonly limit: number }, CallPage>;
+  readonly facets: Reading<CallQuery, CallFacets>;
+  readonly call: Reading<CallRef & { readonly url: string }, CallDetail>;
+  readonly sessions: Reading<SessionQuery, Page<SessionSummary>>;
+  readonly timeline: Reading<
+    { readonly sessionId: string; readonly limit: number; readonly cursor: string | undefined },
+    Timeline
+  >;
+  readonly events: Reading<FeedQuery, FeedPage>;
+  readonly audit: Reading<AuditQuery, AuditPage>;
+  readonly confirmations: Reading<ConfirmationQuery, ConfirmationPage>;
+  readonly unresolved: Reading<
+    {
+      readonly query: Pick<CallQuery, 'sessionId' | 'toolName' | 'limit' | 'cursor'>;
+      /** Tools that can be asked what became of a call. */
+      readonly askable: readonly string[];
+    },
+    UnresolvedPage
+  >;
+  readonly stats: Reading<{ readonly span: Span; readonly budgets: readonly BudgetRule[] }, Stats>;
+  readonly hits: Reading<object, RuleHits>;
+  readonly versions: Reading<object, ContractsVersions>;
+  readonly tools: Reading<{ readonly toolName: string | undefined }, readonly ToolNumbers[]>;
+  readonly counts: Reading<{ readonly common: readonly string[] }, LedgerCounts>;
+};
+
+export type ReadingName = keyof Readings;
+export type InputOf<Name extends ReadingName> = Parameters<Readings[Name]>[1];
+export type AnswerOf<Name extends ReadingName> = Awaited<ReturnType<Readings[Name]>>;
+
+export const readings: Readings = {
+  calls: (reads, query) => searchCalls(reads, query),
+  facets: (reads, query) => countFacets(reads, query),
+  call: (reads, { url, ...ref }) => readCallDetail(reads, ref, url),
+  sessions: async ({ ledger }, query) => ledger.querySessions(query),
+  timeline: (reads, { sessionId, ...page }) => readTimeline(reads, sessionId, page),
+  events: (reads, query) => readFeedPage(reads, query),
+  audit: (reads, query) => readAudit(reads, query),
+  confirmations: (reads, query) =>
+    readEach(
+      reads,
+      query,
+      async (page) => reads.ledger.queryConfirmations({ ...query, ...page }),
+      (stored, { confirmationId }) => {
+        const call = foldStored(stored);
+        const view = call && toConfirmationView(call);
+        // A question that the call has replaced by another is not listed any more.
+        return view?.confirmationId === confirmationId ? view : undefined;
+      },
+    ),
+  unresolved: (reads, { query, askable }) =>
+    readEach(
+      reads,
+      query,
+      async (page) => reads.ledger.queryCalls({ ...query, ...page, unresolved: true }),
+      (stored) => {
+        const call = foldStored(stored);
+        return call && toUnresolvedCall(call, askable.includes(call.toolName));
+      },
+    ),
+  stats: (reads, { span, budgets }) => readStats(reads, span, budgets),
+  hits: (reads) => countHits(reads),
+  versions: async (reads) => ({ rows: await readVersions(reads) }),
+  tools: (reads, { toolName }) => readToolNumbers(reads.ledger, toolName),
+  counts: ({ ledger }, { common }) => countLedger(ledger, common),
+};
+
+const rowsAtOnce = 20;
+
+/** A page whose rows are views of whole calls: it ends early where it has become large enough. */
+async function readEach<Row extends CallRef, View>(
+  reads: BoundedReads,
+  { limit, cursor: given }: { readonly limit?: number | undefined; readonly cursor?: string | undefined },
+  query: (page: { readonly limit: number; readonly cursor: string | undefined }) => Promise<Page<Row>>,
+  toView: (
+    stored: Exclude<Awaited<ReturnType<BoundedReads['call']>>, 'large' | undefined>,
+    row: Row,
+  ) => View | undefined,
+): Promise<Page<View> & { readonly large?: readonly LargeCall[] }> {
+  const rows: View[] = [];
+  const large: LargeCall[] = [];
+  let left = limitOf(limit);
+  let cursor = given;
+  for (;;) {
+    const page = await query({ limit: Math.min(left, rowsAtOnce), cursor });
+    for (const row of page.rows) {
+      const stored = await reads.call(row);
+      if (stored === 'large')
+        large.push(await reads.sizeOf({ sessionId: row.sessionId, callId: row.callId }));
+      const view = stored === 'large' || stored === undefined ? undefined : toView(stored, row);
+      if (view !== undefined) rows.push(view);
+    }
+    cursor = page.next;
+    left -= page.rows.length;
+    if (cursor === undefined || left <= 0 || reads.isSpent)
+      return { rows, next: cursor, ...(large.length > 0 && { large }) };
+    await reads.pause();
+  }
+}

@@ -1,0 +1,63 @@
+/** What the ledger counts of each tool. */
+import type { Ledger } from '../ledger/ledger.ts';
+import type { ToolMode } from '../tool/mode.ts';
+import type { OutcomeCounts, Percentiles } from './api/stats.ts';
+import type { MutableCounts } from './count-outcomes.ts';
+import { Latencies, noOutcomes, outcomeWord } from './count-outcomes.ts';
+
+export type ToolNumbers = {
+  readonly toolName: string;
+  readonly calls: number;
+  readonly costMicros: number;
+  readonly mode: ToolMode;
+  readonly outcomes: OutcomeCounts;
+  readonly latency: Percentiles;
+  readonly codes: readonly (readonly [code: string, count: number])[];
+};
+
+/** A model may ask for any name it likes: so many are told, the commonest first. */
+export const mostTools = 500;
+const mostCodes = 100;
+
+type Counting = {
+  calls: number;
+  costMicros: number;
+  mode: ToolMode;
+  readonly outcomes: MutableCounts;
+  readonly latencies: Latencies;
+  readonly codes: Map<string, number>;
+};
+
+export async function readToolNumbers(
+  ledger: Pick<Ledger, 'tallyCalls'>,
+  only: string | undefined,
+): Promise<readonly ToolNumbers[]> {
+  const found = new Map<string, Counting>();
+  const by = ['toolName', 'mode', 'outcome', 'code', 'bin'] as const;
+  for (const tally of await ledger.tallyCalls({ by, toolName: only })) {
+    const { toolName, mode, outcome, code, bin, calls, costMicros } = tally;
+    const numbers = found.get(toolName) ?? {
+      calls: 0,
+      costMicros: 0,
+      mode,
+      outcomes: noOutcomes(),
+      latencies: new Latencies(),
+      codes: new Map<string, number>(),
+    };
+    found.set(toolName, numbers);
+    numbers.calls += calls;
+    numbers.costMicros += costMicros;
+    numbers.outcomes[outcomeWord({ outcome, code })] += calls;
+    numbers.latencies.add(bin, calls);
+    if (code !== '') numbers.codes.set(code, (numbers.codes.get(code) ?? 0) + calls);
+  }
+  return [...found]
+    .toSorted(([, one], [, other]) => other.calls - one.calls)
+    .slice(0, mostTools)
+    .map(([toolName, { latencies, codes, ...numbers }]) => ({
+      toolName,
+      ...numbers,
+      latency: latencies.toPercentiles(),
+      codes: [...codes].toSorted(([, one], [, other]) => other - one).slice(0, mostCodes),
+    }));
+}
