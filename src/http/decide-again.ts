@@ -13,10 +13,10 @@ export async function decideOnce(
   service: Service,
   confirmationId: string,
   decision: NewDecision,
-  by: string,
+  { by, receivedAt }: { readonly by: string; readonly receivedAt: number },
 ): Promise<ConfirmationView> {
   try {
-    return await service.runtime.decide(confirmationId, { ...decision, by });
+    return await service.runtime.decide(confirmationId, { ...decision, by, receivedAt });
   } catch (error) {
     const isOver =
       isQuittanceError(error, 'confirmation.decided') || isQuittanceError(error, 'confirmation.expired');

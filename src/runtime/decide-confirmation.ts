@@ -32,6 +32,7 @@ const decisionNames = [
   'revision',
   'arguments',
   'response',
+  'receivedAt',
 ] as const;
 
 export async function decideConfirmation(
@@ -45,7 +46,7 @@ export async function decideConfirmation(
   for (;;) {
     const { stored, call, confirmation } = await findQuestion(engine, confirmationId);
     const { callId } = call;
-    if (isExpired(confirmation, engine.ledger.now())) {
+    if (isExpired(confirmation, countedFrom(decision, engine.ledger.now()))) {
       await goOnWith(desk, stored, call);
       throw new QuittanceError('confirmation.expired', `The time to decide about call ${callId} is up.`, {
         confirmationId,
@@ -62,6 +63,12 @@ export async function decideConfirmation(
     return view;
   }
 }
+
+/** A denial counts from when it was received, since it only keeps something from happening; anything else from now. */
+const countedFrom = (
+  { decision, receivedAt = Number.POSITIVE_INFINITY }: PersonDecision,
+  now: number,
+): number => (decision === 'deny' ? Math.min(receivedAt, now) : now);
 
 export type OpenQuestion = Decided & { readonly confirmation: Confirmation };
 
@@ -180,6 +187,8 @@ function checkDecision(decision: PersonDecision): void {
   if (typeof decision.by !== 'string' || decision.by.trim() === '')
     refuse('a decision needs a name: by must be who decides.');
   if (decision.reason !== undefined && typeof decision.reason !== 'string') refuse('reason must be a text.');
+  if (decision.receivedAt !== undefined && !Number.isFinite(decision.receivedAt))
+    refuse('receivedAt must be a number: milliseconds since 1970.');
   if (decision.decision === 'edit' && !isJsonObject(decision.arguments))
     refuse('an edit needs arguments: the object to run with instead.');
   if (decision.decision === 'respond' && (typeof decision.response !== 'string' || decision.response === ''))

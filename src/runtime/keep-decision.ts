@@ -27,6 +27,11 @@ export type PersonDecision = {
   readonly inputDigest?: string;
   /** Of the preview that was shown, where there was one. */
   readonly revision?: number;
+  /**
+   * When the decision was received, by the ledger's clock; now unless told. A denial that was received before the
+   * question expired counts, as long as the call has not been settled and its body has not begun.
+   */
+  readonly receivedAt?: number;
 } & (
   | { readonly decision: 'approve' | 'deny' }
   /** Approves other arguments. */

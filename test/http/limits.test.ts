@@ -2,7 +2,12 @@
 import { request } from 'node:http';
 import type { OutgoingHttpHeaders } from 'node:http';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import type { ConfirmationView } from 'quittance';
+import { createRuntime, defineTool } from 'quittance';
 import type { ContractsCheck, Problem } from 'quittance/http';
+import type { ManualClock } from 'quittance/testing';
+import { createManualClock } from 'quittance/testing';
+import { z } from 'zod';
 import type { TestServer } from './start-server.ts';
 import { startServer } from './start-server.ts';
 
@@ -198,5 +203,69 @@ ${Array.from(
       ['/v1/contracts/explain', { documents, toolName: 't' }],
     ] as const)
       expect((await app.post<Problem>(path, body, 'operator')).status).toBe(413);
+  });
+});
+
+describe('a denial whose head comes before the question expires', () => {
+  /** Sends the head of a decision, lets the time pass, and then sends its body. */
+  async function decideSlowly(
+    decision: object,
+    between: (clock: ManualClock) => void,
+  ): Promise<{ readonly status: number; readonly view: ConfirmationView }> {
+    const clock = createManualClock(1_000);
+    app = await startServer({}, clock);
+    const { ledger, server, tokens } = app;
+    // Held by a process that is gone, so that nothing but this decision acts when the time is up.
+    const tool = defineTool({ name: 'drop_table', mode: 'destructive', input: z.object({}), run: () => 1 });
+    const holder = createRuntime({ tools: [tool], ledger, holdTimeoutMs: 5_000 });
+    const pending = await holder
+      .turn({ sessionId: 's1' })
+      .callOrPending({ id: 'c1', name: 'drop_table', arguments: {} });
+    if (pending.type !== 'pending') throw new Error(pending.type);
+    await holder.close();
+    const { confirmationId } = pending;
+    const text = JSON.stringify(decision);
+    return new Promise((resolve, reject) => {
+      const sent = request(`${server.url}/v1/confirmations/${confirmationId}/decision`, {
+        method: 'POST',
+        headers: {
+          ...json,
+          authorization: `Bearer ${tokens.approver}`,
+          'content-length': Buffer.byteLength(text),
+          expect: '100-continue',
+        },
+      });
+      // The server has the head once it asks for the body.
+      sent.on('continue', () => {
+        setImmediate(() => {
+          between(clock);
+          sent.end(text);
+        });
+      });
+      sent.on('error', reject);
+      sent.on('response', (answer) => {
+        let body = '';
+        answer.setEncoding('utf8');
+        answer.on('data', (part: string) => (body += part));
+        answer.on('end', () =>
+          resolve({ status: answer.statusCode ?? 0, view: JSON.parse(body) as ConfirmationView }),
+        );
+      });
+      sent.flushHeaders();
+    });
+  }
+
+  test('counts although its body comes after', async () => {
+    const { status, view } = await decideSlowly({ decision: 'deny', reason: 'no' }, (clock) =>
+      clock.advance(6_000),
+    );
+    expect({ status, state: view.status }).toEqual({ status: 200, state: 'denied' });
+  });
+
+  test('an approval does not', async () => {
+    const { status } = await decideSlowly({ decision: 'approve', inputDigest: 'sha256:any' }, (clock) =>
+      clock.advance(6_000),
+    );
+    expect(status).toBe(410);
   });
 });

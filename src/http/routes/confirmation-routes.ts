@@ -133,8 +133,8 @@ export const confirmationRoutes: readonly Route[] = [
     summary: 'Decides about a held call. The same decision again gets the same answer; another is refused.',
     body: decisionShape,
     answer: viewShape,
-    handle: ({ service, params, body, actor }) =>
-      decideOnce(service, params.confirmationId, body, actor.name),
+    handle: ({ service, params, body, actor, arrivedAt }) =>
+      decideOnce(service, params.confirmationId, body, { by: actor.name, receivedAt: arrivedAt }),
   }),
   defineRoute<`${typeof path}/link`, object, NewDecisionLink, DecisionLink>({
     method: 'POST',

@@ -1,0 +1,87 @@
+/** Every route, asked for the worst it can be asked for, on a ledger with large rows. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createRuntime, defineTool } from 'quittance';
+import { z } from 'zod';
+import { generatedRequests, hostileRequests } from './hostile-requests.ts';
+import type { HostileRequest, LargeThings } from './hostile-requests.ts';
+import { routesIn } from './open-api-routes.ts';
+import type { TestServer } from './start-server.ts';
+import { startServer } from './start-server.ts';
+
+let app: TestServer;
+let large: LargeThings;
+
+beforeAll(async () => {
+  app = await startServer({ limits: { contractMs: 500 } });
+  const tool = defineTool({
+    name: 'get_note',
+    mode: 'read',
+    loopLimit: 1e9,
+    input: z.object({ text: z.string() }),
+    run: ({ text }) => (text.startsWith('artifact') ? text : 1),
+  });
+  const runtime = createRuntime({ tools: [tool], ledger: app.ledger });
+  const turn = runtime.turn({ sessionId: 'large' });
+  const make = (id: string, text: string): ReturnType<typeof turn.call> =>
+    turn.call({ id, name: 'get_note', arguments: { text } });
+  for (let n = 0; n < 20; n++) await make(`c${n}`, `${n}${'x'.repeat(200_000)}`);
+  await make('big', 'x'.repeat(900_000));
+  await make('huge', 'x'.repeat(5_000_000));
+  const kept = await make('kept', `artifact${'y'.repeat(2_000_000)}`);
+  large = {
+    sessionId: 'large',
+    callId: 'big',
+    hugeCallId: 'huge',
+    artifactId: kept.type === 'ToolArtifactReference' ? kept.artifactId : undefined,
+  };
+  await runtime.close();
+});
+afterAll(() => app.close());
+
+async function send(request: HostileRequest): Promise<{ readonly status: number; readonly bytes: number }> {
+  const { method, path, headers = {}, body } = request;
+  const response = await fetch(app.server.url + path, {
+    method,
+    headers: { authorization: `Bearer ${app.tokens.viewer}`, ...headers },
+    ...(body !== undefined && { body }),
+    signal: AbortSignal.timeout(50_000),
+  });
+  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
+  if (isStream) {
+    await response.body?.cancel();
+    return { status: response.status, bytes: 0 };
+  }
+  return { status: response.status, bytes: (await response.arrayBuffer()).byteLength };
+}
+
+test('every hostile request of a viewer is answered or refused, within the limits, and honest ones go on', async () => {
+  const description = (await (await fetch(`${app.server.url}/openapi.json`)).json()) as Parameters<
+    typeof routesIn
+  >[0];
+  const all = [...hostileRequests(large, 1, Date.now()), ...generatedRequests(routesIn(description))];
+  expect(all.length).toBeGreaterThan(90);
+  const wrong: string[] = [];
+  for (const request of all) {
+    const { status, bytes } = await send(request);
+    // Readiness says 503 where the disk is nearly full, which is no failure of the server.
+    const isFine = status < 500 || request.path.startsWith('/readyz');
+    if (!isFine || bytes > 16_777_216) wrong.push(`${request.name}: ${status}, ${bytes} bytes`);
+  }
+  expect(wrong).toEqual([]);
+  expect((await app.get('/v1/me', 'operator')).status).toBe(200);
+});
+
+test('a call that is too large for an answer is refused in words that say the limit', async () => {
+  const { status, body } = await app.get<{ detail: string }>('/v1/sessions/large/calls/huge', 'viewer');
+  expect(status).toBe(413);
+  expect(body.detail).toMatch(/has \d{7,} bytes in the ledger, and at most 4194304 are answered over HTTP/);
+});
+
+test('all of them at once leave an honest caller their answers', async () => {
+  const flood = [...hostileRequests(large, 2, Date.now()), ...hostileRequests(large, 3, Date.now())].map(
+    (request) => send(request).catch(() => ({ status: 0, bytes: 0 })),
+  );
+  for (let n = 0; n < 10; n++) expect((await app.get('/v1/calls?limit=50', 'operator')).status).toBe(200);
+  const statuses = new Set((await Promise.all(flood)).map(({ status }) => status));
+  expect([...statuses].filter((status) => status >= 500)).toEqual([]);
+});
