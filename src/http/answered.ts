@@ -1,6 +1,6 @@
 /** An answer in bytes, wherever it was made: in a reader thread, or here. */
 import { createHash } from 'node:crypto';
-import { isKnown } from './known-tag.ts';
+import { isKnown, taggedHeaders } from './known-tag.ts';
 import { toProblem } from './problem.ts';
 import type { HttpRefusal } from './problem.ts';
 
@@ -22,8 +22,7 @@ export function answerJson(value: unknown, most: number): Answered {
     headers: {
       'content-type': 'application/json; charset=utf-8',
       etag,
-      'cache-control': 'private, no-cache',
-      vary: 'authorization, cookie',
+      ...taggedHeaders,
     },
   };
 }

@@ -6,14 +6,16 @@ export function isKnown(headers: Headers, etag: string): boolean {
   return known.includes(etag) || known.includes('*');
 }
 
+/** Of an answer that has a tag: it is for this caller alone, and must be asked for anew. */
+export const taggedHeaders = {
+  'cache-control': 'private, no-cache',
+  vary: 'authorization, cookie, x-quittance-page-key',
+} as const;
+
 /** Whoever has seen the very same is told so, and nothing is sent again. */
 export function withTag(text: string, type: string, headers: Headers): Response {
   const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
-  const common = {
-    etag,
-    'cache-control': 'private, no-cache',
-    vary: 'authorization, cookie, x-quittance-page-key',
-  };
+  const common = { etag, ...taggedHeaders };
   if (isKnown(headers, etag)) return new Response(null, { status: 304, headers: common });
   return new Response(text, { headers: { ...common, 'content-type': type } });
 }

@@ -138,7 +138,7 @@ export function generatedRequests(routes: readonly OpenApiRoute[]): readonly Hos
 function worstOf(schema: { readonly [name: string]: unknown }): string {
   if (Array.isArray(schema['enum'])) return String(schema['enum'].at(-1));
   if (schema['type'] === 'integer' || schema['type'] === 'number')
-    return String(schema['maximum'] ?? 999_999_999_999);
+    return String(Number(schema['maximum'] ?? 999_999_999_999));
   if (schema['type'] === 'boolean') return 'true';
   return 'x'.repeat(Math.min(200, Number(schema['maxLength'] ?? 200)));
 }
