@@ -53,7 +53,7 @@ export function secretsInCommand(text: string, isCommand: boolean, depth = 0): S
 
 /** What is written where a secret would be: a variable, a mask, a word that only describes it. */
 const isPlaceholder = (value: string): boolean =>
-  /^(?:\$[\w{(]|[<{*%[]|\.\.\.|x{3,}$|your[_-])/i.test(value) ||
+  /^(?:\$[\w{(]|[<{[]|\*{3}|%[sd(]|\.\.\.|x{3,}$|your[_-])/i.test(value) ||
   /^(?:my_?)?(?:user_?)?(?:password|passwd|pass|pwd|token|secret|api_?key|key|stdin|null|none|true|false)$/i.test(
     value,
   );
@@ -82,9 +82,10 @@ export const isProgram = (item: JsonValue | undefined): boolean =>
 
 const programName = (word: string): string => word.replace(/^.*[\\/]/s, '').replace(/\.exe$/i, '');
 
-const longFlag = /^--?([A-Za-z][\w.-]{2,})(?:([=:])([\s\S]*))?$/;
-const assignment = /^(?:--?[\w-]+[= ]|-[A-Za-z])?([A-Za-z_][\w.-]{0,119})=(?=[\s\S])/;
-const header = /^([\w-]{1,120})\s*:\s*(?:(?:bearer|basic|token|apikey|digest|negotiate|ssws|bot)\s+)?(?=\S)/i;
+const longFlag = /^--?([A-Za-z][\w.[\]-]{2,})(?:([=:])([\s\S]*))?$/;
+const assignment = /^(?:--?[\w-]+[= ]|-[A-Za-z])?([A-Za-z_][\w.[\]-]{0,119})=(?=[\s\S])/;
+const header =
+  /^([\w.[\]-]{1,120})\s*:\s*(?:(?:bearer|basic|token|apikey|digest|negotiate|ssws|bot)\s+)?(?=\S)/i;
 const headerFlags = new Set(['-H', '--header', '--proxy-header', '--add-header', '-header']);
 
 function* secretParts(

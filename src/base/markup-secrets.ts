@@ -58,6 +58,21 @@ export const markupPatterns: readonly SecretPattern[] = [
     pattern: new RegExp(source`(?<![\w-])${readsPassword}[^\n|]{0,200}<<<[ \t]*["']?(?<secret>[^\s"'$]{4,})`),
   },
   {
+    name: 'password in SQL', // IDENTIFIED BY 'x', WITH PASSWORD 'x'
+    pattern:
+      /(?:IDENTIFIED|identified)\s{1,20}(?:(?:WITH|with)\s{1,20}\S{1,40}\s{1,20})?(?:BY|AS|by|as)\s{1,20}'(?<secret>[^']{4,})'/,
+  },
+  {
+    name: 'password of a role in SQL',
+    pattern: /(?:PASSWORD|password)\s{1,20}'(?<secret>[^']{4,})'/,
+  },
+  {
+    name: 'secret in a form part', // Content-Disposition: form-data; name="password"
+    pattern: new RegExp(
+      source`name="[\w.:[-]{0,60}?${name}\]?"\r?\n(?:[^\r\n]{1,200}\r?\n){0,3}\r?\n(?<secret>[^\r\n]{4,})`,
+    ),
+  },
+  {
     name: 'PuTTY private key',
     pattern:
       /Private-Lines: \d{1,4}\r?\n(?<secret>[A-Za-z0-9+/=]{1,80}(?:\r?\n[A-Za-z0-9+/=]{1,80}(?=\r?\n|$)){0,200})/,
@@ -66,9 +81,10 @@ export const markupPatterns: readonly SecretPattern[] = [
 
 /** Source of what is found, in any case, in every text that one of these matches. */
 export const markupHint: string = [
-  source`(?:word|wd|phrase|code|secret|key|token|authorization|pass|credentials?)\d{0,2}(?:\s[^<>]{0,300})?[>"']`,
+  source`(?:word|wd|phrase|code|secret|key|token|authorization|pass|credentials?)\d{0,2}\]?(?:\s[^<>]{0,300})?[>"']`,
   source`[?&;](?:sig|signature|x-(?:amz|goog)-|auth|auth_?key|hmac|pass|jwt|sid|sessionid|session_id|assertion|samlresponse|key|code|[a-z]{0,21}signature)[\w-]{0,20}=`,
   source`password\s{1,20}\S`,
+  source`identified\s`,
   source`${readsPassword}`,
   'private-lines:',
 ].join('|');

@@ -116,6 +116,10 @@ const shapes: Readonly<Record<string, readonly JsonValue[]>> = {
     `USER=bob\nDB_PASS=${secret}\nX=1\n`,
     `//registry.example/:_authToken=${secret}`,
     `machine example.org login bob password ${secret}`,
+    `a=1&user%5Bpassword%5D=${secret}&b=2`,
+    `user[password]=${secret}`,
+    `ALTER USER bob WITH PASSWORD '${secret}';`,
+    `Content-Disposition: form-data; name="api_key"\r\n\r\n${secret}\r\n--b--`,
     `Authorization: Basic ${base64(`bob:${secret}`)}`,
   ],
 };
@@ -135,6 +139,16 @@ describe('a secret is hidden in an input', () => {
         JSON.stringify(redactor.input({ ...(wrapped as object), note: `see ${secret}` }).value),
       ).not.toContain(secret);
     });
+
+  it.each([
+    `api_key = "=${secret}"`,
+    `api_key = "*${secret}"`,
+    `api_key = "q.${secret}"`,
+    `x: 1\npassword: q.${secret}7\ny: 2\n`,
+    `user_password_ = "${secret}"`,
+  ])('though it begins like code: %s', (text) => {
+    expect(kept({ text })).not.toContain(secret);
+  });
 
   it('and the rest of it stays readable', () => {
     expect(kept({ command: `curl -s -u bob:${secret} -X POST https://x/y` })).toBe(

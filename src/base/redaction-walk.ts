@@ -256,10 +256,10 @@ function maskOne(walk: Walk, text: string, role: KeyRole): string {
     : rules.maskText(text, found.secrets);
 }
 
-const envAssignment = /^((?:export\s+)?([\w.-]{1,120})\s*=)([\s\S]+)$/;
-const headerLine = /^(([\w-]{1,120})\s*:\s*)([\s\S]+)$/;
+const envAssignment = /^((?:export\s+)?([\w.[\]-]{1,120})\s*=)([\s\S]+)$/;
+const headerLine = /^(([\w.[\]-]{1,120})\s*:\s*)([\s\S]+)$/;
 /** One word: `password=p;w,x`, and not the rest of a command line. */
-const oneAssignment = /^((?:--?)?([A-Za-z_][\w.-]{0,119})=)([^\s&$<{(][^\s&]*)$/;
+const oneAssignment = /^((?:--?)?([A-Za-z_][\w.[\]-]{0,119})=)([^\s&$<{(][^\s&]*)$/;
 
 /** The password of `user:password`. */
 function maskPassword({ rules, found }: Walk, text: string): string {

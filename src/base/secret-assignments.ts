@@ -39,13 +39,15 @@ export const secretName: string = name;
 
 /** The user in a URL may be called `x-access-token`; its password has a pattern of its own. */
 const notInUrl = source`(?<!:\/\/[\w.%-]{0,80})`;
-const nameEnd = source`\\{0,15}["']?`;
+const nameEnd = source`_?(?:\]|%5[dD])?\\{0,15}["']?`;
 const sign = source`[ \t]{0,4}(?:=>|:=|[:=])[ \t]{0,4}`;
 
+const dottedName = source`[A-Za-z_]{1,40}(?:\??\.[A-Za-z_]{1,40}){1,8}(?![\w+/=~-])`;
 /** What stands after the sign when it is no secret. */
 const noSecret = anyOf(
   source`[[<{(*=]|--|\$[\w{(]|%[sd(]`, // a list, a placeholder, a comparison, another flag, a variable
-  source`[A-Za-z_]{1,40}(?:\??\.[A-Za-z_]|\(|\[|::|->)`, // config.token, getToken()
+  source`[A-Za-z_]{1,40}(?:\(|\[|::|->)`, // getToken()
+  dottedName, // config.token
   source`[\w-]{0,40}(?:[a-z0-9](?:Password|Token|Secret|Key)|[_-](?:${'password token secret key'
     .split(' ')
     .flatMap((word) => [word, word.toUpperCase()])
@@ -65,8 +67,11 @@ const value = source`(?<secret>${inside}{3,}[^\s"'${'`'},;&)\]}>.:!?])`;
 const withDigit = source`(?=${inside}{0,63}\d)`;
 const withDigitOrAlone = source`(?=${inside}{0,63}\d|${inside}{4,64}[ \t]{0,4}(?:[\r\n]|$))`;
 
+/** In quotes a sign is part of the value. */
+const noQuotedSecret = noSecret.replace('[[<{(*=]', source`[[<{(]|\*{3}`).replace(`|${dottedName}`, '');
+
 const quoted = (quote: string): string =>
-  source`${quote}(?!${noSecret}|[A-Z][a-z']{0,20} )(?=(?:[^${quote}\\\r\n]|\\.){4})` +
+  source`${quote}(?!${noQuotedSecret}|[A-Z][a-z']{0,20} )(?=(?:[^${quote}\\\r\n]|\\.){4})` +
   source`(?<secret>[^${quote}\\\r\n]*(?:\\.[^${quote}\\\r\n]*){0,256})${quote}`;
 
 /** One row per way to introduce a secret. */
@@ -111,6 +116,6 @@ const hintedName = '(?:word|wd|phrase|code|secret|key|token|authorization|pass|a
 
 /** Source of what is found, in any case, in every text that one of these matches. */
 export const assignmentHint: string = anyOf(
-  source`${hintedName}\d{0,2}[\\"']{0,17}[ \t]{0,4}(?:[:=]|is|was)`,
+  source`${hintedName}\d{0,2}_?(?:\]|%5d)?[\\"']{0,17}[ \t]{0,4}(?:[:=]|is|was)`,
   source`(?<!-)--[\w-]{0,30}?${hintedName}`,
 );

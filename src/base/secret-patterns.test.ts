@@ -162,6 +162,14 @@ const samples: Readonly<Record<string, readonly (readonly [string, string])[]>> 
   'password in a here-string': [
     ['docker login --password-stdin <<< abcd', 'docker login --password-stdin <<< [REDACTED]'],
   ],
+  'password in SQL': [["x IDENTIFIED BY 'abcd';", "x IDENTIFIED BY '[REDACTED]';"]],
+  'password of a role in SQL': [["ALTER ROLE x PASSWORD 'abcd';", "ALTER ROLE x PASSWORD '[REDACTED]';"]],
+  'secret in a form part': [
+    [
+      'form-data; name="password"\r\nX: y\r\n\r\nabcd\r\n--b',
+      'form-data; name="password"\r\nX: y\r\n\r\n[REDACTED]\r\n--b',
+    ],
+  ],
   'PuTTY private key': [['Private-Lines: 1\nAAAA', 'Private-Lines: 1\n[REDACTED]']],
   'token of a known provider': [
     `dop_v1_${'a1'.repeat(32)}`,

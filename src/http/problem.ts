@@ -1,4 +1,5 @@
 /** Refusals as HTTP says them: those of its own, and those that the library's errors are. */
+import { safeSentence } from '../base/safe-id.ts';
 import { errorTable, isQuittanceError } from '../base/error.ts';
 import type { Problem } from './api/problem.ts';
 import { toHttpWords } from './http-words.ts';
@@ -64,11 +65,11 @@ export class HttpRefusal extends Error {
 export function toProblem(error: unknown): Problem {
   if (error instanceof HttpRefusal) {
     const { status, title } = httpCodes[error.code];
-    return problem(error.code, status, title, error.message, error.facts);
+    return problem(error.code, status, title, safeSentence(error.message), error.facts);
   }
   if (isQuittanceError(error)) {
     const { status, title, detail } = toHttpWords(error.code, error.message);
-    return problem(error.code, status, title, detail, error.facts);
+    return problem(error.code, status, title, safeSentence(detail), error.facts);
   }
   if (isStorageTrouble(error))
     return problem(

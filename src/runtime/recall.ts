@@ -109,10 +109,11 @@ async function readChanged(
 /** Answers a request whose id belongs to another one. Never that call's outcome. */
 export async function conflict(hand: CallInHand, call: Call): Promise<ToolOutcome> {
   const { request } = hand;
-  const details =
+  const details = hand.engine.redactor.text(
     call.toolName === request.name
       ? `Call ${request.id} was made with other arguments; use a new id for a new call.`
-      : `Call ${request.id} was a call of the tool "${call.toolName}"; use a new id for a new call.`;
+      : `Call ${request.id} was a call of the tool "${call.toolName}"; use a new id for a new call.`,
+  );
   await note(hand, call, 'conflict', details);
   return Object.freeze({
     type: 'ToolDenied',
