@@ -114,6 +114,7 @@ describe('the package, installed in an empty folder', () => {
         'contracts.yaml',
         'package.json',
         'quittance.mjs',
+        'workspace',
       ]),
     );
     const ran = await run(process.execPath, ['agent.mjs'], {

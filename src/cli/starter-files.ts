@@ -16,9 +16,19 @@ const refund = defineTool({
   run: async ({ order, cents }) => ({ refunded: cents, order }),
 });
 
-const contracts = await contractsFromYaml(\`\${import.meta.dirname}/contracts.yaml\`);
+// Tools that touch files work in the folder workspace. The ledger, the rules and this file lie outside of it.
+const contracts = await contractsFromYaml(\`\${import.meta.dirname}/contracts.yaml\`, {
+  workingDirectory: import.meta.dirname,
+});
 
-export default (ledger) => createRuntime({ tools: [refund], contracts, ledger, behaviors: [retry()] });
+export default (ledger) =>
+  createRuntime({
+    tools: [refund],
+    contracts,
+    ledger,
+    behaviors: [retry()],
+    protectedFiles: { readOnly: [import.meta.filename] }, // no call may rewrite this file
+  });
 `;
 
 export const agentFile = `// Stands for your agent: whatever your model asks for goes through turn.call.
@@ -64,6 +74,11 @@ rules:
     then:
       action: block
       message: 'A refund of {args.cents} cents is for a person.'
+  - id: files-in-workspace
+    type: sandbox
+    tools: ['*file*', '*File*', Read, Write, Edit, Bash, 'shell*', 'run_*']
+    within: [./workspace]
+    message: 'Files and commands stay in the workspace folder.'
 `;
 
 export const ignoreFile = `node_modules/

@@ -162,8 +162,10 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   };
   const url = (): string =>
     options.publicUrl?.replace(/\/+$/, '') ?? `http://${bracketed(reached(host))}:${port}`;
+  const tokens = new TokenFile(path === undefined ? undefined : tokenFilePath(path), () => ledger.now());
+  tokens.check();
   const access = new Access({
-    tokens: new TokenFile(path === undefined ? undefined : tokenFilePath(path), () => ledger.now()),
+    tokens,
     local,
     hosts,
     // Cookies know no ports: two servers on one machine must not take each other's.

@@ -10,6 +10,7 @@ import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync, writeF
 import { QuittanceError } from '../base/error.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject, readJsonText } from '../base/json.ts';
+import { checkPrivateFile } from '../runtime/private-file.ts';
 import { isRole } from './actor.ts';
 import type { Role } from './api/access.ts';
 
@@ -71,6 +72,11 @@ export class TokenFile {
   constructor(path: string | undefined, now: () => number) {
     this.#path = path;
     this.#now = now;
+  }
+
+  /** Throws where others on the machine could let themselves in. */
+  check(): void {
+    if (this.#path !== undefined) checkPrivateFile({ path: this.#path, what: 'token file', secret: false });
   }
 
   create({ name, role, expiresInMs }: NewToken): { readonly token: string; readonly record: TokenRecord } {
@@ -168,8 +174,9 @@ export class TokenFile {
   #read(): Content {
     if (this.#path === undefined) return this.#content;
     const found = statSync(this.#path, { throwIfNoEntry: false, bigint: true });
-    const stamp = found && `${found.ino}/${found.mtimeNs}/${found.size}`;
+    const stamp = found && `${found.ino}/${found.mtimeNs}/${found.size}/${found.mode}/${found.uid}`;
     if (stamp === this.#stamp) return this.#content;
+    this.check();
     this.#content = stamp === undefined ? { tokens: [], logins: [] } : parseContent(this.#path);
     this.#stamp = stamp;
     return this.#content;

@@ -24,6 +24,7 @@ export type LintCode =
   | 'observe_default'
   | 'unknown_tool'
   | 'uncovered_tool'
+  | 'holds_own_files'
   | 'composition';
 
 /** What one check found; whoever runs it knows the rule. */

@@ -276,6 +276,10 @@ function createEngine<Tools extends readonly AnyTool[]>(
   const { clock = systemClock, ids = createIds(), onPreToolUse = [] } = options;
   const { inlineLimit = TOOL_MESSAGE_MAX_CHARS } = options;
   const ledger = tellTrouble(options.ledger);
+  const onTrouble = options.onTrouble ?? warnOfTrouble;
+  const ownFiles = createOwnFiles(options.ledger, options.contracts, options.protectedFiles, onTrouble);
+  // Looks where the files lie, and warns, before the first call.
+  ownFiles.judge();
   const stragglers = new Set<Promise<unknown>>();
   const undoTools = byName(options.tools.flatMap((tool) => toUndoTool(tool, ledger) ?? []));
   for (const { name } of options.tools)
@@ -298,10 +302,10 @@ function createEngine<Tools extends readonly AnyTool[]>(
     policyInForce: followContracts(options.contracts, ledger, ids, stragglers),
     toolFor: (name, policy) => asRulesSee(tools.get(name), policy),
     undoToolFor: (name, policy) => asRulesSee(undoTools.get(name), policy),
-    ownFiles: createOwnFiles(options.ledger, options.contracts, options.protectedFiles),
+    ownFiles,
     hooks: typeof onPreToolUse === 'function' ? [onPreToolUse] : [...onPreToolUse],
     onConfirm: options.onConfirm,
-    onTrouble: options.onTrouble ?? warnOfTrouble,
+    onTrouble,
     mayDecide: options.mayDecide,
     mayGrant: options.mayGrant,
     separateDuties: options.separateDuties ?? false,

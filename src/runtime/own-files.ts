@@ -4,12 +4,16 @@ import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { QuittanceError } from '../base/error.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { ComposedRules } from '../policy/composed-rules.ts';
 import type { Contracts } from '../policy/contracts.ts';
 import type { JudgeOwnFiles } from '../policy/own-files/judge-own-files.ts';
 import { protectOwnFiles } from '../policy/own-files/judge-own-files.ts';
 import type { OwnFile, OwnFilesWorld } from '../policy/own-files/own-file.ts';
+import { describeOwnFile } from '../policy/own-files/own-file.ts';
+import { findExposures } from '../policy/own-files/find-exposures.ts';
 import { packageFolder } from './package-folder.ts';
 import { realPath } from './real-path.ts';
+import type { OnTrouble } from './runtime-trouble.ts';
 
 /** Files of the host that calls must not reach. A folder stands for everything in it. */
 export type ProtectedFiles = {
@@ -30,11 +34,13 @@ export function createOwnFiles(
   ledger: Ledger,
   contracts: Contracts | undefined,
   given: ProtectedFiles | undefined,
+  tell: OnTrouble,
 ): OwnFiles {
   const fixed: OwnFile[] = [...(ledger.ownFiles ?? []), ...toHostFiles(given), ...packageFile()];
   const world = createOwnFilesWorld(contracts);
   let read: { readonly from: Contracts['policy'] | undefined; readonly count: number } | undefined;
   let judge: JudgeOwnFiles | undefined;
+  const told = new Set<string>();
   const list = (): readonly OwnFile[] => [
     ...fixed,
     ...(contracts?.files ?? []).map((path): OwnFile => readOnly(path, 'contract_file')),
@@ -45,6 +51,7 @@ export function createOwnFiles(
       if (judge === undefined || read?.from !== from || read?.count !== fixed.length) {
         read = { from, count: fixed.length };
         judge = protectOwnFiles(list(), world);
+        if (from !== undefined) warn(from.composed, list(), world, told, tell);
       }
       return judge;
     },
@@ -53,6 +60,30 @@ export function createOwnFiles(
       fixed.push(...toHostFiles(files));
     },
   };
+}
+
+function warn(
+  composed: ComposedRules,
+  files: readonly OwnFile[],
+  world: OwnFilesWorld,
+  told: Set<string>,
+  tell: OnTrouble,
+): void {
+  for (const { ruleId, area, file } of findExposures(composed, files, world)) {
+    const key = JSON.stringify([ruleId, area, file.path]);
+    if (told.has(key)) continue;
+    told.add(key);
+    tell({
+      type: 'files.exposed',
+      ruleId,
+      area,
+      path: file.path,
+      message:
+        `Rule ${ruleId} allows ${JSON.stringify(area)}, which holds ${describeOwnFile(file)} (${file.path}). ` +
+        'Calls that name it are refused, but a program that searches the folder can reach it. Move it out of the ' +
+        "agent's folder, or take it away with not_within.",
+    });
+  }
 }
 
 const readOnly = (path: string, kind: OwnFile['kind']): OwnFile => ({

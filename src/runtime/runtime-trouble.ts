@@ -4,7 +4,9 @@
  * A behaviour that gets no further: the entry after `position` cannot be read, or the ledger could not be used five
  * times in a row. It skips nothing, and goes on by itself once it can.
  */
-export type RuntimeTrouble = {
+export type RuntimeTrouble = StuckBehavior | ExposedFiles;
+
+export type StuckBehavior = {
   readonly type: 'behavior.stuck';
   readonly behavior: string;
   /** The last entry that was given to it. */
@@ -12,6 +14,16 @@ export type RuntimeTrouble = {
   /** What keeps it, and what to do. */
   readonly message: string;
   readonly error: unknown;
+};
+
+/** A rule lets the agent into a folder that holds the runtime's own files. Told once for each set of rules. */
+export type ExposedFiles = {
+  readonly type: 'files.exposed';
+  readonly ruleId: string;
+  /** The entry of `within`. */
+  readonly area: string;
+  readonly path: string;
+  readonly message: string;
 };
 
 export type OnTrouble = (trouble: RuntimeTrouble) => void;

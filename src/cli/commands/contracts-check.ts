@@ -1,3 +1,11 @@
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { resolve } from 'node:path';
+import type { LoadedContracts } from '../../contracts/loaded-contracts.ts';
+import { findExposures } from '../../policy/own-files/find-exposures.ts';
+import { describeOwnFile, type OwnFile } from '../../policy/own-files/own-file.ts';
+import { realPath } from '../../runtime/real-path.ts';
+import { ledgerPath } from '../find-ledger.ts';
 import type { LintWarning } from '../../policy/lint-warning.ts';
 import type { Command, Context, Given } from '../command.ts';
 import { withoutUndefined } from '../call-table.ts';
@@ -14,7 +22,7 @@ export const contractsCheckCommand: Command = {
   takes: '<file>…',
   most: Number.POSITIVE_INFINITY,
   about: [
-    'Every problem is said with its line. Contracts without one are looked at again for what is legal and probably not meant: patterns that never match, rules that never decide, fields that may be absent. Several files are composed, left to right.',
+    'Every problem is said with its line. Contracts without one are looked at again for what is legal and probably not meant: patterns that never match, rules that never decide, fields that may be absent, allowed folders that hold the ledger or the contracts. Several files are composed, left to right.',
     'Where the tools are known, by --tools or from a ledger, names that no tool has and tools that no rule is about are said too. Exit code 1 for problems, and with --strict for warnings.',
   ],
   options: {
@@ -35,7 +43,9 @@ export const contractsCheckCommand: Command = {
     const paths = needFiles(given.args, 'contracts check');
     const tools = await knownTools(given, context);
     const loading = await tryToLoad(paths, {});
-    const warnings = loading.ok ? loading.contracts.check(tools) : [];
+    const warnings = loading.ok
+      ? [...loading.contracts.check(tools), ...ownFileWarnings(loading.contracts, given, context)]
+      : [];
     const print = given.has('json') ? printJson : printText;
     await print(loading, warnings, paths, context);
     const isBad = !loading.ok || (given.has('strict') && warnings.length > 0);
@@ -56,6 +66,30 @@ async function knownTools(given: Given, context: Context): Promise<readonly stri
   return typed === undefined && seen === undefined
     ? undefined
     : [...new Set([...(typed ?? []), ...(seen ?? [])])];
+}
+
+/** Rules are judged from the folder the command is typed in, as a runtime started there would. */
+function ownFileWarnings(contracts: LoadedContracts, given: Given, context: Context): readonly LintWarning[] {
+  const files: OwnFile[] = contracts.files.map((path) => ({
+    path,
+    kind: 'contract_file',
+    access: 'read_only',
+    withCompanions: false,
+  }));
+  const ledger = resolve(ledgerPath(context.ledgerUrl(given, 'make')));
+  if (given.has('ledger') || existsSync(ledger))
+    files.push({ path: ledger, kind: 'ledger', access: 'sealed', withCompanions: true });
+  const world = { realPath, workingDirectories: () => [resolve('.')], homeDirectory: homedir() };
+  return findExposures(contracts.policy.composed, files, world).map(
+    ({ ruleId, source, line, area, file }): LintWarning => ({
+      code: 'holds_own_files',
+      ruleId,
+      source,
+      line,
+      message: `within allows ${JSON.stringify(area)}, which holds ${describeOwnFile(file)}: ${file.path}.`,
+      advice: "Move the file out of the agent's folder, or add it to not_within.",
+    }),
+  );
 }
 
 type Print = (

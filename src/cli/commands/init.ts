@@ -17,7 +17,7 @@ export const initCommand: Command = {
   takes: '[folder]',
   most: 1,
   about: [
-    'Writes quittance.mjs (a tool and the runtime), agent.mjs (calls it), contracts.yaml (what is allowed), an empty ledger in .quittance, and package.json and .gitignore where there are none. Nothing that is there already is touched.',
+    'Writes quittance.mjs (a tool and the runtime), agent.mjs (calls it), contracts.yaml (what is allowed), an empty ledger in .quittance, a folder workspace for the files of the agent, and package.json and .gitignore where there are none. Nothing that is there already is touched.',
   ],
   options: {},
   examples: [
@@ -40,7 +40,9 @@ export const initCommand: Command = {
         ['quittance init another-folder'],
       );
     makeFolder(folder, ['quittance init another-folder']);
-    makeFolder(join(folder, '.quittance'), ['quittance init another-folder']);
+    // The agent's folder holds neither the rules nor the ledger.
+    for (const inner of ['.quittance', 'workspace'])
+      makeFolder(join(folder, inner), ['quittance init another-folder']);
     const written: string[] = [];
     const write = (file: string, text: string): void => {
       writeFileSync(join(folder, file), text, { flag: 'wx' });
@@ -51,7 +53,8 @@ export const initCommand: Command = {
     const ignored = readText(join(folder, '.gitignore'));
     if (ignored === undefined) write('.gitignore', ignoreFile);
     await (await openLedger(join(folder, '.quittance', 'ledger.db'))).close();
-    for (const file of [...written, '.quittance/ledger.db']) await out.print(`wrote ${safeText(file)}`);
+    for (const file of [...written, 'workspace/', '.quittance/ledger.db'])
+      await out.print(`wrote ${safeText(file)}`);
     await out.print('');
     if (typed !== '.') await out.print(`cd ${shellWord(safeText(typed))}`);
     if (ignored !== undefined && !/^\/?\.quittance\/?$/m.test(ignored))

@@ -75,6 +75,10 @@ export const serveCommand: Command = {
       const contracts = paths.length === 0 ? undefined : await loadContracts(paths, context);
       if (contracts !== undefined) closing.push(() => contracts.close());
       const runtime = await makeRuntime(given, ledger, contracts);
+      for (const name of ['runtime', 'tools']) {
+        const path = given.text(name);
+        if (path !== undefined) runtime.protectFiles({ readOnly: [path] });
+      }
       closing.push(() => runtime.close());
       const server = await start({ given, context, ledger, ledgerUrl, runtime, port });
       closing.push(() => server.close());

@@ -15,6 +15,17 @@ export type OwnFile = {
   readonly withCompanions: boolean;
 };
 
+/** For people. */
+export const describeOwnFile = ({ kind }: OwnFile): string => kinds[kind];
+
+const kinds: Readonly<Record<OwnFile['kind'], string>> = {
+  ledger: 'the ledger of this runtime',
+  contract_file: 'a contract file in force',
+  runtime_module: 'the module that makes this runtime',
+  runtime_package: 'the code of this runtime',
+  host_file: 'a file of the host',
+};
+
 /** What the protection needs from the file system and the process. */
 export type OwnFilesWorld = {
   /** The path with every link of its longest existing ancestor resolved. */

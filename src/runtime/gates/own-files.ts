@@ -1,5 +1,5 @@
 import type { OwnFileBreach } from '../../policy/own-files/judge-own-files.ts';
-import type { OwnFile } from '../../policy/own-files/own-file.ts';
+import { describeOwnFile } from '../../policy/own-files/own-file.ts';
 import type { CallInHand } from '../call-in-hand.ts';
 import { clean } from '../clean.ts';
 import type { Gate } from './gate.ts';
@@ -27,14 +27,6 @@ export const ownFilesGate: Gate = {
   },
 };
 
-const kinds: Readonly<Record<OwnFile['kind'], string>> = {
-  ledger: 'the ledger of this runtime',
-  contract_file: 'a contract file in force',
-  runtime_module: 'the module that makes this runtime',
-  runtime_package: 'the code of this runtime',
-  host_file: 'a file of the host',
-};
-
 function describe(hand: CallInHand, breach: OwnFileBreach): string {
   switch (breach.type) {
     case 'runs_runtime':
@@ -50,8 +42,8 @@ function describe(hand: CallInHand, breach: OwnFileBreach): string {
           ? 'Calls may neither read nor change it.'
           : 'Calls may read it but not change it.';
       return type === 'inside'
-        ? `${named} is protected: it belongs to ${kinds[file.kind]}. ${allowed}`
-        : `The folder ${named} holds ${kinds[file.kind]}. ${allowed} Name the files or folders you need instead.`;
+        ? `${named} is protected: it belongs to ${describeOwnFile(file)}. ${allowed}`
+        : `The folder ${named} holds ${describeOwnFile(file)}. ${allowed} Name the files or folders you need instead.`;
     }
     default:
       return breach satisfies never;

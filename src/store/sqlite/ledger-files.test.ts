@@ -404,7 +404,7 @@ describe('the key of what is sealed', () => {
   test('of another length is refused', async () => {
     const path = newPath();
     await using(path, async () => undefined);
-    writeFileSync(`${path}.key`, 'short');
+    writeFileSync(`${path}.key`, 'short', { mode: 0o600 });
     await using(path, async (ledger) => {
       expect(await refusalOf(async () => ledger.sealKey)).toMatchObject({
         code: 'config.invalid',

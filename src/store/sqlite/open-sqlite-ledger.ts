@@ -12,7 +12,7 @@ export async function openSqliteLedger(
   tuning: Partial<SqliteTuning> = {},
 ): Promise<SqliteLedger> {
   const readOnly = options.readOnly ?? false;
-  if (!readOnly) mkdirSync(dirname(path), { recursive: true });
+  if (!readOnly) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const database = await openLedgerFile(path, readOnly);
   try {
     database.pragma(`synchronous = ${options.synchronous === 'normal' ? 'NORMAL' : 'FULL'}`);

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { QuittanceError } from '../../base/error.ts';
+import { checkPrivateFile } from '../../runtime/private-file.ts';
 
 const keyBytes = 32;
 
@@ -18,6 +19,7 @@ export function readSealKey(path: string, mayMake = true): Uint8Array {
 }
 
 function readKey(path: string): Uint8Array | undefined {
+  checkPrivateFile({ path, what: 'seal key', secret: true });
   let key: Buffer;
   try {
     key = readFileSync(path);

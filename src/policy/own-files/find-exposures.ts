@@ -1,0 +1,64 @@
+/** Which sandbox rules let the agent into a folder that holds the runtime's own files. */
+import type { ComposedRules } from '../composed-rules.ts';
+import { readBase, type Base } from '../found-path.ts';
+import { foldParts, readPath } from '../path-spelling.ts';
+import { placeOwnFile, type OwnFile, type OwnFilesWorld } from './own-file.ts';
+import { readParts, relatePath } from './relate-path.ts';
+
+export type Exposure = {
+  readonly ruleId: string;
+  readonly source: string | undefined;
+  readonly line: number | undefined;
+  /** The entry of `within`, as it is written. */
+  readonly area: string;
+  readonly file: OwnFile;
+};
+
+/** The package lies in `node_modules` of most projects and may be read: it is no reason to warn. */
+const isWorthAWarning = ({ kind }: OwnFile): boolean => kind !== 'runtime_package';
+
+export function findExposures(
+  composed: ComposedRules,
+  files: readonly OwnFile[],
+  world: Pick<OwnFilesWorld, 'realPath' | 'workingDirectories' | 'homeDirectory'>,
+): readonly Exposure[] {
+  const placed = files.filter(isWorthAWarning).map((file) => placeOwnFile(file, world.realPath));
+  return composed.rules.flatMap(({ id, source, line, rule }) => {
+    if (rule.type !== 'sandbox') return [];
+    const denied = rule.notWithin.flatMap((area) => placesOf(area, world));
+    const found: Exposure[] = [];
+    for (const area of rule.within ?? [])
+      for (const own of placed) {
+        const holds = placesOf(area, world).some((place) => covers(place, own));
+        if (!holds || denied.some((place) => covers(place, own))) continue;
+        found.push({ ruleId: id, source, line, area, file: own.file });
+      }
+    return found;
+  });
+}
+
+const covers = (place: Base, own: ReturnType<typeof placeOwnFile>): boolean =>
+  relatePath(readParts([place.root, ...place.parts], false), own) !== undefined &&
+  own.places.some(({ parts }) => parts.length > place.parts.length);
+
+/** Where a prefix of a rule begins: as it is spelled, and where it leads. */
+function placesOf(area: string, world: Parameters<typeof findExposures>[2]): readonly Base[] {
+  return (readPath(area) ?? []).flatMap((spelling) => {
+    const starts =
+      spelling.root === undefined
+        ? world.workingDirectories().slice(0, 1)
+        : spelling.root === '~'
+          ? [world.homeDirectory ?? '']
+          : [spelling.root === '/' ? '/' : `${spelling.root}/`];
+    return starts.flatMap((start) => {
+      const base = readBase(start);
+      if (base === undefined) return [];
+      const parts = foldParts([...base.parts, ...spelling.parts]);
+      const path = base.root === '/' ? `/${parts.join('/')}` : `${base.root}/${parts.join('/')}`;
+      return [
+        { root: base.root, parts },
+        ...(readBase(world.realPath(path)) === undefined ? [] : [readBase(world.realPath(path)) as Base]),
+      ];
+    });
+  });
+}
