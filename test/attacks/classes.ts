@@ -1,6 +1,7 @@
 /** Every family of attack classes, in the order of the table. */
 import type { Family } from './attack-class.ts';
 import { knownFamilies } from './known-attacks.ts';
+import { ownFileFamily } from './own-file-classes.ts';
 import { secretFamily } from './secret-classes.ts';
 
-export const families: readonly Family[] = [...knownFamilies, secretFamily];
+export const families: readonly Family[] = [...knownFamilies, secretFamily, ownFileFamily];

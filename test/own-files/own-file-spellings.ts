@@ -216,8 +216,57 @@ export const spellings: readonly Spelling[] = [
   other('many', 'more paths than can be checked', 'Bash', () => ({
     command: `rm ${Array.from({ length: 3_000 }, (_, index) => `/tmp/f${index}`).join(' ')}`,
   })),
+  other('list-of-links', 'a link in a list of files', 'read_file', () => ({ files: ['bare-link'] })),
+  other('math-letters', 'letters of mathematics', 'edit_thing', (key, { agent }) => ({
+    x: relative(agent, key).replaceAll(/[a-z]/g, (letter) =>
+      String.fromCodePoint(0x1d5ba + letter.charCodeAt(0) - 97),
+    ),
+  })),
+  other('padded', 'behind hundreds of other paths in a text', 'edit_thing', (key) => ({
+    q: `${Array.from({ length: 2_500 }, (_, index) => `/tmp/f${index}`).join(' ')} ${key}`,
+  })),
   other('join', 'a path in a folder', 'edit_thing', (key) => ({
     root: join(key, '..', '..'),
     path: '.quittance/ledger.db.key',
   })),
+];
+
+/** A folder that holds the ledger, used for more than listing names. */
+export const folderAttempts: readonly (readonly [tool: string, input: JsonObject])[] = [
+  ['Bash', { command: 'rm -rf .' }],
+  ['Bash', { command: 'grep -r x .' }],
+  ['Bash', { command: 'grep -r x' }],
+  ['Bash', { command: 'rg x' }],
+  ['Bash', { command: 'tar czf - .' }],
+  ['Bash', { command: 'cp -r . /tmp/copy' }],
+  ['Bash', { command: 'git clean -fdx' }],
+  ['Bash', { command: 'git add -A' }],
+  ['Bash', { command: 'find . -delete' }],
+  ['Bash', { command: 'find -type f -exec cat {} +' }],
+  ['Bash', { command: 'python3 -c "import shutil; shutil.rmtree(\'.\')"' }],
+  ['Bash', { command: 'chmod -R 777 .' }],
+  ['Grep', { pattern: 'x', path: '.' }],
+  ['delete_folder', { path: '.' }],
+  ['edit_thing', { folder: '.' }],
+  ['Grep', { pattern: 'x', path: '..' }],
+  ['Grep', { pattern: 'x', path: '/' }],
+];
+
+/** Contract files, which may be read but not changed. */
+export const changeAttempts: readonly (readonly [tool: string, input: JsonObject])[] = [
+  ['Write', { path: 'contracts.yaml' }],
+  ['Write', { path: 'src/rules.txt' }],
+  ['Write', { path: 'src/hard-rules.txt' }],
+  ['edit_thing', { path: 'contracts.yaml' }],
+  ['delete_folder', { path: '.' }],
+  ['Bash', { command: 'rm -rf .' }],
+  ['Bash', { command: 'echo > contracts.yaml' }],
+  ['Bash', { command: 'sed -i s/block/allow/ contracts.yaml' }],
+  ['Bash', { command: 'cp /tmp/other.yaml contracts.yaml' }],
+  ['Bash', { command: 'cp /tmp/contracts.yaml .' }],
+  ['Bash', { command: 'mv -t . /tmp/contracts.yaml' }],
+  ['Bash', { command: 'rm *.yaml' }],
+  ['Bash', { command: 'tee contracts.yaml < /tmp/x' }],
+  ['Bash', { command: 'echo contracts.yaml | xargs rm' }],
+  ['Bash', { command: 'git checkout contracts.yaml' }],
 ];

@@ -3,10 +3,8 @@ import { linkSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Ledger, Runtime, ToolMode, ToolOutcome } from 'quittance';
-import { createRuntime, defineTool } from 'quittance';
-import { contractsFromYaml } from 'quittance/contracts';
-import { openLedger } from 'quittance/ledger';
 import type { JsonObject } from '../../src/base/json.ts';
+import type { Door } from '../attacks/attack-class.ts';
 
 export type OwnFilesStage = {
   readonly root: string;
@@ -21,6 +19,9 @@ export type OwnFilesStage = {
   readonly call: (tool: string, input: JsonObject) => Promise<ToolOutcome>;
   readonly close: () => Promise<void>;
 };
+
+/** The package, from its source or as it is packed. */
+export type StageDoor = Pick<Door, 'quittance' | 'contracts' | 'ledger'>;
 
 /** Every tool takes any arguments and does nothing. */
 const modes: Readonly<Record<string, ToolMode>> = {
@@ -51,6 +52,11 @@ rules:
  * `contracts: false`: no rule at all.
  */
 export async function setOwnFilesStage(
+  {
+    quittance: { createRuntime, defineTool },
+    contracts: { contractsFromYaml },
+    ledger: { openLedger },
+  }: StageDoor,
   where: 'inside' | 'outside',
   { contracts: withContracts = true }: { readonly contracts?: boolean } = {},
 ): Promise<OwnFilesStage> {
@@ -66,6 +72,7 @@ export async function setOwnFilesStage(
   writeFileSync(`${ledgerPath}.tokens`, '{"version":1,"tokens":[],"logins":[]}', { mode: 0o600 });
   symlinkSync(join(ledgerPath, '..'), join(agent, 'src', 'state'));
   symlinkSync(`${ledgerPath}.key`, join(agent, 'src', 'innocent.txt'));
+  symlinkSync(`${ledgerPath}.key`, join(agent, 'bare-link'));
   symlinkSync(contractsPath, join(agent, 'src', 'rules.txt'));
   linkSync(`${ledgerPath}.tokens`, join(agent, 'src', 'hard.txt'));
   linkSync(contractsPath, join(agent, 'src', 'hard-rules.txt'));

@@ -1,19 +1,23 @@
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import * as quittance from 'quittance';
 import { createMemoryLedger, createRuntime, defineTool } from 'quittance';
+import * as contracts from 'quittance/contracts';
 import { contractsFromMultiple, contractsFromYaml } from 'quittance/contracts';
+import * as ledger from 'quittance/ledger';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../src/base/json.ts';
-import { companions, spellings } from './own-file-spellings.ts';
+import { changeAttempts, companions, folderAttempts, spellings } from './own-file-spellings.ts';
 import type { OwnFilesStage } from './own-files-stage.ts';
 import { setOwnFilesStage } from './own-files-stage.ts';
 
+const door = { quittance, contracts, ledger };
 const refused = { type: 'ToolDenied', reason: 'contract', code: 'policy.protected' };
 
 describe.each(['inside', 'outside'] as const)("the ledger %s the agent's folder (deny-wins)", (where) => {
   let stage: OwnFilesStage;
   beforeAll(async () => {
-    stage = await setOwnFilesStage(where);
+    stage = await setOwnFilesStage(door, where);
   });
   afterAll(() => stage.close());
 
@@ -41,6 +45,10 @@ describe.each(['inside', 'outside'] as const)("the ledger %s the agent's folder 
       ['Glob', { pattern: '**/*', path: agent }],
       ['Grep', { pattern: 'x', path: 'src/deep' }],
       ['edit_thing', { city: 'Berlin', amount: 3, note: 'and/or', at: '12:30' }],
+      [
+        'edit_thing',
+        { patch: Array.from({ length: 5_000 }, (_, at) => `/src/f${at}.ts`).join(' '), path: 'x/y' },
+      ],
       ['edit_thing', { text: 'I keep a ledger of expenses.' }],
       ['Bash', { command: 'ls -la', cwd: agent }],
       ['Bash', { command: 'ls .', cwd: agent }],
@@ -64,26 +72,8 @@ describe.each(['inside', 'outside'] as const)("the ledger %s the agent's folder 
 });
 
 describe('a folder that holds them', () => {
-  test.each([
-    ['Bash', { command: 'rm -rf .' }],
-    ['Bash', { command: 'grep -r x .' }],
-    ['Bash', { command: 'grep -r x' }],
-    ['Bash', { command: 'rg x' }],
-    ['Bash', { command: 'tar czf - .' }],
-    ['Bash', { command: 'cp -r . /tmp/copy' }],
-    ['Bash', { command: 'git clean -fdx' }],
-    ['Bash', { command: 'git add -A' }],
-    ['Bash', { command: 'find . -delete' }],
-    ['Bash', { command: 'find -type f -exec cat {} +' }],
-    ['Bash', { command: 'python3 -c "import shutil; shutil.rmtree(\'.\')"' }],
-    ['Bash', { command: 'chmod -R 777 .' }],
-    ['Grep', { pattern: 'x', path: '.' }],
-    ['delete_folder', { path: '.' }],
-    ['edit_thing', { folder: '.' }],
-    ['Grep', { pattern: 'x', path: '..' }],
-    ['Grep', { pattern: 'x', path: '/' }],
-  ] as const)('%s %j is refused where the ledger is inside', async (tool, input) => {
-    const stage = await setOwnFilesStage('inside');
+  test.each(folderAttempts)('%s %j is refused where the ledger is inside', async (tool, input) => {
+    const stage = await setOwnFilesStage(door, 'inside');
     try {
       const cwd = tool === 'Bash' ? { cwd: stage.agent } : {};
       expect(await stage.call(tool, { ...input, ...cwd })).toMatchObject({
@@ -108,7 +98,7 @@ describe('a folder that holds them', () => {
     ['Bash', { command: 'git diff contracts.yaml' }],
     ['Grep', { pattern: 'x', path: join(import.meta.dirname, '../../src/runtime') }],
   ] as const)('%s %j goes through where the ledger is outside', async (tool, input) => {
-    const stage = await setOwnFilesStage('outside');
+    const stage = await setOwnFilesStage(door, 'outside');
     try {
       const cwd = tool === 'Bash' ? { cwd: stage.agent } : {};
       expect(await stage.call(tool, { ...input, ...cwd })).toMatchObject({ type: 'ToolExecutionResult' });
@@ -117,41 +107,26 @@ describe('a folder that holds them', () => {
     }
   });
 
-  test.each([
-    ['Write', { path: 'contracts.yaml' }],
-    ['Write', { path: 'src/rules.txt' }],
-    ['Write', { path: 'src/hard-rules.txt' }],
-    ['edit_thing', { path: 'contracts.yaml' }],
-    ['delete_folder', { path: '.' }],
-    ['Bash', { command: 'rm -rf .' }],
-    ['Bash', { command: 'echo > contracts.yaml' }],
-    ['Bash', { command: 'sed -i s/block/allow/ contracts.yaml' }],
-    ['Bash', { command: 'cp /tmp/other.yaml contracts.yaml' }],
-    ['Bash', { command: 'cp /tmp/contracts.yaml .' }],
-    ['Bash', { command: 'mv -t . /tmp/contracts.yaml' }],
-    ['Bash', { command: 'rm *.yaml' }],
-    ['Bash', { command: 'tee contracts.yaml < /tmp/x' }],
-    ['Bash', { command: 'echo contracts.yaml | xargs rm' }],
-    ['Bash', { command: 'git checkout contracts.yaml' }],
-    ['Write', { path: join(import.meta.dirname, '../../src/runtime/gates/gates.ts') }],
-    ['Bash', { command: `rm -rf ${join(import.meta.dirname, '../../src')}` }],
-  ] as const)('%s %j would change a contract file or the runtime, and is refused', async (tool, input) => {
-    const stage = await setOwnFilesStage('outside');
-    try {
-      const cwd = tool === 'Bash' ? { cwd: stage.agent } : {};
-      expect(await stage.call(tool, { ...input, ...cwd })).toMatchObject({
-        ...refused,
-        details: expect.stringContaining('Calls may read it but not change it.'),
-      });
-    } finally {
-      await stage.close();
-    }
-  });
+  test.each(changeAttempts)(
+    '%s %j would change a contract file or the runtime, and is refused',
+    async (tool, input) => {
+      const stage = await setOwnFilesStage(door, 'outside');
+      try {
+        const cwd = tool === 'Bash' ? { cwd: stage.agent } : {};
+        expect(await stage.call(tool, { ...input, ...cwd })).toMatchObject({
+          ...refused,
+          details: expect.stringContaining('Calls may read it but not change it.'),
+        });
+      } finally {
+        await stage.close();
+      }
+    },
+  );
 });
 
 describe('which files are protected', () => {
   test('works without any contract', async () => {
-    const stage = await setOwnFilesStage('inside', { contracts: false });
+    const stage = await setOwnFilesStage(door, 'inside', { contracts: false });
     try {
       for (const path of [stage.ledgerPath, `${stage.agent}/src/innocent.txt`, `${stage.agent}/src/hard.txt`])
         expect(await stage.call('read_file', { path })).toMatchObject(refused);
@@ -164,7 +139,7 @@ describe('which files are protected', () => {
   });
 
   test('a person cannot approve it, by an answer or by an edit', async () => {
-    const stage = await setOwnFilesStage('outside');
+    const stage = await setOwnFilesStage(door, 'outside');
     try {
       const asked: string[] = [];
       const runtime = createRuntime({
@@ -199,7 +174,7 @@ describe('which files are protected', () => {
   });
 
   test('files of the host that are listed, at the start and later', async () => {
-    const { root, close } = await setOwnFilesStage('outside');
+    const { root, close } = await setOwnFilesStage(door, 'outside');
     const runtime = createRuntime({
       tools: [
         defineTool({ name: 'get_file', description: 'x', input: { type: 'object' }, run: () => 'ran' }),
@@ -229,7 +204,7 @@ describe('which files are protected', () => {
   });
 
   test('contract files that a reload brings, and the target of a link that moved', async () => {
-    const { root, contractsPath, agent, close } = await setOwnFilesStage('outside');
+    const { root, contractsPath, agent, close } = await setOwnFilesStage(door, 'outside');
     const link = join(root, 'link.yaml');
     symlinkSync(contractsPath, link);
     const contracts = await contractsFromYaml(link, { workingDirectory: agent });

@@ -41,6 +41,10 @@ export function protectOwnFiles(files: readonly OwnFile[], world: OwnFilesWorld)
   const placed = files.map((file) => placeOwnFile(file, world.realPath));
   const names = new Set(placed.flatMap(({ places }) => places.flatMap((place) => place.names)));
   const starts = [...new Set(placed.flatMap(({ places }) => places.map(({ names: [name = ''] }) => name)))];
+  const holdsOwnName = (text: string): boolean => {
+    const folded = text.normalize('NFKC').toLowerCase();
+    return starts.some((start) => folded.includes(start));
+  };
   const isOwnName = (text: string): boolean => {
     if (text.length > 300) return false;
     const name = normalisePart(text);
@@ -48,7 +52,7 @@ export function protectOwnFiles(files: readonly OwnFile[], world: OwnFilesWorld)
   };
   return (call) => {
     if (placed.length === 0 || !mayNamePaths(call.input, isOwnName)) return undefined;
-    return judge(call, placed, world);
+    return judge(call, placed, world, holdsOwnName);
   };
 }
 
@@ -56,8 +60,9 @@ function judge(
   call: JudgedCall,
   placed: readonly PlacedOwnFile[],
   world: OwnFilesWorld,
+  holdsOwnName: (text: string) => boolean,
 ): OwnFileBreach | undefined {
-  const found = findNamedPaths({ ...call, use: useOfTool(call) });
+  const found = findNamedPaths({ ...call, use: useOfTool(call), holdsOwnName });
   if (found.runsQuittance) return { type: 'runs_runtime' };
   if (found.tooMany) return { type: 'too_many_paths' };
   const here = world.workingDirectories().flatMap((directory) => readBase(directory) ?? []);

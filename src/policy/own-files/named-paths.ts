@@ -36,6 +36,8 @@ export type NamingCall = {
   readonly resources: ToolResources | undefined;
   /** What the tool does with a file that is no part of a command. */
   readonly use: FileUse;
+  /** Whether a text holds the name of an own file. */
+  readonly holdsOwnName: (text: string) => boolean;
 };
 
 type Item = {
@@ -46,6 +48,7 @@ type Item = {
 };
 
 const mostCandidates = 1_500;
+const mostDataTokens = 300;
 const longestPath = 4_096;
 const deepestText = 3;
 const strength: Readonly<Record<FileUse, number>> = { lists: 0, reads: 1, unknown: 2, changes: 3 };
@@ -56,14 +59,22 @@ export function mayNamePaths(value: JsonValue, isOwnName: (text: string) => bool
   if (typeof value !== 'object' || value === null) return false;
   if (Array.isArray(value)) return value.some((item) => mayNamePaths(item as JsonValue, isOwnName));
   for (const [key, inner] of Object.entries(value)) {
-    if (typeof inner === 'string' && inner !== '' && namesFiles(key)) return true;
+    if (
+      inner !== '' &&
+      typeof inner !== 'number' &&
+      typeof inner !== 'boolean' &&
+      inner !== null &&
+      namesFiles(key)
+    )
+      return true;
     if (pathLike.test(key) || mayNamePaths(inner as JsonValue, isOwnName)) return true;
   }
   return false;
 }
 
-/** A separator, an escape, a pattern, a variable, or the ending of a file name. */
-const pathLike = /[/\\~%$*?[\u{80}-\u{10ffff}]|\.\w{1,12}\b|(?:^|\s)\.(?:$|\s)|quittance/iu;
+/** A separator or a letter that becomes one, an escape, a pattern, a variable, or the ending of a file name. */
+const pathLike =
+  /[/\\~%$*?[\u2024-\u2026\u2044\u2215\u29f5\u29f8\u29f9\ufe30-\ufe6f\uff00-\uffef]|\.\w{1,12}\b|(?:^|\s)\.(?:$|\s)|quittance/iu;
 
 const namesFiles = (key: string): boolean => {
   const role = roleOf(key);
@@ -71,7 +82,7 @@ const namesFiles = (key: string): boolean => {
 };
 
 export function findNamedPaths(call: NamingCall): NamedPaths {
-  const finding = new Finding(call.use);
+  const finding = new Finding(call.use, call.holdsOwnName);
   finding.walk(call.input);
   const { resources } = call;
   for (const path of resources?.paths ?? []) finding.readDeclared(call.input, path, 'path');
@@ -81,6 +92,7 @@ export function findNamedPaths(call: NamingCall): NamedPaths {
 
 class Finding {
   readonly #use: FileUse;
+  readonly #holdsOwnName: NamingCall['holdsOwnName'];
   readonly #readers = new Map<
     string,
     { readonly reader: ResourceReader; readonly how: Omit<NamedPath, 'spelling'> }
@@ -93,8 +105,9 @@ class Finding {
   #hasTargets = false;
   #count = 0;
 
-  constructor(use: FileUse) {
+  constructor(use: FileUse, holdsOwnName: NamingCall['holdsOwnName']) {
     this.#use = use;
+    this.#holdsOwnName = holdsOwnName;
   }
 
   walk(input: JsonObject): void {
@@ -207,14 +220,12 @@ class Finding {
     if (first.length > 1 && readCommandUse(first).use !== 'unknown') this.#readCommand(command);
     else if (command.pieces.some((piece) => readCommandUse(piece.words).runsQuittance))
       this.#runsQuittance = true;
-    for (const token of tokensOf(text)) {
-      if (this.#count > mostCandidates) {
-        // Prose with so many words that look like paths is data; what a command or a path names is counted elsewhere.
-        this.#count = mostCandidates;
-        return;
-      }
-      this.#readPath(token, { ...this.#plain(), isTarget: false });
-    }
+    // A long text is data. Of its many words only those that look like an own file are followed to the end.
+    const before = this.#count;
+    for (const [index, token] of tokensOf(text).entries())
+      if (index < mostDataTokens || this.#holdsOwnName(token))
+        this.#readPath(token, { ...this.#plain(), isTarget: false });
+    this.#count = before;
   }
 
   #readCommand({ pieces, feedsArguments }: ReadCommand): void {

@@ -88,7 +88,7 @@ export function placeOwnFile(file: OwnFile, realPath: (path: string) => string):
  * protected as well: a false alarm about a name like `LEDGER.DB` harms nobody.
  */
 export function normalisePart(part: string): string {
-  const folded = part.normalize('NFC').toLowerCase();
+  const folded = part.normalize('NFKC').toLowerCase();
   const bare = folded.replace(/(?!^):.*$/s, '').replace(/[. ]+$/, '');
   return bare === '' ? folded : bare;
 }
