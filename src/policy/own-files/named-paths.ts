@@ -5,6 +5,7 @@
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { ToolResources } from '../../tool/tool-resources.ts';
 import { roleOf, type ArgumentRole } from '../argument-role.ts';
+import { decodePercent } from '../percent-decoding.ts';
 import { ResourceReader, type SpelledPath } from '../resource-reader.ts';
 import { readCommandPieces, readWordList, type ReadCommand } from './command-pieces.ts';
 import { readCommandUse, type FileUse } from './command-use.ts';
@@ -97,6 +98,7 @@ class Finding {
     string,
     { readonly reader: ResourceReader; readonly how: Omit<NamedPath, 'spelling'> }
   >();
+  readonly #direct = new Map<string, NamedPath>();
   readonly #directories: string[] = [];
   /** Arguments that may name a folder to start from, or one to act upon. */
   readonly #folders: string[] = [];
@@ -143,9 +145,10 @@ class Finding {
       });
     const directories = new ResourceReader();
     for (const text of this.#directories) directories.readPath(expandKnown(text), true);
-    const paths: NamedPath[] = [];
+    const paths: NamedPath[] = [...this.#direct.values()];
     for (const { reader, how } of this.#readers.values())
-      for (const spelling of reader.paths.values()) paths.push({ ...how, spelling });
+      for (const spelling of reader.paths.values())
+        if (how.isTail || !this.#direct.has(keyOf(how, spelling))) paths.push({ ...how, spelling });
     return {
       paths,
       directories: [...directories.paths.values()].slice(0, 16),
@@ -303,9 +306,26 @@ class Finding {
       const tail = tailOf(known);
       if (tail !== undefined) this.#readerFor({ ...how, isTail: true }).readPath(tail, true);
       this.#readerFor(how).readPath(known, true);
+      this.#spellDirectly(known, how);
       // Any scheme may stand before a path: `sqlite:x`, `jar:file:x`.
       const bare = known.replace(/^(?:[a-z][a-z0-9+.-]+:)+(?:\/\/(?=\/))?/i, '');
       if (bare !== known && bare !== '') this.#readerFor(how).readPath(bare.split(/[?#!]/, 1)[0] ?? '', true);
+    }
+  }
+
+  /**
+   * What an allow-list cannot read, such as `/proc/self/fd/3` or the stream of a file, still leads somewhere: the file
+   * system is asked where.
+   */
+  #spellDirectly(text: string, how: Omit<NamedPath, 'spelling'>): void {
+    for (const one of new Set([text.trim(), decodePercent(text).trim()])) {
+      if (one.includes('\0')) continue;
+      const root = one.startsWith('/') ? '/' : /^~(?=$|[/\\])/.test(one) ? '~' : undefined;
+      const parts = (root === '~' ? one.slice(1) : one)
+        .split('/')
+        .filter((part) => part !== '' && part !== '.');
+      const spelling = { root, parts, guessed: true } as const;
+      this.#direct.set(keyOf(how, spelling), { ...how, spelling });
     }
   }
 
@@ -320,6 +340,9 @@ class Finding {
     return { use: this.#use, isTarget: true, inCommand: false, isTail: false };
   }
 }
+
+const keyOf = (how: Omit<NamedPath, 'spelling'>, { root, parts }: SpelledPath): string =>
+  `${how.use} ${how.isTarget} ${how.inCommand} ${how.isTail} ${root ?? ''} ${parts.join('/')}`;
 
 /** `{command: {program: 'rm', rest: ['x']}}`: what stands in a command is part of it. */
 const inherited = (role: ArgumentRole): ArgumentRole =>
