@@ -1,5 +1,5 @@
 /** Gathers the runtime's own files and keeps the check against them current: after a reload and after `protectFiles`. */
-import { readdirSync, statSync } from 'node:fs';
+import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { QuittanceError } from '../base/error.ts';
@@ -122,6 +122,13 @@ function createOwnFilesWorld(contracts: Contracts | undefined): OwnFilesWorld {
   const packages = new Map<string, readonly string[]>();
   return {
     realPath,
+    isLink: (path) => {
+      try {
+        return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+      } catch {
+        return true; // what cannot be looked at is looked up with care
+      }
+    },
     sharedInode: (path) => {
       const found = look(path);
       return found !== undefined && found.isFile() && found.nlink > 1n

@@ -14,7 +14,7 @@ import { climbs, foldParts, type PathSpelling } from '../path-spelling.ts';
 import type { FileUse } from './command-use.ts';
 import { findNamedPaths, mayNamePaths, type NamedPath } from './named-paths.ts';
 import type { OwnFile, OwnFilesWorld, PlacedOwnFile } from './own-file.ts';
-import { normalisePart, placeOwnFile } from './own-file.ts';
+import { placeOwnFile } from './own-file.ts';
 import type { Relation } from './relate-path.ts';
 import { readParts, relatePath, relateTail } from './relate-path.ts';
 
@@ -35,23 +35,20 @@ export type OwnFileBreach =
 export type JudgeOwnFiles = (call: JudgedCall) => OwnFileBreach | undefined;
 
 const mostBases = 16;
+// oxlint-disable-next-line eslint/no-control-regex -- every character of ASCII
+const isPlainText = /^[\x00-\x7f]*$/;
 
 /** Looks where the own files lie once; after that a call is judged by what it names. */
 export function protectOwnFiles(files: readonly OwnFile[], world: OwnFilesWorld): JudgeOwnFiles {
   const placed = files.map((file) => placeOwnFile(file, world.realPath));
-  const names = new Set(placed.flatMap(({ places }) => places.flatMap((place) => place.names)));
   const starts = [...new Set(placed.flatMap(({ places }) => places.map(({ names: [name = ''] }) => name)))];
   const holdsOwnName = (text: string): boolean => {
-    const folded = text.normalize('NFKC').toLowerCase();
+    const folded = (isPlainText.test(text) ? text : text.normalize('NFKC')).toLowerCase();
     return starts.some((start) => folded.includes(start));
   };
-  const isOwnName = (text: string): boolean => {
-    if (text.length > 300) return false;
-    const name = normalisePart(text);
-    return names.has(name) || starts.some((start) => name.startsWith(start));
-  };
+  const look = { holdsOwnName, roles: new Map<string, boolean>() };
   return (call) => {
-    if (placed.length === 0 || !mayNamePaths(call.input, isOwnName)) return undefined;
+    if (placed.length === 0 || !mayNamePaths(call.input, look)) return undefined;
     return judge(call, placed, world, holdsOwnName);
   };
 }
@@ -59,9 +56,10 @@ export function protectOwnFiles(files: readonly OwnFile[], world: OwnFilesWorld)
 function judge(
   call: JudgedCall,
   placed: readonly PlacedOwnFile[],
-  world: OwnFilesWorld,
+  fileSystem: OwnFilesWorld,
   holdsOwnName: (text: string) => boolean,
 ): OwnFileBreach | undefined {
+  const world = { ...fileSystem, realPath: rememberParents(fileSystem) };
   const found = findNamedPaths({ ...call, use: useOfTool(call), holdsOwnName });
   if (found.runsQuittance) return { type: 'runs_runtime' };
   if (found.tooMany) return { type: 'too_many_paths' };
@@ -187,6 +185,19 @@ function useOfTool({ mode, toolName }: JudgedCall): FileUse {
     );
   if (isLister && mode !== 'local') return 'lists';
   return mode === 'read' ? 'reads' : 'unknown';
+}
+
+/** Most words of one call lie in the same few folders: each folder is looked up once for the call. */
+function rememberParents({ realPath, isLink }: OwnFilesWorld): OwnFilesWorld['realPath'] {
+  const known = new Map<string, string>();
+  return (path) => {
+    const end = path.lastIndexOf('/');
+    if (end <= 0 || end === path.length - 1 || isLink(path)) return realPath(path);
+    const folder = path.slice(0, end);
+    const real = known.get(folder) ?? realPath(folder);
+    known.set(folder, real);
+    return `${real.replace(/\/$/, '')}${path.slice(end)}`;
+  };
 }
 
 /** What a spelling may start from. */

@@ -6,12 +6,13 @@ import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { ToolResources } from '../../tool/tool-resources.ts';
 import { roleOf, type ArgumentRole } from '../argument-role.ts';
 import { decodePercent } from '../percent-decoding.ts';
-import { ResourceReader, type SpelledPath } from '../resource-reader.ts';
+import type { PathSpelling } from '../path-spelling.ts';
+import { ResourceReader } from '../resource-reader.ts';
 import { readCommandPieces, readWordList, type ReadCommand } from './command-pieces.ts';
 import { readCommandUse, type FileUse } from './command-use.ts';
 
 export type NamedPath = {
-  readonly spelling: SpelledPath;
+  readonly spelling: PathSpelling;
   readonly use: FileUse;
   /** A folder that is named here is acted upon, and not only where something starts. */
   readonly isTarget: boolean;
@@ -24,7 +25,7 @@ export type NamedPath = {
 export type NamedPaths = {
   readonly paths: readonly NamedPath[];
   /** Directories that relative paths may start from, as the call spells them. */
-  readonly directories: readonly SpelledPath[];
+  readonly directories: readonly PathSpelling[];
   /** What is done to the directory a command runs in. */
   readonly workingDirectoryUses: readonly FileUse[];
   readonly runsQuittance: boolean;
@@ -54,33 +55,51 @@ const longestPath = 4_096;
 const deepestText = 3;
 const strength: Readonly<Record<FileUse, number>> = { lists: 0, reads: 1, unknown: 2, changes: 3 };
 
+/** What a quick look at arguments needs; roles are remembered, since the same names come with every call. */
+export type QuickLook = {
+  readonly holdsOwnName: (text: string) => boolean;
+  readonly roles: Map<string, boolean>;
+};
+
 /** False where nothing in the arguments can be a path: most calls end here. */
-export function mayNamePaths(value: JsonValue, isOwnName: (text: string) => boolean): boolean {
-  if (typeof value === 'string') return value.length > 0 && (pathLike.test(value) || isOwnName(value));
+export function mayNamePaths(value: JsonValue, look: QuickLook): boolean {
+  if (typeof value === 'string') return mayNamePath(value, look);
   if (typeof value !== 'object' || value === null) return false;
-  if (Array.isArray(value)) return value.some((item) => mayNamePaths(item as JsonValue, isOwnName));
+  if (Array.isArray(value)) return value.some((item) => mayNamePaths(item as JsonValue, look));
   for (const [key, inner] of Object.entries(value)) {
     if (
-      inner !== '' &&
-      typeof inner !== 'number' &&
-      typeof inner !== 'boolean' &&
-      inner !== null &&
-      namesFiles(key)
+      (typeof inner === 'object' ? inner !== null : typeof inner === 'string' && inner !== '') &&
+      namesFiles(key, look)
     )
       return true;
-    if (pathLike.test(key) || mayNamePaths(inner as JsonValue, isOwnName)) return true;
+    if (mayNamePath(key, look) || mayNamePaths(inner as JsonValue, look)) return true;
   }
   return false;
 }
 
-/** A separator or a letter that becomes one, an escape, a pattern, a variable, or the ending of a file name. */
-const pathLike =
-  /[/\\~%$*?[\u2024-\u2026\u2044\u2215\u29f5\u29f8\u29f9\ufe30-\ufe6f\uff00-\uffef]|\.\w{1,12}\b|(?:^|\s)\.(?:$|\s)|quittance/iu;
+/** Among other words, and in addresses of mail, a dot says little: there only the names of own files count. */
+function mayNamePath(text: string, { holdsOwnName }: QuickLook): boolean {
+  if (text === '') return false;
+  if (separatorLike.test(text)) return true;
+  if (text.includes('.') && !/[\s@]/.test(text)) return true;
+  return holdsOwnName(text);
+}
 
-const namesFiles = (key: string): boolean => {
+/** A separator or a letter that becomes one, an escape, a pattern, a variable. */
+const separatorLike =
+  /[/\\~%$*?[\u2024-\u2026\u2044\u2215\u29f5\u29f8\u29f9\ufe30-\ufe6f\uff00-\uffef]|(?:^|\s)\.(?:$|\s)|quittance/i;
+const pathLike = new RegExp(`${separatorLike.source}|\\.\\w{1,12}\\b`, 'i');
+
+const mostRoles = 1_000;
+
+function namesFiles(key: string, { roles }: QuickLook): boolean {
+  const known = roles.get(key);
+  if (known !== undefined) return known;
   const role = roleOf(key);
-  return role !== 'other' && role !== 'prose' && role !== 'url';
-};
+  const names = role !== 'other' && role !== 'prose' && role !== 'url';
+  if (roles.size < mostRoles) roles.set(key, names);
+  return names;
+}
 
 export function findNamedPaths(call: NamingCall): NamedPaths {
   const finding = new Finding(call.use, call.holdsOwnName);
@@ -324,7 +343,7 @@ class Finding {
       const parts = (root === '~' ? one.slice(1) : one)
         .split('/')
         .filter((part) => part !== '' && part !== '.');
-      const spelling = { root, parts, guessed: true } as const;
+      const spelling = { root, parts } as const;
       this.#direct.set(keyOf(how, spelling), { ...how, spelling });
     }
   }
@@ -341,7 +360,7 @@ class Finding {
   }
 }
 
-const keyOf = (how: Omit<NamedPath, 'spelling'>, { root, parts }: SpelledPath): string =>
+const keyOf = (how: Omit<NamedPath, 'spelling'>, { root, parts }: PathSpelling): string =>
   `${how.use} ${how.isTarget} ${how.inCommand} ${how.isTail} ${root ?? ''} ${parts.join('/')}`;
 
 /** `{command: {program: 'rm', rest: ['x']}}`: what stands in a command is part of it. */

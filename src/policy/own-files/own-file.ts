@@ -30,6 +30,8 @@ const kinds: Readonly<Record<OwnFile['kind'], string>> = {
 export type OwnFilesWorld = {
   /** The path with every link of its longest existing ancestor resolved. */
   readonly realPath: (absolutePath: string) => string;
+  /** Whether the path itself is a symbolic link. */
+  readonly isLink: (absolutePath: string) => boolean;
   /** Device and inode of a file that has more than one name (hard links). Undefined for every other path. */
   readonly sharedInode: (absolutePath: string) => string | undefined;
   /** Device and inode of every file that the path and its companions hold now. */
