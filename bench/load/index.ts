@@ -2,10 +2,15 @@
  * The server under load, on the machine it shares with its clients.
  *
  *   npm run load -- [--clients 1000] [--seconds 20] [--rate 500] [--calls 1000000] [--ledger PATH]
+ *   npm run load -- --hostile [--seconds 20] [--rate 500] [--calls 20000]
  *
  * 1. So many clients follow the ledger while ten calls a second arrive; each checks its sequence.
  * 2. So many requests a second, of the kinds a console sends.
  * 3. Lists and single calls of a ledger with a million calls: of PATH, if there is one already.
+ *
+ * With `--hostile` instead: each of the worst requests of a viewer alone, with how long it held the event loop and how
+ * much memory the server took; then all of them at once, as fast as the server answers, beside the requests of honest
+ * callers. The p99 of those may be three times what it is without the attacker, and none may fail.
  *
  * Ends with a table, a line of JSON, and an exit code that says whether nothing was lost, memory stayed where it was, and
  * requests cost no more than some times as much as those of a route that does nothing, asked in the same run. How long
@@ -21,7 +26,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallPage } from 'quittance/http';
 import { printTable } from '../table.ts';
+import type { HostileRequest } from '../../test/http/hostile-requests.ts';
+import { hostileRequests } from '../../test/http/hostile-requests.ts';
+import { TokenFile, tokenFilePath } from '../../src/http/token-file.ts';
+import { fillLarge } from './fill-large.ts';
 import { fill } from './fill.ts';
+import type { HostileReport } from './hostile.ts';
 import type { FollowersReport } from './followers.ts';
 import type { ServerReport } from './server.ts';
 
@@ -32,13 +42,15 @@ const option = (name: string, otherwise: number): number => {
 const clients = option('clients', 1_000);
 const seconds = option('seconds', 20);
 const rate = option('rate', 500);
-const calls = option('calls', 1_000_000);
+const isHostile = process.argv.includes('--hostile');
+const calls = option('calls', isHostile ? 20_000 : 1_000_000);
 const callsPerSecond = 10;
 const ledgerAt = process.argv.indexOf('--ledger');
 const filled = ledgerAt < 0 ? undefined : process.argv[ledgerAt + 1];
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-load-'));
 const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+const hostileAgent = new Agent({ keepAlive: false });
 
 type Server = { readonly child: ChildProcess; readonly url: string; readonly token: string };
 
@@ -47,8 +59,8 @@ const start = (file: string, args: readonly string[]): ChildProcess =>
     execArgv: ['--conditions=quittance-source', '--disable-warning=ExperimentalWarning'],
   });
 
-async function startServer(path: string): Promise<Server> {
-  return startFile('server.ts', [path]);
+async function startServer(path: string, limits: 'default' | 'wide' = 'wide'): Promise<Server> {
+  return startFile('server.ts', [path, limits]);
 }
 
 async function startFile(file: string, args: readonly string[]): Promise<Server> {
@@ -71,7 +83,28 @@ async function stop(child: ChildProcess): Promise<void> {
 
 type Sent = { readonly status: number; readonly text: string; readonly tookMs: number };
 
-function send({ url, token }: Server, path: string, body?: object): Promise<Sent> {
+/** One of the requests that a viewer should better not send. */
+function sendHostile(
+  { url }: Server,
+  token: string,
+  { method, path, headers, body }: HostileRequest,
+): Promise<number> {
+  return new Promise((resolve) => {
+    const sent = request(
+      url + path,
+      { agent: hostileAgent, method, headers: { authorization: `Bearer ${token}`, ...headers } },
+      (answer) => {
+        answer.resume();
+        answer.on('end', () => resolve(answer.statusCode ?? 0));
+        answer.on('error', () => resolve(0));
+      },
+    );
+    sent.on('error', () => resolve(0));
+    sent.end(body);
+  });
+}
+
+function send({ url, token }: Pick<Server, 'url' | 'token'>, path: string, body?: object): Promise<Sent> {
   const beganMs = performance.now();
   return new Promise((resolve, reject) => {
     const sent = request(
@@ -93,7 +126,11 @@ function send({ url, token }: Server, path: string, body?: object): Promise<Sent
         );
       },
     );
-    sent.on('error', reject);
+    sent.on('error', (error) => {
+      // The server closed a connection that was idle for long: clients send such a request again.
+      if (sent.reusedSocket) send({ url, token }, path, body).then(resolve, reject);
+      else reject(error);
+    });
     sent.end(body === undefined ? undefined : JSON.stringify(body));
   });
 }
@@ -221,13 +258,14 @@ async function measure(
   server: Server,
   each: (n: number) => [string, object?],
   lastsSeconds = seconds,
+  tokenOf: (n: number) => string = () => server.token,
 ): Promise<{ readonly ms: readonly number[]; readonly failed: number }> {
   const ms: number[] = [];
   let failed = 0;
   await atRate(
     rate,
     async (n) => {
-      const { status, tookMs } = await send(server, ...each(n));
+      const { status, tookMs } = await send({ ...server, token: tokenOf(n) }, ...each(n));
       ms.push(tookMs);
       if (status !== 200) failed++;
     },
@@ -288,13 +326,98 @@ async function look(): Promise<void> {
   await stop(server.child);
 }
 
+/** Honest people: each has a token, and asks what a console asks. */
+const honestCallers = 10;
+
+async function standHostile(): Promise<void> {
+  const path = join(folder, 'hostile.db');
+  await fill(path, calls);
+  const large = await fillLarge(path);
+  const file = new TokenFile(tokenFilePath(path), Date.now);
+  const viewer = file.create({ name: 'eve', role: 'viewer' }).token;
+  const honest = Array.from(
+    { length: honestCallers },
+    (_, n) => file.create({ name: `honest-${n}`, role: 'operator' }).token,
+  );
+  const server = await startServer(path, 'default');
+  const mix = (n: number): [string, object?] => {
+    const kinds: [string, object?][] = [
+      ['/v1/calls?limit=50'],
+      [`/v1/sessions/s${n % 10}/calls/c${n % 200}`],
+      ['/v1/calls/facets'],
+      ['/v1/stats'],
+      ['/v1/calls', newCall(1_000 + n)],
+    ];
+    return kinds[n % kinds.length] ?? ['/v1/me'];
+  };
+  for (let n = 0; n < 200; n++) await send(server, '/v1/calls', newCall(n));
+  let asked = 0;
+  const honestly = (lastsSeconds = seconds): ReturnType<typeof measure> =>
+    measure(
+      server,
+      () => mix(asked++),
+      lastsSeconds,
+      (n) => honest[n % honest.length] ?? '',
+    );
+  await honestly(warmUpSeconds);
+
+  for (const each of hostileRequests(large, 0, Date.now())) {
+    const before = await report<ServerReport>(server.child);
+    const status = await sendHostile(server, viewer, each);
+    const after = await report<ServerReport>(server.child);
+    note(`alone, ${each.name} (${status}): loop max ms`, after.loopMaxMs);
+    figures['alone_loop_max_ms'] = Math.max(figures['alone_loop_max_ms'] ?? 0, after.loopMaxMs);
+    figures['alone_rss_grown_mb'] = Math.max(figures['alone_rss_grown_mb'] ?? 0, after.rssMb - before.rssMb);
+  }
+  note('alone, worst: loop max ms', figures['alone_loop_max_ms'] ?? 0);
+  note('alone, worst: rss grown MB', figures['alone_rss_grown_mb'] ?? 0, 0);
+
+  await report<ServerReport>(server.child);
+  const calm = await honestly();
+  const calmReport = await report<ServerReport>(server.child);
+  const attacker = start('hostile.ts', [server.url, viewer, JSON.stringify(large)]);
+  await once(attacker, 'message');
+  await honestly(warmUpSeconds);
+  await report<ServerReport>(server.child);
+  const attacked = await honestly();
+  const attackedReport = await report<ServerReport>(server.child);
+  const { sent, statuses, stalled } = await report<HostileReport>(attacker);
+  await stop(attacker);
+  await stop(server.child);
+
+  const p99 = { calm: quantile(calm.ms, 0.99), attacked: quantile(attacked.ms, 0.99) };
+  note('honest requests', attacked.ms.length, 0);
+  note('honest requests failed', calm.failed + attacked.failed, 0);
+  note('honest p50 ms, calm', quantile(calm.ms, 0.5));
+  note('honest p50 ms, attacked', quantile(attacked.ms, 0.5));
+  note('honest p99 ms, calm', p99.calm);
+  note('honest p99 ms, attacked', p99.attacked);
+  note('honest p99, attacked to calm', p99.attacked / p99.calm, 2);
+  note('hostile requests', sent, 0);
+  for (const [status, count] of Object.entries(statuses)) note(`hostile answered ${status}`, count, 0);
+  note('hostile followers that take nothing', stalled, 0);
+  for (const [name, told] of Object.entries({ calm: calmReport, attacked: attackedReport })) {
+    note(`loop p99 ms, ${name}`, told.loopP99Ms);
+    note(`loop max ms, ${name}`, told.loopMaxMs);
+    note(`rss MB, ${name}`, told.rssMb, 0);
+    note(`heap MB, ${name}`, told.heapMb, 0);
+  }
+  isGood &&= calm.failed + attacked.failed === 0 && p99.attacked <= mostTimes * p99.calm;
+  isGood &&= !Object.keys(statuses).some((status) => Number(status) >= 500);
+}
+
+const mostTimes = 3;
+
 try {
-  if (clients > 0) await follow();
-  if (rate > 0) await ask();
-  if (calls > 0) await look();
+  if (isHostile) await standHostile();
+  else {
+    if (clients > 0) await follow();
+    if (rate > 0) await ask();
+    if (calls > 0) await look();
+  }
   printTable(['under load', ''], rows);
   process.stdout.write(
-    `${JSON.stringify({ bench: 'load', node: process.version, good: isGood, ...figures })}\n`,
+    `${JSON.stringify({ bench: isHostile ? 'load-hostile' : 'load', node: process.version, good: isGood, ...figures })}\n`,
   );
   if (!isGood) process.exitCode = 1;
 } finally {

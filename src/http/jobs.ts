@@ -160,6 +160,8 @@ export class Jobs {
  */
 const stoppingMs = 4_000;
 const closingMs = 5_000;
+/** A job that needs more fails, and the server goes on. */
+const jobMemoryMb = 512;
 
 function summarise({ result, kind, ...job }: Job): JobSummary {
   if (result === undefined) return { ...job, kind, result };
@@ -191,6 +193,7 @@ function inThread(
   const worker = new Worker(new URL(`./job-thread${extension}`, import.meta.url), {
     workerData: data,
     execArgv: ['--disable-warning=ExperimentalWarning'],
+    resourceLimits: { maxOldGenerationSizeMb: jobMemoryMb },
   });
   return new Promise((resolve, reject) => {
     let result: JobResult | undefined;

@@ -1,0 +1,80 @@
+/** A viewer who does the worst a viewer may, in a process of its own: told where, it goes on until it is stopped. */
+import { Agent, request } from 'node:http';
+import { setPriority } from 'node:os';
+import type { LargeThings } from '../../test/http/hostile-requests.ts';
+import { hostileRequests } from '../../test/http/hostile-requests.ts';
+
+export type HostileReport = {
+  readonly sent: number;
+  /** By status; 0 where the connection was cut. */
+  readonly statuses: Readonly<Record<string, number>>;
+  readonly stalled: number;
+};
+
+const [url = '', token = '', things = '{}'] = process.argv.slice(2);
+const large = JSON.parse(things) as LargeThings;
+// A real one is on another machine: its own work must not slow the server down, only what it asks for.
+setPriority(10);
+const lanes = 24;
+const stallers = 40;
+const agent = new Agent({ keepAlive: true, maxSockets: 256 });
+const authorization = `Bearer ${token}`;
+const statuses: Record<string, number> = {};
+let sent = 0;
+let stalled = 0;
+let isOver = false;
+
+function send(each: ReturnType<typeof hostileRequests>[number]): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (status: number): void => {
+      statuses[status] = (statuses[status] ?? 0) + 1;
+      resolve();
+    };
+    const made = request(
+      url + each.path,
+      { agent, method: each.method, headers: { authorization, ...each.headers } },
+      (answer) => {
+        answer.resume();
+        answer.on('end', () => done(answer.statusCode ?? 0));
+        answer.on('error', () => done(0));
+      },
+    );
+    made.on('error', () => done(0));
+    made.end(each.body);
+    sent++;
+  });
+}
+
+/** Follows the ledger and takes nothing. */
+function stall(): void {
+  const made = request(`${url}/v1/events?after=0`, { agent: false, headers: { authorization } }, (answer) => {
+    answer.pause();
+    stalled++;
+    answer.on('close', () => {
+      stalled--;
+      if (!isOver) setTimeout(stall, 1_000).unref();
+    });
+  });
+  made.on('error', () => {
+    if (!isOver) setTimeout(stall, 1_000).unref();
+  });
+  made.end();
+}
+
+async function lane(first: number): Promise<void> {
+  for (let n = first; !isOver; n += lanes) {
+    const all = hostileRequests(large, n, Date.now());
+    const each = all[n % all.length];
+    if (each !== undefined) await send(each);
+  }
+}
+
+for (let n = 0; n < stallers; n++) stall();
+for (let n = 0; n < lanes; n++) void lane(n);
+
+process.on('message', (order: 'report' | 'stop') => {
+  if (order === 'report') return void process.send?.({ sent, statuses, stalled } satisfies HostileReport);
+  isOver = true;
+  process.exit(0);
+});
+process.send?.('ready');
