@@ -8,6 +8,7 @@ import { compileJsonSchema } from '../tool/json-schema.ts';
 import { isQuittanceError } from '../base/error.ts';
 import type { Actor } from './actor.ts';
 import { nobody } from './actor.ts';
+import { Allowance } from './allowance.ts';
 import { checkOptions } from './check-options.ts';
 import type { ConsoleFile } from './console-files.ts';
 import { withTag } from './known-tag.ts';
@@ -30,6 +31,8 @@ export type AppLimits = {
   readonly bodyBytes: number;
   /** Without a valid token. */
   readonly strangerBodyBytes: number;
+  /** Bytes of large bodies, of one token. */
+  readonly bodyRate: Rate;
   /** Of one token. */
   readonly rate: Rate;
   /** Of one address, for whoever has no token or a wrong one. */
@@ -52,6 +55,21 @@ export function createApp(options: AppOptions): App {
   const app = new Hono<{ Bindings: Visit }>();
   const rate = new RateLimit(limits.rate);
   const strangers = new RateLimit(limits.strangerRate);
+  const bodies = new Allowance(limits.bodyRate);
+
+  /** Bodies are read and parsed here, so large ones of one caller must not come one after the other. */
+  const refuseManyBodies = (request: Request, actor: Actor): void => {
+    const length = request.headers.get('content-length');
+    const bytes = length === null ? limits.bodyBytes : Number(length);
+    if (request.body === null || bytes <= smallBodyBytes || bytes > limits.bodyBytes) return;
+    if (actor === nobody || bodies.take(actor.name, bytes)) return;
+    throw new HttpRefusal(
+      'http.too_many_requests',
+      `Bodies of more than ${smallBodyBytes} bytes may have ${limits.bodyRate.perSecond} bytes a second together. Wait a second and send it again.`,
+      {},
+      { 'retry-after': '1' },
+    );
+  };
 
   const identify = (request: Request, address: string, isProbe: boolean): Actor => {
     let actor: Actor;
@@ -85,6 +103,7 @@ export function createApp(options: AppOptions): App {
         const actor = identify(req.raw, env.address, route.isProbe);
         service.access.require(actor, route.access);
         checks ??= compileChecks(route);
+        if (checks.body !== undefined) refuseManyBodies(req.raw, actor);
         const asked = {
           service,
           actor,
@@ -155,6 +174,8 @@ export function createApp(options: AppOptions): App {
     return response;
   };
 }
+
+const smallBodyBytes = 65_536;
 
 const bodyLimit = ({ bodyBytes, strangerBodyBytes }: AppLimits, actor: Actor): number =>
   actor === nobody ? Math.min(bodyBytes, strangerBodyBytes) : bodyBytes;

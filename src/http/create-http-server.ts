@@ -74,6 +74,8 @@ export type HttpLimits = {
   readonly strangerBodyBytes?: number;
   /** How long contracts that a caller typed may take to read and explain. 5 seconds. */
   readonly contractMs?: number;
+  /** Bytes of bodies over 64 KiB, of one token. 8 MiB a second, 16 MiB at once. */
+  readonly bodyRate?: Rate;
   /** Requests of one token. 1000 a second, 2000 at once. */
   readonly rate?: Rate;
   /** Requests from one address without a token. 20 a second, 60 at once. */
@@ -212,6 +214,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     limits: {
       bodyBytes: limits.bodyBytes ?? 1_048_576,
       strangerBodyBytes: limits.strangerBodyBytes ?? 16_384,
+      bodyRate: limits.bodyRate ?? { perSecond: 8_388_608, burst: 16_777_216 },
       rate: limits.rate ?? { perSecond: 1_000, burst: 2_000 },
       strangerRate: limits.strangerRate ?? { perSecond: 20, burst: 60 },
     },

@@ -57,6 +57,11 @@ export async function readBody(
       {},
       { 'accept-encoding': 'identity' },
     );
+  if (hasMoreValues(text, mostValues))
+    throw new HttpRefusal(
+      'http.too_large',
+      `A body may hold ${mostValues} JSON values, counting those inside of others. Send less at a time.`,
+    );
   const read = parseJson(text === '' ? '{}' : text);
   if (!read.ok)
     throw new HttpRefusal(
@@ -65,6 +70,35 @@ export async function readBody(
     );
   refuseIssues('The body', check(read.value));
   return read.value;
+}
+
+const mostValues = 50_000;
+
+/** Whether a JSON text holds more values than this. Reads no more of it than it must, and makes nothing of it. */
+export function hasMoreValues(text: string, most: number): boolean {
+  // A value takes two characters at least, its separator among them.
+  if (text.length < most * 2) return false;
+  let values = 1;
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charCodeAt(at);
+    if (char === quote) {
+      at = endOfString(text, at);
+      if (at === -1) return false; // no JSON, which is said by whoever reads it
+    } else if ((char === comma || char === bracket || char === brace) && ++values > most) return true;
+  }
+  return false;
+}
+
+const [quote, comma, bracket, brace, backslash] = [34, 44, 91, 123, 92];
+
+/** Where the string that begins here ends; -1 where it does not. */
+function endOfString(text: string, from: number): number {
+  for (let at = text.indexOf('"', from + 1); at !== -1; at = text.indexOf('"', at + 1)) {
+    let escapes = 0;
+    while (text.charCodeAt(at - 1 - escapes) === backslash) escapes++;
+    if (escapes % 2 === 0) return at;
+  }
+  return -1;
 }
 
 export async function readText(request: Request, mostBytes: number): Promise<string> {
@@ -99,7 +133,9 @@ export async function readText(request: Request, mostBytes: number): Promise<str
 
 function refuseIssues(what: string, issues: readonly SchemaIssue[]): void {
   if (issues.length === 0) return;
-  const told = [...new Set(issues.map(({ path, message }) => `${formatPath(path)} ${message}`))].slice(0, 5);
+  const told = [
+    ...new Set(issues.slice(0, 20).map(({ path, message }) => `${formatPath(path)} ${message}`)),
+  ].slice(0, 5);
   throw new HttpRefusal(
     'http.bad_request',
     `${what} does not fit: ${told.join('; ')}. GET /openapi.json says what this route takes.`,

@@ -108,6 +108,47 @@ describe('a body without a valid token', () => {
   });
 });
 
+describe('a body with a valid token', () => {
+  const send = async (text: string): Promise<{ readonly status: number; readonly detail: string }> => {
+    if (app === undefined) throw new Error('no server');
+    const response = await fetch(`${app.server.url}/v1/contracts/validate`, {
+      method: 'POST',
+      headers: { ...json, authorization: `Bearer ${app.tokens.viewer}` },
+      body: text,
+    });
+    const { detail } = (await response.json()) as Problem;
+    return { status: response.status, detail };
+  };
+
+  test('of too many values is refused before it is parsed', async () => {
+    app = await startServer();
+    for (const text of [
+      `[${'1,'.repeat(50_000)}1]`,
+      '['.repeat(120_000),
+      `{${'"a":{},'.repeat(50_000)}"a":1}`,
+    ])
+      expect(await send(text)).toMatchObject({
+        status: 413,
+        detail: expect.stringMatching(/may hold 50000 JSON values/),
+      });
+    // Commas in a text are no values.
+    expect(
+      (await send(JSON.stringify({ documents: [{ name: 'a', text: ',"[{'.repeat(60_000) }] }))).status,
+    ).toBe(200);
+  });
+
+  test('counts against what one token may send in a while', async () => {
+    app = await startServer({ limits: { bodyRate: { perSecond: 0.001, burst: 300_000 } } });
+    const text = JSON.stringify({ documents: [{ name: 'a', text: ' '.repeat(200_000) }] });
+    expect((await send(text)).status).toBe(200);
+    expect(await send(text)).toMatchObject({
+      status: 429,
+      detail: expect.stringMatching(/Bodies of more than 65536 bytes/),
+    });
+    expect((await send(JSON.stringify({ documents: [{ name: 'a', text: '' }] }))).status).toBe(200);
+  });
+});
+
 describe('behind a proxy', () => {
   const strangerRate = { perSecond: 0.001, burst: 3 };
   const guess = async ({ server }: TestServer, forwarded: string): Promise<number> =>
