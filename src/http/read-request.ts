@@ -72,7 +72,7 @@ export async function readBody(
   return read.value;
 }
 
-const mostValues = 50_000;
+const mostValues = 20_000;
 
 /** Whether a JSON text holds more values than this. Reads no more of it than it must, and makes nothing of it. */
 export function hasMoreValues(text: string, most: number): boolean {

@@ -123,13 +123,13 @@ describe('a body with a valid token', () => {
   test('of too many values is refused before it is parsed', async () => {
     app = await startServer();
     for (const text of [
-      `[${'1,'.repeat(50_000)}1]`,
+      `[${'1,'.repeat(20_000)}1]`,
       '['.repeat(120_000),
-      `{${'"a":{},'.repeat(50_000)}"a":1}`,
+      `{${'"a":{},'.repeat(20_000)}"a":1}`,
     ])
       expect(await send(text)).toMatchObject({
         status: 413,
-        detail: expect.stringMatching(/may hold 50000 JSON values/),
+        detail: expect.stringMatching(/may hold 20000 JSON values/),
       });
     // Commas in a text are no values.
     expect(
