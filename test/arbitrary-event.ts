@@ -50,6 +50,18 @@ const ofCall = <Type extends CallEvent['type']>(
   callId: fc.constant('c'),
 });
 
+const artifactArguments = fc.array(
+  fc.record({
+    path: fc.array(fc.oneof(word, count), { maxLength: 3 }),
+    artifactId: word,
+    digest: word,
+    sizeBytes: count,
+    mimeType: word,
+    preview: anyText,
+    inPlace: fc.boolean(),
+  }),
+  { maxLength: 2 },
+);
 const ruleMarks = fc.array(
   fc.record(
     {
@@ -128,6 +140,9 @@ export const anyEvent: fc.Arbitrary<QuittanceEvent> = fc.oneof(
     policyVersion: maybe(word),
     effectiveInput: maybe(anyJsonObject),
     inputDigest: maybe(word),
+    inputForm: maybe(fc.constantFrom('json', 'typed')),
+    acceptedInput: maybe(anyJsonObject),
+    artifacts: artifactArguments,
     changes: fc.array(fc.record({ path: anyText, rule: word }), { maxLength: 2 }),
     rules: ruleMarks,
     grantId: maybe(word),
@@ -194,6 +209,9 @@ export const anyEvent: fc.Arbitrary<QuittanceEvent> = fc.oneof(
     editedInput: maybe(anyJsonObject),
     editedDigest: maybe(word),
     editedHidden: fc.array(word, { maxLength: 2 }),
+    editedForm: maybe(fc.constantFrom('json', 'typed')),
+    editedAccepted: maybe(anyJsonObject),
+    editedArtifacts: artifactArguments,
     response: maybe(anyText),
   }),
   fc.record({ ...ofCall('confirmation.withdrawn'), confirmationId: word, reason: anyText }),

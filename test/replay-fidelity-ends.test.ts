@@ -130,8 +130,7 @@ describe('nobody but a recording', () => {
       record: () => {},
     } as unknown as ToolContext;
     try {
-      const args: unknown = await recorded.input.check({});
-      await recorded.run((args as { value: unknown }).value, context);
+      await recorded.run(recorded.input.wrap?.({}, {}), context);
     } catch (error) {
       return { recorded, thrown: error as Error };
     }
@@ -161,7 +160,7 @@ describe('nobody but a recording', () => {
   test('can have what a real body returned pass for recorded, even with a recording played beside it', async () => {
     const { ledger } = await recordBlocked();
     const [recorded] = recordedTools(await cassetteOf(ledger), [pay]).tools;
-    const args = (await recorded.input.check({})) as { readonly value: unknown };
+    const args = recorded.input.wrap?.({}, {});
     const strict = defineTool({
       name: 'strict',
       mode: 'external',
@@ -169,7 +168,7 @@ describe('nobody but a recording', () => {
       successCheck: () => true,
       run: async (_args, context) => {
         try {
-          await recorded.run(args.value, context);
+          await recorded.run(args, context);
         } catch {
           // Its end is said to the context; what follows is not it.
         }

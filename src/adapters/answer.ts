@@ -2,6 +2,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { outcomeIsError } from '../call/outcome.ts';
 import { outcomeToModelContent } from '../call/model-content.ts';
+import { isAltered, readStoredArtifact } from '../runtime/read-stored-artifact.ts';
 
 /** A file that belongs to an answer. */
 export type AnswerFile = {
@@ -24,11 +25,14 @@ export type Answer = {
   readonly isError: boolean;
 };
 
-/** The answer to a call. Files that are no longer kept are left out. */
+/** The answer to a call. Files that are no longer kept, or were changed since, are left out. */
 export async function toAnswer(ledger: Ledger, sessionId: string, outcome: ToolOutcome): Promise<Answer> {
   const files: AnswerFile[] = [];
   for (const { artifactId, mimeType, name } of ('files' in outcome && outcome.files) || []) {
-    const artifact = await ledger.readArtifact(sessionId, artifactId);
+    const artifact = await readStoredArtifact(ledger, sessionId, artifactId).catch((error: unknown) => {
+      if (isAltered(error)) return undefined;
+      throw error;
+    });
     if (artifact?.content !== undefined)
       files.push({ artifactId, mimeType, name, content: artifact.content });
   }

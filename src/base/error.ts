@@ -32,6 +32,7 @@ export type ErrorCode =
   | 'ledger.in_use'
   | 'ledger.closed'
   | 'ledger.unavailable'
+  | 'ledger.altered'
   | 'cassette.invalid'
   | 'cassette.unused';
 
@@ -155,6 +156,11 @@ export const errorTable: {
   'ledger.unavailable': {
     means: 'The ledger could not be read or written, so what was asked for did not happen.',
     remedy: 'See to the disk or the store the message names, and ask again: nothing is lost by it.',
+  },
+  'ledger.altered': {
+    means: 'Something the ledger stores was changed after it was written, so it is not used.',
+    remedy:
+      'Run `quittance verify` to list every place that was changed, and restore the ledger from a copy.',
   },
   'cassette.invalid': {
     means: 'A cassette is not one, or was changed after it was sealed.',

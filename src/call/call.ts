@@ -2,9 +2,11 @@ import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { ToolMode, ToolModeOrigin } from '../tool/mode.ts';
 import type { Principal } from '../tool/tool-context.ts';
 import type {
+  ArtifactArgument,
   Ask,
   ConfirmationDecision,
   DecidedBy,
+  InputForm,
   Provenance,
   ToolLate,
   ToolPreviewed,
@@ -32,6 +34,11 @@ export type Call = {
   readonly requestDigest: string;
   readonly effectiveInput: JsonObject | undefined;
   readonly inputDigest: string | undefined;
+  /** How the effective input is written; undefined in ledgers of earlier versions, and before a schema saw it. */
+  readonly inputForm: InputForm | undefined;
+  /** The arguments as the schema accepted them, where those are not the requested ones: see `acceptedInputOf`. */
+  readonly acceptedInput: JsonObject | undefined;
+  readonly artifacts: readonly ArtifactArgument[];
   readonly wasCoerced: boolean;
   /** A person put other arguments in the place of those that were asked for. */
   readonly wasEdited: boolean;
@@ -107,3 +114,8 @@ export type Settled = {
   readonly costMicros: number;
   readonly unsettledEffect: boolean;
 };
+
+/** The arguments as the schema accepted them, before its defaults and transforms. Kept form. */
+export const acceptedInputOf = (call: Call): JsonValue =>
+  call.acceptedInput ??
+  (call.inputForm === undefined ? (call.effectiveInput ?? call.requestedInput) : call.requestedInput);

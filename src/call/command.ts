@@ -4,14 +4,24 @@ import type { DataOf } from './event-data.ts';
 /** What may be asked of a call. The runtime finds out the facts; `decide` says whether they are legal. */
 export type Command =
   | ({ readonly type: 'request' } & MaySay<'tool.requested', 'schemaDigest'>)
-  | ({ readonly type: 'rule' } & MaySay<'tool.decided', 'grantId'>)
+  | ({ readonly type: 'rule' } & MaySay<
+      'tool.decided',
+      'grantId' | 'inputForm' | 'acceptedInput' | 'artifacts'
+    >)
   | ({ readonly type: 'hold' } & MaySay<
       'tool.held',
       'revision' | 'expiresAt' | 'timeoutEffect' | 'risk' | 'schemaDigest'
     >)
   | ({ readonly type: 'answer' } & MaySay<
       'confirmation.decided',
-      'revision' | 'editedInput' | 'editedDigest' | 'editedHidden' | 'response'
+      | 'revision'
+      | 'editedInput'
+      | 'editedDigest'
+      | 'editedHidden'
+      | 'editedForm'
+      | 'editedAccepted'
+      | 'editedArtifacts'
+      | 'response'
     >)
   | ({ readonly type: 'preview' } & DataOf<'tool.previewed'>)
   | ({ readonly type: 'expire' } & DataOf<'confirmation.expired'>)

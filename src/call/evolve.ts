@@ -29,6 +29,12 @@ export function advance(call: CallDraft, event: CallEvent): CallDraft {
     case 'tool.decided':
       call.effectiveInput = event.effectiveInput ?? call.effectiveInput;
       call.inputDigest = event.inputDigest ?? call.inputDigest;
+      if (event.inputDigest !== undefined) {
+        call.inputForm = event.inputForm;
+        call.artifacts = event.artifacts;
+        call.acceptedInput =
+          event.acceptedInput ?? (event.changes.length > 0 ? event.effectiveInput : call.acceptedInput);
+      }
       call.wasCoerced ||= event.changes.length > 0;
       call.policyVersion = event.policyVersion ?? call.policyVersion;
       call.ruling = event.decision;
@@ -64,6 +70,9 @@ export function advance(call: CallDraft, event: CallEvent): CallDraft {
         call.effectiveInput = event.editedInput;
         call.inputDigest = event.editedDigest;
         call.hidden = event.editedHidden;
+        call.inputForm = event.editedForm;
+        call.acceptedInput = event.editedAccepted ?? event.editedInput;
+        call.artifacts = event.editedArtifacts;
         call.wasEdited = true;
       }
       call.confirmation &&= {
@@ -166,6 +175,9 @@ const beginWith = (event: ToolRequested): CallDraft => ({
   requestDigest: event.requestDigest,
   effectiveInput: undefined,
   inputDigest: undefined,
+  inputForm: undefined,
+  acceptedInput: undefined,
+  artifacts: none,
   wasCoerced: false,
   wasEdited: false,
   principal: event.principal,

@@ -21,6 +21,7 @@ describe('the reason table', () => {
       'tool.unknown',
       'tool.fixture_missing',
       'tool.indeterminate',
+      'ledger.altered',
       'policy.hook',
       'policy.contract',
       'policy.output',
@@ -54,12 +55,13 @@ describe('the reason table', () => {
     },
   );
 
-  test('a failure that may not be retried closes its tool, but for the four that say nothing against it', () => {
+  test('a failure that may not be retried closes its tool, but for the five that say nothing against it', () => {
     const failures = reasonCodes.filter((code) => !denials.includes(code) || code === 'tool.invalid_input');
     expect(failures.filter((code) => !reasonOf(code).blocksTool)).toEqual([
       'tool.unknown',
       'tool.fixture_missing',
       'tool.indeterminate',
+      'ledger.altered',
       'policy.output',
     ]);
   });

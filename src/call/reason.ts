@@ -55,6 +55,7 @@ export type ReasonCode =
   | 'tool.unknown'
   | 'tool.fixture_missing'
   | 'tool.indeterminate'
+  | 'ledger.altered'
   | 'policy.hook'
   | 'policy.contract'
   | 'policy.output'
@@ -225,6 +226,21 @@ export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson
       'Running it again could do the same thing twice; taking it for undone could be wrong as well.',
     whatToDo:
       'Look in the system the tool talks to and resolve the call, or give the tool a `reconcile` that does. A tool that is safe to repeat should say `idempotent: true`.',
+  },
+  'ledger.altered': {
+    whoseMove: 'a person',
+    retryable: false,
+    blocksTool: false,
+    bodyMayClaim: false,
+    terminal: false,
+    nextAction: 'await_person',
+    title: 'Stored content was changed',
+    whatHappened:
+      'What the ledger holds of the call, or of an artifact it needs, is not what was recorded: its digest is another one. The runtime found this before the body got any of it.',
+    whyItMatters:
+      'An approval is about one exact input. Somebody or something changed the file, the database or an artifact after it was written, so nothing may run with it.',
+    whatToDo:
+      'Run `quittance verify`: it lists every place that was changed. Find out who can write to the folder of the ledger, restore it from a copy, and make the call again under a new id.',
   },
   'policy.hook': {
     whoseMove: 'your inputs',

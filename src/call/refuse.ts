@@ -176,6 +176,7 @@ const bodylessFailures: ReadonlySet<string> = new Set([
   'tool.unknown',
   'tool.cancelled',
   'tool.fixture_missing',
+  'ledger.altered',
 ]);
 
 function refuseOutcome(call: Call, outcome: ToolOutcome, final: boolean): string | undefined {

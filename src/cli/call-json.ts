@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from '../base/json.ts';
 import { projectAudit } from '../call/audit-projection.ts';
 import { auditRecordToWire } from '../call/audit-wire.ts';
 import { outcomeToWire } from '../call/outcome-wire.ts';
+import { artifactsToJson } from './artifact-json.ts';
 import type { CallFacts } from './call-page.ts';
 import { callToJson, withoutUndefined } from './call-table.ts';
 import { timelineOf } from './call-timeline.ts';
@@ -16,6 +17,9 @@ export function callFactsToJson({ summary, call, events }: CallFacts): JsonObjec
     display_name: call.displayName,
     requested_input: call.requestedInput,
     effective_input: call.effectiveInput,
+    input_form: call.inputForm,
+    accepted_input: call.acceptedInput,
+    artifacts: artifactsToJson(call.artifacts),
     request_digest: call.requestDigest,
     changes: events.flatMap((event) =>
       event.type === 'tool.decided' ? event.changes.map((change) => ({ ...change })) : [],

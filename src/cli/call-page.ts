@@ -8,6 +8,7 @@ import type { CallSummary } from '../ledger/call-query.ts';
 import type { Span } from './call-timeline.ts';
 import { timelineOf } from './call-timeline.ts';
 import { shellWord } from './find-call.ts';
+import { artifactLines } from './artifact-lines.ts';
 import { colourOf, standing } from './outcome-word.ts';
 import { confirmationLines } from './confirmation-lines.ts';
 import type { Page } from './page-layout.ts';
@@ -118,22 +119,35 @@ function input({ call, events }: CallFacts, page: Page): string[] {
   const hidden = requested?.hidden ?? [];
   const isSame = call.effectiveInput === undefined;
   return [
-    page.paint(
-      'dim',
-      isSame && call.inputDigest !== undefined ? 'requested, and given to the tool as it is' : 'requested',
-    ),
+    page.paint('dim', isSame ? describeRequested(call) : 'requested'),
     ...json(call.requestedInput, page),
     ...(isSame
       ? []
-      : [
-          page.paint('dim', 'effective: what the tool was given'),
-          ...json(call.effectiveInput ?? null, page),
-        ]),
+      : [page.paint('dim', describeEffective(call)), ...json(call.effectiveInput ?? null, page)]),
+    ...artifactLines(call.artifacts, page),
     ...changes.flatMap(({ path, rule }) => labelled('changed', `${path}: ${rule}`, page)),
     ...hidden.flatMap((path) => labelled('hidden', path, page)),
     ...labelled('asked digest', call.requestDigest, page),
     ...(call.inputDigest === undefined ? [] : labelled('input digest', call.inputDigest, page)),
   ];
+}
+
+/** Only a body that got exactly this was given it as it is. */
+function describeRequested({ inputForm, attempt, inputDigest, started }: Call): string {
+  if (inputDigest === undefined) return 'requested';
+  if (inputForm === undefined)
+    return 'requested (an earlier version recorded this: defaults and transforms of the schema are not in it)';
+  const ran = attempt > 0;
+  if (started?.handoff === true) return ran ? 'requested, and handed to a worker as it is' : 'requested';
+  return ran ? 'requested, and given to the tool as it is' : 'requested; the tool would get it as it is';
+}
+
+function describeEffective({ inputForm, attempt }: Call): string {
+  const got = attempt > 0 ? 'what the tool was given' : 'what the tool would get';
+  if (inputForm === 'typed') return `effective: a rendering of ${got}, which JSON cannot hold`;
+  return inputForm === undefined
+    ? 'effective: before defaults and transforms of the schema'
+    : `effective: ${got}`;
 }
 
 function preview({ preview: shown }: Call, page: Page): string[] {

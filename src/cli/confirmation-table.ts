@@ -1,6 +1,7 @@
 /** Questions to people as rows of a table, and as JSON. */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { ConfirmationView } from '../runtime/confirmation-view.ts';
+import { artifactsToJson } from './artifact-json.ts';
 import { withoutUndefined } from './call-table.ts';
 import { safeId, safeText } from './safe-text.ts';
 import { shortDigest } from './short-digest.ts';
@@ -106,6 +107,9 @@ export const confirmationToJson = (view: ConfirmationView): JsonObject => {
     risk: view.risk,
     requested_input: view.requestedInput,
     effective_input: view.effectiveInput,
+    input_form: view.inputForm,
+    accepted_input: view.acceptedInput,
+    artifacts: artifactsToJson(view.artifacts),
     hidden: view.hidden,
     input_digest: view.inputDigest,
     preview:

@@ -1,6 +1,7 @@
 /** A question to a person, as a page to decide by: all of what would be done, and none of it cut. */
 import type { Ask } from '../call/event.ts';
 import type { ConfirmationView } from '../runtime/confirmation-view.ts';
+import { artifactLines } from './artifact-lines.ts';
 import type { Page } from './page-layout.ts';
 import { indent, json, labelled, paragraph, section } from './page-layout.ts';
 import { previewLines } from './preview-lines.ts';
@@ -60,11 +61,15 @@ export const askLines = ({ by, description, code }: Ask, page: Page): string[] =
     page,
   );
 
+const typedNote = 'A rendering: the tool gets values that JSON cannot hold.';
+
 function input(view: ConfirmationView, page: Page): string[] {
   const { requestedInput, effectiveInput, hidden } = view;
   const isSame = JSON.stringify(requestedInput) === JSON.stringify(effectiveInput);
   return [
+    ...(view.inputForm === 'typed' ? [page.paint('dim', typedNote)] : []),
     ...json(effectiveInput, page, 'all'),
+    ...artifactLines(view.artifacts, page),
     ...(isSame ? [] : [page.paint('dim', 'asked for as'), ...json(requestedInput, page, 'all')]),
     ...hidden.flatMap((path) => labelled('hidden', path, page)),
     ...labelled('digest', view.inputDigest, page),

@@ -88,6 +88,7 @@ const words: { readonly [Code in ErrorCode]?: Words } = {
     remedy: 'Ask again once it has been started again.',
   },
   'ledger.unavailable': { status: 503 },
+  'ledger.altered': { status: 500 },
 };
 
 /** What messages say of the library, and what it is called here. The longer goes first. */

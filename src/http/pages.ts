@@ -156,6 +156,10 @@ export const decideScript: string = `'use strict';
     }
     add('h3', 'Arguments');
     block('Arguments', JSON.stringify(question.effectiveInput, null, 2));
+    for (const artifact of question.artifacts ?? []) {
+      add('p', 'Artifact ' + artifact.artifactId + ': ' + artifact.sizeBytes + ' bytes, ' + artifact.mimeType + ', digest ' + artifact.digest);
+      block('Beginning of the artifact', artifact.preview);
+    }
     if (question.expiresAt) {
       const until = new Date(question.expiresAt).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'long' });
       add('p', 'Until ' + until + ', then it is ' + (question.timeoutEffect === 'allow' ? 'allowed.' : 'denied.'));

@@ -83,6 +83,8 @@ async function contentOf(
     const text = new TextEncoder().encode(typeof found?.content === 'string' ? found.content : '');
     return { bytes: text.byteLength, stream: (from, to) => text.slice(from, to + 1) };
   }
+  // Throws where the file was changed, before anything of it is sent.
+  await ledger.readArtifactBytes(sessionId, artifactId, 0, 1);
   return {
     bytes,
     stream(from, to) {

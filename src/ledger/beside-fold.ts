@@ -7,7 +7,7 @@
  */
 import { isKeyedDigest } from '../base/canonical.ts';
 import type { JsonObject } from '../base/json.ts';
-import type { QuittanceEvent } from '../call/event.ts';
+import type { ArtifactArgument, InputForm, QuittanceEvent } from '../call/event.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { isKnownEvent } from './formats/v1/event-table.ts';
 import { ERASED } from './formats/v1/field.ts';
@@ -23,6 +23,9 @@ export type OpenInput = {
   readonly sessionId: string;
   readonly callId: string;
   inputDigest: string | undefined;
+  /** What else the digest is of, where the input is a rendering. */
+  inputForm: InputForm | undefined;
+  artifacts: readonly Pick<ArtifactArgument, 'digest'>[];
   /** Something of what its preview would have the body do is hidden. */
   hidesSnapshot: boolean;
   /** It went as far as being held or begun, and something of its input, or of its snapshot, is hidden. */
@@ -34,6 +37,8 @@ export type UndoableInput = {
   readonly sessionId: string;
   readonly callId: string;
   readonly inputDigest: string | undefined;
+  readonly inputForm: InputForm | undefined;
+  readonly artifacts: readonly Pick<ArtifactArgument, 'digest'>[];
   /** By the ledger's clock; for ever where undefined. */
   readonly until: number | undefined;
 };
@@ -234,6 +239,8 @@ export class BesideFold {
         sessionId,
         callId,
         inputDigest: undefined,
+        inputForm: undefined,
+        artifacts: [],
         hidesSnapshot: false,
         needsSealed: false,
       });
@@ -242,9 +249,15 @@ export class BesideFold {
       this.unsettled.delete(key);
       this.undoable.delete(key);
     } else if (call === undefined) return;
-    else if (event.type === 'tool.decided') call.inputDigest = event.inputDigest ?? call.inputDigest;
-    else if (event.type === 'confirmation.decided' && event.editedDigest !== undefined) {
+    else if (event.type === 'tool.decided') {
+      if (event.inputDigest === undefined) return;
+      call.inputDigest = event.inputDigest;
+      call.inputForm = event.inputForm;
+      call.artifacts = event.artifacts;
+    } else if (event.type === 'confirmation.decided' && event.editedDigest !== undefined) {
       call.inputDigest = event.editedDigest;
+      call.inputForm = event.editedForm;
+      call.artifacts = event.editedArtifacts;
       call.hidesSnapshot = false;
       call.needsSealed = isKeyedDigest(event.editedDigest);
     } else if (event.type === 'tool.held' || event.type === 'tool.started')
@@ -260,6 +273,8 @@ export class BesideFold {
           sessionId,
           callId,
           inputDigest: call.inputDigest,
+          inputForm: call.inputForm,
+          artifacts: call.artifacts,
           until: undo?.until,
         });
       this.#name(event.outcome, sessionId, callId);

@@ -266,6 +266,11 @@ export type StoredCall = {
   readonly ownerId: string;
   /** How many behaviours stand between its request and something no behaviour caused. Left out for none. */
   readonly depth?: number;
+  /**
+   * Says what is wrong where stored entries of the call are not those that were appended. Left out by stores that
+   * nothing outside the process can change.
+   */
+  readonly findAlteration?: () => Awaitable<string | undefined>;
 };
 
 export type NewArtifact = {
@@ -275,7 +280,10 @@ export type NewArtifact = {
   readonly mimeType: string;
   readonly content: string | Uint8Array;
 };
-export type StoredArtifact = Pick<NewArtifact, 'artifactId' | 'mimeType' | 'content'>;
+export type StoredArtifact = Pick<NewArtifact, 'artifactId' | 'mimeType' | 'content'> & {
+  /** The call that made it. Left out by stores that nothing outside the process can change. */
+  readonly callId?: string;
+};
 
 export type ArtifactFacts = {
   readonly mimeType: string;

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { useId, useState } from 'react';
+import type { JsonValue } from '../base/json.ts';
 import { formatPath, isJsonObject, parseJson } from '../base/json.ts';
 import type { ToolCallView } from '../view/tool-call-view.ts';
 import type { Consent } from './use-consent.ts';
@@ -35,7 +36,7 @@ export function AnswerForm({
   readonly consent: Consent;
   readonly onClose: () => void;
 }): ReactNode {
-  const [text, setText] = useState(kind === 'edit' ? JSON.stringify(call.input, null, 2) : '');
+  const [text, setText] = useState(kind === 'edit' ? JSON.stringify(editBase(call), null, 2) : '');
   const [problem, setProblem] = useState<string | undefined>(undefined);
   const [fieldId, hintId, problemId] = [useId(), useId(), useId()];
   const { label, hint, send } = texts[kind];
@@ -123,3 +124,7 @@ function answer(kind: AnswerKind, text: string, consent: Consent): string | unde
     }
   }
 }
+
+/** A rendering is no arguments: what it was made from is edited. */
+const editBase = ({ input, inputForm, acceptedInput }: ToolCallView): JsonValue | undefined =>
+  inputForm === 'typed' ? (acceptedInput ?? input) : input;

@@ -6,6 +6,7 @@ import type { ToolCallView } from '../view/tool-call-view.ts';
 import type { AnswerKind } from './answer-form.tsx';
 import { AnswerForm } from './answer-form.tsx';
 import { ArgumentsBlock } from './arguments-block.tsx';
+import { ArtifactArguments } from './artifact-arguments.tsx';
 import { PreviewBlock } from './preview-block.tsx';
 import type { Consent } from './use-consent.ts';
 
@@ -57,6 +58,7 @@ export function ConsentPanel({
       <div>
         <p className="qt-label">Arguments</p>
         {shownArguments ?? <ArgumentsBlock call={call} isWhole />}
+        <ArtifactArguments artifacts={call.artifacts} />
       </div>
       {!confirmation.isComplete && (
         <p className="qt-warning" id={whyNot}>

@@ -46,7 +46,7 @@ export type RecordedCall = {
   readonly policyVersion: string | undefined;
   /** As it came, in its kept form. */
   readonly requestedInput: JsonValue;
-  /** What the body got, where that differs from what was requested. Kept form. */
+  /** What the schema accepted, where that differs from what was requested. Kept form. */
   readonly effectiveInput: JsonObject | undefined;
   /** Where something was hidden in the requested input: there, calls are compared by the mask. */
   readonly hidden: readonly string[];

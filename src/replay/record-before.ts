@@ -4,6 +4,7 @@ import { isJsonObject } from '../base/json.ts';
 import type {
   CallEvent,
   ConfirmationDecided,
+  ToolDecided,
   ToolHeld,
   ToolPreviewed,
   ToolResponded,
@@ -23,7 +24,7 @@ export function recordBefore(events: readonly CallEvent[]): Pick<RecordedCall, '
         ({ displayName } = event);
         break;
       case 'tool.decided':
-        if (event.inputDigest !== undefined) input = event.effectiveInput;
+        if (event.inputDigest !== undefined) input = acceptedIn(event) ?? input;
         // What was shown before a decision was made for the input that was decided about.
         for (; shown < previews.length; shown++) {
           const preview = previews[shown];
@@ -85,6 +86,15 @@ export function recordBefore(events: readonly CallEvent[]): Pick<RecordedCall, '
   };
 }
 
+/** What the schema accepted, where that is not what was requested. A decision after an edit does not say it again. */
+const acceptedIn = ({
+  acceptedInput,
+  effectiveInput,
+  changes,
+  inputForm,
+}: ToolDecided): JsonObject | undefined =>
+  acceptedInput ?? (changes.length > 0 || inputForm === undefined ? effectiveInput : undefined);
+
 const toVersion = ({ preview, snapshot, expiresAt, at }: ToolPreviewed): RecordedVersion => ({
   preview,
   snapshot,
@@ -102,7 +112,9 @@ type Answer = RecordedAnswer extends infer Each
     : never
   : never;
 
-function toAnswer({ decision, by, reason, editedInput, response }: ConfirmationDecided): Answer {
+function toAnswer(decided: ConfirmationDecided): Answer {
+  const { decision, by, reason, response } = decided;
+  const editedInput = decided.editedAccepted ?? decided.editedInput;
   if (by.type !== 'person') return { decision: 'deny', by: undefined, reason };
   switch (decision) {
     case 'approve':

@@ -3,6 +3,8 @@ import { QuittanceError } from '../base/error.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
 import { attachedFilesOf } from '../call/attached-files.ts';
+import type { Call } from '../call/call.ts';
+import { acceptedInputOf } from '../call/call.ts';
 import type { CallEvent, LogLine, QuittanceEvent, ToolResponded } from '../call/event.ts';
 import { foldCall } from '../call/evolve.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
@@ -133,12 +135,18 @@ function recordCall(
     schemaDigest: digest ?? digests.get(call.toolName),
     policyVersion: call.policyVersion,
     requestedInput: call.requestedInput,
-    effectiveInput: call.effectiveInput,
+    effectiveInput: acceptedOf(call),
     hidden: call.hidden,
     ...recordBefore(events),
     runs: recordRuns(events, late),
     outcome: call.settled.outcome,
   };
+}
+
+/** What the schema accepted, where that is not what was requested: a replay has its own schema make the same of it. */
+function acceptedOf(call: Call): JsonObject | undefined {
+  const accepted = acceptedInputOf(call);
+  return accepted === call.requestedInput || !isJsonObject(accepted) ? undefined : accepted;
 }
 
 function recordRuns(events: readonly CallEvent[], late: RecordedLate | undefined): readonly RecordedRun[] {

@@ -26,7 +26,7 @@ export function answerAsRecorded(
       else known.push(answer);
     }
   return (request) => {
-    const answer = waiting.get(keyFor(request.toolName, request.arguments))?.shift();
+    const answer = waiting.get(keyFor(request.toolName, request.accepted))?.shift();
     return answer === undefined ? nobody : toAnswer(answer, clock);
   };
 }

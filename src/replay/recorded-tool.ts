@@ -7,14 +7,12 @@
  * recorded about a result is handed from the one to the other, and taken away once it was asked for.
  */
 import type { Awaitable, JsonValue } from '../base/json.ts';
-import { toJson } from '../base/json.ts';
 import type { AnyTool, UnseenAttempt } from '../tool/define-tool.ts';
 import type { CompiledSchema, SchemaCheck } from '../tool/schema.ts';
 import type { SuccessCheck } from '../tool/success-check.ts';
 import type { ToolContext } from '../tool/tool-context.ts';
 import type { PreviewContext } from '../tool/make-preview.ts';
 import type { CancelledOperation, PreviewRevision } from '../tool/preview.ts';
-import { isPromiseLike } from '../tool/when-ready.ts';
 import { undoToolName } from '../runtime/undo-tool.ts';
 import type { RecordedArtifacts } from './fill-recorded.ts';
 import type { PlayedRun, Time } from './play-back.ts';
@@ -137,17 +135,7 @@ class Boxed {
 const jsonOf = (args: unknown): JsonValue => (args instanceof Boxed ? args.json : null);
 const unbox = (args: unknown): unknown => (args instanceof Boxed ? args.executed : args);
 
-function boxing(schema: CompiledSchema): CompiledSchema {
-  return {
-    ...schema,
-    check(value) {
-      // A validator may change what it is given.
-      const copy = toJson(value);
-      const json = copy.ok ? copy.value : null;
-      const box = (result: SchemaCheck): SchemaCheck =>
-        result.ok ? { ok: true, value: new Boxed(json, result.value) } : result;
-      const result = schema.check(value);
-      return isPromiseLike(result) ? Promise.resolve(result).then(box) : box(result);
-    },
-  };
-}
+const boxing = (schema: CompiledSchema): CompiledSchema => ({
+  ...schema,
+  wrap: (accepted, value) => new Boxed(accepted, value),
+});

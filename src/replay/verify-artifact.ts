@@ -1,4 +1,5 @@
 import { contentBytes, contentDigest } from '../base/content-digest.ts';
+import { isQuittanceError } from '../base/error.ts';
 import type { BesideRow } from '../ledger/beside.ts';
 import type { NamedArtifact } from '../ledger/beside-fold.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -18,6 +19,8 @@ export async function checkArtifact(
     found = await ledger.readArtifact(row.sessionId ?? '', row.artifactId);
   } catch (error) {
     if (isTrouble(error)) throw error;
+    if (isQuittanceError(error, 'ledger.altered') && error.facts['how'] === 'changed')
+      return `The content of the artifact ${name} is not the one that was kept.`;
     return `The content of the artifact ${name} is gone, or is not where it should be.`;
   }
   if (found === undefined) return undefined; // erased or dropped since it was listed

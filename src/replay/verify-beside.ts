@@ -2,7 +2,7 @@
  * Whether what is kept beside the entries is what they say: claims, counters, states, effects in doubt, sealed inputs,
  * artifacts. The rows themselves are compared: asked through the ledger, a changed row is overruled by the entries.
  */
-import { canonicalJson, digestJson, keyedDigestJson } from '../base/canonical.ts';
+import { canonicalJson } from '../base/canonical.ts';
 import { isQuittanceError } from '../base/error.ts';
 import type { JsonObject } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
@@ -13,6 +13,7 @@ import { readJsonText } from '../base/json-text.ts';
 import type { ClaimHolder, Counter, Ledger } from '../ledger/ledger.ts';
 import type { Seal } from '../ledger/seal.ts';
 import { createSeal } from '../ledger/seal.ts';
+import { isInputDigest } from '../runtime/input-digest.ts';
 import { readSealedText, sealContext } from '../runtime/seal-input.ts';
 import { checkArtifact } from './verify-artifact.ts';
 
@@ -250,9 +251,10 @@ const sealedOf = (
     if (opener === undefined) return undefined;
     try {
       const opened = readSealedText(opener.open(sealed, sealContext(sessionId, callId)));
-      return opened.ok && isDigestOf(opener, opened.input, call.inputDigest)
-        ? undefined
-        : 'The sealed input is not the one the call was let through with.';
+      if (!opened.ok || call.inputDigest === undefined) return otherInput;
+      const { input: effectiveInput, accepted = effectiveInput } = opened;
+      const recorded = { form: call.inputForm, effectiveInput, accepted, artifacts: call.artifacts };
+      return isInputDigest(call.inputDigest, recorded, opener.digestKey) ? undefined : otherInput;
     } catch (error) {
       if (isQuittanceError(error, 'seal.broken'))
         return 'The sealed input of the call does not open: it was changed, or sealed with another key.';
@@ -261,9 +263,7 @@ const sealedOf = (
   },
 });
 
-/** Keyed where something of the input is hidden; an input may be sealed for what is hidden in its snapshot alone. */
-const isDigestOf = ({ digestKey }: Seal, input: JsonObject, digest: string | undefined): boolean =>
-  digest === keyedDigestJson(digestKey, input) || digest === digestJson(input);
+const otherInput = 'The sealed input is not the one the call was let through with.';
 
 const artifactOf = (ledger: Ledger, fold: BesideFold, row: BesideRow & { kind: 'artifact' }): Subject => ({
   sessionId: row.sessionId,

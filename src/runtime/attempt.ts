@@ -38,7 +38,7 @@ export function runBody(
   const startedAtMs = clock.monotonicMs();
   let end: BodyEnd;
   try {
-    const returned = hand.knownTool.run(hand.input.executed, context);
+    const returned = hand.knownTool.run(hand.handOut(), context);
     if (isPromiseLike(returned)) return new Race(hand, context, bounds, onLate, startedAtMs).run(returned);
     end = { type: 'returned', value: returned };
   } catch (error) {

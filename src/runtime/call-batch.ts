@@ -6,12 +6,14 @@
 import type { ToolOutcome } from '../call/outcome.ts';
 import type { ParsedToolCall } from '../call/tool-call.ts';
 import { coerce } from '../tool/coerce.ts';
+import type { JsonObject } from '../base/json.ts';
 import { toJson } from '../base/json.ts';
 import type { PendingCall } from './await-told.ts';
 import { awaitTold } from './await-told.ts';
 import type { CallOptions } from './call-options.ts';
 import type { Desk } from './desk.ts';
 import type { Engine } from './engine.ts';
+import { handOut } from './hand-out.ts';
 import { makeCall } from './make-call.ts';
 import { createPlaces } from './places.ts';
 import { resourceKeysOf } from './resource-keys.ts';
@@ -51,9 +53,11 @@ async function reachOf({ tools }: Engine, { name, input }: ParsedToolCall): Prom
   if (tool.resourceKeys === undefined) return { reads, keys: undefined };
   const copy = toJson(input.arguments);
   const checked = copy.ok ? await tool.input.check(copy.value) : undefined;
-  if (checked?.ok === true) return { reads, keys: resourceKeysOf(tool, checked.value) };
+  const keysOf = (read: JsonObject, value: unknown): readonly string[] | undefined =>
+    resourceKeysOf(tool, () => handOut(tool.input, { form: 'typed', value, checked: read }));
+  if (checked?.ok === true) return { reads, keys: keysOf(input.arguments, checked.value) };
   const coerced = await coerce(input.arguments, tool.input);
-  return { reads, keys: coerced.ok ? resourceKeysOf(tool, coerced.value) : undefined };
+  return { reads, keys: coerced.ok ? keysOf(coerced.input, coerced.value) : undefined };
 }
 
 function overlap(left: Reach | undefined, right: Reach | undefined): boolean {

@@ -21,11 +21,13 @@ import { clean } from './clean.ts';
 import type { ReadAnswer } from './confirm.ts';
 import type { Engine } from './engine.ts';
 import type { GrantInUse } from './grant-in-use.ts';
+import { handOut } from './hand-out.ts';
 import { judgedInput } from './judged-input.ts';
 import type { KeptInput } from './kept-input.ts';
 import { hideKnown } from './kept-input.ts';
 import type { PreparedInput } from './prepared-input.ts';
 import type { Snapshot } from './snapshot.ts';
+import type { Taken } from './taken.ts';
 import type { Told } from './told.ts';
 import type { TurnState } from './turn-state.ts';
 import { undoneCallId } from './undo-tool.ts';
@@ -55,6 +57,8 @@ export class CallInHand extends CallJournal implements CallWithSecrets {
   knownSecrets: CallWithSecrets['knownSecrets'];
 
   prepared: PreparedInput | undefined;
+  /** Why the input on record cannot be used. */
+  unusable: (Taken & { readonly type: 'unusable' }) | undefined;
   notes: readonly string[] = none;
   asks: readonly Ask[] = none;
   passages: readonly GatePassage[] = none;
@@ -152,9 +156,13 @@ export class CallInHand extends CallJournal implements CallWithSecrets {
   /** What hooks and rules judge the call by. */
   get judged(): JsonObject {
     const { input } = this;
-    if (this.lastJudged?.of !== input)
-      this.lastJudged = { of: input, value: judgedInput(input.checked, input.executed) };
+    if (this.lastJudged?.of !== input) this.lastJudged = { of: input, value: judgedInput(input) };
     return this.lastJudged.value;
+  }
+
+  /** The input for a function of the tool. */
+  handOut(): unknown {
+    return handOut(this.knownTool.input, this.input);
   }
 
   get principal(): Principal | undefined {

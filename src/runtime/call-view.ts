@@ -1,6 +1,7 @@
 import type { JsonValue } from '../base/json.ts';
 import type { Call } from '../call/call.ts';
-import type { Provenance } from '../call/event.ts';
+import { acceptedInputOf } from '../call/call.ts';
+import type { ArtifactArgument, InputForm, Provenance } from '../call/event.ts';
 import type { ToolMode, ToolModeOrigin } from '../tool/mode.ts';
 import type { Principal } from '../tool/tool-context.ts';
 
@@ -17,6 +18,12 @@ export type CallView = {
   readonly requestedInput: JsonValue;
   /** As the body would get it, or got it. */
   readonly effectiveInput: JsonValue;
+  /** `typed`: the effective input is a rendering. Undefined in ledgers of earlier versions: the schema may change it. */
+  readonly inputForm: InputForm | undefined;
+  /** As the schema accepted it. An edit is written like this. */
+  readonly acceptedInput: JsonValue;
+  /** The artifacts that stand in the arguments. */
+  readonly artifacts: readonly ArtifactArgument[];
   /** Paths whose values are not shown. */
   readonly hidden: readonly string[];
   readonly policyVersion: string | undefined;
@@ -35,6 +42,9 @@ export const viewCall = (call: Call): CallView => ({
   modeOrigin: call.modeOrigin,
   requestedInput: call.requestedInput,
   effectiveInput: call.effectiveInput ?? call.requestedInput,
+  inputForm: call.inputForm,
+  acceptedInput: acceptedInputOf(call),
+  artifacts: call.artifacts,
   hidden: call.hidden,
   policyVersion: call.policyVersion,
   principal: call.principal,

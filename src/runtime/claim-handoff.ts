@@ -193,8 +193,8 @@ function startAgain(hand: CallInHand, { started }: Call): void {
 
 /** What the schema made of the input, if JSON can hold that; else what the schema was given. */
 function argumentsOf(hand: CallInHand): JsonObject | undefined {
-  const { executed, checked } = hand.input;
-  const read = toJson(executed);
+  const { value, checked } = hand.input;
+  const read = toJson(value);
   if (read.ok && isJsonObject(read.value)) return read.value;
   const plain = toJson(checked);
   return plain.ok && isJsonObject(plain.value) ? plain.value : undefined;

@@ -4,6 +4,7 @@ import type { ReasonCode } from '../call/reason.ts';
 import { isReasonCode, reasonOf } from '../call/reason.ts';
 import { bodyMayClaim, isToolError } from '../call/tool-error.ts';
 import { cutText } from '../tool/cut-text.ts';
+import { isAltered } from './read-stored-artifact.ts';
 
 export type ThrownFailure = {
   readonly code: ReasonCode;
@@ -23,6 +24,16 @@ export type ThrownFailure = {
 export function classifyThrown(thrown: unknown, may?: 'any reason'): ThrownFailure {
   const told = readToolError(thrown, may === undefined ? bodyMayClaim : isReasonCode);
   if (told !== undefined) return told;
+  // Said by no body: by what a body reads stored content with.
+  if (isAltered(thrown))
+    return {
+      code: 'ledger.altered',
+      message: messageOf(thrown),
+      retryable: false,
+      extras: {},
+      traceback: undefined,
+      authorSaysRetry: false,
+    };
   const code: ReasonCode = isNetworkTrouble(thrown, 0) ? 'tool.network_error' : 'tool.execution_error';
   return {
     code,

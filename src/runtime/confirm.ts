@@ -1,6 +1,6 @@
 import type { Awaitable, JsonObject } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
-import type { Ask, DecidedBy } from '../call/event.ts';
+import type { ArtifactArgument, Ask, DecidedBy, InputForm } from '../call/event.ts';
 import type { ToolMode } from '../tool/mode.ts';
 import type { Principal } from '../tool/tool-context.ts';
 
@@ -13,7 +13,14 @@ export type ConfirmationRequest = {
   readonly toolName: string;
   readonly displayName: string;
   readonly mode: ToolMode;
+  /** What the body would get: what the schema made of the arguments. */
   readonly arguments: JsonObject;
+  /** `typed`: `arguments` is a rendering of a value that JSON cannot hold. */
+  readonly inputForm: InputForm;
+  /** The arguments as the schema accepted them. An edit is written like these. */
+  readonly accepted: JsonObject;
+  /** The artifacts that stand in the arguments. */
+  readonly artifacts: readonly ArtifactArgument[];
   readonly inputDigest: string;
   readonly description: string;
   /** Of the preview that is shown, where there is one. */

@@ -1,14 +1,15 @@
-import type { AnyTool } from '../tool/define-tool.ts';
+import type { CallInHand } from './call-in-hand.ts';
 import type { Stop } from './gates/gate.ts';
 
 /** What a tool says one attempt costs, in micro-units; a stop where it cannot say. */
-export function costOf(tool: AnyTool, executedInput: unknown): number | Stop {
+export function costOf(hand: CallInHand): number | Stop {
+  const { knownTool: tool } = hand;
   const { costMicros } = tool;
   if (costMicros === undefined) return 0;
   if (typeof costMicros === 'number') return costMicros;
   let cost: unknown;
   try {
-    cost = costMicros(executedInput);
+    cost = costMicros(hand.handOut());
   } catch {
     cost = undefined;
   }

@@ -11,6 +11,7 @@ import { clean } from './clean.ts';
 import { usedUp } from './contract-rules.ts';
 import { copyOutcome } from './copy-outcome.ts';
 import { costOf } from './cost.ts';
+import { keepTyped } from './keep-typed.ts';
 import { isUsedTooLate, settleExpired } from './expiry.ts';
 import { turnIsOver } from './gates/deadline.ts';
 import type { Stop } from './gates/gate.ts';
@@ -59,7 +60,7 @@ async function start(hand: CallInHand, heldBefore: boolean): Promise<ToolOutcome
   const asked = hand.call?.confirmation;
   // The checks, or the wait for a place, may have taken longer than the approval was good for.
   if (asked !== undefined && isUsedTooLate(asked, engine.ledger.now())) return settleExpired(hand, asked);
-  const stop = lastLook(hand, heldBefore);
+  const stop = lastLook(hand, heldBefore) ?? (hand.input.form === 'json' ? undefined : await keepTyped(hand));
   rule(hand, stop);
   if (stop !== undefined) return end(hand, stop);
 
@@ -185,7 +186,7 @@ export async function attemptAgain(hand: CallInHand): Promise<ToolOutcome | unde
   const budgetMs = tool.timeoutMs ?? engine.defaultTimeoutMs;
   const deadlineMs = engine.clock.now() + budgetMs;
   const reserved = call?.started?.reserved ?? [];
-  const cost = costOf(tool, hand.input.executed);
+  const cost = costOf(hand);
   hand.costMicros = typeof cost === 'number' ? cost : 0;
   hand.lostCostMicros = reserved.find(({ metric }) => metric === 'cost_micros')?.amount ?? 0;
   hand.apply({
@@ -218,7 +219,7 @@ export async function endAsFailed(hand: CallInHand, failed: ToolResponded): Prom
 
 async function attempt(hand: CallInHand, first: AttemptTerms, heldBefore: boolean): Promise<ToolOutcome> {
   const { knownTool: tool, turn, engine } = hand;
-  hand.resourceKeys = resourceKeysOf(tool, hand.input.executed);
+  hand.resourceKeys = resourceKeysOf(tool, () => hand.handOut());
   if (tool.mode !== 'read') turn.recent.noteWrite(hand.resourceKeys);
   if (tool.handoff) return untilReported(hand);
   const { notes } = hand;

@@ -6,6 +6,7 @@
 import type { JsonObject } from '../base/json.ts';
 import { freezeJson } from '../base/json.ts';
 import type { Confirmation } from '../call/call.ts';
+import { acceptedInputOf } from '../call/call.ts';
 import { describeThrown } from '../tool/describe-thrown.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import type { ConfirmationRequest, OnConfirm, ReadAnswer } from './confirm.ts';
@@ -87,7 +88,7 @@ async function askPerson(onConfirm: OnConfirm, request: ConfirmationRequest): Pr
 }
 
 const toRequest = (
-  { turn, request, knownTool: tool, facts, input }: CallInHand,
+  { turn, request, knownTool: tool, facts, input, call }: CallInHand,
   { confirmationId, inputDigest, description, asks, revision }: Confirmation,
 ): ConfirmationRequest =>
   Object.freeze({
@@ -103,6 +104,9 @@ const toRequest = (
     mode: tool.mode,
     // Frozen: it is also what the ledger holds. Redacting an object gives an object.
     arguments: freezeJson(input.effective.kept) as JsonObject,
+    inputForm: input.form,
+    accepted: freezeJson(call === undefined ? input.effective.kept : acceptedInputOf(call)) as JsonObject,
+    artifacts: input.artifacts,
     asks: Object.freeze(asks.map((ask) => Object.freeze({ ...ask, by: Object.freeze({ ...ask.by }) }))),
     principal: facts.kept.principal,
   });

@@ -106,6 +106,9 @@ describe('a held call', () => {
         displayName: 'Delete a row',
         mode: 'destructive',
         arguments: { n: 1 },
+        inputForm: 'json',
+        accepted: { n: 1 },
+        artifacts: [],
         inputDigest: expect.stringMatching(/^sha256:/) as string,
         description: '"Delete a row" is a destructive tool.',
         asks: [{ by: { type: 'gate', name: 'mode' }, description: '"Delete a row" is a destructive tool.' }],
@@ -282,32 +285,20 @@ describe('after an approval', () => {
       expect(gates.filter(({ gate }) => gate === 'policy')).toEqual([{ gate: 'policy', elapsedUs: 7_000 }]);
   });
 
-  it('the schema is asked again, and one that now refuses wins', async () => {
-    let open = true;
-    const { turn } = setStage({
-      tools: [
-        defineTool({
-          name: 'delete_it',
-          input: z.object({ n: z.number().refine(() => open) }),
-          run: () => 'gone',
-        }),
-      ],
-      onConfirm: () => {
-        open = false;
-        return yes;
-      },
-    });
-    expect(await turn.call(envelope('c', 'delete_it', { n: 1 }))).toMatchObject({ reason: 'validation' });
-  });
-
-  it('the body gets what the schema makes of the input then, not what it made of it before', async () => {
+  it('the body gets what was shown: the schema is not asked a second time about JSON', async () => {
     let reading = 'before';
+    let checks = 0;
     const ran: unknown[] = [];
     const { turn } = setStage({
       tools: [
         defineTool({
           name: 'delete_it',
-          input: z.object({ n: z.number().transform((n) => `${n} ${reading}`) }),
+          input: z.object({
+            n: z.number().transform((n) => {
+              checks++;
+              return `${n} ${reading}`;
+            }),
+          }),
           run: (args) => ran.push(args),
         }),
       ],
@@ -317,7 +308,8 @@ describe('after an approval', () => {
       },
     });
     await turn.call(envelope('c', 'delete_it', { n: 1 }));
-    expect(ran).toEqual([{ n: '1 after' }]);
+    expect(ran).toEqual([{ n: '1 before' }]);
+    expect(checks).toBe(1);
   });
 
   it('a new reason to ask asks again; the one that was answered does not', async () => {

@@ -12,7 +12,6 @@ import type { CallInHand } from './call-in-hand.ts';
 import { clean } from './clean.ts';
 import type { ReadAnswer } from './confirm.ts';
 import { denyFor, describeDenial } from './confirm.ts';
-import { adoptEdit } from './edited-input.ts';
 import type { Moved } from './execute.ts';
 import { end, execute } from './execute.ts';
 import { allowedBy, expiryOf, isExpired, isUsedTooLate, settleExpired, tellExpired } from './expiry.ts';
@@ -20,12 +19,13 @@ import { firstNews } from './first-news.ts';
 import { keepApprovals } from './follow-workflows.ts';
 import { keepDecision } from './keep-decision.ts';
 import type { Stop } from './gates/gate.ts';
-import { gatesAfterApproval } from './gates/gates.ts';
+import { gatesAfterApproval, gatesForOtherInput } from './gates/gates.ts';
 import { foldStored } from './fold-stored.ts';
 import { whyForbidden } from './may-decide.ts';
 import { riskOf } from './risk.ts';
 import { overtaken, settleStopped } from './settle.ts';
 import { sealInput } from './seal-input.ts';
+import { takeApproved } from './take-approved.ts';
 import type { HeldCall, Told } from './told.ts';
 import { notAccepted } from './unavailable.ts';
 import { cancelStop } from './unless-over.ts';
@@ -245,26 +245,20 @@ const settleDenied = (hand: CallInHand, answer: Pick<ReadAnswer, 'by' | 'reason'
 async function goOn(hand: CallInHand, confirmation: Confirmation): Promise<ToolOutcome> {
   // A check said no after the approval, and whoever made it died before the call could end: the no stands.
   if (hand.call?.ruling === 'deny') return settleStopped(hand, stoppedSince(hand.call));
-  if (confirmation.decision === 'edit') {
-    const refused = await adoptEdit(hand);
-    if (refused !== undefined) {
-      rule(hand, refused);
-      return end(hand, refused);
-    }
-  }
   for (;;) {
     if (isUsedTooLate(confirmation, hand.engine.ledger.now())) return settleExpired(hand, confirmation);
     hand.asks = [];
     hand.grant = undefined;
     hand.policy = hand.engine.policyInForce();
-    const stop = await walk(hand, gatesAfterApproval, true);
+    const approved = await takeApproved(hand, confirmation);
+    const gates = approved.type === 'taken' && approved.isNew ? gatesForOtherInput : gatesAfterApproval;
+    const stop = approved.type === 'stop' ? approved.stop : await walk(hand, gates, true);
     if (stop !== undefined) {
       rule(hand, stop);
       return end(hand, stop);
     }
-    const isOther = hand.call?.preview?.revision !== confirmation.revision;
-    const news = isOther
-      ? askAbout(hand, confirmation)
+    const news = asksAgain(hand, confirmation, approved.type === 'taken' && approved.differs)
+      ? hand.asks
       : hand.asks.filter((ask) => !confirmation.asks.some((known) => sameAsk(known, ask)));
     if (news.length === 0 || (await answerByGrant(hand, news))) {
       hand.asks = [];
@@ -285,15 +279,27 @@ function stoppedSince({ decidedBy }: Call): Stop & { type: 'deny' } {
   return { type: 'deny', reason: 'expired', code: 'confirmation.expired', details };
 }
 
-/** What would be done now is not what was approved: whoever asked then asks again, and so do those who ask now. */
-function askAbout(hand: CallInHand, { asks }: Confirmation): readonly Ask[] {
-  const again = asks.filter(
-    (ask) => ask.by.name !== 'preview' && !hand.asks.some((other) => sameAsk(other, ask)),
-  );
-  const description = 'What the tool would do has changed: see its preview.';
-  hand.asks = [{ by: { type: 'gate', name: 'preview' }, description }, ...again, ...hand.asks];
-  return hand.asks;
+/**
+ * True where what would be done now is not what was approved: whoever asked then asks again, and so do those who ask
+ * now. `differs`: the schema gives the tool another value.
+ */
+function asksAgain(hand: CallInHand, { asks, revision }: Confirmation, differs: boolean): boolean {
+  const isOther = hand.call?.preview?.revision !== revision;
+  if (!isOther && !differs) return false;
+  const again = asks.filter((ask) => !isAboutChange(ask) && !hand.asks.some((other) => sameAsk(other, ask)));
+  const changes: Ask[] = [
+    ...(differs ? [{ by: { type: 'gate', name: 'validate' }, description: otherValue } as const] : []),
+    ...(isOther ? [{ by: { type: 'gate', name: 'preview' }, description: otherPreview } as const] : []),
+  ];
+  hand.asks = [...changes, ...again, ...hand.asks];
+  return true;
 }
+
+const isAboutChange = ({ by }: Ask): boolean =>
+  by.type === 'gate' && (by.name === 'preview' || by.name === 'validate');
+
+const otherPreview = 'What the tool would do has changed: see its preview.';
+const otherValue = 'The tool would now get another value than the one that was approved: see its arguments.';
 
 /** A rule asks the same while it says the same; anything else while it gives the same reason. */
 const sameAsk = (left: Ask, right: Ask): boolean =>

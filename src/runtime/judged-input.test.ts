@@ -3,6 +3,8 @@ import { contractsFromYamlString } from 'quittance/contracts';
 import { describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
 import { envelope, setStage } from '../../test/stage.ts';
+import type { JsonObject } from '../base/json.ts';
+import { isPlainJson } from '../base/typed-rendering.ts';
 import { judgedInput } from './judged-input.ts';
 
 const rules = contractsFromYamlString(`
@@ -70,29 +72,57 @@ describe('[deny-wins] what rules and hooks look at', () => {
 });
 
 describe('judgedInput', () => {
-  test('is the very same object where the schema changes nothing', () => {
-    const checked = { a: { b: [1, { c: null }] }, s: 'x' };
-    expect(judgedInput(checked, structuredClone(checked))).toBe(checked);
-    expect(judgedInput(checked, { a: { b: [1, { c: null }] } })).toBe(checked); // what it drops is still there
+  const judge = (checked: JsonObject, value: unknown): JsonObject =>
+    judgedInput({ form: isPlainJson(value) ? 'json' : 'typed', value, checked });
+
+  test('is what the body gets: what the schema drops or renames is not there under its old name', () => {
+    expect(judge({ file: '/a', dry_run: true }, { path: '/b' })).toEqual({ path: '/b' });
   });
 
-  test('shows a name that is changed under both', () => {
-    expect(judgedInput({ file: '/a' }, { path: '/b' })).toEqual({ file: '/a', path: '/b' });
-  });
-
-  test('is what came where the schema gives what JSON cannot hold, and what the body gets in lists', () => {
-    const checked = { when: '2026-01-01', list: ['a', 'b'] };
-    expect(judgedInput(checked, new Map())).toBe(checked);
-    expect(judgedInput(checked, { when: new Date(0), list: ['A'] })).toEqual({
+  test('writes what JSON cannot hold as rules do', () => {
+    const given = {
+      when: new Date(0),
+      total: 10n,
+      limit: Number.NaN,
+      tags: new Set(['a']),
+      header: new Map([['host', 'x']]),
+      site: new URL('https://example.com/a'),
+      data: new TextEncoder().encode('text'),
+      left: undefined,
+    };
+    expect(judge({}, given)).toEqual({
       when: '1970-01-01T00:00:00.000Z',
-      list: ['A'],
+      total: 10,
+      limit: 'NaN',
+      tags: ['a'],
+      header: { host: 'x' },
+      site: 'https://example.com/a',
+      data: 'text',
     });
+  });
+
+  test('shows what a value was made from where nothing can be read of it', () => {
+    class Money {
+      readonly #cents: number;
+      constructor(cents: number) {
+        this.#cents = cents;
+      }
+      get cents(): number {
+        return this.#cents;
+      }
+    }
+    expect(judge({ amount: 500, run: 'x' }, { amount: new Money(500), run: () => 1 })).toEqual({
+      amount: 500,
+      run: 'x',
+    });
+    expect(judge({ amount: 500 }, new Money(500))).toEqual({ amount: 500 });
+    expect(judge({ amount: 500 }, 'text')).toEqual({ amount: 500 });
   });
 
   test('takes keys of prototypes as data', () => {
     const tricky = JSON.parse('{"__proto__":{"force":true}}') as { [key: string]: never };
-    const merged = judgedInput({ a: 1 }, tricky);
-    expect(Object.hasOwn(merged, '__proto__')).toBe(true);
-    expect((merged as { force?: unknown }).force).toBeUndefined();
+    const merged = judge({ a: 1 }, { tricky, when: new Date(0) });
+    expect(Object.hasOwn(merged['tricky'] as object, '__proto__')).toBe(true);
+    expect((merged['tricky'] as { force?: unknown }).force).toBeUndefined();
   });
 });

@@ -1,21 +1,22 @@
 /** A decision of a person, as it is kept: one append, which fails where somebody else has moved the call. */
 import { QuittanceError } from '../base/error.ts';
-import type { JsonObject } from '../base/json.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject, toJson } from '../base/json.ts';
 import { createKnownSecrets, shortestEchoed } from '../base/known-secrets.ts';
 import type { Call, Confirmation } from '../call/call.ts';
 import type { Command } from '../call/command.ts';
 import { decide } from '../call/decide.ts';
-import type { DecidingLink, QuittanceEvent } from '../call/event.ts';
+import type { ArtifactArgument, DecidingLink, InputForm, QuittanceEvent } from '../call/event.ts';
 import { evolve } from '../call/evolve.ts';
 import type { Entry, Move, StoredCall } from '../ledger/ledger.ts';
+import { acceptInput } from './accept-input.ts';
 import type { Engine } from './engine.ts';
 import { approvalsOf } from './follow-workflows.ts';
 import { formatIssues } from './format-issues.ts';
 import type { KeptInput } from './kept-input.ts';
 import { keepInput } from './kept-input.ts';
+import { sealContext, toPayload } from './seal-input.ts';
 import { readExecuted, secretsOf } from './take-over.ts';
-import { sealContext } from './seal-input.ts';
 import { unmaskEdit } from './unmask-edit.ts';
 
 /** What somebody decided about a held call. */
@@ -76,6 +77,9 @@ export async function keepDecision(
       editedInput: edited.input.kept as JsonObject,
       editedDigest: edited.input.digest,
       editedHidden: edited.input.hidden,
+      editedForm: edited.form,
+      editedAccepted: edited.accepted,
+      editedArtifacts: edited.artifacts,
     }),
     ...(decision.decision === 'respond' && { response: clean(decision.response) }),
   };
@@ -122,9 +126,20 @@ async function cleanerFor(
   return (text) => known.text(redactor.text(text));
 }
 
-type Edit = { readonly input: KeptInput; readonly sealed: string | undefined };
+type Edit = {
+  readonly input: KeptInput;
+  /** Undefined where this process does not have the tool: whoever runs the call has its schema look at the edit. */
+  readonly form: InputForm | undefined;
+  /** What the person wrote, where the schema makes something else of it. */
+  readonly accepted: JsonObject | undefined;
+  readonly artifacts: readonly ArtifactArgument[];
+  readonly sealed: string | undefined;
+};
 
-/** The edited arguments as they are kept. Where this process has the tool, they must fit its schema as they are. */
+/**
+ * The edited arguments as they are kept. Where this process has the tool, they must fit its schema as they are, and
+ * what the schema makes of them is what was approved.
+ */
 async function readEdit(engine: Engine, call: Call, given: JsonObject): Promise<Edit> {
   const read = toJson(given, { refuseUnsafeIntegers: true });
   if (!read.ok || !isJsonObject(read.value))
@@ -137,19 +152,28 @@ async function readEdit(engine: Engine, call: Call, given: JsonObject): Promise<
       { callId: call.callId },
     );
   const tool = engine.tools.get(call.toolName);
-  const fit = await tool?.input.check(structuredClone(wanted));
-  if (fit?.ok === false)
+  // Whoever has no such tool does not know what it hides, but what was hidden before stays so.
+  const paths = [...(tool?.redact?.input ?? []), ...call.hidden];
+  const kept = keepInput(wanted, paths, engine.redactor, engine.seal);
+  const context = sealContext(call.sessionId, call.callId);
+  const seal = ({ hidden }: KeptInput, payload: JsonValue): string | undefined =>
+    hidden.length === 0 ? undefined : engine.seal.seal(JSON.stringify(payload), context);
+  if (tool === undefined)
+    return { input: kept, form: undefined, accepted: undefined, artifacts: [], sealed: seal(kept, wanted) };
+  const place = { engine, tool, sessionId: call.sessionId, hide: call.hidden };
+  const fit = await acceptInput(place, { input: wanted, kept }, wanted, false);
+  if (!fit.ok)
     throw new QuittanceError(
       'confirmation.mismatch',
       `The edited arguments do not fit the schema of "${call.toolName}": ${formatIssues(fit.issues)}`,
       { callId: call.callId },
     );
-  // Whoever has no such tool does not know what it hides, but what was hidden before stays so.
-  const paths = [...(tool?.redact?.input ?? []), ...call.hidden];
-  const input = keepInput(wanted, paths, engine.redactor, engine.seal);
-  const context = sealContext(call.sessionId, call.callId);
+  const { effective, effectiveInput, form, artifacts } = fit.prepared;
   return {
-    input,
-    sealed: input.hidden.length === 0 ? undefined : engine.seal.seal(JSON.stringify(wanted), context),
+    input: effective,
+    form,
+    accepted: effectiveInput === wanted ? undefined : (kept.kept as JsonObject), // redacting an object gives an object
+    artifacts,
+    sealed: seal(effective, toPayload(fit.prepared, undefined)),
   };
 }

@@ -1,11 +1,13 @@
+import { isJsonObject } from '../base/json.ts';
 import type { Call } from '../call/call.ts';
 import { foldCall } from '../call/evolve.ts';
 import type { CallEvent } from '../call/event.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { Engine } from './engine.ts';
 import { isCallEvent } from './fold-stored.ts';
+import { handOut } from './hand-out.ts';
+import { readRecorded } from './read-recorded.ts';
 import { resourceKeysOf } from './resource-keys.ts';
-import { readExecuted } from './take-over.ts';
 import { undoneCallId } from './undo-tool.ts';
 
 /**
@@ -46,8 +48,14 @@ async function callsSince(engine: Engine, { sessionId, callId }: Call): Promise<
 /** By the input the call really had, where that can still be had; else by the one that is kept. */
 async function keysOf(engine: Engine, tool: AnyTool, call: Call): Promise<readonly string[] | undefined> {
   if (tool.resourceKeys === undefined) return undefined;
-  const executed = await readExecuted(engine, call);
-  const input = executed.ok ? executed.arguments : executed.raw;
-  const read = await tool.input.check(structuredClone(input));
-  return read.ok ? resourceKeysOf(tool, read.value) : undefined;
+  const recorded = await readRecorded(engine, call);
+  const { input: schema } = tool;
+  if (recorded.ok && recorded.form === 'json') {
+    const { effectiveInput: value, accepted: checked } = recorded;
+    return resourceKeysOf(tool, () => handOut(schema, { form: 'json', value, checked }));
+  }
+  const checked = recorded.ok ? recorded.accepted : recorded.raw;
+  const read = await schema.check(structuredClone(checked));
+  if (!read.ok || !isJsonObject(checked)) return undefined;
+  return resourceKeysOf(tool, () => handOut(schema, { form: 'typed', value: read.value, checked }));
 }

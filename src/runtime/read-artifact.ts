@@ -3,6 +3,7 @@ import type { AnyTool } from '../tool/define-tool.ts';
 import { jsonSchema } from '../tool/schema.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { ToolError } from '../call/tool-error.ts';
+import { readStoredArtifact } from './read-stored-artifact.ts';
 
 export const readArtifactName = 'read_artifact';
 
@@ -53,7 +54,7 @@ export function createReadArtifact(ledger: Ledger, inlineLimit: number): AnyTool
       additionalProperties: false,
     }),
     async run({ artifactId, offset = 0, limit = mostChars, search }, { sessionId }) {
-      const artifact = await ledger.readArtifact(sessionId, artifactId);
+      const artifact = await readStoredArtifact(ledger, sessionId, artifactId);
       if (artifact === undefined)
         throw new ToolError(
           'tool.reported_error',

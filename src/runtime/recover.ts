@@ -17,6 +17,7 @@ import type { StoredCall } from '../ledger/ledger.ts';
 import type { OpenCall, Ledger } from '../ledger/ledger.ts';
 import { untilReported } from './await-report.ts';
 import type { CallInHand } from './call-in-hand.ts';
+import { clean } from './clean.ts';
 import type { Desk } from './desk.ts';
 import { keyOf } from './desk.ts';
 import { attemptAgain, attemptNext, endAsFailed } from './execute.ts';
@@ -29,6 +30,7 @@ import { resolveHold } from './hold.ts';
 import type { RecoveredCall, Recovery } from './recovery.ts';
 import { goOnFrom } from './make-call.ts';
 import { prepareInput, takeOver } from './take-over.ts';
+import { alteredStop } from './altered-stop.ts';
 import { overtaken, settle, settleStopped } from './settle.ts';
 import { importSpills } from './spill.ts';
 import type { HeldCall, Told } from './told.ts';
@@ -216,16 +218,17 @@ function isOver({ confirmation }: Call, now: number): boolean {
 
 /** Without the input that was shown a call can never run as it was shown: the question is void. */
 function settleVoid(hand: CallInHand): Promise<ToolOutcome> {
-  const { input } = hand.request;
-  const problem = input.ok ? 'the input does not fit its schema any more' : input.problem;
+  const { unusable } = hand;
+  const problem = unusable?.problem ?? 'its tool cannot be given the input any more';
   const asked = hand.call?.confirmation;
   if (asked?.status === 'pending')
-    hand.apply({ type: 'withdraw', confirmationId: asked.confirmationId, reason: problem });
+    hand.apply({ type: 'withdraw', confirmationId: asked.confirmationId, reason: clean(hand, problem) });
+  if (unusable?.why === 'altered') return settleStopped(hand, alteredStop);
   return settleStopped(hand, {
     type: 'deny',
     reason: 'expired',
     code: 'confirmation.expired',
-    details: `The call cannot run as it was shown: ${problem}.`,
+    details: clean(hand, `The call cannot run as it was shown: ${problem}.`),
   });
 }
 

@@ -149,7 +149,7 @@ async function settleReport(
 ): Promise<ToolOutcome | undefined> {
   requireTool(engine, call.toolName);
   const hand = await takeOver(engine, stored, call);
-  if (!(await prepareInput(hand)))
+  if (!(await prepareInput(hand, true)))
     throw new QuittanceError(
       'seal.broken',
       `The input of call ${call.callId} cannot be read here, so its end cannot be judged. Report where it can.`,
@@ -180,7 +180,7 @@ async function settleReport(
 
 /** What this attempt cost, and every one before it that was lost. */
 function costMicrosOf(hand: CallInHand, call: Call, { chargedMicros }: BodyContext): number {
-  const cost = costOf(hand.knownTool, hand.input.executed);
+  const cost = costOf(hand);
   const declared = typeof cost === 'number' ? cost : 0;
   return (chargedMicros ?? declared) + declared * (call.attempt - 1);
 }
@@ -230,7 +230,7 @@ const mostDifferences = 20;
 
 async function keepLate(hand: CallInHand, { call, grant, read, digest }: FoundReport): Promise<void> {
   // Where the input cannot be read any more, nobody can say what of the result gives something hidden away.
-  const mayShow = hand.tool !== undefined && (await prepareInput(hand));
+  const mayShow = hand.tool !== undefined && (await prepareInput(hand, true));
   const end = mayShow || (call.hidden.length === 0 && hand.policy === undefined) ? read.end : withheldEnd;
   const result = await readLate(hand, end);
   hand.apply({

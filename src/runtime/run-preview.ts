@@ -108,11 +108,10 @@ class PreviewRun {
   }
 
   async #first(): Promise<Step> {
-    const { knownTool: tool, input } = this.#hand;
-    // A reading of its own: what the body gets must not be what a preview had its hands on.
-    const fresh = await tool.input.check(structuredClone(input.checked));
-    if (!fresh.ok || tool.preview === undefined) return { type: 'done' };
-    const given: unknown = tool.preview(fresh.value, this.#context());
+    const hand = this.#hand;
+    const { knownTool: tool } = hand;
+    if (tool.preview === undefined) return { type: 'done' };
+    const given: unknown = tool.preview(hand.handOut(), this.#context());
     if (!isAsyncIterable(given)) return { type: 'version', value: await given };
     this.#iterator = given[Symbol.asyncIterator]();
     return this.#next();

@@ -2,15 +2,17 @@
  * Where the kept form hides something, the executed form is sealed beside it until the call is settled, or until it
  * cannot be undone any more, so that it can still be run, or taken back, with what was really asked.
  */
+import { isKeyedDigest } from '../base/canonical.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject, readJsonText } from '../base/json.ts';
 import type { Call } from '../call/call.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import type { Engine } from './engine.ts';
+import type { PreparedInput } from './prepared-input.ts';
 
 /** Seals what is hidden and not sealed yet: the input and, where something of it is hidden, the snapshot. */
 export function sealInput(hand: CallInHand): { readonly sealed?: string } {
-  const { effective, effectiveInput } = hand.input;
+  const { effective, effectiveInput, form, accepted } = hand.input;
   const { call, snapshot } = hand;
   const withSnapshot = call?.preview !== undefined && call.preview.hidden.length > 0;
   if (effective.hidden.length === 0 && !withSnapshot) return {};
@@ -18,19 +20,29 @@ export function sealInput(hand: CallInHand): { readonly sealed?: string } {
   if (hand.sealedAs === what) return {};
   hand.sealing = what;
   const context = sealContext(hand.turn.sessionId, hand.request.id);
-  const payload: JsonValue = withSnapshot
-    ? [effectiveInput, call.preview?.revision ?? 0, snapshot?.snapshot ?? {}]
-    : effectiveInput;
+  const payload = toPayload(
+    { form, effectiveInput, accepted },
+    withSnapshot ? { revision: call.preview?.revision ?? 0, snapshot: snapshot?.snapshot ?? {} } : undefined,
+  );
   return { sealed: hand.engine.seal.seal(JSON.stringify(payload), context) };
+}
+
+/** What is sealed of an input: the input alone, or a list with what else is needed to run it. */
+export function toPayload(
+  { form, effectiveInput, accepted }: Pick<PreparedInput, 'form' | 'effectiveInput' | 'accepted'>,
+  shown: { readonly revision: number; readonly snapshot: JsonObject } | undefined,
+): JsonValue {
+  if (form === 'typed') return [effectiveInput, shown?.revision ?? null, shown?.snapshot ?? null, accepted];
+  return shown === undefined ? effectiveInput : [effectiveInput, shown.revision, shown.snapshot];
 }
 
 const sealedName = (inputDigest: string, revision: number | undefined): string =>
   `${inputDigest}/${revision ?? ''}`;
 
 /** What is sealed of a call, by its record; undefined where nothing had to be. */
-export function sealedNameOf({ hidden, inputDigest, preview }: Call): string | undefined {
+export function sealedNameOf({ inputDigest, preview }: Call): string | undefined {
   const withSnapshot = preview !== undefined && preview.hidden.length > 0;
-  if (inputDigest === undefined || (hidden.length === 0 && !withSnapshot)) return undefined;
+  if (inputDigest === undefined || (!isKeyedDigest(inputDigest) && !withSnapshot)) return undefined;
   return sealedName(inputDigest, withSnapshot ? preview.revision : undefined);
 }
 
@@ -41,6 +53,8 @@ export type Opened =
   | {
       readonly ok: true;
       readonly input: JsonObject;
+      /** The arguments the schema accepted, where the input is only a rendering of what it made of them. */
+      readonly accepted: JsonObject | undefined;
       readonly revision: number | undefined;
       readonly snapshot: JsonObject | undefined;
     }
@@ -54,18 +68,21 @@ export async function openSealed(engine: Engine, { sessionId, callId }: Call): P
   try {
     return readSealedText(engine.seal.open(sealed, sealContext(sessionId, callId)));
   } catch {
-    return refuse('what was hidden of the input cannot be opened with this key');
+    return refuse(
+      'what was hidden of the input cannot be opened with this key: it was sealed with another one, or for another call, or was changed since',
+    );
   }
 }
 
-/** An input is an object; with a snapshot it is the first of three. */
+/** An input is an object; with a snapshot, or of a value JSON cannot hold, it is the first of a list. */
 export function readSealedText(text: string): Opened {
   const payload = readJsonText(text);
-  const [input, revision, snapshot] = Array.isArray(payload) ? payload : [payload];
+  const [input, revision, snapshot, accepted] = Array.isArray(payload) ? payload : [payload];
   if (!isJsonObject(input)) return { ok: false, problem: 'what was sealed is no object' };
   return {
     ok: true,
     input,
+    accepted: isJsonObject(accepted) ? accepted : undefined,
     revision: typeof revision === 'number' ? revision : undefined,
     snapshot: isJsonObject(snapshot) ? snapshot : undefined,
   };

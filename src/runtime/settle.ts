@@ -114,6 +114,7 @@ function respond(hand: CallInHand, judgement: Judgement, attempt: Attempt): Entr
   const succeeded = isSuccess(outcome);
   // What somebody may want undone, or find out about, needs the input it was done with.
   const canUndo = started !== undefined && 'undo' in outcome && outcome.undo !== undefined;
+  const isAltered = outcome.type === 'ToolFailure' && outcome.code === 'ledger.altered';
   const toSettle = settledBefore
     ? []
     : started === undefined
@@ -125,7 +126,8 @@ function respond(hand: CallInHand, judgement: Judgement, attempt: Attempt): Entr
     settle: toSettle.length === 0 ? undefined : toSettle,
     // One that never began holds no claim: under its key stands the claim of another.
     releaseClaim: succeeded || inDoubt || hand.call?.started === undefined ? undefined : hand.claimKey,
-    dropSealed: (hand.sealed && !canUndo && !inDoubt) || undefined,
+    // What was changed where it is stored is left there for whoever looks into it.
+    dropSealed: (hand.sealed && !canUndo && !inDoubt && !isAltered) || undefined,
   };
 }
 

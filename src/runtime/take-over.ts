@@ -3,7 +3,6 @@
  * something of it is hidden.
  */
 import { isKeyedDigest } from '../base/canonical.ts';
-import { isJsonObject } from '../base/json.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { Call } from '../call/call.ts';
 import type { StoredCall } from '../ledger/ledger.ts';
@@ -12,12 +11,12 @@ import { noFacts, readCallerFacts } from './caller-facts.ts';
 import { CallInHand } from './call-in-hand.ts';
 import type { Engine } from './engine.ts';
 import { bindKey } from './gates/key.ts';
-import { validateGate } from './gates/validate.ts';
 import { collectHidden } from './hidden-values.ts';
-import { keepInput } from './kept-input.ts';
 import { createRecentCalls } from './recent-calls.ts';
 import { recallSnapshot } from './recall-snapshot.ts';
-import { openSealed, sealedNameOf } from './seal-input.ts';
+import { readRecorded } from './read-recorded.ts';
+import { sealedNameOf } from './seal-input.ts';
+import { takeRecorded } from './take-recorded.ts';
 import { TurnState } from './turn-state.ts';
 
 /** The call in this process's hands. Its input is not looked at yet: see `prepareInput`. */
@@ -46,27 +45,31 @@ export async function takeOver(engine: Engine, stored: StoredCall, call: Call): 
   return hand;
 }
 
-/** Makes the input ready for the body, as it was approved. False where it does not fit its schema any more. */
-export async function prepareInput(hand: CallInHand): Promise<boolean> {
-  const { call, tool, engine } = hand;
-  const { input } = hand.request;
-  if (call?.inputDigest === undefined || tool === undefined || !input.ok) return false;
-  if ((await validateGate.check(hand)) !== undefined || hand.input.changes.length > 0) return false;
-  const kept = call.effectiveInput ?? call.requestedInput;
-  // What was mended may hide more than what was asked for.
-  const found = keepInput(input.arguments, tool.redact?.input, engine.redactor, engine.seal);
-  const { secrets } = found;
-  // What was said beside the call may have hidden more, and is not at hand any more.
-  const hidden = isKeyedDigest(call.inputDigest) && found.hidden.length === 0 ? ['$'] : found.hidden;
-  hand.prepared = { ...hand.input, effective: { kept, hidden, digest: call.inputDigest, secrets } };
+/**
+ * Makes the input ready for the body, as it was approved. False where it cannot be had, or is not what was recorded.
+ * What waits for a person is ready even where the schema now gives another value: whoever goes on with it asks again.
+ * `mayDiffer`: nothing is run with it, so another value does no harm either.
+ */
+export async function prepareInput(hand: CallInHand, mayDiffer = false): Promise<boolean> {
+  const { call, tool } = hand;
+  if (call?.inputDigest === undefined || tool === undefined) return false;
+  const taken = await takeRecorded(hand);
+  if (taken.type === 'unusable') {
+    hand.unusable = taken;
+    return false;
+  }
+  if (taken.type === 'differs' && call.status === 'running' && !mayDiffer) return false;
+  const { prepared } = taken;
+  const recorded = { ...prepared.effective, kept: call.effectiveInput ?? call.requestedInput };
+  hand.prepared = { ...prepared, effective: { ...recorded, digest: call.inputDigest } };
   if (bindKey(hand) !== undefined) return false;
   // What is held goes on to be said to be void; what ran must not be run again with a mask in the snapshot's place.
   return (await recallSnapshot(hand)) || call.status !== 'running';
 }
 
-/** Whether the kept form of the input is not all of it: then its digest is keyed, whatever was mended on the way. */
-const isPartlyHidden = ({ hidden, inputDigest, requestDigest }: Call): boolean =>
-  hidden.length > 0 || isKeyedDigest(inputDigest ?? requestDigest);
+/** Whether the kept form of the input is not all of it: then its digest is keyed. */
+const isPartlyHidden = ({ inputDigest, requestDigest }: Call): boolean =>
+  isKeyedDigest(inputDigest ?? requestDigest);
 
 /** What is hidden on record, told by what really was asked for. */
 export const secretsOf = (engine: Engine, call: Call, executed: Executed): readonly string[] =>
@@ -81,14 +84,10 @@ type Executed =
   | { readonly ok: true; readonly arguments: JsonObject }
   | { readonly ok: false; readonly problem: string; readonly raw: JsonValue };
 
-/** The input as the body must get it: unsealed where something of it is hidden. */
+/** The effective input as it is on record: unsealed where something of it is hidden. */
 export async function readExecuted(engine: Engine, call: Call): Promise<Executed> {
-  const kept = call.effectiveInput ?? call.requestedInput;
-  const refuse = (problem: string): Executed => ({ ok: false, problem, raw: kept });
-  if (!isPartlyHidden(call))
-    return isJsonObject(kept) ? { ok: true, arguments: kept } : refuse('the arguments are no object');
-  const opened = await openSealed(engine, call);
-  return opened.ok ? { ok: true, arguments: opened.input } : refuse(opened.problem);
+  const recorded = await readRecorded(engine, call);
+  return recorded.ok ? { ok: true, arguments: recorded.effectiveInput } : recorded;
 }
 
 /**

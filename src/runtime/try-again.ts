@@ -22,6 +22,7 @@ import { LedgerTrouble } from './ledger-trouble.ts';
 import { isStale } from './recall-snapshot.ts';
 import type { Attempt } from './settle.ts';
 import { toRespondCommand } from './settle.ts';
+import { takeRecorded } from './take-recorded.ts';
 import { walk } from './walk.ts';
 
 /** How long an attempt may take, and until when. */
@@ -237,7 +238,7 @@ async function begin(hand: CallInHand, terms: Terms): Promise<NextAttempt> {
   const leftMs = leftOf(hand, terms);
   if (isGivenUp(hand, terms) || leftMs <= 0) return undefined;
   const { knownTool: tool } = hand;
-  const cost = costOf(tool, hand.input.executed);
+  const cost = costOf(hand);
   hand.costMicros = typeof cost === 'number' ? cost : 0;
   hand.lostCostMicros = 0;
   const shares = sharesOf(turn.budgets, hand.costMicros, false, engine.ledger.now());
@@ -272,6 +273,10 @@ function unknownBudget({ call, turn }: CallInHand): string | undefined {
 async function objectionOf(hand: CallInHand, { authorSaysRetry }: Terms): Promise<string | undefined> {
   const { engine, request } = hand;
   if (isStale(hand)) return 'what the preview showed has gone stale.';
+  const taken = await takeRecorded(hand);
+  if (taken.type === 'unusable') return `${taken.problem}.`;
+  if (taken.type === 'differs') return 'its schema now gives the tool another value.';
+  hand.prepared = { ...taken.prepared, changes: hand.input.changes };
   const policy = engine.policyInForce();
   if (policy?.version === hand.call?.policyVersion) return undefined;
   // Other rules are in force than those that let the call run.

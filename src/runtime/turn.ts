@@ -18,6 +18,7 @@ import type { Desk } from './desk.ts';
 import { makeCall, noOptions, waitedFor } from './make-call.ts';
 import type { TurnOptions } from './turn-options.ts';
 import type { TurnState } from './turn-state.ts';
+import { readStoredArtifact } from './read-stored-artifact.ts';
 import { outcomeUnlessAsked } from './unless-asked.ts';
 
 /** A tool call as a model gives it. Arguments may come as JSON text. */
@@ -124,7 +125,7 @@ export function createTurn<Tools extends readonly AnyTool[]>(
     const { callId = engine.ids.next('call'), ...rest } = options;
     const outcome = await call({ id: callId, name, arguments: args }, rest);
     if (outcome.type !== 'ToolArtifactReference') return thaw(unwrap(outcome));
-    const artifact = await engine.ledger.readArtifact(state.sessionId, outcome.artifactId);
+    const artifact = await readStoredArtifact(engine.ledger, state.sessionId, outcome.artifactId);
     return typeof artifact?.content === 'string' ? readJsonText(artifact.content) : unwrap(outcome);
   };
 

@@ -2,6 +2,7 @@
  * Undoing is a call like any other, of a tool that is made of the one that did it: gates, rules, limits and people have
  * their say. Models cannot call such a tool; only `runtime.undo` does.
  */
+import { QuittanceError } from '../base/error.ts';
 import type { JsonValue } from '../base/json.ts';
 import { readJsonText } from '../base/json.ts';
 import type { Call } from '../call/call.ts';
@@ -10,6 +11,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import { describeThrown } from '../tool/describe-thrown.ts';
 import { foldStored } from './fold-stored.ts';
+import { isAltered, readStoredArtifact } from './read-stored-artifact.ts';
 
 export const undoToolName = (toolName: string): string => `${toolName}.undo`;
 
@@ -59,10 +61,14 @@ async function outputOf(ledger: Ledger, sessionId: string, callId: string): Prom
   let problem: string;
   try {
     const stored = await ledger.readCall(sessionId, callId);
+    const alteration = await stored?.findAlteration?.();
+    if (alteration !== undefined)
+      throw new QuittanceError('ledger.altered', `What call ${callId} gave cannot be used: ${alteration}.`);
     const output = await readOutput(ledger, stored && foldStored(stored));
     if (output !== undefined) return structuredClone(output);
     problem = 'it is not kept any more';
   } catch (error) {
+    if (isAltered(error)) throw error;
     problem = describeThrown(error);
   }
   throw new ToolError('tool.execution_error', `What call ${callId} gave cannot be read: ${problem}.`, {
@@ -75,6 +81,6 @@ async function readOutput(ledger: Ledger, call: Call | undefined): Promise<JsonV
   if (call === undefined || outcome === undefined) return undefined;
   if (outcome.type === 'ToolExecutionResult') return outcome.output;
   if (outcome.type !== 'ToolArtifactReference') return call.resolution?.result ?? null;
-  const artifact = await ledger.readArtifact(call.sessionId, outcome.artifactId);
+  const artifact = await readStoredArtifact(ledger, call.sessionId, outcome.artifactId);
   return typeof artifact?.content === 'string' ? readJsonText(artifact.content) : undefined;
 }

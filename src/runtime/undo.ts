@@ -15,7 +15,7 @@ import type { CallRef } from './gates/gate.ts';
 import { makeCall } from './make-call.ts';
 import { noteUndone, readUndoAttrs } from './note-undone.ts';
 import { openTurnState } from './open-turn.ts';
-import { readExecuted } from './take-over.ts';
+import { readUndoInput } from './undo-input.ts';
 import { whyNotUndo } from './undo-refusal.ts';
 import { undoCallId, undoToolName } from './undo-tool.ts';
 
@@ -48,7 +48,7 @@ export async function undo(
   const attempt = await nextAttempt(engine, call, by);
   const refusal = await whyNotUndo(engine, engine.tools.get(call.toolName), call, force);
   if (refusal !== undefined) throw new QuittanceError(refusal.code, refusal.message, { sessionId, callId });
-  const input = await readExecuted(engine, call);
+  const input = await readUndoInput(engine, call);
   if (!input.ok)
     throw new QuittanceError('undo.unavailable', `Call ${callId} cannot be undone: ${input.problem}.`, {
       sessionId,
@@ -60,9 +60,13 @@ export async function undo(
   const hand = makeCall(
     desk,
     turn,
-    { id, name, input },
+    { id, name, input: { ok: true, arguments: input.arguments } },
     { attrs: { undoes: callId, by, ...(reason !== undefined && { reason }), ...(force && { force }) } },
-    { submitted: false, takePlace: undefined, tool: engine.undoToolFor(name, engine.policyInForce()) },
+    {
+      submitted: false,
+      takePlace: undefined,
+      tool: input.asUndone(engine.undoToolFor(name, engine.policyInForce())),
+    },
   );
   const answer = await awaitTold(hand, turn);
   // Two who ask at once ask for the same call: it is that of whoever was first.

@@ -7,23 +7,29 @@ import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
 import { redacted } from '../base/secret-mask.ts';
 import type { Call } from '../call/call.ts';
+import { acceptedInputOf } from '../call/call.ts';
 import { ownValue } from '../tool/own-value.ts';
 import type { Engine } from './engine.ts';
-import { readExecuted } from './take-over.ts';
+import type { RecordedInput } from './input-digest.ts';
+import { readRecorded } from './read-recorded.ts';
 
 /** The edited arguments with what was hidden put back. Throws where a mask would be left. */
 export async function unmaskEdit(engine: Engine, call: Call, edited: JsonObject): Promise<JsonObject> {
   if (call.hidden.length === 0 || !holdsMask(edited)) return edited;
-  const executed = await readExecuted(engine, call);
-  const restored = executed.ok
-    ? putBack(edited, call.effectiveInput ?? call.requestedInput, executed.arguments)
-    : edited;
+  const executed = await readRecorded(engine, call);
+  const restored = executed.ok ? restore(edited, call, executed) : edited;
   if (isJsonObject(restored) && !holdsMask(restored)) return restored;
   throw new QuittanceError(
     'confirmation.mismatch',
     `The edited arguments hold "${redacted}" where a value should be${executed.ok ? '' : `, and ${executed.problem}`}. Give the value itself, or leave the member where it was.`,
     { callId: call.callId },
   );
+}
+
+/** What was edited is the effective input or, where people cannot write that, the arguments it was made from. */
+function restore(edited: JsonObject, call: Call, { effectiveInput, accepted }: RecordedInput): JsonValue {
+  const restored = putBack(edited, call.effectiveInput ?? call.requestedInput, effectiveInput);
+  return holdsMask(restored) ? putBack(restored, acceptedInputOf(call), accepted) : restored;
 }
 
 const holdsMask = (value: JsonValue): boolean => JSON.stringify(value).includes(redacted);

@@ -14,11 +14,11 @@ import { processEnded, unknownEnd } from './unavailable.ts';
 
 /** What the tool itself finds out. Whatever is no clear answer is none. */
 export async function askTool(hand: CallInHand, call: Call): Promise<Reconciliation> {
-  const { knownTool: tool, input } = hand;
+  const { knownTool: tool } = hand;
   if (tool.reconcile === undefined) return { status: 'unknown' };
   try {
     const found: unknown = await tool.reconcile({
-      args: input.executed,
+      args: hand.handOut(),
       sessionId: call.sessionId,
       callId: call.callId,
       attempt: call.attempt,

@@ -84,6 +84,9 @@ export function rule(hand: CallInHand, stop: Stop | undefined): void {
     effectiveInput:
       effective === undefined || effective === requested ? undefined : (effective.kept as JsonObject),
     inputDigest: effective?.digest,
+    inputForm: prepared?.form,
+    acceptedInput: prepared?.acceptedKept,
+    artifacts: prepared?.artifacts ?? nothing,
     changes: prepared?.changes ?? nothing,
     rules: hand.rules,
     grantId: decision === 'allow' ? hand.grant?.grant.grantId : undefined,

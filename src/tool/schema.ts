@@ -55,6 +55,10 @@ export type CompiledSchema = {
   readonly digest: string;
   /** Never throws, and answers at once where the validator does. */
   check(value: unknown): Awaitable<SchemaCheck>;
+  /** True where an accepted value comes back as the same object, unchanged. */
+  readonly keepsValue?: true;
+  /** Wraps what functions of the tool are given: the request the schema accepted, and what it made of that. */
+  readonly wrap?: (accepted: JsonObject, value: unknown) => unknown;
 };
 
 /** Where a schema stands, for messages. */
@@ -105,6 +109,7 @@ function compileJson(given: JsonSchema, place: SchemaPlace): CompiledSchema {
     jsonSchema: written,
     digest: digestJson(written),
     check: place.what === 'input' ? check : (value: unknown) => checkAsJson(value, check),
+    keepsValue: true as const,
   });
 }
 

@@ -7,7 +7,7 @@ import { describeThrown } from './describe-thrown.ts';
 import { describeValue } from './describe-value.ts';
 import type { SchemaCheck, SchemaIssue } from './schema-issue.ts';
 import { issueAtRoot, mostIssues, toJsonPath } from './schema-issue.ts';
-import { whenReady } from './when-ready.ts';
+import { isPromiseLike, whenReady } from './when-ready.ts';
 
 /** A schema of any validator that implements Standard Schema. */
 export type StandardSchema = StandardSchemaV1;
@@ -30,6 +30,16 @@ export function checkStandard(schema: StandardSchema, value: unknown): Awaitable
   const failed = (cause: unknown): SchemaCheck =>
     refused([issueAtRoot(`The schema itself threw: ${describeThrown(cause)}`)]);
   try {
+    const ran = runZod(schema, value);
+    if (ran !== undefined)
+      return whenReady(
+        ran,
+        (result) =>
+          result.issues.length === 0
+            ? { ok: true, value: result.value }
+            : whenReady(explain(schema, value, ran), (told: unknown) => readResult(told, value), failed),
+        failed,
+      );
     return whenReady(
       schema['~standard'].validate(value),
       (result: unknown) => readResult(result, value),
@@ -38,6 +48,29 @@ export function checkStandard(schema: StandardSchema, value: unknown): Awaitable
   } catch (cause) {
     return failed(cause);
   }
+}
+
+type ZodRun = { readonly value: unknown; readonly issues: readonly unknown[] };
+
+/**
+ * Zod runs a schema synchronously first and forgets the promises it meets on the way. One of them that rejects would be
+ * an unhandled rejection, which ends the process. So its schemas are run as asynchronous ones from the start; those
+ * that are not still answer at once.
+ */
+function runZod(schema: StandardSchema, value: unknown): Awaitable<ZodRun> | undefined {
+  const { _zod: core } = schema as { _zod?: { run?: unknown } };
+  if (typeof core?.run !== 'function') return undefined;
+  return core.run({ value, issues: [] }, { async: true }) as Awaitable<ZodRun>; // what zod 4 runs schemas with
+}
+
+/** Zod writes its messages only for those who ask by another way. */
+function explain(schema: StandardSchema, value: unknown, ran: Awaitable<ZodRun>): Awaitable<unknown> {
+  const { safeParseAsync } = schema as { safeParseAsync?: unknown };
+  if (!isPromiseLike(ran) || typeof safeParseAsync !== 'function') return schema['~standard'].validate(value);
+  return whenReady(
+    safeParseAsync.call(schema, value) as Awaitable<{ data?: unknown; error?: { issues?: unknown } }>,
+    ({ error, data }) => (error === undefined ? { value: data } : { issues: error.issues }),
+  );
 }
 
 /** The schema as JSON Schema 2020-12, if its validator can say it; undefined otherwise. */

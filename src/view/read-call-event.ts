@@ -53,6 +53,14 @@ const envelope = record({ id: text, type: text, sessionId: text, turnId: text, c
 const decidedBy = record({ type: text, name: text });
 const logLine = record({ at: number, message: text, fields: maybe(object) });
 const ask = record({ by: decidedBy, description: text });
+const artifact = record({
+  artifactId: text,
+  digest: text,
+  sizeBytes: number,
+  mimeType: text,
+  preview: text,
+  path: list((step) => text(step) || number(step)),
+});
 const previewField = record({ name: text });
 
 const previews: Readonly<Record<string, Check>> = {
@@ -113,6 +121,8 @@ const shapes: { readonly [Type in CallEvent['type']]: Check } = {
     decidedBy: maybe(decidedBy),
     effectiveInput: maybe(object),
     inputDigest: maybe(text),
+    inputForm: maybe(oneOf('json', 'typed')),
+    artifacts: maybe(list(artifact)),
     changes: list(record({ path: text, rule: text })),
     grantId: maybe(text),
   }),

@@ -1,6 +1,7 @@
 /** A call as it is shown to people: one value per call, made from its events and from nothing else. */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { ConfirmationStatus } from '../call/call.ts';
+import type { ArtifactArgument, InputForm } from '../call/event.ts';
 import type { Ask, CallEvent, ConfirmationDecision, DecidedBy, LogLine, Preview } from '../call/event.ts';
 import type { ToolLate, ToolResolved, ToolUndone } from '../call/event.ts';
 import type { ToolOutcome, UndoHandle } from '../call/outcome.ts';
@@ -37,6 +38,12 @@ export type ToolCallView = {
   readonly requestedInput: JsonValue | undefined;
   /** As the body would get it, or got it. */
   readonly input: JsonValue | undefined;
+  /** `typed`: the input is a rendering of a value that JSON cannot hold. Undefined where nobody said. */
+  readonly inputForm: InputForm | undefined;
+  /** The arguments as the schema accepted them: what an edit starts from. */
+  readonly acceptedInput: JsonValue | undefined;
+  /** The artifacts that stand in the arguments. */
+  readonly artifacts: readonly ArtifactArgument[];
   /** Paths whose values are not shown. */
   readonly hidden: readonly string[];
   readonly wasCoerced: boolean;

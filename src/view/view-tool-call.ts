@@ -1,4 +1,5 @@
 import type { Call } from '../call/call.ts';
+import { acceptedInputOf } from '../call/call.ts';
 import type { CallEvent, ConfirmationDecision, ToolPreviewed, ToolRequested } from '../call/event.ts';
 import { foldCall } from '../call/evolve.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
@@ -33,6 +34,10 @@ export function viewToolCall(known: readonly [CallEvent, ...CallEvent[]]): ToolC
     principal: call.principal,
     requestedInput: request?.requestedInput,
     input: call.effectiveInput ?? request?.requestedInput,
+    inputForm: call.inputForm,
+    acceptedInput:
+      request === undefined && call.acceptedInput === undefined ? undefined : acceptedInputOf(call),
+    artifacts: artifactsOf(call),
     hidden: call.hidden,
     wasCoerced: call.wasCoerced,
     wasEdited: call.wasEdited,
@@ -56,6 +61,9 @@ export function viewToolCall(known: readonly [CallEvent, ...CallEvent[]]): ToolC
     events,
   };
 }
+
+/** A server of an earlier version does not say. */
+const artifactsOf = (call: Partial<Pick<Call, 'artifacts'>>): Call['artifacts'] => call.artifacts ?? [];
 
 /**
  * Stands in for a request that was not seen: the page came later. The mode is what the name says, as for any tool

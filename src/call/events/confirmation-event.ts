@@ -3,7 +3,7 @@ import type { JsonObject } from '../../base/json.ts';
 import type { Preview } from '../../tool/preview.ts';
 import type { ReasonCode } from '../reason.ts';
 import type { CallEventOf } from './envelope.ts';
-import type { DecidedBy } from './gate-event.ts';
+import type { ArtifactArgument, DecidedBy, InputForm } from './gate-event.ts';
 
 /** What a tool says it would do. A person approves one revision, and the body is given its snapshot. */
 export type ToolPreviewed = CallEventOf<
@@ -77,6 +77,10 @@ export type ConfirmationDecided = CallEventOf<
     editedDigest: string | undefined;
     /** Paths the redactor hid in them. */
     editedHidden: readonly string[];
+    /** As `inputForm`, `acceptedInput` and `artifacts` of `tool.decided`. No form: no schema has seen the edit yet. */
+    editedForm: InputForm | undefined;
+    editedAccepted: JsonObject | undefined;
+    editedArtifacts: readonly ArtifactArgument[];
     /** What the model is told instead of running. */
     response: string | undefined;
   }

@@ -49,6 +49,15 @@ export type ToolDecided = CallEventOf<
     /** Kept form of what the body gets, where it differs from what was requested. */
     effectiveInput: JsonObject | undefined;
     inputDigest: string | undefined;
+    /** How the effective input is written. Undefined in ledgers of earlier versions: it is the accepted input then. */
+    inputForm: InputForm | undefined;
+    /**
+     * Kept form of the arguments as the schema accepted them, where that is another value than the requested and the
+     * effective input. Without it the effective input was accepted where `changes` lists any, else the requested one.
+     */
+    acceptedInput: JsonObject | undefined;
+    /** The artifacts that the arguments name. */
+    artifacts: readonly ArtifactArgument[];
     changes: readonly InputChange[];
     /** The rules that had something to say, in order; those that only observe are marked. */
     rules: readonly RuleMark[];
@@ -58,6 +67,23 @@ export type ToolDecided = CallEventOf<
     sideEffect: string | undefined;
   }
 >;
+
+/** `json`: the body gets exactly this value. `typed`: a rendering of a value that JSON cannot hold. */
+export type InputForm = 'json' | 'typed';
+
+/** An artifact that stands in arguments: what people are shown of it. */
+export type ArtifactArgument = {
+  readonly path: readonly (string | number)[];
+  readonly artifactId: string;
+  /** Of its content. An approval is about this content and no other. */
+  readonly digest: string;
+  readonly sizeBytes: number;
+  readonly mimeType: string;
+  /** The beginning of its content, kept form. */
+  readonly preview: string;
+  /** Whether its content stands at that path of what the body gets. False where the schema changed it. */
+  readonly inPlace: boolean;
+};
 
 /** One rule of a contract and what it said about a call. */
 export type RuleMark = {

@@ -50,7 +50,11 @@ export const editCommand: Command = {
             exitCodes.bad,
           );
         const shown = createRedactor().input(edited, view.hidden).value;
-        const differences = inputDifference(view.effectiveInput, edited, shown);
+        const differences = inputDifference(
+          view.inputForm === 'typed' ? view.acceptedInput : view.effectiveInput,
+          edited,
+          shown,
+        );
         if (differences.length === 0)
           throw new UsageError('Those are the arguments it has.', [
             `quittance approve ${view.confirmationId} --by NAME`,

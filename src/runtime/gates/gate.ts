@@ -21,7 +21,11 @@ export type Stop =
       readonly by?: DecidedBy;
       readonly exhausted?: Pick<BudgetExhausted, 'scope' | 'metric' | 'limit' | 'used'>;
     }
-  | { readonly type: 'fail'; readonly code: 'tool.unknown' | 'tool.cancelled'; readonly error: string }
+  | {
+      readonly type: 'fail';
+      readonly code: 'tool.unknown' | 'tool.cancelled' | 'ledger.altered';
+      readonly error: string;
+    }
   /** Another call with the same tool-made key has the answer. */
   | { readonly type: 'copy'; readonly from: CallRef };
 

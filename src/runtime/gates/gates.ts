@@ -13,7 +13,7 @@ import { policyGate } from './policy.ts';
 import { previewGate, snapshotGate } from './preview.ts';
 import { resolveGate } from './resolve.ts';
 import { undoGate } from './undo.ts';
-import { revalidateGate, validateGate } from './validate.ts';
+import { validateGate } from './validate.ts';
 
 export const gates: readonly Gate[] = [
   resolveGate,
@@ -29,13 +29,24 @@ export const gates: readonly Gate[] = [
   previewGate,
 ];
 
-/** After a person agreed: an approval skips no check. */
+/** After a person agreed: an approval skips no check. What they agreed to is in hand; no schema sees it again. */
 export const gatesAfterApproval: readonly Gate[] = [
-  revalidateGate,
   ownFilesGate,
   undoGate,
   snapshotGate,
   policyGate,
+  limitsGate,
+  previewGate,
+];
+
+/** The same where a person put other arguments in the place of those that were looked at before. */
+export const gatesForOtherInput: readonly Gate[] = [
+  ownFilesGate,
+  undoGate,
+  duplicateGate,
+  snapshotGate,
+  policyGate,
+  keyGate,
   limitsGate,
   previewGate,
 ];

@@ -32,7 +32,7 @@ export const keyGate: Gate = {
 export function bindKey(hand: CallInHand): string | undefined {
   const { knownTool: tool } = hand;
   if (tool.idempotencyKey === undefined) return undefined;
-  const key = makeKey(tool, hand.input.executed);
+  const key = makeKey(tool, hand.handOut());
   if (key.problem !== undefined) return key.problem;
   hand.toolKey = key.key;
   const scope = tool.idempotencyScope === 'ledger' ? ['ledger'] : ['session', hand.turn.sessionId];

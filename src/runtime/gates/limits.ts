@@ -13,7 +13,7 @@ export const limitsGate: Gate = {
   name: 'limits',
   check(hand) {
     if (hand.knownTool.costMicros !== undefined) {
-      const cost = costOf(hand.knownTool, hand.input.executed);
+      const cost = costOf(hand);
       if (typeof cost !== 'number') return cost;
       hand.costMicros = cost;
     }

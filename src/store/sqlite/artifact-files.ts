@@ -5,10 +5,11 @@
  * A file is whole and on disk before any row names it. It is removed only inside a transaction that has seen that no
  * row names it, and a row is added only inside one that has seen the file.
  */
-import { randomBytes, hash as digest } from 'node:crypto';
+import { createHash, randomBytes, hash as digest } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { QuittanceError } from '../../base/error.ts';
 import type { NewArtifact } from '../../ledger/ledger.ts';
 
 /** Text that UTF-8 cannot hold is kept as UTF-16. */
@@ -22,6 +23,8 @@ export type KeptContent = {
 
 export class ArtifactFiles {
   readonly #folder: string;
+  /** Files that hold what they are named after, with how the file system described them then. */
+  readonly #checked = new Map<string, string>();
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -37,17 +40,39 @@ export class ArtifactFiles {
     return { hash, encoding, bytes: bytes.byteLength };
   }
 
+  /** Throws `ledger.altered` where the file does not hold what it is named after, or is gone. */
   async read(hash: string, encoding: ArtifactEncoding): Promise<NewArtifact['content']> {
-    const bytes = await readFile(this.#pathOf(hash));
+    const bytes = await readFile(this.#pathOf(hash)).catch(orAltered);
+    if (digest('sha256', bytes) !== hash) throw altered('changed', 'was changed after it was written');
     return encoding === 'bytes' ? new Uint8Array(bytes) : bytes.toString(encoding);
   }
 
+  /** Throws `ledger.altered` as `read` does. */
   async readBytes(hash: string, from: number, most: number): Promise<Uint8Array> {
+    await this.#check(hash);
     const file = await open(this.#pathOf(hash), 'r');
     try {
       const bytes = new Uint8Array(most);
       const { bytesRead } = await file.read(bytes, 0, most, from);
       return bytes.subarray(0, bytesRead);
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Reads a file in pieces to hold it against its name; once, as long as the file system says that nobody changed it. */
+  async #check(hash: string): Promise<void> {
+    const file = await open(this.#pathOf(hash), 'r').catch(orAltered);
+    try {
+      const { ino, size, ctimeNs } = await file.stat({ bigint: true });
+      const seen = `${ino}/${size}/${ctimeNs}`;
+      if (this.#checked.get(hash) === seen) return;
+      const found = createHash('sha256');
+      for await (const piece of file.createReadStream({ autoClose: false }))
+        found.update(piece as Uint8Array);
+      if (found.digest('hex') !== hash) throw altered('changed', 'was changed after it was written');
+      if (this.#checked.size >= mostChecked) this.#checked.clear();
+      this.#checked.set(hash, seen);
     } finally {
       await file.close();
     }
@@ -65,6 +90,19 @@ export class ArtifactFiles {
     return join(this.#folder, hash.slice(0, 2), hash);
   }
 }
+
+const mostChecked = 10_000;
+
+const orAltered = (error: NodeJS.ErrnoException): never => {
+  throw error.code === 'ENOENT' ? altered('gone', 'is gone') : error;
+};
+
+const altered = (how: 'gone' | 'changed', problem: string): QuittanceError =>
+  new QuittanceError(
+    'ledger.altered',
+    `The file of an artifact ${problem}. \`quittance verify\` says which.`,
+    { how },
+  );
 
 function encodingOf(content: NewArtifact['content']): ArtifactEncoding {
   if (typeof content !== 'string') return 'bytes';

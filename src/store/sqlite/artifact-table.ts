@@ -13,7 +13,13 @@ export class ArtifactTable {
   readonly #heads: Heads;
   readonly #writer: Writer;
   readonly #put: Statement<never>;
-  readonly #read: Statement<{ mime: string; encoding: ArtifactEncoding; hash: string; bytes: number }>;
+  readonly #read: Statement<{
+    call: string;
+    mime: string;
+    encoding: ArtifactEncoding;
+    hash: string;
+    bytes: number;
+  }>;
   readonly #dropSession: Statement<string>;
   readonly #dropCall: Statement<string>;
   readonly #isNamed: Statement<number>;
@@ -25,7 +31,7 @@ export class ArtifactTable {
     this.#put = prepareRow(database, 'INSERT OR REPLACE INTO artifacts VALUES (?, ?, ?, ?, ?, ?, ?)');
     this.#read = prepareRow(
       database,
-      'SELECT mime, encoding, hash, bytes FROM artifacts WHERE session = ? AND artifact = ?',
+      'SELECT call, mime, encoding, hash, bytes FROM artifacts WHERE session = ? AND artifact = ?',
     );
     this.#dropSession = prepareValue(database, 'DELETE FROM artifacts WHERE session = ? RETURNING hash');
     this.#dropCall = prepareValue(
@@ -47,7 +53,7 @@ export class ArtifactTable {
     const row = head && this.#read.get(head.session, toSqlText(artifactId));
     if (row === undefined) return undefined;
     const content = await this.#files.read(row.hash, row.encoding);
-    return { artifactId, mimeType: fromSqlText(row.mime), content };
+    return { artifactId, callId: fromSqlText(row.call), mimeType: fromSqlText(row.mime), content };
   }
 
   measure(head: SessionHead | undefined, artifactId: string): ArtifactFacts | undefined {

@@ -1,6 +1,8 @@
 /** Entries as they are read back. */
 import { QuittanceError } from '../../base/error.ts';
 import type { QuittanceEvent } from '../../call/event.ts';
+import { chainHash, genesisHash } from '../../ledger/chain.ts';
+import { bodiesDigest } from '../../ledger/formats/v1/bodies-digest.ts';
 import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { StoredCall } from '../../ledger/ledger.ts';
@@ -25,6 +27,9 @@ export type EntryRow = WrittenRow & {
   readonly hash: string;
 };
 
+/** How far back the entry before one is looked for: other sessions write between the two. */
+const farthestLook = 20_000;
+
 const columns = 'SELECT position, session, sequence, call, version, text, bodies, salt, hash FROM entries';
 
 type SizeRow = { readonly position: number; readonly session: number; readonly bytes: number };
@@ -38,6 +43,7 @@ export class EntryTable {
   readonly #after: Statement<EntryRow>;
   readonly #sizeAt: Statement<SizeRow>;
   readonly #sizesAfter: Statement<SizeRow>;
+  readonly #before: Statement<{ readonly hash: string; readonly sequence: number }>;
   readonly #nameOf: Statement<string>;
 
   constructor(database: Database, heads: Heads) {
@@ -46,6 +52,10 @@ export class EntryTable {
     this.#after = prepareRow(database, `${columns} WHERE position > ? ORDER BY position LIMIT ?`);
     this.#sizeAt = prepareRow(database, `${sizes} WHERE position = ?`);
     this.#sizesAfter = prepareRow(database, `${sizes} WHERE position > ? ORDER BY position LIMIT ?`);
+    this.#before = prepareRow(
+      database,
+      'SELECT hash, sequence FROM entries WHERE session = ? AND position < ? AND position > ? ORDER BY position DESC LIMIT 1',
+    );
     this.#nameOf = prepareValue(database, 'SELECT name FROM sessions WHERE session = ?');
   }
 
@@ -69,7 +79,29 @@ export class EntryTable {
         if ('callId' in event && event.callId === callId) events.push(event);
     }
     if (version !== this.#heads.versionOf(head, callId)) throw changedError(head.sessionId, callId);
-    return { version, events, ownerId, ...(depth > 0 && { depth }) };
+    const stored: StoredCall = { version, events, ownerId, ...(depth > 0 && { depth }) };
+    // Not enumerable, so that what was read can be cloned and compared as the data it is.
+    return Object.defineProperty(stored, 'findAlteration', {
+      value: (): string | undefined => this.#findAlteration(head, rows),
+    });
+  }
+
+  /** Whether each row is the one that was appended, by its place in the chain and by the digest of its bodies. */
+  #findAlteration(head: SessionHead, rows: readonly EntryRow[]): string | undefined {
+    for (const row of rows) {
+      const previous =
+        row.sequence === 1
+          ? { hash: genesisHash(head.sessionId), sequence: 0 }
+          : this.#before.get(row.session, row.position, row.position - farthestLook);
+      const isNext = previous !== undefined && previous.sequence === row.sequence - 1;
+      if (isNext && chainHash(previous.hash, row.sequence, row.text) !== row.hash)
+        return 'a stored entry of the call was changed';
+      const { bodiesDigest: digest } = decode(row);
+      const isErased = row.bodies === null && row.salt === null;
+      if (!isErased && bodiesDigest(row.salt ?? '', row.bodies ?? '') !== digest)
+        return 'what is stored beside an entry of the call was changed';
+    }
+    return undefined;
   }
 
   measureCall(head: SessionHead, callId: string): number {

@@ -52,8 +52,7 @@ export function toInputPath(events: readonly CallEvent[]): InputPath {
           status: event.effectiveInput === undefined ? 'same' : 'there',
           value,
           digest,
-          note:
-            event.effectiveInput === undefined ? 'fit the schema as they were' : 'mended to fit the schema',
+          note: noteOf(event),
         };
         break;
       }
@@ -127,6 +126,14 @@ export function toInputPath(events: readonly CallEvent[]): InputPath {
         : approved.digest === executed.digest,
     isAsRequested: executed.status === 'none' ? undefined : requested.digest === executed.digest,
   };
+}
+
+function noteOf({ effectiveInput, changes, inputForm }: CallEvent & { type: 'tool.decided' }): string {
+  // An earlier version recorded what the schema was given, not what it made of that.
+  if (inputForm === undefined && changes.length === 0) return 'fit the schema; defaults are not on record';
+  if (effectiveInput === undefined) return 'fit the schema as they were';
+  if (changes.length > 0) return 'mended to fit the schema';
+  return inputForm === 'typed' ? 'rendering of what the schema made of them' : 'what the schema made of them';
 }
 
 const none = (name: InputStage['name'], note: string): InputStage => ({

@@ -5,6 +5,7 @@ import { safeText } from '../../../../src/base/safe-text.ts';
 import type { AnswerKind } from '../../../../src/react/answer-form.tsx';
 import { AnswerForm } from '../../../../src/react/answer-form.tsx';
 import { ArgumentsBlock } from '../../../../src/react/arguments-block.tsx';
+import { ArtifactArguments } from '../../../../src/react/artifact-arguments.tsx';
 import { PreviewBlock } from '../../../../src/react/preview-block.tsx';
 import type { Consent } from '../../../../src/react/use-consent.ts';
 import type { ToolCallView } from '../../../../src/view/tool-call-view.ts';
@@ -59,6 +60,7 @@ export function QuestionPanel({ call, consent, children }: Props): ReactNode {
       <section className="question-part">
         <h3>Arguments</h3>
         <ArgumentsBlock call={call} isWhole />
+        <ArtifactArguments artifacts={call.artifacts} />
       </section>
       {!confirmation.isComplete && (
         <p className="qt-warning" id={whyNot}>

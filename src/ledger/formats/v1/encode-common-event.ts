@@ -24,7 +24,8 @@ export function encodeCommonEvent(event: ReadEvent, holder: Holder, previous?: P
     return encodeEvent(event, holder, previous);
   if (!('callId' in event) || event.callId !== holder.callId) return encodeEvent(event, holder, previous);
   if (event.type === 'tool.requested') return encodeRequested(event, previous);
-  if (event.type === 'tool.decided' && event.rules.length === 0) return encodeDecided(event, previous);
+  if (event.type === 'tool.decided' && event.rules.length === 0 && event.artifacts.length === 0)
+    return encodeDecided(event, previous);
   if (event.type === 'tool.started') return encodeStarted(event, previous);
   if (event.type === 'tool.responded' && event.outcome.type === 'ToolExecutionResult')
     if (event.outcome.callId === event.callId && event.rules.length === 0)
@@ -55,12 +56,15 @@ function encodeDecided(event: ToolDecided, previous: Previous | undefined): Enco
   if (event.decidedBy !== undefined) text += `,"decided_by":${write(event.decidedBy)}`;
   if (event.policyVersion !== undefined) text += `,"policy_version":${quoteText(event.policyVersion)}`;
   if (event.inputDigest !== undefined) text += `,"input_digest":${quoteText(event.inputDigest)}`;
+  if (event.inputForm !== undefined) text += `,"input_form":${quoteText(event.inputForm)}`;
   if (event.changes.length > 0) text += `,"changes":${write(event.changes)}`;
   if (event.grantId !== undefined) text += `,"grant_id":${quoteText(event.grantId)}`;
   if (event.sideEffect !== undefined) text += `,"side_effect":${quoteText(event.sideEffect)}`;
-  const body =
-    event.effectiveInput === undefined ? 'null' : `{"effective_input":${write(event.effectiveInput)}}`;
-  return { text: `${text}}`, body };
+  let body = '';
+  if (event.effectiveInput !== undefined) body = `"effective_input":${write(event.effectiveInput)}`;
+  if (event.acceptedInput !== undefined)
+    body += `${body === '' ? '' : ','}"accepted_input":${write(event.acceptedInput)}`;
+  return { text: `${text}}`, body: body === '' ? 'null' : `{${body}}` };
 }
 
 function encodeStarted(event: ToolStarted, previous: Previous | undefined): EncodedEvent {

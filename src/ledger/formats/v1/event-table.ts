@@ -5,7 +5,7 @@
  *
  * Names are for ever. A field may be added, as an optional one; none may be renamed, moved or dropped.
  */
-import type { EventType, QuittanceEvent, RuleMark } from '../../../call/event.ts';
+import type { ArtifactArgument, EventType, QuittanceEvent, RuleMark } from '../../../call/event.ts';
 import type { ToolOutcome } from '../../../call/outcome.ts';
 import type { ReadEvent } from '../../unknown-event.ts';
 import type { Field, Fields } from './field.ts';
@@ -52,6 +52,17 @@ export const outcomeFields: { readonly [Name in KeyOf<ToolOutcome>]: Field } = {
   modelNote: body('model_note', { optional }),
   undo: text('undo', { optional }),
 };
+
+/** Of an artifact that stands in arguments. What is in it, and the path to it, may be erased. */
+const artifactFields = {
+  artifactId: text('artifact_id'),
+  sizeBytes: text('size_bytes'),
+  mimeType: body('mime_type', erasedText),
+  inPlace: text('in_place'),
+  digest: body('digest', erasedText),
+  path: body('path', { erased: { value: [] } }),
+  preview: body('preview', erasedText),
+} as const satisfies { readonly [Name in keyof ArtifactArgument]: Field };
 
 const ruleFields = {
   ruleId: text('rule'),
@@ -110,6 +121,9 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     policyVersion: text('policy_version'),
     effectiveInput: body('effective_input'),
     inputDigest: text('input_digest'),
+    inputForm: text('input_form'),
+    acceptedInput: body('accepted_input'),
+    artifacts: text('artifacts', { absent: none, items: artifactFields }),
     changes: text('changes', { absent: none }),
     rules: text('rules', { absent: none, items: ruleFields }),
     grantId: text('grant_id'),
@@ -161,6 +175,9 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     editedInput: body('edited_input'),
     editedDigest: text('edited_digest'),
     editedHidden: text('edited_hidden', { absent: none }),
+    editedForm: text('edited_form'),
+    editedAccepted: body('edited_accepted'),
+    editedArtifacts: text('edited_artifacts', { absent: none, items: artifactFields }),
     response: body('response', { erased: { value: ERASED, of: 'respond', by: 'decision' } }),
   },
   'confirmation.withdrawn': {

@@ -1,0 +1,24 @@
+import type { JsonValue } from './json-value.ts';
+
+/** Do both hold the same data? The order of members does not matter. */
+export function isSameJson(left: JsonValue, right: JsonValue): boolean {
+  if (left === right) return true;
+  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;
+  if (Array.isArray(left) || Array.isArray(right))
+    return Array.isArray(left) && Array.isArray(right) && isSameList(left, right);
+  const members = left as { readonly [key: string]: JsonValue };
+  const others = right as { readonly [key: string]: JsonValue };
+  const keys = Object.keys(members);
+  if (keys.length !== Object.keys(others).length) return false;
+  for (const key of keys)
+    if (!Object.hasOwn(others, key) || !isSameJson(members[key] as JsonValue, others[key] as JsonValue))
+      return false;
+  return true;
+}
+
+function isSameList(left: readonly JsonValue[], right: readonly JsonValue[]): boolean {
+  if (left.length !== right.length) return false;
+  for (let at = 0; at < left.length; at++)
+    if (!isSameJson(left[at] as JsonValue, right[at] as JsonValue)) return false;
+  return true;
+}

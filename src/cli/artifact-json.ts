@@ -1,0 +1,17 @@
+import type { JsonObject } from '../base/json.ts';
+import { formatPath } from '../base/json.ts';
+import type { ArtifactArgument } from '../call/event.ts';
+
+/** In the spelling of files and wires. Undefined where there are none. */
+export const artifactsToJson = (artifacts: readonly ArtifactArgument[]): readonly JsonObject[] | undefined =>
+  artifacts.length === 0
+    ? undefined
+    : artifacts.map(({ path, artifactId, digest, sizeBytes, mimeType, preview, inPlace }) => ({
+        path: formatPath(path),
+        artifact_id: artifactId,
+        digest,
+        size_bytes: sizeBytes,
+        mime_type: mimeType,
+        preview,
+        in_place: inPlace,
+      }));

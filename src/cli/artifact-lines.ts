@@ -1,0 +1,16 @@
+/** The artifacts that stand in the arguments of a call, for whoever decides about it. */
+import { formatPath } from '../base/json.ts';
+import type { ArtifactArgument } from '../call/event.ts';
+import type { Page } from './page-layout.ts';
+import { block, labelled } from './page-layout.ts';
+
+export const artifactLines = (artifacts: readonly ArtifactArgument[], page: Page): string[] =>
+  artifacts.flatMap(({ path, artifactId, digest, sizeBytes, mimeType, preview, inPlace }) => [
+    ...labelled('artifact', `${artifactId} at ${formatPath(path)}`, page),
+    ...labelled('content', `${sizeBytes} bytes, ${mimeType}`, page),
+    ...labelled('digest', digest, page),
+    ...(inPlace
+      ? []
+      : labelled('note', 'the schema of the tool changed the content: see the arguments', page)),
+    ...block(preview, page),
+  ]);
