@@ -73,9 +73,7 @@ describe('verify', () => {
     const session = tamper('session.db', 'PRAGMA foreign_keys = OFF; DELETE FROM sessions WHERE session = 1');
     expect(await inFolder('verify', '--ledger', session)).toMatchObject({
       code: 1,
-      out: expect.stringContaining(
-        'There are entries of session number 1, and no session has that',
-      ) as string,
+      out: expect.stringContaining('There are entries of a session that is not listed.') as string,
     });
     const torn = tamper('torn.db', 'VACUUM');
     const bytes = readFileSync(join(folder, torn));
@@ -91,7 +89,9 @@ describe('verify', () => {
     );
     const { code, out } = await inFolder('verify', '--ledger', name);
     expect(code).toBe(1);
-    expect(out).toMatch(/First bad place: session "ticket-42", call "call_failed"\n {2}read_table: /);
+    expect(out).toMatch(
+      /First bad place: session "ticket-42", call "call_failed", position \d+\n {2}read_table: /,
+    );
     await inFolder('rebuild', '--ledger', name);
     expect(await inFolder('verify', '--ledger', name)).toMatchObject({ code: 0 });
   });
@@ -111,7 +111,8 @@ describe('verify', () => {
     const whole = await inFolder('verify', '--ledger', 'ledger.db', ...trusted);
     expect(whole.out).toContain('The ledger is whole, and passes through the anchor of ');
     const cut = tamper('cut.db', 'DELETE FROM entries WHERE position = (SELECT max(position) FROM entries)');
-    expect(await inFolder('verify', '--ledger', cut)).toMatchObject({ code: 0 });
+    // Without an anchor, the tables beside the entries remember what was cut off.
+    expect(await inFolder('verify', '--ledger', cut)).toMatchObject({ code: 1 });
     const found = await inFolder('verify', '--ledger', cut, ...trusted);
     expect(found.code).toBe(1);
     expect(found.out).toContain('anchor: ');

@@ -84,9 +84,9 @@ export type FoldedCounter = {
   told: (Counter & { readonly position: number }) | undefined;
 };
 
-/** Hears of what no append may have done: see `FoldFinding`. */
+/** An entry that no append can have accepted after the ones before it. */
 export type FoldFinding = {
-  readonly kind: 'claim' | 'limit' | 'total';
+  readonly kind: 'claim' | 'limit';
   readonly message: string;
 };
 
@@ -221,7 +221,7 @@ export class BesideFold {
       const isSame = used === folded.used && reserved === folded.reserved;
       if (!isSame && !(this.#hasDropped && used >= folded.used))
         this.#report({
-          kind: 'total',
+          kind: 'limit',
           message:
             `The entry says that ${JSON.stringify(name)} has come to ${used} used and ${reserved} reserved; by the ` +
             `entries it is ${folded.used} and ${folded.reserved}.`,

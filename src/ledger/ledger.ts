@@ -20,6 +20,7 @@ import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from 
 import type { CallTally, TallyName, TallyQuery } from './call-tally.ts';
 import type { Head, HeadQuery } from './chain.ts';
 import type { ConfirmationQuery, ConfirmationSummary } from './confirmation-query.ts';
+import type { StoreFinding } from './store-finding.ts';
 import type { EntryQuery, EntrySize, StoredEntry } from './stored-entry.ts';
 
 export interface Ledger {
@@ -85,6 +86,11 @@ export interface Ledger {
   measureEntries(query: EntryQuery): Awaitable<readonly EntrySize[]>;
   /** What is kept beside the entries, row by row, for whoever holds it against them. */
   readBeside(): AsyncIterable<BesideRow>;
+  /**
+   * What is wrong with the store's own tables, held against its entries: indexes, cursors, read tables, the file. Changes
+   * nothing, and never throws for what it finds. Empty where nothing is kept but entries.
+   */
+  inspect(signal: AbortSignal): AsyncIterable<StoreFinding>;
   /** Where the chain of every session stands, or of the one that is named. */
   readHeads(sessionId?: string): Awaitable<readonly Head[]>;
   /** The same a page at a time; fewer than asked for only at the end. What it takes does not grow with the sessions. */
@@ -122,9 +128,10 @@ export interface Ledger {
   dropSession(removal: Removal): Awaitable<boolean>;
   /**
    * Makes again from the entries what can be: the read tables, claims, counters and effects in doubt. Sealed inputs
-   * that no open call needs are dropped; artifacts are left as they are.
+   * that no open call needs are dropped; artifacts are left as they are. Entries that cannot be read are left out: gives
+   * which, and why, in words.
    */
-  rebuild(): Awaitable<void>;
+  rebuild(): Awaitable<readonly string[]>;
   /** The files the ledger is kept in: calls may not touch them. Left out by a ledger that has none. */
   readonly ownFiles?: readonly OwnFile[];
   /** Who writes through this handle. Its life can be proven for as long as the handle is open. */

@@ -21,6 +21,8 @@ export type VerifyProblemKind =
   | 'order'
   | 'audit'
   | 'told'
+  | 'claim'
+  | 'limit'
   | 'head'
   | 'anchor';
 
@@ -36,6 +38,8 @@ export const verifyProblemKinds: { readonly [Kind in VerifyProblemKind]: string 
   order: 'An event could not have followed the ones before it.',
   audit: 'The audit records of a call stand in no legal order.',
   told: 'What the model was told is not what the outcome says.',
+  claim: 'Two calls began under one idempotency key, and no entry between them gave it up.',
+  limit: 'An entry took more of a budget than was left, or states another total than the entries come to.',
   head: 'The chain of a session does not end where its ledger says.',
   anchor: 'The chain of a session does not pass through its anchor: it was computed anew, cut or dropped.',
 };

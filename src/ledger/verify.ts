@@ -194,8 +194,8 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
     if (options.bySession === true && current !== undefined && current !== sessionId) close(open(current));
     current = sessionId;
     const session = open(sessionId);
-    link(session, stored);
     try {
+      link(session, stored);
       const entry = readEntry(stored);
       options.onEntry?.(entry, stored.position);
       checkBodies(session, stored, entry);

@@ -8,11 +8,9 @@ import type { StoredEntry } from '../ledger/stored-entry.ts';
 import type { VerifyTotals } from '../ledger/verify.ts';
 import { createVerifier } from '../ledger/verify.ts';
 import type { VerifyProblem } from '../ledger/verify-problem.ts';
-import { ChainedCalls } from './chained-calls.ts';
 import { isDamage } from './damage.ts';
 import { readAllEntries } from './read-all-entries.ts';
 import { checkBeside } from './verify-beside.ts';
-import { checkReadTables } from './verify-tables.ts';
 
 /** A problem, wherever it was found. What is known of its place is there. */
 export type Finding = {
@@ -41,6 +39,8 @@ export type Verdict = {
 export type VerifyOptions = {
   readonly signal: AbortSignal;
   readonly startProgress: (label: string, total: number) => { step(): void; done(): void };
+  /** Hears of what is foreign in the file and changes nothing, e.g. the tables of a backup tool. */
+  readonly note?: ((message: string) => Promise<void>) | undefined;
 };
 
 export type Tell = (finding: Finding) => Promise<void>;
@@ -48,27 +48,42 @@ export type Tell = (finding: Finding) => Promise<void>;
 export const countOf = (heads: readonly Head[]): number =>
   heads.reduce((sum, { sequence }) => sum + sequence, 0);
 
-/** Verifies the ledger as it stands now; what others append meanwhile is for the next time. */
+/** Verifies the ledger as it stands now; what others append meanwhile is for the next time. Changes nothing. */
 export async function verifyLedger(
   ledger: Ledger,
   anchor: Anchor | undefined,
-  { signal, startProgress }: VerifyOptions,
+  { signal, startProgress, note }: VerifyOptions,
   tell: Tell,
 ): Promise<Verdict> {
   const at = ledger.now();
-  const heads = await readAllHeads(ledger, tell);
-  if (heads === undefined)
-    return { totals: createVerifier().totals, due: 0, problems: 1, finished: true, heads: [], at };
-  const ends = new Map(heads.map(({ sessionId, sequence }) => [sessionId, sequence]));
-  const chained = new ChainedCalls();
-  const beside = new BesideFold();
+  let problems = 0;
+  const say = async (found: readonly Finding[]): Promise<void> => {
+    for (const problem of found) {
+      problems++;
+      await tell(problem);
+    }
+  };
+  /** Whatever is wrong with what is read is a finding, and the next thing is looked at. */
+  const look = async (kind: Finding['kind'], work: () => Promise<void>): Promise<void> => {
+    try {
+      await work();
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      await say([{ kind, message: error.message }]);
+    }
+  };
+  let heads: readonly Head[] | undefined;
+  await look('file', async () => {
+    heads = await ledger.readHeads();
+  });
+  const ends = heads && new Map(heads.map(({ sessionId, sequence }) => [sessionId, sequence]));
+  let folded: Finding[] = [];
+  let place: Omit<Finding, 'kind' | 'message'> = {};
+  const beside = new BesideFold((finding) => folded.push({ ...finding, ...place }));
   const verifier = createVerifier({
     anchor,
     heads,
-    onEntry(entry, position) {
-      chained.add(entry);
-      beside.add(entry, position);
-    },
+    onEntry: (entry, position) => beside.add(entry, position),
   });
   let position = 0;
   /** An entry that is for the next time, and may have changed what is kept beside the others. */
@@ -80,65 +95,43 @@ export async function verifyLedger(
       if (!isDamage(error)) throw error;
     }
   };
-  const due = countOf(heads);
+  const due = countOf(heads ?? []);
   const progress = startProgress('verify', due);
   const later = new Set<string>();
-  let problems = 0;
-  const say = async (found: readonly Finding[]): Promise<void> => {
-    for (const problem of found) {
-      problems++;
-      await tell(problem);
-    }
-  };
-  try {
+  await look('file', async () => {
     for await (const entry of readAllEntries(ledger, signal)) {
-      const end = ends.get(entry.sessionId);
-      if (end === undefined) later.add(entry.sessionId);
-      if (end === undefined || entry.sequence > end) addLater(entry);
+      const { sessionId, sequence } = entry;
+      const end = ends === undefined ? sequence : ends.get(sessionId);
+      if (end === undefined) later.add(sessionId);
+      if (end === undefined || sequence > end) addLater(entry);
       else {
         ({ position } = entry);
-        await say(verifier.add(entry));
+        folded = [];
+        place = { sessionId, sequence, position };
+        await say([...verifier.add(entry), ...folded]);
         progress.step();
       }
     }
     if (!signal.aborted) await say([...verifier.end(), ...(await findUnlisted(ledger, later))]);
-  } catch (error) {
-    if (!isDamage(error)) throw error;
-    await say([{ kind: 'file', message: error.message }]);
-  }
+  });
   progress.done();
   const catchUp = async (): Promise<void> => {
     for (let entries; (entries = await ledger.readEntries({ after: position, limit: 500 })).length > 0;)
       for (const entry of entries) addLater(entry);
   };
-  try {
+  await look('beside', async () => {
     for await (const problem of checkBeside(ledger, beside, catchUp, signal))
       await say([{ kind: 'beside', ...problem }]);
-  } catch (error) {
-    if (!isDamage(error)) throw error;
-    await say([{ kind: 'beside', message: error.message }]);
-  }
-  const tables = startProgress('read tables', verifier.totals.calls);
-  try {
-    for await (const problem of checkReadTables(ledger, signal, () => tables.step(), chained, heads))
-      await say([{ kind: 'read_table', ...problem }]);
-  } catch (error) {
-    if (!isDamage(error)) throw error;
-    await say([{ kind: 'read_table', message: error.message }]);
-  }
+  });
+  const tables = startProgress('tables', 1);
+  await look('file', async () => {
+    for await (const { level, ...finding } of ledger.inspect(signal))
+      if (level === 'problem') await say([finding]);
+      else await note?.(finding.message);
+  });
+  tables.step();
   tables.done();
-  return { totals: verifier.totals, due, problems, finished: !signal.aborted, heads, at };
-}
-
-/** Where every chain stands; undefined where the file does not say, which is told. */
-async function readAllHeads(ledger: Ledger, tell: Tell): Promise<readonly Head[] | undefined> {
-  try {
-    return await ledger.readHeads();
-  } catch (error) {
-    if (!isDamage(error)) throw error;
-    await tell({ kind: 'file', message: error.message });
-    return undefined;
-  }
+  return { totals: verifier.totals, due, problems, finished: !signal.aborted, heads: heads ?? [], at };
 }
 
 /** Sessions that were not there when it began must have been made since, and not have been put there unlisted. */

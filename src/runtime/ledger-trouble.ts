@@ -52,6 +52,7 @@ export function tellTrouble(ledger: Ledger): Ledger {
     readEntries: told((query) => ledger.readEntries(query)),
     measureEntries: told((query) => ledger.measureEntries(query)),
     readBeside: () => ledger.readBeside(),
+    inspect: (signal) => ledger.inspect(signal),
     readHeads: told((sessionId) => ledger.readHeads(sessionId)),
     queryHeads: told((query) => ledger.queryHeads(query)),
     countSessions: told(() => ledger.countSessions()),

@@ -71,7 +71,12 @@ export const verifyCommand: Command = {
       return conclude(await verifyExport(file, anchor, context, told), 'export', anchor, given, context);
     }
     return context.withLedger(given, async (ledger) => {
-      const verdict = await verifyLedger(ledger, anchor, context, told);
+      const note = async (message: string): Promise<void> =>
+        given.has('json')
+          ? context.out.print(safeJson({ type: 'note', message }))
+          : context.err.say(`Note: ${safeText(message)}`);
+      const { signal, startProgress } = context;
+      const verdict = await verifyLedger(ledger, anchor, { signal, startProgress, note }, told);
       const code = await conclude(verdict, 'ledger', anchor, given, context);
       if (target !== undefined && verdict.finished) await writeAnchor(target, verdict, key, context);
       return code;

@@ -242,6 +242,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
       }));
     },
     readBeside: () => listBeside(sessions.values(), claims, counters, artifacts.values()),
+    inspect: () => nothingFound(),
     readHeads: (of) =>
       [...sessions.values()]
         .filter(({ sessionId, entries }) => entries.length > 0 && (of === undefined || sessionId === of))
@@ -316,7 +317,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
       keep(removalEntry(removal, head, clock.now(), ids));
       return true;
     },
-    rebuild: () => undefined, // nothing is kept but entries
+    rebuild: () => [], // nothing is kept but entries
     ownerId,
     inHand: new Map(),
     findGoneOwners: () => [],
@@ -334,6 +335,9 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     },
   };
 }
+
+/** There is no file, and there are no tables. */
+async function* nothingFound(): AsyncGenerator<never, void, undefined> {}
 
 /** Where the first item after a position stands in a list that is in the order of positions. */
 const findAfter = (items: readonly { readonly position: number }[], after: number): number =>

@@ -131,6 +131,7 @@ export class AppendJob implements Job {
     const { heads, side, cursors } = this.#appender;
     const { entry } = this;
     const { callId, claim } = entry;
+    heads.requireSound();
     const known = heads.find(entry.sessionId);
     let version = 0;
     if (callId !== undefined) {

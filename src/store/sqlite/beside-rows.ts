@@ -73,7 +73,7 @@ const tables: readonly Table[] = [
       callId: toText(call),
       artifactId: toText(artifact),
       sizeBytes: toNumber(bytes),
-      digest: `sha256:${hash}`,
+      digest: `sha256:${toText(hash)}`,
     }),
   },
 ];
@@ -98,7 +98,8 @@ export async function* listBeside(database: Database): AsyncGenerator<BesideRow,
 
 /** What cannot have been written by us is shown as it stands: whoever looks it up finds nothing under it. */
 function toText(value: string | number | null | undefined): string {
-  const text = String(value);
+  if (typeof value !== 'string') return `(no text: ${String(value)})`;
+  const text = value;
   try {
     return fromSqlText(text);
   } catch {

@@ -12,14 +12,14 @@ export type DatabaseOptions = {
 };
 
 /**
- * Opens a file and never waits for it: whoever meets a lock is told at once and tries again later. One that is made is
+ * Opens a file, or a temporary one of SQLite's where the path is empty, and never waits for it: whoever meets a lock is told at once and tries again later. One that is made is
  * its owner's alone before anything is in it; SQLite gives the files beside it the same rights.
  */
 export function openDatabase(
   path: string,
   { readOnly = false, mustExist = false }: DatabaseOptions = {},
 ): Database {
-  const isNew = !readOnly && !mustExist && path !== ':memory:' && !existsSync(path);
+  const isNew = !readOnly && !mustExist && path !== ':memory:' && path !== '' && !existsSync(path);
   const database = new BetterSqlite3(path, { timeout: 0, readonly: readOnly, fileMustExist: mustExist });
   // Not by opening it ourselves: closing any descriptor of a file takes the locks of the whole process from it.
   if (isNew) chmodSync(path, 0o600);
@@ -49,6 +49,9 @@ export const isReadOnly = (error: unknown): boolean => codeOf(error)?.startsWith
 /** What is in the file is not what SQLite wrote there. */
 export const isDamaged = (error: unknown): boolean =>
   isNoDatabase(error) || codeOf(error)?.startsWith('SQLITE_CORRUPT') === true;
+
+/** The tables are not those that the statement was written for: somebody changed them. */
+export const isForeign = (error: unknown): boolean => codeOf(error) === 'SQLITE_ERROR';
 
 export const isNoDatabase = (error: unknown): boolean => codeOf(error) === 'SQLITE_NOTADB';
 

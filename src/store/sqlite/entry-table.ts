@@ -11,7 +11,6 @@ import { takesOn } from '../../ledger/takes-on.ts';
 import type { Database, Statement } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
 import type { Heads, SessionHead } from './heads.ts';
-import { unlistedError } from './heads.ts';
 import { fromSqlText } from './sql-text.ts';
 
 type WrittenRow = { readonly text: string; readonly bodies: string | null };
@@ -128,28 +127,27 @@ export class EntryTable {
 
   /** Entries as they are written: of one session, or of all. */
   read({ after = 0, limit }: EntryQuery, head: SessionHead | undefined): StoredEntry[] {
-    const rows = head === undefined ? this.#after.all(after, limit) : [...this.ofSession(head, after, limit)];
+    const rows = head === undefined ? this.after(after, limit) : [...this.ofSession(head, after, limit)];
     const nameOf = this.#createNameOf(head);
     return rows.map(({ position, session, sequence, text, bodies, salt, hash }) => ({
       position,
-      sessionId: nameOf(session),
-      sequence,
-      text,
-      bodies: bodies ?? undefined,
-      salt: salt ?? undefined,
-      hash,
+      sessionId: nameOf(session, text),
+      // The file is open to whoever has it: what is not of its type is of no use, and whoever verifies finds that.
+      sequence: typeof sequence === 'number' ? sequence : Number.NaN,
+      text: asText(text),
+      bodies: bodies === null ? undefined : asText(bodies),
+      salt: salt === null ? undefined : asText(salt),
+      hash: asText(hash),
     }));
   }
 
-  /** The names of sessions, each read once. */
-  #createNameOf(head: SessionHead | undefined): (session: number) => string {
+  /** The names of sessions, each read once. `text`: of an entry, which names its session where no row does. */
+  #createNameOf(head: SessionHead | undefined): (session: number, text?: string) => string {
     const names = new Map<number, string>();
-    return (session) => {
+    return (session, text = '') => {
       const known = head?.sessionId ?? names.get(session);
       if (known !== undefined) return known;
-      const name = this.#nameOf.get(session);
-      if (name === undefined) throw unlistedError(session);
-      const sessionId = fromSqlText(name);
+      const sessionId = nameFor(session, this.#nameOf.get(session), text);
       names.set(session, sessionId);
       return sessionId;
     };
@@ -179,13 +177,39 @@ export class EntryTable {
     return this.#at.get(position);
   }
 
+  /** Throws where positions do not ascend, as on damaged pages: whoever reads on would read for ever. */
   after(position: number, limit: number): EntryRow[] {
-    return this.#after.all(position, limit);
+    const rows = this.#after.all(position, limit);
+    let before = position;
+    for (const row of rows) {
+      if (!(row.position > before)) throw disorderError(before);
+      before = row.position;
+    }
+    return rows;
+  }
+}
+
+/** Bytes that read as the text that was written are not that text. */
+const asText = (value: unknown): string =>
+  typeof value === 'string' ? value : `(no text: ${String(value)})`;
+
+/** The name of a session. One whose row is gone has the name that its entry says. */
+function nameFor(session: number, name: string | undefined, text: string): string {
+  try {
+    return name === undefined ? decode({ text, bodies: null }).sessionId : fromSqlText(name);
+  } catch {
+    return `#${String(session)}`;
   }
 }
 
 export const decode = ({ text, bodies }: WrittenRow): ReadEntry =>
   readEntry({ text, bodies: bodies ?? undefined });
+
+const disorderError = (position: number): QuittanceError =>
+  new QuittanceError(
+    'ledger.damaged',
+    `The entries after position ${position} are not in their order: pages of the file are damaged. Go back to a copy of it.`,
+  );
 
 /** The columns beside a text are not hashed: what is read of a call must say itself that it belongs to it. */
 function refuseMoved(row: EntryRow, entry: ReadEntry, head: SessionHead, callId: string): void {

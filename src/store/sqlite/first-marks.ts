@@ -95,7 +95,7 @@ function markCounters({ database, heads, put }: Parts): void {
     const sequence = head.sequence + 1;
     const hash = chainHash(head.hash, sequence, text);
     if (sequence === 1) put.run(markOf.session(ledgerSessionId), position);
-    insert.run(position, head.session, sequence, null, null, text, null, null, hash, null);
+    insert.run(position, head.session, sequence, null, null, text, null, null, hash, totals.length);
     heads.note(head, { position, sequence, call: null, version: null, hash });
     for (const { counter } of totals) put.run(markOf.counter(counter), position);
   }

@@ -179,6 +179,11 @@ export class Heads {
     this.#epoch++;
     for (const entry of this.#after.iterate(this.#position)) {
       const head = this.#headOf(entry.session);
+      if (head === undefined) {
+        this.#damage ??= `the entry at position ${entry.position}, whose session has no row`;
+        this.#position = entry.position;
+        continue;
+      }
       if (!saysWhereItStands(entry, head.sessionId))
         this.#damage ??= `the entry at position ${entry.position}`;
       this.note(head, entry);
@@ -278,14 +283,19 @@ export class Heads {
     return this.#remember({ session, name, sequence: 0, hash: null });
   }
 
-  /** 0 for a call that does not exist. */
-  versionOf(head: SessionHead, callId: string): number {
-    const known = head.versions.get(callId);
+  /** Throws where the tail, or where it begins, was changed. To be called before anything is appended. */
+  requireSound(): void {
     if (!this.#isEndChecked) {
       this.#isEndChecked = true;
       if (!this.#isIndexed(this.#indexed, this.#removals)) this.#damage ??= 'where its index ends';
     }
     if (this.#damage !== undefined) throw damagedIndexError(this.#damage);
+  }
+
+  /** 0 for a call that does not exist. */
+  versionOf(head: SessionHead, callId: string): number {
+    const known = head.versions.get(callId);
+    this.requireSound();
     if (known !== undefined) return known;
     if (head.knowsAll) return 0;
     this.#check(head);
@@ -387,12 +397,11 @@ export class Heads {
     this.#hasUnsettled = value;
   }
 
-  #headOf(session: number): SessionHead {
+  #headOf(session: number): SessionHead | undefined {
     const known = this.#sessionsByNumber.get(session);
     if (known !== undefined) return known;
-    const row = this.#byNumber.get(session) as SessionRow | undefined; // of a number, none or one
-    if (row === undefined) throw unlistedError(session);
-    return this.#remember(row);
+    const row = this.#byNumber.get(session);
+    return row && this.#remember(row);
   }
 
   #remember(row: SessionRow): SessionHead {
@@ -404,15 +413,18 @@ export class Heads {
 }
 
 /** The columns beside a text are not hashed: what the tail is indexed by must be what the text says. */
-function saysWhereItStands({ text, call, version }: TailEntry, sessionId: string): boolean {
+export function saysWhereItStands(
+  { text, call, version }: Pick<TailEntry, 'text' | 'call' | 'version'>,
+  sessionId: string,
+): boolean {
   try {
     const callId = call === null ? null : fromSqlText(call);
-    const expected = version === null ? (callId === null ? 0 : 'any') : version - 1;
     const stands = `,"session":${JSON.stringify(sessionId)},"call":${JSON.stringify(callId)},"version":`;
     const at = text.indexOf(',"session":');
-    if (text.startsWith(`${stands}${JSON.stringify(expected)},"owner":`, at)) return true;
-    // An entry about no call has a version that means nothing.
-    return callId === null && text.startsWith(stands, at);
+    // An entry about no call has no version, whatever its text expects.
+    if (callId === null) return version === null && text.startsWith(stands, at);
+    const expected = version === null ? '"any"' : String(version - 1);
+    return text.startsWith(`${stands}${expected},"owner":`, at);
   } catch {
     return false; // not a text, or not a name that was written
   }
@@ -423,13 +435,6 @@ const damagedIndexError = (where: string): QuittanceError =>
     'ledger.damaged',
     `The index of the ledger does not agree with its entries (${where}): a call that was made before could seem new and ` +
       'run again. Nothing is run. The file was changed by other means than this program; `quittance verify` says where.',
-  );
-
-export const unlistedError = (session: number): QuittanceError =>
-  new QuittanceError(
-    'ledger.damaged',
-    `There are entries of session number ${session}, and no session has that number: its row was taken out of the ` +
-      'file by other means than this program. Go back to a copy of the ledger that still has it.',
   );
 
 export function toHead({ session, name, sequence, hash }: SessionRow): SessionHead {

@@ -36,10 +36,11 @@ export const countMarks = ({
   reserve = [],
   settle = [],
   moves = [],
-}: Pick<Entry | ReadEntry, 'claim' | 'reserve' | 'settle' | 'moves'>): number =>
+  totals = [],
+}: Pick<Entry, 'claim' | 'reserve' | 'settle' | 'moves'> & Partial<Pick<ReadEntry, 'totals'>>): number =>
   (claim === undefined ? 0 : 1) +
   moves.length +
-  new Set([...reserve, ...settle].map(({ counter }) => counter)).size;
+  new Set([...reserve, ...settle, ...totals].map(({ counter }) => counter)).size;
 
 export type Mark = { readonly key: string; readonly position: number };
 

@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { toDamage } from './damaged-file.ts';
 import { openLedgerFile } from './open-file.ts';
 import type { SqliteLedgerOptions, SqliteTuning } from './sqlite-ledger-options.ts';
 import { measuredTuning } from './sqlite-ledger-options.ts';
@@ -13,7 +14,9 @@ export async function openSqliteLedger(
 ): Promise<SqliteLedger> {
   const readOnly = options.readOnly ?? false;
   if (!readOnly) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const database = await openLedgerFile(path, readOnly);
+  const database = await openLedgerFile(path, readOnly).catch((error: unknown) => {
+    throw toDamage(error, path);
+  });
   try {
     database.pragma(`synchronous = ${options.synchronous === 'normal' ? 'NORMAL' : 'FULL'}`);
     // What is erased must not be left in pages nobody uses any more.
@@ -25,6 +28,6 @@ export async function openSqliteLedger(
     return new SqliteLedger(database, path, options, { ...measuredTuning, ...tuning });
   } catch (error) {
     database.close();
-    throw error;
+    throw toDamage(error, path);
   }
 }

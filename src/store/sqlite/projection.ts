@@ -7,6 +7,7 @@
  * 3. A step is long, because calls that begin and end in it are written once and each page of an index is touched
  *    once; but it lets others have their turn every few milliseconds.
  */
+import { QuittanceError } from '../../base/error.ts';
 import type { QuittanceEvent } from '../../call/event.ts';
 import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { SessionTally } from '../../ledger/summarise-session.ts';
@@ -100,6 +101,9 @@ export class Projection {
       if (!this.#stands(position, hash)) this.#clear();
       const step = await this.#read((this.#progress.get() as Progress).position, isOver);
       if (step !== undefined && (await this.#write(step, isOver))) this.#tables.exec('COMMIT');
+      const now = this.#progress.get() as Progress;
+      // Else whoever fills the tables would begin again for ever.
+      if (!isOver() && !this.#stands(now.position, now.hash)) throw unfillableError(now.position);
     } finally {
       if (this.#tables.open && this.#tables.inTransaction) this.#tables.exec('ROLLBACK');
     }
@@ -242,6 +246,13 @@ export class Projection {
     }
   }
 }
+
+const unfillableError = (position: number): QuittanceError =>
+  new QuittanceError(
+    'ledger.damaged',
+    `The hash of the entry at position ${position} is not one that was written, so the read tables cannot be filled. ` +
+      '`quittance verify` names every such place.',
+  );
 
 const sessionOf = ([first]: readonly Decoded[]): number => first?.row.session ?? 0;
 

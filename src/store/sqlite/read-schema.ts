@@ -4,11 +4,13 @@
  */
 import { rmSync } from 'node:fs';
 import type { Database } from './database.ts';
-import { isDamaged, isMissing, isReadOnly, openDatabase, prepareRow } from './database.ts';
+import { isDamaged, isForeign, isMissing, isReadOnly, openDatabase, prepareRow } from './database.ts';
+import type { SchemaObject } from './schema-check.ts';
+import { compareSchema, readSchema, schemaAfter } from './schema-check.ts';
 import { tallyTable, tallyTriggers } from './tally-table.ts';
 
 /** Another number for other tables: those of another version are dropped and filled anew. */
-const version = 6;
+export const readTablesVersion = 6;
 
 const tables = `
   CREATE TABLE progress (ledger_id TEXT NOT NULL, position INTEGER NOT NULL, hash TEXT NOT NULL);
@@ -55,6 +57,11 @@ const tables = `
   ${tallyTriggers.create}
 `;
 
+export const readTablesSchema = (): readonly SchemaObject[] => schemaAfter([tables]);
+
+/** Empty tables that go with their connection: in memory, or in a temporary file of SQLite's where they are large. */
+export const createScratchTables = (ledgerId: string): Database => openWriter('', ledgerId);
+
 /** Questions are asked through a connection of their own, so that they see whole steps only. */
 export type ReadTablesConnections = { readonly writer: Database; readonly reader: Database };
 
@@ -67,7 +74,7 @@ export function openReadTables(path: string, ledgerId: string): ReadTablesConnec
   try {
     return openFile(path, ledgerId);
   } catch (error) {
-    if (isDamaged(error)) {
+    if (isDamaged(error) || isForeign(error)) {
       removeReadTables(path);
       return openFile(path, ledgerId);
     }
@@ -105,7 +112,9 @@ function openWriter(path: string, ledgerId: string): Database {
 }
 
 function isUsable(database: Database, ledgerId: string): boolean {
-  if (database.pragma('user_version', { simple: true }) !== version) return false;
+  if (database.pragma('user_version', { simple: true }) !== readTablesVersion) return false;
+  // Tables that somebody changed would break, or silently change, what is put into them.
+  if (compareSchema(readSchema(database), readTablesSchema()).problems.length > 0) return false;
   return (
     prepareRow<{ ledger_id: string }>(database, 'SELECT ledger_id FROM progress').get()?.ledger_id ===
     ledgerId
@@ -116,14 +125,12 @@ function makeTables(database: Database, ledgerId: string): void {
   database.exec('BEGIN IMMEDIATE');
   try {
     if (!isUsable(database, ledgerId)) {
-      const names = prepareRow<{ name: string }>(
-        database,
-        `SELECT name FROM sqlite_schema WHERE type = 'table'`,
-      );
-      for (const { name } of names.all()) database.exec(`DROP TABLE "${name}"`);
+      for (const { type, name } of readSchema(database))
+        if (type === 'table' || type === 'view')
+          database.exec(`DROP ${type} "${name.replaceAll('"', '""')}"`);
       database.exec(tables);
       database.prepare(`INSERT INTO progress VALUES (?, 0, '')`).run(ledgerId);
-      database.pragma(`user_version = ${version}`);
+      database.pragma(`user_version = ${readTablesVersion}`);
     }
     database.exec('COMMIT');
   } catch (error) {

@@ -6,11 +6,12 @@ import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from 
 import type { CallTally, TallyName, TallyQuery } from '../../ledger/call-tally.ts';
 import type { ConfirmationQuery, ConfirmationSummary } from '../../ledger/confirmation-query.ts';
 import type { OpenCall } from '../../ledger/ledger.ts';
+import { isQuittanceError } from '../../base/error.ts';
 import { closedError } from '../../ledger/refuse-entry.ts';
 import { backoffMs, whenFree } from './backoff.ts';
 import { CallTable } from './call-table.ts';
 import type { Database } from './database.ts';
-import { isBusy, isDamaged, prepareValue } from './database.ts';
+import { isBusy, isDamaged, isForeign, prepareValue } from './database.ts';
 import type { EntryTable } from './entry-table.ts';
 import type { Heads } from './heads.ts';
 import { Projection } from './projection.ts';
@@ -88,18 +89,25 @@ export class ReadTables {
     return calls.findOpen();
   }
 
-  /** Empties the tables and fills them from the entries. */
-  async rebuild(): Promise<void> {
+  /** Empties the tables and fills them from the entries. Gives what kept it from filling them, in words. */
+  async rebuild(): Promise<readonly string[]> {
     try {
       const { projection } = await this.#open();
       await this.#step;
       await whenFree(() => projection.reset());
     } catch (error) {
-      if (!isDamaged(error)) throw error;
+      if (!isDamaged(error) && !isForeign(error)) throw error;
       await this.#closeTables();
       removeReadTables(this.#path);
     }
-    await this.#filled();
+    try {
+      await this.#filled();
+      return [];
+    } catch (error) {
+      // Entries that say what cannot be: `verify` names them.
+      if (!isQuittanceError(error, 'ledger.damaged') && !(error instanceof TypeError)) throw error;
+      return [`The read tables are filled in part only: ${error.message}`];
+    }
   }
 
   /** Something was appended: fills the tables once that has been all for a while. */

@@ -168,7 +168,7 @@ export class Retention {
     heads.refreshNow();
     const entry = { ...removalEntry(removal, last, now(), ids), totals };
     const written = writeEntry(entry, ownerId, salt);
-    appender.insert(heads.take(ledgerSessionId), undefined, undefined, written);
+    appender.insert(heads.take(ledgerSessionId), undefined, undefined, written, totals.length);
     side.putTotals(totals, heads.position);
     return hashes;
   }

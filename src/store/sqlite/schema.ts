@@ -139,31 +139,25 @@ export function lookAtSchema(database: Database, path: string): void {
   database.pragma('query_only = ON');
 }
 
-/** Tables that the file does not have, or has without all of the columns that are read. */
+/** Tables that the file does not have, or not with the columns that statements are written for. */
 function findLacking(database: Database): readonly SchemaObject[] {
-  const columnsOf = prepareValue<string>(database, 'SELECT name FROM pragma_table_info(?)');
-  return ledgerSchema().filter(({ type, name, sql }) => {
-    if (type !== 'table') return false;
-    const columns = new Set(columnsOf.all(name));
-    return !columnsIn(String(sql)).every((column) => columns.has(column) || isForWriters(name, column));
-  });
-}
-
-/** The names at the beginning of the definitions of columns. */
-function columnsIn(sql: string): readonly string[] {
-  const database = openDatabase(':memory:');
+  const columns = prepareValue<string>(database, 'SELECT name FROM pragma_table_info(?)');
+  const model = openDatabase(':memory:');
   try {
-    database.exec(sql);
-    return prepareValue<string>(
-      database,
-      `SELECT p.name FROM sqlite_schema AS s, pragma_table_info(s.name) AS p WHERE s.name NOT LIKE 'sqlite%'`,
-    ).all();
+    for (const sql of migrations) model.exec(sql);
+    const due = prepareValue<string>(model, 'SELECT name FROM pragma_table_info(?)');
+    return readSchema(model).filter(({ type, name }) => {
+      if (type !== 'table') return false;
+      const found = columns.all(name);
+      // Only whoever appends uses all columns of an entry.
+      return name === 'entries'
+        ? !due.all(name).every((column) => column === 'marks' || found.includes(column))
+        : due.all(name).join() !== found.join();
+    });
   } finally {
-    database.close();
+    model.close();
   }
 }
-
-const isForWriters = (table: string, column: string): boolean => table === 'entries' && column === 'marks';
 
 /** What a file of this version, or of an earlier one, holds. */
 export const ledgerSchema = (version: number = migrations.length): readonly SchemaObject[] =>

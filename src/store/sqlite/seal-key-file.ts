@@ -4,7 +4,7 @@ import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeSy
 import { QuittanceError } from '../../base/error.ts';
 import { checkPrivateFile } from '../../runtime/private-file.ts';
 
-const keyBytes = 32;
+export const sealKeyBytes = 32;
 
 /** Reads the key, or makes it on first use. Of two who make it at once, both get the one that was first. */
 export function readSealKey(path: string, mayMake = true): Uint8Array {
@@ -27,10 +27,10 @@ function readKey(path: string): Uint8Array | undefined {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
-  if (key.length === keyBytes) return new Uint8Array(key);
+  if (key.length === sealKeyBytes) return new Uint8Array(key);
   throw new QuittanceError(
     'config.invalid',
-    `The seal key file ${path} must hold exactly ${keyBytes} bytes; found ${key.length}. What it sealed opens with ` +
+    `The seal key file ${path} must hold exactly ${sealKeyBytes} bytes; found ${key.length}. What it sealed opens with ` +
       'no other key: restore the file, or pass the key as the option sealKey.',
     { path },
   );
@@ -41,7 +41,7 @@ function makeKey(path: string): Uint8Array {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   const file = openSync(draft, 'wx', 0o600);
   try {
-    writeSync(file, randomBytes(keyBytes));
+    writeSync(file, randomBytes(sealKeyBytes));
     fsyncSync(file);
     closeSync(file);
     linkSync(draft, path);

@@ -15,6 +15,7 @@ import type { EntryTable } from './entry-table.ts';
 import { decode } from './entry-table.ts';
 import { totalsPerEntry } from './first-marks.ts';
 import type { Heads } from './heads.ts';
+import { rebuildIndex } from './index-rebuild.ts';
 import { markOf } from './marks.ts';
 import { createSalts } from './salts.ts';
 import type { SideTables } from './side-tables.ts';
@@ -35,12 +36,17 @@ export type SideRebuildParts = {
   readonly now: () => number;
 };
 
-export async function rebuildSideTables(parts: SideRebuildParts): Promise<void> {
+/** Gives what could not be read, in words. What is left is made of the rest. */
+export async function rebuildSideTables(parts: SideRebuildParts): Promise<readonly string[]> {
   const { entries, writer, heads } = parts;
   const fold = new BesideFold();
-  while (addSome(fold, entries)) await new Promise(setImmediate);
+  const reading: Reading = { position: 0, problems: [] };
+  while (addSome(fold, entries, reading)) await new Promise(setImmediate);
   await writer.run(() => {
-    while (addSome(fold, entries));
+    rebuildIndex(parts.database, reading.problems);
+    heads.forget();
+    heads.refreshNow();
+    while (addSome(fold, entries, reading));
     const marks = prepareRow<never>(parts.database, 'INSERT OR REPLACE INTO marks VALUES (?, ?)');
     prepareRow<never>(parts.database, 'DELETE FROM marks').run();
     const put = (key: string, position: number): void => void marks.run(key, position);
@@ -55,11 +61,25 @@ export async function rebuildSideTables(parts: SideRebuildParts): Promise<void> 
     heads.refreshNow();
     heads.hasUnsettled = fold.unsettled.size > 0;
   });
+  return reading.problems;
 }
 
-function addSome(fold: BesideFold, entries: EntryTable): boolean {
-  const rows = entries.after(fold.position, entriesAtOnce);
-  for (const row of rows) fold.add(decode(row), row.position);
+type Reading = { position: number; readonly problems: string[] };
+const mostNamed = 20;
+
+function addSome(fold: BesideFold, entries: EntryTable, reading: Reading): boolean {
+  const rows = entries.after(reading.position, entriesAtOnce);
+  for (const row of rows) {
+    reading.position = row.position;
+    try {
+      fold.add(decode(row), row.position);
+    } catch (error) {
+      if (reading.problems.length < mostNamed)
+        reading.problems.push(
+          `The entry at position ${row.position} cannot be read and is left out: ${error instanceof Error ? error.message : String(error)}`,
+        );
+    }
+  }
   return rows.length === entriesAtOnce;
 }
 
@@ -99,7 +119,8 @@ function putCounters(fold: BesideFold, parts: SideRebuildParts, mark: PutMark): 
     database,
     'SELECT name, used, reserved FROM counters',
   ).all()) {
-    const counter = fromSqlText(name);
+    const counter = nameOf(name);
+    if (counter === undefined) continue; // nothing that we wrote
     const told = fold.counters.get(counter)?.told;
     if (told?.used === used && told.reserved === reserved) mark(markOf.counter(counter), told.position);
     else untold.push({ counter, used, reserved });
@@ -109,7 +130,7 @@ function putCounters(fold: BesideFold, parts: SideRebuildParts, mark: PutMark): 
   for (let from = 0; from < untold.length; from += totalsPerEntry) {
     const totals = untold.slice(from, from + totalsPerEntry);
     const written = writeEntry(totalsEntry(totals, ids), ownerId, salt);
-    appender.insert(heads.take(ledgerSessionId), undefined, undefined, written);
+    appender.insert(heads.take(ledgerSessionId), undefined, undefined, written, totals.length);
     side.putTotals(totals, heads.position);
   }
 }
@@ -148,6 +169,14 @@ function dropSealed(fold: BesideFold, { database, now }: SideRebuildParts): void
   const drop = prepareRow<never>(database, 'DELETE FROM sealed WHERE session = ? AND call = ?');
   for (const { session, call, name } of rows)
     if (name === null || !isNeeded(fold, name, call, now())) drop.run(session, call);
+}
+
+function nameOf(text: string): string | undefined {
+  try {
+    return fromSqlText(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** For a call that is open, or that can still be undone. */

@@ -36,17 +36,20 @@ import type {
 } from '../../ledger/ledger.ts';
 import { refuseEntry } from '../../ledger/refuse-entry.ts';
 import type { OwnFile } from '../../policy/own-files/own-file.ts';
+import type { StoreFinding } from '../../ledger/store-finding.ts';
 import type { EntryQuery, EntrySize, StoredEntry } from '../../ledger/stored-entry.ts';
 import { lastInputDigest } from '../../ledger/unsettled-effect.ts';
 import { AppendJob, Appender } from './append-job.ts';
 import { ArtifactTable } from './artifact-table.ts';
 import { listBeside } from './beside-rows.ts';
 import { CursorTable } from './cursor-table.ts';
+import { toDamage } from './damaged-file.ts';
 import type { Database } from './database.ts';
 import { prepareValue } from './database.ts';
 import { EntryTable } from './entry-table.ts';
 import { HeadPages } from './head-pages.ts';
 import { Heads } from './heads.ts';
+import { inspectFile } from './inspect.ts';
 import { Marks } from './marks.ts';
 import { OwnFiles } from './own-files.ts';
 import { Owners } from './owners.ts';
@@ -310,6 +313,10 @@ export class SqliteLedger implements Ledger {
     return listBeside(this.#database);
   }
 
+  inspect(signal: AbortSignal): AsyncIterable<StoreFinding> {
+    return inspectFile(this.#path, signal);
+  }
+
   readHeads(of?: string): readonly Head[] {
     const heads = this.#fresh();
     const one = of === undefined ? undefined : heads.find(of);
@@ -333,8 +340,16 @@ export class SqliteLedger implements Ledger {
     return this.#retention.dropSession(removal);
   }
 
-  async rebuild(): Promise<void> {
-    await rebuildSideTables({
+  async rebuild(): Promise<readonly string[]> {
+    try {
+      return await this.#rebuild();
+    } catch (error) {
+      throw toDamage(error, this.#path);
+    }
+  }
+
+  async #rebuild(): Promise<readonly string[]> {
+    const problems = await rebuildSideTables({
       database: this.#database,
       entries: this.#entries,
       heads: this.#heads,
@@ -344,7 +359,7 @@ export class SqliteLedger implements Ledger {
       ownerId: this.ownerId,
       now: () => this.now(),
     });
-    await this.#tables.rebuild();
+    return [...problems, ...(await this.#tables.rebuild())];
   }
 
   findGoneOwners(): readonly string[] {

@@ -1,0 +1,154 @@
+/** Makes one random change to a copy of a ledger, and looks whether `verify` finds it and `rebuild` survives it. */
+import { hash } from 'node:crypto';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import BetterSqlite3 from 'better-sqlite3';
+import { isQuittanceError } from 'quittance';
+import { verifyLedger } from '../../src/replay/verify-ledger.ts';
+import { openSqliteLedger } from '../../src/store/sqlite/open-sqlite-ledger.ts';
+import type { EditKind, Files } from './edit.ts';
+import { createRandom, editAtRandom, editKinds } from './edit.ts';
+
+export type Trial = {
+  readonly kind: EditKind;
+  readonly what: string;
+  /** Whether anything that was written reads otherwise now. */
+  readonly changed: boolean;
+  readonly found: boolean;
+  /** What was thrown that is no answer. */
+  readonly crash: string | undefined;
+  /** Whether verifying changed a file. */
+  readonly wrote: boolean;
+};
+
+const options = {
+  signal: new AbortController().signal,
+  startProgress: () => ({ step: () => undefined, done: () => undefined }),
+};
+
+/** `sound`: a folder with a ledger named ledger.db. Gives undefined where the database refused the change. */
+export async function tryEdit(
+  sound: string,
+  scratch: string,
+  seed: number,
+  { rebuilds = true }: { readonly rebuilds?: boolean } = {},
+): Promise<Trial | undefined> {
+  const random = createRandom(seed);
+  const folder = join(scratch, `copy-${seed}`);
+  cpSync(sound, folder, { recursive: true });
+  const files: Files = { folder, ledger: join(folder, 'ledger.db'), read: join(folder, 'ledger.db.read') };
+  try {
+    const kind = editKinds[random(editKinds.length)] ?? 'byte';
+    const what = editAtRandom(files, kind, random);
+    if (what === undefined) return undefined;
+    const changed = dump(files) !== dump(filesIn(sound));
+    const before = digest(folder);
+    const { found, crash } = await verify(files.ledger);
+    const wrote = digest(folder) !== before;
+    const crashed = crash ?? (rebuilds ? await rebuild(files.ledger) : undefined);
+    return { kind, what, changed, found, crash: crashed, wrote };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const filesIn = (folder: string): Files => ({
+  folder,
+  ledger: join(folder, 'ledger.db'),
+  read: join(folder, 'ledger.db.read'),
+});
+
+async function verify(path: string): Promise<{ found: boolean; crash: string | undefined }> {
+  let problems = 0;
+  try {
+    const ledger = await openSqliteLedger(path, { readOnly: true });
+    try {
+      await verifyLedger(ledger, undefined, options, async () => void problems++);
+    } finally {
+      await ledger.close();
+    }
+    return { found: problems > 0, crash: undefined };
+  } catch (error) {
+    // To refuse a file in words is to find; to stumble is not.
+    if (isQuittanceError(error)) return { found: true, crash: undefined };
+    return { found: false, crash: `verify: ${textOf(error)}` };
+  }
+}
+
+async function rebuild(path: string): Promise<string | undefined> {
+  try {
+    const ledger = await openSqliteLedger(path, { spillBytes: 4_096 });
+    try {
+      await ledger.rebuild();
+    } finally {
+      await ledger.close();
+    }
+    return undefined;
+  } catch (error) {
+    return isQuittanceError(error) ? undefined : `rebuild: ${textOf(error)}`;
+  }
+}
+
+const textOf = (error: unknown): string =>
+  error instanceof Error
+    ? `${error.name}: ${error.message} ${String(error.stack).split('\n').slice(1, 4).join(' ')}`
+    : String(error);
+
+/** Everything that can be read, but what no entry tells of and nothing remembers: how far readers have got. */
+function dump({ folder, ledger, read }: Files): string {
+  const texts = [ledger, read].map((path) => {
+    if (!existsSync(path)) return 'gone';
+    try {
+      const database = new BetterSqlite3(readFileSync(path).fill(1, 18, 20));
+      try {
+        return dumpTables(database);
+      } finally {
+        database.close();
+      }
+    } catch (error) {
+      return `unreadable ${String(error)} ${hash('sha256', readFileSync(path))}`;
+    }
+  });
+  const others = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter(
+      (entry) =>
+        entry.isFile() &&
+        !/ledger\.db(\.read)?(-wal|-shm)?$|\.spill|\.owners/.test(join(entry.parentPath, entry.name)),
+    )
+    .map((entry) => `${entry.name} ${hash('sha256', readFileSync(join(entry.parentPath, entry.name)))}`)
+    .sort();
+  return JSON.stringify([...texts, others]);
+}
+
+function dumpTables(database: BetterSqlite3.Database): string {
+  const schema = database
+    .prepare<[], { name: string; type: string }>(
+      'SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name',
+    )
+    .all();
+  const rows = schema
+    .filter(({ type, name }) => type === 'table' && name !== 'cursors')
+    .map(({ name }) => {
+      const columns = database
+        .prepare<[], string>(`SELECT name FROM pragma_table_info('${name}')`)
+        .pluck()
+        .all();
+      const list = columns.map((column) => `typeof(${column}) || quote(${column})`).join(` || ',' || `);
+      return database.prepare<[], string>(`SELECT ${list} FROM ${name} NOT INDEXED`).pluck().all().sort();
+    });
+  return JSON.stringify([schema, rows, database.pragma('user_version'), database.pragma('application_id')]);
+}
+
+/** Of every file but the locks and shared memory that SQLite and owners need. */
+function digest(folder: string): string {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.endsWith('-shm'))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
+  return JSON.stringify(files.map((path) => [path, hash('sha256', readFileSync(path))]));
+}
+
+export function makeScratch(folder: string): string {
+  mkdirSync(folder, { recursive: true });
+  return folder;
+}

@@ -1,0 +1,173 @@
+/**
+ * Whether the read tables hold what the entries come to: every row of every table, counted and compared with tables that
+ * are filled anew, in memory or in a temporary file of SQLite's. Rows that the entries know nothing of are how entries
+ * are remembered that were cut off.
+ */
+import type { Database, SqlValue } from './database.ts';
+import { prepareRow, prepareValue } from './database.ts';
+import { EntryTable } from './entry-table.ts';
+import { Heads } from './heads.ts';
+import type { Found } from './inspect-finding.ts';
+import { adviseRebuild } from './inspect-finding.ts';
+import { Projection } from './projection.ts';
+import { createScratchTables } from './read-schema.ts';
+import { fromSqlText } from './sql-text.ts';
+import { tallyTriggers } from './tally-table.ts';
+
+type Row = Readonly<Record<string, SqlValue>>;
+type Progress = { readonly ledger_id: SqlValue; readonly position: SqlValue; readonly hash: SqlValue };
+
+/** The tables, by what their rows are told apart. */
+const keys: Readonly<Record<string, readonly string[]>> = {
+  calls: ['position'],
+  audit: ['position', 'record_id'],
+  confirmations: ['confirmation_id'],
+  sessions: ['session'],
+  tallies: ['hour', 'tool_name', 'mode', 'status', 'outcome', 'code', 'bin'],
+};
+const mostNamed = 50;
+
+export async function* inspectReadTables(
+  ledger: Database,
+  tables: Database,
+  signal: AbortSignal,
+): AsyncGenerator<Found, void, undefined> {
+  const ledgerId = prepareValue<string>(ledger, 'SELECT ledger_id FROM ledger').get() ?? '';
+  const progress = prepareRow<Progress>(tables, 'SELECT ledger_id, position, hash FROM progress').all();
+  const [first] = progress;
+  if (first === undefined || progress.length > 1) {
+    yield say(`The read tables say ${progress.length} times how far they were filled, and not once.`);
+    return;
+  }
+  if (first.ledger_id !== ledgerId) {
+    yield say(
+      'The read tables belong to a ledger with another id: the id was changed, or the file was exchanged.',
+    );
+    return;
+  }
+  const remembers = findCut(ledger, first);
+  if (remembers !== undefined) yield say(remembers);
+  const fresh = createScratchTables(ledgerId);
+  const copy = createScratchTables(ledgerId);
+  try {
+    await fill(ledger, fresh, signal);
+    let kept = tables;
+    if (remembers === undefined && !isAtEnd(ledger, first)) {
+      copyRows(tables, copy, first);
+      await fill(ledger, copy, signal);
+      kept = copy;
+    }
+    if (signal.aborted) return;
+    for (const table of Object.keys(keys)) yield* compare(table, kept, fresh);
+  } finally {
+    fresh.close();
+    copy.close();
+  }
+}
+
+const say = (message: string): Found => ({ kind: 'read_table', message: `${message} ${adviseRebuild}` });
+
+const lastOf = (ledger: Database): number =>
+  prepareValue<number>(ledger, 'SELECT coalesce(max(position), 0) FROM entries').get() ?? 0;
+
+const isAtEnd = (ledger: Database, { position }: Progress): boolean => position === lastOf(ledger);
+
+/** What the tables were filled up to, if the entries do not have it: they were cut, or exchanged. */
+function findCut(ledger: Database, { position, hash }: Progress): string | undefined {
+  const last = lastOf(ledger);
+  if (typeof position !== 'number' || !Number.isInteger(position) || position < 0)
+    return 'The read tables say that they were filled up to a position that cannot be.';
+  if (position === 0) return undefined;
+  const found = prepareValue<string>(ledger, 'SELECT hash FROM entries WHERE position = ?').get(position);
+  const removals = prepareValue<number>(ledger, 'SELECT removals FROM ledger').get() ?? 0;
+  if (position > last)
+    return (
+      `The read tables remember entries up to position ${position}, and the last entry is at ${last}: entries were cut ` +
+      'off. Go back to a copy of the ledger that has them.'
+    );
+  if (found === undefined && removals === 0)
+    return `The read tables remember an entry at position ${position}, which is gone. Go back to a copy of the ledger.`;
+  if (found !== undefined && found !== hash)
+    return `The read tables remember another entry at position ${position} than there is. Go back to a copy of the ledger.`;
+  return undefined;
+}
+
+async function fill(ledger: Database, tables: Database, signal: AbortSignal): Promise<void> {
+  const heads = new Heads(ledger, Number.POSITIVE_INFINITY);
+  const projection = new Projection(ledger, new EntryTable(ledger, heads), heads, tables);
+  const { end } = projection;
+  while (!signal.aborted && !projection.reaches(end)) await projection.step(() => signal.aborted);
+}
+
+/** The tables as they are, to be filled further: a connection that may only read cannot do it. */
+function copyRows(from: Database, to: Database, { position, hash }: Progress): void {
+  to.exec(tallyTriggers.drop);
+  for (const table of Object.keys(keys)) {
+    const columns = prepareValue<string>(to, `SELECT name FROM pragma_table_info('${table}')`).all();
+    const put = prepareRow<never>(to, `INSERT INTO ${table} VALUES (${columns.map(() => '?').join()})`);
+    const rows = prepareRow<Row>(from, `SELECT ${columns.join()} FROM ${table}`);
+    for (const row of rows.iterate()) put.run(...columns.map((column) => row[column] ?? null));
+  }
+  to.exec(tallyTriggers.create);
+  prepareRow<never>(to, 'UPDATE progress SET position = ?, hash = ?').run(position ?? 0, hash ?? '');
+}
+
+function* compare(table: string, kept: Database, fresh: Database): Generator<Found, void, undefined> {
+  const key = keys[table] ?? [];
+  const where = key.map((column) => `${column} IS ?`).join(' AND ');
+  const dueAt = prepareRow<Row>(fresh, `SELECT * FROM ${table} WHERE ${where}`);
+  const keptAt = prepareValue<number>(kept, `SELECT 1 FROM ${table} WHERE ${where}`);
+  const keyOf = (row: Row): SqlValue[] => key.map((column) => row[column] ?? null);
+  let named = 0;
+  const found = function* (row: Row, message: string): Generator<Found, void, undefined> {
+    if (named++ < mostNamed) yield { ...say(message), ...placeOf(row, fresh, kept) };
+  };
+  for (const row of prepareRow<Row>(kept, `SELECT * FROM ${table}`).iterate()) {
+    if (isNothing(table, row)) continue;
+    const due = dueAt.get(...keyOf(row));
+    if (due === undefined) yield* found(row, `The read table of ${table} has a row that no entry tells of.`);
+    else {
+      const column = Object.keys(due).find((name) => !isSame(due[name], row[name]));
+      if (column !== undefined)
+        yield* found(
+          row,
+          `The read table of ${table} says something else than the entries (column "${column}").`,
+        );
+    }
+  }
+  for (const row of prepareRow<Row>(fresh, `SELECT * FROM ${table}`).iterate())
+    if (!isNothing(table, row) && keptAt.get(...keyOf(row)) === undefined)
+      yield* found(row, `The read table of ${table} does not list what the entries tell of.`);
+}
+
+/** Calls that were counted in, and out again. */
+const isNothing = (table: string, row: Row): boolean =>
+  table === 'tallies' && row['calls'] === 0 && row['unresolved'] === 0 && row['cost_micros'] === 0;
+
+const isSame = (one: SqlValue | undefined, other: SqlValue | undefined): boolean =>
+  one instanceof Uint8Array && other instanceof Uint8Array ? Buffer.compare(one, other) === 0 : one === other;
+
+function placeOf(row: Row, ...from: readonly Database[]): Pick<Found, 'sessionId' | 'callId' | 'position'> {
+  const { call_id: callId, position, session } = row;
+  for (const database of from) {
+    const name = prepareValue<SqlValue>(database, 'SELECT session_id FROM sessions WHERE session IS ?').get(
+      session ?? null,
+    );
+    const sessionId = nameOf(name);
+    if (sessionId !== undefined)
+      return {
+        sessionId,
+        callId: nameOf(callId),
+        position: typeof position === 'number' ? position : undefined,
+      };
+  }
+  return { callId: nameOf(callId) };
+}
+
+function nameOf(value: SqlValue | undefined): string | undefined {
+  try {
+    return fromSqlText(value as string); // throws for what is no text
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,163 @@
+/**
+ * Compares everything in a ledger file but the chains with the entries: the tables themselves, the index, marks, cursors
+ * and read tables. The chains, and what is kept beside them, are compared by whoever verifies any ledger.
+ *
+ * 1. Nothing is written. The ledger and its read tables are read as of one moment, through connections of their own.
+ * 2. Nothing is believed. What cannot be read is a finding, and the next thing is looked at.
+ */
+import { existsSync, statSync } from 'node:fs';
+import type { StoreFinding } from '../../ledger/store-finding.ts';
+import type { Database } from './database.ts';
+import { isBusy, prepareValue } from './database.ts';
+import type { Found } from './inspect-finding.ts';
+import { adviseRebuild } from './inspect-finding.ts';
+import { inspectCursors, inspectLedgerRow, inspectSessions } from './inspect-rows.ts';
+import { inspectColumns, inspectIndex } from './inspect-index.ts';
+import { inspectMarks } from './inspect-marks.ts';
+import { inspectReadTables } from './inspect-read-tables.ts';
+import { openToRead } from './open-to-read.ts';
+import { readTablesSchema, readTablesVersion } from './read-schema.ts';
+import { compareSchema, readSchema } from './schema-check.ts';
+import { sealKeyBytes } from './seal-key-file.ts';
+import { ledgerSchema, lookAtSchema, versionOf } from './schema.ts';
+
+export async function* inspectFile(
+  path: string,
+  signal: AbortSignal,
+): AsyncGenerator<StoreFinding, void, undefined> {
+  const tablesPath = `${path}.read`;
+  // Before the ledger, so that they cannot be ahead of it.
+  const tables = existsSync(tablesPath) ? openSafely(tablesPath, () => undefined) : undefined;
+  const ledger = openSafely(path, (database) => lookAtSchema(database, path));
+  try {
+    if (typeof ledger === 'string') {
+      yield problem({
+        kind: 'file',
+        message: `The ledger cannot be read: ${ledger}. Go back to a copy of it.`,
+      });
+      return;
+    }
+    const version = versionOf(ledger);
+    const steps: readonly (() => Iterable<Found>)[] = [
+      () => checkPages(ledger, 'The ledger file'),
+      () => inspectLedgerRow(ledger),
+      () => inspectSessions(ledger),
+      () => inspectColumns(ledger),
+      () => inspectIndex(ledger),
+      () => (version < marksVersion ? [] : inspectMarks(ledger)),
+      () => inspectCursors(ledger),
+    ];
+    yield* compareTables(ledger, ledgerSchema(version), 'file');
+    yield* checkKey(`${path}.key`);
+    for (const step of steps) {
+      if (signal.aborted) return;
+      yield* guarded(step);
+      await new Promise(setImmediate);
+    }
+    if (tables === undefined || signal.aborted) return;
+    if (typeof tables === 'string') {
+      yield problem({
+        kind: 'read_table',
+        message: `The read tables cannot be read: ${tables}. ${adviseRebuild}`,
+      });
+      return;
+    }
+    if (versionOf(tables) !== readTablesVersion) {
+      const message =
+        'The read tables are those of another version, and are made again when they are next asked.';
+      yield { kind: 'read_table', level: 'note', message };
+      return;
+    }
+    yield* compareTables(tables, readTablesSchema(), 'read_table');
+    yield* guarded(() => checkPages(tables, 'The file of read tables', 'read_table'));
+    try {
+      for await (const found of inspectReadTables(ledger, tables, signal)) yield problem(found);
+    } catch (error) {
+      if (isTrouble(error)) throw error;
+      yield problem({
+        kind: 'read_table',
+        message: `The read tables cannot be compared: ${textOf(error)}. ${adviseRebuild}`,
+      });
+    }
+  } finally {
+    for (const database of [tables, ledger])
+      if (typeof database === 'object') {
+        if (database.inTransaction) database.exec('ROLLBACK');
+        database.close();
+      }
+  }
+}
+
+const marksVersion = 4;
+
+/** A connection in a transaction that has begun to read, or why there is none. */
+function openSafely(path: string, prepare: (database: Database) => void): Database | string {
+  let database: Database | undefined;
+  try {
+    database = openToRead(path);
+    prepare(database);
+    database.exec('BEGIN');
+    database.prepare('SELECT count(*) FROM sqlite_schema').get();
+    return database;
+  } catch (error) {
+    database?.close();
+    if (isTrouble(error)) throw error;
+    return textOf(error);
+  }
+}
+
+function* guarded(step: () => Iterable<Found>): Generator<StoreFinding, void, undefined> {
+  try {
+    for (const found of step()) yield problem(found);
+  } catch (error) {
+    if (isTrouble(error)) throw error;
+    yield problem({ kind: 'file', message: `A table of the ledger cannot be read: ${textOf(error)}.` });
+  }
+}
+
+function* compareTables(
+  database: Database,
+  expected: ReturnType<typeof ledgerSchema>,
+  kind: 'file' | 'read_table',
+): Generator<StoreFinding, void, undefined> {
+  try {
+    const { problems, notes } = compareSchema(readSchema(database), expected);
+    const advice = kind === 'file' ? 'Undo the change, or go back to a copy of the file.' : adviseRebuild;
+    for (const message of problems) yield problem({ kind, message: `${message} ${advice}` });
+    for (const message of notes) yield { kind, level: 'note', message };
+  } catch (error) {
+    if (isTrouble(error)) throw error;
+    yield problem({ kind, message: `The list of tables cannot be read: ${textOf(error)}.` });
+  }
+}
+
+/** What SQLite itself finds: pages that are damaged, and indexes that do not list what is in their tables. */
+function* checkPages(
+  database: Database,
+  what: string,
+  kind: Found['kind'] = 'file',
+): Generator<Found, void, undefined> {
+  const found = prepareValue<string>(database, 'PRAGMA integrity_check(10)').all();
+  for (const message of found)
+    if (message !== 'ok') yield { kind, message: `${what} is damaged: ${String(message)}.` };
+}
+
+function* checkKey(path: string): Generator<StoreFinding, void, undefined> {
+  const found = statSync(path, { throwIfNoEntry: false })?.size;
+  if (found !== undefined && found !== sealKeyBytes)
+    yield problem({
+      kind: 'file',
+      message: `The seal key file holds ${found} bytes, and must hold ${sealKeyBytes}. Restore it: what it sealed opens with no other key.`,
+    });
+}
+
+const problem = (found: Found): StoreFinding => ({ ...found, level: 'problem' });
+
+/** Says nothing about the file: it may be sound. */
+const isTrouble = (error: unknown): boolean =>
+  isBusy(error) || /^(SQLITE_IOERR_(?!SHORT|CORRUPT)|EACCES|EPERM|EMFILE|ENFILE|EIO)/.test(codeOf(error));
+
+const codeOf = (error: unknown): string => String((error as NodeJS.ErrnoException).code ?? '');
+
+const textOf = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');

@@ -1,0 +1,258 @@
+/** What `verify` finds beside the chains: claims and limits folded from the entries, tables, cursors, cut tails. */
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import BetterSqlite3 from 'better-sqlite3';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fillForTampering } from '../../bench/tamper/fill.ts';
+import { chainHash } from '../../src/ledger/chain.ts';
+import { openSqliteLedger } from '../../src/store/sqlite/open-sqlite-ledger.ts';
+import { verifyLedger } from '../../src/replay/verify-ledger.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'quittance-tables-'));
+const sound = join(folder, 'sound');
+beforeAll(() => fillForTampering(join(sound, 'ledger.db')), 60_000);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+let copies = 0;
+
+type Databases = { readonly ledger: BetterSqlite3.Database; readonly read: BetterSqlite3.Database };
+
+/** Verifies a changed copy: what was found, as kind and message, and what was noted. */
+async function look(edit: (databases: Databases) => void, rebuilds = false) {
+  const copy = join(folder, `copy-${copies++}`);
+  cpSync(sound, copy, { recursive: true });
+  const path = join(copy, 'ledger.db');
+  const databases = { ledger: new BetterSqlite3(path), read: new BetterSqlite3(`${path}.read`) };
+  edit(databases);
+  databases.ledger.close();
+  databases.read.close();
+  const before = bytesOf(copy);
+  const ledger = await openSqliteLedger(path, { readOnly: !rebuilds, spillBytes: 4_096 });
+  if (rebuilds) await ledger.rebuild();
+  const found: string[] = [];
+  const notes: string[] = [];
+  await verifyLedger(
+    ledger,
+    undefined,
+    {
+      signal: new AbortController().signal,
+      startProgress: () => ({ step: () => undefined, done: () => undefined }),
+      note: async (message) => void notes.push(message),
+    },
+    async ({ kind, message }) => void found.push(`${kind}: ${message}`),
+  );
+  await ledger.close();
+  return { found, notes, wrote: !rebuilds && bytesOf(copy) !== before };
+}
+
+const bytesOf = (copy: string): string =>
+  JSON.stringify(
+    readdirSync(copy, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name))
+      .sort()
+      .map((path) => [path, readFileSync(path).toString('base64')]),
+  );
+
+/** Changes the text of the last entry that has a word in it, and computes the chain of its session anew from there. */
+function rewrite(ledger: BetterSqlite3.Database, word: string, change: (text: string) => string): void {
+  type Row = { position: number; session: number; sequence: number; text: string; hash: string };
+  const [last] = ledger
+    .prepare<[string], Row>('SELECT * FROM entries WHERE instr(text, ?) ORDER BY position DESC')
+    .all(word);
+  if (last === undefined) throw new Error(`no entry has ${word}`);
+  const rows = ledger
+    .prepare<[number], Row>('SELECT * FROM entries WHERE session = ? ORDER BY sequence')
+    .all(last.session);
+  let hash = rows.find(({ sequence }) => sequence === last.sequence - 1)?.hash ?? '';
+  for (const row of rows.filter(({ sequence }) => sequence >= last.sequence)) {
+    const text = row.position === last.position ? change(row.text) : row.text;
+    hash = chainHash(hash, row.sequence, text);
+    ledger.prepare('UPDATE entries SET text = ?, hash = ? WHERE position = ?').run(text, hash, row.position);
+  }
+  ledger
+    .prepare('UPDATE sessions SET hash = ? WHERE session = ? AND sequence = ?')
+    .run(hash, last.session, rows.at(-1)?.sequence ?? 0);
+}
+
+describe('[tamper-evident] verify', () => {
+  it('[tamper-evident] finds nothing in a sound ledger, and writes nothing', async () => {
+    expect(await look(() => undefined)).toEqual({ found: [], notes: [], wrote: false });
+  });
+
+  it('[tamper-evident] finds a second intent on a key, though chain and tables were put right', async () => {
+    const { found } = await look(({ ledger }) => {
+      const key = /"claim":\{"key":("(?:[^"\\]|\\.)*")/;
+      const first = ledger
+        .prepare<[], string>(
+          `SELECT text FROM entries WHERE instr(text, '"claim"') ORDER BY position LIMIT 1`,
+        )
+        .pluck()
+        .get();
+      const [, stolen = ''] = key.exec(first ?? '') ?? [];
+      // A later call of another session begins under the key of the first.
+      rewrite(ledger, '"claim"', (text) => text.replace(key, `"claim":{"key":${stolen}`));
+    }, true);
+    expect(found).toEqual([expect.stringMatching(/^claim: Two calls began under one idempotency key/)]);
+  });
+
+  it('[limits-hold] finds a reservation past its limit, though chain and tables were put right', async () => {
+    const { found } = await look(({ ledger }) => {
+      rewrite(ledger, '"reserve"', (text) => text.replace(/"limit":\d+/, '"limit":1'));
+    }, true);
+    expect(found).toEqual([expect.stringMatching(/^limit: The entry takes 1 of .* whose limit is 1/)]);
+  });
+
+  it('[limits-hold] finds a total that the entries do not come to', async () => {
+    const { found } = await look(({ ledger }) => {
+      rewrite(ledger, '"totals"', (text) => text.replace(/"used":(\d+)/, '"used":1$1'));
+    });
+    expect(found).toContainEqual(expect.stringMatching(/^limit: The entry says that .* has come to/));
+  });
+
+  const tables: Readonly<Record<string, readonly [keyof Databases, string, RegExp]>> = {
+    'a changed audit record': [
+      'read',
+      `UPDATE audit SET decided_by = 'person:eve'`,
+      /^read_table: .* audit .*decided_by/,
+    ],
+    'a deleted audit record': [
+      'read',
+      'DELETE FROM audit WHERE position < 5',
+      /^read_table: .* audit does not list/,
+    ],
+    'a changed confirmation': [
+      'read',
+      `UPDATE confirmations SET status = 'approved'`,
+      /^read_table: .* confirmations /,
+    ],
+    'a deleted confirmation': [
+      'read',
+      'DELETE FROM confirmations',
+      /^read_table: .* confirmations does not list/,
+    ],
+    'a confirmation of another call': [
+      'read',
+      `UPDATE confirmations SET call_id = 'pay'`,
+      /confirmations .*call_id/,
+    ],
+    'a changed tally': ['read', 'UPDATE tallies SET calls = calls + 1', /^read_table: .* tallies /],
+    'a changed cost': ['read', 'UPDATE tallies SET cost_micros = 0', /^read_table: .* tallies /],
+    'a changed call': ['read', `UPDATE calls SET user_id = 'eve'`, /^read_table: .* calls .*user_id/],
+    'read tables of another ledger': ['read', `UPDATE progress SET ledger_id = 'x'`, /another id/],
+    'another ledger id': [
+      'ledger',
+      `UPDATE ledger SET ledger_id = '00000000-0000-0000-0000-000000000000'`,
+      /another id/,
+    ],
+    'a cursor past the end': [
+      'ledger',
+      'UPDATE cursors SET position = 100000',
+      /^beside: The cursor "reader" has read/,
+    ],
+    'a cursor without a place': [
+      'ledger',
+      `UPDATE cursors SET position = 'x'`,
+      /^beside: The cursor "reader" stands/,
+    ],
+    'a call gone from the index': [
+      'ledger',
+      `DELETE FROM entry_index WHERE call = 'pay'`,
+      /^beside: The index of entries/,
+    ],
+    'another version in the index': [
+      'ledger',
+      'UPDATE entry_index SET version = 9 WHERE version = 2',
+      /^beside: The index/,
+    ],
+    'a mark that was moved': [
+      'ledger',
+      `UPDATE marks SET position = 1 WHERE key LIKE 'claim%'`,
+      /^beside: The mark of claim/,
+    ],
+    'a mark that is gone': [
+      'ledger',
+      `DELETE FROM marks WHERE key LIKE 'counter%'`,
+      /^beside: The mark of counter .* missing/,
+    ],
+    'a column beside a text': [
+      'ledger',
+      `UPDATE entries SET call = 'x' WHERE position = 3`,
+      /^beside: The columns of the entry/,
+    ],
+    'a trigger': [
+      'ledger',
+      'CREATE TRIGGER t AFTER INSERT ON claims BEGIN DELETE FROM claims; END',
+      /^file: There is a trigger "t"/,
+    ],
+    'a trigger on a foreign table': [
+      'ledger',
+      'CREATE TABLE f (a); CREATE TRIGGER t AFTER INSERT ON f BEGIN DELETE FROM claims; END',
+      /trigger "t"/,
+    ],
+    'a view': ['ledger', 'CREATE VIEW v AS SELECT * FROM entries', /^file: There is a view "v"/],
+    'an index': ['ledger', 'CREATE INDEX i ON counters (reserved)', /^file: There is a index "i"/],
+    'an index that is gone': [
+      'ledger',
+      'DROP INDEX unsettled_by_input',
+      /^file: The index "unsettled_by_input" is missing/,
+    ],
+    'a column': ['ledger', 'ALTER TABLE counters ADD COLUMN x', /^file: The table "counters" is not the one/],
+    'a generated column': [
+      'ledger',
+      `ALTER TABLE claims ADD COLUMN x AS ('y')`,
+      /^file: The table "claims" is not/,
+    ],
+    'a table that is gone': ['ledger', 'DROP TABLE cursors', /^file: The table "cursors" is missing/],
+    'a trigger in the read tables': [
+      'read',
+      'CREATE TRIGGER t AFTER INSERT ON calls BEGIN SELECT 1; END',
+      /^read_table: There is a trigger/,
+    ],
+    'an index of the read tables': [
+      'read',
+      'DROP INDEX calls_by_time',
+      /^read_table: The index "calls_by_time" is missing/,
+    ],
+  };
+  it.each(Object.entries(tables))(
+    '[tamper-evident] finds %s, and writes nothing',
+    async (_, [file, sql, message]) => {
+      const { found, wrote } = await look((databases) => databases[file].exec(sql));
+      expect(found).toContainEqual(expect.stringMatching(message));
+      expect(wrote).toBe(false);
+    },
+  );
+
+  it('[tamper-evident] notes the tables of a backup tool, which are no problem', async () => {
+    const { found, notes } = await look(({ ledger }) =>
+      ledger.exec('CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)'),
+    );
+    expect(found).toEqual([]);
+    expect(notes).toEqual(['There is a table "_litestream_seq" in the file, which is not the ledger\'s.']);
+  });
+
+  it('[tamper-evident] finds a cut tail that the read tables remember, though everything else was made again', async () => {
+    const { found } = await look(({ ledger }) => {
+      const last = ledger.prepare<[], number>('SELECT max(position) FROM entries').pluck().get() ?? 0;
+      ledger.exec(`DELETE FROM entries WHERE position > ${last - 2}`);
+      ledger.exec(`UPDATE entry_index SET call = call`);
+    });
+    expect(found).toContainEqual(
+      expect.stringMatching(/^read_table: The read tables remember entries up to position/),
+    );
+  });
+
+  it('[tamper-evident] finds a session that is gone from the ledger and remembered by the read tables', async () => {
+    const { found } = await look(({ ledger }) =>
+      ledger.exec(`DELETE FROM entries WHERE session = 1; DELETE FROM entry_index WHERE session = 1;
+        DELETE FROM sessions WHERE session = 1; DELETE FROM unsettled WHERE session = 1;
+        DELETE FROM sealed WHERE session = 1; DELETE FROM artifacts WHERE session = 1; DELETE FROM states WHERE session = 1;
+        DELETE FROM claims WHERE session = 'one'; DELETE FROM marks WHERE key LIKE '%one%' OR key LIKE '%[1,%'`),
+    );
+    expect(found).toContainEqual(
+      expect.stringMatching(/^read_table: The read table of calls has a row that no entry tells of/),
+    );
+    expect(found).toContainEqual(expect.stringMatching(/^beside: .* sessions were begun/));
+  });
+});
