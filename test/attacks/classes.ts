@@ -3,5 +3,6 @@ import type { Family } from './attack-class.ts';
 import { knownFamilies } from './known-attacks.ts';
 import { ownFileFamily } from './own-file-classes.ts';
 import { secretFamily } from './secret-classes.ts';
+import { tamperFamily } from './tamper-classes.ts';
 
-export const families: readonly Family[] = [...knownFamilies, secretFamily, ownFileFamily];
+export const families: readonly Family[] = [...knownFamilies, secretFamily, ownFileFamily, tamperFamily];
