@@ -1,20 +1,18 @@
 /**
  * Text that tools and models wrote is shown, never obeyed: what a terminal or a page would act on, and what would make a
- * reader see something else than there is, is written out as an escape.
+ * reader see something else than there is, is written out as an escape. Which characters those are is said in
+ * `text-marks.ts`.
  */
+import type { TextPiece } from './text-marks.ts';
+import { createTextMarks } from './text-marks.ts';
 
-/**
- * Control and escape characters (C0, DEL, C1), line and paragraph separators, directions (bidi), characters without
- * any looks of their own, tags, and halves of characters.
- */
-export const unseen: RegExp =
-  /[\p{Cc}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}]|\p{Surrogate}/gu;
-
-const short: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+const { findMarks, escapeText, splitText } = createTextMarks();
 
 /** The text on one line, safe to show. */
-export const safeText = (text: string): string =>
-  text.replace(unseen, (found) => short[found] ?? escape(found));
+export const safeText = (text: string): string => replaceMarks(text, escapeText);
+
+/** The same in pieces, for pages: escapes can be drawn as such, and each piece keeps its own direction. */
+export const textPieces = (text: string): readonly TextPiece[] => splitText(text);
 
 /** What `safeText` showed, read back: people copy what they see. */
 export const fromSafeText = (text: string): string =>
@@ -33,14 +31,31 @@ export const safeLines = (text: string): string[] =>
   text.split(/\r?\n/).map((line) => safeText(line.replaceAll('\t', '  ')));
 
 /** JSON on one line whose every value is what it was, and that is safe to show. */
-export const safeJson = (value: unknown): string =>
-  (JSON.stringify(value) ?? 'null').replace(unseen, (found) =>
-    Array.from({ length: found.length }, (_, index) => hex(found.charCodeAt(index))).join(''),
-  );
+export const safeJson = (value: unknown): string => escapeJson(JSON.stringify(value) ?? 'null');
+
+/** JSON text with everything unseen written as JSON escapes: it parses to the same value. */
+export const escapeJson = (json: string): string => replaceMarks(json, toUnits);
+
+/** Letters that are read from right to left, written out: a terminal may reorder the amounts beside them. */
+export const escapeRightToLeft = (text: string): string =>
+  splitText(text)
+    .map((piece) => (piece.kind === 'right-to-left' ? escapeText(piece.text) : piece.text))
+    .join('');
+
+/** Half characters and code points above U+FFFF too: JSON has no other escape for them. */
+const toUnits = (found: string): string =>
+  Array.from({ length: found.length }, (_, index) => hex(found.charCodeAt(index))).join('');
 
 const hex = (unit: number): string => `\\u${unit.toString(16).padStart(4, '0')}`;
 
-function escape(found: string): string {
-  const point = found.codePointAt(0) ?? 0;
-  return point > 0xffff ? `\\u{${point.toString(16)}}` : hex(point);
+function replaceMarks(text: string, write: (found: string) => string): string {
+  const marks = findMarks(text);
+  if (marks.length === 0) return text;
+  let shown = '';
+  let at = 0;
+  for (const [from, to] of marks) {
+    shown += text.slice(at, from) + write(text.slice(from, to));
+    at = to;
+  }
+  return shown + text.slice(at);
 }

@@ -1,5 +1,6 @@
 /** The parts pages are made of: titled sections, labelled facts, sentences, and text somebody else wrote. */
 import type { JsonValue } from '../base/json.ts';
+import { prettyJson } from '../view/pretty-json.ts';
 import { safeLines, safeText } from './safe-text.ts';
 import type { Terminal } from './terminal.ts';
 import { fit, textWidth, wrap } from './text-layout.ts';
@@ -31,8 +32,19 @@ export function labelled(name: string, value: string, page: Page): string[] {
 
 export const paragraph = (text: string, page: Page): string[] => wrap(safeText(text), page.textWidth);
 
+/**
+ * Runs of spaces inside texts are counted, as `\\u0020×24`: they would push what follows into lines of its own. A
+ * backslash of the text itself is doubled, so that no text can look like that.
+ */
 export const json = (value: JsonValue, page: Page, amount?: Amount): string[] =>
-  block(JSON.stringify(value, null, 2), page, amount);
+  block(
+    prettyJson(value).replaceAll(/(?<=\S) {4,}/g, (run) => `\\u0020×${run.length}`),
+    page,
+    amount,
+  );
+
+/** Before what goes on from the line above: a text that is broken to fit cannot pass for lines of its own. */
+const continued = '↪ ';
 
 /** Text somebody else wrote, in lines; unless all is wanted, the end of what is very long is left out, and that is said. */
 export function block(text: string, page: Page, amount: Amount = 'start'): string[] {
@@ -42,7 +54,9 @@ export function block(text: string, page: Page, amount: Amount = 'start'): strin
     const lead = /^ */.exec(line)?.[0] ?? '';
     const [first = '', ...rest] =
       textWidth(line) <= width ? [line] : wrap(line.slice(lead.length), width - lead.length - 2);
-    return textWidth(line) <= width ? [line] : [`${lead}${first}`, ...rest.map((each) => `${lead}  ${each}`)];
+    return textWidth(line) <= width
+      ? [line]
+      : [`${lead}${first}`, ...rest.map((each) => `${lead}${continued}${each}`)];
   });
   const cut = amount !== 'all' && (lines.length > mostLines || text.length > mostCharacters);
   return [

@@ -1,6 +1,7 @@
 /** A question to a person, as a page to decide by: all of what would be done, and none of it cut. */
 import type { Ask } from '../call/event.ts';
 import type { ConfirmationView } from '../runtime/confirmation-view.ts';
+import { nameNotes } from '../view/json-lines.ts';
 import { artifactLines } from './artifact-lines.ts';
 import type { Page } from './page-layout.ts';
 import { indent, json, labelled, paragraph, section } from './page-layout.ts';
@@ -71,6 +72,7 @@ function input(view: ConfirmationView, page: Page): string[] {
     ...json(effectiveInput, page, 'all'),
     ...artifactLines(view.artifacts, page),
     ...(isSame ? [] : [page.paint('dim', 'asked for as'), ...json(requestedInput, page, 'all')]),
+    ...nameNotes(effectiveInput).flatMap((note) => labelled('careful', note, page)),
     ...hidden.flatMap((path) => labelled('hidden', path, page)),
     ...labelled('digest', view.inputDigest, page),
   ];

@@ -1,5 +1,6 @@
 /** The few pages the server itself has. No scripts but one, which comes from a file of its own; nothing that was kept is in them. */
-import { unseen } from '../base/safe-text.ts';
+import { createTextMarks } from '../base/text-marks.ts';
+import { createNameNotes } from '../view/look-alike-names.ts';
 
 const page = (title: string, body: string): string => `<!doctype html>
 <html lang="en">
@@ -42,6 +43,12 @@ button:disabled { opacity: 0.55; cursor: not-allowed; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 [role='alert'] { color: var(--bad); }
 .muted { color: var(--muted); }
+.name, .text { padding: 0.0625rem 0.1875rem; border-radius: 3px; -webkit-box-decoration-break: clone; box-decoration-break: clone; }
+.name { background: color-mix(in srgb, var(--muted) 12%, transparent); color: var(--muted); }
+.text { background: color-mix(in srgb, var(--accent) 10%, transparent); }
+.box { display: block; margin-inline-start: 1.5rem; padding: 0.25rem 0.5rem; border-inline-start: 3px solid var(--accent); }
+.mark { padding: 0 0.125rem; border-radius: 3px; background: color-mix(in srgb, var(--bad) 14%, transparent); color: var(--bad); font-family: ui-monospace, monospace; unicode-bidi: isolate; }
+pre strong { color: var(--bad); }
 `;
 
 export const loginPage = (problem: string | undefined): string =>
@@ -97,14 +104,26 @@ export const decideScript: string = `'use strict';
   history.replaceState(null, '', location.pathname);
   // Another link in the same tab changes nothing but what stands behind the #.
   addEventListener('hashchange', () => location.reload());
-  // Nobody decides about something that looks like something else.
-  const unseen = new RegExp(${JSON.stringify(unseen.source)}, 'gu');
-  const safe = (text) =>
-    text.replace(unseen, (found) => (found === '\\n' || found === '\\t' ? found : '\\\\u{' + found.codePointAt(0).toString(16) + '}'));
+  // The same marks as everywhere: the source of the functions that the program uses.
+  const marks = (${String(createTextMarks)})();
+  const safe = (text) => marks.splitText(text).map((piece) => piece.text).join('');
+  const noteNames = (${String(createNameNotes)})(safe);
+  // Every piece apart from the others: what is read from right to left cannot move what stands beside it.
+  const draw = (parent, text) => {
+    for (const piece of marks.splitText(text))
+      if (piece.kind === 'plain') parent.append(piece.text);
+      else {
+        const node = document.createElement(piece.kind === 'escape' ? 'span' : 'bdi');
+        if (piece.kind === 'escape') node.className = 'mark';
+        node.textContent = piece.text;
+        parent.append(node);
+      }
+    return parent;
+  };
   const add = (name, text, parent = place) => {
     const node = document.createElement(name);
-    node.textContent = safe(text);
-    parent.append(node);
+    node.dir = 'ltr';
+    parent.append(draw(node, text));
     return node;
   };
   const clear = () => place.replaceChildren();
@@ -126,24 +145,91 @@ export const decideScript: string = `'use strict';
     clear();
     add('p', 'This was ' + status + (by === undefined ? '' : ' by ' + by.name) + '.');
   };
-  const block = (name, text) => {
-    const node = add('pre', text);
+  // Lines of a text; longer runs of spaces inside a line are counted.
+  const drawLines = (parent, text, longestRun) => {
+    text.split(/\\r?\\n/).forEach((line, index) => {
+      if (index > 0) parent.append('\\n');
+      let at = 0;
+      const spread = line.replaceAll('\\t', '  ');
+      for (const match of spread.matchAll(new RegExp('(?<=\\\\S) {' + (longestRun + 1) + ',}| {61,}', 'g'))) {
+        draw(parent, spread.slice(at, match.index));
+        const count = document.createElement('span');
+        count.className = 'mark';
+        count.textContent = '[' + match[0].length + ' spaces]';
+        parent.append(count);
+        at = match.index + match[0].length;
+      }
+      draw(parent, spread.slice(at));
+    });
+    return parent;
+  };
+  const block = (name) => {
+    const node = add('pre', '');
     // What scrolls is reached by keyboard.
     node.tabIndex = 0;
     node.setAttribute('role', 'group');
     node.setAttribute('aria-label', name);
+    return node;
   };
-  const json = (value) => (value === undefined ? 'nothing' : JSON.stringify(value));
-  const toText = (preview) =>
-    preview.kind === 'text'
-      ? preview.text
-      : preview.kind === 'diff'
-        ? preview.path + '\\n' + preview.diff
-        : preview.kind === 'command'
-          ? '$ ' + preview.command + (preview.directory === undefined ? '' : '\\nin ' + preview.directory)
-          : preview.fields
-              .map(({ name, before, after }) => name + ': ' + json(before) + ' → ' + json(after))
-              .join('\\n');
+  // A name or a text in quotes, on a ground of its own: a text that imitates lines of JSON stays on it.
+  const quoted = (parent, text, kind) => {
+    const node = document.createElement('bdi');
+    const json = JSON.stringify(text);
+    const isBox = kind === 'text' && (json.length > 60 || text.includes('\\n'));
+    node.dir = 'ltr';
+    node.className = isBox ? 'text box' : kind;
+    const broken = isBox ? json.replaceAll(/\\\\(.)/g, (written, letter) => (letter === 'n' ? '\\\\n\\n' : written)) : json;
+    parent.append(drawLines(node, broken, isBox ? 3 : 1));
+  };
+  const drawJson = (parent, value, indent) => {
+    if (typeof value === 'string') return quoted(parent, value, 'text');
+    if (typeof value !== 'object' || value === null) return parent.append(JSON.stringify(value));
+    const isList = Array.isArray(value);
+    const entries = Object.entries(value);
+    if (entries.length === 0) return parent.append(isList ? '[]' : '{}');
+    const notes = isList ? new Map() : noteNames(Object.keys(value));
+    const inside = indent.length < 48 ? indent + '  ' : indent;
+    parent.append(isList ? '[' : '{');
+    entries.forEach(([name, member], index) => {
+      parent.append('\\n' + inside);
+      if (!isList) {
+        quoted(parent, name, 'name');
+        parent.append(': ');
+      }
+      drawJson(parent, member, inside);
+      if (index < entries.length - 1) parent.append(',');
+      if (notes.has(name)) add('strong', ' ' + notes.get(name), parent);
+    });
+    parent.append('\\n' + indent + (isList ? ']' : '}'));
+  };
+  const drawPreview = (parent, preview) => {
+    switch (preview.kind) {
+      case 'text':
+        return drawLines(parent, preview.text, 15);
+      case 'diff':
+        draw(parent, preview.path);
+        parent.append('\\n');
+        return drawLines(parent, preview.diff, 15);
+      case 'command':
+        drawLines(parent, '$ ' + preview.command, 15);
+        if (preview.directory !== undefined) {
+          parent.append('\\nin ');
+          draw(parent, preview.directory);
+        }
+        return parent;
+      default:
+        preview.fields.forEach(({ name, before, after }, index) => {
+          if (index > 0) parent.append('\\n');
+          quoted(parent, name, 'name');
+          for (const [sign, value] of [[': ', before], [' → ', after]]) {
+            parent.append(sign);
+            if (value === undefined) parent.append('nothing');
+            else drawJson(parent, value, '');
+          }
+        });
+        return parent;
+    }
+  };
   const show = (question) => {
     if (question.status !== 'pending') return tellEnd(question);
     clear();
@@ -152,13 +238,13 @@ export const decideScript: string = `'use strict';
     if (question.risk.length > 0) add('p', question.risk.join(', ')).className = 'muted';
     if (question.preview) {
       add('h3', 'What it would do');
-      block('What it would do', toText(question.preview.preview));
+      drawPreview(block('What it would do'), question.preview.preview);
     }
     add('h3', 'Arguments');
-    block('Arguments', JSON.stringify(question.effectiveInput, null, 2));
+    drawJson(block('Arguments'), question.effectiveInput, '');
     for (const artifact of question.artifacts ?? []) {
       add('p', 'Artifact ' + artifact.artifactId + ': ' + artifact.sizeBytes + ' bytes, ' + artifact.mimeType + ', digest ' + artifact.digest);
-      block('Beginning of the artifact', artifact.preview);
+      drawLines(block('Beginning of the artifact'), artifact.preview ?? '', 15);
     }
     if (question.expiresAt) {
       const until = new Date(question.expiresAt).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'long' });

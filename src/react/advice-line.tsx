@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
-import { safeText } from '../base/safe-text.ts';
 import { reasonOf } from '../call/reason.ts';
 import type { ToolCallView } from '../view/tool-call-view.ts';
+import { ShownText } from './shown-text.tsx';
 
 /** The machine word for why a call did not succeed, and what to do about it. */
 export function AdviceLine({ call: { outcome, confirmation } }: { readonly call: ToolCallView }): ReactNode {
@@ -10,10 +10,12 @@ export function AdviceLine({ call: { outcome, confirmation } }: { readonly call:
   return (
     <p className="qt-advice">
       <code>{code}</code>{' '}
-      {code === 'confirmation.answered' && confirmation?.response !== undefined
-        ? `The model was told: ${safeText(confirmation.response)}`
-        : // The table of reasons is written for pages that know backticks.
-          reasonOf(code).whatToDo.replaceAll('`', '')}
+      {code === 'confirmation.answered' && confirmation?.response !== undefined ? (
+        <ShownText text={`The model was told: ${confirmation.response}`} />
+      ) : (
+        // The table of reasons is written for pages that know backticks.
+        reasonOf(code).whatToDo.replaceAll('`', '')
+      )}
     </p>
   );
 }

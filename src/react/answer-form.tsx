@@ -2,7 +2,9 @@ import type { ReactNode } from 'react';
 import { useId, useState } from 'react';
 import type { JsonValue } from '../base/json.ts';
 import { formatPath, isJsonObject, parseJson } from '../base/json.ts';
+import { prettyJson } from '../view/pretty-json.ts';
 import type { ToolCallView } from '../view/tool-call-view.ts';
+import { ShownText } from './shown-text.tsx';
 import type { Consent } from './use-consent.ts';
 
 /** The answers that need words. */
@@ -36,7 +38,7 @@ export function AnswerForm({
   readonly consent: Consent;
   readonly onClose: () => void;
 }): ReactNode {
-  const [text, setText] = useState(kind === 'edit' ? JSON.stringify(editBase(call), null, 2) : '');
+  const [text, setText] = useState(kind === 'edit' ? editedText(editBase(call)) : '');
   const [problem, setProblem] = useState<string | undefined>(undefined);
   const [fieldId, hintId, problemId] = [useId(), useId(), useId()];
   const { label, hint, send } = texts[kind];
@@ -73,6 +75,7 @@ export function AnswerForm({
         // Opened by a person who wants to write here.
         autoFocus
         spellCheck={kind !== 'edit'}
+        dir={kind === 'edit' ? 'ltr' : 'auto'}
         rows={kind === 'edit' ? Math.min(14, text.split('\n').length + 1) : 2}
         value={text}
         aria-describedby={problem === undefined ? hintId : `${problemId} ${hintId}`}
@@ -84,7 +87,7 @@ export function AnswerForm({
       />
       {problem !== undefined && (
         <p className="qt-error" id={problemId} role="alert">
-          {problem}
+          <ShownText text={problem} />
         </p>
       )}
       <p className="qt-note" id={hintId}>
@@ -101,6 +104,10 @@ export function AnswerForm({
     </form>
   );
 }
+
+/** As the panel shows it, with JSON escapes for what cannot be seen: sent back unchanged, it is the same value. */
+const editedText = (input: JsonValue | undefined): string =>
+  input === undefined ? '' : typeof input === 'string' ? JSON.stringify(input) : prettyJson(input);
 
 /** Gives the answer, or says why it cannot be given. */
 function answer(kind: AnswerKind, text: string, consent: Consent): string | undefined {

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
-import { safeText } from '../base/safe-text.ts';
 import type { ToolCallView } from '../view/tool-call-view.ts';
 import { CodeBlock, JsonBlock } from './code-block.tsx';
+import { ShownText } from './shown-text.tsx';
 
 /** What the tool gets, and what the model had asked where that was something else. */
 export function ArgumentsBlock({
@@ -37,7 +37,7 @@ export function ArgumentsBlock({
       )}
       {hidden.length > 0 && (
         <p className="qt-note">
-          Not shown: {hidden.map((path) => safeText(path)).join(', ')}. The tool gets the real values.
+          Not shown: <ShownText text={hidden.join(', ')} />. The tool gets the real values.
         </p>
       )}
     </>

@@ -1,11 +1,16 @@
 import type { ReactNode } from 'react';
-import { useMemo, useState } from 'react';
+import { Fragment, memo, useMemo, useState } from 'react';
 import type { JsonValue } from '../base/json.ts';
-import { safeLines } from '../base/safe-text.ts';
-import { prettyJson } from '../view/pretty-json.ts';
+import { textPieces } from '../base/safe-text.ts';
+import type { JsonLine } from '../view/json-lines.ts';
+import { jsonLines } from '../view/json-lines.ts';
+import { deepestIndent } from '../view/pretty-json.ts';
+import { Pieces } from './shown-text.tsx';
 
 /** Longer than this is cut until somebody asks for the rest. */
 const mostCharacters = 4_000;
+/** What a person decides about is drawn whole, so many lines at a time: a page with a million would stand still. */
+const linesAtOnce = 10_000;
 
 /** Text as it is, in lines. It can be scrolled by keyboard. */
 export function CodeBlock({
@@ -18,11 +23,29 @@ export function CodeBlock({
   /** Never cut: for what a person decides about. */
   readonly isWhole?: boolean;
 }): ReactNode {
-  const lines = useMemo(() => safeLines(text).join('\n'), [text]);
-  return <Block label={label} text={lines} isWhole={isWhole} />;
+  const [showsAll, setShowsAll] = useState(false);
+  const isCut = !isWhole && !showsAll && text.length > mostCharacters;
+  const shown = isCut ? cutText(text, mostCharacters) : text;
+  return (
+    <>
+      {/* What scrolls and cannot have the focus cannot be read without a mouse. */}
+      <pre
+        className="qt-code"
+        dir="ltr"
+        tabIndex={0}
+        role="group"
+        aria-label={label}
+        data-qt-lines={text.split('\n').length}
+      >
+        <Lines text={shown} longestRun={15} />
+        {isCut && '…'}
+      </pre>
+      {isCut && <ShowAll characters={text.length} onClick={() => setShowsAll(true)} />}
+    </>
+  );
 }
 
-/** A value as JSON. */
+/** A value as JSON: every name and every text in a box of its own, so that a text cannot pass for lines of JSON. */
 export function JsonBlock({
   label,
   value,
@@ -32,70 +55,169 @@ export function JsonBlock({
   readonly value: JsonValue;
   readonly isWhole?: boolean;
 }): ReactNode {
-  const text = useMemo(() => prettyJson(value), [value]);
-  return <Block label={label} text={text} isWhole={isWhole} isJson />;
-}
-
-function Block({
-  label,
-  text,
-  isWhole,
-  isJson = false,
-}: {
-  readonly label: string;
-  readonly text: string;
-  readonly isWhole: boolean;
-  readonly isJson?: boolean;
-}): ReactNode {
+  const all = useMemo(() => jsonLines(value), [value]);
   const [showsAll, setShowsAll] = useState(false);
-  const isCut = !isWhole && !showsAll && text.length > mostCharacters;
-  // No character is cut in half.
-  const shown = isCut ? text.slice(0, mostCharacters).replace(/[\uD800-\uDBFF]$/, '') : text;
+  const [most, setMost] = useState(linesAtOnce);
+  const start = useMemo(() => (isWhole || showsAll ? undefined : cutLines(all)), [all, isWhole, showsAll]);
+  const lines = start?.lines ?? all.slice(0, most);
+  const left = start === undefined ? all.length - lines.length : 0;
   return (
     <>
-      {/* What scrolls and cannot have the focus cannot be read without a mouse. */}
-      <pre className="qt-code" tabIndex={0} role="group" aria-label={label}>
-        {isJson ? colourJson(shown) : shown}
-        {isCut && '…'}
+      <pre
+        className="qt-code"
+        dir="ltr"
+        tabIndex={0}
+        role="group"
+        aria-label={label}
+        data-qt-lines={all.length}
+        data-qt-unfinished={left > 0}
+      >
+        {lines.map((line, index) => (
+          <Line key={index} line={line} isLast={index === all.length - 1} />
+        ))}
+        {start !== undefined && '…'}
       </pre>
-      {isCut && (
-        <button type="button" className="qt-link" onClick={() => setShowsAll(true)}>
-          Show all {text.length.toLocaleString('en')} characters
+      {start !== undefined && <ShowAll characters={start.characters} onClick={() => setShowsAll(true)} />}
+      {left > 0 && (
+        <button type="button" className="qt-link" onClick={() => setMost(most + linesAtOnce)}>
+          Show the next {Math.min(left, linesAtOnce).toLocaleString('en')} of {left.toLocaleString('en')} more
+          lines
         </button>
       )}
     </>
   );
 }
 
-const tokens = /("(?:\\.|[^"\\])*")(:)?|\b(?:true|false|null)\b|-?\b\d[\d.eE+-]*/g;
-const mostColoured = 20_000;
+const ShowAll = ({
+  characters,
+  onClick,
+}: {
+  readonly characters: number;
+  readonly onClick: () => void;
+}): ReactNode => (
+  <button type="button" className="qt-link" onClick={onClick}>
+    Show all {characters.toLocaleString('en')} characters
+  </button>
+);
 
-/** Scripts that are read from right to left. */
-const rightToLeft = /[\u0590-\u08FF\uFB1D-\uFDFF\uFE70-\uFEFC]|[\uD802\uD803\uD83A\uD83B]/;
+/** No character is cut in half. */
+const cutText = (text: string, most: number): string => text.slice(0, most).replace(/[\uD800-\uDBFF]$/, '');
 
-/**
- * Names, texts and the rest in colours of their own; long texts stay plain. Each is an island: words that are read from
- * right to left would otherwise take the colon and the number beside them along, and another amount would be approved
- * than was read.
- */
-function colourJson(text: string): ReactNode {
-  const isLong = text.length > mostColoured;
-  if (isLong && !rightToLeft.test(text)) return text;
-  const pieces: ReactNode[] = [];
-  let at = 0;
-  for (const match of text.matchAll(tokens)) {
-    const [token, quoted, colon] = match;
-    if (isLong && !rightToLeft.test(token)) continue;
-    const kind = colon !== undefined ? 'name' : quoted !== undefined ? 'text' : 'value';
-    const shown = quoted ?? token;
-    pieces.push(
-      text.slice(at, match.index),
-      <bdi key={match.index} className={`qt-json-${kind}`}>
-        {shown}
-      </bdi>,
+/** The first lines, of so many characters at most; undefined where that is all of them. */
+function cutLines(
+  all: readonly JsonLine[],
+): { readonly lines: readonly JsonLine[]; readonly characters: number } | undefined {
+  const sizeOf = ({ depth, name = '', value }: JsonLine): number =>
+    2 * depth + name.length + value.text.length + 4;
+  const characters = all.reduce((sum, line) => sum + sizeOf(line), 0);
+  if (characters <= mostCharacters) return undefined;
+  const lines: JsonLine[] = [];
+  let left = mostCharacters;
+  for (const line of all) {
+    const { value } = line;
+    lines.push(
+      value.kind === 'text' && value.text.length > left
+        ? { ...line, value: { kind: 'text', text: cutText(value.text, left) } }
+        : line,
     );
-    at = match.index + shown.length;
+    left -= sizeOf(line);
+    if (left <= 0) break;
   }
-  pieces.push(text.slice(at));
-  return pieces;
+  return { lines, characters };
+}
+
+const Line = memo(function Line({
+  line: { depth, name, note, value, hasComma },
+  isLast,
+}: {
+  readonly line: JsonLine;
+  readonly isLast: boolean;
+}): ReactNode {
+  return (
+    <>
+      {'  '.repeat(Math.min(depth, deepestIndent))}
+      {name !== undefined && (
+        <>
+          <Quoted text={name} kind="name" />
+          {': '}
+        </>
+      )}
+      {value.kind === 'text' ? (
+        <Quoted text={value.text} kind="text" />
+      ) : value.kind === 'plain' ? (
+        <span className="qt-json-value">{value.text}</span>
+      ) : (
+        value.text
+      )}
+      {hasComma && ','}
+      {note !== undefined && (
+        <strong className="qt-name-note">
+          {' '}
+          <Pieces text={note} />
+        </strong>
+      )}
+      {!isLast && '\n'}
+    </>
+  );
+});
+
+/** Longer texts, and those with lines of their own, get a box across the block. */
+const longestInline = 60;
+
+/** A text in quotes, as JSON writes it. In a box, lines are broken where the text breaks them, and only there. */
+function Quoted({ text, kind }: { readonly text: string; readonly kind: 'name' | 'text' }): ReactNode {
+  const json = JSON.stringify(text);
+  const isBox = kind === 'text' && (json.length > longestInline || text.includes('\n'));
+  if (!isBox)
+    return (
+      <bdi dir="ltr" className={`qt-json-${kind}`}>
+        <Lines text={json} longestRun={1} />
+      </bdi>
+    );
+  // Escapes are read in pairs: a backslash before an n may itself be escaped.
+  const broken = json.replaceAll(/\\(.)/g, (written, letter: string) => (letter === 'n' ? '\\n\n' : written));
+  return (
+    <bdi dir="ltr" className="qt-json-text qt-json-box">
+      <Lines text={broken} longestRun={3} />
+    </bdi>
+  );
+}
+
+/** Lines of text. Longer runs of spaces inside a line are counted: they push what follows out of its place. */
+export function Lines({
+  text,
+  longestRun,
+}: {
+  readonly text: string;
+  readonly longestRun: number;
+}): ReactNode {
+  const pieces = useMemo(() => {
+    const runs = new RegExp(`(?<=\\S) {${longestRun + 1},}| {61,}`, 'g');
+    const flat = text.replaceAll(/\r?\n/g, '').replaceAll('\t', '  ');
+    const shown = textPieces(flat);
+    if (shown.length <= 1 && (shown[0]?.kind ?? 'plain') === 'plain' && !runs.test(flat)) return undefined;
+    return text.split(/\r?\n/).map((line) => {
+      const parts: { readonly text: string; readonly spaces: number }[] = [];
+      const spread = line.replaceAll('\t', '  ');
+      let at = 0;
+      for (const match of spread.matchAll(runs)) {
+        parts.push({ text: spread.slice(at, match.index), spaces: match[0].length });
+        at = match.index + match[0].length;
+      }
+      parts.push({ text: spread.slice(at), spaces: 0 });
+      return parts;
+    });
+  }, [text, longestRun]);
+  if (pieces === undefined) return text.replaceAll('\t', '  ');
+  return pieces.map((parts, index) => (
+    <Fragment key={index}>
+      {index > 0 && '\n'}
+      {parts.map(({ text: part, spaces }, at) => (
+        <Fragment key={at}>
+          <Pieces text={part} />
+          {spaces > 0 && <span className="qt-mark">{`[${spaces} spaces]`}</span>}
+        </Fragment>
+      ))}
+    </Fragment>
+  ));
 }

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { useId, useRef, useState } from 'react';
-import { safeText } from '../base/safe-text.ts';
+import { ShownText } from './shown-text.tsx';
 import { remainingTime } from '../view/remaining-time.ts';
 import type { ToolCallView } from '../view/tool-call-view.ts';
 import type { AnswerKind } from './answer-form.tsx';
@@ -8,7 +8,10 @@ import { AnswerForm } from './answer-form.tsx';
 import { ArgumentsBlock } from './arguments-block.tsx';
 import { ArtifactArguments } from './artifact-arguments.tsx';
 import { PreviewBlock } from './preview-block.tsx';
+import { UnreadNote } from './unread-note.tsx';
 import type { Consent } from './use-consent.ts';
+import { useReading } from './use-reading.ts';
+import { useStill } from './use-still.ts';
 
 const openers: readonly { readonly kind: AnswerKind; readonly label: string }[] = [
   { kind: 'deny', label: 'Deny…' },
@@ -40,24 +43,51 @@ export function ConsentPanel({
   const { confirmation, status, request, error, canAnswer, canApprove } = consent;
   const [form, setForm] = useState<AnswerKind | undefined>(undefined);
   const opener = useRef<HTMLButtonElement | null>(null);
-  const whyNot = useId();
+  const [whyNot, unread] = [useId(), useId()];
   const isBusy = status !== 'ready';
+  const [panel, answers] = [useRef<HTMLDivElement | null>(null), useRef<HTMLDivElement | null>(null)];
+  const approval = useRef<HTMLButtonElement | null>(null);
+  const subject = `${confirmation.inputDigest ?? ''} ${confirmation.revision ?? ''} ${call.preview?.revision ?? ''}`;
+  const still = useStill(subject, approval);
+  const reading = useReading(panel, answers, subject);
+  const [waived, setWaived] = useState<string | undefined>(undefined);
+  const isWaived = waived === subject;
+  const mayRun = canApprove && (reading.isRead || isWaived);
+  const [hasMoved, setHasMoved] = useState(false);
+  /** Lets the call run, unless what is shown changed or moved a moment ago. */
+  const whenStill = (act: () => void): void => {
+    const isStill = still.check();
+    setHasMoved(!isStill);
+    if (isStill) act();
+  };
+  const guarded: Consent = {
+    ...consent,
+    edit: (replacement, reason) => whenStill(() => consent.edit(replacement, reason)),
+  };
   const close = (): void => {
     setForm(undefined);
     opener.current?.focus();
   };
   return (
-    <div className="qt-consent">
+    <div className="qt-consent" ref={panel} data-seen={still.isStill}>
       <Asks consent={consent} />
       {call.preview !== undefined && (
         <div>
           <p className="qt-label">What it would do</p>
-          {shownPreview ?? <PreviewBlock shown={call.preview} />}
+          {shownPreview === undefined ? (
+            <PreviewBlock shown={call.preview} />
+          ) : (
+            <div data-qt-lines={0}>{shownPreview}</div>
+          )}
         </div>
       )}
       <div>
         <p className="qt-label">Arguments</p>
-        {shownArguments ?? <ArgumentsBlock call={call} isWhole />}
+        {shownArguments === undefined ? (
+          <ArgumentsBlock call={call} isWhole />
+        ) : (
+          <div data-qt-lines={0}>{shownArguments}</div>
+        )}
         <ArtifactArguments artifacts={call.artifacts} />
       </div>
       {!confirmation.isComplete && (
@@ -66,18 +96,27 @@ export function ConsentPanel({
           it.
         </p>
       )}
+      {canAnswer && canApprove && !reading.isRead && (
+        <UnreadNote
+          id={unread}
+          reading={reading}
+          isWaived={isWaived}
+          onWaive={(isSet) => setWaived(isSet ? subject : undefined)}
+        />
+      )}
       {canAnswer ? (
-        <div className="qt-actions" role="group" aria-label="Answer">
+        <div className="qt-actions" role="group" aria-label="Answer" ref={answers}>
           {confirmation.answers.includes('approve') && (
             <button
               type="button"
               className="qt-button qt-primary"
+              ref={approval}
               // It would approve what was asked, and drop what is being written.
-              aria-disabled={isBusy || !canApprove || form !== undefined}
-              aria-describedby={canApprove ? undefined : whyNot}
+              aria-disabled={isBusy || !mayRun || form !== undefined}
+              aria-describedby={mayRun ? undefined : canApprove ? unread : whyNot}
               onClick={({ detail }) => {
                 // The second click of a double click was meant for what stood here before.
-                if (detail <= 1 && form === undefined) consent.approve();
+                if (detail <= 1 && form === undefined && mayRun) whenStill(consent.approve);
               }}
             >
               Approve
@@ -91,9 +130,9 @@ export function ConsentPanel({
                 type="button"
                 className={kind === 'deny' ? 'qt-button qt-deny' : 'qt-button'}
                 aria-expanded={form === kind}
-                aria-disabled={isBusy || (kind === 'edit' && !canApprove)}
+                aria-disabled={isBusy || (kind === 'edit' && !mayRun)}
                 onClick={({ currentTarget }) => {
-                  if (isBusy || (kind === 'edit' && !canApprove)) return;
+                  if (isBusy || (kind === 'edit' && !mayRun)) return;
                   opener.current = currentTarget;
                   setForm(form === kind ? undefined : kind);
                 }}
@@ -107,7 +146,7 @@ export function ConsentPanel({
         <p className="qt-note">Waiting for somebody who may decide.</p>
       )}
       {form !== undefined && !isBusy && (
-        <AnswerForm key={form} kind={form} call={call} consent={consent} onClose={close} />
+        <AnswerForm key={form} kind={form} call={call} consent={guarded} onClose={close} />
       )}
       <p className="qt-progress" role="status">
         {status === 'sending' && 'Sending…'}
@@ -115,9 +154,14 @@ export function ConsentPanel({
           request !== undefined &&
           `${sentWords[request.decision]}. Waiting for the record.`}
       </p>
+      {hasMoved && !isBusy && (
+        <p className="qt-error" role="alert">
+          This changed a moment ago, or moved. Look at what it shows now, then answer.
+        </p>
+      )}
       {error !== undefined && (
         <p className="qt-error" role="alert">
-          {safeText(error.message)}
+          <ShownText text={error.message} />
         </p>
       )}
     </div>
@@ -136,9 +180,12 @@ function Asks({ consent: { confirmation } }: { readonly consent: Consent }): Rea
           {others.map(({ by, description: why }, index) => (
             <li key={index}>
               <span className="qt-note">
-                {by.type} <strong>{safeText(by.name)}</strong>
+                {by.type}{' '}
+                <strong>
+                  <ShownText text={by.name} />
+                </strong>
               </span>{' '}
-              {safeText(why)}
+              <ShownText text={why} />
             </li>
           ))}
         </ul>
@@ -146,13 +193,18 @@ function Asks({ consent: { confirmation } }: { readonly consent: Consent }): Rea
       <div className="qt-why">
         {only !== undefined && others.length === 0 && (
           <p className="qt-note">
-            Asked by {only.by.type} <strong>{safeText(only.by.name)}</strong>
+            Asked by {only.by.type}{' '}
+            <strong>
+              <ShownText text={only.by.name} />
+            </strong>
           </p>
         )}
         {risk.length > 0 && (
           <ul className="qt-risks" aria-label="Risks">
             {risk.map((word) => (
-              <li key={word}>{safeText(word)}</li>
+              <li key={word}>
+                <ShownText text={word} />
+              </li>
             ))}
           </ul>
         )}

@@ -3,6 +3,8 @@ import { useMemo } from 'react';
 import { safeText } from '../base/safe-text.ts';
 import type { DiffRow } from '../view/diff-rows.ts';
 import { readDiff } from '../view/diff-rows.ts';
+import { Lines } from './code-block.tsx';
+import { ShownText } from './shown-text.tsx';
 
 /** A diff, line by line: what goes, what comes, and within a line that changed, what changed. */
 export function DiffBlock({ path, diff }: { readonly path: string; readonly diff: string }): ReactNode {
@@ -12,7 +14,7 @@ export function DiffBlock({ path, diff }: { readonly path: string; readonly diff
     <div className="qt-diff">
       <p className="qt-diff-head">
         <span className="qt-path">
-          <bdi>{shownPath}</bdi>
+          <ShownText text={path} />
         </span>
         <span className="qt-added-count">
           <span aria-hidden="true">+{added}</span>
@@ -23,7 +25,14 @@ export function DiffBlock({ path, diff }: { readonly path: string; readonly diff
           <span className="qt-hidden">{removed} removed</span>
         </span>
       </p>
-      <pre className="qt-diff-rows" tabIndex={0} role="group" aria-label={`Changes to ${shownPath}`}>
+      <pre
+        className="qt-diff-rows"
+        dir="ltr"
+        tabIndex={0}
+        role="group"
+        aria-label={`Changes to ${shownPath}`}
+        data-qt-lines={rows.length}
+      >
         {rows.map((row, index) => (isHeadOf(row, path) ? null : <Row key={index} row={row} />))}
       </pre>
     </div>
@@ -38,11 +47,16 @@ function Row({ row }: { readonly row: DiffRow }): ReactNode {
   switch (row.kind) {
     case 'hunk':
     case 'note':
-      return <span className={`qt-row qt-row-${row.kind}`}>{safeText(row.text) || ' '}</span>;
+      return (
+        <span className={`qt-row qt-row-${row.kind}`}>
+          <Show text={row.text || ' '} />
+        </span>
+      );
     case 'same':
       return (
         <span className="qt-row" data-before={row.before} data-after={row.after}>
-          {`  ${show(row.text)}`}
+          {'  '}
+          <Show text={row.text} />
         </span>
       );
     case 'added':
@@ -66,15 +80,20 @@ function Changed({
   readonly row: DiffRow & { readonly kind: 'added' | 'removed' | 'same' };
 }): ReactNode {
   const { text, changed } = row;
-  if (changed === undefined) return show(text);
+  if (changed === undefined) return <Show text={text} />;
   const [from, to] = changed;
   return (
     <>
-      {show(text.slice(0, from))}
-      {from < to && <mark>{show(text.slice(from, to))}</mark>}
-      {show(text.slice(to))}
+      <Show text={text.slice(0, from)} />
+      {from < to && (
+        <mark>
+          <Show text={text.slice(from, to)} />
+        </mark>
+      )}
+      <Show text={text.slice(to)} />
     </>
   );
 }
 
-const show = (text: string): string => safeText(text.replaceAll('\t', '  '));
+/** Spaces that push what follows out of its place are counted. A line of a diff has no line breaks of its own. */
+const Show = ({ text }: { readonly text: string }): ReactNode => <Lines text={text} longestRun={15} />;

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { safeText } from '../base/safe-text.ts';
+import { ShownText } from './shown-text.tsx';
 import type { ToolCallView } from '../view/tool-call-view.ts';
 import { CodeBlock, JsonBlock } from './code-block.tsx';
 import { Disclosure } from './disclosure.tsx';
@@ -25,7 +25,10 @@ export function OutputBlock({ call: { outcome } }: { readonly call: ToolCallView
         <Disclosure title={`Output, kept aside (${size(outcome.sizeBytes)})`}>
           <CodeBlock label="Beginning of the output" text={outcome.summary} />
           <p className="qt-note">
-            Artifact <code>{safeText(outcome.artifactId)}</code>
+            Artifact{' '}
+            <code>
+              <ShownText text={outcome.artifactId} />
+            </code>
           </p>
           <Files files={outcome.files} />
         </Disclosure>
@@ -48,9 +51,9 @@ function Files({
     <ul className="qt-files">
       {files.map(({ artifactId, mimeType, sizeBytes, name }) => (
         <li key={artifactId}>
-          {safeText(name ?? artifactId)}{' '}
+          <ShownText text={name ?? artifactId} />{' '}
           <span className="qt-note">
-            {safeText(mimeType)}, {size(sizeBytes)}
+            <ShownText text={mimeType} />, {size(sizeBytes)}
           </span>
         </li>
       ))}

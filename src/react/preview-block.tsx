@@ -1,10 +1,10 @@
 import type { ReactNode } from 'react';
 import type { JsonValue } from '../base/json.ts';
-import { safeText } from '../base/safe-text.ts';
+import { ShownText } from './shown-text.tsx';
 import { readCut } from '../tool/cut-for-display.ts';
 import { prettyJson } from '../view/pretty-json.ts';
 import type { ShownPreview } from '../view/tool-call-view.ts';
-import { CodeBlock } from './code-block.tsx';
+import { CodeBlock, Lines } from './code-block.tsx';
 import { DiffBlock } from './diff-block.tsx';
 
 /** What a tool says it would do. */
@@ -52,12 +52,22 @@ function Shown({ preview }: { readonly preview: ShownPreview['preview'] }): Reac
       return (
         <>
           <CodeBlock label="Command" text={`$ ${preview.command}`} isWhole />
-          {preview.directory !== undefined && <p className="qt-note">In {safeText(preview.directory)}</p>}
+          {preview.directory !== undefined && (
+            <p className="qt-note">
+              In <ShownText text={preview.directory} />
+            </p>
+          )}
         </>
       );
     case 'fields':
       return (
-        <div className="qt-scroll" tabIndex={0} role="group" aria-label="Preview">
+        <div
+          className="qt-scroll"
+          tabIndex={0}
+          role="group"
+          aria-label="Preview"
+          data-qt-lines={preview.fields.length}
+        >
           <table className="qt-fields">
             <thead>
               <tr>
@@ -69,7 +79,9 @@ function Shown({ preview }: { readonly preview: ShownPreview['preview'] }): Reac
             <tbody>
               {preview.fields.map(({ name, before, after }, index) => (
                 <tr key={index}>
-                  <th scope="row">{safeText(name)}</th>
+                  <th scope="row">
+                    <ShownText text={name} />
+                  </th>
                   <td>{before === undefined ? <Nothing /> : <del>{inline(before)}</del>}</td>
                   <td>{after === undefined ? <Nothing /> : <ins>{inline(after)}</ins>}</td>
                 </tr>
@@ -81,7 +93,10 @@ function Shown({ preview }: { readonly preview: ShownPreview['preview'] }): Reac
   }
 }
 
-const inline = (value: JsonValue): string =>
-  typeof value === 'string' ? safeText(value) : prettyJson(value);
+const inline = (value: JsonValue): ReactNode => (
+  <bdi dir="ltr">
+    <Lines text={typeof value === 'string' ? value : prettyJson(value)} longestRun={3} />
+  </bdi>
+);
 
 const Nothing = (): ReactNode => <span className="qt-nothing">nothing</span>;

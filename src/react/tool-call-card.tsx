@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { useId } from 'react';
-import { safeText } from '../base/safe-text.ts';
+import { ShownText } from './shown-text.tsx';
 import { resolutionWords } from '../view/describe-status.ts';
 import { elapsedTime } from '../view/remaining-time.ts';
 import type { ToolCallView } from '../view/tool-call-view.ts';
@@ -64,7 +64,7 @@ function Card({
   const { call, consent, undoing, now, label, tone, sentence, error } = parts;
   const nameId = useId();
   const heading = useRefocus(consent !== undefined);
-  const name = safeText(call.displayName || call.toolName || 'Tool call');
+  const name = call.displayName || call.toolName || 'Tool call';
   return (
     <article
       className={classes}
@@ -78,12 +78,12 @@ function Card({
         <StatusIcon status={call.status} />
         <div className="qt-title">
           <p className="qt-name" id={nameId} ref={heading} tabIndex={-1}>
-            <bdi>{name}</bdi>
+            <ShownText text={name} />
           </p>
           <p className="qt-meta">
             <ModeChip mode={call.mode} origin={call.modeOrigin} />
             <span className="qt-call-id">
-              <bdi>{safeText(call.callId)}</bdi>
+              <ShownText text={call.callId} />
             </span>
             <Elapsed call={call} />
           </p>
@@ -91,9 +91,13 @@ function Card({
         <p className="qt-pill">{label}</p>
       </header>
       <p className="qt-hidden" role="status">
-        {safeText(parts.announcement)}
+        <ShownText text={parts.announcement} />
       </p>
-      {sentence !== undefined && <p className="qt-sentence">{safeText(sentence)}</p>}
+      {sentence !== undefined && (
+        <p className="qt-sentence">
+          <ShownText text={sentence} />
+        </p>
+      )}
       <Doubt call={call} />
       <AdviceLine call={call} />
       {consent !== undefined ? (
@@ -143,16 +147,20 @@ function Doubt({ call: { unresolved, resolution, late } }: { readonly call: Tool
       )}
       {came !== undefined && (
         <p className="qt-doubt">
-          {came.result.type === 'returned'
-            ? `A result came ${elapsedTime(came.elapsedMs)} after the start, too late to count.`
-            : `It failed after its deadline: ${safeText(came.result.error)}`}
+          <ShownText
+            text={
+              came.result.type === 'returned'
+                ? `A result came ${elapsedTime(came.elapsedMs)} after the start, too late to count.`
+                : `It failed after its deadline: ${came.result.error}`
+            }
+          />
         </p>
       )}
       {resolution !== undefined && (
         <p className="qt-doubt">
-          {safeText(
-            `${resolutionWords[resolution.resolution]}, as ${resolution.by.name} found out${resolution.reason === undefined ? '.' : `: ${resolution.reason}`}`,
-          )}
+          <ShownText
+            text={`${resolutionWords[resolution.resolution]}, as ${resolution.by.name} found out${resolution.reason === undefined ? '.' : `: ${resolution.reason}`}`}
+          />
         </p>
       )}
     </>
@@ -179,7 +187,9 @@ function Waiting({ reading, classes, theme }: Look & { readonly reading: Reading
 function Trouble({ error, retry }: { readonly error: Error; readonly retry: () => void }): ReactNode {
   return (
     <div className="qt-trouble" role="alert">
-      <p>No more news arrive: {safeText(error.message)}</p>
+      <p>
+        No more news arrive: <ShownText text={error.message} />
+      </p>
       <button type="button" className="qt-button" onClick={retry}>
         Try again
       </button>

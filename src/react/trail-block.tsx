@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
-import { safeJson, safeText } from '../base/safe-text.ts';
+import { safeJson } from '../base/safe-text.ts';
+import { ShownText } from './shown-text.tsx';
 import { elapsedTime } from '../view/remaining-time.ts';
 import type { ShownAttempt, ToolCallView } from '../view/tool-call-view.ts';
 import { Disclosure } from './disclosure.tsx';
@@ -15,7 +16,7 @@ export function TrailBlock({ call }: { readonly call: ToolCallView }): ReactNode
           <ul>
             {reached.map((place) => (
               <li key={place}>
-                <bdi>{safeText(place)}</bdi>
+                <ShownText text={place} />
               </li>
             ))}
           </ul>
@@ -25,7 +26,9 @@ export function TrailBlock({ call }: { readonly call: ToolCallView }): ReactNode
         <Disclosure title={`${attempts.length} attempts`}>
           <ol className="qt-attempts">
             {attempts.map((attempt) => (
-              <li key={attempt.attempt}>{attemptWords(attempt)}</li>
+              <li key={attempt.attempt}>
+                <ShownText text={attemptWords(attempt)} />
+              </li>
             ))}
           </ol>
         </Disclosure>
@@ -37,7 +40,7 @@ export function TrailBlock({ call }: { readonly call: ToolCallView }): ReactNode
               <li key={index}>
                 {startedAt !== undefined && <span className="qt-when">+{elapsedTime(at - startedAt)}</span>}
                 <span>
-                  {safeText(message)}
+                  <ShownText text={message} />
                   {fields !== undefined && <span className="qt-note"> {safeJson(fields)}</span>}
                 </span>
               </li>
@@ -59,8 +62,8 @@ function attemptWords({ outcome }: ShownAttempt): string {
     case 'ToolTimeout':
       return `Timed out after ${elapsedTime(outcome.elapsedMs)}`;
     case 'ToolFailure':
-      return safeText(`Failed: ${outcome.error}`);
+      return `Failed: ${outcome.error}`;
     case 'ToolDenied':
-      return safeText(`Denied: ${outcome.details}`);
+      return `Denied: ${outcome.details}`;
   }
 }

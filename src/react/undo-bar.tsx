@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { safeText } from '../base/safe-text.ts';
+import { ShownText } from './shown-text.tsx';
 import { remainingTime } from '../view/remaining-time.ts';
 import type { Undoing } from './use-undo.ts';
 
@@ -27,7 +27,7 @@ export function UndoBar({
       </p>
       {error !== undefined && (
         <p className="qt-error" role="alert">
-          {safeText(error.message)}
+          <ShownText text={error.message} />
         </p>
       )}
       <button

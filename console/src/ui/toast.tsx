@@ -1,6 +1,7 @@
 /** Short news in a corner: that something was done, or why not. Read aloud, and gone after a while unless it is trouble. */
 import type { ReactNode } from 'react';
 import { createContext, useCallback, useContext, useMemo, useRef, useState } from 'react';
+import { ForeignText } from './foreign-text.tsx';
 
 type Toast = { readonly id: number; readonly text: string; readonly tone: 'good' | 'bad' };
 type Tell = (text: string, tone?: Toast['tone']) => void;
@@ -32,7 +33,7 @@ export function ToastArea({ children }: { readonly children: ReactNode }): React
       <div className="toasts" role="status" aria-live="polite">
         {toasts.map(({ id, text, tone }) => (
           <div key={id} className="toast" data-tone={tone}>
-            <span>{text}</span>
+            <ForeignText text={text} />
             <button type="button" className="ghost" onClick={() => drop(id)} aria-label="Dismiss">
               ×
             </button>

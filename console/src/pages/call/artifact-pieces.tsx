@@ -5,6 +5,7 @@ import { safeText } from '../../../../src/base/safe-text.ts';
 import { pathOf } from '../../api/client.ts';
 import { pageKeyHeaders } from '../../api/page-key.ts';
 import { DownloadButton } from '../../ui/download-button.tsx';
+import { ForeignText } from '../../ui/foreign-text.tsx';
 
 const pieceBytes = 16_384;
 
@@ -49,7 +50,10 @@ export function ArtifactPieces({ sessionId, artifactId, sizeBytes, name }: Props
   return (
     <div className="artifact">
       <p>
-        {safeText(name)}, {sizeBytes.toLocaleString()} bytes, kept as <code>{safeText(artifactId)}</code>
+        <ForeignText text={name} />, {sizeBytes.toLocaleString()} bytes, kept as{' '}
+        <code>
+          <ForeignText text={artifactId} />
+        </code>
       </p>
       {state.text !== '' && (
         <div className="qt-card plain">

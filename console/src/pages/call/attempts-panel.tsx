@@ -1,11 +1,12 @@
 import type { ReactNode } from 'react';
-import { safeJson, safeText } from '../../../../src/base/safe-text.ts';
+import { safeJson } from '../../../../src/base/safe-text.ts';
 import type { CallEvent } from '../../../../src/call/event.ts';
 import { OutcomeBadge } from '../../ui/outcome-badge.tsx';
 import { formatCost, formatDuration, formatMoment } from '../../ui/time.tsx';
 import { attemptsOf } from './attempts-of.ts';
 import type { Attempt } from './attempts-of.ts';
 import { ValueBlock } from '../../ui/value-block.tsx';
+import { ForeignText } from '../../ui/foreign-text.tsx';
 
 /** Every run of the body: how it ended, what it touched and said, and what came after its end. */
 export function AttemptsPanel({ events }: { readonly events: readonly CallEvent[] }): ReactNode {
@@ -45,17 +46,24 @@ function OneAttempt({
           {startedAt !== undefined && formatMoment(startedAt)}
           {elapsedMs !== undefined && `, ${formatDuration(elapsedMs)}`}
           {more.costMicros > 0 && `, cost ${formatCost(more.costMicros)}`}
-          {more.worker !== undefined && `, in the hands of ${safeText(more.worker)}`}
+          {more.worker !== undefined && (
+            <>
+              , in the hands of <ForeignText text={more.worker} />
+            </>
+          )}
         </span>
       </div>
       {ended?.error !== undefined && (
         <p className="attempt-error">
-          <code>{ended.error.reason}</code> {safeText(ended.error.message)}
+          <code>{ended.error.reason}</code> <ForeignText text={ended.error.message} />
         </p>
       )}
       {more.idempotencyKey !== undefined && (
         <p className="muted">
-          Idempotency key <code>{safeText(more.idempotencyKey)}</code>
+          Idempotency key{' '}
+          <code>
+            <ForeignText text={more.idempotencyKey} />
+          </code>
         </p>
       )}
       {more.reached.length > 0 && (
@@ -63,7 +71,7 @@ function OneAttempt({
           <span className="muted">Touched</span>{' '}
           {more.reached.map((place, index) => (
             <code key={index} className="place">
-              <bdi>{safeText(place)}</bdi>
+              <ForeignText text={place} />
             </code>
           ))}
         </p>
@@ -76,7 +84,7 @@ function OneAttempt({
                 <span className="muted num">+{formatDuration(Math.max(0, at - startedAt))}</span>
               )}
               <span>
-                {safeText(message)}{' '}
+                <ForeignText text={message} />{' '}
                 {fields !== undefined && <code className="muted">{safeJson(fields)}</code>}
               </span>
             </li>

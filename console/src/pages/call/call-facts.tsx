@@ -1,11 +1,11 @@
 import type { ReactNode } from 'react';
-import { safeText } from '../../../../src/base/safe-text.ts';
 import type { CallDetail, RelatedCall } from '../../../../src/http/api/call.ts';
 import { addressOf } from '../../router.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Link } from '../../ui/link.tsx';
 import { shortDigest } from '../../ui/short-digest.ts';
 import { formatCost, formatDuration, formatMoment } from '../../ui/time.tsx';
+import { ForeignText } from '../../ui/foreign-text.tsx';
 
 /** Who, where, when and under what. */
 export function CallFacts({
@@ -19,38 +19,52 @@ export function CallFacts({
     [
       'Session',
       <Link key="session" to={addressOf(['sessions', call.sessionId])}>
-        {safeText(call.sessionId)}
+        <ForeignText text={call.sessionId} />
       </Link>,
     ],
-    ['Turn', safeText(call.turnId)],
+    ['Turn', <ForeignText key="turn" text={call.turnId} />],
     [
       'Tool',
       <Link key="tool" to={addressOf(['tools', call.toolName])}>
-        {safeText(call.toolName)}
+        <ForeignText text={call.toolName} />
       </Link>,
     ],
     ['Mode', `${call.mode.replaceAll('_', ' ')} (${call.modeOrigin})`],
     [
       'Principal',
-      principal &&
-        safeText(
-          [
+      principal && (
+        <ForeignText
+          key="principal"
+          text={[
             principal.userId,
             principal.role && `as ${principal.role}`,
             principal.orgId && `of ${principal.orgId}`,
           ]
             .filter(Boolean)
-            .join(' '),
-        ),
+            .join(' ')}
+        />
+      ),
     ],
-    ['Model', provenance && safeText([provenance.provider, provenance.model].filter(Boolean).join(' '))],
+    [
+      'Model',
+      provenance && (
+        <ForeignText key="model" text={[provenance.provider, provenance.model].filter(Boolean).join(' ')} />
+      ),
+    ],
     ['Asked', formatMoment(call.requestedAt)],
     ['Settled', call.settled && formatMoment(call.settled.at)],
     ['Body took', summary.elapsedMs !== undefined && call.attempt > 0 && formatDuration(summary.elapsedMs)],
     ['Attempts', call.attempt === 0 ? 'not executed' : call.attempt],
     ['Cost', summary.costMicros > 0 && formatCost(summary.costMicros)],
-    ['Decided by', decidedBy && `${decidedBy.type} ${safeText(decidedBy.name)}`],
-    ['Grant', call.grantId && <code key="grant">{safeText(call.grantId)}</code>],
+    ['Decided by', decidedBy && <ForeignText key="by" text={`${decidedBy.type} ${decidedBy.name}`} />],
+    [
+      'Grant',
+      call.grantId && (
+        <code key="grant">
+          <ForeignText text={call.grantId} />
+        </code>
+      ),
+    ],
     [
       'Policy',
       call.policyVersion && (
@@ -78,7 +92,9 @@ export function CallFacts({
 
 const Id = ({ text, label }: { readonly text: string; readonly label: string }): ReactNode => (
   <span className="digest">
-    <code>{safeText(text)}</code>
+    <code>
+      <ForeignText text={text} />
+    </code>
     <CopyButton text={text} label={label} />
   </span>
 );
@@ -102,7 +118,9 @@ export function RelatedCalls({ detail: { related, events } }: { readonly detail:
         <div key={`${how} ${sessionId} ${callId}`}>
           <dt>{relations[how]}</dt>
           <dd>
-            <Link to={addressOf(['calls', sessionId, callId])}>{safeText(callId)}</Link>
+            <Link to={addressOf(['calls', sessionId, callId])}>
+              <ForeignText text={callId} />
+            </Link>
           </dd>
         </div>
       ))}
@@ -110,7 +128,10 @@ export function RelatedCalls({ detail: { related, events } }: { readonly detail:
         <div>
           <dt>Cause</dt>
           <dd>
-            event <code>{safeText(cause)}</code>
+            event{' '}
+            <code>
+              <ForeignText text={cause} />
+            </code>
           </dd>
         </div>
       )}

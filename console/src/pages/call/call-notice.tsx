@@ -1,5 +1,4 @@
 import type { ReactNode } from 'react';
-import { safeText } from '../../../../src/base/safe-text.ts';
 import type { CallDetail } from '../../../../src/http/api/call.ts';
 import { reasonTable } from '../../../../src/call/reason.ts';
 import type { ReasonCode } from '../../../../src/call/reason.ts';
@@ -21,7 +20,9 @@ export function CallNotice({ detail: { call, summary } }: { readonly detail: Cal
     <>
       {call.status === 'held' && confirmation !== undefined && (
         <Notice tone="attention" title="It waits for a person">
-          <p>{safeText(confirmation.description)}</p>
+          <p>
+            <ForeignText text={confirmation.description} />
+          </p>
           <p>
             <Link to={addressOf(['inbox', confirmation.confirmationId])}>Decide about it in the inbox</Link>
             {confirmation.expiresAt !== undefined && `, until ${formatMoment(confirmation.expiresAt)}`}
@@ -30,7 +31,11 @@ export function CallNotice({ detail: { call, summary } }: { readonly detail: Cal
       )}
       {code !== undefined && call.status === 'settled' && (
         <Notice tone={describeOutcome(summary).tone} title={reason?.title ?? code}>
-          {message !== undefined && <p>{safeText(message)}</p>}
+          {message !== undefined && (
+            <p>
+              <ForeignText text={message} />
+            </p>
+          )}
           {reason !== undefined && (
             <p className="muted">
               <Prose text={reason.whatToDo} />

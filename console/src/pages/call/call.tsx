@@ -1,7 +1,7 @@
 /** One call: why it ended as it did, what it waited for, what it was given, what it did, and what was said about it. */
+import { escapeRightToLeft } from '../../../../src/base/safe-text.ts';
 import type { ReactNode } from 'react';
 import { useEffect, useMemo } from 'react';
-import { safeText } from '../../../../src/base/safe-text.ts';
 import type { CallDetail } from '../../../../src/http/api/call.ts';
 import { PreviewBlock } from '../../../../src/react/preview-block.tsx';
 import { readCallEvent } from '../../../../src/view/read-call-event.ts';
@@ -41,7 +41,7 @@ export default function CallPage({ sessionId, callId }: Props): ReactNode {
   if (data !== undefined) return <Whole detail={data} reload={reload} />;
   return (
     <>
-      <PageHead title="Call" about={safeText(callId)} />
+      <PageHead title="Call" about={<ForeignText text={callId} />} />
       {error === undefined ? (
         <Skeleton rows={10} />
       ) : error.code === 'call.unknown' ? (
@@ -63,14 +63,14 @@ function Whole({ detail, reload }: { readonly detail: CallDetail; readonly reloa
   // What a newer version wrote stands in the list of events as it came.
   const events = useMemo(() => detail.events.flatMap((event) => readCallEvent(event) ?? []), [detail.events]);
   useEffect(() => {
-    document.title = `${call.toolName} · Quittance`;
+    document.title = `${escapeRightToLeft(call.toolName)} · Quittance`;
   }, [call.toolName]);
   return (
     <>
       <PageHead
         title={
           <span className="call-title">
-            <bdi>{safeText(call.toolName)}</bdi>
+            <ForeignText text={call.toolName} />
             <OutcomeBadge call={summary} />
             <span className="chip">{call.mode.replaceAll('_', ' ')}</span>
           </span>
@@ -177,7 +177,9 @@ const ScrollArea = ({
 const Equivalent = ({ text, label }: { readonly text: string; readonly label: string }): ReactNode => (
   <div className="snippet">
     <pre>
-      <code>{safeText(text)}</code>
+      <code>
+        <ForeignText text={text} />
+      </code>
     </pre>
     <CopyButton text={text} label={label} />
   </div>

@@ -1,7 +1,6 @@
 import type { ReactNode } from 'react';
 import { Fragment } from 'react';
 import type { JsonValue } from '../../../../src/base/json.ts';
-import { safeText } from '../../../../src/base/safe-text.ts';
 import type { CallEvent } from '../../../../src/call/event.ts';
 import { prettyJson } from '../../../../src/view/pretty-json.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
@@ -11,6 +10,7 @@ import { shortDigest } from '../../ui/short-digest.ts';
 import type { InputPath, InputStage } from './input-stages.ts';
 import { toInputPath } from './input-stages.ts';
 import { ValueBlock } from '../../ui/value-block.tsx';
+import { ForeignText } from '../../ui/foreign-text.tsx';
 
 /** The arguments, stage by stage, with what changed between them and whether what ran is what was approved. */
 export function InputPanel({ events }: { readonly events: readonly CallEvent[] }): ReactNode {
@@ -24,7 +24,9 @@ export function InputPanel({ events }: { readonly events: readonly CallEvent[] }
         {stages.map((stage) => (
           <li key={stage.name} data-status={stage.status}>
             <strong>{stage.name}</strong>
-            <span className="muted">{safeText(stage.note)}</span>
+            <span className="muted">
+              <ForeignText text={stage.note} />
+            </span>
             {stage.digest === undefined ? (
               <span className="muted">–</span>
             ) : (
@@ -44,7 +46,12 @@ export function InputPanel({ events }: { readonly events: readonly CallEvent[] }
         <ul className="changes">
           {changes.map(({ path, rule }, index) => (
             <li key={index}>
-              <code>{safeText(path)}</code> <span className="muted">{safeText(rule)}</span>
+              <code>
+                <ForeignText text={path} />
+              </code>{' '}
+              <span className="muted">
+                <ForeignText text={rule} />
+              </span>
             </li>
           ))}
         </ul>
@@ -63,7 +70,9 @@ export function InputPanel({ events }: { readonly events: readonly CallEvent[] }
           {hidden.map((path, index) => (
             <Fragment key={path}>
               {index > 0 && ', '}
-              <code>{safeText(path)}</code>
+              <code>
+                <ForeignText text={path} />
+              </code>
             </Fragment>
           ))}
           . The tool gets the real values.

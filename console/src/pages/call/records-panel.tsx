@@ -5,6 +5,7 @@ import type { ReadEvent } from '../../../../src/ledger/unknown-event.ts';
 import { formatMoment } from '../../ui/time.tsx';
 import { ValueBlock } from '../../ui/value-block.tsx';
 import type { JsonValue } from '../../../../src/base/json.ts';
+import { ForeignText } from '../../ui/foreign-text.tsx';
 
 /** The audit records of the call, in the order of its life. */
 export function RecordsPanel({ records }: { readonly records: readonly ToolAuditRecord[] }): ReactNode {
@@ -24,16 +25,20 @@ export function RecordsPanel({ records }: { readonly records: readonly ToolAudit
           <tr key={recordId}>
             <td className="muted nowrap">{formatMoment(at)}</td>
             <th scope="row">
-              <code>{safeText(outcome.kind)}</code>
+              <code>
+                <ForeignText text={outcome.kind} />
+              </code>
             </th>
             <td>
               {decidedBy === undefined ? (
                 <span className="muted">–</span>
               ) : (
-                `${decidedBy.type} ${safeText(decidedBy.name)}`
+                <ForeignText text={`${decidedBy.type} ${decidedBy.name}`} />
               )}
             </td>
-            <td>{safeText(wordsOf(outcome, attempt))}</td>
+            <td>
+              <ForeignText text={wordsOf(outcome, attempt)} />
+            </td>
           </tr>
         ))}
       </tbody>
@@ -72,9 +77,13 @@ export function EventsPanel({ events }: { readonly events: readonly ReadEvent[] 
         <li key={event.id}>
           <details>
             <summary>
-              <code>{safeText(event.type)}</code>
+              <code>
+                <ForeignText text={event.type} />
+              </code>
               <span className="muted">{formatMoment(event.at)}</span>
-              <code className="muted clip">{safeText(event.id)}</code>
+              <code className="muted clip">
+                <ForeignText text={event.id} />
+              </code>
             </summary>
             {/* What came as JSON is JSON. */}
             <ValueBlock label={`Event ${safeText(event.type)}`} value={event as unknown as JsonValue} />

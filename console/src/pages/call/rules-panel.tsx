@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
-import { safeText } from '../../../../src/base/safe-text.ts';
 import type { CallEvent, RuleMark } from '../../../../src/call/event.ts';
+import { ForeignText } from '../../ui/foreign-text.tsx';
 
 type Fired = RuleMark & { readonly when: 'before' | 'after' };
 
@@ -28,7 +28,9 @@ export function RulesPanel({ events }: { readonly events: readonly CallEvent[] }
         {fired.map(({ ruleId, action, message, when, observed, policyError, tags = [] }, index) => (
           <tr key={index}>
             <th scope="row">
-              <code>{safeText(ruleId)}</code>
+              <code>
+                <ForeignText text={ruleId} />
+              </code>
             </th>
             <td>
               <span className="badge" data-tone={observed ? 'quiet' : tones[action]}>
@@ -37,11 +39,11 @@ export function RulesPanel({ events }: { readonly events: readonly CallEvent[] }
             </td>
             <td className="muted">{when === 'before' ? 'before it ran' : 'about the result'}</td>
             <td>
-              {safeText(message)}
+              <ForeignText text={message} />
               {policyError && <em> It met a value of the wrong type, and so it fired.</em>}
               {tags.map((tag) => (
                 <span key={tag} className="chip">
-                  {safeText(tag)}
+                  <ForeignText text={tag} />
                 </span>
               ))}
             </td>

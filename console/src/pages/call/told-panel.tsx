@@ -1,10 +1,10 @@
 import type { ReactNode } from 'react';
 import type { CallDetail } from '../../../../src/http/api/call.ts';
 import type { JsonValue } from '../../../../src/base/json.ts';
-import { safeText } from '../../../../src/base/safe-text.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { ArtifactPieces } from './artifact-pieces.tsx';
 import { ValueBlock } from '../../ui/value-block.tsx';
+import { ForeignText } from '../../ui/foreign-text.tsx';
 
 /** What the model was told, part by part: the same bytes the ledger holds. */
 export function ToldPanel({ detail: { content, call } }: { readonly detail: CallDetail }): ReactNode {
@@ -22,7 +22,10 @@ export function ToldPanel({ detail: { content, call } }: { readonly detail: Call
           </div>
         ) : (
           <p key={index}>
-            A file, <code>{safeText(part.mimeType)}</code>
+            A file,{' '}
+            <code>
+              <ForeignText text={part.mimeType} />
+            </code>
           </p>
         ),
       )}

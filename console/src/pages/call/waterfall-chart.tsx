@@ -1,10 +1,10 @@
 import type { ReactNode } from 'react';
-import { safeText } from '../../../../src/base/safe-text.ts';
 import type { CallEvent } from '../../../../src/call/event.ts';
 import { formatDuration, useNow } from '../../ui/time.tsx';
 import { createTimeScale } from './time-scale.ts';
 import type { Bar } from './waterfall.ts';
 import { toWaterfall } from './waterfall.ts';
+import { ForeignText } from '../../ui/foreign-text.tsx';
 
 /** Gates, waits and attempts as a table with bars: the numbers are there for whoever does not see them. */
 export function WaterfallChart({ events }: { readonly events: readonly CallEvent[] }): ReactNode {
@@ -49,7 +49,9 @@ export function WaterfallChart({ events }: { readonly events: readonly CallEvent
                     }}
                   />
                 </td>
-                <td className="muted">{safeText(bar.note)}</td>
+                <td className="muted">
+                  <ForeignText text={bar.note} />
+                </td>
               </tr>
             );
           })}

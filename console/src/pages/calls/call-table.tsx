@@ -14,6 +14,7 @@ import { Age, formatCost, formatDuration } from '../../ui/time.tsx';
 import { useShortcuts } from '../../ui/use-shortcuts.ts';
 import { callKey } from './call-list.ts';
 import { describeDecision } from './describe-decision.ts';
+import { ForeignText } from '../../ui/foreign-text.tsx';
 
 const columns: readonly { readonly name: string; readonly isNumber?: true; readonly hint?: string }[] = [
   { name: 'Outcome' },
@@ -157,8 +158,10 @@ function Row({
           to={addressOf(['calls', sessionId, callId])}
           title={safeText(message ?? callId)}
         >
-          <bdi>{safeText(toolName)}</bdi>
-          <span className="hidden">, call {safeText(callId)}</span>
+          <ForeignText text={toolName} />
+          <span className="hidden">
+            , call <ForeignText text={callId} />
+          </span>
         </Link>
       </span>
       <span role="cell" className="clip muted">
@@ -171,11 +174,11 @@ function Row({
           title={safeText(sessionId)}
           tabIndex={-1}
         >
-          <bdi>{safeText(sessionId)}</bdi>
+          <ForeignText text={sessionId} />
         </Link>
       </span>
       <span role="cell" className="clip" title={userId === undefined ? undefined : safeText(userId)}>
-        {userId === undefined ? <None /> : <bdi>{safeText(userId)}</bdi>}
+        {userId === undefined ? <None /> : <ForeignText text={userId} />}
       </span>
       <span role="cell" className="num">
         {attempts === 0 ? <None /> : attempts}
@@ -188,7 +191,11 @@ function Row({
       </span>
       <span role="cell" className="clip decision" title={message && safeText(message)}>
         {describeDecision(call)}
-        {code !== undefined && <span className="muted mono">{safeText(code)}</span>}
+        {code !== undefined && (
+          <span className="muted mono">
+            <ForeignText text={code} />
+          </span>
+        )}
       </span>
       <span role="cell" className="num muted">
         <Age at={call.requestedAt} />

@@ -1,11 +1,11 @@
 import type { ReactNode } from 'react';
 import { useState } from 'react';
-import { safeText } from '../../../../src/base/safe-text.ts';
 import { goTo } from '../../router.ts';
 import type { CallsView } from './calls-view.ts';
 import { changeView, labelOfValue, viewAddress } from './calls-view.ts';
 import type { FacetName, Facets } from './use-facets.ts';
 import { facetNames } from './use-facets.ts';
+import { ForeignText } from '../../ui/foreign-text.tsx';
 
 const titles: Readonly<Record<FacetName, string>> = {
   outcome: 'Outcome',
@@ -68,7 +68,7 @@ function Facet({
               }
             >
               <span className={name === 'toolName' || name === 'code' ? 'clip mono' : undefined}>
-                <bdi>{safeText(labelOfValue(name, value))}</bdi>
+                <ForeignText text={labelOfValue(name, value)} />
               </span>
               <span className="num muted">
                 {countOf(count, value === chosen && isMissing ? facets.isTotalExact : facets.isExact)}

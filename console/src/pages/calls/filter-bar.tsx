@@ -1,10 +1,10 @@
 import type { ReactNode } from 'react';
 import { useEffect, useRef, useState } from 'react';
-import { safeText } from '../../../../src/base/safe-text.ts';
 import { goTo } from '../../router.ts';
 import { Icon } from '../../ui/icon.tsx';
 import type { CallsView, ViewField } from './calls-view.ts';
 import { changeView, labelOfField, labelOfValue, spans, viewAddress } from './calls-view.ts';
+import { ForeignText } from '../../ui/foreign-text.tsx';
 
 const typingMs = 250;
 
@@ -42,7 +42,7 @@ export function FilterBar({ view }: { readonly view: CallsView }): ReactNode {
           <span className="hidden">Remove the filter</span>{' '}
           <span className="muted">{labelOfField(name)}</span>{' '}
           <span className="clip">
-            <bdi>{safeText(labelOfValue(name, view[name] ?? ''))}</bdi>
+            <ForeignText text={labelOfValue(name, view[name] ?? '')} />
           </span>
           <Icon name="close" />
         </button>

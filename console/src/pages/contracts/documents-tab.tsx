@@ -34,7 +34,7 @@ export function DocumentsTab({ inForce: { documents } }: { readonly inForce: Con
             >
               {documents.map(({ name }) => (
                 <option key={name} value={name}>
-                  {safeText(name)}
+                  <ForeignText text={name} />
                 </option>
               ))}
             </select>

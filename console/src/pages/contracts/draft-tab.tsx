@@ -9,6 +9,7 @@ import { offsetOf } from './offset-of.ts';
 import type { Checked } from './use-check.ts';
 import { useCheck } from './use-check.ts';
 import type { Draft } from './use-draft.ts';
+import { ForeignText } from '../../ui/foreign-text.tsx';
 
 /** Rules to write, checked while they are written, and tried on the calls of this ledger. Nothing comes into force. */
 export function DraftTab({ draft }: { readonly draft: Draft }): ReactNode {
@@ -46,7 +47,7 @@ export function DraftTab({ draft }: { readonly draft: Draft }): ReactNode {
               >
                 {documents.map(({ name }) => (
                   <option key={name} value={name}>
-                    {safeText(name)}
+                    <ForeignText text={name} />
                   </option>
                 ))}
               </select>

@@ -1,7 +1,6 @@
 import type { ReactNode } from 'react';
 import type { JsonValue } from '../../../../src/base/json.ts';
 import type { ContractsExplanation } from '../../../../src/http/api/contract.ts';
-import { safeJson } from '../../../../src/base/safe-text.ts';
 import { addressOf } from '../../router.ts';
 import { baseName } from '../../ui/base-name.ts';
 import { ForeignText } from '../../ui/foreign-text.tsx';
@@ -130,4 +129,6 @@ export function RuleExplanationCard({ explained }: { readonly explained: Explain
   );
 }
 
-const Value = ({ value }: { readonly value: JsonValue }): ReactNode => <bdi>{safeJson(value)}</bdi>;
+const Value = ({ value }: { readonly value: JsonValue }): ReactNode => (
+  <ForeignText text={JSON.stringify(value)} />
+);

@@ -1,5 +1,4 @@
 import type { ReactNode } from 'react';
-import { safeText } from '../../../../src/base/safe-text.ts';
 import type { CallPage } from '../../../../src/http/api/call.ts';
 import type { CallSummary } from '../../../../src/ledger/call-query.ts';
 import { useAnswer } from '../../api/use-answer.ts';
@@ -10,6 +9,7 @@ import { FewLines } from '../../ui/few-lines.tsx';
 import { Link } from '../../ui/link.tsx';
 import { OutcomeBadge } from '../../ui/outcome-badge.tsx';
 import { Age } from '../../ui/time.tsx';
+import { ForeignText } from '../../ui/foreign-text.tsx';
 
 const shownCalls = 6;
 
@@ -18,7 +18,9 @@ const columns: readonly Column<CallSummary>[] = [
   {
     head: 'Tool',
     cell: ({ sessionId, callId, toolName }) => (
-      <Link to={addressOf(['calls', sessionId, callId])}>{safeText(toolName)}</Link>
+      <Link to={addressOf(['calls', sessionId, callId])}>
+        <ForeignText text={toolName} />
+      </Link>
     ),
   },
   { head: 'Message', className: 'wraps muted', cell: ({ message }) => <FewLines text={message ?? ''} /> },

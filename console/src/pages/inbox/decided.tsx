@@ -1,6 +1,5 @@
 /** Questions that are answered, newest first. */
 import type { ReactNode } from 'react';
-import { safeText } from '../../../../src/base/safe-text.ts';
 import type { ConfirmationView } from '../../../../src/runtime/confirmation-view.ts';
 import { usePages } from '../../api/use-pages.ts';
 import { addressOf } from '../../router.ts';
@@ -12,6 +11,7 @@ import { Problem } from '../../ui/problem.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
 import { Age, formatAge } from '../../ui/time.tsx';
 import { describeVerdict } from './verdict.ts';
+import { ForeignText } from '../../ui/foreign-text.tsx';
 
 const pageSize = 50;
 
@@ -20,12 +20,14 @@ const columns: readonly Column<ConfirmationView>[] = [
   {
     head: 'Tool',
     cell: ({ confirmationId, displayName, toolName }) => (
-      <Link to={addressOf(['inbox', confirmationId])}>{safeText(displayName || toolName)}</Link>
+      <Link to={addressOf(['inbox', confirmationId])}>
+        <ForeignText text={displayName || toolName} />
+      </Link>
     ),
   },
-  { head: 'Question', className: 'wraps', cell: ({ description }) => safeText(description) },
-  { head: 'By', cell: ({ by }) => (by === undefined ? '–' : safeText(by.name)) },
-  { head: 'Reason', className: 'wraps muted', cell: ({ reason }) => safeText(reason ?? '') },
+  { head: 'Question', className: 'wraps', cell: ({ description }) => <ForeignText text={description} /> },
+  { head: 'By', cell: ({ by }) => (by === undefined ? '–' : <ForeignText text={by.name} />) },
+  { head: 'Reason', className: 'wraps muted', cell: ({ reason }) => <ForeignText text={reason ?? ''} /> },
   {
     head: 'Waited',
     className: 'num',

@@ -18,6 +18,7 @@ import { Skeleton } from '../../ui/skeleton.tsx';
 import { Age, useNow } from '../../ui/time.tsx';
 import { GrantForm } from './grant-form.tsx';
 import { RevokeForm } from './revoke-form.tsx';
+import { ForeignText } from '../../ui/foreign-text.tsx';
 
 const tones: { readonly [Status in GrantStatus]: Tone } = {
   active: 'good',
@@ -119,7 +120,14 @@ const columns: readonly Column<GrantView>[] = [
       </span>
     ),
   },
-  { head: 'Tool', cell: ({ toolName }) => <code>{safeText(toolName)}</code> },
+  {
+    head: 'Tool',
+    cell: ({ toolName }) => (
+      <code>
+        <ForeignText text={toolName} />
+      </code>
+    ),
+  },
   {
     head: 'Where',
     className: 'wraps',
@@ -129,16 +137,24 @@ const columns: readonly Column<GrantView>[] = [
   {
     head: 'Session',
     className: 'wraps',
-    cell: ({ sessionId }) => <Link to={addressOf(['sessions', sessionId])}>{safeText(sessionId)}</Link>,
+    cell: ({ sessionId }) => (
+      <Link to={addressOf(['sessions', sessionId])}>
+        <ForeignText text={sessionId} />
+      </Link>
+    ),
   },
-  { head: 'Given by', cell: ({ by }) => safeText(by) },
+  { head: 'Given by', cell: ({ by }) => <ForeignText text={by} /> },
   {
     head: 'Reason',
     className: 'wraps muted roomy',
     cell: ({ reason, revoked }) =>
-      revoked === undefined
-        ? safeText(reason ?? '')
-        : safeText(`Revoked by ${revoked.by}${revoked.reason === undefined ? '' : `: ${revoked.reason}`}`),
+      revoked === undefined ? (
+        <ForeignText text={reason ?? ''} />
+      ) : (
+        <ForeignText
+          text={`Revoked by ${revoked.by}${revoked.reason === undefined ? '' : `: ${revoked.reason}`}`}
+        />
+      ),
   },
   {
     head: 'Used',

@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react';
-import { safeText } from '../../../../src/base/safe-text.ts';
 import type { ConfirmationView } from '../../../../src/runtime/confirmation-view.ts';
 import { addressOf } from '../../router.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Link } from '../../ui/link.tsx';
+import { ForeignText } from '../../ui/foreign-text.tsx';
 
 /** Where the question comes from: on whose behalf, which model, which call of which session. */
 export function QuestionFacts({ question }: { readonly question: ConfirmationView }): ReactNode {
@@ -20,22 +20,28 @@ export function QuestionFacts({ question }: { readonly question: ConfirmationVie
       </header>
       <dl className="facts body">
         <dt>On behalf of</dt>
-        <dd>{who.length === 0 ? 'nobody named' : safeText(who.join(' · '))}</dd>
+        <dd>{who.length === 0 ? 'nobody named' : <ForeignText text={who.join(' · ')} />}</dd>
         <dt>Asked for by</dt>
-        <dd>{model.length === 0 ? 'a model nobody named' : safeText(model.join(' · '))}</dd>
+        <dd>{model.length === 0 ? 'a model nobody named' : <ForeignText text={model.join(' · ')} />}</dd>
         <dt>Session</dt>
         <dd>
-          <Link to={addressOf(['sessions', sessionId])}>{safeText(sessionId)}</Link>
+          <Link to={addressOf(['sessions', sessionId])}>
+            <ForeignText text={sessionId} />
+          </Link>
         </dd>
         <dt>Call</dt>
         <dd>
-          <code>{safeText(callId)}</code>
+          <code>
+            <ForeignText text={callId} />
+          </code>
         </dd>
         {policyVersion !== undefined && (
           <>
             <dt>Rules</dt>
             <dd>
-              <code title={policyVersion}>{safeText(policyVersion.slice(0, 16))}</code>
+              <code title={policyVersion}>
+                <ForeignText text={policyVersion.slice(0, 16)} />
+              </code>
             </dd>
           </>
         )}

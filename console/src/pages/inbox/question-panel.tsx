@@ -1,17 +1,20 @@
 /** A question to whoever looks: why it is asked, all that it is about, and the ways to answer. */
 import type { ReactNode } from 'react';
 import { useEffect, useId, useRef, useState } from 'react';
-import { safeText } from '../../../../src/base/safe-text.ts';
 import type { AnswerKind } from '../../../../src/react/answer-form.tsx';
 import { AnswerForm } from '../../../../src/react/answer-form.tsx';
 import { ArgumentsBlock } from '../../../../src/react/arguments-block.tsx';
 import { ArtifactArguments } from '../../../../src/react/artifact-arguments.tsx';
 import { PreviewBlock } from '../../../../src/react/preview-block.tsx';
+import { UnreadNote } from '../../../../src/react/unread-note.tsx';
 import type { Consent } from '../../../../src/react/use-consent.ts';
+import { useReading } from '../../../../src/react/use-reading.ts';
+import { useStill } from '../../../../src/react/use-still.ts';
 import type { ToolCallView } from '../../../../src/view/tool-call-view.ts';
 import { useShortcuts } from '../../ui/use-shortcuts.ts';
 import { Countdown } from './countdown.tsx';
 import { WhyAsked } from './why-asked.tsx';
+import { ForeignText } from '../../ui/foreign-text.tsx';
 
 const openers: readonly { readonly kind: AnswerKind; readonly label: string; readonly key: string }[] = [
   { kind: 'deny', label: 'Deny…', key: 'd' },
@@ -30,10 +33,24 @@ export function QuestionPanel({ call, consent, children }: Props): ReactNode {
   const { confirmation, status, canAnswer, canApprove, error } = consent;
   const [form, setForm] = useState<AnswerKind>();
   const opener = useRef<HTMLElement | null>(null);
-  const whyNot = useId();
+  const [whyNot, unread] = [useId(), useId()];
   const isBusy = status !== 'ready';
+  const [panel, answers] = [useRef<HTMLDivElement | null>(null), useRef<HTMLElement | null>(null)];
+  const approveButton = useRef<HTMLButtonElement | null>(null);
+  const subject = `${confirmation.inputDigest ?? ''} ${confirmation.revision ?? ''} ${call.preview?.revision ?? ''}`;
+  const still = useStill(subject, approveButton);
+  const reading = useReading(panel, answers, subject);
+  const [waived, setWaived] = useState<string | undefined>(undefined);
+  const isWaived = waived === subject;
+  const mayRun = canApprove && (reading.isRead || isWaived);
+  const [hasMoved, setHasMoved] = useState(false);
+  const approve = (): void => {
+    const isStill = still.check();
+    setHasMoved(!isStill);
+    if (isStill && mayRun) consent.approve();
+  };
   const can = (kind: AnswerKind): boolean =>
-    canAnswer && !isBusy && confirmation.answers.includes(kind) && (kind !== 'edit' || canApprove);
+    canAnswer && !isBusy && confirmation.answers.includes(kind) && (kind !== 'edit' || mayRun);
   const open = (kind: AnswerKind): void => {
     if (!can(kind)) return;
     opener.current = document.activeElement instanceof HTMLElement ? document.activeElement : null;
@@ -43,13 +60,13 @@ export function QuestionPanel({ call, consent, children }: Props): ReactNode {
     setForm(undefined);
     opener.current?.focus();
   };
-  const approval = useApproval(consent, form === undefined && !isBusy);
+  const approval = useApproval({ ...consent, canApprove: mayRun, approve }, form === undefined && !isBusy);
   useShortcuts({
     a: approval.arm,
     ...Object.fromEntries(openers.map(({ kind, key }) => [key, () => open(kind)])),
   });
   return (
-    <>
+    <div className="question-panel" ref={panel} data-read={reading.isRead} data-still={still.isStill}>
       <WhyAsked confirmation={confirmation} />
       {call.preview !== undefined && (
         <section className="question-part">
@@ -71,7 +88,15 @@ export function QuestionPanel({ call, consent, children }: Props): ReactNode {
       {form !== undefined && !isBusy && (
         <AnswerForm key={form} kind={form} call={call} consent={consent} onClose={close} />
       )}
-      <footer className="question-answers" data-armed={approval.isArmed}>
+      {canAnswer && canApprove && !reading.isRead && (
+        <UnreadNote
+          id={unread}
+          reading={reading}
+          isWaived={isWaived}
+          onWaive={(isSet) => setWaived(isSet ? subject : undefined)}
+        />
+      )}
+      <footer className="question-answers" data-armed={approval.isArmed} ref={answers}>
         {canAnswer ? (
           <div className="actions" role="group" aria-label="Answer">
             {confirmation.answers.includes('approve') && (
@@ -79,14 +104,15 @@ export function QuestionPanel({ call, consent, children }: Props): ReactNode {
                 type="button"
                 className="primary"
                 // It would approve what was asked, and drop what is being written.
-                aria-disabled={isBusy || !canApprove || form !== undefined}
-                aria-describedby={canApprove ? undefined : whyNot}
+                ref={approveButton}
+                aria-disabled={isBusy || !mayRun || form !== undefined}
+                aria-describedby={mayRun ? undefined : canApprove ? unread : whyNot}
                 title={
                   form === undefined ? 'a, then Ctrl+Enter' : 'Send or cancel what you are writing first'
                 }
                 onClick={({ detail }) => {
                   // The second click of a double click was meant for what stood here before.
-                  if (detail <= 1 && form === undefined) consent.approve();
+                  if (detail <= 1 && form === undefined && mayRun) approve();
                 }}
               >
                 Approve
@@ -124,13 +150,18 @@ export function QuestionPanel({ call, consent, children }: Props): ReactNode {
           {status === 'sending' && 'Sending…'}
           {status === 'sent' && 'Sent. Waiting for the record.'}
         </p>
+        {hasMoved && !isBusy && (
+          <p className="question-refusal" role="alert">
+            This changed a moment ago, or moved. Look at what it shows now, then answer.
+          </p>
+        )}
         {error !== undefined && (
           <p className="question-refusal" role="alert">
-            {safeText(error.message)}
+            <ForeignText text={error.message} />
           </p>
         )}
       </footer>
-    </>
+    </div>
   );
 }
 

@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react';
-import { safeText } from '../../../../src/base/safe-text.ts';
 import type { ConfirmationView } from '../../../../src/runtime/confirmation-view.ts';
 import { Age } from '../../ui/time.tsx';
 import { Countdown } from './countdown.tsx';
 import { riskLevel, riskWords } from './risk.ts';
+import { ForeignText } from '../../ui/foreign-text.tsx';
 
 /** A question in the list: what wants to run, why it asks, how grave that is, and how long there is. */
 export function QuestionRow({ question }: { readonly question: ConfirmationView }): ReactNode {
@@ -12,14 +12,18 @@ export function QuestionRow({ question }: { readonly question: ConfirmationView 
     <>
       <span className="side-row-top">
         <strong className="clip">
-          <bdi>{safeText(displayName || toolName)}</bdi>
+          <ForeignText text={displayName || toolName} />
         </strong>
         <Age at={createdAt} />
       </span>
-      <span className="clip">{safeText(description)}</span>
+      <span className="clip">
+        <ForeignText text={description} />
+      </span>
       <span className="side-row-foot">
         <span className="risk-word">{riskWords[riskLevel(risk)].word}</span>
-        <span className="clip muted">{safeText(sessionId)}</span>
+        <span className="clip muted">
+          <ForeignText text={sessionId} />
+        </span>
         <Countdown expiresAt={question.expiresAt} timeoutEffect={question.timeoutEffect} short />
       </span>
     </>

@@ -1,7 +1,6 @@
 /** One question: open, with the ways to answer it, or decided, with what became of the call. */
 import type { ReactNode } from 'react';
 import { useEffect, useRef, useState } from 'react';
-import { safeText } from '../../../../src/base/safe-text.ts';
 import { ToolCallCard } from '../../../../src/react/tool-call-card.tsx';
 import { useConsent } from '../../../../src/react/use-consent.ts';
 import { useMay } from '../../api/use-me.ts';
@@ -18,6 +17,7 @@ import { riskLevel, riskWords } from './risk.ts';
 import { useAnswering } from './use-answering.ts';
 import { useQuestion } from './use-question.ts';
 import { describeVerdict } from './verdict.ts';
+import { ForeignText } from '../../ui/foreign-text.tsx';
 
 type Props = {
   readonly confirmationId: string;
@@ -57,7 +57,7 @@ export function Question({ confirmationId, news, onCall, onDecided, next }: Prop
 
   if (question === undefined)
     return error === undefined ? <Skeleton rows={8} /> : <Problem error={error} onRetry={reload} />;
-  const name = safeText(question.displayName || question.toolName);
+  const name = question.displayName || question.toolName;
   const level = riskWords[riskLevel(question.risk)];
   const verdict = describeVerdict(isCurrent && current !== undefined ? current : question, answering.isMine);
   return (
@@ -78,14 +78,18 @@ export function Question({ confirmationId, news, onCall, onDecided, next }: Prop
           </span>
         </p>
         <h2 id="question-title" ref={heading} tabIndex={-1}>
-          <bdi>{name}</bdi>
+          <ForeignText text={name} />
         </h2>
-        <p className="question-description">{safeText(question.description)}</p>
+        <p className="question-description">
+          <ForeignText text={question.description} />
+        </p>
       </header>
       {verdict !== undefined && (
         <div className="verdict" data-tone={verdict.tone} role="status">
           <p>
-            <strong>{verdict.sentence}</strong>
+            <strong>
+              <ForeignText text={verdict.sentence} />
+            </strong>
             {answering.isTooLate && ' Your answer came after that and changed nothing.'}
           </p>
           {question.decidedAt !== undefined && (

@@ -1,7 +1,6 @@
 /** The questions that wait beside the one that is looked at. Which one that is stands in the address, and nowhere else. */
 import type { ReactNode } from 'react';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
-import { safeText } from '../../../../src/base/safe-text.ts';
 import type { FeedEntry } from '../../../../src/http/api/feed.ts';
 import type { ConfirmationView } from '../../../../src/runtime/confirmation-view.ts';
 import { useFeed } from '../../api/use-feed.ts';
@@ -17,6 +16,7 @@ import { Question } from './question.tsx';
 import { QuestionRow } from './question-row.tsx';
 import type { InboxOrder } from './risk.ts';
 import { orderQuestions, riskLevel, riskWords } from './risk.ts';
+import { ForeignText } from '../../ui/foreign-text.tsx';
 
 const pageSize = 100;
 const againMs = 10_000;
@@ -114,7 +114,7 @@ export function Waiting({ confirmationId, order }: Props): ReactNode {
                     upNext !== undefined &&
                     upNext.confirmationId !== confirmationId && (
                       <Link className="button" to={addressOf(['inbox', upNext.confirmationId], query)}>
-                        Next: {safeText(upNext.displayName || upNext.toolName)}
+                        Next: <ForeignText text={upNext.displayName || upNext.toolName} />
                       </Link>
                     )
                   }

@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react';
-import { safeText } from '../../../../src/base/safe-text.ts';
 import type { DecidedBy } from '../../../../src/call/event.ts';
 import type { ShownConfirmation } from '../../../../src/view/tool-call-view.ts';
 import { addressOf } from '../../router.ts';
 import { Link } from '../../ui/link.tsx';
+import { ForeignText } from '../../ui/foreign-text.tsx';
 
 /** Who wants a person to look, and why: gates, hooks, rules and stages, each in its own words. */
 export function WhyAsked({ confirmation }: { readonly confirmation: ShownConfirmation }): ReactNode {
@@ -18,7 +18,7 @@ export function WhyAsked({ confirmation }: { readonly confirmation: ShownConfirm
               {by.type} <Asker by={by} />
             </span>
             <span>
-              {safeText(description)}
+              <ForeignText text={description} />
               {code !== undefined && (
                 <>
                   {' '}
@@ -33,7 +33,7 @@ export function WhyAsked({ confirmation }: { readonly confirmation: ShownConfirm
         <ul className="question-risks" aria-label="Risks">
           {risk.map((word) => (
             <li key={word} className="chip">
-              {safeText(word)}
+              <ForeignText text={word} />
             </li>
           ))}
         </ul>
@@ -43,6 +43,6 @@ export function WhyAsked({ confirmation }: { readonly confirmation: ShownConfirm
 }
 
 function Asker({ by }: { readonly by: DecidedBy }): ReactNode {
-  const name = safeText(by.name);
+  const name = <ForeignText text={by.name} />;
   return by.type === 'rule' ? <Link to={addressOf(['contracts'])}>{name}</Link> : <strong>{name}</strong>;
 }

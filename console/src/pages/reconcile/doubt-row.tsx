@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
-import { safeText } from '../../../../src/base/safe-text.ts';
 import type { UnresolvedCall } from '../../../../src/runtime/unresolved-call.ts';
 import { Age } from '../../ui/time.tsx';
+import { ForeignText } from '../../ui/foreign-text.tsx';
 
 /** A call in the list: what was done, what was said about it, and since when nobody knows. */
 export function DoubtRow({ call }: { readonly call: UnresolvedCall }): ReactNode {
@@ -10,16 +10,18 @@ export function DoubtRow({ call }: { readonly call: UnresolvedCall }): ReactNode
     <>
       <span className="side-row-top">
         <strong className="clip">
-          <bdi>{safeText(displayName || toolName)}</bdi>
+          <ForeignText text={displayName || toolName} />
         </strong>
         <Age at={settledAt} />
       </span>
       <span className="clip">
-        {'error' in outcome ? safeText(outcome.error) : 'It was given up in time.'}
+        {'error' in outcome ? <ForeignText text={outcome.error} /> : 'It was given up in time.'}
       </span>
       <span className="side-row-foot">
         <span className="risk-word">{doubtWord(call)}</span>
-        <span className="clip muted">{safeText(sessionId)}</span>
+        <span className="clip muted">
+          <ForeignText text={sessionId} />
+        </span>
         {late.length > 0 && <span className="countdown">result came late</span>}
       </span>
     </>

@@ -1,7 +1,6 @@
 /** One call in doubt: what is known, where to look, and the way to say what was found. */
 import type { ReactNode } from 'react';
 import { useMemo, useRef, useState } from 'react';
-import { safeText } from '../../../../src/base/safe-text.ts';
 import type { DecidedBy } from '../../../../src/call/event.ts';
 import type { CallDetail } from '../../../../src/http/api/call.ts';
 import type { NewResolution } from '../../../../src/http/api/confirmation.ts';
@@ -22,6 +21,7 @@ import { useTell } from '../../ui/toast.tsx';
 import { ValueBlock } from '../../ui/value-block.tsx';
 import { ResolveForm } from './resolve-form.tsx';
 import { WhereToLook } from './where-to-look.tsx';
+import { ForeignText } from '../../ui/foreign-text.tsx';
 
 type Props = {
   readonly sessionId: string;
@@ -93,15 +93,16 @@ export function DoubtfulCall({ sessionId, callId, known, onResolved, next }: Pro
           <Link to={addressOf(['calls', sessionId, callId])}>Everything about it</Link>
         </p>
         <h2 id="doubt-title" ref={heading} tabIndex={-1}>
-          <bdi>{safeText(call.displayName || call.toolName)}</bdi>
+          <ForeignText text={call.displayName || call.toolName} />
         </h2>
       </header>
       {resolution !== undefined && (
         <div className="verdict" data-tone="good" role="status">
           <p>
             <strong>
-              {`${foundBy(resolution.by, sent === 'mine')}: ${resolutionWords[resolution.resolution].toLowerCase()}`}
-              {resolution.reason === undefined ? '.' : `: ${safeText(resolution.reason)}`}
+              <ForeignText
+                text={`${foundBy(resolution.by, sent === 'mine')}: ${resolutionWords[resolution.resolution].toLowerCase()}${resolution.reason === undefined ? '.' : `: ${resolution.reason}`}`}
+              />
             </strong>
             {sent === 'late' && ' What you said came after that and changed nothing.'}
           </p>
@@ -136,4 +137,4 @@ export function DoubtfulCall({ sessionId, callId, known, onResolved, next }: Pro
 
 /** A tool that was asked answers for itself, whoever had it asked. */
 const foundBy = ({ type, name }: DecidedBy, isMine: boolean): string =>
-  type !== 'person' ? 'The tool said' : isMine ? 'You recorded' : `Already found out by ${safeText(name)}`;
+  type !== 'person' ? 'The tool said' : isMine ? 'You recorded' : `Already found out by ${name}`;

@@ -1,10 +1,10 @@
 import type { ReactNode } from 'react';
-import { safeText } from '../../../../src/base/safe-text.ts';
 import type { UnresolvedCall } from '../../../../src/runtime/unresolved-call.ts';
 import { addressOf } from '../../router.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Link } from '../../ui/link.tsx';
 import { formatMoment } from '../../ui/time.tsx';
+import { ForeignText } from '../../ui/foreign-text.tsx';
 
 type Props = { readonly call: UnresolvedCall; readonly reached: readonly string[] };
 
@@ -21,7 +21,9 @@ export function WhereToLook({ call, reached }: Props): ReactNode {
           <>
             <dt>Idempotency key</dt>
             <dd className="digest">
-              <code>{safeText(idempotencyKey)}</code>
+              <code>
+                <ForeignText text={idempotencyKey} />
+              </code>
               <CopyButton text={idempotencyKey} label="Copy the idempotency key" />
             </dd>
           </>
@@ -34,7 +36,9 @@ export function WhereToLook({ call, reached }: Props): ReactNode {
         {reached.length > 0 && (
           <>
             <dt>It reached</dt>
-            <dd>{safeText(reached.join(', '))}</dd>
+            <dd>
+              <ForeignText text={reached.join(', ')} />
+            </dd>
           </>
         )}
         <dt>Attempts</dt>
@@ -42,14 +46,20 @@ export function WhereToLook({ call, reached }: Props): ReactNode {
         {worker !== undefined && (
           <>
             <dt>Run by</dt>
-            <dd>{safeText(worker)}</dd>
+            <dd>
+              <ForeignText text={worker} />
+            </dd>
           </>
         )}
         <dt>On behalf of</dt>
-        <dd>{safeText(principal?.userId ?? principal?.serviceId ?? 'nobody named')}</dd>
+        <dd>
+          <ForeignText text={principal?.userId ?? principal?.serviceId ?? 'nobody named'} />
+        </dd>
         <dt>Session</dt>
         <dd>
-          <Link to={addressOf(['sessions', sessionId])}>{safeText(sessionId)}</Link>
+          <Link to={addressOf(['sessions', sessionId])}>
+            <ForeignText text={sessionId} />
+          </Link>
         </dd>
         {late.length > 0 && (
           <>

@@ -5,6 +5,7 @@ import { addressOf } from '../../router.ts';
 import { Link } from '../../ui/link.tsx';
 import type { Tone } from '../../ui/outcome-badge.tsx';
 import { Age, formatDuration } from '../../ui/time.tsx';
+import { ForeignText } from '../../ui/foreign-text.tsx';
 
 export function SessionRow({
   session,
@@ -18,7 +19,7 @@ export function SessionRow({
     <tr data-index={index} aria-rowindex={index + 2}>
       <th scope="row" className="clip session-name">
         <Link to={addressOf(['sessions', sessionId])} title={safeText(sessionId)}>
-          <bdi>{safeText(sessionId)}</bdi>
+          <ForeignText text={sessionId} />
         </Link>
       </th>
       <td className="num">{calls.toLocaleString()}</td>

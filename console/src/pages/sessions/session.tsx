@@ -1,7 +1,6 @@
 /** One session: its calls as bars in time, and as rows. */
 import type { ReactNode } from 'react';
 import { useEffect, useMemo, useRef, useState } from 'react';
-import { safeText } from '../../../../src/base/safe-text.ts';
 import type { SessionDetail, Timeline } from '../../../../src/http/api/session.ts';
 import { pathOf } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
@@ -19,6 +18,7 @@ import { createTimeScale } from './time-scale.ts';
 import { TimelineChart } from './timeline-chart.tsx';
 import { TimelineTable } from './timeline-table.tsx';
 import '../../styles/sessions.css';
+import { ForeignText } from '../../ui/foreign-text.tsx';
 
 const pageSize = 100;
 const gatherMs = 300;
@@ -39,7 +39,7 @@ export default function Session({ sessionId }: { readonly sessionId: string }): 
   return (
     <>
       <PageHead
-        title={<bdi>{safeText(sessionId)}</bdi>}
+        title={<ForeignText text={sessionId} />}
         about={
           session !== undefined && (
             <>

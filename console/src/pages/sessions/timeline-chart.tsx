@@ -13,6 +13,7 @@ import { formatDuration } from '../../ui/time.tsx';
 import { linksBetween } from './links-between.ts';
 import { measureCall } from './measure-call.ts';
 import type { TimeScale } from './time-scale.ts';
+import { ForeignText } from '../../ui/foreign-text.tsx';
 
 const laneHeight = 30;
 const barHeight = 22;
@@ -144,7 +145,9 @@ function Bar({
           />
         );
       })}
-      <span className="bar-name">{name}</span>
+      <span className="bar-name">
+        <ForeignText text={call.toolName} />
+      </span>
     </Link>
   );
 }

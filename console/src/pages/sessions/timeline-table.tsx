@@ -10,6 +10,7 @@ import { OutcomeBadge } from '../../ui/outcome-badge.tsx';
 import { Age, formatDuration } from '../../ui/time.tsx';
 import { relationWords } from './links-between.ts';
 import { measureCall } from './measure-call.ts';
+import { ForeignText } from '../../ui/foreign-text.tsx';
 
 type Props = {
   readonly timeline: Timeline;
@@ -22,7 +23,7 @@ type Props = {
 export function TimelineTable({ timeline, now, active, onActive }: Props): ReactNode {
   const columns: readonly Column<TimelineCall>[] = [
     { head: 'Outcome', cell: ({ call }) => <OutcomeBadge call={call} /> },
-    { head: 'Tool', cell: ({ call }) => <bdi>{safeText(call.toolName)}</bdi> },
+    { head: 'Tool', cell: ({ call }) => <ForeignText text={call.toolName} /> },
     {
       head: 'Call',
       className: 'clip call-id',
@@ -32,7 +33,7 @@ export function TimelineTable({ timeline, now, active, onActive }: Props): React
           title={safeText(call.callId)}
           onFocus={() => onActive(call.callId)}
         >
-          {safeText(call.callId)}
+          <ForeignText text={call.callId} />
         </Link>
       ),
     },
@@ -79,7 +80,10 @@ const Message = ({ row: { call, related } }: { readonly row: TimelineCall }): Re
     <FewLines text={call.message ?? ''} />
     {related.map(({ how, sessionId, callId }) => (
       <span key={`${how} ${sessionId} ${callId}`} className="relation">
-        {relationWords[how]} <Link to={addressOf(['calls', sessionId, callId])}>{safeText(callId)}</Link>
+        {relationWords[how]}{' '}
+        <Link to={addressOf(['calls', sessionId, callId])}>
+          <ForeignText text={callId} />
+        </Link>
       </span>
     ))}
   </>

@@ -1,0 +1,42 @@
+import type { RefObject } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
+
+/** What is shown, and where, must have been the same for so long before it can be answered. */
+export const stillAfterMs = 400;
+const lookEveryMs = 100;
+
+export type Still = {
+  readonly isStill: boolean;
+  /** Asked at the moment of a click: looks once more whether anything has moved. */
+  readonly check: () => boolean;
+};
+
+/**
+ * Guards a button against a click that was meant for something else: one that comes right after the text it answers
+ * changed, or after the button moved under the pointer. `shown` names the text.
+ */
+export function useStill(shown: string, button: RefObject<HTMLElement | null>): Still {
+  const last = useRef({ shown: '', place: '', since: Number.POSITIVE_INFINITY });
+  const [isStill, setStill] = useState(false);
+  const latest = useRef(shown);
+  latest.current = shown;
+
+  const look = useCallback((): boolean => {
+    const now = performance.now();
+    const { left, top, width, height } = button.current?.getBoundingClientRect() ?? new DOMRect();
+    const place = [left, top, width, height].map(Math.round).join(' ');
+    if (last.current.shown !== latest.current || last.current.place !== place)
+      last.current = { shown: latest.current, place, since: now };
+    const still = now - last.current.since >= stillAfterMs;
+    setStill(still);
+    return still;
+  }, [button]);
+
+  useEffect(() => {
+    look();
+    const timer = setInterval(look, lookEveryMs);
+    return () => clearInterval(timer);
+  }, [look, shown]);
+
+  return { isStill, check: look };
+}
