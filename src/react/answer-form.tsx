@@ -31,11 +31,14 @@ export function AnswerForm({
   kind,
   call,
   consent,
+  isStill,
   onClose,
 }: {
   readonly kind: AnswerKind;
   readonly call: ToolCallView;
   readonly consent: Consent;
+  /** Whether what is shown has been the same for a while. Asked before anything is let run. */
+  readonly isStill: () => boolean;
   readonly onClose: () => void;
 }): ReactNode {
   const [text, setText] = useState(kind === 'edit' ? editedText(editBase(call)) : '');
@@ -44,7 +47,10 @@ export function AnswerForm({
   const { label, hint, send } = texts[kind];
 
   const submit = (): void => {
-    const found = answer(kind, text, consent);
+    const found =
+      kind === 'edit' && !isStill()
+        ? 'This changed a moment ago, or moved. Look at what it shows now, then answer.'
+        : answer(kind, text, consent);
     setProblem(found);
     if (found === undefined) onClose();
   };

@@ -60,10 +60,6 @@ export function ConsentPanel({
     setHasMoved(!isStill);
     if (isStill) act();
   };
-  const guarded: Consent = {
-    ...consent,
-    edit: (replacement, reason) => whenStill(() => consent.edit(replacement, reason)),
-  };
   const close = (): void => {
     setForm(undefined);
     opener.current?.focus();
@@ -146,7 +142,14 @@ export function ConsentPanel({
         <p className="qt-note">Waiting for somebody who may decide.</p>
       )}
       {form !== undefined && !isBusy && (
-        <AnswerForm key={form} kind={form} call={call} consent={guarded} onClose={close} />
+        <AnswerForm
+          key={form}
+          kind={form}
+          call={call}
+          consent={consent}
+          isStill={still.check}
+          onClose={close}
+        />
       )}
       <p className="qt-progress" role="status">
         {status === 'sending' && 'Sending…'}

@@ -429,6 +429,7 @@ test.each(['light', 'dark'] as const)('everybody can use the inbox, %s', async (
   await page.getByRole('dialog').waitFor();
   expect(await findBarriers(page)).toEqual([]);
   await page.keyboard.press('Escape');
+  await page.locator('.question-panel[data-still="true"]').waitFor();
   await button(page, 'Approve').click();
   await expectVerdict(page, 'You approved this.');
   expect(await findBarriers(page)).toEqual([]);

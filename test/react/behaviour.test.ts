@@ -114,8 +114,75 @@ describe('a question', () => {
     await opened.staged.until('call_price', 'tool.held');
     await opened.feed('call_price');
     await expectStatus(opened.page, 'call_price', 'held');
-    return { ...opened, told, card: cardOf(opened.page, 'call_price') };
+    const card = cardOf(opened.page, 'call_price');
+    await card.locator('.qt-consent[data-seen="true"]').waitFor();
+    return { ...opened, told, card };
   }
+
+  test('is not answered by a click that was meant for what stood there before', async () => {
+    const { page, staged, feed, decisions } = await open();
+    // Clicks as soon as there is something to click.
+    await page.evaluate(() => {
+      const find = (): HTMLButtonElement | undefined =>
+        Array.from(document.querySelectorAll('button')).find((each) => each.textContent === 'Approve');
+      const seen = new MutationObserver(() => {
+        const button = find();
+        if (button?.getAttribute('aria-disabled') !== 'false') return;
+        seen.disconnect();
+        button.click();
+      });
+      seen.observe(document.body, { subtree: true, childList: true, attributes: true });
+    });
+    void staged.begin('call_price', 'set_price', priceOf);
+    await staged.until('call_price', 'tool.held');
+    await feed('call_price');
+    const card = cardOf(page, 'call_price');
+    const refusal = card.getByText('This changed a moment ago, or moved.');
+    await refusal.waitFor();
+    expect(decisions).toEqual([]);
+
+    // What comes in above moves the button under the pointer.
+    await card.locator('.qt-consent[data-seen="true"]').waitFor();
+    const movedAndClicked = (): Promise<void> =>
+      page.evaluate(() => {
+        const above = document.createElement('p');
+        above.textContent = 'Something new';
+        document.body.prepend(above);
+        for (const each of document.querySelectorAll('button'))
+          if (each.textContent === 'Approve') each.click();
+      });
+    await movedAndClicked();
+    await refusal.waitFor();
+    expect(decisions).toEqual([]);
+    await card.locator('.qt-consent[data-seen="true"]').waitFor();
+    await card.getByRole('button', { name: 'Approve' }).click();
+    await expect.poll(() => decisions).toMatchObject([{ decision: 'approve' }]);
+  });
+
+  test('that is mostly out of view says so, and is approved after a look at its end or an explicit choice', async () => {
+    const many = Object.fromEntries(Array.from({ length: 3_000 }, (_, index) => [`key_${index}`, index]));
+    const { page, card, decisions } = await ask({ ...priceOf, note: JSON.stringify(many, null, 2) });
+    const approve = card.getByRole('button', { name: 'Approve' });
+    const block = card.getByRole('group', { name: 'Arguments' });
+    await card.getByText(/About [\d,]+ of [\d,]+ lines have been in view/).waitFor();
+    expect(await approve.getAttribute('aria-disabled')).toBe('true');
+    await approve.click({ force: true });
+    expect(decisions).toEqual([]);
+    // The choice can be taken back.
+    const choice = card.getByLabel('I have not read to the end and decide anyway');
+    await choice.check();
+    expect(await approve.getAttribute('aria-disabled')).toBe('false');
+    await choice.uncheck();
+    expect(await approve.getAttribute('aria-disabled')).toBe('true');
+    await block.scrollIntoViewIfNeeded();
+    await block.evaluate((each) => each.scrollTo(0, each.scrollHeight));
+    await choice.waitFor({ state: 'detached' });
+    expect(await approve.getAttribute('aria-disabled')).toBe('false');
+    await card.locator('.qt-consent[data-seen="true"]').waitFor();
+    await approve.click();
+    await expect.poll(() => decisions).toMatchObject([{ decision: 'approve' }]);
+    await page.context().close();
+  });
 
   test('shows the arguments, and a double click approves once, bound to what was shown', async () => {
     const { page, card, decisions, told, feed, complaints } = await ask();

@@ -86,7 +86,14 @@ export function QuestionPanel({ call, consent, children }: Props): ReactNode {
         </p>
       )}
       {form !== undefined && !isBusy && (
-        <AnswerForm key={form} kind={form} call={call} consent={consent} onClose={close} />
+        <AnswerForm
+          key={form}
+          kind={form}
+          call={call}
+          consent={consent}
+          isStill={still.check}
+          onClose={close}
+        />
       )}
       {canAnswer && canApprove && !reading.isRead && (
         <UnreadNote
