@@ -4,7 +4,7 @@ import { createRuntime, defineTool, ToolError } from 'quittance';
 import type { Runtime } from 'quittance';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { findHidden, hostileText } from '../find-hidden.ts';
+import { findHidden, hostileText } from './find-hidden.ts';
 import { runCli } from '../run-cli.ts';
 import { holdCall } from './shop.ts';
 import type { Stage, Visitor } from './stage.ts';
