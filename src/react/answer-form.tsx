@@ -37,7 +37,7 @@ export function AnswerForm({
   readonly kind: AnswerKind;
   readonly call: ToolCallView;
   readonly consent: Consent;
-  /** Whether what is shown has been the same for a while. Asked before anything is let run. */
+  /** Whether what is shown has been the same text for a while. Asked before anything is let run. */
   readonly isStill: () => boolean;
   readonly onClose: () => void;
 }): ReactNode {
@@ -49,7 +49,7 @@ export function AnswerForm({
   const submit = (): void => {
     const found =
       kind === 'edit' && !isStill()
-        ? 'This changed a moment ago, or moved. Look at what it shows now, then answer.'
+        ? 'What is asked changed a moment ago. Look at what it shows now, then answer.'
         : answer(kind, text, consent);
     setProblem(found);
     if (found === undefined) onClose();

@@ -147,7 +147,7 @@ export function ConsentPanel({
           kind={form}
           call={call}
           consent={consent}
-          isStill={still.check}
+          isStill={still.checkText}
           onClose={close}
         />
       )}

@@ -9,6 +9,8 @@ export type Still = {
   readonly isStill: boolean;
   /** Asked at the moment of a click: looks once more whether anything has moved. */
   readonly check: () => boolean;
+  /** The same without the place of the button, for forms, which move it themselves. */
+  readonly checkText: () => boolean;
 };
 
 /**
@@ -16,7 +18,12 @@ export type Still = {
  * changed, or after the button moved under the pointer. `shown` names the text.
  */
 export function useStill(shown: string, button: RefObject<HTMLElement | null>): Still {
-  const last = useRef({ shown: '', place: '', since: Number.POSITIVE_INFINITY });
+  const last = useRef({
+    shown: '',
+    place: '',
+    since: Number.POSITIVE_INFINITY,
+    textSince: Number.POSITIVE_INFINITY,
+  });
   const [isStill, setStill] = useState(false);
   const latest = useRef(shown);
   latest.current = shown;
@@ -26,7 +33,12 @@ export function useStill(shown: string, button: RefObject<HTMLElement | null>): 
     const { left, top, width, height } = button.current?.getBoundingClientRect() ?? new DOMRect();
     const place = [left, top, width, height].map(Math.round).join(' ');
     if (last.current.shown !== latest.current || last.current.place !== place)
-      last.current = { shown: latest.current, place, since: now };
+      last.current = {
+        shown: latest.current,
+        place,
+        since: now,
+        textSince: last.current.shown === latest.current ? last.current.textSince : now,
+      };
     const still = now - last.current.since >= stillAfterMs;
     setStill(still);
     return still;
@@ -38,5 +50,9 @@ export function useStill(shown: string, button: RefObject<HTMLElement | null>): 
     return () => clearInterval(timer);
   }, [look, shown]);
 
-  return { isStill, check: look };
+  const checkText = useCallback((): boolean => {
+    look();
+    return performance.now() - last.current.textSince >= stillAfterMs;
+  }, [look]);
+  return { isStill, check: look, checkText };
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { QuittanceEvent } from 'quittance';
+import type { JsonObject, QuittanceEvent } from 'quittance';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Bundle } from '../browser.ts';
@@ -108,7 +108,7 @@ test('events that come in any order, and again after a reconnect, give the same 
 });
 
 describe('a question', () => {
-  async function ask(input = priceOf) {
+  async function ask(input: JsonObject = priceOf) {
     const opened = await open();
     const told = opened.staged.begin('call_price', 'set_price', input);
     await opened.staged.until('call_price', 'tool.held');
@@ -161,9 +161,8 @@ describe('a question', () => {
 
   test('that is mostly out of view says so, and is approved after a look at its end or an explicit choice', async () => {
     const many = Object.fromEntries(Array.from({ length: 3_000 }, (_, index) => [`key_${index}`, index]));
-    const { page, card, decisions } = await ask({ ...priceOf, note: JSON.stringify(many, null, 2) });
+    const { page, card, decisions } = await ask({ ...priceOf, bread: JSON.stringify(many, null, 2) });
     const approve = card.getByRole('button', { name: 'Approve' });
-    const block = card.getByRole('group', { name: 'Arguments' });
     await card.getByText(/About [\d,]+ of [\d,]+ lines have been in view/).waitFor();
     expect(await approve.getAttribute('aria-disabled')).toBe('true');
     await approve.click({ force: true });
@@ -174,8 +173,16 @@ describe('a question', () => {
     expect(await approve.getAttribute('aria-disabled')).toBe('false');
     await choice.uncheck();
     expect(await approve.getAttribute('aria-disabled')).toBe('true');
-    await block.scrollIntoViewIfNeeded();
-    await block.evaluate((each) => each.scrollTo(0, each.scrollHeight));
+    for (const block of await card.locator('[data-qt-lines]').all())
+      for (const where of ['start', 'end'] as const)
+        await block.evaluate((each, at) => {
+          each.scrollIntoView({ block: at });
+          each.scrollTo(0, at === 'end' ? each.scrollHeight : 0);
+          // Scrolling is told with the next picture, and measured with the one after.
+          return new Promise<void>((resolve) => {
+            requestAnimationFrame(() => requestAnimationFrame(() => resolve()));
+          });
+        }, where);
     await choice.waitFor({ state: 'detached' });
     expect(await approve.getAttribute('aria-disabled')).toBe('false');
     await card.locator('.qt-consent[data-seen="true"]').waitFor();

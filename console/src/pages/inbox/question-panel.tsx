@@ -91,7 +91,7 @@ export function QuestionPanel({ call, consent, children }: Props): ReactNode {
           kind={form}
           call={call}
           consent={consent}
-          isStill={still.check}
+          isStill={still.checkText}
           onClose={close}
         />
       )}
