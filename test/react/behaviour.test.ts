@@ -161,7 +161,8 @@ describe('a question', () => {
 
   test('that is mostly out of view says so, and is approved after a look at its end or an explicit choice', async () => {
     const many = Object.fromEntries(Array.from({ length: 3_000 }, (_, index) => [`key_${index}`, index]));
-    const { page, card, decisions } = await ask({ ...priceOf, bread: JSON.stringify(many, null, 2) });
+    const { page, card, decisions } = await ask({ ...priceOf, note: JSON.stringify(many, null, 2) });
+    const block = card.getByRole('group', { name: 'Arguments' });
     const approve = card.getByRole('button', { name: 'Approve' });
     await card.getByText(/About [\d,]+ of [\d,]+ lines have been in view/).waitFor();
     expect(await approve.getAttribute('aria-disabled')).toBe('true');
@@ -173,16 +174,8 @@ describe('a question', () => {
     expect(await approve.getAttribute('aria-disabled')).toBe('false');
     await choice.uncheck();
     expect(await approve.getAttribute('aria-disabled')).toBe('true');
-    for (const block of await card.locator('[data-qt-lines]').all())
-      for (const where of ['start', 'end'] as const)
-        await block.evaluate((each, at) => {
-          each.scrollIntoView({ block: at });
-          each.scrollTo(0, at === 'end' ? each.scrollHeight : 0);
-          // Scrolling is told with the next picture, and measured with the one after.
-          return new Promise<void>((resolve) => {
-            requestAnimationFrame(() => requestAnimationFrame(() => resolve()));
-          });
-        }, where);
+    await block.scrollIntoViewIfNeeded();
+    await block.evaluate((each) => each.scrollTo(0, each.scrollHeight));
     await choice.waitFor({ state: 'detached' });
     expect(await approve.getAttribute('aria-disabled')).toBe('false');
     await card.locator('.qt-consent[data-seen="true"]').waitFor();

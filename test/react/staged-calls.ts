@@ -53,7 +53,7 @@ export function stageCalls(): Staged {
     }),
     defineTool({
       name: 'set_price',
-      input: z.object({ bread: z.string(), cents: z.number() }),
+      input: z.object({ bread: z.string(), cents: z.number(), note: z.string().optional() }),
       preview: ({ bread, cents }) => ({
         kind: 'fields',
         fields: [
