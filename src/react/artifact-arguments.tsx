@@ -3,6 +3,7 @@ import { formatPath } from '../base/json.ts';
 import { safeText } from '../base/safe-text.ts';
 import type { ArtifactArgument } from '../call/event.ts';
 import { CodeBlock } from './code-block.tsx';
+import { ShownText } from './shown-text.tsx';
 
 /** What stands behind each artifact that the arguments name: the tool gets its content. */
 export function ArtifactArguments({
@@ -13,8 +14,8 @@ export function ArtifactArguments({
   return artifacts.map(({ path, artifactId, digest, sizeBytes, mimeType, preview, inPlace }) => (
     <div key={formatPath(path)} className="qt-artifact-argument">
       <p className="qt-note">
-        <bdi>{safeText(formatPath(path))}</bdi> is the content of <bdi>{safeText(artifactId)}</bdi>:{' '}
-        {sizeBytes} bytes, <bdi>{safeText(mimeType)}</bdi>, digest <code>{safeText(digest)}</code>.
+        <ShownText text={formatPath(path)} /> is the content of <ShownText text={artifactId} />: {sizeBytes}{' '}
+        bytes, <ShownText text={mimeType} />, digest <code>{safeText(digest)}</code>.
         {!inPlace && ' The schema of the tool changed it: the arguments show what the tool gets.'}
       </p>
       <CodeBlock label={`Beginning of ${safeText(artifactId)}`} text={preview} />
