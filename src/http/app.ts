@@ -2,6 +2,7 @@
  * The routes behind one `fetch`: who asks, whether they may, what they say, what they get. Hono finds the route; the
  * order of everything else is here.
  */
+import type { HonoRequest } from 'hono';
 import { Hono } from 'hono';
 import type { JsonSchemaChecker } from '../tool/json-schema.ts';
 import { compileJsonSchema } from '../tool/json-schema.ts';
@@ -91,6 +92,41 @@ export function createApp(options: AppOptions): App {
     return actor;
   };
 
+  const answer = async (
+    req: HonoRequest,
+    env: Visit,
+    { route, checks, actor }: { readonly route: Route; readonly checks: Checks; readonly actor: Actor },
+  ): Promise<Response> => {
+    const asked = {
+      service,
+      actor,
+      arrivedAt: env.arrivedAt,
+      params: req.param(),
+      query: readQuery(new URL(req.url), route.query, checks.query),
+      body: checks.body && (await readBody(req.raw, bodyLimit(limits, actor), checks.body)),
+      headers: req.raw.method === 'HEAD' ? withoutRange(req.raw.headers) : req.raw.headers,
+      cut:
+        env.cut &&
+        (() => {
+          service.metrics.noteCutOff();
+          env.cut?.();
+        }),
+    };
+    // Only what is posted waits for something; what is read ends by itself, or is a stream with an end of its own.
+    const pass = route.method === 'POST' ? service.access.hold(req.raw.method, req.raw.headers) : undefined;
+    const signal = pass ? AbortSignal.any([req.raw.signal, service.closing, pass.ended]) : req.raw.signal;
+    let answered: unknown;
+    try {
+      answered = await route.handle({ ...asked, signal });
+    } finally {
+      pass?.release();
+    }
+    // Whoever was put out while they waited is given nothing of what they waited for.
+    if (pass?.ended.aborted === true && actor !== nobody)
+      service.access.identify(req.raw.method, req.raw.headers);
+    return answered instanceof Response ? answered : toJson(route, answered, req.raw.headers);
+  };
+
   for (const [path, all] of Map.groupBy(routes, (route) => route.path)) {
     const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1');
     for (const route of all) {
@@ -104,35 +140,13 @@ export function createApp(options: AppOptions): App {
         service.access.require(actor, route.access);
         checks ??= compileChecks(route);
         if (checks.body !== undefined) refuseManyBodies(req.raw, actor);
-        const asked = {
-          service,
-          actor,
-          arrivedAt: env.arrivedAt,
-          params: req.param(),
-          query: readQuery(new URL(req.url), route.query, checks.query),
-          body: checks.body && (await readBody(req.raw, bodyLimit(limits, actor), checks.body)),
-          headers: req.raw.method === 'HEAD' ? withoutRange(req.raw.headers) : req.raw.headers,
-          cut:
-            env.cut &&
-            (() => {
-              service.metrics.noteCutOff();
-              env.cut?.();
-            }),
-        };
-        // Only what is posted waits for something; what is read ends by itself, or is a stream with an end of its own.
-        const pass =
-          route.method === 'POST' ? service.access.hold(req.raw.method, req.raw.headers) : undefined;
-        const signal = pass ? AbortSignal.any([req.raw.signal, service.closing, pass.ended]) : req.raw.signal;
-        let answer: unknown;
+        // Told before the body arrives: what waits for the body must know that it is coming.
+        const handled = route.expect?.({ service, arrivedAt: env.arrivedAt, params: req.param() });
         try {
-          answer = await route.handle({ ...asked, signal });
+          return await answer(req, env, { route, checks, actor });
         } finally {
-          pass?.release();
+          handled?.();
         }
-        // Whoever was put out while they waited is given nothing of what they waited for.
-        if (pass?.ended.aborted === true && actor !== nobody)
-          service.access.identify(req.raw.method, req.raw.headers);
-        return answer instanceof Response ? answer : toJson(route, answer, req.raw.headers);
       });
     }
     app.all(pattern, () => {

@@ -21,6 +21,7 @@ import { defaultSuccessCheck } from '../tool/success-check.ts';
 import type { BehaviorHandler, BehaviorSpec, EventName, RegisteredBehavior } from './behaviors/behavior.ts';
 import type { BudgetRule } from './budget.ts';
 import { noBehaviors } from './behaviors/behaviors.ts';
+import { ArrivingDecisions } from './arriving-decisions.ts';
 import { createBehaviors } from './behaviors/create-behaviors.ts';
 import { callTool } from './behaviors/call-tool.ts';
 import type { Behavior } from './behaviors/retry.ts';
@@ -106,6 +107,12 @@ export interface Runtime<Tools extends readonly AnyTool[] = readonly AnyTool[]> 
   decisionToken(confirmationId: string, options: TokenOptions): Promise<string>;
   /** Decides with such a text. Every check of `decide` is made. */
   decideByToken(token: string, use: TokenUse): Promise<ConfirmationView>;
+  /**
+   * Says that a decision begins to arrive, e.g. with the head of a request: about this question, or about one that the
+   * request names only at its end. Questions this runtime holds do not expire meanwhile, for 10 seconds at most, so that
+   * a denial with this `receivedAt` still counts. Call the result once the decision was made, refused or given up.
+   */
+  expectDecision(confirmationId?: string, receivedAt?: number): () => void;
   /** Permits calls of a tool beforehand: what would be asked about them is answered by the person who gives this. */
   grant(request: GrantRequest): Promise<GrantView>;
   /** The standing permissions of a session, oldest first. */
@@ -225,6 +232,8 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
     decisionToken: (confirmationId, tokenOptions) =>
       orUnavailable(makeDecisionToken(engine, confirmationId, tokenOptions)),
     decideByToken: (token, use) => orUnavailable(decideByToken(desk, token, use)),
+    expectDecision: (confirmationId, receivedAt = engine.ledger.now()) =>
+      engine.arriving.note(confirmationId, receivedAt),
     grant: (request) => orUnavailable(giveGrant(engine, request)),
     grants: (query) => orUnavailable(listGrants(engine, query)),
     revokeGrant: (ref) => orUnavailable(revokeGrant(engine, ref)),
@@ -297,6 +306,7 @@ function createEngine<Tools extends readonly AnyTool[]>(
     seal: createSeal(ledger.sealKey),
     redactor: createRedactor(options.redaction),
     deadlines: createDeadlines(clock),
+    arriving: new ArrivingDecisions(),
     tools,
     contracts: options.contracts,
     policyInForce: followContracts(options.contracts, ledger, ids, stragglers),

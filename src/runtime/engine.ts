@@ -12,6 +12,7 @@ import type { AnyTool } from '../tool/define-tool.ts';
 import type { ToolMode } from '../tool/mode.ts';
 import type { SuccessCheck } from '../tool/success-check.ts';
 import type { SchemaIssue } from '../tool/schema-issue.ts';
+import type { ArrivingDecisions } from './arriving-decisions.ts';
 import type { Behaviors } from './behaviors/behaviors.ts';
 import type { BudgetRule } from './budget.ts';
 import type { OnConfirm } from './confirm.ts';
@@ -34,6 +35,8 @@ export type Engine = {
   readonly seal: Seal;
   readonly redactor: Redactor;
   readonly deadlines: Deadlines;
+  /** Decisions about to be made: expiry waits for them. */
+  readonly arriving: ArrivingDecisions;
   readonly tools: ReadonlyMap<string, AnyTool>;
   readonly contracts: Contracts | undefined;
   /** The rules in force now. Which they are is kept before they decide anything. */

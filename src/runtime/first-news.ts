@@ -8,6 +8,7 @@ import { freezeJson } from '../base/json.ts';
 import type { Confirmation } from '../call/call.ts';
 import { acceptedInputOf } from '../call/call.ts';
 import { describeThrown } from '../tool/describe-thrown.ts';
+import { longestArrivalMs } from './arriving-decisions.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import type { ConfirmationRequest, OnConfirm, ReadAnswer } from './confirm.ts';
 import { denyFor, readConfirmationAnswer } from './confirm.ts';
@@ -64,17 +65,37 @@ export function firstNews(hand: CallInHand, confirmation: Confirmation): Promise
 /** Timers go by the runtime's clock, expiry by the ledger's: whoever wakes too early sleeps on. */
 function watchExpiry(
   { engine }: CallInHand,
-  { expiresAt }: Confirmation,
+  confirmation: Confirmation,
   tell: () => void,
 ): { stop(): void } | undefined {
+  const { expiresAt } = confirmation;
   if (expiresAt === undefined) return undefined;
+  let isOver = false;
   const left = (): number => Math.min(Math.max(0, expiresAt - engine.ledger.now()), longestSleepMs);
   const look = (): void => {
-    if (engine.ledger.now() >= expiresAt) tell();
-    else watch = engine.deadlines.watch(Math.max(1, left()), look);
+    if (isOver) return;
+    watch.stop();
+    const now = engine.ledger.now();
+    if (now < expiresAt) {
+      watch = engine.deadlines.watch(Math.max(1, left()), look);
+      return;
+    }
+    // A denial that began to arrive in time counts: it is heard as a change of the record.
+    const arriving = engine.arriving.mayDeny(confirmation, now);
+    if (arriving === undefined) {
+      tell();
+      return;
+    }
+    watch = engine.deadlines.watch(Math.max(1, expiresAt + longestArrivalMs - now), look);
+    void arriving.then(look);
   };
   let watch = engine.deadlines.watch(left(), look);
-  return { stop: () => watch.stop() };
+  return {
+    stop() {
+      isOver = true;
+      watch.stop();
+    },
+  };
 }
 
 const longestSleepMs = 3_600_000;

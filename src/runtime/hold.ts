@@ -109,7 +109,10 @@ const settleEnded = (hand: CallInHand, details: string): Promise<ToolOutcome> =>
 /** Waits once. Undefined where the record says more now than it did. */
 async function untilDecided(hand: CallInHand, confirmation: Confirmation): Promise<ToolOutcome | undefined> {
   const { confirmationId } = confirmation;
-  if (isExpired(confirmation, hand.engine.ledger.now())) return expire(hand, confirmation);
+  const { ledger, arriving } = hand.engine;
+  const now = ledger.now();
+  if (isExpired(confirmation, now) && arriving.mayDeny(confirmation, now) === undefined)
+    return expire(hand, confirmation);
   const news = await firstNews(hand, confirmation);
   switch (news.type) {
     case 'changed':

@@ -133,6 +133,8 @@ export const confirmationRoutes: readonly Route[] = [
     summary: 'Decides about a held call. The same decision again gets the same answer; another is refused.',
     body: decisionShape,
     answer: viewShape,
+    expect: ({ service, params, arrivedAt }) =>
+      service.runtime.expectDecision(params.confirmationId, arrivedAt),
     handle: ({ service, params, body, actor, arrivedAt }) =>
       decideOnce(service, params.confirmationId, body, { by: actor.name, receivedAt: arrivedAt }),
   }),
