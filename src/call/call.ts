@@ -56,6 +56,8 @@ export type Call = {
   readonly requestedAt: number;
   readonly status: CallStatus;
   readonly attempt: number;
+  /** Attempts since the last one whose end was recorded. While an attempt runs, it counts too. */
+  readonly attemptsWithoutEnd: number;
   /** The intent of the last attempt. */
   readonly started: ToolStarted | undefined;
   /** How the last attempt ended, while the call may be tried again. */

@@ -113,6 +113,7 @@ export function advance(call: CallDraft, event: CallEvent): CallDraft {
     case 'tool.started':
       call.status = 'running';
       call.attempt = event.attempt;
+      call.attemptsWithoutEnd++;
       call.started = event;
       call.failed = undefined;
       call.retry = undefined;
@@ -120,6 +121,7 @@ export function advance(call: CallDraft, event: CallEvent): CallDraft {
     case 'tool.responded':
       if (!event.final) {
         call.failed = event;
+        call.attemptsWithoutEnd = 0;
         call.spentMicros += event.costMicros;
         return call;
       }
@@ -191,6 +193,7 @@ const beginWith = (event: ToolRequested): CallDraft => ({
   requestedAt: event.at,
   status: 'requested',
   attempt: 0,
+  attemptsWithoutEnd: 0,
   started: undefined,
   failed: undefined,
   retry: undefined,

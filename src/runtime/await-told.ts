@@ -2,6 +2,7 @@ import { QuittanceError } from '../base/error.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import type { CallOptions } from './call-options.ts';
+import { stayAwake } from './stay-awake.ts';
 import type { HeldCall, Told } from './told.ts';
 import type { TurnState } from './turn-state.ts';
 
@@ -68,24 +69,8 @@ async function untilTold(hand: CallInHand, turn: TurnState): Promise<ToolOutcome
   if (bounded && hand.turn !== turn) return untilDeadline(hand, hand.told, leftMs);
   const told = await hand.told;
   if (told.type !== 'held') return told;
-  return bounded ? untilDeadline(hand, told, leftMs) : stayAwake(hand, told.rest);
+  return bounded ? untilDeadline(hand, told, leftMs) : stayAwake(hand.engine, told.rest);
 }
-
-/** Somebody in another process may decide: as long as a caller waits for that, the process does not end. */
-async function stayAwake(hand: CallInHand, rest: Promise<ToolOutcome>): Promise<ToolOutcome> {
-  const { deadlines } = hand.engine;
-  const again = (): void => {
-    watch = deadlines.watch(longestSleepMs, again);
-  };
-  let watch = deadlines.watch(longestSleepMs, again);
-  try {
-    return await rest;
-  } finally {
-    watch.stop();
-  }
-}
-
-const longestSleepMs = 3_600_000;
 
 async function untilDeadline(
   hand: CallInHand,

@@ -76,6 +76,8 @@ export class CallInHand extends CallJournal implements CallWithSecrets {
   /** How often the arguments were sent to repair. */
   repairs = 0;
   costMicros = 0;
+  /** Taken over from a dead owner: even a read records its attempts, so that their number stays bounded. */
+  mustIntend = false;
   /** What an attempt cost whose end nobody saw. */
   lostCostMicros = 0;
   shares: readonly Share[] = noShares;

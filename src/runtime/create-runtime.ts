@@ -57,9 +57,11 @@ import { openTurn } from './open-turn.ts';
 import type { AskTool, FoundOut } from './reconcile.ts';
 import { reconcile } from './reconcile.ts';
 import type { RecoveredCall } from './recovery.ts';
+import type { RecoveryProgress } from './recover.ts';
 import { endOrphan, recover, sweep } from './recover.ts';
 import { createReadArtifact, readArtifactName } from './read-artifact.ts';
 import type { RuntimeOptions } from './runtime-options.ts';
+import { stayAwake } from './stay-awake.ts';
 import { settleStranded } from './stranded.ts';
 import type { ErrorGroup, ErrorQuery } from '../ledger/summarise-errors.ts';
 import { listErrors } from './list-errors.ts';
@@ -95,7 +97,9 @@ export interface Runtime<Tools extends readonly AnyTool[] = readonly AnyTool[]> 
    * Ends the calls of processes that are gone: what never ran is cancelled, what may run again is, what cannot be known
    * is said to be so. Done when a process starts, and safe to do at any time.
    */
-  recover(): Promise<readonly RecoveredCall[]>;
+  recover(options?: {
+    readonly onProgress?: (progress: RecoveryProgress) => void;
+  }): Promise<readonly RecoveredCall[]>;
   /** Questions to people, newest first, a page at a time. */
   confirmations(query?: ConfirmationQuery): Promise<Page<ConfirmationView>>;
   /** Decides about a held call. The first decision counts; a second is refused and hears who was first. */
@@ -176,7 +180,7 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
 ): Runtime<Tools> {
   const engine = createEngine(
     options,
-    () => sweep(desk),
+    (sessionId) => sweep(desk, sessionId),
     (stored, call, asker) => endOrphan(desk, stored, call, asker === 'of the call' ? 1 : 0),
   );
   const desk: Desk = {
@@ -187,6 +191,7 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
     settling: undefined,
     swept: false,
     sweeping: undefined,
+    sweptOwners: new Set(),
     closed: false,
   };
   const closing = new AbortController();
@@ -223,10 +228,11 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
       if (!desk.swept) void sweep(desk).catch(() => undefined);
       return openTurn<Tools>(desk, turnOptions);
     },
-    calls: async (filter) => (await readCalls(filter)).flatMap((events) => foldCall(events) ?? []),
-    audit: async (filter) => projectAudit((await read(filter)).filter(isCallEvent)),
-    events: read,
-    recover: () => recover(desk),
+    calls: async (filter) =>
+      (await orUnavailable(readCalls(filter))).flatMap((events) => foldCall(events) ?? []),
+    audit: async (filter) => projectAudit((await orUnavailable(read(filter))).filter(isCallEvent)),
+    events: (filter) => orUnavailable(read(filter)),
+    recover: ({ onProgress } = {}) => orUnavailable(stayAwake(engine, recover(desk, onProgress))),
     confirmations: (query = {}) => orUnavailable(listConfirmations(engine, query)),
     decide: (confirmationId, decision) => orUnavailable(decideConfirmation(desk, confirmationId, decision)),
     decisionToken: (confirmationId, tokenOptions) =>
@@ -253,7 +259,7 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
         ? engine.behaviors.on(first.spec, first.handler)
         : // Whatever is missing is named there.
           engine.behaviors.on(first as BehaviorSpec, handler as BehaviorHandler),
-    tail: (tailOptions = {}) => tail(engine.ledger, feed, tailOptions, closing.signal),
+    tail: (tailOptions = {}) => tail(engine, feed, tailOptions, closing.signal),
     protectFiles: (files) => engine.ownFiles.add(files),
     async close() {
       desk.closed = true;

@@ -15,6 +15,8 @@ export type Desk = {
   /** Set once open calls were looked through, and while they are. */
   swept: boolean;
   sweeping: Promise<void> | undefined;
+  /** Dead owners whose open calls this process has seen to. */
+  readonly sweptOwners: Set<string>;
   closed: boolean;
 };
 

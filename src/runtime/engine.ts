@@ -65,7 +65,7 @@ export type Engine = {
   /** What hears of events. Made after everything else, since it calls tools. */
   behaviors: Behaviors;
   /** Settles what owners that are gone have left in doubt. */
-  readonly sweep: () => Promise<void>;
+  readonly sweep: (sessionId: string) => Promise<void>;
   /**
    * Ends a call whose owner is gone. False where somebody is still at it, or nobody here can end it. `asker`: whether
    * this runtime has the call in hand only because it asks.

@@ -118,8 +118,16 @@ export const end = (hand: CallInHand, stop: Stop): Promise<ToolOutcome> =>
   stop.type === 'copy' ? copyOutcome(hand, stop.from) : settleStopped(hand, stop);
 
 /** A read under no limit changes nothing and takes nothing: its request may be kept with its outcome. */
-const needsIntent = ({ knownTool: tool, shares, claimKey, isMoving, grant }: CallInHand): boolean =>
+const needsIntent = ({
+  knownTool: tool,
+  shares,
+  claimKey,
+  isMoving,
+  grant,
+  mustIntend,
+}: CallInHand): boolean =>
   tool.mode !== 'read' ||
+  mustIntend ||
   tool.handoff ||
   shares.length > 0 ||
   claimKey !== undefined ||

@@ -62,7 +62,7 @@ export function firstNews(hand: CallInHand, confirmation: Confirmation): Promise
   });
 }
 
-/** Timers go by the runtime's clock, expiry by the ledger's: whoever wakes too early sleeps on. */
+/** Timers go by the runtime's clock, expiry by the ledger's, which may jump: the wait looks at it every second. */
 function watchExpiry(
   { engine }: CallInHand,
   confirmation: Confirmation,
@@ -98,7 +98,7 @@ function watchExpiry(
   };
 }
 
-const longestSleepMs = 3_600_000;
+const longestSleepMs = 1_000;
 
 async function askPerson(onConfirm: OnConfirm, request: ConfirmationRequest): Promise<ReadAnswer> {
   try {

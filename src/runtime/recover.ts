@@ -11,6 +11,7 @@
  *    finds itself overtaken.
  */
 import type { Call } from '../call/call.ts';
+import type { QuittanceEvent } from '../call/event.ts';
 import { isHandedOver } from '../call/handoff.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import type { StoredCall } from '../ledger/ledger.ts';
@@ -21,10 +22,12 @@ import { clean } from './clean.ts';
 import type { Desk } from './desk.ts';
 import { keyOf } from './desk.ts';
 import { attemptAgain, attemptNext, endAsFailed } from './execute.ts';
+import type { CallRef } from './gates/gate.ts';
 import { isExpired, isUsedTooLate } from './expiry.ts';
 import { foldStored } from './fold-stored.ts';
 import { endDue, isDue } from './handoff-due.ts';
 import { leftUntil } from './left-until.ts';
+import { isGivenUp, isSuspect } from './lost-attempts.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
 import { resolveHold } from './hold.ts';
 import type { RecoveredCall, Recovery } from './recovery.ts';
@@ -36,72 +39,192 @@ import { importSpills } from './spill.ts';
 import type { HeldCall, Told } from './told.ts';
 import { notEnded } from './unavailable.ts';
 import { cancelStop } from './unless-over.ts';
-import { askTool, judgeUnseen, lostAttempt } from './unseen-end.ts';
+import { askTool, judgePoison, judgeUnseen, lostAttempt } from './unseen-end.ts';
+
+/** How far a recovery has come, for a host that shows it. */
+export type RecoveryProgress = { readonly done: number; readonly total: number };
 
 /** Ends, or goes on with, every call whose owner is gone, and waits for those that are run again. */
-export async function recover(desk: Desk): Promise<readonly RecoveredCall[]> {
-  const recovered = await Promise.all(await takeOrphans(desk));
-  return recovered.filter((call) => call !== undefined);
+export async function recover(
+  desk: Desk,
+  onProgress: (progress: RecoveryProgress) => void = () => undefined,
+): Promise<readonly RecoveredCall[]> {
+  const recovered: RecoveredCall[] = [];
+  await recoverOrphans(desk, onProgress, async (recovering) => {
+    const call = await recovering;
+    if (call !== undefined) recovered.push(call);
+  });
+  return recovered;
 }
 
 /**
- * Sees to it that no call in doubt goes unnoticed: the first time by looking at every open call, later only where an
- * owner has gone. What is run again goes on by itself. One sweep at a time; whoever comes meanwhile waits for it.
+ * Makes sure that no call of the session is in doubt unnoticed: the first time by looking at every open call, later only
+ * when an owner has gone. The sweep of the whole ledger goes on in the background; only what belongs to the session is
+ * waited for, so that a new session never waits for the crash of another.
  */
-export function sweep(desk: Desk): Promise<void> {
-  desk.sweeping ??= sweepOnce(desk).finally(() => {
+export async function sweep(desk: Desk, sessionId?: string): Promise<void> {
+  const { ledger } = desk.engine;
+  if (desk.swept && (await ledger.findGoneOwners()).every((ownerId) => desk.sweptOwners.has(ownerId))) return;
+  desk.sweeping ??= sweepAll(desk).finally(() => {
     desk.sweeping = undefined;
   });
-  return desk.sweeping;
+  if (sessionId === undefined) return desk.sweeping;
+  desk.sweeping.catch(() => undefined); // the next turn sweeps again
+  await sweepSession(desk, sessionId);
 }
 
-async function sweepOnce(desk: Desk): Promise<void> {
+async function sweepAll(desk: Desk): Promise<void> {
   const { ledger, stragglers } = desk.engine;
-  if (desk.swept && (await ledger.findGoneOwners()).length === 0) return;
-  for (const recovering of await takeOrphans(desk)) {
-    // Whoever waits for the call hears what became of it; nobody else needs to.
-    const quiet = recovering.catch(() => undefined).finally(() => stragglers.delete(quiet));
-    stragglers.add(quiet);
-  }
+  const gone = await ledger.findGoneOwners();
+  await recoverOrphans(
+    desk,
+    () => undefined,
+    async (recovering, call) => {
+      const quiet = recovering.catch(() => undefined).finally(() => stragglers.delete(quiet));
+      stragglers.add(quiet);
+      // What runs again may take as long as the call: it is not waited for, unless it may end this process.
+      if (!goesOn(call) || isSuspect(call)) await recovering;
+    },
+  );
   desk.swept = true;
+  for (const ownerId of gone) desk.sweptOwners.add(ownerId);
 }
+
+/** Settles what is in doubt in one session. What can go on is left to the sweep of the whole ledger. */
+async function sweepSession(desk: Desk, sessionId: string): Promise<void> {
+  const { ledger } = desk.engine;
+  const doubtful = [];
+  for (const callId of openCallIds(await ledger.readSession(sessionId))) {
+    const found = await readOpen(desk, { sessionId, callId });
+    if (found === undefined || goesOn(found.call)) continue;
+    if (!(await hasLiveOwner(ledger, { sessionId, callId, ownerId: found.stored.ownerId }, 0)))
+      doubtful.push(callId);
+  }
+  if (doubtful.length === 0) return;
+  await importSpills(desk.engine);
+  for (const callId of doubtful) {
+    const found = await readOpen(desk, { sessionId, callId });
+    if (found !== undefined) await recoverCall(desk, found.stored, found.call);
+  }
+}
+
+function openCallIds(events: readonly QuittanceEvent[]): readonly string[] {
+  const open = new Set<string>();
+  for (const event of events)
+    if (event.type === 'tool.requested') open.add(event.callId);
+    else if (event.type === 'tool.responded' && event.final) open.delete(event.callId);
+  return [...open];
+}
+
+type Found = { readonly stored: StoredCall; readonly call: Call };
+
+/** Undefined for a call that has ended meanwhile. */
+async function readOpen({ engine }: Desk, { sessionId, callId }: CallRef): Promise<Found | undefined> {
+  const stored = await engine.ledger.readCall(sessionId, callId);
+  const call = stored && foldStored(stored);
+  return stored === undefined || call === undefined || call.settled !== undefined
+    ? undefined
+    : { stored, call };
+}
+
+/** Measured: so many share a commit, and a body that is run again takes at most so much of the process. */
+const mostAtOnce = 64;
+/** How many calls are looked at before other work has its turn. */
+const yieldEvery = 32;
 
 /**
- * Takes every orphan over. What is in doubt is settled as such when this resolves; what can go on is under way. The
- * owners nothing is left of are forgotten.
+ * Takes every orphan over, a bounded number at a time. Suspects come last and one at a time: if a body ends the process,
+ * only its own call has lost an attempt. `follow` says for how long each keeps its place.
  */
-async function takeOrphans(desk: Desk): Promise<Promise<RecoveredCall | undefined>[]> {
+async function recoverOrphans(
+  desk: Desk,
+  onProgress: (progress: RecoveryProgress) => void,
+  follow: (recovering: Promise<RecoveredCall | undefined>, call: Call) => Promise<void>,
+): Promise<void> {
   const { ledger } = desk.engine;
   const gone = new Set(await ledger.findGoneOwners());
+  const orphans = await findOrphans(desk);
+  // After the owners were found to be gone: an owner may spill an outcome just before it dies.
   await importSpills(desk.engine);
-  const underWay: Promise<RecoveredCall | undefined>[] = [];
-  for (const open of await ledger.findOpenCalls()) {
-    if (await isAtIt(ledger, open, 0)) continue;
-    const stored = await ledger.readCall(open.sessionId, open.callId);
-    const call = stored && foldStored(stored);
-    if (stored === undefined || call === undefined || call.settled !== undefined) continue;
-    const recovering = report(desk, stored, call);
-    recovering.catch(() => undefined); // heard by whoever is given it, which may be later
-    underWay.push(recovering);
-    if (goesOn(call)) gone.delete(open.ownerId);
-    else await recovering;
-  }
+  const suspects: OpenCall[] = [];
+  let done = 0;
+  const take = async (open: OpenCall, mayBeSuspect: boolean): Promise<void> => {
+    const found = await readOpen(desk, open);
+    if (found === undefined) return;
+    if (isSuspect(found.call) && !mayBeSuspect) {
+      suspects.push(open);
+      done--;
+      return;
+    }
+    if (goesOn(found.call)) gone.delete(open.ownerId);
+    const recovering = report(desk, found.stored, found.call);
+    recovering.catch(() => undefined); // heard by `follow`, which may be later
+    await follow(recovering, found.call);
+  };
+  const step = async (open: OpenCall, mayBeSuspect: boolean): Promise<void> => {
+    await take(open, mayBeSuspect);
+    if (++done % yieldEvery === 0) {
+      onProgress({ done, total: orphans.length });
+      await new Promise(setImmediate);
+    }
+  };
+  await eachOf(orphans, mostAtOnce, (open) => step(open, false));
+  await eachOf(suspects, 1, (open) => step(open, true));
+  if (orphans.length > 0) onProgress({ done: orphans.length, total: orphans.length });
   for (const ownerId of gone) await ledger.forgetOwner(ownerId);
-  return underWay;
+}
+
+/** Every open call whose owner is proven dead. Each owner is asked after once. */
+async function findOrphans({ engine: { ledger } }: Desk): Promise<readonly OpenCall[]> {
+  const alive = new Map<string, boolean>();
+  const orphans: OpenCall[] = [];
+  for (const open of await ledger.findOpenCalls()) {
+    const { ownerId } = open;
+    if (ownerId !== ledger.ownerId && !alive.has(ownerId))
+      alive.set(ownerId, (await ledger.ownerStatus(ownerId)) !== 'gone');
+    if (!(alive.get(ownerId) ?? (await hasLiveOwner(ledger, open, 0)))) orphans.push(open);
+  }
+  return orphans;
+}
+
+/** Does the work for every item, so many at a time. Begins no more once one has failed, and fails like it. */
+async function eachOf<Item>(
+  items: readonly Item[],
+  workers: number,
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  const waiting = items.values();
+  let failed = false;
+  const run = async (): Promise<void> => {
+    for (const item of waiting) {
+      if (failed) return;
+      try {
+        await work(item);
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(workers, items.length) }, run));
 }
 
 /** Whether recovering the call may take as long as the call itself. */
 const goesOn = (call: Call): boolean =>
   call.status !== 'running' ||
   call.failed !== undefined ||
-  call.started?.mayRerun === true ||
+  (call.started?.mayRerun === true && !isGivenUp(call)) ||
   isHandedOver(call);
 
 /**
  * May another owner still end the call? True unless that owner is proven dead. On this handle, true if more runtimes
  * hold the call than the `askers` that only ask about it.
  */
-const isAtIt = async (ledger: Ledger, { ownerId, ...call }: OpenCall, askers: number): Promise<boolean> =>
+const hasLiveOwner = async (
+  ledger: Ledger,
+  { ownerId, ...call }: OpenCall,
+  askers: number,
+): Promise<boolean> =>
   ownerId === ledger.ownerId
     ? (ledger.inHand.get(keyOf(call)) ?? 0) > askers
     : (await ledger.ownerStatus(ownerId)) !== 'gone';
@@ -118,7 +241,7 @@ export async function endOrphan(
   // Whose turn it is with a call that another process runs is a matter of time, not of who lives.
   const somebodyIs = isHandedOver(call)
     ? !isDue(desk.engine, call)
-    : await isAtIt(ledger, { sessionId, callId, ownerId: stored.ownerId }, askers);
+    : await hasLiveOwner(ledger, { sessionId, callId, ownerId: stored.ownerId }, askers);
   if (somebodyIs) return false;
   if ((await importSpills(desk.engine)) > 0) return true;
   const { how, told } = await recoverCall(desk, stored, call);
@@ -182,7 +305,7 @@ async function endByStatus(hand: CallInHand, call: Call): Promise<Recovery> {
   switch (call.status) {
     case 'requested':
       if (call.submitted && hand.request.input.ok && hand.tool !== undefined)
-        return { how: 'resumed', told: await goOnFrom(hand, call) };
+        return { how: 'resumed', told: await goOnFrom(intending(hand), call) };
       return {
         how: 'cancelled',
         told: await settleStopped(hand, cancelStop('whoever asked for it is gone')),
@@ -191,13 +314,19 @@ async function endByStatus(hand: CallInHand, call: Call): Promise<Recovery> {
     case 'approved':
       // What nobody wants any more ends without the tool; the rest goes on with whoever has it as it was.
       if (isOver(call, hand.engine.ledger.now())) return { how: 'resumed', told: await resolveHold(hand) };
-      if (await prepareInput(hand)) return { how: 'resumed', told: await goOnFrom(hand, call) };
+      if (await prepareInput(hand)) return { how: 'resumed', told: await goOnFrom(intending(hand), call) };
       return { how: 'cancelled', told: await settleVoid(hand) };
     case 'running':
       return isHandedOver(call) ? endHandoff(hand) : endAttempt(hand, call);
     case 'settled':
       return { how: 'overtaken', told: undefined };
   }
+}
+
+/** Its body may be what ended the process before: from now on every attempt leaves a trace. */
+function intending(hand: CallInHand): CallInHand {
+  hand.mustIntend = true;
+  return hand;
 }
 
 /** Whether all that is left is to say that it did not run. */
@@ -287,6 +416,7 @@ async function endAttempt(hand: CallInHand, call: Call): Promise<Recovery> {
       : { how: 'resumed', told: kept(hand, outcome) };
   }
   const declaredSafe = call.started?.mayRerun === true;
+  if (declaredSafe && isGivenUp(call)) return giveUp(hand, call);
   const ready = tool !== undefined && (await prepareInput(hand));
   if (ready && declaredSafe && tool.mayRerun) {
     const told = await attemptAgain(hand);
@@ -295,6 +425,20 @@ async function endAttempt(hand: CallInHand, call: Call): Promise<Recovery> {
   const found = ready ? await askTool(hand, call) : { status: 'unknown' as const };
   const told = kept(hand, await settle(hand, await judgeUnseen(hand, found), lostAttempt(hand)));
   return { how: found.status === 'unknown' ? 'indeterminate' : 'reconciled', told };
+}
+
+/**
+ * Every process that ran this body ended during the attempt. An effect may have happened, so a person must find out. A
+ * read had no effect, and asking for it again would end this process too.
+ */
+async function giveUp(hand: CallInHand, call: Call): Promise<Recovery> {
+  const why = `The process ended during each of ${call.attemptsWithoutEnd} attempts to run this tool`;
+  const isRead = call.mode === 'read';
+  const judgement = isRead
+    ? await judgePoison(hand, `${why}.`)
+    : await judgeUnseen(hand, { status: 'unknown' }, why);
+  const told = kept(hand, await settle(hand, judgement, lostAttempt(hand)));
+  return { how: isRead ? 'failed' : 'indeterminate', told };
 }
 
 /** Throws where nothing could take the end: then it is as open as before, for whoever recovers it next. */

@@ -5,7 +5,8 @@ export type RecoveredCall = {
   readonly sessionId: string;
   readonly callId: string;
   readonly toolName: string;
-  readonly how: 'cancelled' | 'resumed' | 'rerun' | 'reconciled' | 'indeterminate' | 'timed_out' | 'left';
+  readonly how:
+    'cancelled' | 'resumed' | 'rerun' | 'reconciled' | 'indeterminate' | 'failed' | 'timed_out' | 'left';
 };
 
 /** What became of it, and what whoever asks for it is told. */

@@ -19,6 +19,7 @@ import type { Stop } from './gates/gate.ts';
 import type { Judgement } from './judgement.ts';
 import { appendLate } from './late.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
+import { isGivenUp } from './lost-attempts.ts';
 import { keptBeside } from './kept-beside.ts';
 import { letGo } from './let-go.ts';
 import { noteUndone } from './note-undone.ts';
@@ -131,6 +132,13 @@ function respond(hand: CallInHand, judgement: Judgement, attempt: Attempt): Entr
   };
 }
 
+/** A body that ended every process that ran it is not run again, whatever its tool declares. */
+function mayStillRerun({ tool, call }: CallInHand, outcome: ToolOutcome): boolean {
+  const isUnknown = outcome.type === 'ToolFailure' && outcome.code === 'tool.indeterminate';
+  if (isUnknown && call !== undefined && call.mode !== 'read' && isGivenUp(call)) return false;
+  return tool?.mayRerun ?? call?.started?.mayRerun ?? true;
+}
+
 /** What is said of the end of an attempt, or of the call: the last one costs what all of them did. */
 export function toRespondCommand(
   hand: CallInHand,
@@ -152,7 +160,7 @@ export function toRespondCommand(
     costMicros: final ? charged + (call?.spentMicros ?? 0) : charged,
     reached: attempt.reached,
     log: !final || hand.asides.length === 0 ? attempt.log : [...attempt.log, ...hand.asides],
-    mayRerun: hand.tool?.mayRerun ?? call?.started?.mayRerun ?? true,
+    mayRerun: mayStillRerun(hand, outcome),
     authorSaysRetry,
     rules: hand.outputRules,
   };

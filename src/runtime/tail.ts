@@ -5,9 +5,10 @@ import { isEmittedEvent } from '../call/emitted-event.ts';
 import type { QuittanceEvent } from '../call/event.ts';
 import type { Feed } from '../ledger/feed.ts';
 import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';
-import type { Ledger } from '../ledger/ledger.ts';
 import { checkKeys } from './check-keys.ts';
+import type { Engine } from './engine.ts';
 import { orUnavailable } from './ledger-trouble.ts';
+import { stayAwake } from './stay-awake.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
 export type TailOptions = {
@@ -28,7 +29,7 @@ const batchSize = 256;
 
 /** Ends when the signal aborts, when whoever reads stops, and with the runtime. */
 export async function* tail(
-  ledger: Pick<Ledger, 'whenAppended'>,
+  engine: Pick<Engine, 'ledger' | 'deadlines'>,
   feed: Feed,
   options: TailOptions,
   closing: AbortSignal,
@@ -57,6 +58,8 @@ export async function* tail(
       }
     }
     if (entries.length === 0)
-      await orUnavailable(unlessAborted(ledger.whenAppended(position, signal), signal));
+      await orUnavailable(
+        stayAwake(engine, unlessAborted(engine.ledger.whenAppended(position, signal), signal)),
+      );
   }
 }

@@ -73,6 +73,10 @@ export async function judgeUnseen(
   }
 }
 
+/** The end of a read whose body ended every process that ran it. Repeating it is pointless. */
+export const judgePoison = (hand: CallInHand, error: string): Promise<Judgement> =>
+  fail(hand, { code: 'tool.execution_error', error, retryable: false }, unseenFacts(hand));
+
 const unseenFacts = (hand: CallInHand): AttemptFacts => ({
   context: new BodyContext(hand, hand.call?.attempt ?? 1, hand.toolKey),
   elapsedMs: 0,

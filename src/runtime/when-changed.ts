@@ -3,6 +3,7 @@ import { dueAt, isHandedOver } from '../call/handoff.ts';
 import type { Watch } from './deadlines.ts';
 import type { Engine } from './engine.ts';
 import { leftUntil } from './left-until.ts';
+import { stayAwake } from './stay-awake.ts';
 
 /**
  * Resolves when somebody moves the call, or for whoever waits no more; for one that another process runs also when it is
@@ -17,7 +18,8 @@ export async function whenChanged(
 ): Promise<void> {
   const { ledger } = engine;
   const at = isHandedOver(call) ? dueAt(call) : leftUntil(call);
-  if (at === undefined) return ledger.whenChanged(call.sessionId, call.callId, version, signal);
+  if (at === undefined)
+    return stayAwake(engine, ledger.whenChanged(call.sessionId, call.callId, version, signal));
   // Looked at again and again, an overdue call would otherwise gather those who have long stopped waiting.
   const stop = new AbortController();
   const either = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
@@ -39,7 +41,9 @@ type Due = { readonly promise: Promise<void>; stop(): void };
 
 export const untilDue = (engine: Engine, call: Call): Due => until(engine, dueAt(call));
 
-/** Timers go by the runtime's clock, leases by the ledger's: whoever wakes too early sleeps on. */
+/**
+ * Timers go by the runtime's clock, leases by the ledger's, which may jump: the wait looks at it every second.
+ */
 function until({ deadlines, ledger }: Engine, at: number): Due {
   const { promise, resolve } = Promise.withResolvers<void>();
   const left = (): number => Math.min(at - ledger.now(), longestSleepMs);
@@ -52,4 +56,4 @@ function until({ deadlines, ledger }: Engine, at: number): Due {
   return { promise, stop: () => watch?.stop() };
 }
 
-const longestSleepMs = 3_600_000;
+const longestSleepMs = 1_000;

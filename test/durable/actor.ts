@@ -19,6 +19,7 @@ const releases: (() => void)[] = [];
 async function effect(args: unknown, { callId, idempotencyKey }: ToolContext): Promise<unknown> {
   const { key = callId } = args as { key?: string };
   await fetch(`${errand.world}/?key=${encodeURIComponent(key)}`, { method: 'POST' });
+  if (errand.poison?.includes(callId) === true) process.kill(process.pid, 'SIGKILL');
   if (errand.afterwards === 'hang')
     await new Promise<void>((resolve) => {
       releases.push(resolve);
@@ -98,6 +99,8 @@ async function obey(order: Order): Promise<unknown> {
           turnOf(sessionId).call({ id: callId, name: tool, arguments: args ?? {} }),
         ),
       );
+    case 'submit':
+      return turnOf(order.sessionId).submit({ id: order.callId, name: order.tool, arguments: {} });
     case 'work':
       return work(order.tool, order.leaseMs);
     case 'recover':

@@ -15,6 +15,8 @@ export type Errand = {
   readonly world: string;
   /** What bodies do once their effect has happened. */
   readonly afterwards?: 'hang' | 'wait' | 'fill';
+  /** Calls whose bodies kill the process once their effect has happened. */
+  readonly poison?: readonly string[];
   readonly waitMs?: number;
   readonly spillBytes?: number;
   /** How many calls all actors may make together. */
@@ -40,6 +42,7 @@ export type Order =
   /** Takes a call of the tool that was handed over, if one waits; has its effect; reports unless it hangs. */
   | { readonly type: 'work'; readonly tool: string; readonly leaseMs?: number }
   | { readonly type: 'recover' | 'fill' | 'free' | 'close' }
+  | { readonly type: 'submit'; readonly sessionId: string; readonly callId: string; readonly tool: string }
   /** Opens descriptors until none are left; closes them again. */
   | { readonly type: 'starve' | 'feed' }
   /** Lets the bodies that hang go on. */
@@ -54,6 +57,8 @@ export type Actor = {
   tell(order: Order): Promise<unknown>;
   call(callId: string, tool: string, args?: CallOrder['args'], sessionId?: string): Promise<ToolOutcome>;
   kill(): Promise<void>;
+  /** Resolves when the process has ended. */
+  readonly ended: Promise<unknown>;
   stop(): void;
   goOn(): void;
 };
@@ -129,8 +134,10 @@ async function direct(child: ChildProcess): Promise<Actor> {
     child.send({ number, order });
     return waiting.promise;
   };
+  const ended = once(child, 'exit');
   await ready.promise;
   return {
+    ended,
     reached: reached.promise,
     tell,
     call: async (callId, tool, args = {}, sessionId = 's') =>

@@ -61,7 +61,7 @@ function findTwin(hand: CallInHand): Awaitable<Stop | undefined> {
 }
 
 async function sweepFirst(hand: CallInHand): Promise<Stop | undefined> {
-  await hand.engine.sweep();
+  await hand.engine.sweep(hand.turn.sessionId);
   hand.turn.swept = true;
   return lookForTwins(hand);
 }
