@@ -33,9 +33,19 @@ import type { TurnState } from './turn-state.ts';
 import { undoneCallId } from './undo-tool.ts';
 import type { WorkflowStep } from './workflow-step.ts';
 
-/** How a body ended where the ledger could not take its end. */
+/** The end of a body that neither the ledger nor the spill could store. */
 export type Unkept = {
-  readonly outcome: ToolOutcome;
+  /** What the caller heard. */
+  readonly told: ToolOutcome;
+  /** What is stored once the ledger takes writes again. */
+  readonly end: {
+    readonly outcome: ToolOutcome;
+    readonly content: string;
+    readonly toolSuccess: boolean | undefined;
+    readonly authorSaysRetry: boolean;
+  };
+  /** What the body gave, where the end must say something else: it is stored as a late result. */
+  readonly late: ToolOutcome | undefined;
   readonly attempt: Pick<DataOf<'tool.responded'>, 'costMicros' | 'reached' | 'log' | 'payloadExtras'>;
 };
 
@@ -112,7 +122,6 @@ export class CallInHand extends CallJournal implements CallWithSecrets {
   /** Takes the question back, while one is open. */
   withdraw: ((reason: string) => void) | undefined;
   told: Promise<Told> | undefined;
-  /** What was told where the ledger could not take the end of a body that ran. */
   unkept: Unkept | undefined;
 
   constructor(

@@ -178,7 +178,7 @@ async function tellWaiting(hand: CallInHand): Promise<Told | undefined> {
 
 /** Goes on with a call of ours that stopped because the ledger did. */
 async function resume(hand: CallInHand, left: CallInHand, known: StoredCall): Promise<Told> {
-  if (left.unkept !== undefined) return left.unkept.outcome;
+  if (left.unkept !== undefined) return left.unkept.told;
   const call = foldStored(known);
   if (call === undefined) return recall(hand, known);
   hand.takeOver(left, call, known.version);

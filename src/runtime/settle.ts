@@ -24,7 +24,7 @@ import { keptBeside } from './kept-beside.ts';
 import { letGo } from './let-go.ts';
 import { noteUndone } from './note-undone.ts';
 import { follow } from './recall.ts';
-import { removedEnd, unkept } from './unavailable.ts';
+import { notStored, removedEnd, unknownEnd } from './unavailable.ts';
 
 export type Attempt = Unkept['attempt'];
 
@@ -193,16 +193,38 @@ async function spilled(
   if (!kept) {
     hand.rewind(mark);
     hand.notes = notes;
-    hand.unkept ??= { outcome: unkept(hand, why, 'elapsedMs' in outcome ? outcome.elapsedMs : 0), attempt };
-    return hand.unkept.outcome;
+    hand.unkept ??= toUnkept(hand, judgement, attempt, why);
+    return hand.unkept.told;
   }
   engine.spill.waiting = true;
   remember(hand, noted, judgement.content, true);
   return noted;
 }
 
+/**
+ * What is told must hold whatever is recorded later. A tool that may be run again gives an outcome then, so none is told
+ * now. Of any other the record can only say that its end is unknown: that is told now, in the same words.
+ */
+function toUnkept(hand: CallInHand, judgement: Judgement, attempt: Attempt, why: string): Unkept {
+  if (hand.call?.started?.mayRerun === true)
+    return {
+      told: notStored(hand, cutText(clean(hand, why), 500)),
+      end: judgement,
+      late: undefined,
+      attempt,
+    };
+  const told = unknownEnd(hand);
+  const end = {
+    outcome: told,
+    content: outcomeToModelContent(told),
+    toolSuccess: undefined,
+    authorSaysRetry: false,
+  };
+  return { told, end, late: judgement.outcome, attempt };
+}
+
 /** An owner that was slow, not dead, finds its call ended by somebody else: what its body gave is kept as late. */
-function keepAsLate(hand: CallInHand, outcome: ToolOutcome, attempt: number): void {
+export function keepAsLate(hand: CallInHand, outcome: ToolOutcome, attempt: number): void {
   const elapsedMs = 'elapsedMs' in outcome ? outcome.elapsedMs : 0;
   switch (outcome.type) {
     case 'ToolExecutionResult':

@@ -15,33 +15,39 @@ export const unavailable = ({ request }: CallInHand, why: string): ToolOutcome =
     elapsedMs: 0,
   });
 
-/** Said where a body ran and its end could not be kept. */
-export const unkept = ({ request }: CallInHand, why: string, elapsedMs: number): ToolOutcome =>
+/**
+ * Said where a body ran, neither the ledger nor the spill could store its end, and the tool may be run again. No ledger
+ * holds an outcome, so none is told: the same id may ask again.
+ */
+export const notStored = ({ request }: CallInHand, why: string): ToolOutcome =>
   Object.freeze({
     type: 'ToolFailure',
     callId: request.id,
     toolName: request.name,
-    code: 'tool.indeterminate',
-    error: `The tool ran, but what it gave could not be kept, so nobody can say later how it ended: ${why}`,
-    retryable: false,
-    elapsedMs,
+    code: 'ledger.unavailable',
+    error: `The result of the call could not be stored, so the call was not accepted. Ask again with the same id: ${why}`,
+    retryable: true,
+    elapsedMs: 0,
   });
 
-/** Why nobody saw the end of most attempts whose end nobody saw. */
-export const processEnded = 'The process ended while the tool ran';
+/**
+ * True of a process that ended and of one that could not store the end. Both are told in the same words, so that what
+ * was told stays what is recorded, whichever of them records it.
+ */
+export const endNotRecorded = 'The tool was started and its end was not recorded';
 
 /** How a call ends whose body began and whose owner was gone before its end, where nobody can find out more. */
 export const unknownEnd = (
   { request }: CallInHand,
   note: { readonly modelNote?: string } = {},
-  why: string = processEnded,
+  why: string = endNotRecorded,
 ): ToolOutcome =>
   Object.freeze({
     type: 'ToolFailure',
     callId: request.id,
     toolName: request.name,
     code: 'tool.indeterminate',
-    error: `${why}; nobody knows whether it took effect.`,
+    error: `${why}. It may have taken effect.`,
     retryable: false,
     elapsedMs: 0,
     ...note,

@@ -10,7 +10,7 @@ import { judgeEnd } from './judge.ts';
 import type { AttemptFacts, Judgement } from './judgement.ts';
 import { fail } from './judgement.ts';
 import type { Attempt } from './settle.ts';
-import { processEnded, unknownEnd } from './unavailable.ts';
+import { endNotRecorded, unknownEnd } from './unavailable.ts';
 
 /** What the tool itself finds out. Whatever is no clear answer is none. */
 export async function askTool(hand: CallInHand, call: Call): Promise<Reconciliation> {
@@ -43,7 +43,7 @@ function readReconciliation(found: unknown): Reconciliation {
 export async function judgeUnseen(
   hand: CallInHand,
   found: Reconciliation,
-  why: string = processEnded,
+  why: string = endNotRecorded,
 ): Promise<Judgement> {
   const facts = unseenFacts(hand);
   switch (found.status) {
@@ -54,7 +54,7 @@ export async function judgeUnseen(
         hand,
         {
           code: 'tool.execution_error',
-          error: `${why}; the tool says it did not take effect${found.reason === undefined ? '.' : `: ${found.reason}`}`,
+          error: `${why}. The tool reports that it did not take effect${found.reason === undefined ? '.' : `: ${found.reason}`}`,
           retryable: true,
           // The tool knows that nothing happened: asking again is safe.
           authorSaysRetry: true,
