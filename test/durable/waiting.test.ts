@@ -1,0 +1,106 @@
+/** A process that awaits something of another process lives until it is answered. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { createRuntime, defineTool } from 'quittance';
+import { openLedger } from 'quittance/ledger';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { deferred, envelope } from '../stage.ts';
+import type { Play } from './play.ts';
+import { openPlay } from './play.ts';
+
+let play: Play;
+beforeEach(async () => {
+  play = await openPlay();
+});
+afterEach(() => play.end());
+
+/** Runs a program that prints `waiting` before its wait and its answer after it. Gives how it ended. */
+async function waitIn(
+  program: string,
+  answer: () => Promise<unknown>,
+): Promise<{ code: unknown; said: string[] }> {
+  const text = `
+    import { createRuntime, defineTool } from 'quittance';
+    import { openLedger } from 'quittance/ledger';
+    const ledger = await openLedger(${JSON.stringify(play.ledger)});
+    const order = defineTool({
+      name: 'order', mode: 'external', idempotencyScope: 'ledger', idempotencyKey: () => 'k', run: () => 'again',
+    });
+    const runtime = createRuntime({ ledger, tools: [order] });
+    ${program}
+    process.exitCode = 7;
+    await runtime.close();
+    await ledger.close();`;
+  const child = spawn(
+    process.execPath,
+    [
+      '--conditions=quittance-source',
+      '--disable-warning=ExperimentalWarning',
+      '--input-type=module',
+      '-e',
+      text,
+    ],
+    { cwd: join(import.meta.dirname, '../..'), stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  const ended = once(child, 'exit') as Promise<[unknown]>;
+  const said: string[] = [];
+  for await (const line of createInterface(child.stdout)) {
+    said.push(line);
+    if (line === 'waiting') await answer();
+  }
+  const [code] = await ended;
+  return { code, said };
+}
+
+describe('[one-outcome] a process that waits for another', () => {
+  it('[one-outcome] stays alive for the holder of the same key', async () => {
+    const ledger = await openLedger(play.ledger);
+    const body = deferred<string>();
+    const started = deferred();
+    const order = defineTool({
+      name: 'order',
+      mode: 'external',
+      idempotencyScope: 'ledger',
+      idempotencyKey: () => 'k',
+      run: () => (started.resolve(), body.promise),
+    });
+    const runtime = createRuntime({ ledger, tools: [order] });
+    const first = runtime.turn({ sessionId: 'a' }).call(envelope('one', 'order'));
+    await started.promise;
+    const { code, said } = await waitIn(
+      `const asked = runtime.turn({ sessionId: 'b' }).call({ id: 'two', name: 'order', arguments: {} });
+       setTimeout(() => console.log('waiting'), 100);
+       console.log((await asked).output);`,
+      async () => {
+        // Long enough for a process without anything to do to have ended.
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        body.resolve('done');
+        await first;
+      },
+    );
+    expect({ code, said }).toEqual({ code: 7, said: ['waiting', 'done'] });
+    await runtime.close();
+    await ledger.close();
+  });
+
+  it('[one-outcome] stays alive for the next event of a tail', async () => {
+    const ledger = await openLedger(play.ledger);
+    const runtime = createRuntime({
+      ledger,
+      tools: [defineTool({ name: 'get_it', mode: 'read', run: () => 1 })],
+    });
+    const { code, said } = await waitIn(
+      `setTimeout(() => console.log('waiting'), 100);
+       for await (const { event } of runtime.tail()) { console.log(event.type); break; }`,
+      async () => {
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        await runtime.turn({ sessionId: 's' }).call(envelope('a', 'get_it'));
+      },
+    );
+    expect({ code, said }).toEqual({ code: 7, said: ['waiting', 'turn.opened'] });
+    await runtime.close();
+    await ledger.close();
+  });
+});
