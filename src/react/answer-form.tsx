@@ -113,7 +113,12 @@ export function AnswerForm({
 
 /** As the panel shows it, with JSON escapes for what cannot be seen: sent back unchanged, it is the same value. */
 const editedText = (input: JsonValue | undefined): string =>
-  input === undefined ? '' : typeof input === 'string' ? JSON.stringify(input) : prettyJson(input);
+  input === undefined
+    ? ''
+    : typeof input === 'string'
+      ? JSON.stringify(input)
+      : // Longer runs of spaces would push what follows into lines of its own.
+        prettyJson(input).replaceAll(/(?<=\S) {8,}/g, (run) => '\\u0020'.repeat(run.length));
 
 /** Gives the answer, or says why it cannot be given. */
 function answer(kind: AnswerKind, text: string, consent: Consent): string | undefined {

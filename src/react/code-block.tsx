@@ -195,7 +195,8 @@ export function Lines({
     const runs = new RegExp(`(?<=\\S) {${longestRun + 1},}| {61,}`, 'g');
     const flat = text.replaceAll(/\r?\n/g, '').replaceAll('\t', '  ');
     const shown = textPieces(flat);
-    if (shown.length <= 1 && (shown[0]?.kind ?? 'plain') === 'plain' && !runs.test(flat)) return undefined;
+    if (shown.length <= 1 && (shown[0]?.kind ?? 'plain') === 'plain' && flat.search(runs) < 0)
+      return undefined;
     return text.split(/\r?\n/).map((line) => {
       const parts: { readonly text: string; readonly spaces: number }[] = [];
       const spread = line.replaceAll('\t', '  ');

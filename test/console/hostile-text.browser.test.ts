@@ -15,6 +15,7 @@ const callId = `c ${hostileText.replaceAll('\u0000', '')}`;
 const input = {
   [`k ${hostileText}`]: `v ${hostileText}`,
   list: [hostileText],
+  fake: `x",${' '.repeat(120)}"amount": 5,${' '.repeat(100)}"to": "me`,
   amount: 100,
   '\u0430mount': 900,
 };
@@ -111,12 +112,22 @@ describe('the console', () => {
     const { page, goTo } = visitor;
     await goTo(`/inbox/${confirmationId}`);
     await page.locator('article.question[data-seen="true"] .question-answers').waitFor();
-    const isRead = await page.locator('.question-panel').getAttribute('data-read');
-    if (isRead !== 'true') await page.getByLabel('I have not read to the end').check();
+    const block = page.locator('.question-panel').getByRole('group', { name: 'Arguments', exact: true });
+    await block.evaluate((each) => {
+      each.scrollIntoView({ block: 'center' });
+      each.scrollTo(0, each.scrollHeight);
+    });
+    await page.locator('.question-panel[data-read="true"]').waitFor();
     await page.getByRole('button', { name: 'Edit…' }).click();
     const field = page.getByRole('textbox', { name: 'Arguments to run with instead' });
     expect(await findHidden(page)).toEqual([]);
     expect(JSON.parse(await field.inputValue())).toEqual(input);
+    // A text that imitates lines of JSON: every run of spaces is counted, or written out in the form.
+    expect(await field.inputValue()).not.toMatch(/\S {8}/);
+    expect(await page.getByText(/^\[\d+ spaces\]$/).allTextContents()).toEqual([
+      '[120 spaces]',
+      '[100 spaces]',
+    ]);
     expect(await field.inputValue()).toContain(
       String.raw`pay\u2800\u3164\u200b\u00a0\udb40\udc41\ufe0f\u202e`,
     );
