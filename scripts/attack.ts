@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { families } from '../test/attacks/classes.ts';
+import { mostRefused, runOrdinary, templates, type OrdinaryResult } from '../test/attacks/ordinary.ts';
 import { runFamilies, type ClassResult, type PackageDoor } from '../test/attacks/run-classes.ts';
 
 const { values } = parseArgs({ options: { only: { type: 'string', default: '' } } });
@@ -64,6 +65,7 @@ function printRow({ id, tried, held, asked, title }: ClassResult): void {
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-packed-'));
 const results: ClassResult[] = [];
+const ordinary: OrdinaryResult[] = [];
 try {
   console.log('Packing the package and unpacking it into a temporary folder…');
   installPacked(folder);
@@ -77,6 +79,20 @@ try {
     results.push(result);
     printRow(result);
     for (const name of result.through) console.log(`  THROUGH: ${name}`);
+  }
+  if (values.only === '') {
+    console.log('\nOrdinary calls           calls refused   asked');
+    for (const template of templates) {
+      if (stop.signal.aborted) break;
+      const noFolder = (): string => folder;
+      const result = await runOrdinary(template, { ...door, newFolder: noFolder }, 'runtime', stop.signal);
+      ordinary.push(result);
+      const { calls, refused, asked } = result;
+      console.log(
+        [cell(template, 24), cell(calls, 5), cell(refused.length, 7), cell(asked.length, 7)].join(' '),
+      );
+      for (const line of refused) console.log(`  refused: ${line}`);
+    }
   }
 } finally {
   rmSync(folder, { recursive: true, force: true });
@@ -92,7 +108,14 @@ console.log(
     held: sum(({ held }) => held),
     asked: sum(({ asked }) => asked),
     failed: failed.map(({ id }) => id),
+    ordinary: ordinary.map(({ template, calls, refused, asked }) => ({
+      template,
+      calls,
+      refused: refused.length,
+      asked: asked.length,
+    })),
     interrupted: stop.signal.aborted,
   }),
 );
-process.exitCode = stop.signal.aborted ? 130 : failed.length > 0 || results.length === 0 ? 1 : 0;
+const tooStrict = ordinary.some(({ calls, refused }) => refused.length > mostRefused * calls);
+process.exitCode = stop.signal.aborted ? 130 : failed.length > 0 || tooStrict || results.length === 0 ? 1 : 0;

@@ -7,8 +7,9 @@ export const templateDocuments: { readonly [Name in TemplateName]: string } = {
 #
 #   contractsFromTemplate('coding-agent', { workingDirectory: '/srv/project' })
 #
-# "." is that folder. Files outside it are out of reach. Of commands, the listed ones run by themselves, anything else
-# waits for a person, and what a shell would chain, substitute or redirect is blocked: what it does cannot be read off it.
+# "." is that folder. Files outside it are out of reach. Of commands, the listed ones run by themselves, alone or in a
+# chain; any other waits for a person. Substitutions, variables and background jobs are blocked: what they do cannot be
+# read off the command.
 #
 # Whoever lets an agent write code and run its tests lets it run code. These rules keep honest mistakes and plain
 # evasions out of the shell; where the code itself is not trusted, run it in a container.
@@ -94,29 +95,65 @@ rules:
       ]
     within: ['.']
     not_within: [.git, .env, .env.local, .ssh, .aws, .gnupg, .kube, .npmrc, .netrc]
-    message: Run one plain command on files of the project, without pipes, redirections, substitutions and patterns.
+    chains: judge
+    message: Run plain commands on files of the project, without substitutions, variables and background jobs.
 
-  # Nothing that runs other programs by its options (find, xargs, rg, sort, tar), nothing that shows files (use a file tool).
+  # Each command of a chain has to be here. What a command runs in turn has to be here too: find -exec rm asks.
   - id: known-commands
     type: sandbox
     tools: *shell
     allows:
       commands:
+        - cd
         - pwd
         - ls
+        - tree
         - wc
+        - cat
+        - head
+        - tail
+        - grep
+        - rg
+        - find
+        - sed
+        - awk
+        - sort
+        - uniq
+        - cut
+        - tr
+        - diff
+        - jq
+        - file
+        - stat
+        - du
+        - which
+        - date
+        - echo
+        - 'true'
+        - mkdir
+        - touch
         - git status
         - git diff
         - git log
         - git show
+        - git blame
+        - git grep
+        - git ls-files
+        - git rev-parse
+        - git merge-base
+        - git remote -v
+        - git tag --list
+        - git stash list
+        - git fetch
         - git add
-        - git commit -m
-        - git branch --show-current
+        - git commit
+        - git switch
+        - git branch
         - npm test
-        - npm run build
-        - npm run lint
-        - npm run test
-        - npm run types
+        - npm run
+        - npm ls
+        - npm outdated
+        - npm view
         - pnpm test
         - pnpm build
         - pnpm lint
@@ -127,143 +164,74 @@ rules:
         - npx vitest run
         - npx jest
         - npx eslint
-        - npx prettier --check
+        - npx prettier
+        - npx playwright test
+        - node --version
         - node --test
         - tsc --noEmit
         - pytest
+        - python --version
         - python -m pytest
         - python3 -m pytest
+        - uv run pytest
+        - poetry run pytest
         - ruff check
+        - ruff format
+        - black --check
         - mypy
         - cargo build
         - cargo check
         - cargo test
         - cargo clippy
+        - cargo fmt
         - go build
         - go test
         - go vet
         - make test
+        - make build
         - make lint
         - mvn test
         - ./gradlew test
+    chains: judge
     outside: ask
-    message: 'Run this command? {args.command}'
+    message: 'Run this command? {found.commands}'
 
-  # Words whose every letter means itself, and options that are known: with quotes inside words, or another option, a
-  # listed command may do or show something else than it seems to.
-  - id: plain-words
+  # Options with which a listed command skips checks, writes elsewhere or loads other code.
+  - id: unusual-options
     type: pre
     tool: '*'
     when:
-      any:
-        - all:
-            - args.command: { exists: true }
-            - not:
-                args.command:
-                  {
-                    matches: &plain_words '^(?:git +(?:status|diff|log|show|add)(?: +(?:(?:[\\w./][\\w.,/:@=~^+-]*|(?:"[^"\\\\\`$-][^"\\\\\`$]*"|''[^''-][^'']*''))|-[0-9]+|-[nuspA]|--|--(?:oneline|stat|shortstat|name-only|name-status|short|porcelain|cached|staged|graph|patch|format=[\\w%: ,-]+|since=[\\w.-]+)))*|git +commit +-m(?: +(?:(?:[\\w./][\\w.,/:@=~^+-]*|(?:"[^"\\\\\`$-][^"\\\\\`$]*"|''[^''-][^'']*''))|-m|--))*|git +branch +--show-current(?: +(?:(?:[\\w./][\\w.,/:@=~^+-]*|(?:"[^"\\\\\`$-][^"\\\\\`$]*"|''[^''-][^'']*''))|--))*|(?:pwd|ls|wc)(?: +(?:(?:[\\w./][\\w.,/:@=~^+-]*|(?:"[^"\\\\\`$-][^"\\\\\`$]*"|''[^''-][^'']*''))|-[0-9A-EG-Za-eg-z]+))*|(?:npm|pnpm|yarn|npx|node|tsc|pytest|python3?|ruff|mypy|cargo|go|make|mvn|\\./gradlew)(?: +(?:(?:[\\w./][\\w.,/:@=~^+-]*|(?:"[^"\\\\\`$-][^"\\\\\`$]*"|''[^''-][^'']*''))|-[pvqxkstjwu]|-[jn]?[0-9]+|-v+|-(?:run|race|cover|short|v|count=[0-9]+|timeout=\\w+)|--|--(?:test|check|noEmit|silent|verbose|quiet|coverage|watch=false|run|bail|lf|ff|no-run|lib|release|workspaces?|all|all-targets|all-features|if-present|strict|pretty|nocapture|passWithNoTests|ci)|--(?:filter|grep|project|testNamePattern|test-name-pattern|workspace|package|features|maxfail|max-warnings|tb|ext)[= ] *(?:[\\w./][\\w.,/:@=~^+-]*|(?:"[^"\\\\\`$-][^"\\\\\`$]*"|''[^''-][^'']*''))|--reporter=(?:dot|verbose|json|default|tap|spec|basic)))*) *$',
-                  }
-        - all:
-            - args.cmd: { exists: true }
-            - not:
-                args.cmd: { matches: *plain_words }
-        - all:
-            - args.script: { exists: true }
-            - not:
-                args.script: { matches: *plain_words }
-        - all:
-            - args.commandLine: { exists: true }
-            - not:
-                args.commandLine: { matches: *plain_words }
-        - all:
-            - args.command_line: { exists: true }
-            - not:
-                args.command_line: { matches: *plain_words }
+      found.commands:
+        {
+          matches: '(?i)^git (.* )?(--no-i|--no-v|--out)|^git commit (.* )?-[a-z]*n[a-z]*( |$)|^(npx )?(jest|vitest|eslint|prettier|playwright|mypy|ruff|pytest|tsc) (.* )?(-c|--config\\S*|--global\\S*|--setup\\S*|--rulesdir|--plugin\\S*|--resolve-plugins\\S*|--install\\S*|--rootdir)( |=|$)',
+        }
     then:
       action: ask
-      message: 'Run this command? {args.command}'
+      message: 'Run this command? {found.commands}'
 
   - id: no-other-user
     type: pre
     tool: '*'
     when:
-      any:
-        - args.command: { matches: &other_user '(?i)(^|[\\s/"'';&|(])(sudo|doas|pkexec|su|runas)([\\s"'']|$)' }
-        - args.cmd: { matches: *other_user }
-        - args.script: { matches: *other_user }
-        - args.commandLine: { matches: *other_user }
-        - args.command_line: { matches: *other_user }
+      found.commands: { matches: '(?i)^(sudo|doas|pkexec|su|runas|runuser|gosu|su-exec)( |$)' }
     then:
       action: block
       message: Commands run as the user they run as. No sudo, su or doas.
 
-  # Nested ones too. Lists are looked at up to their tenth file; longer ones are refused.
+  # Wherever the call names them.
   - id: secret-files
     type: pre
     tool: '*'
     when:
       any:
-        - args.path:
+        - found.paths:
             {
               matches: &secret_name '(?i)(^|[\\s/\\\\"''=:@,]|%(25)*(2f|5c))((%(25)*2e|\\.)env(\\.(local|dev\\w*|prod\\w*|stag\\w*|test\\w*|ci|secret\\w*|private|bak\\w*|old|orig|save|swp|tmp|copy|[0-9]+)|rc|[_-]\\w+)*~?|[^\\s/\\\\"'']+\\.env|\\.(npmrc|pypirc|netrc|pgpass|htpasswd|git-credentials|aws|ssh|gnupg|kube|docker|azure|gcloud|git)|id_(rsa|dsa|ecdsa|ed25519)[^\\s/\\\\"'']*|[^\\s/\\\\"'']*\\.(pem|key|p12|pfx|kdbx|jks|keystore|tfstate|tfvars)|(credentials|secrets?|service-account)\\.(json|ya?ml|toml|ini|txt))([\\s/\\\\"'',:?#*\\[{]|$)',
             }
-        - args.file_path: { matches: *secret_name }
-        - args.filePath: { matches: *secret_name }
-        - args.filepath: { matches: *secret_name }
-        - args.file: { matches: *secret_name }
-        - args.filename: { matches: *secret_name }
-        - args.file_name: { matches: *secret_name }
-        - args.fileName: { matches: *secret_name }
-        - args.target_file: { matches: *secret_name }
-        - args.target_path: { matches: *secret_name }
-        - args.source: { matches: *secret_name }
-        - args.destination: { matches: *secret_name }
-        - args.src: { matches: *secret_name }
-        - args.dest: { matches: *secret_name }
-        - args.dst: { matches: *secret_name }
-        - args.old_path: { matches: *secret_name }
-        - args.new_path: { matches: *secret_name }
-        - args.notebook_path: { matches: *secret_name }
-        - args.relative_path: { matches: *secret_name }
-        - args.relative_workspace_path: { matches: *secret_name }
-        - args.absolute_path: { matches: *secret_name }
-        - args.directory: { matches: *secret_name }
-        - args.dir: { matches: *secret_name }
-        - args.uri: { matches: *secret_name }
-        - args.name: { matches: *secret_name }
-        - args.glob: { matches: *secret_name }
-        - args.include: { matches: *secret_name }
-        - args.pattern: { matches: *secret_name }
-        - args.command: { matches: *secret_name }
-        - args.cmd: { matches: *secret_name }
-        - args.script: { matches: *secret_name }
-        - args.commandLine: { matches: *secret_name }
-        - args.command_line: { matches: *secret_name }
-        - args.paths.0: { matches: *secret_name }
-        - args.paths.1: { matches: *secret_name }
-        - args.paths.2: { matches: *secret_name }
-        - args.paths.3: { matches: *secret_name }
-        - args.paths.4: { matches: *secret_name }
-        - args.paths.5: { matches: *secret_name }
-        - args.paths.6: { matches: *secret_name }
-        - args.paths.7: { matches: *secret_name }
-        - args.paths.8: { matches: *secret_name }
-        - args.paths.9: { matches: *secret_name }
-        - args.files.0: { matches: *secret_name }
-        - args.files.1: { matches: *secret_name }
-        - args.files.2: { matches: *secret_name }
-        - args.files.3: { matches: *secret_name }
-        - args.files.4: { matches: *secret_name }
-        - args.files.5: { matches: *secret_name }
-        - args.files.6: { matches: *secret_name }
-        - args.files.7: { matches: *secret_name }
-        - args.files.8: { matches: *secret_name }
-        - args.files.9: { matches: *secret_name }
-        - args.paths.10: { exists: true }
-        - args.files.10: { exists: true }
+        - found.names: { matches: *secret_name }
     then:
       action: block
-      message: This names a file that usually holds secrets, or more than ten files at once. Ask a person for what you need.
+      message: This names a file that usually holds secrets. Ask a person for what you need.
       tags: [secrets]
 
   # Letters that look like others, or like nothing: programs do not agree on what they name.
@@ -272,80 +240,38 @@ rules:
     tool: '*'
     when:
       any:
-        - args.path:
+        - found.paths:
             {
               matches: &look_alike '[\\x{00A0}\\x{00AD}\\x{1680}\\x{2000}-\\x{200F}\\x{2024}\\x{202A}-\\x{202F}\\x{2044}\\x{205F}-\\x{206F}\\x{2215}\\x{29F5}\\x{29F8}\\x{3000}\\x{FE52}\\x{FEFF}\\x{FF01}-\\x{FF5E}]',
             }
-        - args.file_path: { matches: *look_alike }
-        - args.filePath: { matches: *look_alike }
-        - args.filepath: { matches: *look_alike }
-        - args.file: { matches: *look_alike }
-        - args.filename: { matches: *look_alike }
-        - args.file_name: { matches: *look_alike }
-        - args.fileName: { matches: *look_alike }
-        - args.target_file: { matches: *look_alike }
-        - args.target_path: { matches: *look_alike }
-        - args.source: { matches: *look_alike }
-        - args.destination: { matches: *look_alike }
-        - args.src: { matches: *look_alike }
-        - args.dest: { matches: *look_alike }
-        - args.dst: { matches: *look_alike }
-        - args.old_path: { matches: *look_alike }
-        - args.new_path: { matches: *look_alike }
-        - args.notebook_path: { matches: *look_alike }
-        - args.relative_path: { matches: *look_alike }
-        - args.relative_workspace_path: { matches: *look_alike }
-        - args.absolute_path: { matches: *look_alike }
-        - args.directory: { matches: *look_alike }
-        - args.dir: { matches: *look_alike }
-        - args.uri: { matches: *look_alike }
-        - args.name: { matches: *look_alike }
-        - args.glob: { matches: *look_alike }
-        - args.include: { matches: *look_alike }
-        - args.pattern: { matches: *look_alike }
-        - args.command: { matches: *look_alike }
-        - args.cmd: { matches: *look_alike }
-        - args.script: { matches: *look_alike }
-        - args.commandLine: { matches: *look_alike }
-        - args.command_line: { matches: *look_alike }
-        - args.paths.0: { matches: *look_alike }
-        - args.paths.1: { matches: *look_alike }
-        - args.paths.2: { matches: *look_alike }
-        - args.paths.3: { matches: *look_alike }
-        - args.paths.4: { matches: *look_alike }
-        - args.paths.5: { matches: *look_alike }
-        - args.paths.6: { matches: *look_alike }
-        - args.paths.7: { matches: *look_alike }
-        - args.paths.8: { matches: *look_alike }
-        - args.paths.9: { matches: *look_alike }
-        - args.files.0: { matches: *look_alike }
-        - args.files.1: { matches: *look_alike }
-        - args.files.2: { matches: *look_alike }
-        - args.files.3: { matches: *look_alike }
-        - args.files.4: { matches: *look_alike }
-        - args.files.5: { matches: *look_alike }
-        - args.files.6: { matches: *look_alike }
-        - args.files.7: { matches: *look_alike }
-        - args.files.8: { matches: *look_alike }
-        - args.files.9: { matches: *look_alike }
+        - found.commands: { matches: *look_alike }
     then:
       action: block
       message: Write paths and commands in plain letters, without invisible or full-width ones.
+
+  # The services that hand out credentials of machines, and names that only exist inside of a cluster.
+  - id: no-metadata-services
+    type: pre
+    tool: '*'
+    when:
+      found.hosts:
+        {
+          matches: '(?i)^(169\\.254\\..*|100\\.100\\.100\\.200|168\\.63\\.129\\.16|192\\.0\\.0\\.192|\\[fd00:ec2::254\\]|\\[fd20:ce::254\\]|\\[fe80:.*|metadata|metadata\\.(google|goog|azure|packet|platformequinix)(\\..*)?|instance-data(\\..*)?|kubernetes(\\.default.*)?|.*\\.(internal|svc|cluster\\.local|local|localdomain|consul|intranet|corp|lan|home\\.arpa))$',
+        }
+    then:
+      action: block
+      message: Metadata services and hosts inside of a cluster are out of reach.
+      tags: [network]
 
   # History that others have is not rewritten.
   - id: no-force-push
     type: pre
     tool: '*'
     when:
-      any:
-        - args.command:
-            {
-              matches: &force_push '(?i)\\bpush\\b.*\\s(-[a-z]*f[a-z]*|--force[a-z-]*|--mirror|--delete|--prune|-d|\\+\\S+|:\\S+)(\\s|=|$)',
-            }
-        - args.cmd: { matches: *force_push }
-        - args.script: { matches: *force_push }
-        - args.commandLine: { matches: *force_push }
-        - args.command_line: { matches: *force_push }
+      found.commands:
+        {
+          matches: '(?i)\\bpush\\b.*\\s(-[a-z]*f[a-z]*|--force[a-z-]*|--mirror|--delete|--prune|-d|\\+\\S+|:\\S+)(\\s|=|$)',
+        }
     then:
       action: block
       message: Shared history is not rewritten and shared branches are not deleted from here.
@@ -361,37 +287,11 @@ rules:
               matches: '(?i)(write|edit|create|append|insert|replace|delete|remove|move|rename|copy|patch|diff)',
             }
         - any:
-            - args.path:
+            - found.paths:
                 {
                   matches: &obeyed_file '(?i)(^|[/\\\\])(\\.github|\\.gitlab-ci\\.ya?ml|\\.circleci|\\.husky|\\.vscode|\\.idea|\\.claude|\\.cursor|\\.devcontainer|\\.gitmodules|\\.gitattributes|\\.pre-commit-config\\.ya?ml|jenkinsfile|claude\\.md|agents\\.md)([/\\\\]|$)',
                 }
-            - args.file_path: { matches: *obeyed_file }
-            - args.filePath: { matches: *obeyed_file }
-            - args.filepath: { matches: *obeyed_file }
-            - args.file: { matches: *obeyed_file }
-            - args.filename: { matches: *obeyed_file }
-            - args.file_name: { matches: *obeyed_file }
-            - args.fileName: { matches: *obeyed_file }
-            - args.target_file: { matches: *obeyed_file }
-            - args.target_path: { matches: *obeyed_file }
-            - args.source: { matches: *obeyed_file }
-            - args.destination: { matches: *obeyed_file }
-            - args.src: { matches: *obeyed_file }
-            - args.dest: { matches: *obeyed_file }
-            - args.dst: { matches: *obeyed_file }
-            - args.old_path: { matches: *obeyed_file }
-            - args.new_path: { matches: *obeyed_file }
-            - args.notebook_path: { matches: *obeyed_file }
-            - args.relative_path: { matches: *obeyed_file }
-            - args.relative_workspace_path: { matches: *obeyed_file }
-            - args.absolute_path: { matches: *obeyed_file }
-            - args.directory: { matches: *obeyed_file }
-            - args.dir: { matches: *obeyed_file }
-            - args.uri: { matches: *obeyed_file }
-            - args.name: { matches: *obeyed_file }
-            - args.glob: { matches: *obeyed_file }
-            - args.include: { matches: *obeyed_file }
-            - args.pattern: { matches: *obeyed_file }
+            - found.names: { matches: *obeyed_file }
     then:
       action: ask
       message: 'Other machines and programs obey this file. Change {args.path}{args.file_path}?'
@@ -581,7 +481,8 @@ rules:
       ]
     within: ['.', /var/log]
     not_within: [.git, .env, .env.local, .ssh, .aws, .gnupg, .kube, .npmrc, .netrc]
-    message: Run one plain command, without pipes, redirections, substitutions and patterns, on files of this folder or /var/log.
+    chains: judge
+    message: Run plain commands on files of this folder or /var/log, without substitutions, variables and background jobs.
 
   # They look and change nothing, whatever follows.
   - id: looking
@@ -589,8 +490,27 @@ rules:
     tools: *shell
     allows:
       commands:
+        - cd
         - pwd
         - ls
+        - jq
+        - yq
+        - sort
+        - uniq
+        - cut
+        - date
+        - hostname
+        - uname
+        - whoami
+        - ss
+        - netstat
+        - vmstat
+        - iostat
+        - dmesg
+        - journalctl
+        - find
+        - dig
+        - nslookup
         - cat
         - head
         - tail
@@ -608,41 +528,62 @@ rules:
         - kubectl rollout status
         - kubectl rollout history
         - kubectl version
+        - kubectl cluster-info
+        - kubectl api-resources
+        - kubectl explain
+        - kubectl config current-context
+        - kubectl config get-contexts
+        - kubectl auth can-i
+        - kubectl diff
+        - kubectl events
         - docker ps
         - docker logs
         - docker images
         - docker stats --no-stream
+        - docker inspect
+        - docker top
+        - docker version
+        - docker info
+        - docker network ls
+        - docker volume ls
+        - docker compose ps
+        - docker compose logs
+        - helm lint
+        - helm search
         - helm list
         - helm status
         - helm history
         - terraform validate
         - terraform version
+        - terraform plan
+        - terraform fmt -check
+        - terraform workspace list
         - systemctl status
         - systemctl is-active
         - systemctl list-units
         - git status
         - git log
         - git diff
+        - git show
+        - git branch
+        - git fetch
         - aws sts get-caller-identity
         - aws ec2 describe-instances
         - aws cloudwatch describe-alarms
         - gcloud projects list
+    chains: judge
     outside: ask
-    message: 'Run this on {environment}? {args.command}'
+    message: 'Run this on {environment}? {found.commands}'
 
   - id: no-secrets-of-the-cluster
     type: pre
     tool: '*'
     when:
       any:
-        - args.command:
+        - found.commands:
             {
-              matches: &cluster_secret '(?i)(^|[\\s,/"''=.])(secrets?|sealedsecrets?|externalsecrets?|serviceaccounts?/token)([\\s,/"''.]|$)|\\b(secretsmanager|get-parameters?|get-secret-value|print-access-token|get-login-password|config\\s+view)\\b|\\b(vault|sops|pass)\\s',
+              matches: '(?i)(^|[\\s,/"''=.])(secrets?|sealedsecrets?|externalsecrets?|serviceaccounts?/token)([\\s,/"''.]|$)|\\b(secretsmanager|get-parameters?|get-secret-value|print-access-token|get-login-password|config\\s+view)\\b|\\b(vault|sops|pass)\\s',
             }
-        - args.cmd: { matches: *cluster_secret }
-        - args.script: { matches: *cluster_secret }
-        - args.commandLine: { matches: *cluster_secret }
-        - args.command_line: { matches: *cluster_secret }
         - tool.name: { matches: '(?i)(secret|credential|password|passwd|token|vault|private_?key)' }
     then:
       action: block
@@ -655,14 +596,10 @@ rules:
     tool: '*'
     when:
       any:
-        - args.command:
+        - found.commands:
             {
-              matches: &never '(?i)\\b(terraform\\s+(\\S+\\s+)*destroy|tofu\\s+(\\S+\\s+)*destroy|kubectl\\s+(\\S+\\s+)*(delete|drain)\\s+(\\S+\\s+)*(ns|namespaces?|nodes?|pv|pvc|persistentvolumes?|persistentvolumeclaims?|crds?|customresourcedefinitions?|--all\\S*)|docker\\s+system\\s+prune|docker\\s+volume\\s+(rm|prune)|mkfs\\S*|fdisk|parted|wipefs|shred|dd\\s|drop\\s+(database|schema|table)|truncate\\s+table|aws\\s+s3\\s+(rb|rm)|halt|poweroff|reboot|shutdown|init\\s+[06]|iptables\\s+-F|crontab\\s+-r|chmod\\s+(\\S+\\s+)*777)\\b',
+              matches: '(?i)\\b(terraform\\s+(\\S+\\s+)*destroy|tofu\\s+(\\S+\\s+)*destroy|kubectl\\s+(\\S+\\s+)*(delete|drain)\\s+(\\S+\\s+)*(ns|namespaces?|nodes?|pv|pvc|persistentvolumes?|persistentvolumeclaims?|crds?|customresourcedefinitions?|--all\\S*)|docker\\s+system\\s+prune|docker\\s+volume\\s+(rm|prune)|mkfs\\S*|fdisk|parted|wipefs|shred|dd\\s|drop\\s+(database|schema|table)|truncate\\s+table|aws\\s+s3\\s+(rb|rm)|halt|poweroff|reboot|shutdown|init\\s+[06]|iptables\\s+-F|crontab\\s+-r|chmod\\s+(\\S+\\s+)*777)\\b',
             }
-        - args.cmd: { matches: *never }
-        - args.script: { matches: *never }
-        - args.commandLine: { matches: *never }
-        - args.command_line: { matches: *never }
         - args.query: { matches: &destructive_sql '(?i)\\b(drop|truncate|grant|revoke|alter\\s+user)\\b' }
         - args.sql: { matches: *destructive_sql }
         - args.statement: { matches: *destructive_sql }
@@ -684,16 +621,12 @@ rules:
         - any:
             - tool.name:
                 &changes {
-                  matches: '(?i)(apply|create|update|patch|delete|remove|scale|restart|rollback|rollout|deploy|drain|cordon|terminate|stop|start|write|edit|move|rename|put_|_put|set_)',
+                  matches: '(?i)(apply|create|update|patch|delete|remove|scale|restart|rollback|rollout|deploy|drain|cordon|terminate|stop|start|(^|_)write|edit|move|rename|put_|_put|set_)',
                 }
-            - args.command:
+            - found.commands:
                 {
-                  matches: &change '(?i)\\b(apply|create|delete|patch|replace|edit|scale|autoscale|drain|cordon|uncordon|taint|annotate|label|set|expose|run|exec|cp|attach|debug|undo|restart|pause|resume|install|upgrade|uninstall|rollback|import|state|rm|rmi|mv|kill|pkill|stop|start|reload|enable|disable|mask|push|reset|checkout|clean|terminate-\\S+|put-\\S+|update-\\S+|delete-\\S+|create-\\S+|modify-\\S+|run-\\S+|start-\\S+|stop-\\S+)\\b',
+                  matches: '(?i)\\b(apply|create|delete|patch|replace|edit|scale|autoscale|drain|cordon|uncordon|taint|annotate|label|set|expose|run|exec|cp|attach|debug|undo|restart|pause|resume|install|upgrade|uninstall|rollback|import|state|rm|rmi|mv|kill|pkill|stop|start|reload|enable|disable|mask|push|reset|checkout|clean|terminate-\\S+|put-\\S+|update-\\S+|delete-\\S+|create-\\S+|modify-\\S+|run-\\S+|start-\\S+|stop-\\S+)\\b',
                 }
-            - args.cmd: { matches: *change }
-            - args.script: { matches: *change }
-            - args.commandLine: { matches: *change }
-            - args.command_line: { matches: *change }
     then:
       action: block
       message: 'Changes to production need a person with the role sre or oncall, and a ticket; {principal.user_id} has {principal.role}, {principal.ticket_ref}.'
@@ -771,121 +704,42 @@ rules:
       action: ask
       message: '{tool.name} is no tool that is known here. Allow it?'
 
-  # Words whose every letter means itself, and options that are known: with quotes inside words, or another option, a
-  # listed command may do or show something else than it seems to.
-  - id: plain-words
+  # Options that look elsewhere, as another user, or deeper than they seem to.
+  - id: unusual-options
     type: pre
     tool: '*'
     when:
-      any:
-        - all:
-            - args.command: { exists: true }
-            - not:
-                args.command:
-                  {
-                    matches: &plain_words '^(?:kubectl +(?:get|describe|logs|top|version|rollout +(?:status|history))(?: +(?:(?:[\\w./][\\w.,/:@=~^+-]*|(?:"[^"\\\\\`$-][^"\\\\\`$]*"|''[^''-][^'']*''))|-[nAlcp]|-o *(?:wide|yaml|json|name)|--(?:all-namespaces|previous|timestamps|show-labels|no-headers|client)|--(?:namespace|selector|container|tail|since|sort-by)[= ] *[\\w./,=:-]+|--output[= ] *(?:wide|yaml|json|name)))*|docker +(?:ps|images|logs|stats +--no-stream)(?: +(?:(?:[\\w./][\\w.,/:@=~^+-]*|(?:"[^"\\\\\`$-][^"\\\\\`$]*"|''[^''-][^'']*''))|-[aqnt]|--(?:all|quiet|timestamps|no-trunc)|--(?:tail|since)[= ] *\\w+))*|helm +(?:list|status|history)(?: +(?:(?:[\\w./][\\w.,/:@=~^+-]*|(?:"[^"\\\\\`$-][^"\\\\\`$]*"|''[^''-][^'']*''))|-[nAa]|--all-namespaces|--namespace[= ] *[\\w-]+))*|systemctl +(?:status|is-active|list-units)(?: +(?:(?:[\\w./][\\w.,/:@=~^+-]*|(?:"[^"\\\\\`$-][^"\\\\\`$]*"|''[^''-][^'']*''))|--(?:no-pager|all|failed)|--type=\\w+))*|terraform +(?:validate|version)(?: +(?:(?:[\\w./][\\w.,/:@=~^+-]*|(?:"[^"\\\\\`$-][^"\\\\\`$]*"|''[^''-][^'']*''))|-(?:json|no-color)))*|git +(?:status|log|diff)(?: +(?:(?:[\\w./][\\w.,/:@=~^+-]*|(?:"[^"\\\\\`$-][^"\\\\\`$]*"|''[^''-][^'']*''))|-[0-9]+|-[np]|--|--(?:oneline|stat|name-only|short|cached|staged)))*|aws +(?:sts +get-caller-identity|ec2 +describe-instances|cloudwatch +describe-alarms)(?: +(?:(?:[\\w./][\\w.,/:@=~^+-]*|(?:"[^"\\\\\`$-][^"\\\\\`$]*"|''[^''-][^'']*''))|--(?:instance-ids|no-paginate|max-items)|--region[= ] *[\\w-]+|--output[= ] *(?:json|text|table)))*|gcloud +projects +list(?: +(?:(?:[\\w./][\\w.,/:@=~^+-]*|(?:"[^"\\\\\`$-][^"\\\\\`$]*"|''[^''-][^'']*''))|--limit=[0-9]+))*|ps(?: +-?(?:ef|aux|ax|A|u))?|grep(?: +(?:(?:[\\w./][\\w.,/:@=~^+-]*|(?:"[^"\\\\\`$-][^"\\\\\`$]*"|''[^''-][^'']*''))|-[0-9vincolHhwxsEFLqmABC]+|--))*|(?:pwd|ls|cat|head|tail|wc|df|du|free|uptime)(?: +(?:(?:[\\w./][\\w.,/:@=~^+-]*|(?:"[^"\\\\\`$-][^"\\\\\`$]*"|''[^''-][^'']*''))|-[0-9A-EG-Za-eg-z]+|--))*) *$',
-                  }
-        - all:
-            - args.cmd: { exists: true }
-            - not:
-                args.cmd: { matches: *plain_words }
-        - all:
-            - args.script: { exists: true }
-            - not:
-                args.script: { matches: *plain_words }
-        - all:
-            - args.commandLine: { exists: true }
-            - not:
-                args.commandLine: { matches: *plain_words }
-        - all:
-            - args.command_line: { exists: true }
-            - not:
-                args.command_line: { matches: *plain_words }
+      found.commands:
+        {
+          matches: '(?i)^(kubectl|helm|aws|gcloud|az|docker|terraform) .*(^|\\s)(--as|--as-group|--as-uid|--server|-s|--token|--kubeconfig|--kube-\\S*|--proxy-url|--raw|--v|-v|--insecure\\S*|--endpoint-url|--impersonate\\S*|--profile|--follow|-f|-H|--host)(=|\\s|$)|^grep (.* )?(-[a-z]*r[a-z]*|--rec\\S*|--deref\\S*)( |$)|^ps (.* )?[a-z]*e[a-z]*( |$)|^find .* -(exec|ok|delete|fls|fprint)',
+        }
     then:
       action: ask
-      message: 'Run this on {environment}? {args.command}'
+      message: 'Run this on {environment}? {found.commands}'
 
   - id: no-other-user
     type: pre
     tool: '*'
     when:
-      any:
-        - args.command: { matches: &other_user '(?i)(^|[\\s/"'';&|(])(sudo|doas|pkexec|su|runas)([\\s"'']|$)' }
-        - args.cmd: { matches: *other_user }
-        - args.script: { matches: *other_user }
-        - args.commandLine: { matches: *other_user }
-        - args.command_line: { matches: *other_user }
+      found.commands: { matches: '(?i)^(sudo|doas|pkexec|su|runas|runuser|gosu|su-exec)( |$)' }
     then:
       action: block
       message: Commands run as the user they run as. No sudo, su or doas.
 
-  # Nested ones too. Lists are looked at up to their tenth file; longer ones are refused.
+  # Wherever the call names them.
   - id: secret-files
     type: pre
     tool: '*'
     when:
       any:
-        - args.path:
+        - found.paths:
             {
               matches: &secret_name '(?i)(^|[\\s/\\\\"''=:@,]|%(25)*(2f|5c))((%(25)*2e|\\.)env(\\.(local|dev\\w*|prod\\w*|stag\\w*|test\\w*|ci|secret\\w*|private|bak\\w*|old|orig|save|swp|tmp|copy|[0-9]+)|rc|[_-]\\w+)*~?|[^\\s/\\\\"'']+\\.env|\\.(npmrc|pypirc|netrc|pgpass|htpasswd|git-credentials|aws|ssh|gnupg|kube|docker|azure|gcloud|git)|id_(rsa|dsa|ecdsa|ed25519)[^\\s/\\\\"'']*|[^\\s/\\\\"'']*\\.(pem|key|p12|pfx|kdbx|jks|keystore|tfstate|tfvars)|(credentials|secrets?|service-account)\\.(json|ya?ml|toml|ini|txt))([\\s/\\\\"'',:?#*\\[{]|$)',
             }
-        - args.file_path: { matches: *secret_name }
-        - args.filePath: { matches: *secret_name }
-        - args.filepath: { matches: *secret_name }
-        - args.file: { matches: *secret_name }
-        - args.filename: { matches: *secret_name }
-        - args.file_name: { matches: *secret_name }
-        - args.fileName: { matches: *secret_name }
-        - args.target_file: { matches: *secret_name }
-        - args.target_path: { matches: *secret_name }
-        - args.source: { matches: *secret_name }
-        - args.destination: { matches: *secret_name }
-        - args.src: { matches: *secret_name }
-        - args.dest: { matches: *secret_name }
-        - args.dst: { matches: *secret_name }
-        - args.old_path: { matches: *secret_name }
-        - args.new_path: { matches: *secret_name }
-        - args.notebook_path: { matches: *secret_name }
-        - args.relative_path: { matches: *secret_name }
-        - args.relative_workspace_path: { matches: *secret_name }
-        - args.absolute_path: { matches: *secret_name }
-        - args.directory: { matches: *secret_name }
-        - args.dir: { matches: *secret_name }
-        - args.uri: { matches: *secret_name }
-        - args.name: { matches: *secret_name }
-        - args.glob: { matches: *secret_name }
-        - args.include: { matches: *secret_name }
-        - args.pattern: { matches: *secret_name }
-        - args.command: { matches: *secret_name }
-        - args.cmd: { matches: *secret_name }
-        - args.script: { matches: *secret_name }
-        - args.commandLine: { matches: *secret_name }
-        - args.command_line: { matches: *secret_name }
-        - args.paths.0: { matches: *secret_name }
-        - args.paths.1: { matches: *secret_name }
-        - args.paths.2: { matches: *secret_name }
-        - args.paths.3: { matches: *secret_name }
-        - args.paths.4: { matches: *secret_name }
-        - args.paths.5: { matches: *secret_name }
-        - args.paths.6: { matches: *secret_name }
-        - args.paths.7: { matches: *secret_name }
-        - args.paths.8: { matches: *secret_name }
-        - args.paths.9: { matches: *secret_name }
-        - args.files.0: { matches: *secret_name }
-        - args.files.1: { matches: *secret_name }
-        - args.files.2: { matches: *secret_name }
-        - args.files.3: { matches: *secret_name }
-        - args.files.4: { matches: *secret_name }
-        - args.files.5: { matches: *secret_name }
-        - args.files.6: { matches: *secret_name }
-        - args.files.7: { matches: *secret_name }
-        - args.files.8: { matches: *secret_name }
-        - args.files.9: { matches: *secret_name }
-        - args.paths.10: { exists: true }
-        - args.files.10: { exists: true }
+        - found.names: { matches: *secret_name }
     then:
       action: block
-      message: This names a file that usually holds secrets, or more than ten files at once. Ask a person for what you need.
+      message: This names a file that usually holds secrets. Ask a person for what you need.
       tags: [secrets]
 
   # Letters that look like others, or like nothing: programs do not agree on what they name.
@@ -894,65 +748,28 @@ rules:
     tool: '*'
     when:
       any:
-        - args.path:
+        - found.paths:
             {
               matches: &look_alike '[\\x{00A0}\\x{00AD}\\x{1680}\\x{2000}-\\x{200F}\\x{2024}\\x{202A}-\\x{202F}\\x{2044}\\x{205F}-\\x{206F}\\x{2215}\\x{29F5}\\x{29F8}\\x{3000}\\x{FE52}\\x{FEFF}\\x{FF01}-\\x{FF5E}]',
             }
-        - args.file_path: { matches: *look_alike }
-        - args.filePath: { matches: *look_alike }
-        - args.filepath: { matches: *look_alike }
-        - args.file: { matches: *look_alike }
-        - args.filename: { matches: *look_alike }
-        - args.file_name: { matches: *look_alike }
-        - args.fileName: { matches: *look_alike }
-        - args.target_file: { matches: *look_alike }
-        - args.target_path: { matches: *look_alike }
-        - args.source: { matches: *look_alike }
-        - args.destination: { matches: *look_alike }
-        - args.src: { matches: *look_alike }
-        - args.dest: { matches: *look_alike }
-        - args.dst: { matches: *look_alike }
-        - args.old_path: { matches: *look_alike }
-        - args.new_path: { matches: *look_alike }
-        - args.notebook_path: { matches: *look_alike }
-        - args.relative_path: { matches: *look_alike }
-        - args.relative_workspace_path: { matches: *look_alike }
-        - args.absolute_path: { matches: *look_alike }
-        - args.directory: { matches: *look_alike }
-        - args.dir: { matches: *look_alike }
-        - args.uri: { matches: *look_alike }
-        - args.name: { matches: *look_alike }
-        - args.glob: { matches: *look_alike }
-        - args.include: { matches: *look_alike }
-        - args.pattern: { matches: *look_alike }
-        - args.command: { matches: *look_alike }
-        - args.cmd: { matches: *look_alike }
-        - args.script: { matches: *look_alike }
-        - args.commandLine: { matches: *look_alike }
-        - args.command_line: { matches: *look_alike }
-        - args.paths.0: { matches: *look_alike }
-        - args.paths.1: { matches: *look_alike }
-        - args.paths.2: { matches: *look_alike }
-        - args.paths.3: { matches: *look_alike }
-        - args.paths.4: { matches: *look_alike }
-        - args.paths.5: { matches: *look_alike }
-        - args.paths.6: { matches: *look_alike }
-        - args.paths.7: { matches: *look_alike }
-        - args.paths.8: { matches: *look_alike }
-        - args.paths.9: { matches: *look_alike }
-        - args.files.0: { matches: *look_alike }
-        - args.files.1: { matches: *look_alike }
-        - args.files.2: { matches: *look_alike }
-        - args.files.3: { matches: *look_alike }
-        - args.files.4: { matches: *look_alike }
-        - args.files.5: { matches: *look_alike }
-        - args.files.6: { matches: *look_alike }
-        - args.files.7: { matches: *look_alike }
-        - args.files.8: { matches: *look_alike }
-        - args.files.9: { matches: *look_alike }
+        - found.commands: { matches: *look_alike }
     then:
       action: block
       message: Write paths and commands in plain letters, without invisible or full-width ones.
+
+  # The services that hand out credentials of machines, and names that only exist inside of a cluster.
+  - id: no-metadata-services
+    type: pre
+    tool: '*'
+    when:
+      found.hosts:
+        {
+          matches: '(?i)^(169\\.254\\..*|100\\.100\\.100\\.200|168\\.63\\.129\\.16|192\\.0\\.0\\.192|\\[fd00:ec2::254\\]|\\[fd20:ce::254\\]|\\[fe80:.*|metadata|metadata\\.(google|goog|azure|packet|platformequinix)(\\..*)?|instance-data(\\..*)?|kubernetes(\\.default.*)?|.*\\.(internal|svc|cluster\\.local|local|localdomain|consul|intranet|corp|lan|home\\.arpa))$',
+        }
+    then:
+      action: block
+      message: Metadata services and hosts inside of a cluster are out of reach.
+      tags: [network]
 
   # Changes come in small steps.
   - id: small-steps
@@ -1013,107 +830,20 @@ rules:
       domains: [nobody.invalid]
     message: This agent works on files of the project folder and names them; use "." for the folder itself.
 
-  # Words whose every letter means itself, and options that are known: with quotes inside words, or another option, a
-  # listed command may do or show something else than it seems to.
-  - id: plain-words
-    type: pre
-    tool: '*'
-    when:
-      any:
-        - all:
-            - args.command: { exists: true }
-            - not:
-                args.command:
-                  {
-                    matches: &plain_words '^(?:(?:ls|cat|head|tail|wc|pwd|stat|file)(?: +(?:(?:[\\w./][\\w.,/:@=~^+-]*|(?:"[^"\\\\\`$-][^"\\\\\`$]*"|''[^''-][^'']*''))|-[0-9A-EG-Za-eg-z]+|--))*) *$',
-                  }
-        - all:
-            - args.cmd: { exists: true }
-            - not:
-                args.cmd: { matches: *plain_words }
-        - all:
-            - args.script: { exists: true }
-            - not:
-                args.script: { matches: *plain_words }
-        - all:
-            - args.commandLine: { exists: true }
-            - not:
-                args.commandLine: { matches: *plain_words }
-        - all:
-            - args.command_line: { exists: true }
-            - not:
-                args.command_line: { matches: *plain_words }
-    then:
-      action: ask
-      message: 'Run this command? {args.command}'
-
-  # Nested ones too. Lists are looked at up to their tenth file; longer ones are refused.
+  # Wherever the call names them.
   - id: secret-files
     type: pre
     tool: '*'
     when:
       any:
-        - args.path:
+        - found.paths:
             {
               matches: &secret_name '(?i)(^|[\\s/\\\\"''=:@,]|%(25)*(2f|5c))((%(25)*2e|\\.)env(\\.(local|dev\\w*|prod\\w*|stag\\w*|test\\w*|ci|secret\\w*|private|bak\\w*|old|orig|save|swp|tmp|copy|[0-9]+)|rc|[_-]\\w+)*~?|[^\\s/\\\\"'']+\\.env|\\.(npmrc|pypirc|netrc|pgpass|htpasswd|git-credentials|aws|ssh|gnupg|kube|docker|azure|gcloud|git)|id_(rsa|dsa|ecdsa|ed25519)[^\\s/\\\\"'']*|[^\\s/\\\\"'']*\\.(pem|key|p12|pfx|kdbx|jks|keystore|tfstate|tfvars)|(credentials|secrets?|service-account)\\.(json|ya?ml|toml|ini|txt))([\\s/\\\\"'',:?#*\\[{]|$)',
             }
-        - args.file_path: { matches: *secret_name }
-        - args.filePath: { matches: *secret_name }
-        - args.filepath: { matches: *secret_name }
-        - args.file: { matches: *secret_name }
-        - args.filename: { matches: *secret_name }
-        - args.file_name: { matches: *secret_name }
-        - args.fileName: { matches: *secret_name }
-        - args.target_file: { matches: *secret_name }
-        - args.target_path: { matches: *secret_name }
-        - args.source: { matches: *secret_name }
-        - args.destination: { matches: *secret_name }
-        - args.src: { matches: *secret_name }
-        - args.dest: { matches: *secret_name }
-        - args.dst: { matches: *secret_name }
-        - args.old_path: { matches: *secret_name }
-        - args.new_path: { matches: *secret_name }
-        - args.notebook_path: { matches: *secret_name }
-        - args.relative_path: { matches: *secret_name }
-        - args.relative_workspace_path: { matches: *secret_name }
-        - args.absolute_path: { matches: *secret_name }
-        - args.directory: { matches: *secret_name }
-        - args.dir: { matches: *secret_name }
-        - args.uri: { matches: *secret_name }
-        - args.name: { matches: *secret_name }
-        - args.glob: { matches: *secret_name }
-        - args.include: { matches: *secret_name }
-        - args.pattern: { matches: *secret_name }
-        - args.command: { matches: *secret_name }
-        - args.cmd: { matches: *secret_name }
-        - args.script: { matches: *secret_name }
-        - args.commandLine: { matches: *secret_name }
-        - args.command_line: { matches: *secret_name }
-        - args.paths.0: { matches: *secret_name }
-        - args.paths.1: { matches: *secret_name }
-        - args.paths.2: { matches: *secret_name }
-        - args.paths.3: { matches: *secret_name }
-        - args.paths.4: { matches: *secret_name }
-        - args.paths.5: { matches: *secret_name }
-        - args.paths.6: { matches: *secret_name }
-        - args.paths.7: { matches: *secret_name }
-        - args.paths.8: { matches: *secret_name }
-        - args.paths.9: { matches: *secret_name }
-        - args.files.0: { matches: *secret_name }
-        - args.files.1: { matches: *secret_name }
-        - args.files.2: { matches: *secret_name }
-        - args.files.3: { matches: *secret_name }
-        - args.files.4: { matches: *secret_name }
-        - args.files.5: { matches: *secret_name }
-        - args.files.6: { matches: *secret_name }
-        - args.files.7: { matches: *secret_name }
-        - args.files.8: { matches: *secret_name }
-        - args.files.9: { matches: *secret_name }
-        - args.paths.10: { exists: true }
-        - args.files.10: { exists: true }
+        - found.names: { matches: *secret_name }
     then:
       action: block
-      message: This names a file that usually holds secrets, or more than ten files at once. Ask a person for what you need.
+      message: This names a file that usually holds secrets. Ask a person for what you need.
       tags: [secrets]
 
   # Letters that look like others, or like nothing: programs do not agree on what they name.
@@ -1122,62 +852,11 @@ rules:
     tool: '*'
     when:
       any:
-        - args.path:
+        - found.paths:
             {
               matches: &look_alike '[\\x{00A0}\\x{00AD}\\x{1680}\\x{2000}-\\x{200F}\\x{2024}\\x{202A}-\\x{202F}\\x{2044}\\x{205F}-\\x{206F}\\x{2215}\\x{29F5}\\x{29F8}\\x{3000}\\x{FE52}\\x{FEFF}\\x{FF01}-\\x{FF5E}]',
             }
-        - args.file_path: { matches: *look_alike }
-        - args.filePath: { matches: *look_alike }
-        - args.filepath: { matches: *look_alike }
-        - args.file: { matches: *look_alike }
-        - args.filename: { matches: *look_alike }
-        - args.file_name: { matches: *look_alike }
-        - args.fileName: { matches: *look_alike }
-        - args.target_file: { matches: *look_alike }
-        - args.target_path: { matches: *look_alike }
-        - args.source: { matches: *look_alike }
-        - args.destination: { matches: *look_alike }
-        - args.src: { matches: *look_alike }
-        - args.dest: { matches: *look_alike }
-        - args.dst: { matches: *look_alike }
-        - args.old_path: { matches: *look_alike }
-        - args.new_path: { matches: *look_alike }
-        - args.notebook_path: { matches: *look_alike }
-        - args.relative_path: { matches: *look_alike }
-        - args.relative_workspace_path: { matches: *look_alike }
-        - args.absolute_path: { matches: *look_alike }
-        - args.directory: { matches: *look_alike }
-        - args.dir: { matches: *look_alike }
-        - args.uri: { matches: *look_alike }
-        - args.name: { matches: *look_alike }
-        - args.glob: { matches: *look_alike }
-        - args.include: { matches: *look_alike }
-        - args.pattern: { matches: *look_alike }
-        - args.command: { matches: *look_alike }
-        - args.cmd: { matches: *look_alike }
-        - args.script: { matches: *look_alike }
-        - args.commandLine: { matches: *look_alike }
-        - args.command_line: { matches: *look_alike }
-        - args.paths.0: { matches: *look_alike }
-        - args.paths.1: { matches: *look_alike }
-        - args.paths.2: { matches: *look_alike }
-        - args.paths.3: { matches: *look_alike }
-        - args.paths.4: { matches: *look_alike }
-        - args.paths.5: { matches: *look_alike }
-        - args.paths.6: { matches: *look_alike }
-        - args.paths.7: { matches: *look_alike }
-        - args.paths.8: { matches: *look_alike }
-        - args.paths.9: { matches: *look_alike }
-        - args.files.0: { matches: *look_alike }
-        - args.files.1: { matches: *look_alike }
-        - args.files.2: { matches: *look_alike }
-        - args.files.3: { matches: *look_alike }
-        - args.files.4: { matches: *look_alike }
-        - args.files.5: { matches: *look_alike }
-        - args.files.6: { matches: *look_alike }
-        - args.files.7: { matches: *look_alike }
-        - args.files.8: { matches: *look_alike }
-        - args.files.9: { matches: *look_alike }
+        - found.commands: { matches: *look_alike }
     then:
       action: block
       message: Write paths and commands in plain letters, without invisible or full-width ones.
@@ -1276,6 +955,15 @@ rules:
           '*.invalid',
           '*.test',
           '*.onion',
+          '*.svc',
+          '*.cluster.local',
+          '*.localdomain',
+          '*.consul',
+          '*.docker',
+          kubernetes.default,
+          'kubernetes.default.*',
+          '168.63.129.16',
+          '192.0.0.*',
           '0.*',
           '10.*',
           '127.*',
@@ -1360,7 +1048,7 @@ rules:
     tool: '*'
     when:
       tool.name:
-        matches: '(?i)(write|edit|create|append|insert|replace|delete|remove|move|rename|copy|upload|send|post_|_post|put_|publish|submit|mail|message|tweet|comment|bash|shell|terminal|exec|run_|command|script|subprocess|deploy|pay|buy|order)'
+        matches: '(?i)((^|_)write|edit|create|append|insert|replace|delete|remove|move|rename|copy|upload|send|post_|_post|put_|publish|submit|mail|message|tweet|comment|bash|shell|terminal|exec|run_|command|script|subprocess|deploy|pay|buy|order)'
     then:
       action: block
       message: This agent reads. It writes, sends and runs nothing.
@@ -1399,6 +1087,7 @@ rules:
     tool: '*'
     when:
       any:
+        - found.urls: { matches: '^[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*[@\\\\]' }
         - all:
             - args.url: { exists: true }
             - not:
@@ -1418,7 +1107,7 @@ rules:
     tool: '*'
     when:
       any:
-        - args.url:
+        - found.urls:
             {
               matches_any:
                 &secret [
@@ -1432,11 +1121,10 @@ rules:
                   '(?i)(password|passwd|secret|token|api_?key)=[^&]{8,}',
                 ],
             }
-        - args.uri: { matches_any: *secret }
+        - found.names: { matches_any: *secret }
         - args.query: { matches_any: *secret }
         - args.q: { matches_any: *secret }
-        - args.url: { matches: '.{1000}' }
-        - args.uri: { matches: '.{1000}' }
+        - found.urls: { matches: '.{1000}' }
         - args.payload: { exists: true }
         - args.headers.Authorization: { exists: true }
         - args.headers.authorization: { exists: true }
@@ -1447,68 +1135,20 @@ rules:
       message: This address or question carries something that looks like a secret, or more than an address needs.
       tags: [secrets]
 
-  # Nested ones too. Lists are looked at up to their tenth file; longer ones are refused.
+  # Wherever the call names them.
   - id: secret-files
     type: pre
     tool: '*'
     when:
       any:
-        - args.path:
+        - found.paths:
             {
               matches: &secret_name '(?i)(^|[\\s/\\\\"''=:@,]|%(25)*(2f|5c))((%(25)*2e|\\.)env(\\.(local|dev\\w*|prod\\w*|stag\\w*|test\\w*|ci|secret\\w*|private|bak\\w*|old|orig|save|swp|tmp|copy|[0-9]+)|rc|[_-]\\w+)*~?|[^\\s/\\\\"'']+\\.env|\\.(npmrc|pypirc|netrc|pgpass|htpasswd|git-credentials|aws|ssh|gnupg|kube|docker|azure|gcloud|git)|id_(rsa|dsa|ecdsa|ed25519)[^\\s/\\\\"'']*|[^\\s/\\\\"'']*\\.(pem|key|p12|pfx|kdbx|jks|keystore|tfstate|tfvars)|(credentials|secrets?|service-account)\\.(json|ya?ml|toml|ini|txt))([\\s/\\\\"'',:?#*\\[{]|$)',
             }
-        - args.file_path: { matches: *secret_name }
-        - args.filePath: { matches: *secret_name }
-        - args.filepath: { matches: *secret_name }
-        - args.file: { matches: *secret_name }
-        - args.filename: { matches: *secret_name }
-        - args.file_name: { matches: *secret_name }
-        - args.fileName: { matches: *secret_name }
-        - args.target_file: { matches: *secret_name }
-        - args.target_path: { matches: *secret_name }
-        - args.source: { matches: *secret_name }
-        - args.destination: { matches: *secret_name }
-        - args.src: { matches: *secret_name }
-        - args.dest: { matches: *secret_name }
-        - args.dst: { matches: *secret_name }
-        - args.old_path: { matches: *secret_name }
-        - args.new_path: { matches: *secret_name }
-        - args.notebook_path: { matches: *secret_name }
-        - args.relative_path: { matches: *secret_name }
-        - args.relative_workspace_path: { matches: *secret_name }
-        - args.absolute_path: { matches: *secret_name }
-        - args.directory: { matches: *secret_name }
-        - args.dir: { matches: *secret_name }
-        - args.uri: { matches: *secret_name }
-        - args.name: { matches: *secret_name }
-        - args.glob: { matches: *secret_name }
-        - args.include: { matches: *secret_name }
-        - args.pattern: { matches: *secret_name }
-        - args.paths.0: { matches: *secret_name }
-        - args.paths.1: { matches: *secret_name }
-        - args.paths.2: { matches: *secret_name }
-        - args.paths.3: { matches: *secret_name }
-        - args.paths.4: { matches: *secret_name }
-        - args.paths.5: { matches: *secret_name }
-        - args.paths.6: { matches: *secret_name }
-        - args.paths.7: { matches: *secret_name }
-        - args.paths.8: { matches: *secret_name }
-        - args.paths.9: { matches: *secret_name }
-        - args.files.0: { matches: *secret_name }
-        - args.files.1: { matches: *secret_name }
-        - args.files.2: { matches: *secret_name }
-        - args.files.3: { matches: *secret_name }
-        - args.files.4: { matches: *secret_name }
-        - args.files.5: { matches: *secret_name }
-        - args.files.6: { matches: *secret_name }
-        - args.files.7: { matches: *secret_name }
-        - args.files.8: { matches: *secret_name }
-        - args.files.9: { matches: *secret_name }
-        - args.paths.10: { exists: true }
-        - args.files.10: { exists: true }
+        - found.names: { matches: *secret_name }
     then:
       action: block
-      message: This names a file that usually holds secrets, or more than ten files at once. Ask a person for what you need.
+      message: This names a file that usually holds secrets. Ask a person for what you need.
       tags: [secrets]
 
   # Letters that look like others, or like nothing: programs do not agree on what they name.
@@ -1517,62 +1157,28 @@ rules:
     tool: '*'
     when:
       any:
-        - args.path:
+        - found.paths:
             {
               matches: &look_alike '[\\x{00A0}\\x{00AD}\\x{1680}\\x{2000}-\\x{200F}\\x{2024}\\x{202A}-\\x{202F}\\x{2044}\\x{205F}-\\x{206F}\\x{2215}\\x{29F5}\\x{29F8}\\x{3000}\\x{FE52}\\x{FEFF}\\x{FF01}-\\x{FF5E}]',
             }
-        - args.file_path: { matches: *look_alike }
-        - args.filePath: { matches: *look_alike }
-        - args.filepath: { matches: *look_alike }
-        - args.file: { matches: *look_alike }
-        - args.filename: { matches: *look_alike }
-        - args.file_name: { matches: *look_alike }
-        - args.fileName: { matches: *look_alike }
-        - args.target_file: { matches: *look_alike }
-        - args.target_path: { matches: *look_alike }
-        - args.source: { matches: *look_alike }
-        - args.destination: { matches: *look_alike }
-        - args.src: { matches: *look_alike }
-        - args.dest: { matches: *look_alike }
-        - args.dst: { matches: *look_alike }
-        - args.old_path: { matches: *look_alike }
-        - args.new_path: { matches: *look_alike }
-        - args.notebook_path: { matches: *look_alike }
-        - args.relative_path: { matches: *look_alike }
-        - args.relative_workspace_path: { matches: *look_alike }
-        - args.absolute_path: { matches: *look_alike }
-        - args.directory: { matches: *look_alike }
-        - args.dir: { matches: *look_alike }
-        - args.uri: { matches: *look_alike }
-        - args.name: { matches: *look_alike }
-        - args.glob: { matches: *look_alike }
-        - args.include: { matches: *look_alike }
-        - args.pattern: { matches: *look_alike }
-        - args.url: { matches: *look_alike }
-        - args.host: { matches: *look_alike }
-        - args.paths.0: { matches: *look_alike }
-        - args.paths.1: { matches: *look_alike }
-        - args.paths.2: { matches: *look_alike }
-        - args.paths.3: { matches: *look_alike }
-        - args.paths.4: { matches: *look_alike }
-        - args.paths.5: { matches: *look_alike }
-        - args.paths.6: { matches: *look_alike }
-        - args.paths.7: { matches: *look_alike }
-        - args.paths.8: { matches: *look_alike }
-        - args.paths.9: { matches: *look_alike }
-        - args.files.0: { matches: *look_alike }
-        - args.files.1: { matches: *look_alike }
-        - args.files.2: { matches: *look_alike }
-        - args.files.3: { matches: *look_alike }
-        - args.files.4: { matches: *look_alike }
-        - args.files.5: { matches: *look_alike }
-        - args.files.6: { matches: *look_alike }
-        - args.files.7: { matches: *look_alike }
-        - args.files.8: { matches: *look_alike }
-        - args.files.9: { matches: *look_alike }
+        - found.commands: { matches: *look_alike }
     then:
       action: block
       message: Write paths and commands in plain letters, without invisible or full-width ones.
+
+  # The services that hand out credentials of machines, and names that only exist inside of a cluster.
+  - id: no-metadata-services
+    type: pre
+    tool: '*'
+    when:
+      found.hosts:
+        {
+          matches: '(?i)^(169\\.254\\..*|100\\.100\\.100\\.200|168\\.63\\.129\\.16|192\\.0\\.0\\.192|\\[fd00:ec2::254\\]|\\[fd20:ce::254\\]|\\[fe80:.*|metadata|metadata\\.(google|goog|azure|packet|platformequinix)(\\..*)?|instance-data(\\..*)?|kubernetes(\\.default.*)?|.*\\.(internal|svc|cluster\\.local|local|localdomain|consul|intranet|corp|lan|home\\.arpa))$',
+        }
+    then:
+      action: block
+      message: Metadata services and hosts inside of a cluster are out of reach.
+      tags: [network]
 
   - id: enough-is-enough
     type: session

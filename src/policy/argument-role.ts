@@ -22,6 +22,7 @@ const roles: readonly (readonly [ArgumentRole, string])[] = [
   ],
   ['directory', 'rootdir rootdirectory root dir directory folder workspace'],
   ['path', 'path paths file files filename filenames filepath filepaths dirs directories folders'],
+  ['path', 'source sources destination destinations src dest dst glob globs include'],
   ['command', 'command commands cmd cmds commandline script scripts shell bash run exec'],
   ['command', 'program executable exe binary interpreter'],
   ['words', 'args argv arguments flags'],

@@ -1,3 +1,5 @@
+import type { FoundTexts } from './found-kinds.ts';
+import { toTexts } from './found-texts.ts';
 import type { PolicyCall, PolicyWorld } from './policy-call.ts';
 import type { Resources } from './resources.ts';
 import { findResources } from './resources.ts';
@@ -10,6 +12,7 @@ export class CallFacts {
   readonly #world: PolicyWorld;
   #looking: PolicyWorld | undefined;
   #found: Resources | undefined;
+  #texts: FoundTexts | undefined;
 
   constructor(call: PolicyCall, counters: SessionCounters | undefined, world: PolicyWorld) {
     this.call = call;
@@ -19,6 +22,11 @@ export class CallFacts {
 
   resources(): Resources {
     return (this.#found ??= findResources(this.call, this.world()));
+  }
+
+  /** The same as texts, for conditions. */
+  texts(): FoundTexts {
+    return (this.#texts ??= toTexts(this.call, this.resources(), this.#world.workingDirectory));
   }
 
   /** Where a path leads is looked up once for all rules that ask, and never kept for another call. */

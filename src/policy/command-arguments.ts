@@ -25,8 +25,19 @@ export function readCommandArguments(input: JsonObject, inCommand: boolean): Com
   let shell: string | undefined;
   let hasStrangeVariables = false;
   const entries = Object.entries(input);
+  const lines: CommandLine[] = [];
   for (const [key, value] of entries) {
     const role = roleOf(key);
+    // Each of several commands is one of its own.
+    if (
+      Array.isArray(value) &&
+      role === 'command' &&
+      /s$/i.test(key) &&
+      value.every((item) => typeof item === 'string')
+    ) {
+      for (const item of value) lines.push(readCommandLine(item));
+      used.add(key);
+    }
     const isProgram = role === 'command' || (inCommand && role === 'other');
     if (isProgram && typeof value === 'string') {
       if (/^shell$/i.test(key)) shell = value;
@@ -34,10 +45,14 @@ export function readCommandArguments(input: JsonObject, inCommand: boolean): Com
     }
   }
   if (shell !== undefined && programs.length === 0) programs.push(['shell', shell]);
-  if (programs.length === 0) return readArgv(input);
+  if (programs.length === 0) {
+    const argv = readArgv(input);
+    return { lines: [...lines, ...argv.lines], used: new Set([...used, ...argv.used]) };
+  }
+  if (isEditorVerb(programs, entries)) return { lines, used: new Set(['command']) };
   const [first = ''] = programs[0]?.[1].trim().split(/\s+/, 1) ?? [];
   for (const [key, value] of entries) {
-    if (programs.some(([name]) => name === key)) continue;
+    if (used.has(key) || programs.some(([name]) => name === key)) continue;
     if (isEnvironment(key)) {
       if (!isHarmlessEnvironment(value)) hasStrangeVariables = true;
       continue;
@@ -45,16 +60,27 @@ export function readCommandArguments(input: JsonObject, inCommand: boolean): Com
     const words = readWords(key, value, first);
     if (words === undefined) continue;
     if (words.length > 0) wordLists.push(words);
-    if (roleOf(key) === 'words') used.add(key);
+    used.add(key);
   }
   for (const [key] of programs) used.add(key);
   if (shell !== undefined) used.add('shell');
   const tails = wordLists.length > 1 ? [wordLists, wordLists.toReversed()] : [wordLists];
-  const lines: CommandLine[] = hasStrangeVariables ? [unreadableLine] : [];
+  if (hasStrangeVariables) lines.push(unreadableLine);
   for (const [, text] of programs)
     for (const tail of tails) lines.push(...joinWords(text, tail.flat(), shell));
   return { lines, used };
 }
+
+/** `{command: 'view', path: 'a.txt'}`: the verb of an editor that works on a path, not a program. */
+const isEditorVerb = (
+  programs: readonly (readonly [key: string, text: string])[],
+  entries: readonly (readonly [key: string, value: JsonValue])[],
+): boolean =>
+  programs.length === 1 &&
+  programs[0]?.[0] === 'command' &&
+  /^(?:view|create|str_replace|insert|undo_edit)$/.test(programs[0][1]) &&
+  entries.some(([key]) => roleOf(key) === 'path') &&
+  !entries.some(([key]) => roleOf(key) === 'words');
 
 /** Without a program beside it `argv` is the whole command. */
 function readArgv(input: JsonObject): CommandArguments {

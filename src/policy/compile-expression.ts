@@ -93,11 +93,12 @@ function compileLeaf(leaf: Leaf, context: ExpressionContext): CompiledLeaf {
   // JSON writes quotes and line breaks as escapes; a text that holds them is found in either spelling.
   const inText =
     leaf.selector.source === 'output.text' && test.locate?.inParts === true && test.sameInJson !== true;
+  const isList = leaf.selector.source === 'found' && leaf.operator !== 'exists';
   const evaluate: Condition = (call, output) => {
     try {
       const field = select(call, output);
       if (field === undefined) return whenMissing;
-      const truth = holds(field);
+      const truth = isList ? holdsForOne(holds, field) : holds(field);
       if (truth !== false || !inText || output === undefined) return truth;
       const plain = output.plainText();
       return plain === field ? truth : holds(plain);
@@ -112,6 +113,15 @@ function compileLeaf(leaf: Leaf, context: ExpressionContext): CompiledLeaf {
     select,
     test,
   };
+}
+
+/** For what is found in a call: one that fits is enough, and an error counts. */
+function holdsForOne(holds: Test['holds'], field: JsonValue): Truth {
+  for (const each of Array.isArray(field) ? (field as readonly JsonValue[]) : [field]) {
+    const truth = holds(each);
+    if (truth !== false) return truth;
+  }
+  return false;
 }
 
 const traced =

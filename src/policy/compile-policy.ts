@@ -65,9 +65,19 @@ export type PolicyOptions = RegexOptions & {
 /** Throws `contracts.invalid` for a pattern that cannot be used. */
 export function compilePolicy(
   composed: ComposedRules,
-  world: PolicyWorld,
+  given: PolicyWorld,
   options: PolicyOptions = {},
 ): Policy {
+  // What a call names is found once for all its rules, sandbox rules included.
+  const factsOf = new WeakMap<PolicyCall, CallFacts>();
+  const world: PolicyWorld = {
+    ...given,
+    found: (call) => {
+      const facts = factsOf.get(call) ?? new CallFacts(call, undefined, given);
+      factsOf.set(call, facts);
+      return facts.texts();
+    },
+  };
   const { version, rules } = composed;
   const { redactor = createRedactor(), trace } = options;
   const known = new Map<string, LinearRegex>();
@@ -92,8 +102,11 @@ export function compilePolicy(
     version,
     workflows: composed.workflows,
     composed,
-    judgeCall: (call, counters) =>
-      judgeCall(before(call.toolName), new CallFacts(call, counters, world), version),
+    judgeCall: (call, counters) => {
+      const facts = new CallFacts(call, counters, world);
+      factsOf.set(call, facts);
+      return judgeCall(before(call.toolName), facts, version);
+    },
     judgeOutput: (call, end) => judgeOutput(after(call.toolName), call, end, version),
     limitsFor: (toolName) =>
       session.length === 0 ? noLimits : session.flatMap(({ limits }) => limits.sharesOf(toolName)),

@@ -1,6 +1,7 @@
 /** The part of the schema of documents that is about `when`. */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { operandKinds, type OperandKind } from './operand.ts';
+import { foundKinds } from './found-kinds.ts';
 
 /** Words a host added to the language. */
 export type HostWords = { readonly operators: readonly string[]; readonly selectors: readonly string[] };
@@ -60,6 +61,7 @@ function selectorPattern(hostSelectors: readonly string[], afterRun: boolean): s
     ...(afterRun ? [String.raw`output\.text`] : []),
     `(${keyed.join('|')})${path}+`,
     String.raw`env\.[\s\S]+`,
+    String.raw`found\.(${foundKinds.join('|')})`,
     String.raw`principal\.(user_id|service_id|org_id|role|ticket_ref)`,
     String.raw`principal\.claims${path}*`,
     ...(hostSelectors.length === 0 ? [] : [`(${hostSelectors.join('|')})${path}*`]),

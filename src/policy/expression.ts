@@ -34,7 +34,9 @@ export type SelectorSource =
   | 'env'
   | 'output.text'
   | 'result'
-  | 'snapshot';
+  | 'snapshot'
+  /** What the call names, found in all arguments: a list, of which one has to fit. */
+  | 'found';
 
 export type BuiltInOperator =
   | 'exists'

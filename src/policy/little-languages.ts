@@ -29,7 +29,7 @@ function isHarmlessAwk(text: string): boolean {
     .replace(/(^|[({,~!;&|]|\bprint\s)(\s*)\/(?:[^/\\\n]|\\.)*\//g, '$1$2""')
     .replaceAll('||', ' ');
   if (/"(?!")/.test(bare.replaceAll('""', ''))) return false;
-  return !/\b(?:system|getline|close|fflush)\b|@|\||>>|>(?!\s*(?:=|-?[\d.]))/.test(bare);
+  return !/\b(?:system|getline|close|fflush|ARGV|ARGC)\b|@|\||>>|>(?!\s*(?:=|-?[\d.]))/.test(bare);
 }
 
 /** Addresses with `p`, `d`, `q` and their like, `s///` and `y///` without flags that run or write. */

@@ -1,6 +1,7 @@
 /** Reads the text of a selector, e.g. `args.path.to`, or says what is wrong with it. */
 import { nearestNames, quote } from '../tool/nearest.ts';
 import type { Selector, SelectorSource } from './expression.ts';
+import { foundKinds } from './found-kinds.ts';
 
 export type SelectorReading =
   { readonly ok: true; readonly selector: Selector } | { readonly ok: false; readonly problem: string };
@@ -26,6 +27,7 @@ export const builtInPrefixes: readonly string[] = [
   'output',
   'result',
   'snapshot',
+  'found',
 ];
 
 const noPrefixes: ReadonlySet<string> = new Set();
@@ -58,6 +60,12 @@ export function parseSelector(text: string, hostPrefixes: ReadonlySet<string> = 
   if (prefix === 'env') return take('env', [rest]);
   if (path.includes('')) return refuse(emptyStep(text));
   if (prefix === 'principal') return readPrincipal(text, path, take);
+  if (prefix === 'found')
+    return path.length === 1 && foundKinds.some((kind) => kind === path[0])
+      ? take('found', path)
+      : refuse(
+          `${quote(text)} is nothing that is found in calls. Expected found. followed by ${foundKinds.join(', ')}.`,
+        );
   const source = keyedSources.find((each) => each === prefix);
   return source === undefined ? refuse(`${quote(text)} selects nothing.`) : take(source, path);
 }
@@ -80,7 +88,11 @@ const refuse = (problem: string): SelectorReading => ({ ok: false, problem });
 
 const emptyStep = (text: string): string => `${quote(text)} has an empty name between its dots.`;
 
-const examples: Readonly<Record<string, string>> = { principal: 'principal.role', env: 'env.HOME' };
+const examples: Readonly<Record<string, string>> = {
+  principal: 'principal.role',
+  env: 'env.HOME',
+  found: 'found.paths',
+};
 
 function describeUnknown(text: string, prefix: string, prefixes: readonly string[]): string {
   const [nearest] = nearestNames(prefix, prefixes, 1);

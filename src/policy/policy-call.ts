@@ -2,6 +2,7 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { Principal } from '../tool/tool-context.ts';
 import type { ToolResources } from '../tool/tool-resources.ts';
+import type { FoundTexts } from './found-kinds.ts';
 
 export type PolicyCall = {
   readonly toolName: string;
@@ -31,6 +32,8 @@ export type PolicyWorld = {
   /** What relative paths are relative to, and what `~` stands for. Undefined where the host says nothing. */
   readonly workingDirectory: string | undefined;
   readonly homeDirectory: string | undefined;
+  /** What a call names, for `found.…`. The compiled policy sets it. */
+  readonly found?: ((call: PolicyCall) => FoundTexts) | undefined;
   /** Values behind selectors that begin with a word the host registered. */
   readonly selectors: Readonly<Record<string, HostSelector>>;
   readonly operators: Readonly<Record<string, HostOperator>>;

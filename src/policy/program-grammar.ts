@@ -13,6 +13,12 @@ export type OptionMeaning =
   | 'enough'
   /** Takes a value that runs nothing. Paths and hosts are found in it as in any word. */
   | 'value'
+  /** Takes a value that names nothing: a pattern, a message, a format. */
+  | 'data'
+  /** The same, and no operand is a pattern then. */
+  | 'pattern'
+  /** Takes a file with patterns, and no operand is a pattern then. */
+  | 'patterns'
   /** Makes the program run or load what cannot be read off the words. */
   | 'refused'
   /** Its value is a file with names of files. */
@@ -48,6 +54,10 @@ export type Grammar = {
   readonly refused?: true;
   /** The first operand is a script. */
   readonly script?: ScriptLanguage;
+  /** The first operand is a pattern or a filter and names nothing. */
+  readonly pattern?: true;
+  /** No operand names anything. */
+  readonly operandsAreData?: true;
   /** Every operand must be harmless in this language. */
   readonly scripts?: ScriptLanguage;
   /** Options of the program stand before its command; behind it they mean something else. */
@@ -145,7 +155,17 @@ const gitTransfer: Grammar = {
   scripts: 'git-remote',
   options: { ...mean('refused', '--upload-pack --receive-pack --exec -u --server-option --template') },
 };
-const gitDiff: Grammar = { options: mean('refused', '--ext-diff') };
+const gitPlain: Grammar = { options: mean('refused', '--ext-diff') };
+const gitDiff: Grammar = {
+  options: {
+    ...mean('refused', '--ext-diff'),
+    ...mean('data', '-S -G --author --since --until --before --after --format --pretty --grep --date'),
+  },
+};
+/** Here `-m` takes a message; elsewhere in git it is a flag. */
+const gitMessage: Grammar = {
+  options: { ...mean('refused', '--ext-diff'), ...mean('data', '-m --message --author --date') },
+};
 
 const git: Grammar = {
   ownOptionsFirst: true,
@@ -169,8 +189,13 @@ const git: Grammar = {
         'format-patch rerere verify-commit verify-tag write-tree update-index read-tree mktree commit-tree prune repack'
       )
         .split(' ')
-        .map((name) => [name, gitDiff]),
+        .map((name) => [name, gitPlain]),
     ),
+    commit: gitMessage,
+    merge: gitMessage,
+    tag: gitMessage,
+    notes: gitMessage,
+    stash: gitMessage,
     diff: gitDiff,
     log: gitDiff,
     show: gitDiff,
@@ -192,7 +217,14 @@ const git: Grammar = {
           .map((name) => [name, plain]),
       ),
     },
-    grep: { options: mean('refused', '-O --open-files-in-pager') },
+    grep: {
+      pattern: true,
+      options: {
+        ...mean('refused', '-O --open-files-in-pager'),
+        ...mean('pattern', '-e'),
+        ...mean('patterns', '-f'),
+      },
+    },
     rebase: { options: mean('refused', '-x --exec -i --interactive') },
     submodule: {
       commands: {
@@ -286,6 +318,8 @@ const docker: Grammar = {
 
 function dockerRun(): Grammar {
   return {
+    // The image decides what runs, so an entry must name the command.
+    refused: true,
     optionsFirst: true,
     runs: { after: 1, as: 'words' },
     options: {
@@ -329,6 +363,7 @@ const packageManager = (values: string, extra: Readonly<Record<string, Grammar>>
   options: {
     ...mean('value', values),
     ...mean('refused', '--script-shell --node-options --shell --shell-emulator'),
+    ...mean('text', '-c --call'),
   },
   commands: {
     ...Object.fromEntries(npmScripts.split(' ').map((name) => [name, plain])),
@@ -367,14 +402,7 @@ const rows: Readonly<Record<string, Grammar>> = {
   pkexec: prefix('--user'),
   gosu: prefix('', 1),
   'su-exec': prefix('', 1),
-  su: {
-    options: {
-      ...mean('text', '-c --command --session-command'),
-      ...mean('value', '-s --shell -g -G -w'),
-      ...mean('refused', '-s --shell'),
-    },
-    needsOperand: true,
-  },
+  su: refused,
   runuser: prefix('-u --user -g --group', 0, { options: mean('text', '-c --command') }),
   nohup: prefix('-p'),
   nice: prefix('-n --adjustment'),
@@ -529,7 +557,8 @@ const rows: Readonly<Record<string, Grammar>> = {
   awk: {
     script: 'awk',
     options: {
-      ...mean('value', '-F -v --field-separator --assign'),
+      ...mean('data', '-F --field-separator'),
+      ...mean('value', '-v --assign'),
       ...mean('script', '-e --source'),
       ...mean(
         'refused',
@@ -576,6 +605,7 @@ const rows: Readonly<Record<string, Grammar>> = {
   find: {
     longWithOneDash: true,
     options: {
+      ...mean('data', '-name -iname -path -ipath -wholename -regex -iregex -printf -size -mtime -mmin -type'),
       ...mean('exec', '-exec -execdir -ok -okdir'),
       ...mean('removes', '-delete'),
       ...mean('writes', '-fprint -fprint0 -fls -fprintf'),
@@ -615,26 +645,31 @@ const rows: Readonly<Record<string, Grammar>> = {
   wc: { options: mean('names', '--files0-from') },
   du: { options: mean('names', '--files0-from') },
   rg: {
+    pattern: true,
     options: {
+      ...mean('pattern', '-e --regexp'),
+      ...mean('patterns', '-f --file'),
       ...mean('program', '--pre'),
       ...mean('refused', '--hostname-bin'),
       ...mean(
         'value',
-        '-e --regexp -g --glob -t --type -A -B -C -m --max-count -f --file --pre-glob -T --type-not -r --replace -j --threads --max-depth -d -E --encoding --sort --color --colors',
+        '-g --glob -t --type -A -B -C -m --max-count --pre-glob -T --type-not -r --replace -j --threads --max-depth -d -E --encoding --sort --color --colors',
       ),
     },
   },
-  ag: { options: mean('refused', '--pager') },
+  ag: { pattern: true, options: mean('refused', '--pager') },
   grep: {
-    options: mean(
-      'value',
-      '-e --regexp -f --file -A -B -C -m --max-count --include --exclude --exclude-dir --color --label -D -d',
-    ),
+    pattern: true,
+    options: {
+      ...mean('value', '-A -B -C -m --max-count --include --exclude --exclude-dir --color --label -D -d'),
+      ...mean('pattern', '-e --regexp'),
+      ...mean('patterns', '-f --file'),
+    },
   },
   man: {
     options: mean('refused', '-P --pager -H --html -T -X --gxditview -C --config-file -p --preprocessor'),
   },
-  less: { options: mean('refused', '-k -o -O --lesskey-file --lesskey-src --log-file --LOG-FILE') },
+  less: { options: mean('refused', '+ -k -o -O --lesskey-file --lesskey-src --log-file --LOG-FILE') },
   more: refused,
   vi: refused,
   vim: refused,
@@ -668,6 +703,7 @@ const rows: Readonly<Record<string, Grammar>> = {
           ]),
       ),
       run: { longWithOneDash: true, options: mean('refused', '-exec -toolexec -overlay') },
+      env: { longWithOneDash: true, options: mean('refused', '-w') },
       generate: refused,
       tool: refused,
     },
@@ -778,6 +814,20 @@ const rows: Readonly<Record<string, Grammar>> = {
         .map((name) => [name, { longWithOneDash: true } as Grammar]),
     ),
   },
+  echo: { operandsAreData: true },
+  printf: { operandsAreData: true },
+  tr: { operandsAreData: true },
+  cut: { options: mean('data', '-d --delimiter -f --fields -c -b') },
+  jq: {
+    pattern: true,
+    options: {
+      ...mean('data', '--indent'),
+      // Some take two values, so that the filter is not told from a file.
+      ...mean('patterns', '-f --from-file --arg --argjson --slurpfile --rawfile --args --jsonargs'),
+      ...mean('value', '-L'),
+    },
+  },
+  yq: { pattern: true },
   curl: {
     options: {
       ...mean('refused', '-K --config --engine --unix-socket --abstract-unix-socket'),

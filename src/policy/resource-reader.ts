@@ -182,11 +182,11 @@ export class ResourceReader {
 
   /** `name=/x`, `@/x`, `host:/x`, `a,/x`: what is anchored behind a mark is a path of its own. */
   #readPieces(token: string, round: number, how: 'word' | 'file' | 'value' | 'text'): void {
-    if (!/[=@:,;]/.test(token)) return;
+    if (!/[=@:,;<]/.test(token)) return;
     const urlAt = startOfUrl(token);
     const local = urlAt === undefined ? token : token.slice(0, urlAt);
     if (urlAt !== undefined && urlAt > 0) this.#readToken(token.slice(urlAt), round + 1, how);
-    for (const piece of new Set(local.split(/[=@:,;]+/)))
+    for (const piece of new Set(local.split(/[=@:,;<]+/)))
       if (piece !== token && piece !== '') {
         if (isAnchored(piece) || climbsAt(piece)) this.#readToken(piece, round + 1, 'text');
         // `of=secrets/key`, `HEAD:secrets/key`, `@secrets/key`

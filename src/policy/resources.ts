@@ -148,8 +148,8 @@ class Finding {
       const role = roleOf(key);
       // `{command: {program: 'ls'}}`: what says nothing inside a command is the command.
       const inherits = role === 'other' && item.role === 'command';
-      const isRead = together.used.has(key) && typeof inner === 'string' && role !== 'words';
-      if (!isRead) rest.push({ value: inner, role: inherits ? 'command' : role, textDepth: item.textDepth });
+      if (!together.used.has(key))
+        rest.push({ value: inner, role: inherits ? 'command' : role, textDepth: item.textDepth });
     }
   }
 
@@ -223,10 +223,12 @@ class Finding {
   }
 
   /** The words of a command, and of those it runs by a text of its own. */
-  #readRun({ words, inner, readsNames }: ProgramRun): void {
+  #readRun({ words, inner, data, readsNames }: ProgramRun): void {
     if (readsNames) this.#reader.hasUnreadablePath = true;
     const program = words[0]?.text ?? '';
-    for (const { text, wildcard } of words.slice(1)) {
+    const isData = dataWords(inner, data);
+    for (const [index, { text, wildcard }] of words.entries()) {
+      if (index === 0 || (isData(index) && !wildcard)) continue;
       if (!wildcard) this.#reader.readWord(text, fileReaders.has(program));
       else if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) this.#reader.readUrl(text);
       // Files beside the command whose names begin like an option: not what anybody reads out of place.
@@ -259,6 +261,16 @@ class Finding {
       }
     return [...reached.values()];
   }
+}
+
+/** Words that name nothing, of the command and of those that it runs by its own words. */
+function dataWords(inner: ProgramRun['inner'], data: ReadonlySet<number>): (index: number) => boolean {
+  const nested = inner.flatMap(({ at, runs, fromText }) =>
+    fromText || typeof runs !== 'object'
+      ? []
+      : runs.map((run) => ({ at, isData: dataWords(run.inner, run.data) })),
+  );
+  return (index) => data.has(index) || nested.some(({ at, isData }) => index > at && isData(index - at));
 }
 
 const step = (value: JsonValue, key: string): readonly JsonValue[] => {

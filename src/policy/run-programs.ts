@@ -17,6 +17,8 @@ export type ProgramRun = {
   /** From the program on. */
   readonly words: readonly ShellWord[];
   readonly inner: readonly InnerRun[];
+  /** Words that name nothing: patterns, messages, formats. */
+  readonly data: ReadonlySet<number>;
   /** It takes names of files from its input or from a list, so what it touches is not known. */
   readonly readsNames: boolean;
 };
@@ -60,6 +62,7 @@ class RunReading {
   readonly #inner: InnerRun[] = [];
   #grammar: Grammar;
   #readsNames = false;
+  readonly #data = new Set<number>();
 
   constructor(words: readonly ShellWord[], grammar: Grammar, depth: number) {
     this.#words = words;
@@ -84,7 +87,8 @@ class RunReading {
       }
       if (!optionsOver && isOption(text, at, grammar)) {
         const option = findOption(text, grammar);
-        if (option.meaning === 'script') scripted = true;
+        if (option.meaning === 'script' || option.meaning === 'pattern' || option.meaning === 'patterns')
+          scripted = true;
         if (option.meaning === 'enough') enough = true;
         at = this.#readOption(at, option);
         continue;
@@ -117,7 +121,12 @@ class RunReading {
       if (grammar.setsOperand === true && operands === 1 && at + 1 < this.#words.length)
         if (grammar.isHarmlessSetting?.(text) !== true) this.#refuse(at);
       if (grammar.script !== undefined && !scripted && operands === 1) {
-        if (!isHarmlessScript(grammar.script, text)) this.#refuse(at);
+        if (isHarmlessScript(grammar.script, text)) this.#data.add(at);
+        else this.#refuse(at);
+        continue;
+      }
+      if (grammar.operandsAreData === true || (grammar.pattern === true && !scripted && operands === 1)) {
+        this.#data.add(at);
         continue;
       }
       if (grammar.scripts !== undefined && !isHarmlessScript(grammar.scripts, text)) this.#refuse(at);
@@ -131,12 +140,12 @@ class RunReading {
       if (grammar.optionsFirst === true) optionsOver = true;
     }
     if (this.#grammar.needsOperand === true && operands === 0 && !enough && this.#inner.length === 0)
-      this.#refuse(at);
+      this.#refuse(at, 'unreadable');
     return this.#finish();
   }
 
   #finish(): ProgramRun {
-    return { words: this.#words, inner: this.#inner, readsNames: this.#readsNames };
+    return { words: this.#words, inner: this.#inner, data: this.#data, readsNames: this.#readsNames };
   }
 
   #refuse(at: number, runs: 'opaque' | 'unreadable' = 'opaque'): void {
@@ -154,6 +163,11 @@ class RunReading {
       case 'enough':
         return at;
       case 'value':
+      case 'patterns':
+        return valueAt;
+      case 'data':
+      case 'pattern':
+        this.#data.add(valueAt);
         return valueAt;
       case 'refused':
         this.#refuse(at);
@@ -179,6 +193,7 @@ class RunReading {
           !isHarmlessScript(this.#grammar.script, given)
         )
           this.#refuse(at);
+        else this.#data.add(valueAt);
         return valueAt;
       case 'setting':
         if (given === undefined || this.#grammar.isHarmlessSetting?.(given) !== true) this.#refuse(valueAt);
@@ -203,7 +218,12 @@ class RunReading {
   }
 
   #runNamed(at: number, name: string): void {
-    const run = { words: [{ text: name, wildcard: false }], inner: [], readsNames: false };
+    const run = {
+      words: [{ text: name, wildcard: false }],
+      inner: [],
+      data: new Set<number>(),
+      readsNames: false,
+    };
     this.#inner.push({ at, runs: [run], chained: false, fromText: false });
   }
 
@@ -258,11 +278,13 @@ function findOption(text: string, grammar: Grammar): FoundOption {
 
 /** `-xvf`, `-ofile`: letters up to one that takes the rest as its value. */
 function findInCluster(text: string, { options = {}, bundled }: Grammar): FoundOption {
+  if (text.startsWith('+') && Object.hasOwn(options, '+')) return { meaning: options['+'], value: undefined };
   const start = bundled === true && !text.startsWith('-') ? 0 : 1;
   for (let at = start; at < text.length; at++) {
     const letter = `-${text.charAt(at)}`;
     const meaning = Object.hasOwn(options, letter) ? options[letter] : undefined;
     if (meaning === undefined || meaning === 'flag') continue;
+    if (meaning === 'enough' && at + 1 < text.length) continue;
     const rest = text.slice(at + 1).replace(/^=/, '');
     return { meaning, value: rest === '' ? undefined : rest };
   }

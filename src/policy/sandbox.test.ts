@@ -11,7 +11,10 @@ import { compileSandbox } from './sandbox.ts';
 const project = '/home/user/project';
 
 type Constraints = Partial<
-  Pick<SandboxRule, 'within' | 'notWithin' | 'allowedCommands' | 'allowedDomains' | 'deniedDomains'>
+  Pick<
+    SandboxRule,
+    'within' | 'notWithin' | 'allowedCommands' | 'allowedDomains' | 'deniedDomains' | 'chains'
+  >
 >;
 
 const toRule = (constraints: Constraints): SandboxRule => ({
@@ -34,7 +37,7 @@ const toRule = (constraints: Constraints): SandboxRule => ({
   ...constraints,
 });
 
-type World = Partial<Pick<PolicyWorld, 'workingDirectory' | 'homeDirectory' | 'realPath'>> & {
+type World = Partial<Pick<PolicyWorld, 'workingDirectory' | 'homeDirectory' | 'realPath' | 'listFolder'>> & {
   readonly resources?: ToolResources;
 };
 
@@ -331,6 +334,8 @@ describe('a command', () => {
     'grep -r --include=*.py foo .',
     "find . -name '*.py' -exec cat {} +",
     'cat notes.md',
+    "git log --format='see /etc/passwd'",
+    'git commit -m /etc/passwd',
     `git -C ${project} log --pretty=%H`,
   ])('%s is inside', (command) => {
     expect(isOutside(commands, { command, working_directory: project })).toBe(false);
@@ -393,6 +398,8 @@ describe('a command', () => {
     'git -C/etc status',
     'git --git-dir=/etc/x status',
     'git -C.. status',
+    'git show -m HEAD:/etc/passwd',
+    'git checkout -m /etc/passwd',
     'curl file:///etc/passwd',
     'curl -d @/etc/passwd',
     'curl -d@/etc/passwd',
@@ -402,7 +409,6 @@ describe('a command', () => {
     "grep -f'/etc/passwd' x",
     'find . -exec rm {} +',
     'find / -name x',
-    "git log --format='see /etc/passwd'",
     'l? -a',
     'ls a\rb',
     'cat a\u2028b',
@@ -462,6 +468,53 @@ describe('a command', () => {
     expect(isOutside(rule, { command: 'xargs rm' })).toBe(true);
     expect(isOutside(rule, { command: 'sudo sudo sudo sudo sudo sudo ls' })).toBe(true);
     expect(isOutside(rule, { command: 'find . -execdir rm {} +' })).toBe(true);
+  });
+
+  test('may be a chain where the rule judges chains, and then each of its commands must be inside', () => {
+    const rule = { ...commands, chains: 'judge' as const, notWithin: [`${project}/a/secrets`] };
+    const at = { cwd: project };
+    for (const command of [
+      'git log --oneline | cat',
+      'ls && cat a.txt',
+      'ls; git status 2>&1',
+      'cat a > b.txt',
+      'grep x a 2>/dev/null | cat',
+    ]) {
+      expect(isOutside(rule, { command, ...at })).toBe(false);
+      expect(isOutside(commands, { command, ...at })).toBe(true);
+    }
+    for (const command of [
+      'ls | rm x',
+      'ls && rm x',
+      'cat a > /etc/x',
+      'ls & cat a',
+      'ls | $(cat a)',
+      'ls &&',
+      'cat a >',
+      'cat <<X',
+      'cat a >& b',
+    ])
+      expect(isOutside(rule, { command, ...at })).toBe(true);
+    const withCd = { ...rule, allowedCommands: ['cd', 'cat'] };
+    expect(isOutside(withCd, { command: 'cd a && cat b', ...at })).toBe(false);
+    expect(isOutside(withCd, { command: 'cd a && cat secrets/k', ...at })).toBe(true);
+    expect(isOutside(withCd, { command: 'cd .. && cat b', ...at })).toBe(true);
+    expect(isOutside(withCd, { command: 'cd && cat b', ...at })).toBe(true);
+  });
+
+  test('may hold patterns, where the links they match lead inside', () => {
+    const realPath = linked({ [`${project}/src/out`]: '/etc' });
+    const listFolder = (path: string) =>
+      path === `${project}/src`
+        ? [
+            { name: 'out', kind: 'link' as const },
+            { name: 'a.ts', kind: 'file' as const },
+          ]
+        : [];
+    const world = { workingDirectory: project, realPath, listFolder };
+    expect(isOutside(commands, { command: 'cat src/*.ts' }, world)).toBe(false);
+    expect(isOutside(commands, { command: 'cat src/*' }, world)).toBe(true);
+    expect(isOutside(commands, { command: 'cat src/o*/passwd' }, world)).toBe(true);
   });
 
   test('may be allowed by its first words only, or by its path as written', () => {

@@ -5,6 +5,7 @@
 import type { JsonValue } from '../base/json.ts';
 import { isPromiseLike } from '../tool/when-ready.ts';
 import type { Selector } from './expression.ts';
+import { foundKinds } from './found-kinds.ts';
 import type { OutputView } from './output-view.ts';
 import type { PolicyCall, PolicyWorld } from './policy-call.ts';
 
@@ -38,6 +39,14 @@ export function compileSelector({ source, path }: Selector, world: PolicyWorld):
       return (_call, output) => follow(output?.result, path);
     case 'snapshot':
       return (call) => follow(call.snapshot, path);
+    case 'found': {
+      const kind = foundKinds.find((each) => each === path[0]);
+      if (kind === undefined) return () => undefined;
+      return (call) => {
+        const texts = world.found?.(call)[kind] ?? [];
+        return texts.length === 0 ? undefined : texts;
+      };
+    }
   }
 }
 

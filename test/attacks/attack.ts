@@ -2,6 +2,7 @@
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JsonObject, JsonValue } from '../../src/base/json.ts';
+import type { Principal } from '../../src/tool/tool-context.ts';
 import type { ToolResources } from '../../src/tool/tool-resources.ts';
 import type { Door, Verdict } from './attack-class.ts';
 import { documents } from './documents.ts';
@@ -64,6 +65,32 @@ function prepareFolder({ links }: Attack, door: Door): (text: string) => string 
   return place;
 }
 
+type Contracts = ReturnType<Door['contracts']['contractsFromTemplate']>;
+/** Compiled once for each way in: compiling takes longer than judging. */
+const loaded = new WeakMap<object, Map<string, Contracts>>();
+
+/** A template for the project folder `/project`. */
+export function loadTemplate(template: string, { contracts }: Door): Contracts {
+  const known = loaded.get(contracts) ?? new Map<string, Contracts>();
+  loaded.set(contracts, known);
+  const before = known.get(template);
+  if (before !== undefined) return before;
+  const options = { workingDirectory: '/project', homeDirectory: '/home/agent' };
+  const made = contracts.contractsFromTemplate(template, options);
+  known.set(template, made);
+  return made;
+}
+
+/** The same for a document of its own. */
+export function loadDocument(document: string, { contracts }: Door): Contracts {
+  const known = loaded.get(contracts) ?? new Map<string, Contracts>();
+  loaded.set(contracts, known);
+  const made =
+    known.get(document) ?? contracts.contractsFromYamlString(document, { homeDirectory: '/home/user' });
+  known.set(document, made);
+  return made;
+}
+
 export type ToolCallAttempt = {
   readonly door: Door;
   readonly contracts:
@@ -73,6 +100,7 @@ export type ToolCallAttempt = {
   readonly input: JsonObject;
   readonly resources?: ToolResources;
   readonly output?: JsonValue;
+  readonly principal?: Principal;
 };
 
 /** One call in a runtime of its own, whose approver denies. */
@@ -98,7 +126,7 @@ export async function callTool(attempt: ToolCallAttempt): Promise<Verdict> {
     },
   });
   const outcome = await runtime
-    .turn({ sessionId: 's' })
+    .turn({ sessionId: 's', ...(attempt.principal !== undefined && { principal: attempt.principal }) })
     .call({ id: 'c', name: attempt.tool, arguments: attempt.input });
   if (attempt.output !== undefined) return JSON.stringify(outcome).includes(secret) ? 'through' : 'held';
   return ran ? 'through' : asked ? 'asked' : 'held';

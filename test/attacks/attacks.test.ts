@@ -11,6 +11,7 @@ import { root } from '../sources.ts';
 import { makeCall, type Attack } from './attack.ts';
 import { families } from './classes.ts';
 import { documents } from './documents.ts';
+import { mostRefused, runOrdinary, templates, type OrdinaryResult } from './ordinary.ts';
 import { outOfReach } from './out-of-reach.ts';
 import { renderAttacks } from './render-attacks.ts';
 import { runClass, type ClassResult, type PackageDoor } from './run-classes.ts';
@@ -31,6 +32,7 @@ const full = {
 };
 const page = new URL('../../docs/attacks.md', import.meta.url);
 const results: ClassResult[] = [];
+const ordinary: OrdinaryResult[] = [];
 
 describe.each(families)('$title: every attempt is held', ({ title, file, classes }) => {
   test.each(classes)('$id: $title', async (each) => {
@@ -79,10 +81,19 @@ describe('out of reach, with the reason', () => {
   });
 });
 
+describe('ordinary calls', () => {
+  test.each(templates)('of a %s are refused in at most 2 %% of 200 and more', async (template) => {
+    const result = await runOrdinary(template, full, 'rules');
+    ordinary.push(result);
+    expect(result.calls).toBeGreaterThanOrEqual(200);
+    expect(result.refused.length / result.calls).toBeLessThanOrEqual(mostRefused);
+  });
+});
+
 // Runs last: it needs the results of the classes above.
 test('docs/attacks.md is up to date (UPDATE_DOCS=1 writes it again)', async () => {
   const config = await resolveConfig(page);
-  const text = await format(renderAttacks(results), { ...config, parser: 'markdown' });
+  const text = await format(renderAttacks(results, ordinary), { ...config, parser: 'markdown' });
   if (process.env['UPDATE_DOCS'] === '1') writeFileSync(page, text);
   expect(readFileSync(page, 'utf8')).toBe(text);
 });

@@ -1,0 +1,58 @@
+/* oxlint-disable unicorn/no-thenable -- `then` is a word of the language */
+import { expect, test } from 'vitest';
+import type { JsonObject } from '../base/json.ts';
+import { compilePolicy } from './compile-policy.ts';
+import { composeRules } from './compose-rules.ts';
+import { parseDocument } from './parse-document.ts';
+
+const decide = async (when: JsonObject, input: JsonObject): Promise<string> => {
+  const document = {
+    apiVersion: 'edictum/v1',
+    kind: 'Ruleset',
+    metadata: { name: 'found' },
+    defaults: { mode: 'enforce' },
+    rules: [{ id: 'r', type: 'pre', tool: '*', when, then: { action: 'block', message: 'No.' } }],
+  };
+  const policy = compilePolicy(composeRules([parseDocument(JSON.stringify(document), 'd')]), {
+    environment: 'production',
+    env: () => undefined,
+    realPath: (path) => (path === '/p/link' ? '/etc/shadow' : path),
+    workingDirectory: '/p',
+    homeDirectory: '/home/ada',
+    selectors: {},
+    operators: {},
+  });
+  const call = { toolName: 't', input, principal: undefined, metadata: undefined, snapshot: undefined };
+  return (await policy.judgeCall({ ...call, resources: undefined })).decision;
+};
+
+test.each([
+  [{ 'found.paths': { matches: '\\.env$' } }, { deep: [{ x: 'a/.env' }] }],
+  [{ 'found.paths': { equals: './a/.env' } }, { command: 'cat a/.e""nv' }],
+  [{ 'found.paths': { equals: '/etc/shadow' } }, { path: 'link' }],
+  [{ 'found.names': { matches: '^\\.env$' } }, { anything: '.env' }],
+  [{ 'found.names': { equals: '.env' } }, { map: { '.env': 1 } }],
+  [{ 'found.hosts': { ends_with: '.internal' } }, { list: ['https://A.INTERNAL/x'] }],
+  [{ 'found.hosts': { equals: '169.254.169.254' } }, { u: 'http://[64:ff9b::a9fe:a9fe]/' }],
+  [{ 'found.commands': { starts_with: 'sudo ' } }, { command: 'env /usr/bin/sudo ls' }],
+  [{ 'found.commands': { equals: 'git push --force' } }, { program: 'git', args: ['push', '--force'] }],
+  [{ 'found.urls': { contains: 'token=' } }, { x: { y: 'see https://a.example/?token=1' } }],
+  [{ 'found.hosts': { not_in: ['a.example'] } }, { urls: ['https://a.example/', 'https://b.example/'] }],
+  [{ 'found.paths': { exists: true } }, { path: 'a' }],
+])('%j fires for %j', async (when, input) => {
+  expect(await decide(when, input)).toBe('block');
+});
+
+test.each([
+  [{ 'found.paths': { matches: '\\.env$' } }, { content: 'put it into .env' }],
+  [{ 'found.paths': { matches: 'process' } }, { command: 'grep -rn process.env src' }],
+  [{ 'found.commands': { contains: 'sudo' } }, { description: 'sudo is not used' }],
+  [{ 'found.hosts': { exists: true } }, { x: 'nothing' }],
+  [{ 'found.hosts': { not_in: ['a.example'] } }, { url: 'https://a.example/' }],
+])('%j does not fire for %j', async (when, input) => {
+  expect(await decide(when, input)).toBe('allow');
+});
+
+test('a kind that does not exist is refused when the document is loaded', async () => {
+  await expect(decide({ 'found.files': { exists: true } }, {})).rejects.toThrow(/contracts/i);
+});
