@@ -321,6 +321,7 @@ const record: ToolAuditRecord = {
   effectiveInput: { amount: 500 },
   inputDigest: 'sha256:9b1c…',
   principal: { userId: 'ada', orgId: 'analytical' },
+  askedBy: undefined,
   provenance: { provider: 'acme', model: 'acme-1' },
   policyVersion: 'sha256:77e0…',
   decidedBy: { type: 'rule', name: 'large-refunds' },

@@ -1,7 +1,7 @@
 /** Any event and any entry there can be, for property tests of what is kept. */
 import fc from 'fast-check';
 import type { EmittedEvent } from '../src/call/emitted-event.ts';
-import type { CallEvent, QuittanceEvent } from '../src/call/event.ts';
+import type { CallEvent, Identity, QuittanceEvent } from '../src/call/event.ts';
 import type { Entry } from '../src/ledger/ledger.ts';
 import { outcomeToModelContent } from '../src/call/model-content.ts';
 import { reasonCodes } from '../src/call/reason.ts';
@@ -17,10 +17,60 @@ const principal = fc.record(
   { userId: word, serviceId: word, orgId: word, role: word, ticketRef: word, claims: anyJsonObject },
   { requiredKeys: [] },
 );
+const direct = fc.oneof(
+  fc.record(
+    {
+      kind: fc.constant('token' as const),
+      id: word,
+      name: word,
+      via: fc.constantFrom('bearer', 'browser'),
+      person: word,
+    },
+    { requiredKeys: ['kind', 'id', 'name', 'via'] },
+  ),
+  fc.record(
+    { kind: fc.constant('os_user' as const), user: word, uid: count },
+    { requiredKeys: ['kind', 'user'] },
+  ),
+  fc.record({ kind: fc.constant('provider' as const), issuer: word, subject: word, method: word }),
+  fc.record({ kind: fc.constant('self_asserted' as const) }),
+);
+const identity: fc.Arbitrary<Identity> = fc.oneof(
+  direct,
+  fc.record({
+    kind: fc.constant('link' as const),
+    maker: fc.oneof(
+      fc.record({ kind: fc.constant('service' as const) }),
+      fc.record({ kind: fc.constant('person' as const), name: word, identity: direct }),
+    ),
+    holder: fc.oneof(
+      fc.record({ kind: fc.constant('named' as const) }),
+      fc.record({ kind: fc.constant('typed' as const), name: word }),
+      fc.record({ kind: fc.constant('signed_in' as const), identity: direct }),
+    ),
+  }),
+);
+/** An event that may say how a person was identified; older ones do not. */
+const identified = <Event extends object>(
+  event: fc.Arbitrary<Event>,
+): fc.Arbitrary<Event & { identity?: Identity }> =>
+  fc
+    .tuple(event, maybe(identity))
+    .map(([each, how]) => (how === undefined ? each : { ...each, identity: how }));
+const asked = <Event extends object>(
+  event: fc.Arbitrary<Event>,
+): fc.Arbitrary<Event & { askedBy?: Identity; separateDuties?: true }> =>
+  fc.tuple(event, maybe(identity), fc.boolean()).map(([each, askedBy, separate]) => ({
+    ...each,
+    ...(askedBy !== undefined && { askedBy }),
+    ...(separate && { separateDuties: true as const }),
+  }));
 const decidedBy = fc.record(
   {
     type: fc.constantFrom('gate' as const, 'hook' as const, 'rule' as const, 'person' as const),
     name: word,
+    identity,
+    asker: fc.constantFrom('other' as const, 'same' as const, 'unknown' as const),
     link: fc.record({ by: word, typed: word }, { requiredKeys: ['by'] }),
   },
   { requiredKeys: ['type', 'name'] },
@@ -111,21 +161,23 @@ const ask = fc.record({ by: decidedBy, description: anyText, code }, { requiredK
 
 export const anyEvent: fc.Arbitrary<QuittanceEvent> = fc.oneof(
   { weight: 4, arbitrary: responded },
-  fc.record({
-    ...ofCall('tool.requested'),
-    toolName: word,
-    displayName: anyText,
-    mode: fc.constantFrom('read', 'safe_write', 'destructive', 'local', 'external'),
-    modeOrigin: fc.constantFrom('declared', 'inferred', 'default'),
-    requestedInput: anyJson,
-    hidden: fc.array(anyText, { maxLength: 2 }),
-    requestDigest: word,
-    principal: maybe(principal),
-    provenance: maybe(fc.record({ provider: word, model: word }, { requiredKeys: [] })),
-    attrs: maybe(anyJsonObject),
-    submitted: fc.boolean(),
-    schemaDigest: maybe(word),
-  }),
+  asked(
+    fc.record({
+      ...ofCall('tool.requested'),
+      toolName: word,
+      displayName: anyText,
+      mode: fc.constantFrom('read', 'safe_write', 'destructive', 'local', 'external'),
+      modeOrigin: fc.constantFrom('declared', 'inferred', 'default'),
+      requestedInput: anyJson,
+      hidden: fc.array(anyText, { maxLength: 2 }),
+      requestDigest: word,
+      principal: maybe(principal),
+      provenance: maybe(fc.record({ provider: word, model: word }, { requiredKeys: [] })),
+      attrs: maybe(anyJsonObject),
+      submitted: fc.boolean(),
+      schemaDigest: maybe(word),
+    }),
+  ),
   fc.record({
     ...ofCall('tool.recalled'),
     how: fc.constantFrom('cached', 'replayed', 'conflict'),
@@ -180,24 +232,28 @@ export const anyEvent: fc.Arbitrary<QuittanceEvent> = fc.oneof(
     effect: fc.constantFrom('block', 'allow'),
     by: maybe(decidedBy),
   }),
-  fc.record({
-    ...ofCall('tool.reported'),
-    attempt: count,
-    worker: word,
-    what: fc.oneof(
-      fc.record({ type: fc.constantFrom('given' as const, 'differs' as const), digest: word }),
-      fc.record({ type: fc.constant('claimed' as const), expiresAt: instant, tokenDigest: word }),
-    ),
-  }),
+  identified(
+    fc.record({
+      ...ofCall('tool.reported'),
+      attempt: count,
+      worker: word,
+      what: fc.oneof(
+        fc.record({ type: fc.constantFrom('given' as const, 'differs' as const), digest: word }),
+        fc.record({ type: fc.constant('claimed' as const), expiresAt: instant, tokenDigest: word }),
+      ),
+    }),
+  ),
   fc.record({ ...ofCall('tool.undone'), undoCallId: word, by: decidedBy, reason: maybe(anyText) }),
-  fc.record({ ...envelope('grant.given'), grantId: word, by: word, state: anyJsonObject }),
-  fc.record({
-    ...envelope('grant.revoked'),
-    grantId: word,
-    by: word,
-    reason: maybe(anyText),
-    state: anyJsonObject,
-  }),
+  identified(fc.record({ ...envelope('grant.given'), grantId: word, by: word, state: anyJsonObject })),
+  identified(
+    fc.record({
+      ...envelope('grant.revoked'),
+      grantId: word,
+      by: word,
+      reason: maybe(anyText),
+      state: anyJsonObject,
+    }),
+  ),
   fc.record({
     ...ofCall('confirmation.decided'),
     confirmationId: word,
@@ -303,12 +359,14 @@ export const anyEvent: fc.Arbitrary<QuittanceEvent> = fc.oneof(
     stageId: word,
     toStageId: word,
   }),
-  fc.record({
-    ...envelope('workflow.updated'),
-    ...ofWorkflow,
-    why: fc.constantFrom('evidence', 'approval', 'stopped', 'resumed', 'reset', 'stage_set'),
-    by: maybe(word),
-  }),
+  identified(
+    fc.record({
+      ...envelope('workflow.updated'),
+      ...ofWorkflow,
+      why: fc.constantFrom('evidence', 'approval', 'stopped', 'resumed', 'reset', 'stage_set'),
+      by: maybe(word),
+    }),
+  ),
   fc.record({ ...envelope('workflow.completed'), ...ofWorkflow, stageId: word }),
   fc.record({
     ...envelope('contracts.loaded'),
@@ -318,28 +376,34 @@ export const anyEvent: fc.Arbitrary<QuittanceEvent> = fc.oneof(
       { maxLength: 2 },
     ),
   }),
-  fc.record({
-    ...envelope('body.erased'),
-    entryIds: fc.array(word, { maxLength: 3 }),
-    by: word,
-    reason: anyText,
-  }),
-  fc.record({
-    ...envelope('session.dropped'),
-    droppedSessionId: word,
-    sequence: count,
-    hash: word,
-    by: word,
-    reason: anyText,
-  }),
-  fc.record({
-    ...envelope('session.dropped'),
-    droppedSessionId: word,
-    sequence: count,
-    hash: word,
-    by: word,
-    reason: anyText,
-  }),
+  identified(
+    fc.record({
+      ...envelope('body.erased'),
+      entryIds: fc.array(word, { maxLength: 3 }),
+      by: word,
+      reason: anyText,
+    }),
+  ),
+  identified(
+    fc.record({
+      ...envelope('session.dropped'),
+      droppedSessionId: word,
+      sequence: count,
+      hash: word,
+      by: word,
+      reason: anyText,
+    }),
+  ),
+  identified(
+    fc.record({
+      ...envelope('session.dropped'),
+      droppedSessionId: word,
+      sequence: count,
+      hash: word,
+      by: word,
+      reason: anyText,
+    }),
+  ),
 );
 
 /** Something a behaviour said, of a type that a host made up. */

@@ -196,6 +196,9 @@ export const anyAuditRecord: fc.Arbitrary<ToolAuditRecord> = fc.record({
     ),
   ),
   provenance: maybe(fc.record({ provider: word, model: word }, { requiredKeys: [] })),
+  askedBy: maybe(
+    fc.record({ kind: fc.constant('provider' as const), issuer: word, subject: word, method: word }),
+  ),
   policyVersion: maybe(word),
   decidedBy: maybe(fc.record({ type: fc.constantFrom('gate', 'hook', 'rule', 'person'), name: word })),
   grantId: maybe(word),

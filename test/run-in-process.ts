@@ -27,6 +27,7 @@ export async function runInProcess(
     ask: answer && ((question) => Promise.resolve(answer(out.text(), question))),
     ledgerUrl: () => path,
     userName: 'ada',
+    identity: { kind: 'os_user', user: 'ada', uid: 1000 },
     startProgress: () => ({ step: () => undefined, done: () => undefined }),
     async withLedger(_, work, access = 'look') {
       const ledger = await openLedger(path, { readOnly: access === 'look' });

@@ -94,6 +94,7 @@ function toRecord(call: Call, event: CallEvent, outcome: ToolAuditOutcome): Tool
     inputDigest: call.inputDigest,
     principal: call.principal,
     provenance: call.provenance,
+    askedBy: call.askedBy,
     policyVersion: call.policyVersion,
     decidedBy: call.decidedBy,
     grantId: call.grantId,

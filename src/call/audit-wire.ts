@@ -10,7 +10,7 @@ import { isToolMode, toolModeTreatments } from '../tool/mode.ts';
 import type { Principal } from '../tool/tool-context.ts';
 import type { ToolAuditOutcome as AuditOutcome, ToolAuditRecord, UnknownAuditOutcome } from './audit.ts';
 import { isKnownAuditOutcome, ToolAuditOutcome } from './audit.ts';
-import type { DecidedBy, Provenance } from './event.ts';
+import type { DecidedBy, Identity, Provenance } from './event.ts';
 import { Fields, given } from './fields.ts';
 import { toolResultToWire } from './outcome-wire.ts';
 
@@ -40,6 +40,7 @@ export function auditRecordToWire(record: ToolAuditRecord | ReadAuditRecord): Js
       input_digest: record.inputDigest,
       principal: record.principal && principalToWire(record.principal),
       provenance: record.provenance && { ...record.provenance },
+      asked_by: record.askedBy && { ...record.askedBy },
       policy_version: record.policyVersion,
       decided_by: record.decidedBy && { ...record.decidedBy },
       grant_id: record.grantId,
@@ -71,6 +72,8 @@ export function auditRecordFromWire(value: unknown): ReadAuditRecord {
     inputDigest: fields.maybe('input_digest', text),
     principal: fields.maybe('principal', (key) => principalFromWire(fields.object(key))),
     provenance: fields.maybe('provenance', (key) => provenanceFromWire(fields.object(key))),
+    // Its fields are spelled alike here and there; a kind that a newer version wrote is kept as it is.
+    askedBy: fields.maybe('asked_by', (key) => fields.object(key) as unknown as Identity),
     policyVersion: fields.maybe('policy_version', text),
     decidedBy: fields.maybe('decided_by', (key) => decidedByFromWire(fields.object(key))),
     grantId: fields.maybe('grant_id', text),
@@ -97,6 +100,7 @@ const recordKeys: readonly string[] = [
   'input_digest',
   'principal',
   'provenance',
+  'asked_by',
   'policy_version',
   'decided_by',
   'grant_id',

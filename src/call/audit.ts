@@ -5,7 +5,7 @@
 import type { JsonValue } from '../base/json.ts';
 import type { ToolMode, ToolModeOrigin } from '../tool/mode.ts';
 import type { Principal } from '../tool/tool-context.ts';
-import type { DecidedBy, Provenance } from './event.ts';
+import type { DecidedBy, Identity, Provenance } from './event.ts';
 import type { ToolResult } from './tool-result.ts';
 import { freezeJson } from '../base/json.ts';
 import { Fields, given } from './fields.ts';
@@ -71,7 +71,10 @@ export type ToolAuditRecord = {
   readonly inputDigest: string | undefined;
   readonly principal: Principal | undefined;
   readonly provenance: Provenance | undefined;
+  /** How the program that asked was identified; undefined where that was not recorded. */
+  readonly askedBy: Identity | undefined;
   readonly policyVersion: string | undefined;
+  /** Who or what decided; of a person also how they were identified. */
   readonly decidedBy: DecidedBy | undefined;
   /** The standing permission that answered for a person. */
   readonly grantId: string | undefined;

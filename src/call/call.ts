@@ -17,6 +17,7 @@ import type {
   ToolStarted,
   ToolUndone,
 } from './event.ts';
+import type { Identity } from './identity.ts';
 import type { ToolOutcome } from './outcome.ts';
 
 /** One request to run a tool and everything that happened to it: what its events fold to. */
@@ -45,6 +46,10 @@ export type Call = {
   readonly principal: Principal | undefined;
   readonly provenance: Provenance | undefined;
   readonly attrs: JsonObject | undefined;
+  /** How the program that asked was identified; undefined where that was not recorded. */
+  readonly askedBy: Identity | undefined;
+  /** Askers may not approve: the runtime that took the call said so. */
+  readonly separateDuties: boolean;
   readonly policyVersion: string | undefined;
   /** What the gates last said. */
   readonly ruling: 'allow' | 'deny' | 'ask' | undefined;

@@ -52,6 +52,8 @@ function toEvent(call: Call | undefined, command: Command, subject: Subject): Ca
         attrs: command.attrs,
         submitted: command.submitted,
         schemaDigest: command.schemaDigest,
+        ...(command.askedBy !== undefined && { askedBy: command.askedBy }),
+        ...(command.separateDuties !== undefined && { separateDuties: command.separateDuties }),
       };
     case 'rule':
       return {

@@ -32,6 +32,16 @@ export type * from './events/ledger-event.ts';
 export type * from './events/retry-event.ts';
 export type * from './events/session-event.ts';
 export type * from './events/workflow-event.ts';
+export type {
+  DirectIdentity,
+  Identity,
+  LinkHolder,
+  LinkIdentity,
+  LinkMaker,
+  OsUserIdentity,
+  ProviderIdentity,
+  TokenIdentity,
+} from './identity.ts';
 
 export type CallEvent =
   | ToolRequested

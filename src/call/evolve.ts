@@ -185,6 +185,8 @@ const beginWith = (event: ToolRequested): CallDraft => ({
   principal: event.principal,
   provenance: event.provenance,
   attrs: event.attrs,
+  askedBy: event.askedBy,
+  separateDuties: event.separateDuties ?? false,
   policyVersion: undefined,
   ruling: undefined,
   decidedBy: undefined,

@@ -12,12 +12,13 @@ const grant = (grantId: string, changes: Partial<Grant> = {}): Grant => ({
   until: undefined,
   uses: undefined,
   by: 'ada',
+  identity: { kind: 'os_user', user: 'ada' },
   reason: undefined,
   givenAt: 1,
   revoked: undefined,
   ...changes,
 });
-const bob = { by: 'bob', at: 2, reason: undefined };
+const bob = { by: 'bob', identity: { kind: 'self_asserted' }, at: 2, reason: undefined } as const;
 const ids = (state: JsonObject): string[] => grantsIn(state, 's').map(({ grantId }) => grantId);
 
 describe('the state of grants', () => {
@@ -52,9 +53,10 @@ describe('the state of grants', () => {
           until: 9,
           uses: 2,
           by: 'ada',
+          identity: { kind: 'os_user', user: 'ada' },
           reason: 'why',
           given_at: 1,
-          revoked: { by: 'bob', at: 2, reason: 'no' },
+          revoked: { by: 'bob', identity: { kind: 'self_asserted' }, at: 2, reason: 'no' },
         },
       ],
     });
@@ -75,7 +77,7 @@ describe('the state of grants', () => {
     expect(ids(state)).toEqual(['g']);
     expect(state).toMatchObject({ more: 1, grants: [newer, 7, null, { grant_id: 'x' }, { grant_id: 'g' }] });
     const [revoked] = withoutGrant(state, 'n', bob)['grants'] as JsonObject[];
-    expect(revoked).toEqual({ ...newer, revoked: { by: 'bob', at: 2 } });
+    expect(revoked).toEqual({ ...newer, revoked: { by: 'bob', identity: { kind: 'self_asserted' }, at: 2 } });
   });
 
   it.each<[string, JsonObject]>([

@@ -7,6 +7,8 @@
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
+import type { DirectIdentity } from './identity.ts';
+import { readDirectIdentity } from './identity.ts';
 
 export type Grant = {
   readonly grantId: string;
@@ -21,6 +23,8 @@ export type Grant = {
   readonly uses: number | undefined;
   /** Who gave it. */
   readonly by: string;
+  /** How that person was identified; undefined where that was not recorded. */
+  readonly identity: DirectIdentity | undefined;
   readonly reason: string | undefined;
   readonly givenAt: number;
   readonly revoked: GrantRevocation | undefined;
@@ -28,6 +32,7 @@ export type Grant = {
 
 export type GrantRevocation = {
   readonly by: string;
+  readonly identity: DirectIdentity | undefined;
   readonly at: number;
   readonly reason: string | undefined;
 };
@@ -57,8 +62,7 @@ export function withoutGrant(state: JsonObject, grantId: string, revocation: Gra
   const index = rows.findIndex((row) => isJsonObject(row) && own(row, 'grant_id') === grantId);
   const row = rows[index];
   if (!isJsonObject(row) || own(row, 'revoked') !== undefined) return state;
-  const { by, at, reason } = revocation;
-  const revoked = { by, at, ...(reason !== undefined && { reason }) };
+  const revoked = revocationToRow(revocation);
   return { ...state, grants: rows.with(index, { ...row, revoked }) };
 }
 
@@ -86,6 +90,7 @@ const toRow = ({
   until,
   uses,
   by,
+  identity,
   reason,
   givenAt,
   revoked,
@@ -96,15 +101,17 @@ const toRow = ({
   ...(until !== undefined && { until }),
   ...(uses !== undefined && { uses }),
   by,
+  ...(identity !== undefined && { identity }),
   ...(reason !== undefined && { reason }),
   given_at: givenAt,
-  ...(revoked !== undefined && {
-    revoked: {
-      by: revoked.by,
-      at: revoked.at,
-      ...(revoked.reason !== undefined && { reason: revoked.reason }),
-    },
-  }),
+  ...(revoked !== undefined && { revoked: revocationToRow(revoked) }),
+});
+
+const revocationToRow = ({ by, identity, at, reason }: GrantRevocation): JsonObject => ({
+  by,
+  ...(identity !== undefined && { identity }),
+  at,
+  ...(reason !== undefined && { reason }),
 });
 
 const known: ReadonlySet<string> = new Set([
@@ -114,6 +121,7 @@ const known: ReadonlySet<string> = new Set([
   'until',
   'uses',
   'by',
+  'identity',
   'reason',
   'given_at',
   'revoked',
@@ -133,15 +141,19 @@ function parseGrant(row: JsonValue, sessionId: string): Grant | undefined {
   if (typeof grantId !== 'string' || typeof toolName !== 'string' || typeof by !== 'string') return undefined;
   if (typeof givenAt !== 'number' || !isMaybe(until, 'number') || !isMaybe(uses, 'number')) return undefined;
   if (!isMaybe(reason, 'string') || (where !== undefined && !isJsonObject(where))) return undefined;
+  const given = own(row, 'identity');
+  const identity = given === undefined ? undefined : readDirectIdentity(given);
+  if (given !== undefined && identity === undefined) return undefined;
   const ended = revoked === undefined ? undefined : parseRevocation(revoked);
-  return { grantId, sessionId, toolName, where, until, uses, by, reason, givenAt, revoked: ended };
+  return { grantId, sessionId, toolName, where, until, uses, by, identity, reason, givenAt, revoked: ended };
 }
 
 /** However it is spelled, it is a revocation. */
 function parseRevocation(row: JsonValue): GrantRevocation {
-  const { by, at, reason } = isJsonObject(row) ? row : {};
+  const { by, identity, at, reason } = isJsonObject(row) ? row : {};
   return {
     by: typeof by === 'string' ? by : '',
+    identity: readDirectIdentity(identity),
     at: typeof at === 'number' ? at : 0,
     reason: typeof reason === 'string' ? reason : undefined,
   };

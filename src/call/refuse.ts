@@ -8,6 +8,7 @@
  * 5. An attempt that failed is followed by another only where a behaviour asked for it.
  * 6. After the outcome only late results, recalls and resolutions may follow, and none changes it.
  */
+import { describeDecider } from './describe-identity.ts';
 import type { Call } from './call.ts';
 import type { Command } from './command.ts';
 import { isHandedOver, takenBy } from './handoff.ts';
@@ -93,7 +94,7 @@ function refuseResolution({ settled, resolution }: Call): string | undefined {
   if (settled === undefined) return 'The call has no outcome yet, so there is nothing to resolve.';
   if (!settled.unsettledEffect) return 'How the call ended is known; there is nothing to resolve.';
   if (resolution === undefined) return undefined;
-  return `This was resolved already, as ${resolution.resolution}, by ${resolution.by.name}.`;
+  return `This was resolved already, as ${resolution.resolution}, by ${describeDecider(resolution.by)}.`;
 }
 
 function refuseRecall(call: Call, how: 'cached' | 'replayed' | 'conflict'): string | undefined {
@@ -117,7 +118,7 @@ function refuseAnswer(call: Call, command: Command & { type: 'answer' }): string
   if (asked === undefined || asked.confirmationId !== command.confirmationId)
     return 'This call does not ask that.';
   if (asked.status !== 'pending' || call.status !== 'held')
-    return `This was ${asked.status} already${asked.by ? ` by ${asked.by.name}` : ''}.`;
+    return `This was ${asked.status} already${asked.by ? ` by ${describeDecider(asked.by)}` : ''}.`;
   if (asked.inputDigest !== command.inputDigest)
     return 'The decision is about another input than the one that is held.';
   if (asked.revision !== command.revision)
@@ -150,7 +151,7 @@ function refuseUndo({ status, settled, undone, resolution }: Call): string | und
   const succeeded = type === 'ToolExecutionResult' || type === 'ToolArtifactReference';
   if (!succeeded && resolution?.resolution !== 'succeeded')
     return 'The call did not succeed, so there is nothing to undo.';
-  return undone === undefined ? undefined : `This was undone already, by ${undone.by.name}.`;
+  return undone === undefined ? undefined : `This was undone already, by ${describeDecider(undone.by)}.`;
 }
 
 /** An attempt is handed to one worker, and only that one says how it went. */

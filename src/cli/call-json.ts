@@ -68,6 +68,7 @@ export function callFactsToJson({ summary, call, events }: CallFacts): JsonObjec
             fieldsToJson({
               type: event.what.type,
               worker: event.worker,
+              identity: event.identity,
               attempt: event.attempt,
               expiresAt: event.what.type === 'claimed' ? time(event.what.expiresAt) : undefined,
               at: utcTime(event.at),

@@ -1,4 +1,5 @@
 /** Everything about one call, as a page to read. */
+import { describeDecider, describeIdentity, describePerson } from '../call/describe-identity.ts';
 import { projectAudit } from '../call/audit-projection.ts';
 import { ToolAuditOutcome } from '../call/audit.ts';
 import type { Call } from '../call/call.ts';
@@ -57,6 +58,7 @@ function head({ summary, call, now }: CallFacts, page: Page): string[] {
       `${localTime(call.requestedAt)}, ${age(call.requestedAt, now)} ago`.replace('now ago', 'just now'),
     ],
     ['by', principal && [principal.userId, principal.orgId].filter(Boolean).join(' of ')],
+    ['asked via', call.askedBy && describeIdentity(call.askedBy)],
     ['model', provenance && [provenance.provider, provenance.model].filter(Boolean).join(' ')],
     ['policy', call.policyVersion],
     ['attempts', call.attempt === 0 ? 'not executed' : String(call.attempt)],
@@ -163,24 +165,25 @@ function preview({ preview: shown }: Call, page: Page): string[] {
 const handoff = (events: readonly CallEvent[], page: Page): string[] =>
   events.flatMap((event) => {
     if (event.type !== 'tool.reported') return [];
-    const { what, worker, attempt } = event;
+    const { what, worker, identity, attempt } = event;
+    const who = describePerson({ name: worker, identity });
     const when = `${localTime(event.at)}, attempt ${attempt}`;
     switch (what.type) {
       case 'claimed': {
         const until = what.expiresAt === undefined ? '' : `, until ${localTime(what.expiresAt)}`;
-        return labelled('taken by', `${worker}: ${when}${until}`, page);
+        return labelled('taken by', `${who}: ${when}${until}`, page);
       }
       case 'given':
-        return labelled('reported by', `${worker}: ${when}`, page);
+        return labelled('reported by', `${who}: ${when}`, page);
       case 'differs':
-        return labelled('reported by', `${worker}: ${when}, something else than before`, page);
+        return labelled('reported by', `${who}: ${when}, something else than before`, page);
     }
   });
 
 function undo({ call: { undone, settled, callId, sessionId }, now }: CallFacts, page: Page): string[] {
   if (undone !== undefined)
     return [
-      ...labelled('undone by', `${undone.by.name}, ${localTime(undone.at)}`, page),
+      ...labelled('undone by', `${describeDecider(undone.by)}, ${localTime(undone.at)}`, page),
       ...(undone.reason === undefined ? [] : labelled('reason', undone.reason, page)),
       ...labelled('by call', undone.undoCallId, page),
     ];
@@ -229,7 +232,7 @@ const records = (events: readonly CallEvent[], page: Page): string[] =>
             : ToolAuditOutcome.result(outcome)?.success === false
               ? 'not a success'
               : '';
-    const by = decidedBy === undefined ? '' : `by ${decidedBy.type} ${decidedBy.name}`;
+    const by = decidedBy === undefined ? '' : `by ${describeDecider(decidedBy)}`;
     const text = [what, by].filter(Boolean).join(' · ');
     const start = `${localTime(at).slice(11)}  ${fit(outcome.kind, 21)}  `;
     return [`${start}${page.paint('dim', trim(safeText(text), page.textWidth - start.length))}`];
@@ -241,7 +244,7 @@ function resolution({ call, summary }: CallFacts, page: Page): string[] {
     return [
       ...labelled(
         'found',
-        `${found.resolution}, by ${found.by.type} ${found.by.name}, ${localTime(found.at)}`,
+        `${found.resolution}, by ${describeDecider(found.by)}, ${localTime(found.at)}`,
         page,
       ),
       ...(found.reason === undefined ? [] : labelled('reason', found.reason, page)),

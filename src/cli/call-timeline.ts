@@ -1,4 +1,5 @@
 /** The life of a call as spans of time: what it waited for, and how long. */
+import { describeDecider } from '../call/describe-identity.ts';
 import type { CallEvent, ConfirmationDecision } from '../call/event.ts';
 import { outcomeWords } from './outcome-word.ts';
 import { gates, gatesAfterApproval } from '../runtime/gates/gates.ts';
@@ -27,8 +28,7 @@ export function timelineOf(events: readonly CallEvent[]): Span[] {
     switch (event.type) {
       case 'tool.decided': {
         const waited = event.gates.reduce((sum, { elapsedUs }) => sum + elapsedUs, 0) / 1_000;
-        const by =
-          event.decidedBy === undefined ? '' : `, by ${event.decidedBy.type} ${event.decidedBy.name}`;
+        const by = event.decidedBy === undefined ? '' : `, by ${describeDecider(event.decidedBy)}`;
         const under = event.grantId === undefined ? '' : `, under grant ${event.grantId}`;
         const ms = Math.max(event.at - since, waited);
         spans.push({
@@ -46,7 +46,13 @@ export function timelineOf(events: readonly CallEvent[]): Span[] {
       case 'confirmation.decided':
         approved = event.decision === 'approve' || event.decision === 'edit';
         spans.push(
-          endOf('held', heldAt, event.at, startedAt, `${decisionWords[event.decision]} by ${event.by.name}`),
+          endOf(
+            'held',
+            heldAt,
+            event.at,
+            startedAt,
+            `${decisionWords[event.decision]} by ${describeDecider(event.by)}`,
+          ),
         );
         heldAt = undefined;
         since = event.at;
@@ -97,7 +103,12 @@ export function timelineOf(events: readonly CallEvent[]): Span[] {
         });
         break;
       case 'tool.resolved':
-        spans.push({ name: 'resolved', from: at, ms: 0, note: `${event.resolution}, by ${event.by.name}` });
+        spans.push({
+          name: 'resolved',
+          from: at,
+          ms: 0,
+          note: `${event.resolution}, by ${describeDecider(event.by)}`,
+        });
         break;
       case 'persistence.failed':
         spans.push({ name: 'not kept', from: at, ms: 0, note: `${event.boundary}: ${event.error}` });
@@ -135,7 +146,7 @@ export function timelineOf(events: readonly CallEvent[]): Span[] {
           name: 'undone',
           from: at,
           ms: 0,
-          note: `by ${event.by.name}, call ${event.undoCallId}`,
+          note: `by ${describeDecider(event.by)}, call ${event.undoCallId}`,
         });
         break;
       case 'tool.requested':

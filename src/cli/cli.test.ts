@@ -125,7 +125,9 @@ describe('show', () => {
   });
 
   test('says who was asked, what came late and what is in doubt', async () => {
-    expect((await on('show', 'call_confirmed')).out).toContain('approved by Ada: It is a test order.');
+    expect((await on('show', 'call_confirmed')).out).toContain(
+      'approved by Ada (self-asserted name; also asked for this call): It is a test order.',
+    );
     expect((await on('show', 'call_timeout')).out).toMatch(/Late results\n {2}attempt 1 returned after/);
     expect((await on('show', 'call_failed')).out).toContain('quittance reconcile call_failed');
   });
@@ -196,7 +198,7 @@ test('reconcile lists what is in doubt and takes what was found out, once', asyn
   expect(await there(...found)).toMatchObject({ code: 1, out: '' });
   expect(await there('reconcile')).toMatchObject({ code: 0, out: '', err: 'No call is in doubt.\n' });
   expect((await there('show', 'call_failed')).out).toMatch(
-    /safe_to_retry, by person Ada.*\n +reason +It never left\./,
+    /safe_to_retry, by Ada \(typed by OS user[^]*\n +reason +It never left\./,
   );
   expect(await there('verify')).toMatchObject({ code: 0 });
 });

@@ -1,4 +1,5 @@
 /** What a command of the tool is: everything its parsing, its help and its completion are made from. */
+import type { OsUserIdentity } from '../call/event.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { ExitCode } from './exit-code.ts';
 import type { Progress } from './progress.ts';
@@ -64,6 +65,8 @@ export interface Context {
   readonly ledgerUrl: (given: Given, access?: 'make') => string;
   /** Who runs the command, as the machine knows them. */
   readonly userName: string;
+  /** The same as evidence: the user of the operating system who typed the command. */
+  readonly identity: OsUserIdentity;
   readonly startProgress: (label: string, total: number) => Progress;
   /** The version of this program. */
   readonly version: string;

@@ -1,5 +1,6 @@
 /** Every question a call asked, and what became of it. */
 import type { JsonValue } from '../base/json.ts';
+import { describeDecider } from '../call/describe-identity.ts';
 import type { CallEvent, ToolHeld } from '../call/event.ts';
 import { decisionWords } from './call-timeline.ts';
 import { differenceLines } from './difference-lines.ts';
@@ -30,7 +31,7 @@ export function confirmationLines(events: readonly CallEvent[], page: Page): str
         break;
       case 'confirmation.decided': {
         open = undefined;
-        const by = event.by.type === 'person' ? event.by.name : `${event.by.type} ${event.by.name}`;
+        const by = describeDecider(event.by);
         const why = event.reason === undefined ? '' : `: ${event.reason}`;
         lines.push(
           ...labelled('answer', `${decisionWords[event.decision]} by ${by}${why}`, page),

@@ -125,6 +125,7 @@ export const confirmationToJson = (view: ConfirmationView): JsonObject => {
     policy_version: view.policyVersion,
     principal: view.principal as unknown as JsonValue | undefined,
     provenance: view.provenance,
+    asked_by: view.askedBy,
     created_at: utcTime(view.createdAt),
     expires_at: time(view.expiresAt),
     timeout_effect: view.timeoutEffect,

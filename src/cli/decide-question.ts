@@ -6,6 +6,7 @@
  */
 import { isQuittanceError } from '../base/error.ts';
 import type { Call } from '../call/call.ts';
+import { describeDecider } from '../call/describe-identity.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { toCallSummary } from '../ledger/summarise-call.ts';
 import type { ConfirmationView } from '../runtime/confirmation-view.ts';
@@ -96,6 +97,7 @@ export async function decideQuestion(given: Given, context: Context, deciding: D
       const decided = await decide(ledger, view, {
         ...decision,
         by,
+        identity: context.identity,
         ...(reason !== undefined && { reason }),
         ...(bound && { inputDigest: view.inputDigest }),
         ...((bound || given.has('revision')) && revision !== undefined && { revision }),
@@ -197,7 +199,7 @@ async function decide(
 }
 
 function said(view: ConfirmationView, { done }: Deciding, isAlive: boolean, ends: boolean): string[] {
-  const who = view.by === undefined ? '' : ` by ${safeText(view.by.name)}`;
+  const who = view.by === undefined ? '' : ` by ${safeText(describeDecider(view.by))}`;
   return [
     `${done}${who}: ${safeText(view.toolName)}, call ${safeId(view.callId)}, digest ${shortDigest(view.inputDigest)}.`,
     isAlive

@@ -1,5 +1,6 @@
 /** Standing permissions as rows of a table, and as JSON. */
 import type { JsonObject } from '../base/json.ts';
+import { describePerson } from '../call/describe-identity.ts';
 import type { GrantView } from '../runtime/grant-view.ts';
 import { withoutUndefined } from './call-table.ts';
 import { safeId, safeText } from './safe-text.ts';
@@ -31,7 +32,7 @@ export function grantRow(grant: GrantView, now: number): Row {
     until === undefined ? 'never' : now >= until ? 'over' : age(until, now),
     `${grant.used}${grant.uses === undefined ? '' : ` of ${grant.uses}`}`,
     { text: status === 'used_up' ? 'used up' : status, style: status === 'active' ? 'green' : 'dim' },
-    safeText(grant.by),
+    safeText(describePerson({ name: grant.by, identity: grant.identity })),
     safeId(grant.sessionId),
     { text: safeText(grant.reason ?? ''), style: 'dim' },
   ];
@@ -48,12 +49,14 @@ export const grantToJson = (grant: GrantView): JsonObject =>
     used: grant.used,
     status: grant.status,
     by: grant.by,
+    identity: grant.identity,
     reason: grant.reason,
     given_at: utcTime(grant.givenAt),
     revoked:
       grant.revoked &&
       withoutUndefined({
         by: grant.revoked.by,
+        identity: grant.revoked.identity,
         at: utcTime(grant.revoked.at),
         reason: grant.revoked.reason,
       }),

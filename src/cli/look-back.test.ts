@@ -93,7 +93,7 @@ describe('trace', () => {
     expect(code).toBe(0);
     expect(out).toMatch(/^session ticket-42 /);
     expect(out).toMatch(/^ {3}├─ call_confirmed {2}delete_order {2}result /m);
-    expect(out).toMatch(/^ {3}│ {2}├─ confirmation.decided {2}approve, by person Ada/m);
+    expect(out).toMatch(/^ {3}│ {2}├─ confirmation.decided {2}approve, by Ada \(self/m);
     expect(out).toMatch(/tool.late {2}attempt 1 returned after its end/);
     expectFit(out);
   });

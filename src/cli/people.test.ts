@@ -121,13 +121,13 @@ describe('a decision from another process', () => {
     const yes = ['approve', short, '--by', 'Ada', '--digest', digest.slice(7, 19), '--wait', '20'];
     const first = await runCli([...yes, '--ledger', path]);
     expect(first).toMatchObject({ code: 0, err: '' });
-    expect(first.out).toContain('Approved by Ada: delete_order, call call_delete');
+    expect(first.out).toMatch(/Approved by Ada \(typed by OS user [^)]+\): delete_order, call call_delete/);
     expect(first.out).toContain('The process that holds the call goes on with it.');
     expect(first.out).toContain('It ended: result. The model is told:\n  {"deleted":true}');
     expect(await holder.next()).toMatchObject({ outcome: { output: { deleted: true } } });
     const second = await on('deny', 'call_delete', '--by', 'Eve');
     expect(second).toMatchObject({ code: 1, out: '' });
-    expect(second.err).toMatch(/was approved already by Ada at \d{4}-/);
+    expect(second.err).toMatch(/was approved already by Ada \(typed by OS user [^)]+\) at \d{4}-/);
   });
 
   test('may be a no, or an answer to the model', async () => {
@@ -295,7 +295,7 @@ describe('quittance grants', () => {
     expect(await on(...give, '--until', '2020-01-01')).toMatchObject({ code: 2 });
     const where = '{"args.order":{"equals":"A7"}}';
     expect((await on(...give, '--where', where, '--for', '1h', '--uses', '5')).out).toContain(
-      'Granted by Ada: 5 calls of delete_* in session ticket-42',
+      'Granted by Ada (typed by OS user ada): 5 calls of delete_* in session ticket-42',
     );
     expect(await start('hold-calls.ts', path, 'call_delete').next()).toMatchObject({
       outcome: { output: { deleted: true } },

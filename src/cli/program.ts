@@ -1,4 +1,5 @@
 /** The program: the process around a command, from what was typed to what the shell is told. */
+import { readOsUser } from './os-user.ts';
 import { isQuittanceError } from '../base/error.ts';
 import { openLedger } from '../store/open-ledger.ts';
 import { askAtTerminal } from './ask-at-terminal.ts';
@@ -62,6 +63,7 @@ export async function runProgram({
     ledgerUrl: (given, access) =>
       findLedger(given.text('ledger'), env['QUITTANCE_LEDGER'], access === 'make'),
     userName: env['USER'] || env['USERNAME'] || 'local',
+    identity: readOsUser(),
     startProgress: (label, total) => createProgress(label, total, stderr),
     async withLedger(given, work, access = 'look') {
       const ledger = await openLedger(context.ledgerUrl(given), { readOnly: access === 'look' });

@@ -1,4 +1,5 @@
 /** A question to a person, as a page to decide by: all of what would be done, and none of it cut. */
+import { describeIdentity } from '../call/describe-identity.ts';
 import type { Ask } from '../call/event.ts';
 import type { ConfirmationView } from '../runtime/confirmation-view.ts';
 import { nameNotes } from '../view/json-lines.ts';
@@ -44,6 +45,7 @@ function facts(view: ConfirmationView, page: Page, now: number): string[] {
       principal && [principal.userId ?? principal.serviceId, principal.orgId].filter(Boolean).join(' of '),
     ],
     ['model', provenance && [provenance.provider, provenance.model].filter(Boolean).join(' ')],
+    ['asked via', view.askedBy && describeIdentity(view.askedBy)],
     ['asked', `${age(view.createdAt, now)} ago`.replace('now ago', 'just now')],
     [
       'expires',

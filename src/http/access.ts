@@ -9,8 +9,9 @@
  * 3. The server answers under its own names only, so that no other name can be pointed at it.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { isSameName } from '../call/same-person.ts';
 import type { Actor, Needed } from './actor.ts';
-import { mayDo, nobody } from './actor.ts';
+import { allows, nobody } from './actor.ts';
 import { HttpRefusal } from './problem.ts';
 import type { TokenFile, TokenRecord } from './token-file.ts';
 import { hashSecret } from './token-file.ts';
@@ -101,6 +102,26 @@ export class Access {
     return { ended: ended.signal, release: () => clearInterval(looking) };
   }
 
+  /** The holder of a token by its id, while the token is valid. */
+  holderOf(tokenId: string): Actor | undefined {
+    const { local, tokens, now } = this.#options;
+    if (local !== undefined && tokenId === this.#localTokenId)
+      return { name: local.name, role: 'admin', tokenId, by: 'token', expiresAt: undefined };
+    const record = tokens.list().find((each) => each.tokenId === tokenId);
+    if (record === undefined || (record.expiresAt ?? Infinity) <= now()) return undefined;
+    return toActor(record, 'token', record.expiresAt);
+  }
+
+  /** The holders of valid tokens of this name. */
+  tokensOf(name: string): readonly Actor[] {
+    const { local, tokens } = this.#options;
+    const ids = [
+      ...tokens.list().filter((each) => isSameName(each.name, name)),
+      ...(local !== undefined && isSameName(local.name, name) ? [{ tokenId: this.#localTokenId }] : []),
+    ];
+    return ids.flatMap(({ tokenId }) => this.holderOf(tokenId) ?? []);
+  }
+
   /** Throws unless the role allows it. */
   require(actor: Actor, needed: Needed): void {
     if (needed === 'anyone') return;
@@ -111,10 +132,10 @@ export class Access {
         {},
         { 'www-authenticate': 'Bearer realm="quittance"' },
       );
-    if (mayDo[actor.role].includes(needed)) return;
+    if (allows(actor.role, needed)) return;
     throw new HttpRefusal(
       'http.forbidden',
-      `The token ${JSON.stringify(actor.name)} has the role ${actor.role}, and this needs ${needed}. Ask whoever runs the server for one: quittance tokens create --role ${needed}`,
+      `The token ${JSON.stringify(actor.name)} has the role ${actor.role}, and this needs ${needed}. Ask whoever runs the server for one: quittance tokens create --role ${needed === 'operator or approver' ? 'approver' : needed}`,
       { role: actor.role, needed },
     );
   }
@@ -163,7 +184,13 @@ export class Access {
     if (token !== undefined) {
       const { local, tokens } = this.#options;
       if (local !== undefined && this.#isLocal(token))
-        return { name: local.name, role: 'admin', by: 'token', expiresAt: undefined };
+        return {
+          name: local.name,
+          role: 'admin',
+          tokenId: this.#localTokenId,
+          by: 'token',
+          expiresAt: undefined,
+        };
       const record = tokens.findToken(token);
       if (record !== undefined) return toActor(record, 'token', record.expiresAt);
     }
@@ -182,7 +209,13 @@ export class Access {
     if (login.record !== undefined) return toActor(login.record, 'cookie', login.expiresAt);
     // The token of this process has no record; any other without one was revoked.
     if (login.tokenId !== this.#localId || local === undefined) return nobody;
-    return { name: local.name, role: 'admin', by: 'cookie', expiresAt: login.expiresAt };
+    return {
+      name: local.name,
+      role: 'admin',
+      tokenId: this.#localTokenId,
+      by: 'cookie',
+      expiresAt: login.expiresAt,
+    };
   }
 
   /** The login whose cookie and page key both came with a request. */
@@ -214,6 +247,12 @@ export class Access {
     return `local/${this.#options.local?.name ?? ''}`;
   }
 
+  /** The token of this process, as it is recorded. It ends with the process, and so does all that rests on it. */
+  get #localTokenId(): string {
+    const { local } = this.#options;
+    return `local/${local?.name ?? ''}/${hashSecret(local?.token ?? '').slice(0, 8)}`;
+  }
+
   #isLocal(token: string): boolean {
     const { local } = this.#options;
     if (local === undefined) return false;
@@ -223,9 +262,14 @@ export class Access {
   }
 }
 
-const toActor = ({ name, role }: TokenRecord, by: Actor['by'], expiresAt: number | undefined): Actor => ({
+const toActor = (
+  { tokenId, name, role }: TokenRecord,
+  by: Actor['by'],
+  expiresAt: number | undefined,
+): Actor => ({
   name,
   role,
+  tokenId,
   by,
   expiresAt,
 });

@@ -1,18 +1,35 @@
 /** Who asks. */
+import type { TokenIdentity } from '../call/event.ts';
 import type { Role } from './api/access.ts';
 
 export type Actor = {
   /** On every decision. Empty for nobody. */
   readonly name: string;
   readonly role: Role | undefined;
+  /** The id of the token; that of the process's own token begins with `local/`. Empty for nobody. */
+  readonly tokenId: string;
   readonly by: 'token' | 'cookie' | 'nobody';
   readonly expiresAt: number | undefined;
 };
 
-/** Who may use a route: a role, or anybody at all. */
-export type Needed = Role | 'anyone';
+/** Who may use a route: a role, one of two roles, or anybody at all. */
+export type Needed = Role | 'operator or approver' | 'anyone';
 
-export const nobody: Actor = { name: '', role: undefined, by: 'nobody', expiresAt: undefined };
+export const nobody: Actor = {
+  name: '',
+  role: undefined,
+  tokenId: '',
+  by: 'nobody',
+  expiresAt: undefined,
+};
+
+/** How a person or program that came with a token is known. Only for actors with a role. */
+export const identityOf = ({ name, tokenId, by }: Actor): TokenIdentity => ({
+  kind: 'token',
+  id: tokenId,
+  name,
+  via: by === 'cookie' ? 'browser' : 'bearer',
+});
 
 /** What each role may do, itself included. */
 export const mayDo: { readonly [Has in Role]: readonly Role[] } = {
@@ -21,6 +38,14 @@ export const mayDo: { readonly [Has in Role]: readonly Role[] } = {
   approver: ['viewer', 'approver'],
   admin: ['viewer', 'operator', 'approver', 'admin'],
 };
+
+/** Does the role allow what a route needs? */
+export function allows(role: Role | undefined, needed: Needed): boolean {
+  if (needed === 'anyone') return true;
+  if (role === undefined) return false;
+  if (needed === 'operator or approver') return allows(role, 'operator') || allows(role, 'approver');
+  return mayDo[role].includes(needed);
+}
 
 export const isRole = (value: unknown): value is Role =>
   typeof value === 'string' && Object.hasOwn(mayDo, value);

@@ -11,10 +11,12 @@ import type { ToolOutcome } from '../call/outcome.ts';
 import { outcomeIsError } from '../call/outcome.ts';
 import { foldStored } from '../runtime/fold-stored.ts';
 import type { Actor } from './actor.ts';
+import { identityOf } from './actor.ts';
 import type { CallAnswer, NewCall } from './api/call.ts';
 import type { Asking } from './asking.ts';
 import { firstOrLater } from './first-or-later.ts';
 import type { Service } from './service.ts';
+import { workerName } from './worker-name.ts';
 
 export const longestWaitMs = 60_000;
 
@@ -34,6 +36,7 @@ export async function askCall(
   const turn = askedCalls.turnOf(runtime, sessionId, asked.turnId);
   const asking = askedCalls.asking(sessionId, call.id, digest, () =>
     turn.callOrPending(call, {
+      askedBy: identityOf(actor),
       ...(asked.principal !== undefined && { principal: asked.principal }),
       ...(asked.provenance !== undefined && { provenance: asked.provenance }),
       ...(asked.attrs !== undefined && { attrs: asked.attrs }),
@@ -115,7 +118,7 @@ async function takeUp(
   const { runtime, askedCalls, ledger } = service;
   const { sessionId, callId, toolName } = call;
   if (call.settled !== undefined || !isHandedOver(call)) return standing(call);
-  const name = worker === undefined ? actor.name : `${actor.name}/${worker}`;
+  const name = workerName(actor, worker);
   const known = unknown === undefined ? askedCalls.claimOf(sessionId, callId, name, ledger.now()) : undefined;
   try {
     const claim =
@@ -124,6 +127,7 @@ async function takeUp(
         { sessionId, callId },
         {
           worker: name,
+          identity: identityOf(actor),
           ...(leaseMs !== undefined && { leaseMs }),
           ...(unknown !== undefined && { asked: request }),
         },

@@ -5,6 +5,8 @@ import type { ConfirmationDecided } from '../call/event.ts';
 import type { ConfirmationView } from '../runtime/confirmation-view.ts';
 import { toConfirmationView } from '../runtime/confirmation-view.ts';
 import { foldStored } from '../runtime/fold-stored.ts';
+import type { Actor } from './actor.ts';
+import { identityOf } from './actor.ts';
 import type { NewDecision } from './api/confirmation.ts';
 import type { Service } from './service.ts';
 
@@ -13,10 +15,17 @@ export async function decideOnce(
   service: Service,
   confirmationId: string,
   decision: NewDecision,
-  { by, receivedAt }: { readonly by: string; readonly receivedAt: number },
+  actor: Actor,
+  receivedAt: number,
 ): Promise<ConfirmationView> {
+  const by = actor.name;
   try {
-    return await service.runtime.decide(confirmationId, { ...decision, by, receivedAt });
+    return await service.runtime.decide(confirmationId, {
+      ...decision,
+      by,
+      identity: identityOf(actor),
+      receivedAt,
+    });
   } catch (error) {
     const isOver =
       isQuittanceError(error, 'confirmation.decided') || isQuittanceError(error, 'confirmation.expired');

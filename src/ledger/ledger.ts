@@ -13,7 +13,7 @@
  */
 import type { Awaitable, JsonObject } from '../base/json.ts';
 import type { EmittedEvent } from '../call/emitted-event.ts';
-import type { QuittanceEvent } from '../call/event.ts';
+import type { DirectIdentity, QuittanceEvent } from '../call/event.ts';
 import type { OwnFile } from '../policy/own-files/own-file.ts';
 import type { BesideRow } from './beside.ts';
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from './call-query.ts';
@@ -312,7 +312,15 @@ export type Erasure = {
   readonly sessionId: string;
   readonly entryIds?: readonly string[];
   readonly by: string;
+  /** How the host knows who erases. The name counts as self-asserted where nothing is said. */
+  readonly identity?: DirectIdentity;
   readonly reason: string;
 };
 
-export type Removal = { readonly sessionId: string; readonly by: string; readonly reason: string };
+export type Removal = {
+  readonly sessionId: string;
+  readonly by: string;
+  /** How the host knows who removes it. The name counts as self-asserted where nothing is said. */
+  readonly identity?: DirectIdentity;
+  readonly reason: string;
+};

@@ -1,20 +1,28 @@
 /** What the ledger itself appends: that bodies were erased, that a session was removed, what counters have come to. */
 import type { Ids } from '../base/ids.ts';
 import type { QuittanceEvent } from '../call/event.ts';
+import { selfAsserted } from '../call/identity.ts';
 import type { Head } from './chain.ts';
 import type { CounterTotal, Entry, Erasure, Removal } from './ledger.ts';
 import { ledgerSessionId } from './ledger.ts';
 
 export const erasureEntry = (
-  { sessionId, by, reason }: Erasure,
+  { sessionId, by, identity = selfAsserted, reason }: Erasure,
   entryIds: readonly string[],
   at: number,
   ids: Ids,
 ): Entry =>
-  toEntry(sessionId, ids, { ...envelope(sessionId, at, ids), type: 'body.erased', entryIds, by, reason });
+  toEntry(sessionId, ids, {
+    ...envelope(sessionId, at, ids),
+    type: 'body.erased',
+    entryIds,
+    by,
+    identity,
+    reason,
+  });
 
 export const removalEntry = (
-  { sessionId, by, reason }: Removal,
+  { sessionId, by, identity = selfAsserted, reason }: Removal,
   { sequence, hash }: Head,
   at: number,
   ids: Ids,
@@ -26,6 +34,7 @@ export const removalEntry = (
     sequence,
     hash,
     by,
+    identity,
     reason,
   });
 

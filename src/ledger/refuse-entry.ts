@@ -1,6 +1,7 @@
 /** What every store refuses before it looks at anything. */
 import { QuittanceError } from '../base/error.ts';
 import { isReservedEventType } from '../call/emitted-event.ts';
+import { readDirectIdentity } from '../call/identity.ts';
 import type { Entry, Erasure } from './ledger.ts';
 import { ledgerSessionId } from './ledger.ts';
 
@@ -22,7 +23,7 @@ export function refuseEntry({ sessionId, events }: Pick<Entry, 'sessionId' | 'ev
 }
 
 /** What is gone for good is kept on record by a name and a reason, which are looked at before anything goes. */
-export function refuseErasure({ sessionId, entryIds, by, reason }: Erasure): void {
+export function refuseErasure({ sessionId, entryIds, by, identity, reason }: Erasure): void {
   const problem =
     typeof sessionId !== 'string'
       ? 'sessionId must be the id of a session'
@@ -32,7 +33,9 @@ export function refuseErasure({ sessionId, entryIds, by, reason }: Erasure): voi
           ? 'reason must be a text'
           : entryIds !== undefined && !Array.isArray(entryIds)
             ? 'entryIds must be a list of ids; leave it out for the whole session'
-            : undefined;
+            : identity !== undefined && readDirectIdentity(identity) === undefined
+              ? 'identity must say how the person was identified, e.g. { kind: "os_user", user }'
+              : undefined;
   if (problem !== undefined)
     throw new QuittanceError('config.invalid', `Nothing is erased or removed: ${problem}.`);
 }

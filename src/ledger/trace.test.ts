@@ -45,7 +45,7 @@ describe('a call', () => {
       '    call c ToolExecutionResult',
       '      tool.decided: ask, by gate policy',
       '      tool.held: May it?',
-      '      confirmation.decided: approve, by person Ada',
+      '      confirmation.decided: approve, by Ada (identity not recorded)',
       '      tool.decided: allow, by gate policy',
       '      attempt 1 ToolExecutionResult',
     ]);
@@ -63,7 +63,7 @@ describe('a call', () => {
     expect(draw(buildTrace(eventsOf('open')))).toContain('    call c open');
     expect(draw(buildTrace(eventsOf('timeout'))).slice(-2)).toEqual([
       '      tool.late: attempt 1 returned after its end',
-      '      tool.resolved: succeeded, by person Ada',
+      '      tool.resolved: succeeded, by Ada (identity not recorded)',
     ]);
   });
 

@@ -6,7 +6,8 @@
  * version does not know are carried along.
  */
 import { isEmittedEvent } from '../call/emitted-event.ts';
-import type { CallEvent, DecidedBy } from '../call/event.ts';
+import { describeDecider, describePerson } from '../call/describe-identity.ts';
+import type { CallEvent, Identity } from '../call/event.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { isKnownEvent } from './formats/v1/event-table.ts';
 import type { ReadEvent } from './unknown-event.ts';
@@ -148,7 +149,7 @@ class Tracing {
       case 'workflow.updated':
         return this.#note(
           event,
-          `${event.workflow}: ${event.why}${event.by === undefined ? '' : `, by ${event.by}`}`,
+          `${event.workflow}: ${event.why}${event.by === undefined ? '' : `, by ${whoOf(event.by, event.identity)}`}`,
         );
       case 'workflow.completed':
         return this.#note(event, `${event.workflow}: complete with ${event.stageId}`);
@@ -158,13 +159,19 @@ class Tracing {
         return this.#note(event, `attempt ${event.attempt} of ${event.behavior}, as ${event.by} asked`);
       case 'grant.given':
       case 'grant.revoked':
-        return this.#note(event, `${event.grantId}, by ${event.by}`);
+        return this.#note(event, `${event.grantId}, by ${whoOf(event.by, event.identity)}`);
       case 'contracts.loaded':
         return this.#note(event, event.documents.map(({ name }) => name).join(', '));
       case 'body.erased':
-        return this.#note(event, `${event.entryIds.length} entries, by ${event.by}: ${event.reason}`);
+        return this.#note(
+          event,
+          `${event.entryIds.length} entries, by ${whoOf(event.by, event.identity)}: ${event.reason}`,
+        );
       case 'session.dropped':
-        return this.#note(event, `${event.droppedSessionId}, by ${event.by}: ${event.reason}`);
+        return this.#note(
+          event,
+          `${event.droppedSessionId}, by ${whoOf(event.by, event.identity)}: ${event.reason}`,
+        );
       default:
         event satisfies never;
         return this.#note(event, '');
@@ -303,7 +310,9 @@ const callKey = ({
   readonly callId?: string | undefined;
 }): string => JSON.stringify([sessionId, callId]);
 
-const by = ({ type, name }: DecidedBy): string => `${type} ${name}`;
+const by = describeDecider;
+
+const whoOf = (name: string, identity: Identity | undefined): string => describePerson({ name, identity });
 
 function noteOf(event: CallEvent): string {
   switch (event.type) {
@@ -320,7 +329,7 @@ function noteOf(event: CallEvent): string {
     case 'tool.previewed':
       return `revision ${event.revision}${event.ready ? ', ready' : ''}`;
     case 'tool.reported':
-      return `${event.what.type}, by ${event.worker}`;
+      return `${event.what.type}, by ${whoOf(event.worker, event.identity)}`;
     case 'tool.undone':
       return `by ${by(event.by)}, with call ${event.undoCallId}`;
     case 'tool.recalled':

@@ -1,3 +1,4 @@
+import { describeDecider } from '../call/describe-identity.ts';
 import type { ReactNode } from 'react';
 import { useId } from 'react';
 import { ShownText } from './shown-text.tsx';
@@ -159,7 +160,7 @@ function Doubt({ call: { unresolved, resolution, late } }: { readonly call: Tool
       {resolution !== undefined && (
         <p className="qt-doubt">
           <ShownText
-            text={`${resolutionWords[resolution.resolution]}, as ${resolution.by.name} found out${resolution.reason === undefined ? '.' : `: ${resolution.reason}`}`}
+            text={`${resolutionWords[resolution.resolution]}, as ${describeDecider(resolution.by)} found out${resolution.reason === undefined ? '.' : `: ${resolution.reason}`}`}
           />
         </p>
       )}

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../base/json.ts';
-import type { Provenance } from '../call/event.ts';
+import type { DirectIdentity, Provenance } from '../call/event.ts';
 import type { Principal } from '../tool/tool-context.ts';
 
 /** What may be said about one call beside the envelope. */
@@ -8,6 +8,8 @@ export type CallOptions = {
   readonly attrs?: JsonObject;
   readonly principal?: Principal;
   readonly provenance?: Provenance;
+  /** How the program that asks was identified, for the record and for `separateDuties`. */
+  readonly askedBy?: DirectIdentity;
   /**
    * Cancels the call. Where somebody else is making it, and this only joined, it ends the wait: `call.pending` is thrown,
    * and the call goes on.

@@ -1,7 +1,7 @@
 import type { JsonValue } from '../base/json.ts';
 import type { Call } from '../call/call.ts';
 import { acceptedInputOf } from '../call/call.ts';
-import type { ArtifactArgument, InputForm, Provenance } from '../call/event.ts';
+import type { ArtifactArgument, Identity, InputForm, Provenance } from '../call/event.ts';
 import type { ToolMode, ToolModeOrigin } from '../tool/mode.ts';
 import type { Principal } from '../tool/tool-context.ts';
 
@@ -30,6 +30,8 @@ export type CallView = {
   /** On whose behalf the call is made, and which model asked for it. */
   readonly principal: Principal | undefined;
   readonly provenance: Provenance | undefined;
+  /** How the program that asked was identified; undefined where that was not recorded. */
+  readonly askedBy: Identity | undefined;
 };
 
 export const viewCall = (call: Call): CallView => ({
@@ -49,4 +51,5 @@ export const viewCall = (call: Call): CallView => ({
   policyVersion: call.policyVersion,
   principal: call.principal,
   provenance: call.provenance,
+  askedBy: call.askedBy,
 });

@@ -6,9 +6,10 @@ import { QuittanceError } from '../base/error.ts';
 import type { JsonObject } from '../base/json.ts';
 import { freezeJson, isJsonObject, toJson } from '../base/json.ts';
 import type { Redactor } from '../base/redaction.ts';
-import type { Provenance } from '../call/event.ts';
+import type { DirectIdentity, Provenance } from '../call/event.ts';
 import type { Principal } from '../tool/tool-context.ts';
 import type { KnownSecrets } from '../base/known-secrets.ts';
+import { readIdentity } from './acting.ts';
 
 type Facts = {
   /** On whose behalf the call is made. */
@@ -19,6 +20,8 @@ type Facts = {
 };
 
 export type CallerFacts = Facts & {
+  /** How the program that asks was identified; undefined where the host does not say. */
+  readonly askedBy: DirectIdentity | undefined;
   /** The same without what the redactor hides: what is kept and shown. */
   readonly kept: Facts;
   /** The values hidden there. */
@@ -26,15 +29,18 @@ export type CallerFacts = Facts & {
 };
 
 /** What may be said, for a turn or for one call. */
-export type SaidFacts = { readonly [Name in keyof Facts]?: Facts[Name] };
+export type SaidFacts = { readonly [Name in keyof Facts]?: Facts[Name] } & {
+  readonly askedBy?: DirectIdentity;
+};
 
 const none: Facts = { principal: undefined, provenance: undefined, attrs: undefined };
-export const noFacts: CallerFacts = { ...none, kept: none, hidden: [] };
+export const noFacts: CallerFacts = { ...none, askedBy: undefined, kept: none, hidden: [] };
 
 /** Reads what was said; what was not is as it was before. The same object where nothing was. */
 export function readCallerFacts(said: SaidFacts, before: CallerFacts, redactor: Redactor): CallerFacts {
-  const { principal, provenance, attrs } = said;
-  if (principal === undefined && provenance === undefined && attrs === undefined) return before;
+  const { principal, provenance, attrs, askedBy } = said;
+  if (principal === undefined && provenance === undefined && attrs === undefined && askedBy === undefined)
+    return before;
   const hidden = new Set(before.hidden);
   const read = <Name extends keyof Facts>(name: Name): readonly [Facts[Name], Facts[Name]] => {
     if (said[name] === undefined) return [before[name], before.kept[name]];
@@ -53,6 +59,7 @@ export function readCallerFacts(said: SaidFacts, before: CallerFacts, redactor: 
     principal: principalGiven,
     provenance: provenanceGiven,
     attrs: attrsGiven,
+    askedBy: askedBy === undefined ? before.askedBy : readIdentity('askedBy', askedBy, redactor),
     kept: { principal: principalKept, provenance: provenanceKept, attrs: attrsKept },
     hidden: [...hidden],
   };

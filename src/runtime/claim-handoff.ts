@@ -12,7 +12,9 @@ import { isJsonObject, toJson } from '../base/json.ts';
 import type { Call } from '../call/call.ts';
 import { parseToolCall } from '../call/tool-call.ts';
 import { isHandedOver, leaseIsOver, takenBy } from '../call/handoff.ts';
+import type { DirectIdentity } from '../call/event.ts';
 import type { Principal } from '../tool/tool-context.ts';
+import { readIdentity } from './acting.ts';
 import { BodyContext } from './body-context.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import { checkKeys } from './check-keys.ts';
@@ -34,6 +36,8 @@ export type HandoffChoice = CallRef | { readonly toolName: string };
 export type HandoffTerms = {
   /** Who takes it. */
   readonly worker: string;
+  /** How the host knows the worker. The name counts as self-asserted where nothing is said. */
+  readonly identity?: DirectIdentity;
   /** How long nobody else may have it; until the call's deadline where nothing is said. */
   readonly leaseMs?: number;
   /** What the call was asked for with. Where it was made for another request, it is not to be had: `handoff.unknown`. */
@@ -149,7 +153,7 @@ const alreadyTaken = (call: Call): QuittanceError => {
 async function tryClaim(
   engine: Engine,
   { stored, call }: OpenHandoff,
-  { worker, leaseMs = Number.POSITIVE_INFINITY }: HandoffTerms,
+  { worker, identity, leaseMs = Number.POSITIVE_INFINITY }: HandoffTerms,
 ): Promise<HandoffClaim | 'overtaken' | 'unreadable'> {
   const hand = await takeOver(engine, stored, call);
   if (!(await prepareInput(hand))) return 'unreadable';
@@ -166,6 +170,7 @@ async function tryClaim(
     type: 'report',
     attempt,
     worker: name,
+    identity: readIdentity('runtime.claimHandoff', identity, engine.redactor),
     what: { type: 'claimed', expiresAt, tokenDigest: tokenDigest(engine.seal, token) },
   });
   if ((await hand.flush()).status !== 'appended') return 'overtaken';
@@ -215,7 +220,7 @@ const invalid = (problem: string): QuittanceError =>
 function checkTerms(terms: HandoffTerms): void {
   if (typeof terms !== 'object' || terms === null)
     throw invalid('say who takes the call: { worker: "mailer-1" }.');
-  checkKeys('runtime.claimHandoff', terms, ['worker', 'leaseMs', 'asked']);
+  checkKeys('runtime.claimHandoff', terms, ['worker', 'identity', 'leaseMs', 'asked']);
   const { worker, leaseMs } = terms;
   if (typeof worker !== 'string' || worker.trim() === '' || worker.length > longestName)
     throw invalid(`worker must be a name of 1 to ${longestName} characters.`);

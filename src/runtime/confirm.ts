@@ -1,6 +1,7 @@
 import type { Awaitable, JsonObject } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
-import type { ArtifactArgument, Ask, DecidedBy, InputForm } from '../call/event.ts';
+import type { ArtifactArgument, Ask, DecidedBy, DirectIdentity, InputForm } from '../call/event.ts';
+import { readDirectIdentity, selfAsserted } from '../call/identity.ts';
 import type { ToolMode } from '../tool/mode.ts';
 import type { Principal } from '../tool/tool-context.ts';
 
@@ -32,6 +33,8 @@ export type ConfirmationRequest = {
 /** A decision needs a name: `by` is the person who took it. */
 export type ConfirmationAnswer = {
   readonly by: string;
+  /** How the host knows who decided. The name counts as self-asserted where nothing is said. */
+  readonly identity?: DirectIdentity;
   readonly reason?: string;
 } & (
   | { readonly decision: 'approve' | 'deny' }
@@ -56,9 +59,12 @@ export type ReadAnswer = {
 
 /** Reads what `onConfirm` returned; anything but a whole decision by a named person denies. */
 export function readConfirmationAnswer(answer: unknown): ReadAnswer {
-  const { decision, by, reason, ...given } = (answer ?? {}) as Partial<Record<string, unknown>>;
+  const { decision, by, identity, reason, ...given } = (answer ?? {}) as Partial<Record<string, unknown>>;
+  const known = identity === undefined ? selfAsserted : readDirectIdentity(identity);
+  if (known === undefined)
+    return denyFor('the identity of the decider is not one that can be recorded; see DirectIdentity.');
   const person: DecidedBy | undefined =
-    typeof by === 'string' && by.trim() !== '' ? { type: 'person', name: by } : undefined;
+    typeof by === 'string' && by.trim() !== '' ? { type: 'person', name: by, identity: known } : undefined;
   const because = typeof reason === 'string' && reason !== '' ? reason : undefined;
   if (decision === 'approve' && person !== undefined) return { decision, by: person, reason: because };
   if (decision === 'deny') return { decision, by: person ?? hook, reason: because };

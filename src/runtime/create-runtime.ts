@@ -5,7 +5,7 @@ import { createRedactor } from '../base/redaction.ts';
 import type { ToolAuditRecord } from '../call/audit.ts';
 import { projectAudit } from '../call/audit-projection.ts';
 import type { Call } from '../call/call.ts';
-import type { CallEvent, QuittanceEvent } from '../call/event.ts';
+import type { CallEvent, DirectIdentity, QuittanceEvent } from '../call/event.ts';
 import { foldCall } from '../call/evolve.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { TOOL_MESSAGE_MAX_CHARS } from '../call/outcome.ts';
@@ -129,7 +129,12 @@ export interface Runtime<Tools extends readonly AnyTool[] = readonly AnyTool[]> 
   claimHandoff(choice: CallRef, terms: HandoffTerms): Promise<HandoffClaim>;
   claimHandoff(choice: { readonly toolName: string }, terms: HandoffTerms): Promise<HandoffClaim | undefined>;
   /** Says how a call went that was taken. The first report counts; the same again gets what is recorded. */
-  report(token: string, report: HandoffReport, notes?: HandoffNotes): Promise<ReportedCall>;
+  report(
+    token: string,
+    report: HandoffReport,
+    notes?: HandoffNotes,
+    identity?: DirectIdentity,
+  ): Promise<ReportedCall>;
   /** Says it of several. One answer each, whatever becomes of the others. */
   reportAll(reports: readonly BatchReport[]): Promise<readonly BatchAnswer[]>;
   /**
@@ -247,7 +252,8 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
     // Named by its id, a call is given or refused: only a search comes back with nothing.
     claimHandoff: ((choice: HandoffChoice, terms: HandoffTerms) =>
       orUnavailable(claimHandoff(desk, choice, terms))) as Runtime['claimHandoff'],
-    report: (token, report, notes) => orUnavailable(reportHandoff(desk, token, report, notes)),
+    report: (token, report, notes, identity) =>
+      orUnavailable(reportHandoff(desk, token, report, notes, identity)),
     reportAll: (reports) => reportAll(desk, reports),
     undo: (call, request) => orUnavailable(undo(desk, call, request)),
     reconcile: (call, found) => orUnavailable(reconcile(engine, call, found)),

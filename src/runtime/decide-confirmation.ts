@@ -9,8 +9,11 @@
 import { QuittanceError } from '../base/error.ts';
 import { isJsonObject } from '../base/json.ts';
 import type { Call, Confirmation } from '../call/call.ts';
-import type { DecidingLink } from '../call/event.ts';
+import { describeDecider } from '../call/describe-identity.ts';
+import type { LinkIdentity } from '../call/event.ts';
 import type { StoredCall } from '../ledger/ledger.ts';
+import type { Acting } from './acting.ts';
+import { readIdentity } from './acting.ts';
 import { checkKeys } from './check-keys.ts';
 import type { ConfirmationView } from './confirmation-view.ts';
 import { toConfirmationView } from './confirmation-view.ts';
@@ -27,6 +30,7 @@ import { recoverCall } from './recover.ts';
 const decisionNames = [
   'decision',
   'by',
+  'identity',
   'reason',
   'inputDigest',
   'revision',
@@ -39,10 +43,14 @@ export async function decideConfirmation(
   desk: Desk,
   confirmationId: string,
   decision: PersonDecision,
-  link?: DecidingLink,
+  /** Where the person used a link. */
+  link?: LinkIdentity,
 ): Promise<ConfirmationView> {
   const { engine } = desk;
   checkDecision(decision);
+  const { by } = decision;
+  const identity = link ?? readIdentity('runtime.decide', decision.identity, engine.redactor);
+  const acting = { by, identity };
   for (;;) {
     const { stored, call, confirmation } = await findQuestion(engine, confirmationId);
     const { callId } = call;
@@ -54,8 +62,8 @@ export async function decideConfirmation(
       });
     }
     refuseMismatch(confirmation, decision);
-    await refuseUnauthorised(engine, call, decision, link);
-    const decided = await keepDecision(engine, stored, call, confirmation, decision, link);
+    await refuseUnauthorised(engine, call, decision, acting);
+    const decided = await keepDecision(engine, stored, call, confirmation, decision, acting);
     if (decided === undefined) continue;
     await goOnWith(desk, decided.stored, decided.call);
     const view = toConfirmationView(decided.call);
@@ -111,7 +119,7 @@ function refuseDecided(call: Call, confirmationId: string): Confirmation {
     );
   throw new QuittanceError(
     'confirmation.decided',
-    `Call ${callId} was ${status} already${by === undefined ? '' : ` by ${by.name}`}${when}.`,
+    `Call ${callId} was ${status} already${by === undefined ? '' : ` by ${describeDecider(by)}`}${when}.`,
     {
       confirmationId,
       callId,
@@ -146,12 +154,9 @@ async function refuseUnauthorised(
   engine: Engine,
   call: Call,
   { by, decision }: PersonDecision,
-  link: DecidingLink | undefined,
+  acting: Acting,
 ): Promise<void> {
-  // A name that somebody typed gives no right: that of whoever made the link is used. Neither may have asked for it.
-  const actor = link?.typed === undefined ? by : link.by;
-  const others = link === undefined ? [] : [link.by, ...(link.typed === undefined ? [] : [link.typed])];
-  const why = await whyForbidden(engine, call, actor, decision, others);
+  const why = await whyForbidden(engine, call, acting, decision);
   if (why === undefined) return;
   const confirmationId = call.confirmation?.confirmationId ?? '';
   throw new QuittanceError(

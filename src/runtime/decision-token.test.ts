@@ -30,12 +30,30 @@ async function held(options: Partial<Omit<RuntimeOptions<never>, 'tools' | 'cloc
 }
 
 describe('a decision token', () => {
-  it('decides the question it was made for, in the name of whoever uses it', async () => {
+  const signedIn = {
+    kind: 'provider',
+    issuer: 'https://id.example',
+    subject: 'ada',
+    method: 'oidc',
+  } as const;
+
+  it('decides the question it was made for, in the name of the person who is signed in', async () => {
     const { runtime, ran, handle, tokenFor } = await held();
     const token = await tokenFor();
-    expect(
-      await runtime.decideByToken(token, { decision: 'approve', by: 'ada', reason: 'fine' }),
-    ).toMatchObject({ status: 'approved', by: { type: 'person', name: 'ada' }, reason: 'fine' });
+    const use = { decision: 'approve', identity: signedIn, reason: 'fine' } as const;
+    expect(await runtime.decideByToken(token, use)).toMatchObject({
+      status: 'approved',
+      by: {
+        type: 'person',
+        name: 'ada',
+        identity: {
+          kind: 'link',
+          maker: { kind: 'service' },
+          holder: { kind: 'signed_in', identity: signedIn },
+        },
+      },
+      reason: 'fine',
+    });
     expect(await handle.outcome()).toMatchObject({ type: 'ToolExecutionResult' });
     expect(ran).toHaveLength(1);
     await expectSettledOnce(runtime);
@@ -51,17 +69,106 @@ describe('a decision token', () => {
     expect(await handle.outcome()).toMatchObject({ type: 'ToolDenied', details: 'ada said no.' });
   });
 
-  it('that names nobody needs a name', async () => {
+  it('that a person made and that names no one needs a typed name', async () => {
     const { runtime, tokenFor } = await held();
-    expect(await refusal(runtime.decideByToken(await tokenFor(), { decision: 'approve' }))).toMatchObject({
+    const token = await tokenFor({ madeBy: 'ada' });
+    expect(await refusal(runtime.decideByToken(token, { decision: 'approve' }))).toMatchObject({
       code: 'config.invalid',
     });
+  });
+
+  it('that the service made gives no right to a name that is typed or self-asserted', async () => {
+    const { runtime, ran, tokenFor } = await held({ mayDecide: () => true });
+    const token = await tokenFor();
+    for (const more of [
+      {},
+      { by: 'ada' },
+      { by: 'ada', identity: { kind: 'self_asserted' } },
+      { identity: { kind: 'self_asserted' } },
+    ] as const)
+      expect(await refusal(runtime.decideByToken(token, { decision: 'approve', ...more }))).toMatchObject({
+        code: 'confirmation.forbidden',
+        message: expect.stringContaining('Sign in'),
+      });
+    expect(ran).toEqual([]);
+  });
+
+  it('that the service made is checked against the right of the person who uses it', async () => {
+    const { runtime, tokenFor } = await held({ mayDecide: (actor) => actor === 'ada' });
+    const eve = { ...signedIn, subject: 'eve' };
+    expect(
+      await refusal(runtime.decideByToken(await tokenFor(), { decision: 'approve', identity: eve })),
+    ).toMatchObject({ code: 'confirmation.forbidden' });
+    expect(await refusal(tokenFor({ by: 'eve' }))).toMatchObject({ code: 'confirmation.forbidden' });
+    await runtime.decideByToken(await tokenFor({ by: 'ada' }), { decision: 'approve' });
+  });
+
+  it('for one person is refused to another who is signed in', async () => {
+    const { runtime, tokenFor } = await held();
+    const token = await tokenFor({ by: 'bob' });
+    expect(
+      await refusal(runtime.decideByToken(token, { decision: 'approve', identity: signedIn })),
+    ).toMatchObject({ code: 'confirmation.forbidden' });
+    await runtime.decideByToken(token, {
+      decision: 'approve',
+      identity: { ...signedIn, subject: 'Bob' },
+    });
+  });
+
+  it('uses the rights of its maker and of the person it names, when it is made and when it is used', async () => {
+    const may = new Set(['ada', 'bob']);
+    const { runtime, ran, tokenFor } = await held({ mayDecide: (actor) => may.has(actor) });
+    for (const made of [{ madeBy: 'eve', by: 'bob' }, { madeBy: 'ada', by: 'eve' }, { madeBy: 'eve' }])
+      expect(await refusal(tokenFor(made))).toMatchObject({ code: 'confirmation.forbidden' });
+    const token = await tokenFor({ madeBy: 'ada', by: 'bob' });
+    for (const gone of ['ada', 'bob']) {
+      may.delete(gone);
+      expect(await refusal(runtime.decideByToken(token, { decision: 'approve' }))).toMatchObject({
+        code: 'confirmation.forbidden',
+      });
+      may.add(gone);
+    }
+    expect(ran).toEqual([]);
+    await runtime.decideByToken(token, { decision: 'approve' });
+  });
+
+  it('that rests on a token of the HTTP server needs its word that the token is still valid', async () => {
+    const { runtime, tokenFor } = await held();
+    const identity = { kind: 'token', id: 't1', name: 'ada', via: 'bearer' } as const;
+    const token = await tokenFor({ madeBy: 'ada', identity, by: 'bob' });
+    for (const stands of [undefined, () => 'it was revoked'])
+      expect(
+        await refusal(
+          runtime.decideByToken(token, { decision: 'approve', ...(stands !== undefined && { stands }) }),
+        ),
+      ).toMatchObject({ code: 'confirmation.forbidden' });
+    await runtime.decideByToken(token, { decision: 'approve', stands: () => true });
+  });
+
+  it('lasts 7 days at most, and says so', async () => {
+    const { tokenFor } = await held();
+    const week = 7 * 24 * 3_600_000;
+    await tokenFor({ expiresInMs: week });
+    for (const expiresInMs of [week + 1, Number.MAX_SAFE_INTEGER])
+      expect(await refusal(tokenFor({ expiresInMs }))).toMatchObject({
+        code: 'config.invalid',
+        message: expect.stringContaining('7 days'),
+      });
   });
 
   it('that somebody made and that names nobody is kept with their name beside the one that was typed', async () => {
     const { runtime, handle, tokenFor } = await held();
     const token = await tokenFor({ madeBy: 'ada' });
-    const by = { type: 'person', name: 'the boss, by link of ada', link: { by: 'ada', typed: 'the boss' } };
+    const by = {
+      type: 'person',
+      name: 'the boss, by link of ada',
+      identity: {
+        kind: 'link',
+        maker: { kind: 'person', name: 'ada', identity: { kind: 'self_asserted' } },
+        holder: { kind: 'typed', name: 'the boss' },
+      },
+      asker: 'unknown',
+    };
     expect(await runtime.decideByToken(token, { decision: 'approve', by: 'the boss' })).toMatchObject({ by });
     await handle.outcome();
     expect(
@@ -76,7 +183,11 @@ describe('a decision token', () => {
     const { runtime, tokenFor } = await held();
     const token = await tokenFor({ madeBy: 'ada', by: 'bob' });
     expect(await runtime.decideByToken(token, { decision: 'approve' })).toMatchObject({
-      by: { type: 'person', name: 'bob', link: { by: 'ada' } },
+      by: {
+        type: 'person',
+        name: 'bob',
+        identity: { kind: 'link', maker: { name: 'ada' }, holder: { kind: 'named' } },
+      },
     });
   });
 
@@ -89,11 +200,10 @@ describe('a decision token', () => {
       },
     });
     const use = { decision: 'approve', by: 'boss' } as const;
-    expect(await refusal(runtime.decideByToken(await tokenFor({ madeBy: 'eve' }), use))).toMatchObject({
-      code: 'confirmation.forbidden',
-    });
-    await runtime.decideByToken(await tokenFor({ madeBy: 'boss' }), { decision: 'approve', by: 'eve' });
-    expect(asked).toEqual(['eve', 'boss']);
+    expect(await refusal(tokenFor({ madeBy: 'eve' }))).toMatchObject({ code: 'confirmation.forbidden' });
+    await runtime.decideByToken(await tokenFor({ madeBy: 'boss' }), { ...use, by: 'eve' });
+    expect(new Set(asked)).toEqual(new Set(['eve', 'boss']));
+    expect(asked.filter((actor) => actor === 'eve')).toHaveLength(1);
   });
 
   it('is of no use to whoever the call was asked for, made or typed or used by them', async () => {
@@ -109,11 +219,11 @@ describe('a decision token', () => {
       [{ madeBy: 'ada' }, 'USER '],
       [{ madeBy: 'ada', by: 'user' }, undefined],
     ] as const) {
-      const token = await runtime.decisionToken(confirmationId, { ...made, expiresInMs: 1_000 });
       const use = { decision: 'approve', ...(typed !== undefined && { by: typed }) } as const;
-      expect(await refusal(runtime.decideByToken(token, use))).toMatchObject({
-        code: 'confirmation.forbidden',
-      });
+      const used = runtime
+        .decisionToken(confirmationId, { ...made, expiresInMs: 1_000 })
+        .then((token) => runtime.decideByToken(token, use));
+      expect(await refusal(used)).toMatchObject({ code: 'confirmation.forbidden' });
     }
     const token = await runtime.decisionToken(confirmationId, { madeBy: 'ada', expiresInMs: 1_000 });
     expect(await runtime.decideByToken(token, { decision: 'approve', by: 'bob' })).toMatchObject({
@@ -128,7 +238,9 @@ describe('a decision token', () => {
     await runtime.decideByToken(token, { decision: 'deny', by: `eve ${secret}`, reason: `not ${secret}` });
     const [decided] = await eventsOf(runtime, 'confirmation.decided');
     expect(decided).toMatchObject({
-      by: { link: { by: 'boss [REDACTED]', typed: 'eve [REDACTED]' } },
+      by: {
+        identity: { maker: { name: 'boss [REDACTED]' }, holder: { name: 'eve [REDACTED]' } },
+      },
       reason: 'not [REDACTED]',
     });
     expect(JSON.stringify(decided)).not.toContain(secret);
@@ -175,8 +287,6 @@ describe('a decision token', () => {
       code: 'confirmation.expired',
     });
     expect(ran).toEqual([]);
-    const long = await tokenFor({ by: 'ada', expiresInMs: Number.MAX_SAFE_INTEGER });
-    await runtime.decideByToken(long, { decision: 'approve' });
   });
 
   it('says no later end than the one its question has', async () => {
@@ -209,11 +319,8 @@ describe('a decision token', () => {
   });
 
   it('gives no right that its user has not got', async () => {
-    const { runtime, ran, tokenFor } = await held({ mayDecide: (actor) => actor === 'ada' });
-    const token = await tokenFor({ by: 'eve' });
-    expect(await refusal(runtime.decideByToken(token, { decision: 'approve' }))).toMatchObject({
-      code: 'confirmation.forbidden',
-    });
+    const { ran, tokenFor } = await held({ mayDecide: (actor) => actor === 'ada' });
+    expect(await refusal(tokenFor({ by: 'eve' }))).toMatchObject({ code: 'confirmation.forbidden' });
     expect(ran).toEqual([]);
   });
 
@@ -259,7 +366,7 @@ describe('a decision token', () => {
     expect(await refusal(tokenFor())).toMatchObject({ code: 'confirmation.decided', facts: { by: 'ada' } });
   });
 
-  it.each([undefined, null, 7, {}, '', 'qdt1.', 'qdt1..', 'qdt1.a.b', 'qdt1.a.b.c', 'x'.repeat(100_000)])(
+  it.each([undefined, null, 7, {}, '', 'qdt2.', 'qdt2..', 'qdt2.a.b', 'qdt2.a.b.c', 'x'.repeat(100_000)])(
     'is not %j',
     async (token) => {
       const { runtime } = await held();
@@ -271,12 +378,16 @@ describe('a decision token', () => {
 
 describe('a signed token', () => {
   const key = new Uint8Array(32).fill(7);
+  const provider = { kind: 'provider', issuer: 'i', subject: 's', method: 'oidc' } as const;
   const claims: fc.Arbitrary<TokenClaims> = fc.record({
     confirmationId: fc.string(),
     inputDigest: fc.string(),
     revision: fc.option(fc.nat(), { nil: undefined }),
-    by: fc.option(fc.string({ unit: 'binary' }), { nil: undefined }),
-    madeBy: fc.option(fc.string(), { nil: undefined }),
+    named: fc.option(
+      fc.record({ name: fc.string({ unit: 'binary' }), identity: fc.constantFrom(undefined, provider) }),
+      { nil: undefined },
+    ),
+    maker: fc.option(fc.record({ name: fc.string(), identity: fc.constant(provider) }), { nil: undefined }),
     decisions: fc.constantFrom(['approve' as const], ['approve' as const, 'deny' as const]),
     expiresAt: fc.maxSafeNat(),
   });

@@ -151,7 +151,7 @@ export async function approvalsOf(
   engine: Engine,
   { sessionId, turnId }: Pick<CallEvent, 'sessionId' | 'turnId'>,
   asks: readonly Ask[],
-  by: string,
+  by: DecidedBy,
   cause: Pick<CallEvent, 'id'> | undefined,
 ): Promise<readonly { readonly move: Move; readonly event: WorkflowEvent }[]> {
   const approvals: { move: Move; event: WorkflowEvent }[] = [];
@@ -171,7 +171,8 @@ export async function approvalsOf(
         workflow: workflow.name,
         workflowVersion: workflow.version,
         why: 'approval',
-        by: engine.redactor.text(by),
+        by: engine.redactor.text(by.name),
+        ...(by.identity !== undefined && { identity: by.identity }),
         state: toWire(approveStage(workflow, state, stage.stageId)),
       },
     });
@@ -180,7 +181,7 @@ export async function approvalsOf(
 }
 
 /** Keeps the approval of the stages that asked, with the decision of whoever approved. */
-export async function keepApprovals(hand: CallInHand, asks: readonly Ask[], by: string): Promise<void> {
+export async function keepApprovals(hand: CallInHand, asks: readonly Ask[], by: DecidedBy): Promise<void> {
   const cause = hand.call && { id: hand.call.lastEventId };
   for (const { move, event } of await approvalsOf(hand.engine, hand, asks, by, cause))
     hand.move(move, [event]);

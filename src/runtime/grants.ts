@@ -5,12 +5,13 @@
 import { QuittanceError } from '../base/error.ts';
 import type { JsonObject } from '../base/json.ts';
 import { isJsonObject, toJson } from '../base/json.ts';
-import type { GrantEvent } from '../call/event.ts';
+import type { DirectIdentity, GrantEvent } from '../call/event.ts';
 import type { Grant } from '../call/grant.ts';
 import { grantsIn, isPast, withGrant, withoutGrant } from '../call/grant.ts';
 import { grantsSubject } from '../ledger/state-of.ts';
 import { parseArgumentConstraint } from '../policy/argument-constraint.ts';
 import { compileGlob } from '../policy/glob.ts';
+import { readIdentity } from './acting.ts';
 import { checkKeys } from './check-keys.ts';
 import type { Engine } from './engine.ts';
 import type { GrantView } from './grant-view.ts';
@@ -35,6 +36,8 @@ export type GrantRequest = {
   readonly uses?: number;
   /** Who gives it. */
   readonly by: string;
+  /** How the host knows who gives it. The name counts as self-asserted where nothing is said. */
+  readonly identity?: DirectIdentity;
   readonly reason?: string;
 };
 
@@ -49,11 +52,22 @@ export type GrantRef = {
   readonly grantId: string;
   /** Who takes it back. */
   readonly by: string;
+  readonly identity?: DirectIdentity;
   readonly reason?: string;
 };
 
-const requestNames = ['sessionId', 'toolName', 'where', 'until', 'forMs', 'uses', 'by', 'reason'] as const;
-const refNames = ['sessionId', 'grantId', 'by', 'reason'] as const;
+const requestNames = [
+  'sessionId',
+  'toolName',
+  'where',
+  'until',
+  'forMs',
+  'uses',
+  'by',
+  'identity',
+  'reason',
+] as const;
+const refNames = ['sessionId', 'grantId', 'by', 'identity', 'reason'] as const;
 const queryNames = ['sessionId', 'active'] as const;
 
 /** Every event carries the whole state. */
@@ -64,7 +78,7 @@ const longestText = 1_000;
 export async function giveGrant(engine: Engine, request: GrantRequest): Promise<GrantView> {
   const { ledger } = engine;
   const grant = readRequest(engine, request);
-  await refuseGranting(engine, request.by, { ...grant, status: 'active', used: 0 }, 'give');
+  await refuseGranting(engine, request.by, { ...grant, status: 'active', used: 0 }, 'give', grant.identity);
   for (;;) {
     const { state, version } = await readGrants(engine, grant.sessionId);
     const now = ledger.now();
@@ -80,6 +94,7 @@ export async function giveGrant(engine: Engine, request: GrantRequest): Promise<
       at: now,
       grantId: grant.grantId,
       by: grant.by,
+      ...(grant.identity !== undefined && { identity: grant.identity }),
       state: withGrant(state, given, now),
     });
     if (kept) return { ...given, status: 'active', used: 0 };
@@ -103,6 +118,7 @@ export async function revokeGrant(engine: Engine, ref: GrantRef): Promise<GrantV
   checkKeys('runtime.revokeGrant', ref, refNames);
   const { sessionId, grantId } = ref;
   const by = readName(engine, 'runtime.revokeGrant', ref.by);
+  const identity = readIdentity('runtime.revokeGrant', ref.identity, engine.redactor);
   const reason = readReason(engine, 'runtime.revokeGrant', ref.reason);
   for (;;) {
     const { state, version } = await readGrants(engine, sessionId);
@@ -117,14 +133,15 @@ export async function revokeGrant(engine: Engine, ref: GrantRef): Promise<GrantV
         { grantId: String(grantId), sessionId: String(sessionId) },
       );
     if (found.revoked !== undefined) return found;
-    await refuseGranting(engine, ref.by, found, 'revoke');
+    await refuseGranting(engine, ref.by, found, 'revoke', identity);
     const now = engine.ledger.now();
-    const revoked = { by, at: now, reason };
+    const revoked = { by, identity, at: now, reason };
     const kept = await move(engine, sessionId, version, {
       type: 'grant.revoked',
       at: now,
       grantId,
       by,
+      identity,
       reason,
       state: withoutGrant(state, grantId, revoked),
     });
@@ -189,6 +206,7 @@ function readRequest(engine: Engine, request: GrantRequest): Grant {
     until: forMs === undefined ? until : now + forMs,
     uses,
     by: readName(engine, where, request.by),
+    identity: readIdentity(where, request.identity, engine.redactor),
     reason: readReason(engine, where, request.reason),
     givenAt: now,
     revoked: undefined,

@@ -126,7 +126,12 @@ describe('a held call', () => {
       },
     ]);
     const completed = (await runtime.audit({ sessionId: 's', callId: 'c' })).at(-1);
-    expect(completed?.decidedBy).toEqual({ type: 'person', name: 'ada' });
+    expect(completed?.decidedBy).toEqual({
+      type: 'person',
+      name: 'ada',
+      identity: { kind: 'self_asserted' },
+      asker: 'other',
+    });
     await expectSettledOnce(runtime);
   });
 

@@ -5,9 +5,12 @@
  */
 import { isQuittanceError, QuittanceError } from '../base/error.ts';
 import type { Call, Confirmation } from '../call/call.ts';
-import type { Ask } from '../call/event.ts';
+import type { Ask, DecidedBy } from '../call/event.ts';
+import { selfAsserted } from '../call/identity.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { describeThrown } from '../tool/describe-thrown.ts';
+import type { Acting } from './acting.ts';
+import { personOf } from './acting.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import { clean } from './clean.ts';
 import type { ReadAnswer } from './confirm.ts';
@@ -159,17 +162,24 @@ async function checkRights({ engine, call }: CallInHand, answer: ReadAnswer): Pr
   const { by, decision } = answer;
   if (call === undefined || by.type !== 'person') return answer;
   try {
-    const why = await whyForbidden(engine, call, by.name, decision);
+    const why = await whyForbidden(engine, call, actingOf(by), decision);
     return why === undefined ? answer : denyFor(`${by.name} may not ${decision} this: ${why}.`);
   } catch (error) {
     return denyFor(`mayDecide threw: ${describeThrown(error)}`);
   }
 }
 
+const actingOf = ({ name, identity = selfAsserted }: DecidedBy): Acting => ({ by: name, identity });
+
 /** The host's own decider said something. Somebody else may have been faster. */
 async function keepAnswer(hand: CallInHand, confirmation: Confirmation, answer: ReadAnswer): Promise<void> {
   const { confirmationId, inputDigest, revision } = confirmation;
-  const { decision, by, reason } = answer;
+  const { decision, reason } = answer;
+  const { engine, call } = hand;
+  const by =
+    answer.by.type === 'person' && call !== undefined
+      ? personOf(engine.redactor, call, actingOf(answer.by))
+      : answer.by;
   if (decision === 'edit' || decision === 'respond') return keepOther(hand, confirmation, answer);
   for (;;) {
     const mark = hand.mark();
@@ -182,7 +192,7 @@ async function keepAnswer(hand: CallInHand, confirmation: Confirmation, answer: 
       inputDigest,
       revision,
     });
-    if (decision === 'approve') await keepApprovals(hand, hand.asks, by.name);
+    if (decision === 'approve') await keepApprovals(hand, hand.asks, by);
     if (await flushOrReadAgain(hand, mark)) return;
   }
 }
@@ -205,7 +215,7 @@ async function keepOther(
     const who = { by: by.name, inputDigest, ...(reason !== undefined && { reason }) };
     const shown = revision === undefined ? who : { ...who, revision };
     try {
-      if (await keepDecision(engine, stored, call, confirmation, { ...shown, ...answer }))
+      if (await keepDecision(engine, stored, call, confirmation, { ...shown, ...answer }, actingOf(by)))
         return await readAgain(hand);
     } catch (error) {
       // Other arguments that the tool cannot take are no yes.

@@ -6,10 +6,12 @@ import { createKnownSecrets, shortestEchoed } from '../base/known-secrets.ts';
 import type { Call, Confirmation } from '../call/call.ts';
 import type { Command } from '../call/command.ts';
 import { decide } from '../call/decide.ts';
-import type { ArtifactArgument, DecidingLink, InputForm, QuittanceEvent } from '../call/event.ts';
+import type { ArtifactArgument, DirectIdentity, InputForm, QuittanceEvent } from '../call/event.ts';
 import { evolve } from '../call/evolve.ts';
 import type { Entry, Move, StoredCall } from '../ledger/ledger.ts';
 import { acceptInput } from './accept-input.ts';
+import type { Acting } from './acting.ts';
+import { personOf } from './acting.ts';
 import type { Engine } from './engine.ts';
 import { approvalsOf } from './follow-workflows.ts';
 import { formatIssues } from './format-issues.ts';
@@ -23,6 +25,8 @@ import { unmaskEdit } from './unmask-edit.ts';
 export type PersonDecision = {
   /** Who decides. */
   readonly by: string;
+  /** How the host knows who decides. The name counts as self-asserted where nothing is said. */
+  readonly identity?: DirectIdentity;
   readonly reason?: string;
   /** Of the input that was shown; needed to approve or edit. */
   readonly inputDigest?: string;
@@ -50,25 +54,17 @@ export async function keepDecision(
   call: Call,
   confirmation: Confirmation,
   decision: PersonDecision,
-  link?: DecidingLink,
+  acting: Acting,
 ): Promise<Decided | undefined> {
   const { sessionId, callId, turnId } = call;
   const clean = await cleanerFor(engine, call, decision);
+  const by = personOf(engine.redactor, call, acting);
   const edited = decision.decision === 'edit' ? await readEdit(engine, call, decision.arguments) : undefined;
   const command: Command = {
     type: 'answer',
     confirmationId: confirmation.confirmationId,
     decision: decision.decision,
-    by: {
-      type: 'person',
-      name: engine.redactor.text(decision.by),
-      ...(link !== undefined && {
-        link: {
-          by: engine.redactor.text(link.by),
-          ...(link.typed !== undefined && { typed: engine.redactor.text(link.typed) }),
-        },
-      }),
-    },
+    by,
     reason: decision.reason === undefined ? undefined : clean(decision.reason),
     inputDigest: confirmation.inputDigest,
     revision: confirmation.revision,
@@ -88,9 +84,7 @@ export async function keepDecision(
   if (!made.ok)
     throw new QuittanceError('confirmation.decided', `Call ${callId}: ${made.refusal}`, { callId });
   const approves = decision.decision === 'approve' || decision.decision === 'edit';
-  const approvals = approves
-    ? await approvalsOf(engine, call, confirmation.asks, decision.by, made.event)
-    : [];
+  const approvals = approves ? await approvalsOf(engine, call, confirmation.asks, by, made.event) : [];
   const events: QuittanceEvent[] = [made.event, ...approvals.map(({ event }) => event)];
   const moves: Move[] = approvals.map(({ move }) => move);
   const entry: Entry = {

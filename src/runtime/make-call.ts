@@ -45,7 +45,7 @@ export type Manner = {
 
 /** Said where nothing is: the same object every time. */
 export const noOptions: CallOptions = Object.freeze({});
-const callOptionNames = ['attrs', 'principal', 'provenance', 'signal', 'onProgress'] as const;
+const callOptionNames = ['attrs', 'principal', 'provenance', 'askedBy', 'signal', 'onProgress'] as const;
 
 export const waitedFor: Manner = { submitted: false, takePlace: undefined };
 
@@ -210,7 +210,7 @@ export async function goThroughGates(hand: CallInHand): Promise<Told> {
 }
 
 export function toRequestCommand(hand: CallInHand): Command & { type: 'request' } {
-  const { tool, request, requested, facts, submitted } = hand;
+  const { engine, tool, request, requested, facts, submitted } = hand;
   const { mode, origin } =
     tool === undefined ? classifyTool(request.name) : { mode: tool.mode, origin: tool.modeOrigin };
   return {
@@ -227,6 +227,8 @@ export function toRequestCommand(hand: CallInHand): Command & { type: 'request' 
     attrs: facts.kept.attrs,
     submitted,
     schemaDigest: tool?.input.jsonSchema === undefined ? undefined : tool.schemaDigest,
+    ...(facts.askedBy !== undefined && { askedBy: facts.askedBy }),
+    ...(engine.separateDuties && { separateDuties: true as const }),
   };
 }
 

@@ -2,13 +2,14 @@ import { decide } from '../call/decide.ts';
 import type { Call } from '../call/call.ts';
 import type { Engine } from './engine.ts';
 import { foldStored } from './fold-stored.ts';
+import { readUndoAttrs } from './undo-attrs.ts';
 
 /**
  * Puts on the record of a call that another one has undone it; what was sealed for that is needed no more. Done once,
  * however often it is asked for.
  */
 export async function noteUndone(engine: Engine, callId: string, undoing: Call): Promise<void> {
-  const { sessionId, attrs } = undoing;
+  const { sessionId, attrs, askedBy: identity } = undoing;
   const { by, reason } = readUndoAttrs(attrs);
   for (;;) {
     const stored = await engine.ledger.readCall(sessionId, callId);
@@ -16,7 +17,12 @@ export async function noteUndone(engine: Engine, callId: string, undoing: Call):
     if (stored === undefined || call === undefined) return;
     const made = decide(
       call,
-      { type: 'undo', undoCallId: undoing.callId, by: { type: 'person', name: by }, reason },
+      {
+        type: 'undo',
+        undoCallId: undoing.callId,
+        by: { type: 'person', name: by, ...(identity && { identity }) },
+        reason,
+      },
       { sessionId, turnId: undoing.turnId, callId, at: engine.ledger.now(), nextId: engine.nextEventId },
     );
     if (!made.ok) return;
@@ -31,16 +37,4 @@ export async function noteUndone(engine: Engine, callId: string, undoing: Call):
     });
     if (result.status === 'appended') return;
   }
-}
-
-/** What `undo` says about itself, beside its arguments. */
-export type UndoAttrs = { readonly by: string; readonly reason: string | undefined; readonly force: boolean };
-
-export function readUndoAttrs(attrs: Call['attrs']): UndoAttrs {
-  const { by, reason, force } = attrs ?? {};
-  return {
-    by: typeof by === 'string' ? by : 'somebody',
-    reason: typeof reason === 'string' ? reason : undefined,
-    force: force === true,
-  };
 }

@@ -82,6 +82,7 @@ const turnKeys = [
   'principal',
   'provenance',
   'attrs',
+  'askedBy',
 ] as const;
 
 function checkTurn(options: TurnOptions): void {

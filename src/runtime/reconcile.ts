@@ -11,9 +11,12 @@ import { QuittanceError } from '../base/error.ts';
 import { formatPath, toJson } from '../base/json.ts';
 import type { JsonValue } from '../base/json.ts';
 import type { Call } from '../call/call.ts';
-import type { DecidedBy, Resolution } from '../call/event.ts';
+import type { DecidedBy, DirectIdentity, Resolution } from '../call/event.ts';
+import { isRemote } from '../call/identity.ts';
 import { evolve } from '../call/evolve.ts';
 import { decide } from '../call/decide.ts';
+import type { Acting } from './acting.ts';
+import { personOf, readIdentity } from './acting.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import { clean, cleanOutput } from './clean.ts';
 import { checkKeys } from './check-keys.ts';
@@ -23,7 +26,8 @@ import { keepEvidenceOf } from './follow-workflows.ts';
 import type { CallRef } from './gates/gate.ts';
 import { readLate } from './late.ts';
 import { canAskTool } from './list-unresolved.ts';
-import { isSameName } from './may-decide.ts';
+import { whyAsker, whyNotAllowed } from './may-decide.ts';
+import { dutiesAreSeparate } from './separate-duties.ts';
 import { prepareInput, takeOver } from './take-over.ts';
 import { toUnresolvedCall } from './unresolved-call.ts';
 import { askTool } from './unseen-end.ts';
@@ -33,6 +37,8 @@ export type FoundOut = {
   readonly resolution: Resolution;
   /** Who found out. */
   readonly by: string;
+  /** How the host knows who found out. The name counts as self-asserted where nothing is said. */
+  readonly identity?: DirectIdentity;
   readonly reason?: string;
   /** What the effect gave, where that is known. */
   readonly result?: unknown;
@@ -43,6 +49,7 @@ export type AskTool = {
   readonly ask: 'tool';
   /** Who has it asked. */
   readonly by: string;
+  readonly identity?: DirectIdentity;
 };
 
 type Finding = {
@@ -56,6 +63,8 @@ export async function reconcile(engine: Engine, ref: CallRef, found: FoundOut | 
   const asks = isAskTool(found);
   if (asks) checkAsk(found);
   else checkFound(found);
+  const identity = readIdentity('runtime.reconcile', found.identity, engine.redactor);
+  const acting = { by: found.by, identity };
   for (;;) {
     const stored = await engine.ledger.readCall(ref.sessionId, ref.callId);
     const call = stored && foldStored(stored);
@@ -65,10 +74,10 @@ export async function reconcile(engine: Engine, ref: CallRef, found: FoundOut | 
         callId: ref.callId,
       });
     refuseKnown(engine, call);
-    await refuseUnauthorised(engine, call, found.by);
+    await refuseUnauthorised(engine, call, acting, asks);
     const hand = await takeOver(engine, stored, call);
     const ready = hand.tool !== undefined && (await prepareInput(hand));
-    const finding = asks ? await findOut(hand, call, ready, found.by) : toFinding(found);
+    const finding = asks ? await findOut(hand, call, ready, acting) : toFinding(hand, call, found, acting);
     if (finding === undefined) return call;
     const resolved = await append(hand, call, finding, ready);
     if (resolved !== undefined) return resolved;
@@ -92,38 +101,46 @@ function refuseKnown(engine: Engine, call: Call): void {
 
 const nobody: DecidedBy = { type: 'gate', name: 'reconcile' };
 
-async function refuseUnauthorised(engine: Engine, call: Call, by: string): Promise<void> {
-  const { mayDecide, separateDuties } = engine;
+/**
+ * A resolution ends the guards that keep an effect from running again: the twin guard, and the claim on the key unless
+ * it says "succeeded". So it takes another person than the asker where duties are separate, and always over HTTP. Over
+ * HTTP the asker may have the tool asked: what the tool finds out is no person's word.
+ */
+async function refuseUnauthorised(
+  engine: Engine,
+  call: Call,
+  acting: Acting,
+  asksTool: boolean,
+): Promise<void> {
+  const { by, identity } = acting;
   const forbid = (why: string): never => {
     throw new QuittanceError('confirmation.forbidden', `${by} may not resolve call ${call.callId}: ${why}.`, {
       callId: call.callId,
       by,
     });
   };
-  if (
-    separateDuties &&
-    [call.principal?.userId, call.principal?.serviceId].some((each) => isSameName(each, by))
-  )
-    forbid('it was asked for on their behalf, and duties are separate');
+  const mustDiffer = dutiesAreSeparate(engine, call) || (!asksTool && isRemote(identity));
+  const why = mustDiffer ? whyAsker(engine, call, acting) : undefined;
+  if (why !== undefined) forbid(why);
   const view = toUnresolvedCall(call, canAskTool(engine, call));
-  if (mayDecide === undefined || view === undefined) return;
-  const allowed: unknown = await mayDecide(by, view, 'resolve');
-  if (allowed !== true) forbid(typeof allowed === 'string' && allowed !== '' ? allowed : 'mayDecide says no');
+  const not = view && (await whyNotAllowed(engine, view, acting, 'resolve'));
+  if (not !== undefined) forbid(not);
 }
 
-const toFinding = ({ resolution, by, reason, result }: FoundOut): Finding => ({
-  resolution,
-  by: { type: 'person', name: by },
-  reason,
-  result,
-});
+const toFinding = (
+  { engine }: CallInHand,
+  call: Call,
+  { resolution, reason, result }: FoundOut,
+  acting: Acting,
+): Finding => ({ resolution, by: personOf(engine.redactor, call, acting), reason, result });
 
 async function findOut(
   hand: CallInHand,
   call: Call,
   ready: boolean,
-  by: string,
+  acting: Acting,
 ): Promise<Finding | undefined> {
+  const { by } = acting;
   const { tool } = hand;
   const cannot = (why: string): never => {
     throw new QuittanceError('config.invalid', `runtime.reconcile: the tool cannot be asked: ${why}.`, {
@@ -135,7 +152,9 @@ async function findOut(
   if (!ready) return cannot('what was hidden of the input is not kept any more, or does not fit the tool');
   const found = await askTool(hand, call);
   if (found.status === 'unknown') return undefined;
-  const asked: DecidedBy = { type: 'hook', name: 'reconcile' };
+  const { identity } = personOf(hand.engine.redactor, call, acting);
+  // The tool says how it ended; the identity is that of the person who had it asked.
+  const asked: DecidedBy = { type: 'hook', name: 'reconcile', ...(identity && { identity }) };
   return found.status === 'succeeded'
     ? { resolution: 'succeeded', by: asked, reason: `Asked by ${by}.`, result: found.output }
     : {
@@ -188,7 +207,7 @@ async function readResult(hand: CallInHand, result: unknown, ready: boolean): Pr
 }
 
 function checkAsk(ask: AskTool): void {
-  checkKeys('runtime.reconcile', ask, ['ask', 'by']);
+  checkKeys('runtime.reconcile', ask, ['ask', 'by', 'identity']);
   if (ask.ask !== 'tool') throw invalid("ask must be 'tool'.");
   if (typeof ask.by !== 'string' || ask.by.trim() === '') throw invalid('say who has the tool asked: by.');
 }
@@ -198,7 +217,7 @@ function checkFound(found: FoundOut): void {
     throw invalid(
       "say what was found out, e.g. { resolution: 'failed', by: 'ada' }, or { ask: 'tool', by }.",
     );
-  checkKeys('runtime.reconcile', found, ['resolution', 'by', 'reason', 'result']);
+  checkKeys('runtime.reconcile', found, ['resolution', 'by', 'identity', 'reason', 'result']);
   if (typeof found.by !== 'string' || found.by.trim() === '')
     throw invalid('A resolution needs the name of whoever found out: by.');
   if (!['succeeded', 'failed', 'safe_to_retry'].includes(found.resolution))

@@ -1,4 +1,5 @@
 import { QuittanceError } from '../base/error.ts';
+import type { Identity } from '../call/event.ts';
 import type { Engine } from './engine.ts';
 import type { GrantView } from './grant-view.ts';
 
@@ -11,6 +12,7 @@ export async function refuseGranting(
   actor: string,
   grant: GrantView,
   action: 'give' | 'revoke',
+  identity: Identity | undefined,
 ): Promise<void> {
   const forbid = (why: string): never => {
     throw new QuittanceError(
@@ -23,6 +25,6 @@ export async function refuseGranting(
     if (mayDecide === undefined || action === 'revoke') return;
     forbid('the runtime says with mayDecide who may decide, and not with mayGrant who may do so beforehand');
   }
-  const allowed: unknown = await mayGrant?.(actor, grant, action);
+  const allowed: unknown = await mayGrant?.(actor, grant, action, identity);
   if (allowed !== true) forbid(typeof allowed === 'string' && allowed !== '' ? allowed : 'mayGrant says no');
 }

@@ -9,10 +9,11 @@
 import { keyedDigestJson } from '../base/canonical.ts';
 import { QuittanceError } from '../base/error.ts';
 import type { Call } from '../call/call.ts';
-import type { CallEvent, ToolReported } from '../call/event.ts';
+import type { CallEvent, DirectIdentity, ToolReported } from '../call/event.ts';
 import { isHandedOver, leaseIsOver } from '../call/handoff.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import type { StoredCall } from '../ledger/ledger.ts';
+import { readIdentity } from './acting.ts';
 import { BodyContext } from './body-context.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import { requireTool } from './claim-handoff.ts';
@@ -47,6 +48,8 @@ export type BatchReport = {
   readonly token: string;
   readonly report: HandoffReport;
   readonly notes?: HandoffNotes;
+  /** How the host knows who reports. */
+  readonly identity?: DirectIdentity;
 };
 export type BatchAnswer =
   { readonly ok: true; readonly reported: ReportedCall } | { readonly ok: false; readonly error: Error };
@@ -61,7 +64,7 @@ export async function reportAll(
   const answers: BatchAnswer[] = [];
   for (const item of reports as readonly (BatchReport | null | undefined)[])
     answers.push(
-      await reportHandoff(desk, item?.token, item?.report as HandoffReport, item?.notes).then(
+      await reportHandoff(desk, item?.token, item?.report as HandoffReport, item?.notes, item?.identity).then(
         (reported) => ({ ok: true, reported }) as const,
         (error: unknown) => ({ ok: false, error: error instanceof Error ? error : new Error(String(error)) }),
       ),
@@ -74,18 +77,20 @@ export async function reportHandoff(
   token: unknown,
   report: HandoffReport,
   notes: HandoffNotes = {},
+  givenIdentity?: DirectIdentity,
 ): Promise<ReportedCall> {
   const grant = readToken(engine.seal, token);
   if (grant === undefined || typeof token !== 'string') throw unknownToken();
   const read = readReport(report);
   checkNotes(notes);
+  const identity = readIdentity('runtime.report', givenIdentity, engine.redactor);
   const digest = keyedDigestJson(engine.seal.digestKey, ['report', read.said]);
   for (;;) {
     const stored = await engine.ledger.readCall(grant.sessionId, grant.callId);
     const call = stored && foldStored(stored);
     if (stored === undefined || call === undefined || !isClaimed(engine, stored, grant, token))
       throw unknownToken(grant);
-    const found = { stored, call, grant, read, digest, notes };
+    const found = { stored, call, grant, read, digest, notes, identity };
     if (call.settled !== undefined) return answerSettled(engine, found, call.settled.outcome);
     if (isDue(engine, call)) await endDue(await takeOver(engine, stored, call));
     else if (!isHandedOver(call) || call.attempt !== grant.attempt || leaseIsOver(call, engine.ledger.now()))
@@ -108,6 +113,7 @@ type FoundReport = {
   readonly read: ReadReport;
   readonly digest: string;
   readonly notes: HandoffNotes;
+  readonly identity: DirectIdentity;
 };
 
 const unknownToken = (grant?: HandoffGrant): QuittanceError =>
@@ -145,7 +151,7 @@ function isClaimed(engine: Engine, { events }: StoredCall, grant: HandoffGrant, 
 /** Undefined where somebody else has moved the call. */
 async function settleReport(
   engine: Engine,
-  { stored, call, grant, read, digest, notes }: FoundReport,
+  { stored, call, grant, read, digest, notes, identity }: FoundReport,
 ): Promise<ToolOutcome | undefined> {
   requireTool(engine, call.toolName);
   const hand = await takeOver(engine, stored, call);
@@ -167,6 +173,7 @@ async function settleReport(
     type: 'report',
     attempt: grant.attempt,
     worker: grant.worker,
+    identity,
     what: { type: 'given', digest },
   });
   const kept = await keepEnd(hand, judgement, {
@@ -191,7 +198,7 @@ async function answerSettled(
   found: FoundReport,
   outcome: ToolOutcome,
 ): Promise<ReportedCall> {
-  const { stored, call, grant, digest } = found;
+  const { stored, call, grant, digest, identity } = found;
   const mine = reportsOf(stored.events.filter(isCallEvent)).filter(
     ({ attempt }) => attempt === grant.attempt,
   );
@@ -209,6 +216,7 @@ async function answerSettled(
       type: 'report',
       attempt: grant.attempt,
       worker: grant.worker,
+      identity,
       what: { type: 'differs', digest },
     });
   const isLate = call.late.some(({ attempt }) => attempt === grant.attempt);
@@ -228,7 +236,10 @@ async function answerSettled(
 /** A worker that cannot stop saying something else is heard so often. */
 const mostDifferences = 20;
 
-async function keepLate(hand: CallInHand, { call, grant, read, digest }: FoundReport): Promise<void> {
+async function keepLate(
+  hand: CallInHand,
+  { call, grant, read, digest, identity }: FoundReport,
+): Promise<void> {
   // Where the input cannot be read any more, nobody can say what of the result gives something hidden away.
   const mayShow = hand.tool !== undefined && (await prepareInput(hand, true));
   const end = mayShow || (call.hidden.length === 0 && hand.policy === undefined) ? read.end : withheldEnd;
@@ -237,6 +248,7 @@ async function keepLate(hand: CallInHand, { call, grant, read, digest }: FoundRe
     type: 'report',
     attempt: grant.attempt,
     worker: grant.worker,
+    identity,
     what: { type: 'given', digest },
   });
   hand.apply({

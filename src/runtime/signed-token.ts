@@ -7,7 +7,9 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { isJsonObject, readJsonText } from '../base/json.ts';
-import type { JsonValue } from '../base/json.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import type { DirectIdentity } from '../call/event.ts';
+import { readDirectIdentity } from '../call/identity.ts';
 
 /** What a token is good for. */
 export type TokenClaims = {
@@ -15,32 +17,38 @@ export type TokenClaims = {
   readonly inputDigest: string;
   /** Of the preview that is shown, where there is one. */
   readonly revision: number | undefined;
-  /** Who alone may use it; whoever gives a name where undefined. */
-  readonly by: string | undefined;
-  /** Who made it and answers for its use; the host where undefined. */
-  readonly madeBy: string | undefined;
+  /** The one person who may use it; undefined where it names no one. */
+  readonly named: NamedPerson | undefined;
+  /** The person who made it and whose right it uses; undefined where the service made it. */
+  readonly maker: LinkPerson | undefined;
   readonly decisions: readonly TokenDecision[];
   /** By the ledger's clock. */
   readonly expiresAt: number;
 };
 
+/** A person as a link says it, with how they were identified when it was made. */
+export type LinkPerson = { readonly name: string; readonly identity: DirectIdentity };
+/** The maker may know who is named, e.g. by the token that person has; or only vouch for the name. */
+export type NamedPerson = { readonly name: string; readonly identity: DirectIdentity | undefined };
+
 /** What can be decided with a token: no other arguments and no words for the model. */
 export type TokenDecision = 'approve' | 'deny';
 
-const prefix = 'qdt1.';
+/** `qdt1.` tokens did not say by which token their maker was known: they are not taken any more. */
+const prefix = 'qdt2.';
 /** Far more than any token has. */
 const longest = 8_192;
 
 export function writeToken(claims: TokenClaims, key: Uint8Array): string {
-  const { confirmationId, inputDigest, revision, by, madeBy, decisions, expiresAt } = claims;
-  const fields = [
+  const { confirmationId, inputDigest, revision, named, maker, decisions, expiresAt } = claims;
+  const fields: JsonValue = [
     confirmationId,
     inputDigest,
     revision ?? null,
-    by ?? null,
+    named === undefined ? null : personToJson(named),
+    maker === undefined ? null : personToJson(maker),
     decisions,
     expiresAt,
-    ...(madeBy === undefined ? [] : [madeBy]),
   ];
   const payload = Buffer.from(JSON.stringify(fields), 'utf8').toString('base64url');
   return `${prefix}${payload}.${sign(payload, key).toString('base64url')}`;
@@ -69,25 +77,39 @@ function readClaims(payload: string): TokenClaims | undefined {
   } catch {
     return undefined;
   }
-  if (!Array.isArray(fields) || fields.length < 6 || fields.length > 7 || isJsonObject(fields))
-    return undefined;
-  const [confirmationId, inputDigest, revision, by, decisions, expiresAt, madeBy] =
+  if (!Array.isArray(fields) || fields.length !== 7) return undefined;
+  const [confirmationId, inputDigest, revision, named, maker, decisions, expiresAt] =
     fields as readonly JsonValue[];
   if (typeof confirmationId !== 'string' || typeof inputDigest !== 'string') return undefined;
-  if ((revision !== null && typeof revision !== 'number') || (by !== null && typeof by !== 'string'))
-    return undefined;
-  if (madeBy !== undefined && typeof madeBy !== 'string') return undefined;
+  if (revision !== null && typeof revision !== 'number') return undefined;
   if (!Array.isArray(decisions) || !decisions.every(isTokenDecision) || typeof expiresAt !== 'number')
     return undefined;
+  const namedPerson = named === null ? undefined : readPerson(named);
+  const makerPerson = maker === null ? undefined : readPerson(maker);
+  if (named !== null && namedPerson === undefined) return undefined;
+  if (maker !== null && makerPerson?.identity === undefined) return undefined;
   return {
     confirmationId,
     inputDigest,
     revision: revision ?? undefined,
-    by: by ?? undefined,
-    madeBy,
+    named: namedPerson,
+    maker: makerPerson && { name: makerPerson.name, identity: makerPerson.identity as DirectIdentity },
     decisions,
     expiresAt,
   };
+}
+
+const personToJson = ({ name, identity }: NamedPerson): JsonObject => ({
+  name,
+  ...(identity !== undefined && { identity }),
+});
+
+function readPerson(value: JsonValue | undefined): NamedPerson | undefined {
+  if (!isJsonObject(value) || typeof value['name'] !== 'string') return undefined;
+  const { name } = value;
+  if (value['identity'] === undefined) return { name, identity: undefined };
+  const identity = readDirectIdentity(value['identity']);
+  return identity && { name, identity };
 }
 
 export const isTokenDecision = (value: unknown): value is TokenDecision =>

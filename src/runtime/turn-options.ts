@@ -1,5 +1,5 @@
 import type { JsonObject } from '../base/json.ts';
-import type { Provenance } from '../call/event.ts';
+import type { DirectIdentity, Provenance } from '../call/event.ts';
 import type { Principal } from '../tool/tool-context.ts';
 import type { BudgetRule } from './budget.ts';
 
@@ -16,5 +16,7 @@ export type TurnOptions = {
   readonly budgets?: readonly BudgetRule[];
   readonly principal?: Principal;
   readonly provenance?: Provenance;
+  /** How the program that asks was identified, for the record and for `separateDuties`. */
+  readonly askedBy?: DirectIdentity;
   readonly attrs?: JsonObject;
 };

@@ -1,4 +1,5 @@
 /** Why a call cannot be undone, as things stand now. */
+import { describeDecider } from '../call/describe-identity.ts';
 import type { ErrorCode } from '../base/error.ts';
 import type { Call } from '../call/call.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
@@ -17,7 +18,7 @@ export async function whyNotUndo(
   if (undone !== undefined)
     return {
       code: 'undo.spent',
-      message: `Call ${callId} was undone already, by ${undone.by.name} at ${new Date(undone.at).toISOString()} (call ${undone.undoCallId}).`,
+      message: `Call ${callId} was undone already, by ${describeDecider(undone.by)} at ${new Date(undone.at).toISOString()} (call ${undone.undoCallId}).`,
     };
   const handle = handleOf(call, tool);
   if (typeof handle === 'string')

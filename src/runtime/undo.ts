@@ -5,7 +5,9 @@
 import { QuittanceError } from '../base/error.ts';
 import type { Call } from '../call/call.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
+import type { DirectIdentity } from '../call/event.ts';
 import type { Principal } from '../tool/tool-context.ts';
+import { readIdentity } from './acting.ts';
 import { awaitTold, orPending } from './await-told.ts';
 import { checkKeys } from './check-keys.ts';
 import type { Desk } from './desk.ts';
@@ -13,7 +15,8 @@ import type { Engine } from './engine.ts';
 import { foldStored } from './fold-stored.ts';
 import type { CallRef } from './gates/gate.ts';
 import { makeCall } from './make-call.ts';
-import { noteUndone, readUndoAttrs } from './note-undone.ts';
+import { noteUndone } from './note-undone.ts';
+import { readUndoAttrs } from './undo-attrs.ts';
 import { openTurnState } from './open-turn.ts';
 import { readUndoInput } from './undo-input.ts';
 import { whyNotUndo } from './undo-refusal.ts';
@@ -22,6 +25,8 @@ import { undoCallId, undoToolName } from './undo-tool.ts';
 /** Who wants something undone. */
 export type UndoRequest = {
   readonly by: string;
+  /** How the host knows who wants it. The name counts as self-asserted where nothing is said. */
+  readonly identity?: DirectIdentity;
   readonly reason?: string;
   /** Undoes although later calls touched the same. */
   readonly force?: boolean;
@@ -39,6 +44,7 @@ export async function undo(
   const { engine } = desk;
   checkRequest(request);
   const { by, reason, force = false, principal = { userId: by }, timeoutMs } = request;
+  const askedBy = readIdentity('runtime.undo', request.identity, engine.redactor);
   const call = await read(engine, sessionId, callId);
   if (call === undefined)
     throw new QuittanceError('call.unknown', `The session ${sessionId} has no call ${callId}.`, {
@@ -54,7 +60,12 @@ export async function undo(
       sessionId,
       callId,
     });
-  const turn = openTurnState(engine, { sessionId, principal, ...(timeoutMs !== undefined && { timeoutMs }) });
+  const turn = openTurnState(engine, {
+    sessionId,
+    principal,
+    askedBy,
+    ...(timeoutMs !== undefined && { timeoutMs }),
+  });
   const name = undoToolName(call.toolName);
   const id = undoCallId(callId, attempt);
   const hand = makeCall(
@@ -118,7 +129,7 @@ const isSuccess = ({ type }: ToolOutcome): boolean =>
 function checkRequest(request: UndoRequest): void {
   if (typeof request !== 'object' || request === null)
     throw new QuittanceError('config.invalid', 'runtime.undo takes who wants it: { by: "ada", reason }.');
-  checkKeys('runtime.undo', request, ['by', 'reason', 'force', 'principal', 'timeoutMs']);
+  checkKeys('runtime.undo', request, ['by', 'identity', 'reason', 'force', 'principal', 'timeoutMs']);
   if (typeof request.by !== 'string' || request.by.trim() === '')
     throw new QuittanceError('config.invalid', 'runtime.undo: by must be the name of whoever wants it.');
   if (request.reason !== undefined && typeof request.reason !== 'string')

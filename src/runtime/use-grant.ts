@@ -10,6 +10,7 @@ import type { JsonObject } from '../base/json.ts';
 import type { Ask } from '../call/event.ts';
 import type { Grant } from '../call/grant.ts';
 import { grantCounter, grantsIn, isPast } from '../call/grant.ts';
+import { selfAsserted } from '../call/identity.ts';
 import { grantsSubject } from '../ledger/state-of.ts';
 import { parseArgumentConstraint } from '../policy/argument-constraint.ts';
 import { compileGlob } from '../policy/glob.ts';
@@ -17,8 +18,8 @@ import type { CallInHand } from './call-in-hand.ts';
 import type { Engine } from './engine.ts';
 import type { GrantView } from './grant-view.ts';
 import { toGrantViews } from './grant-view.ts';
-import { isSameName } from './may-decide.ts';
 import { refuseGranting } from './refuse-granting.ts';
+import { askerAmong, dutiesAreSeparate } from './separate-duties.ts';
 
 /** Whether a grant answers all of the asks. It is then in the call's hand, with a share to reserve. */
 export async function answerByGrant(hand: CallInHand, asks: readonly Ask[]): Promise<boolean> {
@@ -49,7 +50,7 @@ export async function answerByGrant(hand: CallInHand, asks: readonly Ask[]): Pro
 async function findUsable(engine: Engine, grants: readonly GrantView[]): Promise<GrantView | undefined> {
   for (const grant of grants) {
     if (grant.status !== 'active') continue;
-    const isPermitted = await refuseGranting(engine, grant.by, grant, 'give').then(
+    const isPermitted = await refuseGranting(engine, grant.by, grant, 'give', grant.identity).then(
       () => true,
       () => false,
     );
@@ -75,8 +76,7 @@ function isAnswerable({ by, code, stage }: Ask): boolean {
 function fits(hand: CallInHand, grant: Grant, now: number): boolean {
   if (grant.revoked !== undefined || isPast(grant, now)) return false;
   if (!compileGlob(grant.toolName).matches(hand.knownTool.name)) return false;
-  if (hand.engine.separateDuties && requestersOf(hand).some((name) => isSameName(name, grant.by)))
-    return false;
+  if (isByAsker(hand, grant)) return false;
   return grant.where === undefined || permits(grant.where, hand.judged);
 }
 
@@ -86,9 +86,13 @@ function permits(where: JsonObject, input: JsonObject): boolean {
   return reading.ok && reading.constraint.holds(input);
 }
 
-/** On whose behalf the call is made, as they were named and as they are kept. */
-const requestersOf = ({ facts }: CallInHand): readonly (string | undefined)[] =>
-  [facts.principal, facts.kept.principal].flatMap((principal) => [principal?.userId, principal?.serviceId]);
+/** Did the person who asks for the call give the grant? Compared as they were named, and as they are kept. */
+function isByAsker({ engine, call, facts }: CallInHand, { by, identity = selfAsserted }: Grant): boolean {
+  if (call === undefined || !dutiesAreSeparate(engine, call)) return false;
+  return [call, { ...call, principal: facts.principal }].some(
+    (asked) => askerAmong(asked, { by, identity }, engine.redactor) === 'same',
+  );
+}
 
 /** Whether the grant of a call whose intent is made is over by then. */
 export const grantIsPast = ({ grant, call }: CallInHand): boolean =>

@@ -99,7 +99,13 @@ export function rule(hand: CallInHand, stop: Stop | undefined): void {
 
 /** Who let the call through beforehand. */
 const giverOf = ({ grant }: CallInHand): DecidedBy | undefined =>
-  grant === undefined ? undefined : { type: 'person', name: grant.grant.by };
+  grant === undefined
+    ? undefined
+    : {
+        type: 'person',
+        name: grant.grant.by,
+        ...(grant.grant.identity !== undefined && { identity: grant.grant.identity }),
+      };
 
 const deciderOf = (hand: CallInHand, stop: Stop | undefined): DecidedBy | undefined => {
   if (stop === undefined) return hand.asks[0]?.by;

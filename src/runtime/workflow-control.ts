@@ -1,21 +1,31 @@
 /** What a host may ask of, and do to, the workflow of a session. */
 import { QuittanceError } from '../base/error.ts';
-import type { WorkflowUpdated } from '../call/event.ts';
+import { foldCall } from '../call/evolve.ts';
+import type { DirectIdentity, WorkflowUpdated } from '../call/event.ts';
 import { workflowSubject } from '../ledger/state-of.ts';
 import { resetWorkflow, setWorkflowStage } from '../policy/move-workflow.ts';
 import type { Workflow } from '../policy/workflow.ts';
 import type { WorkflowState } from '../policy/workflow-state.ts';
 import { toWire } from '../policy/workflow-state.ts';
 import { describeUnknownName } from '../tool/nearest.ts';
+import type { Acting } from './acting.ts';
+import { readIdentity } from './acting.ts';
 import type { Engine } from './engine.ts';
+import { isCallEvent } from './fold-stored.ts';
 import { readState } from './follow-workflows.ts';
 import { orUnavailable } from './ledger-trouble.ts';
+import { whyAsker } from './may-decide.ts';
 
 /** Which workflow of which session. The name may be left out where the contracts hold one workflow only. */
 export type WorkflowRef = { readonly sessionId: string; readonly workflow?: string };
 
 /** Where to, and who says so. */
-export type WorkflowMove = { readonly stageId: string; readonly by: string };
+export type WorkflowMove = {
+  readonly stageId: string;
+  readonly by: string;
+  /** How the host knows who says so. The name counts as self-asserted where nothing is said. */
+  readonly identity?: DirectIdentity;
+};
 
 export type WorkflowControl = {
   state(): Promise<WorkflowState>;
@@ -39,6 +49,8 @@ export function controlWorkflow(engine: Engine, { sessionId, workflow: name }: W
     if (typeof by !== 'string' || by.trim() === '')
       throw invalid('Moving a workflow needs a name: give {stageId, by: "<who>"}.');
     if (typeof stageId !== 'string') throw invalid('Moving a workflow needs the id of a stage: stageId.');
+    const identity = readIdentity('runtime.workflow', to.identity, engine.redactor);
+    await refuseAsker(engine, sessionId, { by, identity });
     for (;;) {
       const workflow = find();
       const found = await readState(engine, sessionId, workflow);
@@ -54,6 +66,7 @@ export function controlWorkflow(engine: Engine, { sessionId, workflow: name }: W
         workflowVersion: workflow.version,
         why,
         by: engine.redactor.text(by),
+        identity,
         state: toWire(state),
       };
       const result = await engine.ledger.append({
@@ -76,6 +89,21 @@ export function controlWorkflow(engine: Engine, { sessionId, workflow: name }: W
         move('stage_set', to, (workflow, state) => setWorkflowStage(workflow, state, to.stageId)),
       ),
   };
+}
+
+/** A move can pass a stage that wants an approval: where duties are separate, askers of the session may not make it. */
+async function refuseAsker(engine: Engine, sessionId: string, acting: Acting): Promise<void> {
+  if (!engine.separateDuties) return;
+  for (const event of await engine.ledger.readSession(sessionId)) {
+    if (!isCallEvent(event) || event.type !== 'tool.requested') continue;
+    const call = foldCall([event]);
+    if (call === undefined || whyAsker(engine, call, acting) === undefined) continue;
+    throw new QuittanceError(
+      'confirmation.forbidden',
+      `${acting.by} may not move a workflow of session ${sessionId}: they asked for call ${call.callId} in it, and duties are separate.`,
+      { by: acting.by, sessionId },
+    );
+  }
 }
 
 const invalid = (problem: string): QuittanceError => new QuittanceError('config.invalid', problem);

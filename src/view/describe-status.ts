@@ -1,4 +1,5 @@
 /** The words for where a call stands: what is shown, and what is read out when it changes. */
+import { describeDecider } from '../call/describe-identity.ts';
 import { troubleOf } from '../call/outcome.ts';
 import type { DisplayStatus, ToolCallView } from './tool-call-view.ts';
 
@@ -39,7 +40,7 @@ const confirmationWords = {
 /** What there is to say about how a call stands, in a sentence; undefined where its status says everything. */
 export function statusSentence(call: ToolCallView): string | undefined {
   const { outcome, confirmation, undone } = call;
-  if (undone !== undefined) return `Undone by ${undone.by.name}${because(undone.reason)}`;
+  if (undone !== undefined) return `Undone by ${describeDecider(undone.by)}${because(undone.reason)}`;
   if (outcome !== undefined) return troubleOf(outcome);
   const failed = call.attempts.at(-1);
   if (failed?.outcome !== undefined)
@@ -57,7 +58,7 @@ export function statusSentence(call: ToolCallView): string | undefined {
     case 'approved':
     case 'denied':
     case 'answered':
-      return `${confirmationWords[status]}${by === undefined ? '' : ` by ${by.name}`}${because(reason)}`;
+      return `${confirmationWords[status]}${by === undefined ? '' : ` by ${describeDecider(by)}`}${because(reason)}`;
   }
 }
 

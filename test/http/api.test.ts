@@ -548,13 +548,14 @@ describe('reading', () => {
     expect(unresolved.body.rows).toMatchObject([{ callId: 'r1', toolName: 'charge_card' }]);
     const path = '/v1/sessions/s1/calls/r1/resolution';
     const found = { resolution: 'succeeded', reason: 'It is on the statement.', result: { id: 7 } };
-    const resolved = await app.post<CallDetail>(path, found, 'operator');
+    expect((await app.post(path, found, 'operator')).status).toBe(403);
+    const resolved = await app.post<CallDetail>(path, found, 'approver');
     expect(resolved.body.call.resolution).toMatchObject({
       resolution: 'succeeded',
-      by: { name: 'operator-person' },
+      by: { name: 'approver-person', identity: { kind: 'token', name: 'approver-person' } },
     });
-    expect((await app.post(path, found, 'operator')).status).toBe(200);
-    const other = await app.post<Problem>(path, { resolution: 'failed' }, 'operator');
+    expect((await app.post(path, found, 'approver')).status).toBe(200);
+    const other = await app.post<Problem>(path, { resolution: 'failed' }, 'approver');
     expect(other.body).toMatchObject({ status: 409, code: 'call.resolved' });
     expect((await app.get<{ rows: unknown[] }>('/v1/unresolved')).body.rows).toEqual([]);
   });

@@ -85,7 +85,7 @@ test('what was found out about a call is answered again to whoever found it out,
     })
     .toBe(1);
   await waiting;
-  const resolve = async (found: object, as: 'operator' | 'admin' = 'operator'): Promise<number> =>
+  const resolve = async (found: object, as: 'approver' | 'admin' = 'approver'): Promise<number> =>
     (await app.post('/v1/sessions/s1/calls/c1/resolution', found, as)).status;
   const found = { resolution: 'succeeded', result: { id: 7 } };
   expect(await resolve(found)).toBe(200);
@@ -102,8 +102,21 @@ test('a link that is for somebody says who made it all the same', async () => {
     { by: 'Bob', expiresInMs: 60_000 },
     'approver',
   );
-  const used = await app.post<{ by: object }>('/v1/decisions', { token: made.body.token, decision: 'deny' });
-  expect(used.body.by).toEqual({ type: 'person', name: 'Bob', link: { by: 'approver-person' } });
+  const response = await fetch(`${app.server.url}/v1/decisions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ token: made.body.token, decision: 'deny' }),
+  });
+  const used = { body: (await response.json()) as { by: object } };
+  expect(used.body.by).toMatchObject({
+    type: 'person',
+    name: 'Bob',
+    identity: {
+      kind: 'link',
+      maker: { kind: 'person', name: 'approver-person', identity: { kind: 'token', via: 'bearer' } },
+      holder: { kind: 'named' },
+    },
+  });
 });
 
 test('a decision link shows and decides nothing once its time is up', async () => {

@@ -1,6 +1,7 @@
 /** A body that runs, here or elsewhere: the intent, the end, and what came after the end. */
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { ToolOutcome } from '../outcome.ts';
+import type { Identity } from '../identity.ts';
 import type { ReasonCode } from '../reason.ts';
 import type { CallEventOf } from './envelope.ts';
 import type { BudgetMetric, RuleMark } from './gate-event.ts';
@@ -39,6 +40,8 @@ export type ToolReported = CallEventOf<
     attempt: number;
     /** Who had it in hand. */
     worker: string;
+    /** How that worker was identified. Absent: not recorded. */
+    identity?: Identity;
     what:
       | { readonly type: 'claimed'; readonly expiresAt: number | undefined; readonly tokenDigest: string }
       /** It said how it went: the outcome, or the late result, that is kept with this. */

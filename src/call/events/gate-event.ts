@@ -2,6 +2,7 @@
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { ToolMode, ToolModeOrigin } from '../../tool/mode.ts';
 import type { Principal } from '../../tool/tool-context.ts';
+import type { Identity } from '../identity.ts';
 import type { CallEventOf } from './envelope.ts';
 
 /** A tool is asked for. The first event of every call. */
@@ -25,6 +26,10 @@ export type ToolRequested = CallEventOf<
     submitted: boolean;
     /** Of the tool as it was: what it takes and gives. Undefined where there is no tool, or no JSON Schema says it. */
     schemaDigest: string | undefined;
+    /** How the program that asked was identified, e.g. the token it used over HTTP. Absent: not recorded. */
+    askedBy?: Identity;
+    /** The runtime that took the call keeps askers from approving. Absent: it does not, or did not say. */
+    separateDuties?: true;
   }
 >;
 
@@ -103,12 +108,20 @@ export type DecidedBy = {
   readonly type: 'gate' | 'hook' | 'rule' | 'person';
   /** Of whoever used a link that named nobody, both names: `<what they typed>, by link of <who made it>`. */
   readonly name: string;
-  /** Where it was decided with a link: who made that, and so answers for the name. */
+  /** How the person was identified. Absent on what older versions wrote, which means "not recorded". */
+  readonly identity?: Identity;
+  /**
+   * Did the person ask for the call themselves? `unknown` where the record does not say who asked. Absent on what older
+   * versions wrote.
+   */
+  readonly asker?: 'other' | 'same' | 'unknown';
+  /** Written by older versions where a link was used; newer ones say it in `identity`. */
   readonly link?: DecidingLink;
 };
 export type DecidingLink = {
+  /** Who made the link. */
   readonly by: string;
-  /** What whoever used it called themselves. Nobody vouches for it. Left out where the link was made for one person. */
+  /** The name that the person who used it typed. Absent where the link named a person. */
   readonly typed?: string;
 };
 

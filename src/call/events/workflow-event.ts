@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../base/json.ts';
+import type { Identity } from '../identity.ts';
 import type { EventOf } from './envelope.ts';
 
 /** Where a session stands in an order of calls. Each carries the whole state, so that the last one is the state. */
@@ -21,7 +22,12 @@ export type WorkflowAdvanced = WorkflowEventOf<'workflow.advanced', { stageId: s
 /** Something about where a session stands in a workflow has changed. */
 export type WorkflowUpdated = WorkflowEventOf<
   'workflow.updated',
-  { why: WorkflowUpdate; by: string | undefined }
+  {
+    why: WorkflowUpdate;
+    by: string | undefined;
+    /** How the person who moved or approved it was identified. Absent: not recorded, or nobody did. */
+    identity?: Identity;
+  }
 >;
 
 /** Evidence of a call; an approval; a call that was stopped or paused, or one that fits again; a move by the host. */

@@ -1,5 +1,6 @@
 import { isQuittanceError } from '../../base/error.ts';
 import { isJsonObject } from '../../base/json.ts';
+import { describePerson } from '../../call/describe-identity.ts';
 import type { SessionQuery } from '../../ledger/call-query.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { GrantView } from '../../runtime/grant-view.ts';
@@ -109,7 +110,7 @@ async function give(
   ledger: Ledger,
   toolName: string | undefined,
   given: Given,
-  { out, now }: Context,
+  { out, now, identity }: Context,
 ): Promise<ExitCode> {
   const line = 'quittance grants give TOOL --session ID --by NAME';
   if (toolName === undefined) throw new UsageError('For which tool?', [line]);
@@ -130,6 +131,7 @@ async function give(
       sessionId,
       toolName,
       by,
+      identity,
       ...(where !== undefined && { where }),
       ...(span !== undefined && { forMs: parseSpan(span, 'for') }),
       ...(until !== undefined && { until }),
@@ -143,7 +145,7 @@ async function give(
     const count = grant.uses === undefined ? 'calls' : `${grant.uses} ${grant.uses === 1 ? 'call' : 'calls'}`;
     const which = where === undefined ? 'with any arguments' : `where ${safeText(JSON.stringify(where))}`;
     await out.say(
-      `Granted by ${safeText(grant.by)}: ${count} of ${safeText(grant.toolName)} in session ${safeId(sessionId)}, ${which}, until ${end}. To take it back: quittance grants revoke ${shortGrant(grant.grantId)} --by NAME`,
+      `Granted by ${safeText(describePerson({ name: grant.by, identity: grant.identity }))}: ${count} of ${safeText(grant.toolName)} in session ${safeId(sessionId)}, ${which}, until ${end}. To take it back: quittance grants revoke ${shortGrant(grant.grantId)} --by NAME`,
     );
   }
   return exitCodes.good;
@@ -153,7 +155,7 @@ async function revoke(
   ledger: Ledger,
   typed: string | undefined,
   given: Given,
-  { out, signal }: Context,
+  { out, signal, identity }: Context,
 ): Promise<ExitCode> {
   const line = 'quittance grants revoke GRANT --by NAME';
   if (typed === undefined) throw new UsageError('Which grant?', ['quittance grants', line]);
@@ -161,18 +163,18 @@ async function revoke(
   const { sessionId, grantId, revoked } = await findGrant(ledger, typed, given.text('session'), signal);
   if (revoked !== undefined)
     throw new UsageError(
-      `Grant ${grantId} was revoked already by ${revoked.by} at ${localTime(revoked.at)}.`,
+      `Grant ${grantId} was revoked already by ${describePerson({ name: revoked.by, identity: revoked.identity })} at ${localTime(revoked.at)}.`,
       ['quittance grants --all'],
       exitCodes.bad,
     );
   const reason = given.text('reason');
   const grant = await withRuntime(ledger, (runtime) =>
-    runtime.revokeGrant({ sessionId, grantId, by, ...(reason !== undefined && { reason }) }),
+    runtime.revokeGrant({ sessionId, grantId, by, identity, ...(reason !== undefined && { reason }) }),
   );
   if (given.has('json')) await out.print(safeJson(grantToJson(grant)));
   else
     await out.say(
-      `Revoked by ${safeText(grant.revoked?.by ?? by)}: ${safeText(grant.toolName)} in session ${safeId(sessionId)}. Calls whose body has not begun are asked about again.`,
+      `Revoked by ${safeText(describePerson({ name: grant.revoked?.by ?? by, identity: grant.revoked?.identity }))}: ${safeText(grant.toolName)} in session ${safeId(sessionId)}. Calls whose body has not begun are asked about again.`,
     );
   return exitCodes.good;
 }

@@ -130,7 +130,11 @@ async function claim(typed: string | undefined, given: Given, context: Context):
       claimLine.replace('--json', '--show-token'),
     ]);
   const lease = given.count('lease');
-  const terms = { worker, ...(lease !== undefined && { leaseMs: lease * 1_000 }) };
+  const terms = {
+    worker,
+    identity: context.identity,
+    ...(lease !== undefined && { leaseMs: lease * 1_000 }),
+  };
   return withRuntime(given, context, claimLine, async (runtime, ledger) => {
     const claimed =
       toolName === undefined
@@ -201,7 +205,7 @@ async function report(given: Given, context: Context): Promise<ExitCode> {
   const token = typed.startsWith('@') ? readToken(typed.slice(1)) : typed;
   const said = readReport(given);
   return withRuntime(given, context, reportLine, async (runtime) => {
-    const reported = await runtime.report(token, said);
+    const reported = await runtime.report(token, said, undefined, context.identity);
     const { status, outcome, differs, callId } = reported;
     if (given.has('json'))
       await context.out.print(

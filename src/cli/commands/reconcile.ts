@@ -135,7 +135,7 @@ async function resolve(ledger: Ledger, typed: string, given: Given, context: Con
   try {
     const call = await runtime.reconcile(
       { sessionId, callId },
-      { resolution, by, reason, ...(result !== undefined && { result }) },
+      { resolution, by, identity: context.identity, reason, ...(result !== undefined && { result }) },
     );
     if (given.has('json')) await context.out.print(safeJson(callToJson(toCallSummary(call))));
     else

@@ -34,9 +34,10 @@ type DecisionTerms = {
 
 /** `POST /v1/confirmations/{confirmationId}/link`. */
 export type NewDecisionLink = {
-  /** Who alone may use it: you vouch for them. Without a name, the decision is kept as made by your link. */
+  /** The one person who may use it: you vouch for them. Without a name, the decision is kept as made by your link. */
   readonly by?: string;
   readonly decisions?: readonly TokenDecision[];
+  /** At most 7 days. The link ends earlier with the question, and with your token. */
   readonly expiresInMs: number;
 };
 export type DecisionLink = {
@@ -50,6 +51,10 @@ export type TokenToRead = { readonly token: string };
 export type LinkedQuestion = ConfirmationView & {
   /** What the link is good for. */
   readonly allowed: readonly TokenDecision[];
+  /** The one person who may use it. */
+  readonly named?: string;
+  /** The person who made it. The service did where nothing is said: then a person must be named or signed in. */
+  readonly madeBy?: string;
 };
 /** `POST /v1/decisions`: decides with a decision token. Needs no other token. */
 export type NewTokenDecision = {

@@ -1,10 +1,9 @@
 import { QuittanceError } from '../../base/error.ts';
 import type { ConfirmationStatus } from '../../call/call.ts';
-import { createSeal } from '../../ledger/seal.ts';
 import type { ConfirmationView } from '../../runtime/confirmation-view.ts';
 import { toConfirmationView } from '../../runtime/confirmation-view.ts';
 import { foldStored } from '../../runtime/fold-stored.ts';
-import { readToken } from '../../runtime/signed-token.ts';
+import { longestLinkMs } from '../../runtime/decision-token.ts';
 import type { TokenDecision } from '../../runtime/signed-token.ts';
 import type {
   ConfirmationPage,
@@ -16,6 +15,7 @@ import type {
   TokenToRead,
 } from '../api/confirmation.ts';
 import { decideOnce, readDecision } from '../decide-again.ts';
+import { decideWithLink, makeLink, readLink } from '../decision-links.ts';
 import { largeCallShape } from '../call-shapes.ts';
 import type { Route } from '../route.ts';
 import { defineRoute } from '../route.ts';
@@ -99,7 +99,12 @@ const tokenDecisionShape: Shape<TokenDecision> = choice({ approve: true, deny: t
 const linkedShape: Shape<LinkedQuestion> = open(
   'LinkedQuestion',
   'A question to a person, and what a decision link is good for.',
-  { ...viewFields, allowed: list(tokenDecisionShape) },
+  {
+    ...viewFields,
+    allowed: list(tokenDecisionShape),
+    named: maybe(text()),
+    madeBy: maybe(text()),
+  },
 );
 const tokenText = text({ minLength: 1, maxLength: 8_192 });
 const deciderText = nameText(200);
@@ -136,7 +141,7 @@ export const confirmationRoutes: readonly Route[] = [
     expect: ({ service, params, arrivedAt }) =>
       service.runtime.expectDecision(params.confirmationId, arrivedAt),
     handle: ({ service, params, body, actor, arrivedAt }) =>
-      decideOnce(service, params.confirmationId, body, { by: actor.name, receivedAt: arrivedAt }),
+      decideOnce(service, params.confirmationId, body, actor, arrivedAt),
   }),
   defineRoute<`${typeof path}/link`, object, NewDecisionLink, DecisionLink>({
     method: 'POST',
@@ -147,16 +152,15 @@ export const confirmationRoutes: readonly Route[] = [
       {
         by: maybe(deciderText),
         decisions: maybe(list(tokenDecisionShape, { minItems: 1 })),
-        expiresInMs: integer({ minimum: 1 }),
+        expiresInMs: integer({
+          minimum: 1,
+          description: `At most ${longestLinkMs}: 7 days.`,
+        }),
       },
       'NewDecisionLink',
     ),
     answer: object<DecisionLink>({ token: text(), url: text() }, 'DecisionLink'),
-    async handle({ service, params, body, actor }) {
-      const given = { ...body, madeBy: actor.name };
-      const token = await service.runtime.decisionToken(params.confirmationId, given);
-      return { token, url: `${service.url()}/decide#${token}` };
-    },
+    handle: ({ service, params, body, actor }) => makeLink(service, actor, params.confirmationId, body),
   }),
   defineRoute<'/v1/decisions/read', object, TokenToRead, LinkedQuestion>({
     method: 'POST',
@@ -166,13 +170,13 @@ export const confirmationRoutes: readonly Route[] = [
     body: object<TokenToRead>({ token: tokenText }, 'TokenToRead'),
     answer: linkedShape,
     async handle({ service, body }) {
-      const claims = readToken(body.token, createSeal(service.ledger.sealKey).tokenKey);
-      if (claims === undefined || service.ledger.now() >= claims.expiresAt)
-        throw new QuittanceError(
-          'confirmation.forbidden',
-          'This is no decision link of this ledger, or its time is up.',
-        );
-      return { ...(await readQuestion(service, claims.confirmationId)), allowed: claims.decisions };
+      const { confirmationId, decisions, named, maker } = readLink(service, body.token);
+      return {
+        ...(await readQuestion(service, confirmationId)),
+        allowed: decisions,
+        ...(named !== undefined && { named: named.name }),
+        ...(maker !== undefined && { madeBy: maker.name }),
+      };
     },
   }),
   defineRoute<'/v1/decisions', object, NewTokenDecision, ConfirmationView>({
@@ -185,7 +189,7 @@ export const confirmationRoutes: readonly Route[] = [
       'NewTokenDecision',
     ),
     answer: viewShape,
-    handle: ({ service, body: { token, ...use } }) => service.runtime.decideByToken(token, use),
+    handle: ({ service, actor, body }) => decideWithLink(service, actor, body),
   }),
 ];
 

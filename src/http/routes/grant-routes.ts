@@ -1,4 +1,5 @@
 import type { GrantStatus, GrantView } from '../../runtime/grant-view.ts';
+import { identityOf } from '../actor.ts';
 import type { GrantList, GrantRevocationRequest, NewGrant } from '../api/confirmation.ts';
 import type { Route } from '../route.ts';
 import { defineRoute } from '../route.ts';
@@ -48,7 +49,8 @@ export const grantRoutes: readonly Route[] = [
     ),
     answer: grantShape,
     status: 201,
-    handle: ({ service, body, actor }) => service.runtime.grant({ ...body, by: actor.name }),
+    handle: ({ service, body, actor }) =>
+      service.runtime.grant({ ...body, by: actor.name, identity: identityOf(actor) }),
   }),
   defineRoute<'/v1/sessions/{sessionId}/grants/{grantId}/revoke', object, GrantRevocationRequest, GrantView>({
     method: 'POST',
@@ -58,7 +60,12 @@ export const grantRoutes: readonly Route[] = [
     body: object<GrantRevocationRequest>({ reason: maybe(reasonText) }, 'GrantRevocationRequest'),
     answer: grantShape,
     handle: ({ service, params, body, actor }) =>
-      service.runtime.revokeGrant({ ...params, ...body, by: actor.name }),
+      service.runtime.revokeGrant({
+        ...params,
+        ...body,
+        by: actor.name,
+        identity: identityOf(actor),
+      }),
   }),
 ];
 

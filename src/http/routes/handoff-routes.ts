@@ -1,10 +1,12 @@
 import { outcomeToModelContent } from '../../call/model-content.ts';
-import type { HandoffClaim } from '../../runtime/claim-handoff.ts';
+import type { HandoffClaim, HandoffTerms } from '../../runtime/claim-handoff.ts';
 import type { HandoffNotes, HandoffReport } from '../../runtime/handoff-report.ts';
 import type { HandoffView } from '../../runtime/list-handoffs.ts';
+import { identityOf } from '../actor.ts';
 import type { ClaimAnswer, HandoffList, NewClaim, NewReport, ReportAnswer } from '../api/handoff.ts';
 import { longestWaitMs } from '../ask-call.ts';
 import { outcomeShape } from '../call-shapes.ts';
+import { workerName } from '../worker-name.ts';
 import { firstOrLater } from '../first-or-later.ts';
 import type { Route } from '../route.ts';
 import { defineRoute } from '../route.ts';
@@ -112,8 +114,8 @@ export const handoffRoutes: readonly Route[] = [
     answer: object<ClaimAnswer>({ claim: orNull(claimShape) }, 'ClaimAnswer'),
     async handle({ service, body, actor, signal }) {
       const { worker, leaseMs, waitMs = 0, ...choiceOf } = body;
-      const name = worker === undefined ? actor.name : `${actor.name}/${worker}`;
-      const offer = { worker: name, ...(leaseMs !== undefined && { leaseMs }) };
+      const name = workerName(actor, worker);
+      const offer = { worker: name, identity: identityOf(actor), ...(leaseMs !== undefined && { leaseMs }) };
       if (!('toolName' in choiceOf)) return { claim: await service.runtime.claimHandoff(choiceOf, offer) };
       return { claim: await claimOf(service, choiceOf.toolName, offer, waitMs, signal) };
     },
@@ -135,8 +137,8 @@ export const handoffRoutes: readonly Route[] = [
       },
       'ReportAnswer',
     ),
-    async handle({ service, body: { token, report, notes } }) {
-      const reported = await service.runtime.report(token, report, notes);
+    async handle({ service, actor, body: { token, report, notes } }) {
+      const reported = await service.runtime.report(token, report, notes, identityOf(actor));
       service.askedCalls.noteReport(reported.sessionId, reported.callId);
       return { ...reported, content: outcomeToModelContent(reported.outcome) };
     },
@@ -147,7 +149,7 @@ export const handoffRoutes: readonly Route[] = [
 async function claimOf(
   { runtime, ledger }: Service,
   toolName: string,
-  offer: { readonly worker: string; readonly leaseMs?: number },
+  offer: HandoffTerms,
   waitMs: number,
   signal: AbortSignal,
 ): Promise<HandoffClaim | null> {

@@ -4,6 +4,7 @@ import type { Resolution } from '../../call/event.ts';
 import { foldStored } from '../../runtime/fold-stored.ts';
 import type { UnresolvedCall } from '../../runtime/unresolved-call.ts';
 import { undoCallId } from '../../runtime/undo-tool.ts';
+import { identityOf } from '../actor.ts';
 import type { CallAnswer, CallDetail } from '../api/call.ts';
 import type { NewResolution, NewUndo, UnresolvedPage } from '../api/confirmation.ts';
 import { followCall } from '../ask-call.ts';
@@ -73,8 +74,10 @@ export const reconcileRoutes: readonly Route[] = [
   defineRoute<`${typeof path}/resolution`, object, NewResolution, CallDetail>({
     method: 'POST',
     path: `${path}/resolution`,
-    access: 'operator',
-    summary: 'Says what was found out about a call whose end is not known, or has its tool find out.',
+    // Having the tool asked takes either role. A person's own finding may let the effect run again: an approver's right.
+    access: 'operator or approver',
+    summary:
+      'Says what was found out about a call whose end is not known, which takes an approver other than the asker; or has its tool find out.',
     body: oneOf<NewResolution>(
       [
         object<Found>({ resolution: resolutionShape, reason: maybe(reasonText), result: maybe(anyJson()) }),
@@ -85,8 +88,9 @@ export const reconcileRoutes: readonly Route[] = [
     answer: callDetailShape,
     async handle({ service, params, body, ...asked }) {
       const { actor } = asked;
+      if (!('ask' in body)) service.access.require(actor, 'approver');
       try {
-        await service.runtime.reconcile(params, { ...body, by: actor.name });
+        await service.runtime.reconcile(params, { ...body, by: actor.name, identity: identityOf(actor) });
       } catch (error) {
         if (!isQuittanceError(error, 'call.resolved') || 'ask' in body) throw error;
         if (!(await isRecorded(service, params, body, actor.name))) throw error;
@@ -107,6 +111,7 @@ export const reconcileRoutes: readonly Route[] = [
         const outcome = await service.runtime.undo(params, {
           ...body,
           by: actor.name,
+          identity: identityOf(actor),
           timeoutMs: undoWaitMs,
         });
         undoId = outcome.callId;

@@ -1,6 +1,6 @@
 import type { CallInHand } from '../call-in-hand.ts';
 import { foldStored } from '../fold-stored.ts';
-import { readUndoAttrs } from '../note-undone.ts';
+import { readUndoAttrs } from '../undo-attrs.ts';
 import { whyNotUndo } from '../undo-refusal.ts';
 import type { Gate, Stop } from './gate.ts';
 

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { describeDecider, describeIdentity } from '../../../../src/call/describe-identity.ts';
 import type { CallDetail, RelatedCall } from '../../../../src/http/api/call.ts';
 import { addressOf } from '../../router.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
@@ -51,12 +52,13 @@ export function CallFacts({
         <ForeignText key="model" text={[provenance.provider, provenance.model].filter(Boolean).join(' ')} />
       ),
     ],
+    ['Asked by', call.askedBy && <ForeignText key="asked" text={describeIdentity(call.askedBy)} />],
     ['Asked', formatMoment(call.requestedAt)],
     ['Settled', call.settled && formatMoment(call.settled.at)],
     ['Body took', summary.elapsedMs !== undefined && call.attempt > 0 && formatDuration(summary.elapsedMs)],
     ['Attempts', call.attempt === 0 ? 'not executed' : call.attempt],
     ['Cost', summary.costMicros > 0 && formatCost(summary.costMicros)],
-    ['Decided by', decidedBy && <ForeignText key="by" text={`${decidedBy.type} ${decidedBy.name}`} />],
+    ['Decided by', decidedBy && <ForeignText key="by" text={describeDecider(decidedBy)} />],
     [
       'Grant',
       call.grantId && (

@@ -1,3 +1,4 @@
+import { describeDecider } from '../../../../src/call/describe-identity.ts';
 import type { ReactNode } from 'react';
 import type { CallDetail } from '../../../../src/http/api/call.ts';
 import { reasonTable } from '../../../../src/call/reason.ts';
@@ -54,7 +55,7 @@ export function CallNotice({ detail: { call, summary } }: { readonly detail: Cal
       {resolution !== undefined && (
         <Notice tone="good" title={`Resolved: ${resolution.resolution.replaceAll('_', ' ')}`}>
           <p>
-            By {resolution.by.type} <ForeignText text={resolution.by.name} />, {formatMoment(resolution.at)}
+            By <ForeignText text={describeDecider(resolution.by)} />, {formatMoment(resolution.at)}
             {resolution.reason !== undefined && (
               <>
                 : <ForeignText text={resolution.reason} />
@@ -67,7 +68,7 @@ export function CallNotice({ detail: { call, summary } }: { readonly detail: Cal
       {undone !== undefined && (
         <Notice tone="attention" title="Undone">
           <p>
-            By {undone.by.type} <ForeignText text={undone.by.name} />, {formatMoment(undone.at)}
+            By <ForeignText text={describeDecider(undone.by)} />, {formatMoment(undone.at)}
             {undone.reason !== undefined && (
               <>
                 : <ForeignText text={undone.reason} />

@@ -1,4 +1,5 @@
 /** The arguments on their way: as the model gave them, as they were mended, as a person approved them, as they ran. */
+import { describeDecider } from '../../../../src/call/describe-identity.ts';
 import type { JsonValue } from '../../../../src/base/json.ts';
 import type { CallEvent, InputChange } from '../../../../src/call/event.ts';
 
@@ -64,19 +65,25 @@ export function toInputPath(events: readonly CallEvent[]): InputPath {
           value = event.editedInput;
           digest = event.editedDigest;
           event.editedHidden.forEach((path) => hidden.add(path));
-          approved = { name: 'approved', status: 'there', value, digest, note: `edited by ${event.by.name}` };
+          approved = {
+            name: 'approved',
+            status: 'there',
+            value,
+            digest,
+            note: `edited by ${describeDecider(event.by)}`,
+          };
         } else if (event.decision === 'approve')
           approved = {
             name: 'approved',
             status: 'same',
             value,
             digest: event.inputDigest,
-            note: `by ${event.by.name}`,
+            note: `by ${describeDecider(event.by)}`,
           };
         else
           approved = none(
             'approved',
-            `${event.decision === 'deny' ? 'denied' : 'answered'} by ${event.by.name}`,
+            `${event.decision === 'deny' ? 'denied' : 'answered'} by ${describeDecider(event.by)}`,
           );
         break;
       case 'confirmation.expired':

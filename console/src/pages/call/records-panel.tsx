@@ -1,3 +1,4 @@
+import { describeDecider } from '../../../../src/call/describe-identity.ts';
 import type { ReactNode } from 'react';
 import { safeText } from '../../../../src/base/safe-text.ts';
 import type { ToolAuditRecord } from '../../../../src/call/audit.ts';
@@ -33,7 +34,7 @@ export function RecordsPanel({ records }: { readonly records: readonly ToolAudit
               {decidedBy === undefined ? (
                 <span className="muted">–</span>
               ) : (
-                <ForeignText text={`${decidedBy.type} ${decidedBy.name}`} />
+                <ForeignText text={describeDecider(decidedBy)} />
               )}
             </td>
             <td>

@@ -1,4 +1,5 @@
 /** The life of a call as bars in time: every gate it came to, what it waited for, and what ran. */
+import { describeDecider } from '../../../../src/call/describe-identity.ts';
 import type { CallEvent, DecidedBy } from '../../../../src/call/event.ts';
 import type { Tone } from '../../ui/outcome-badge.tsx';
 import { describeOutcome } from '../../ui/outcome-badge.tsx';
@@ -31,7 +32,8 @@ export const gateOrder: readonly string[] = [
 ];
 export const gateOrderAfterApproval: readonly string[] = ['validate', 'undo', 'preview', 'policy', 'limits'];
 
-const by = ({ type, name }: DecidedBy): string => (type === 'person' ? name : `the ${type} ${name}`);
+const by = (decider: DecidedBy): string =>
+  decider.type === 'person' ? describeDecider(decider) : `the ${describeDecider(decider)}`;
 
 /** Needs the events of one call in their order. */
 export function toWaterfall(events: readonly CallEvent[]): readonly Bar[] {

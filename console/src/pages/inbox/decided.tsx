@@ -1,4 +1,5 @@
 /** Questions that are answered, newest first. */
+import { describeDecider } from '../../../../src/call/describe-identity.ts';
 import type { ReactNode } from 'react';
 import type { ConfirmationView } from '../../../../src/runtime/confirmation-view.ts';
 import { usePages } from '../../api/use-pages.ts';
@@ -26,7 +27,7 @@ const columns: readonly Column<ConfirmationView>[] = [
     ),
   },
   { head: 'Question', className: 'wraps', cell: ({ description }) => <ForeignText text={description} /> },
-  { head: 'By', cell: ({ by }) => (by === undefined ? '–' : <ForeignText text={by.name} />) },
+  { head: 'By', cell: ({ by }) => (by === undefined ? '–' : <ForeignText text={describeDecider(by)} />) },
   { head: 'Reason', className: 'wraps muted', cell: ({ reason }) => <ForeignText text={reason ?? ''} /> },
   {
     head: 'Waited',

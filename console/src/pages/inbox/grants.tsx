@@ -1,4 +1,5 @@
 /** What was permitted beforehand: by whom, for how long, and how often it was used. */
+import { describePerson } from '../../../../src/call/describe-identity.ts';
 import type { ReactNode } from 'react';
 import { useState } from 'react';
 import { safeJson, safeText } from '../../../../src/base/safe-text.ts';
@@ -143,7 +144,10 @@ const columns: readonly Column<GrantView>[] = [
       </Link>
     ),
   },
-  { head: 'Given by', cell: ({ by }) => <ForeignText text={by} /> },
+  {
+    head: 'Given by',
+    cell: ({ by, identity }) => <ForeignText text={describePerson({ name: by, identity })} />,
+  },
   {
     head: 'Reason',
     className: 'wraps muted roomy',
@@ -152,7 +156,7 @@ const columns: readonly Column<GrantView>[] = [
         <ForeignText text={reason ?? ''} />
       ) : (
         <ForeignText
-          text={`Revoked by ${revoked.by}${revoked.reason === undefined ? '' : `: ${revoked.reason}`}`}
+          text={`Revoked by ${describePerson({ name: revoked.by, identity: revoked.identity })}${revoked.reason === undefined ? '' : `: ${revoked.reason}`}`}
         />
       ),
   },

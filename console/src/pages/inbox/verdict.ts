@@ -1,4 +1,5 @@
 /** What became of a question, in words. */
+import { describeDecider } from '../../../../src/call/describe-identity.ts';
 import { safeText } from '../../../../src/base/safe-text.ts';
 import type { ConfirmationStatus } from '../../../../src/call/call.ts';
 import type { ConfirmationDecision, DecidedBy } from '../../../../src/call/event.ts';
@@ -41,7 +42,7 @@ export function describeVerdict(
     case 'approved':
     case 'denied':
     case 'answered': {
-      const who = by === undefined ? 'somebody' : safeText(by.name);
+      const who = by === undefined ? 'somebody' : safeText(describeDecider(by));
       const said = decision === undefined ? undefined : done[decision];
       return {
         word: status,

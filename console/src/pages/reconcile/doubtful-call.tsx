@@ -1,4 +1,5 @@
 /** One call in doubt: what is known, where to look, and the way to say what was found. */
+import { describeDecider } from '../../../../src/call/describe-identity.ts';
 import type { ReactNode } from 'react';
 import { useMemo, useRef, useState } from 'react';
 import type { DecidedBy } from '../../../../src/call/event.ts';
@@ -40,7 +41,7 @@ export function DoubtfulCall({ sessionId, callId, known, onResolved, next }: Pro
     () => (events === undefined ? undefined : findToolCall(reduceToolCalls(noToolCalls, events), callId)),
     [events, callId],
   );
-  const may = useMay('operator');
+  const may = useMay('approver');
   const tell = useTell();
   const [sent, setSent] = useState<'mine' | 'late'>();
   const [asking, setAsking] = useState(false);
@@ -127,7 +128,7 @@ export function DoubtfulCall({ sessionId, callId, known, onResolved, next }: Pro
           </section>
         ) : (
           <p className="muted">
-            Your role reads. Somebody with the role <code>operator</code> can say what was found.
+            Your role reads. A person with the role <code>approver</code> can say what was found.
           </p>
         ))}
       <ToolCallCard call={call} />
@@ -136,5 +137,9 @@ export function DoubtfulCall({ sessionId, callId, known, onResolved, next }: Pro
 }
 
 /** A tool that was asked answers for itself, whoever had it asked. */
-const foundBy = ({ type, name }: DecidedBy, isMine: boolean): string =>
-  type !== 'person' ? 'The tool said' : isMine ? 'You recorded' : `Already found out by ${name}`;
+const foundBy = (by: DecidedBy, isMine: boolean): string =>
+  by.type !== 'person'
+    ? 'The tool said'
+    : isMine
+      ? 'You recorded'
+      : `Already found out by ${describeDecider(by)}`;

@@ -43,6 +43,8 @@ function encodeRequested(event: ToolRequested, previous: Previous | undefined): 
   if (event.provenance !== undefined) text += `,"provenance":${write(event.provenance as JsonObject)}`;
   if (event.submitted) text += ',"submitted":true';
   if (event.schemaDigest !== undefined) text += `,"schema_digest":${quoteText(event.schemaDigest)}`;
+  if (event.askedBy !== undefined) text += `,"asked_by":${write(event.askedBy)}`;
+  if (event.separateDuties !== undefined) text += `,"separate_duties":${event.separateDuties}`;
   let body = `{"requested_input":${write(event.requestedInput)}`;
   if (event.principal !== undefined)
     body += `,"principal":${write(rename(event.principal as JsonObject, principalNames))}`;

@@ -416,13 +416,24 @@ test('a text that is no entry is refused as damaged, whatever it is, and is not 
   );
 });
 
+/** How a person was identified, at this place of an event: ids and names, as plain as the name beside it. */
+const identityFields = (at: string): readonly string[] =>
+  [at, `${at}.maker.identity`, `${at}.holder.identity`]
+    .flatMap((place) =>
+      ['kind', 'id', 'name', 'via', 'person', 'user', 'issuer', 'subject', 'method'].map(
+        (field) => `${place}.${field}`,
+      ),
+    )
+    .concat(['maker.kind', 'maker.name', 'holder.kind', 'holder.name'].map((field) => `${at}.${field}`));
+
 /** What may be read for ever: identifiers, digests, names of tools and rules, words of closed sets. */
-const plainFields: ReadonlySet<string> = new Set(
-  `id type sessionId turnId callId cause toolName displayName mode modeOrigin hidden requestDigest provenance.provider
+const plainFields: ReadonlySet<string> = new Set([
+  ...['identity', 'by.identity', 'decidedBy.identity', 'asks.by.identity', 'askedBy'].flatMap(identityFields),
+  ...`asker by.asker decidedBy.asker asks.by.asker id type sessionId turnId callId cause toolName displayName mode modeOrigin hidden requestDigest provenance.provider
   provenance.model how fromCallId decision gates.gate decidedBy.name decidedBy.link.by decidedBy.link.typed policyVersion inputDigest changes.path changes.rule
   confirmationId asks.by.name asks.by.link.by asks.by.link.typed asks.code by by.name by.link.by by.link.typed idempotencyKey reserved.counter reserved.metric resolution outcome.callId outcome.toolName
   outcome.code outcome.reason outcome.artifactId error.reason boundary keptIn scope metric why parentSessionId droppedSessionId hash
   fromSessionId atCallId after entryIds timeoutEffect risk schemaDigest effect operationId worker what.tokenDigest what.digest undoCallId stages.workflow stages.stageId grantId editedDigest editedHidden editedForm inputForm artifacts.artifactId editedArtifacts.artifactId asks.digest rules.ruleId rules.action rules.tags sideEffect behavior reason@behavior.failed forEvent forCallId triggeringEventId triggeringCallId workflow workflowVersion stageId toStageId documents.name documents.stamp`.split(
     /\s+/,
   ),
-);
+]);

@@ -108,6 +108,8 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     attrs: body('attrs'),
     submitted: text('submitted', { absent: false }),
     schemaDigest: text('schema_digest'),
+    askedBy: text('asked_by', { optional }),
+    separateDuties: text('separate_duties', { optional }),
   },
   'tool.recalled': {
     how: text('how'),
@@ -223,6 +225,7 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
   'tool.reported': {
     attempt: text('attempt'),
     worker: text('worker'),
+    identity: text('identity', { optional }),
     what: text('what', {
       inside: { expiresAt: 'expires_at', tokenDigest: 'token_digest' },
     }),
@@ -265,11 +268,13 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
   'grant.given': {
     grantId: text('grant_id'),
     by: text('by'),
+    identity: text('identity', { optional }),
     state: body('state', { erased: { value: {} } }),
   },
   'grant.revoked': {
     grantId: text('grant_id'),
     by: text('by'),
+    identity: text('identity', { optional }),
     reason: body('reason'),
     state: body('state', { erased: { value: {} } }),
   },
@@ -278,7 +283,12 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     stageId: text('stage_id'),
     toStageId: text('to_stage_id'),
   },
-  'workflow.updated': { ...workflowFields, why: text('why'), by: body('by') },
+  'workflow.updated': {
+    ...workflowFields,
+    why: text('why'),
+    by: body('by'),
+    identity: body('identity', { optional }),
+  },
   'workflow.completed': { ...workflowFields, stageId: text('stage_id') },
   'contracts.loaded': {
     policyVersion: text('policy_version'),
@@ -289,6 +299,7 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
   'body.erased': {
     entryIds: text('entry_ids'),
     by: text('by'),
+    identity: text('identity', { optional }),
     reason: body('reason', erasedText),
   },
   'session.dropped': {
@@ -296,6 +307,7 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     sequence: text('sequence'),
     hash: text('hash'),
     by: text('by'),
+    identity: text('identity', { optional }),
     reason: body('reason', erasedText),
   },
 };

@@ -1,0 +1,100 @@
+/**
+ * Are two names, or two identities, those of one person? Used to keep the person who asked for a call from approving it.
+ *
+ * 1. A wrong "yes" refuses an approval that another person can give. A wrong "no" lets a person approve their own call.
+ *    So names are compared loosely: case, accents, spaces, punctuation, invisible characters and characters that look
+ *    alike make no difference.
+ * 2. Names are never compared loosely to give a right.
+ */
+import type { DirectIdentity, Identity } from './identity.ts';
+
+/** Letters of other scripts, and digits, that look like a Latin letter. After NFKC, without accents, in lower case. */
+const lookAlikes: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    a: 'аαɑᴀⲁꭺ',
+    b: 'вьЬʙƅᏏ',
+    c: 'сϲᴄⅽⲥ',
+    d: 'ԁɗᏧđ',
+    e: 'еєҽεℯ',
+    f: 'ƒꞙẝϝ',
+    g: 'ɡցԍɢ',
+    h: 'һհнʜⲏ',
+    j: 'јϳյ',
+    k: 'кκᴋⲕ',
+    l: 'iıіιɩӏ1|ǀⲓlɪʟ!',
+    m: 'мᴍⲙϻ',
+    n: 'пոռɴⲛη',
+    o: 'оοօσ0ᴏⲟøө°',
+    p: 'рρⲣᴘþ',
+    q: 'ԛգզ',
+    r: 'гᴦⲅʀ',
+    s: 'ѕꜱ5$',
+    t: 'тτᴛⲧ',
+    u: 'υʋᴜս',
+    v: 'ѵνᴠⱱ',
+    w: 'ѡԝωɯᴡ',
+    x: 'хχⲭ×',
+    y: 'уүγʏⲩ',
+    z: 'ᴢʐƶ',
+  }).flatMap(([latin, others]) => Array.from(others, (other) => [other, latin] as const)),
+);
+
+/** What is left of a name once spelling does not count. Empty where a name has no letter and no digit. */
+export const nameKey = (name: string): string =>
+  Array.from(name.normalize('NFKC').toLowerCase().normalize('NFKD'), (char) => lookAlikes.get(char) ?? char)
+    .join('')
+    .replace(/[^\p{L}\p{N}]/gu, '');
+
+export function isSameName(left: string | undefined, right: string | undefined): boolean {
+  if (left === undefined || right === undefined) return false;
+  const key = nameKey(left);
+  // A name made of signs alone has no key: it is compared as it is.
+  return key === '' ? left.trim() === right.trim() : key === nameKey(right);
+}
+
+/** The same name but for case and the forms Unicode calls compatible. Strict enough to find a person by. */
+export const isSpelledAlike = (left: string, right: string): boolean => plain(left) === plain(right);
+const plain = (name: string): string => name.normalize('NFKC').trim().toLowerCase();
+
+/** Every name an identity stands for. */
+export function namesOf(identity: Identity): readonly string[] {
+  switch (identity.kind) {
+    case 'token':
+      return identity.person === undefined ? [identity.name] : [identity.name, identity.person];
+    case 'os_user':
+      return [identity.user];
+    case 'provider':
+      return [identity.subject];
+    case 'self_asserted':
+      return [];
+    case 'link':
+      return [
+        ...(identity.maker.kind === 'person'
+          ? [identity.maker.name, ...namesOf(identity.maker.identity)]
+          : []),
+        ...(identity.holder.kind === 'typed' ? [identity.holder.name] : []),
+        ...(identity.holder.kind === 'signed_in' ? namesOf(identity.holder.identity) : []),
+      ];
+  }
+}
+
+/** The direct identities in one: its own, or those of the maker and the user of a link. */
+export function directOf(identity: Identity): readonly DirectIdentity[] {
+  if (identity.kind !== 'link') return [identity];
+  return [
+    ...(identity.maker.kind === 'person' ? [identity.maker.identity] : []),
+    ...(identity.holder.kind === 'signed_in' ? [identity.holder.identity] : []),
+  ];
+}
+
+/** One person by what verified them, whatever their names are. */
+export function isSameIdentity(left: DirectIdentity, right: DirectIdentity): boolean {
+  if (left.kind === 'token' && right.kind === 'token') return left.id === right.id;
+  if (left.kind === 'provider' && right.kind === 'provider')
+    return left.issuer === right.issuer && left.subject === right.subject;
+  if (left.kind === 'os_user' && right.kind === 'os_user')
+    return left.uid === undefined || right.uid === undefined
+      ? left.user === right.user
+      : left.uid === right.uid;
+  return false;
+}

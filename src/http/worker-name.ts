@@ -1,0 +1,18 @@
+/** A worker as it is recorded: the name of its token, and the name it gives itself, with a slash between them. */
+import type { Actor } from './actor.ts';
+import { HttpRefusal } from './problem.ts';
+
+/** Neither part may hold it, so that no two pairs make one name. */
+export const nameSeparator = '/';
+
+export function workerName({ name }: Actor, worker: string | undefined): string {
+  if (worker === undefined) return name;
+  const found = [name, worker].find((part) => part.includes(nameSeparator));
+  if (found === undefined) return `${name}${nameSeparator}${worker}`;
+  throw new HttpRefusal(
+    'http.bad_request',
+    found === worker
+      ? `A worker's name may not hold "${nameSeparator}", which joins it to the name of its token. Found ${JSON.stringify(worker)}.`
+      : `The name of the token, ${JSON.stringify(name)}, holds "${nameSeparator}", which joins it to the name of a worker. Leave worker out, or use a token with another name.`,
+  );
+}
