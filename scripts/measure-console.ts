@@ -35,6 +35,7 @@ try {
     }).observe(document, { childList: true, subtree: true });
   `);
   await page.goto(server.loginLink() ?? server.url);
+  await page.getByRole('button', { name: /^Log in as/ }).click();
   for (let round = 0; round < 5; round++) {
     await page.goto(server.url, { waitUntil: 'commit' });
     await page.locator('main h1').waitFor();

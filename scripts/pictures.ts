@@ -54,6 +54,7 @@ const browser = await launchBrowser();
 try {
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
   await page.goto(link);
+  await page.getByRole('button', { name: /^Log in as/ }).click();
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
     for (const [name, path] of Object.entries(pages)) {

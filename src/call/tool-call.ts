@@ -5,6 +5,7 @@
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { QuittanceError } from '../base/error.ts';
+import { isDotSegment } from '../base/id-segment.ts';
 import { formatPath, isJsonObject, parseJson, toJson } from '../base/json.ts';
 import { quote } from '../tool/nearest.ts';
 import { describeFound } from './describe-found.ts';
@@ -84,6 +85,8 @@ function parseWord(key: 'id' | 'name', value: unknown): string {
   // Two ids that differ only in half a character are the same id to every store.
   if (key === 'id' && !value.isWellFormed())
     throw malformed(`id holds half a character (a lone surrogate), which no store can keep: ${quote(value)}`);
+  if (key === 'id' && isDotSegment(value))
+    throw malformed(`id may not be ${quote(value)}: in an address or a path that means a folder`);
   return value;
 }
 

@@ -106,7 +106,7 @@ export class Access {
   holderOf(tokenId: string): Actor | undefined {
     const { local, tokens, now } = this.#options;
     if (local !== undefined && tokenId === this.#localTokenId)
-      return { name: local.name, role: 'admin', tokenId, by: 'token', expiresAt: undefined };
+      return this.#localActor(local.name, 'token', undefined);
     const record = tokens.list().find((each) => each.tokenId === tokenId);
     if (record === undefined || (record.expiresAt ?? Infinity) <= now()) return undefined;
     return toActor(record, 'token', record.expiresAt);
@@ -116,7 +116,7 @@ export class Access {
   tokensOf(name: string): readonly Actor[] {
     const { local, tokens } = this.#options;
     const ids = [
-      ...tokens.list().filter((each) => isSameName(each.name, name)),
+      ...tokens.list().filter((each) => isSameName(each.name, name) || isSameName(each.person, name)),
       ...(local !== undefined && isSameName(local.name, name) ? [{ tokenId: this.#localTokenId }] : []),
     ];
     return ids.flatMap(({ tokenId }) => this.holderOf(tokenId) ?? []);
@@ -147,6 +147,15 @@ export class Access {
     const code = randomBytes(32).toString('base64url');
     this.#codes.set(hashSecret(code), { tokenId, expiresAt: now + codeLastsMs });
     return code;
+  }
+
+  /** Whom a one-time code logs in, while it is good. Looking does not use it up. */
+  nameOfCode(code: string): string | undefined {
+    const found = this.#codes.get(hashSecret(code));
+    if (found === undefined || found.expiresAt <= this.#options.now()) return undefined;
+    const { local, tokens } = this.#options;
+    if (found.tokenId === this.#localId) return local?.name;
+    return tokens.list().find(({ tokenId }) => tokenId === found.tokenId)?.name;
   }
 
   /** A login for a one-time code; undefined for one that is used, too old or none. */
@@ -184,13 +193,7 @@ export class Access {
     if (token !== undefined) {
       const { local, tokens } = this.#options;
       if (local !== undefined && this.#isLocal(token))
-        return {
-          name: local.name,
-          role: 'admin',
-          tokenId: this.#localTokenId,
-          by: 'token',
-          expiresAt: undefined,
-        };
+        return this.#localActor(local.name, 'token', undefined);
       const record = tokens.findToken(token);
       if (record !== undefined) return toActor(record, 'token', record.expiresAt);
     }
@@ -209,13 +212,7 @@ export class Access {
     if (login.record !== undefined) return toActor(login.record, 'cookie', login.expiresAt);
     // The token of this process has no record; any other without one was revoked.
     if (login.tokenId !== this.#localId || local === undefined) return nobody;
-    return {
-      name: local.name,
-      role: 'admin',
-      tokenId: this.#localTokenId,
-      by: 'cookie',
-      expiresAt: login.expiresAt,
-    };
+    return this.#localActor(local.name, 'cookie', login.expiresAt);
   }
 
   /** The login whose cookie and page key both came with a request. */
@@ -247,6 +244,11 @@ export class Access {
     return `local/${this.#options.local?.name ?? ''}`;
   }
 
+  #localActor(name: string, by: Actor['by'], expiresAt: number | undefined): Actor {
+    const tokenId = this.#localTokenId;
+    return { name, role: 'admin', tokenId, person: undefined, principals: undefined, by, expiresAt };
+  }
+
   /** The token of this process, as it is recorded. It ends with the process, and so does all that rests on it. */
   get #localTokenId(): string {
     const { local } = this.#options;
@@ -263,13 +265,15 @@ export class Access {
 }
 
 const toActor = (
-  { tokenId, name, role }: TokenRecord,
+  { tokenId, name, role, person, principals }: TokenRecord,
   by: Actor['by'],
   expiresAt: number | undefined,
 ): Actor => ({
   name,
   role,
   tokenId,
+  person,
+  principals,
   by,
   expiresAt,
 });

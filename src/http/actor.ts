@@ -1,6 +1,7 @@
 /** Who asks. */
 import type { TokenIdentity } from '../call/event.ts';
 import type { Role } from './api/access.ts';
+import type { TokenPrincipals } from './token-principals.ts';
 
 export type Actor = {
   /** On every decision. Empty for nobody. */
@@ -8,6 +9,10 @@ export type Actor = {
   readonly role: Role | undefined;
   /** The id of the token; that of the process's own token begins with `local/`. Empty for nobody. */
   readonly tokenId: string;
+  /** The person it belongs to, where one person has several tokens. */
+  readonly person: string | undefined;
+  /** For whom they may ask for calls; for anybody where undefined. */
+  readonly principals: TokenPrincipals | undefined;
   readonly by: 'token' | 'cookie' | 'nobody';
   readonly expiresAt: number | undefined;
 };
@@ -19,16 +24,19 @@ export const nobody: Actor = {
   name: '',
   role: undefined,
   tokenId: '',
+  person: undefined,
+  principals: undefined,
   by: 'nobody',
   expiresAt: undefined,
 };
 
 /** How a person or program that came with a token is known. Only for actors with a role. */
-export const identityOf = ({ name, tokenId, by }: Actor): TokenIdentity => ({
+export const identityOf = ({ name, tokenId, by, person }: Actor): TokenIdentity => ({
   kind: 'token',
   id: tokenId,
   name,
   via: by === 'cookie' ? 'browser' : 'bearer',
+  ...(person !== undefined && { person }),
 });
 
 /** What each role may do, itself included. */

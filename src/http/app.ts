@@ -72,12 +72,15 @@ export function createApp(options: AppOptions): App {
     );
   };
 
-  const identify = (request: Request, address: string, isProbe: boolean): Actor => {
+  const identify = (request: Request, address: string, { isProbe, access }: Route): Actor => {
     let actor: Actor;
     try {
       actor = service.access.identify(request.method, request.headers);
     } catch (error) {
       strangers.take(address);
+      // A link is a right of its own: a login that does not count here takes nothing away from it.
+      if (access === 'anyone' && error instanceof HttpRefusal && error.code === 'http.cross_site')
+        return nobody;
       if (error instanceof HttpRefusal) throw error;
       // Who asks may be anybody: what is wrong with the tokens, and where they are, is not for them.
       onError(error);
@@ -136,7 +139,7 @@ export function createApp(options: AppOptions): App {
         // A stream would go on behind a head that is all anybody sees.
         if (req.raw.method === 'HEAD' && !isShape(route.answer) && route.answer.isWhole !== true)
           throw wrongMethod(all);
-        const actor = identify(req.raw, env.address, route.isProbe);
+        const actor = identify(req.raw, env.address, route);
         service.access.require(actor, route.access);
         checks ??= compileChecks(route);
         if (checks.body !== undefined) refuseManyBodies(req.raw, actor);

@@ -16,6 +16,7 @@ import type { CallAnswer, NewCall } from './api/call.ts';
 import type { Asking } from './asking.ts';
 import { firstOrLater } from './first-or-later.ts';
 import type { Service } from './service.ts';
+import { refusePrincipal } from './token-principals.ts';
 import { workerName } from './worker-name.ts';
 
 export const longestWaitMs = 60_000;
@@ -30,6 +31,7 @@ export async function askCall(
 ): Promise<CallAnswer> {
   const { ledger, runtime, askedCalls } = service;
   const { sessionId, call } = asked;
+  refusePrincipal(actor.name, actor.principals, asked.principal);
   const digest = askedCalls.digest(asked);
   const isKnown = (await ledger.readCall(sessionId, call.id)) !== undefined;
   const isSame = askedCalls.isSame(sessionId, call.id, digest);

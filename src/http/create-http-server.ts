@@ -25,7 +25,7 @@ import type { Rate } from './rate-limit.ts';
 import { Reader } from './reader.ts';
 import { SchemaHistory } from './schema-history.ts';
 import type { Service } from './service.ts';
-import { newSecret, TokenFile, tokenFilePath } from './token-file.ts';
+import { checkTokenName, newSecret, TokenFile, tokenFilePath } from './token-file.ts';
 
 export type HttpServerOptions = {
   readonly ledger: Ledger;
@@ -133,6 +133,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   checkKeys('createHttpServer', options, optionNames);
   checkBudgets(options.budgets);
   checkNames(options);
+  if (options.localName !== undefined) checkTokenName(options.localName);
   const {
     ledger,
     runtime,

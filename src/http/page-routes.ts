@@ -6,6 +6,7 @@ import type { Visit } from './visit.ts';
 import type { ConsoleFile } from './console-files.ts';
 import { isKnown } from './known-tag.ts';
 import {
+  confirmLoginPage,
   decidePage,
   decideScript,
   loggedInPage,
@@ -41,6 +42,9 @@ const welcome = ({ cookie, pageKey }: OpenedLogin): Response =>
     },
   });
 
+const staleLink =
+  'This link was used, or is too old. It is good once. Log in with a token, or start the server again for another link.';
+
 export type PageOptions = {
   readonly access: Access;
   readonly hosts: () => ReadonlySet<string>;
@@ -58,15 +62,9 @@ export function addPages(
     const code = new URL(req.url).searchParams.get('code');
     // Whoever only looks at the head of a link, as programs do that show what is behind it, does not use it up.
     if (code === null || req.raw.method === 'HEAD') return html(loginPage(undefined));
-    const login = access.loginByCode(code);
-    return login === undefined
-      ? html(
-          loginPage(
-            'This link was used, or is too old. It is good once. Log in with a token, or start the server again for another link.',
-          ),
-          401,
-        )
-      : welcome(login);
+    // Opening a link changes nothing: previews, scanners and other sites open links too. The form on the page does.
+    const name = access.nameOfCode(code);
+    return name === undefined ? html(loginPage(staleLink), 401) : html(confirmLoginPage(name, code));
   });
 
   app.post('/login', async ({ req, env }) => {
@@ -80,10 +78,12 @@ export function addPages(
         'Nothing says which page sent this. Use the login page of this server.',
       );
     const form = new URLSearchParams(await readText(req.raw, 4_096));
-    const login = access.loginByToken(form.get('token')?.trim() ?? '');
-    return login === undefined
-      ? html(loginPage('That is no token of this server, or it was revoked.'), 401)
-      : welcome(login);
+    const code = form.get('code');
+    const login =
+      code === null ? access.loginByToken(form.get('token')?.trim() ?? '') : access.loginByCode(code);
+    if (login !== undefined) return welcome(login);
+    const problem = code === null ? 'That is no token of this server, or it was revoked.' : staleLink;
+    return html(loginPage(problem), 401);
   });
 
   app.get('/login/done', ({ env }) => {
@@ -150,8 +150,8 @@ export function addPages(
     env.route = 'console';
     const file = files.get(pathname.slice(1));
     if (file !== undefined) return serveFile(file, req.raw.headers);
-    // A page of the console has an address without a dot; a file that is not there is not there.
-    if (/\.\w{1,8}$/.test(pathname)) return next();
+    // Files stand in the first folder or in assets. Everywhere else a dot is a part of an id, such as report.html.
+    if (/^\/(?:assets\/.*|[^/]*)\.\w{1,8}$/.test(pathname)) return next();
     return index === undefined ? html(noConsolePage) : serveFile(index, req.raw.headers);
   });
 }

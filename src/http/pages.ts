@@ -65,6 +65,21 @@ ${problem === undefined ? '' : `<p role="alert">${problem}</p>`}
 <pre>quittance tokens create --name "Ada" --role approver</pre>`,
   );
 
+/** Asks before a link logs anybody in. The code is one of ours: letters, digits, dashes and underscores. */
+export const confirmLoginPage = (name: string, code: string): string =>
+  page(
+    'Log in to Quittance',
+    `<h1>Log in</h1>
+<p>This link logs this browser in as <strong>${escapeHtml(name)}</strong>. It is good once.</p>
+<form method="post" action="/login">
+<input type="hidden" name="code" value="${escapeHtml(code)}">
+<button type="submit" autofocus>Log in as ${escapeHtml(name)}</button>
+</form>`,
+  );
+
+const escapeHtml = (text: string): string =>
+  text.replaceAll(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
+
 export const loggedInPage: string = page(
   'Logged in',
   `<h1>Logged in</h1>
@@ -101,6 +116,8 @@ export const decideScript: string = `'use strict';
 (() => {
   const place = document.getElementById('question');
   const token = location.hash.slice(1);
+  // A person who is logged in decides as who they are. Without the key of this origin the cookie counts for nothing.
+  const pageKey = localStorage.getItem('quittance.page-key');
   history.replaceState(null, '', location.pathname);
   // Another link in the same tab changes nothing but what stands behind the #.
   addEventListener('hashchange', () => location.reload());
@@ -130,7 +147,7 @@ export const decideScript: string = `'use strict';
   const post = async (path, body) => {
     const answer = await fetch(path, {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', ...(pageKey === null ? {} : { 'x-quittance-page-key': pageKey }) },
       body: JSON.stringify(body),
     });
     const read = await answer.json();
@@ -143,7 +160,7 @@ export const decideScript: string = `'use strict';
   };
   const tellEnd = ({ status, by }) => {
     clear();
-    add('p', 'This was ' + status + (by === undefined ? '' : ' by ' + by.name) + '.');
+    add('p', 'This was ' + status + (by === undefined ? '' : ' by ' + by.name + (by.identity === undefined || by.identity.kind === 'self_asserted' || (by.identity.holder && by.identity.holder.kind === 'typed') ? ' (self-asserted name)' : '')) + '.');
   };
   // Lines of a text; longer runs of spaces inside a line are counted.
   const drawLines = (parent, text, longestRun) => {
@@ -258,7 +275,11 @@ export const decideScript: string = `'use strict';
       input.id = id;
       return input;
     };
-    const by = field('by', 'Your name, where the link does not say it');
+    const who = question.signedInAs ?? question.named;
+    if (who !== undefined) add('p', 'You decide as ' + who + (question.signedInAs === undefined ? ', the person this link names.' : ', who is logged in here.'), form);
+    else if (question.madeBy === undefined) add('p', 'This link names no one. Log in before you decide.', form);
+    else add('p', 'The decision is kept under your name and that of ' + question.madeBy + ', who made this link.', form);
+    const by = who === undefined && question.madeBy !== undefined ? field('by', 'Your name (nothing verifies it)') : undefined;
     const reason = field('reason', 'Why (optional)');
     for (const decision of new Set(question.allowed)) {
       const button = add('button', decision === 'approve' ? 'Approve' : 'Deny', form);
@@ -267,7 +288,7 @@ export const decideScript: string = `'use strict';
       button.addEventListener('click', () => {
         for (const each of form.elements) each.disabled = true;
         const given = { token, decision };
-        if (by.value !== '') given.by = by.value;
+        if (by !== undefined && by.value !== '') given.by = by.value;
         if (reason.value !== '') given.reason = reason.value;
         post('/v1/decisions', given).then(tellEnd, fail);
       });

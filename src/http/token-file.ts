@@ -10,9 +10,13 @@ import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync, writeF
 import { QuittanceError } from '../base/error.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject, readJsonText } from '../base/json.ts';
+import { isSameName } from '../call/same-person.ts';
 import { checkPrivateFile } from '../runtime/private-file.ts';
 import { isRole } from './actor.ts';
 import type { Role } from './api/access.ts';
+import type { TokenPrincipals } from './token-principals.ts';
+import { readTokenPrincipals } from './token-principals.ts';
+import { nameSeparator } from './worker-name.ts';
 
 /** What is known of a token. */
 export type TokenRecord = {
@@ -23,6 +27,10 @@ export type TokenRecord = {
   readonly createdAt: number;
   /** Never where undefined. */
   readonly expiresAt: number | undefined;
+  /** The person it belongs to, where one person has several tokens. The name counts as theirs where undefined. */
+  readonly person: string | undefined;
+  /** For whom calls may be asked with it; for anybody where undefined. */
+  readonly principals: TokenPrincipals | undefined;
 };
 
 type Kept = TokenRecord & { readonly hash: string };
@@ -40,6 +48,8 @@ export type NewToken = {
   readonly role: Role;
   /** From now; for ever where nothing is said. */
   readonly expiresInMs?: number | undefined;
+  readonly person?: string | undefined;
+  readonly principals?: TokenPrincipals | undefined;
 };
 
 export type NewLogin = {
@@ -79,21 +89,27 @@ export class TokenFile {
     if (this.#path !== undefined) checkPrivateFile({ path: this.#path, what: 'token file', secret: false });
   }
 
-  create({ name, role, expiresInMs }: NewToken): { readonly token: string; readonly record: TokenRecord } {
-    if (name.trim() === '' || name.length > longestName || /[\p{Cc}\p{Cs}]/u.test(name))
+  create(given: NewToken): { readonly token: string; readonly record: TokenRecord } {
+    const { name, role, expiresInMs, person, principals } = given;
+    for (const each of person === undefined ? [name] : [name, person]) checkTokenName(each);
+    if (principals !== undefined && readTokenPrincipals(principals) === undefined)
       throw new QuittanceError(
         'config.invalid',
-        `A token needs a name of 1 to ${longestName} characters, without control characters: it stands on every decision made with it.`,
+        'The principals of a token are lists of values by field, e.g. {"userId":["bob"],"orgId":["acme"],"claims":{"team":["ops"]}}. "*" stands for any value.',
       );
     const token = newSecret();
     const createdAt = this.#now();
     const expiresAt = expiresInMs === undefined ? undefined : createdAt + expiresInMs;
-    const record: TokenRecord = { tokenId: randomBytes(6).toString('hex'), name, role, createdAt, expiresAt };
+    const tokenId = randomBytes(6).toString('hex');
+    const record: TokenRecord = { tokenId, name, role, createdAt, expiresAt, person, principals };
     this.#change(({ tokens, logins }) => {
-      if (tokens.some((other) => other.name === name))
+      const other = tokens.find((each) => isSameName(each.name, name));
+      if (other !== undefined)
         throw new QuittanceError(
           'config.invalid',
-          `There is a token named ${JSON.stringify(name)} already. Revoke it first, or choose another name: a decision must say whose it was.`,
+          other.name === name
+            ? `There is a token named ${JSON.stringify(name)} already. Revoke it first, or choose another name: a decision must say whose it was.`
+            : `${JSON.stringify(name)} looks like the name of another token, ${JSON.stringify(other.name)}. Choose a name that cannot be mistaken for it.`,
         );
       return { tokens: [...tokens, { ...record, hash: hashSecret(token) }], logins };
     });
@@ -202,12 +218,28 @@ export class TokenFile {
 
 const longestName = 200;
 
-const toRecord = ({ tokenId, name, role, createdAt, expiresAt }: Kept): TokenRecord => ({
+/** What may stand on a decision, before a worker's name, and in a terminal. */
+export function checkTokenName(name: string): void {
+  if (name.trim() === '' || name.length > longestName || /[\p{Cc}\p{Cs}]/u.test(name))
+    throw new QuittanceError(
+      'config.invalid',
+      `A token needs a name of 1 to ${longestName} characters, without control characters: it stands on every decision made with it.`,
+    );
+  if (name.includes(nameSeparator))
+    throw new QuittanceError(
+      'config.invalid',
+      `The name of a token may not hold "${nameSeparator}", which joins it to the name of a worker. Found ${JSON.stringify(name)}.`,
+    );
+}
+
+const toRecord = ({ tokenId, name, role, createdAt, expiresAt, person, principals }: Kept): TokenRecord => ({
   tokenId,
   name,
   role,
   createdAt,
   expiresAt,
+  person,
+  principals,
 });
 
 const isInTime = (expiresAt: number | undefined, now: number): boolean =>
@@ -271,15 +303,29 @@ function parseContent(path: string): Content {
   return {
     tokens: (tokens as readonly JsonValue[]).map((each) => {
       if (!isJsonObject(each)) throw broken(path);
-      const { tokenId, name, role, createdAt, expiresAt, hash } = each;
+      const { tokenId, name, role, createdAt, expiresAt, hash, person } = each;
+      const principals =
+        each['principals'] === undefined ? undefined : readTokenPrincipals(each['principals']);
+      // A limit that cannot be read must not be taken for none.
+      if (each['principals'] !== undefined && principals === undefined) throw broken(path);
       if (
         typeof tokenId !== 'string' ||
         typeof name !== 'string' ||
         !isRole(role) ||
-        typeof hash !== 'string'
+        typeof hash !== 'string' ||
+        (person !== undefined && typeof person !== 'string')
       )
         throw broken(path);
-      return { tokenId, name, role, hash, createdAt: Number(createdAt), expiresAt: timeOf(each, expiresAt) };
+      return {
+        tokenId,
+        name,
+        role,
+        hash,
+        createdAt: Number(createdAt),
+        expiresAt: timeOf(each, expiresAt),
+        person,
+        principals,
+      };
     }),
     logins: (logins as readonly JsonValue[]).flatMap((each) => {
       if (!isJsonObject(each)) throw broken(path);

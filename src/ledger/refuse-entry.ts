@@ -1,12 +1,32 @@
 /** What every store refuses before it looks at anything. */
 import { QuittanceError } from '../base/error.ts';
+import { isDotSegment } from '../base/id-segment.ts';
 import { isReservedEventType } from '../call/emitted-event.ts';
 import { readDirectIdentity } from '../call/identity.ts';
 import type { Entry, Erasure } from './ledger.ts';
 import { ledgerSessionId } from './ledger.ts';
 
+/** Events that begin something under a new id. */
+const begins: ReadonlySet<string> = new Set([
+  'tool.requested',
+  'turn.opened',
+  'session.forked',
+  'grant.given',
+]);
+
 /** Throws where an entry may not be appended by anybody but the ledger, or would not come back as what it is. */
-export function refuseEntry({ sessionId, events }: Pick<Entry, 'sessionId' | 'events'>): void {
+export function refuseEntry({
+  sessionId,
+  callId,
+  events,
+}: Pick<Entry, 'sessionId' | 'events'> & Partial<Pick<Entry, 'callId'>>): void {
+  const dotted = [sessionId, callId].find((id) => id !== undefined && isDotSegment(id));
+  // What an older version began may still be brought to its end.
+  if (dotted !== undefined && events.some(({ type }) => begins.has(type)))
+    throw new QuittanceError(
+      'config.invalid',
+      `The id of a session or a call may not be ${JSON.stringify(dotted)}: in an address or a path that means a folder.`,
+    );
   for (const event of events)
     if ('data' in event && isReservedEventType(event.type))
       throw new QuittanceError(

@@ -3,6 +3,7 @@
  * compare-and-set, so that nobody's grant or revocation is lost.
  */
 import { QuittanceError } from '../base/error.ts';
+import { isDotSegment } from '../base/id-segment.ts';
 import type { JsonObject } from '../base/json.ts';
 import { isJsonObject, toJson } from '../base/json.ts';
 import type { DirectIdentity, GrantEvent } from '../call/event.ts';
@@ -189,6 +190,7 @@ function readRequest(engine: Engine, request: GrantRequest): Grant {
     refuse(where, 'sessionId must be the id of a session.');
   // As turns refuse it: no session of that name can be opened, and a store would take it for another.
   if (!sessionId.isWellFormed()) refuse(where, 'sessionId holds half a character (a lone surrogate).');
+  if (isDotSegment(sessionId)) refuse(where, 'sessionId may not be "." or "..".');
   if (typeof toolName !== 'string' || toolName === '' || toolName.length > longestText)
     refuse(where, 'toolName must be the name of a tool, or a glob such as "mail_*".');
   if (until !== undefined && forMs !== undefined) refuse(where, 'give until or forMs, not both.');

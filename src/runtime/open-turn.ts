@@ -1,4 +1,5 @@
 import { QuittanceError } from '../base/error.ts';
+import { isDotSegment } from '../base/id-segment.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import { bindBudgets, checkBudgets, strictest } from './budget.ts';
 import { checkKeys } from './check-keys.ts';
@@ -102,6 +103,15 @@ function checkTurn(options: TurnOptions): void {
   // Two sessions that differ only in half a character are one session to every store.
   if (!sessionId.isWellFormed())
     throw new QuittanceError('config.invalid', 'sessionId holds half a character (a lone surrogate).');
+  for (const [name, id] of [
+    ['sessionId', sessionId],
+    ['parentSessionId', parentSessionId],
+  ] as const)
+    if (typeof id === 'string' && isDotSegment(id))
+      throw new QuittanceError(
+        'config.invalid',
+        `${name} may not be ${JSON.stringify(id)}: in an address or a path that means a folder. Give the session another id.`,
+      );
   if (turnId !== undefined && (typeof turnId !== 'string' || turnId === ''))
     throw new QuittanceError('config.invalid', 'turnId must be a non-empty text.');
   if (

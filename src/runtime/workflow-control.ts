@@ -1,5 +1,6 @@
 /** What a host may ask of, and do to, the workflow of a session. */
 import { QuittanceError } from '../base/error.ts';
+import { isDotSegment } from '../base/id-segment.ts';
 import { foldCall } from '../call/evolve.ts';
 import type { DirectIdentity, WorkflowUpdated } from '../call/event.ts';
 import { workflowSubject } from '../ledger/state-of.ts';
@@ -37,7 +38,12 @@ export type WorkflowControl = {
 
 export function controlWorkflow(engine: Engine, { sessionId, workflow: name }: WorkflowRef): WorkflowControl {
   // As turns refuse it: no session of that name can be opened, and none would be shown.
-  if (typeof sessionId !== 'string' || sessionId === '' || !sessionId.isWellFormed())
+  if (
+    typeof sessionId !== 'string' ||
+    sessionId === '' ||
+    !sessionId.isWellFormed() ||
+    isDotSegment(sessionId)
+  )
     throw invalid('runtime.workflow: sessionId must be the id of a session.');
   const find = (): Workflow => findWorkflow(engine.policyInForce()?.workflows ?? [], name);
   const move = async (

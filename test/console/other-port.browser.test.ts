@@ -47,6 +47,7 @@ test('a server on another port gets the cookie, and cannot approve, read or down
   const page = await context.newPage();
   const link = server.loginLink() ?? '';
   await page.goto(link);
+  await page.getByRole('button', { name: /^Log in as/ }).click();
   await page.getByRole('heading', { level: 1 }).waitFor();
   const path = `/v1/confirmations/${confirmationId}/decision`;
 

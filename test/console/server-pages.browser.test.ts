@@ -54,6 +54,7 @@ describe('logging in', () => {
   test('with the link works once, leaves nothing of it in the address, and no script can read the cookie', async () => {
     const link = app.server.loginLink() ?? '';
     const { page } = await open(link);
+    await page.getByRole('button', { name: /^Log in as/ }).click();
     await page.waitForURL(`${app.server.url}/`);
     expect(await statusOf(page, '/v1/me')).toBe(200);
     expect(await page.evaluate(() => document.cookie)).toBe('');
@@ -126,15 +127,25 @@ describe('deciding with a link', () => {
     await page.getByLabel('Your name').fill('Grace');
     await page.getByLabel('Why').fill('It is old.');
     await button.click();
-    await page.getByText('This was approved by Grace, by link of approver-person.').waitFor();
+    await page
+      .getByText('This was approved by Grace, by link of approver-person (self-asserted name).')
+      .waitFor();
     expect(await questionOf('d1')).toMatchObject({
       status: 'approved',
-      by: { link: { by: 'approver-person', typed: 'Grace' } },
+      by: {
+        identity: {
+          kind: 'link',
+          maker: { name: 'approver-person' },
+          holder: { kind: 'typed', name: 'Grace' },
+        },
+      },
       reason: 'It is old.',
     });
     expect(complaints).toEqual([]);
     const again = await open(url);
-    await again.page.getByText('This was approved by Grace, by link of approver-person.').waitFor();
+    await again.page
+      .getByText('This was approved by Grace, by link of approver-person (self-asserted name).')
+      .waitFor();
     expect(await again.page.getByRole('button').count()).toBe(0);
   });
 
@@ -183,9 +194,10 @@ describe('deciding with a link', () => {
     const deny = page.getByRole('button', { name: 'Deny' });
     await deny.waitFor();
     expect(await page.getByRole('button').allTextContents()).toEqual(['Deny']);
-    await page.getByLabel('Your name').fill('Eve');
+    await page.getByText('You decide as Grace, the person this link names.').waitFor();
+    expect(await page.getByLabel('Your name').count()).toBe(0);
     await deny.click();
-    await page.getByRole('alert').getByText('This token is for Grace, not for Eve.').waitFor();
-    expect(await questionOf('d2')).toMatchObject({ status: 'pending' });
+    await page.getByText('This was denied by Grace.').waitFor();
+    expect(await questionOf('d2')).toMatchObject({ status: 'denied' });
   });
 });

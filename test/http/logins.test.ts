@@ -16,32 +16,55 @@ afterAll(() => app.close());
 const bare = (path: string, init: RequestInit = {}): Promise<Response> =>
   fetch(new URL(path, app.server.url), { redirect: 'manual', ...init });
 
-/** The headers a page of a browser sends that opened the link. */
+/** What the button does on the page that a link opens. */
+const confirm = (link: string, origin = app.server.url): Promise<Response> =>
+  fetch(new URL('/login', link), {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { origin },
+    body: new URLSearchParams({ code: new URL(link).searchParams.get('code') ?? '' }),
+  });
+
+/** The headers a page of a browser sends that was logged in by a link. */
 async function logIn(): Promise<{ readonly cookie: string; readonly 'x-quittance-page-key': string }> {
-  const { headers } = await bare(app.server.loginLink() ?? '');
+  const { headers } = await confirm(app.server.loginLink() ?? '');
   return {
     cookie: headers.get('set-cookie')?.split(';')[0] ?? '',
     'x-quittance-page-key': headers.get('location')?.split('#page-key=')[1] ?? '',
   };
 }
 
-test('a link whose head alone was looked at is still good', async () => {
+test('opening a link changes nothing: the button on its page logs in, once', async () => {
   const link = app.server.loginLink() ?? '';
-  const head = await bare(link, { method: 'HEAD' });
-  expect([head.status, head.headers.get('set-cookie')]).toEqual([200, null]);
-  const opened = await bare(link);
+  const before = readFileSync(tokenFilePath(app.ledgerPath), 'utf8');
+  for (const method of ['HEAD', 'GET', 'GET', 'HEAD']) {
+    const seen = await bare(link, { method });
+    expect([seen.status, seen.headers.get('set-cookie')]).toEqual([200, null]);
+    if (method === 'GET') expect(await seen.text()).toContain('Log in as ada');
+  }
+  expect(readFileSync(tokenFilePath(app.ledgerPath), 'utf8')).toBe(before);
+  const opened = await confirm(link);
   expect([opened.status, opened.headers.get('location')]).toEqual([
     303,
     expect.stringMatching(/^\/login\/done#page-key=qt_[\w-]{43}$/),
   ]);
   expect((await bare(link)).status).toBe(401);
+  expect((await confirm(link)).status).toBe(401);
+});
+
+test('another site can neither press the button nor have it say something else', async () => {
+  const link = app.server.loginLink() ?? '';
+  expect((await confirm(link, 'https://evil.example')).status).toBe(403);
+  const page = await bare(`/login?code=${encodeURIComponent('"><script>')}`);
+  expect([page.status, (await page.text()).includes('<script>')]).toEqual([401, false]);
+  expect((await confirm(link)).status).toBe(303);
 });
 
 test('a link that nobody opened in a quarter of an hour is good for nothing', async () => {
   const clock = createManualClock(1_000_000);
   const other = await startServer({}, clock);
   try {
-    const open = (link = ''): Promise<Response> => fetch(link, { redirect: 'manual' });
+    const open = (link = ''): Promise<Response> => confirm(link, other.server.url);
     const [inTime, tooLate] = [other.server.loginLink(), other.server.loginLink()];
     clock.advance(15 * 60_000 - 1);
     expect((await open(inTime)).status).toBe(303);
@@ -59,7 +82,13 @@ test('a cookie is sent over TLS alone where people come in over TLS', async () =
     try {
       const link = other.server.loginLink() ?? '';
       const { host } = new URL(publicUrl);
-      const opened = await other.server.fetch(new Request(link, { headers: { host } }));
+      const opened = await other.server.fetch(
+        new Request(new URL('/login', link), {
+          method: 'POST',
+          headers: { host, origin: publicUrl, 'content-type': 'application/x-www-form-urlencoded' },
+          body: new URLSearchParams({ code: new URL(link).searchParams.get('code') ?? '' }),
+        }),
+      );
       return opened.headers.get('set-cookie') ?? '';
     } finally {
       await other.close();

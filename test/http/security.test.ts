@@ -61,9 +61,20 @@ const loginOf = ({ headers }: { readonly headers: NodeJS.Dict<string | string[]>
 });
 
 async function logIn(link = app.server.loginLink() ?? ''): Promise<Login> {
-  const { pathname, search } = new URL(link);
-  return loginOf(await bare('GET', pathname + search, {}));
+  return loginOf(await confirm(link));
 }
+
+/** What the button does on the page that a link opens. */
+const confirm = (link: string): ReturnType<typeof bare> =>
+  bare(
+    'POST',
+    '/login',
+    {
+      origin: `http://127.0.0.1:${app.server.port}`,
+      'content-type': 'application/x-www-form-urlencoded',
+    },
+    `code=${new URL(link).searchParams.get('code') ?? ''}`,
+  );
 
 describe('who may do what', () => {
   test('without a token every route is closed, but those that tell nothing or that a link opens', async () => {
@@ -175,11 +186,11 @@ describe('who may do what', () => {
 describe('browsers', () => {
   test('come in with a link that is good once, and leave nothing of it in the address', async () => {
     const link = new URL(app.server.loginLink() ?? '');
-    const first = await bare('GET', link.pathname + link.search, {});
+    const first = await confirm(link.href);
     expect([first.status, String(first.headers.location).split('#')[0]]).toEqual([303, '/login/done']);
     const [cookie = ''] = first.headers['set-cookie'] ?? [];
     expect(cookie).toMatch(/; HttpOnly; SameSite=Strict; /);
-    const second = await bare('GET', link.pathname + link.search, {});
+    const second = await confirm(link.href);
     expect([second.status, second.headers['set-cookie']]).toEqual([401, undefined]);
     const me = await bare('GET', '/v1/me', loginOf(first));
     expect(JSON.parse(me.text) as Me).toMatchObject({ name: 'ada', role: 'admin', by: 'cookie' });
@@ -324,7 +335,7 @@ describe('decision links', () => {
     expect((await use({ token: `${token.slice(0, -2)}aa`, decision: 'deny' })).status).toBe(403);
     expect((await use({ token, decision: 'approve' })).status).toBe(403);
     expect((await use({ token, decision: 'deny', by: 'Eve' })).status).toBe(403);
-    expect((await use({ token: 'qdt1.x.y', decision: 'deny', by: 'Eve' })).status).toBe(403);
+    expect((await use({ token: 'qdt2.x.y', decision: 'deny', by: 'Eve' })).status).toBe(403);
     expect((await bare('GET', `/v1/decisions?token=${token}`, {})).status).toBe(405);
     expect(
       (await app.runtime.confirmations({ status: 'pending' })).rows.some(({ callId }) => callId === 'link2'),

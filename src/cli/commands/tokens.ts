@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isQuittanceError } from '../../base/error.ts';
+import type { JsonValue } from '../../base/json.ts';
 import { isRole, mayDo } from '../../http/actor.ts';
 import type { TokenRecord } from '../../http/token-file.ts';
 import { TokenFile, tokenFilePath } from '../../http/token-file.ts';
@@ -11,6 +12,9 @@ import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { ledgerPath } from '../find-ledger.ts';
 import { makeFolder } from '../make-folder.ts';
+import type { TokenPrincipals } from '../../http/token-principals.ts';
+import { readTokenPrincipals } from '../../http/token-principals.ts';
+import { readJsonArgument } from '../json-argument.ts';
 import { requireOption } from '../require-option.ts';
 import { safeJson, safeText } from '../safe-text.ts';
 import type { Column } from '../table.ts';
@@ -34,6 +38,12 @@ export const tokensCommand: Command = {
   options: {
     name: { value: 'NAME', help: 'Whose it is' },
     role: { value: 'ROLE', help: 'What they may do', choices: Object.keys(mayDo) },
+    person: { value: 'NAME', help: 'The person it belongs to, where they have several tokens' },
+    principals: {
+      value: 'JSON|@FILE',
+      help: 'For whom calls may be asked with it; for anybody unless told',
+      file: true,
+    },
     for: { value: 'SPAN', help: 'For how long: 6h, 30d; until it is revoked unless told' },
     json: jsonOption,
   },
@@ -114,6 +124,8 @@ async function create(
       name,
       role,
       expiresInMs: span === undefined ? undefined : parseSpan(span, 'for'),
+      person: given.text('person'),
+      principals: readPrincipals(given),
     });
     if (given.has('json')) await out.print(safeJson({ ...toJson(record), token }));
     else {
@@ -130,6 +142,18 @@ async function create(
     throw error;
   }
   return exitCodes.good;
+}
+
+const principalsExample = '{"userId":["bob"],"claims":{"team":["ops"]}}';
+
+function readPrincipals(given: Given): TokenPrincipals | undefined {
+  const typed = given.text('principals');
+  if (typed === undefined) return undefined;
+  const principals = readTokenPrincipals(readJsonArgument(typed, 'principals', principalsExample));
+  if (principals !== undefined) return principals;
+  throw new UsageError('--principals lists values by field of a principal; "*" stands for any value.', [
+    `--principals '${principalsExample}'`,
+  ]);
 }
 
 async function revoke(
@@ -158,11 +182,15 @@ const toJson = ({
   role,
   createdAt,
   expiresAt,
+  person,
+  principals,
 }: TokenRecord): ReturnType<typeof withoutUndefined> =>
   withoutUndefined({
     token_id: tokenId,
     name,
     role,
+    person,
+    principals: principals as unknown as JsonValue | undefined, // plain data
     created_at: utcTime(createdAt),
     expires_at: expiresAt === undefined ? undefined : utcTime(expiresAt),
   });

@@ -1,8 +1,8 @@
 /** Who may do what. */
 
 /**
- * A viewer reads. An operator makes calls, runs what is handed over, reports, reconciles and undoes. An approver
- * decides about held calls and gives grants. An admin does all of that, and exports, verifies and reloads. Neither an
+ * A viewer reads. An operator makes calls, runs what is handed over, reports, has tools reconcile and undoes. An approver
+ * decides about held calls, says what became of calls in doubt and gives grants. An admin does all of that, and exports, verifies and reloads. Neither an
  * operator nor an approver can do what the other does: whoever makes calls cannot approve them.
  */
 export type Role = 'viewer' | 'operator' | 'approver' | 'admin';

@@ -55,6 +55,8 @@ export type LinkedQuestion = ConfirmationView & {
   readonly named?: string;
   /** The person who made it. The service did where nothing is said: then a person must be named or signed in. */
   readonly madeBy?: string;
+  /** Who is logged in and would decide. */
+  readonly signedInAs?: string;
 };
 /** `POST /v1/decisions`: decides with a decision token. Needs no other token. */
 export type NewTokenDecision = {

@@ -104,6 +104,7 @@ const linkedShape: Shape<LinkedQuestion> = open(
     allowed: list(tokenDecisionShape),
     named: maybe(text()),
     madeBy: maybe(text()),
+    signedInAs: maybe(text()),
   },
 );
 const tokenText = text({ minLength: 1, maxLength: 8_192 });
@@ -169,13 +170,14 @@ export const confirmationRoutes: readonly Route[] = [
     summary: 'Shows what a decision link is about. The link is the right to see it.',
     body: object<TokenToRead>({ token: tokenText }, 'TokenToRead'),
     answer: linkedShape,
-    async handle({ service, body }) {
+    async handle({ service, actor, body }) {
       const { confirmationId, decisions, named, maker } = readLink(service, body.token);
       return {
         ...(await readQuestion(service, confirmationId)),
         allowed: decisions,
         ...(named !== undefined && { named: named.name }),
         ...(maker !== undefined && { madeBy: maker.name }),
+        ...(actor.role !== undefined && { signedInAs: actor.name }),
       };
     },
   }),

@@ -1,0 +1,79 @@
+/**
+ * For whom a token may speak. A token without a list may name any principal; one with a list may name only what is
+ * listed, and must name one.
+ */
+import { canonicalJson } from '../base/canonical.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { isJsonObject } from '../base/json.ts';
+import type { Principal } from '../tool/tool-context.ts';
+import { HttpRefusal } from './problem.ts';
+
+/** The values that each field of a principal may have. `*` stands for any. A field that is not listed may not be given. */
+export type TokenPrincipals = {
+  readonly [Name in Exclude<keyof Principal, 'claims'>]?: readonly string[];
+} & { readonly claims?: Readonly<Record<string, readonly JsonValue[]>> };
+
+const textFields = ['userId', 'serviceId', 'orgId', 'role', 'ticketRef'] as const;
+const any = '*';
+
+/** Reads such a list. Undefined where it is none: what is not understood may be a limit. */
+export function readTokenPrincipals(value: unknown): TokenPrincipals | undefined {
+  if (!isJsonObject(value) || Object.keys(value).length === 0) return undefined;
+  for (const [name, listed] of Object.entries(value)) {
+    if (name === 'claims') {
+      if (!isJsonObject(listed) || !Object.values(listed).every((each) => Array.isArray(each)))
+        return undefined;
+    } else if (
+      !textFields.some((field) => field === name) ||
+      !Array.isArray(listed) ||
+      !listed.every((each) => typeof each === 'string')
+    )
+      return undefined;
+  }
+  // Every field was looked at.
+  return value as unknown as TokenPrincipals;
+}
+
+/** Throws unless the token may speak for the principal. */
+export function refusePrincipal(
+  tokenName: string,
+  listed: TokenPrincipals | undefined,
+  principal: Principal | undefined,
+): void {
+  if (listed === undefined) return;
+  const refuse = (problem: string): never => {
+    throw new HttpRefusal(
+      'http.forbidden',
+      `The token ${JSON.stringify(tokenName)} may speak only for the principals it lists: ${problem}. It lists ${describe(listed)}.`,
+    );
+  };
+  const given = Object.entries((principal ?? {}) as JsonObject).filter(([, value]) => value !== undefined);
+  if (given.length === 0) refuse('the call names no principal');
+  for (const [name, value] of given) {
+    if (name === 'claims') {
+      if (!isJsonObject(value)) return refuse('claims is not an object');
+      for (const [claim, said] of Object.entries(value)) {
+        const known = listed.claims && Object.hasOwn(listed.claims, claim) ? listed.claims[claim] : undefined;
+        if (!isListed(known, said))
+          refuse(`the claim ${JSON.stringify(claim)} has a value that is not listed`);
+      }
+    } else {
+      const field = textFields.find((each) => each === name);
+      const known = field === undefined ? undefined : listed[field];
+      if (!isListed(known, value)) refuse(`${name} ${JSON.stringify(value)?.slice(0, 100)} is not listed`);
+    }
+  }
+}
+
+/** A list of values is listed where each of them is. */
+function isListed(known: readonly JsonValue[] | undefined, value: JsonValue | undefined): boolean {
+  if (known === undefined || value === undefined) return false;
+  if (known.includes(any)) return true;
+  const isKnown = (one: JsonValue): boolean =>
+    known.some((each) => canonicalJson(each) === canonicalJson(one));
+  return (
+    isKnown(value) || (Array.isArray(value) && value.length > 0 && (value as JsonValue[]).every(isKnown))
+  );
+}
+
+const describe = (listed: TokenPrincipals): string => JSON.stringify(listed).slice(0, 500);

@@ -1,0 +1,241 @@
+/** Every way in which a decision or a resolution comes over HTTP, by role, by token and by who asked. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { CallAnswer, CallDetail, Problem, Role } from 'quittance/http';
+import { routes } from '../../src/http/routes.ts';
+import { allows } from '../../src/http/actor.ts';
+import { TokenFile, tokenFilePath } from '../../src/http/token-file.ts';
+import type { Answer, TestServer } from './start-server.ts';
+import { startServer } from './start-server.ts';
+
+type Held = Extract<CallAnswer, { decision: 'held' }>;
+
+let app: TestServer;
+let tokens: TokenFile;
+beforeAll(async () => {
+  app = await startServer();
+  tokens = new TokenFile(tokenFilePath(app.ledgerPath), Date.now);
+});
+afterAll(() => app.close());
+
+async function send<Body = Problem>(path: string, body: object, token?: string): Promise<Answer<Body>> {
+  const response = await fetch(app.server.url + path, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    },
+    body: JSON.stringify(body),
+  });
+  return {
+    status: response.status,
+    body: (await response.json()) as Body,
+    headers: response.headers,
+  };
+}
+
+const ask = async (id: string, token: string, more: object = {}): Promise<Answer<Held & Problem>> =>
+  send(
+    '/v1/calls',
+    {
+      sessionId: 's1',
+      call: { id, name: 'delete_file', arguments: { path: `/tmp/${id}` } },
+      waitMs: 5_000,
+      ...more,
+    },
+    token,
+  );
+
+const hold = async (id: string): Promise<Held> => {
+  const { body } = await ask(id, app.tokens.operator, { waitMs: 0 });
+  await expect.poll(async () => (await app.ledger.readCall('s1', id))?.version ?? 0).toBeGreaterThan(0);
+  return body.confirmationId === undefined ? (await ask(id, app.tokens.operator)).body : body;
+};
+
+/** The routes by which a person, or a program, changes what becomes of a call, and the role each takes. */
+const doors: Readonly<Record<string, string>> = {
+  'POST /v1/calls': 'operator',
+  'POST /v1/sessions/{sessionId}/calls/{callId}/resolution': 'operator or approver',
+  'POST /v1/sessions/{sessionId}/calls/{callId}/undo': 'operator',
+  'POST /v1/confirmations/{confirmationId}/decision': 'approver',
+  'POST /v1/confirmations/{confirmationId}/link': 'approver',
+  'POST /v1/decisions/read': 'anyone',
+  'POST /v1/decisions': 'anyone',
+  'POST /v1/grants': 'approver',
+  'POST /v1/sessions/{sessionId}/grants/{grantId}/revoke': 'approver',
+  'POST /v1/handoffs/claim': 'operator',
+  'POST /v1/handoffs/report': 'operator',
+};
+
+test('bound-approval: every route that changes something is a known door, with the role it takes', () => {
+  // These explain, replay and stop work of the server; no call is changed by them.
+  const readsOnly = /^\/v1\/(?:contracts|jobs)\//;
+  const other = new Set(['admin', 'viewer']);
+  const found = routes
+    .filter(({ method, path, access }) => method !== 'GET' && !other.has(access) && !readsOnly.test(path))
+    .map(({ method, path, access }) => [`${method} ${path}`, access]);
+  expect(Object.fromEntries(found)).toEqual(doors);
+});
+
+test('no role but those that a door takes gets through it, and nobody without a token', async () => {
+  const roles: readonly Role[] = ['viewer', 'operator', 'approver', 'admin'];
+  for (const { method, path, access } of routes) {
+    if (doors[`${method} ${path}`] === undefined || access === 'anyone') continue;
+    const address = path.replaceAll(/\{\w+\}/g, 'x');
+    expect([path, (await send(address, {})).status]).toEqual([path, 401]);
+    for (const role of roles) {
+      const { status, body } = await send(address, { nothing: 'fits' }, app.tokens[role]);
+      const isRefused = status === 403 && body.code === 'http.forbidden';
+      expect([path, role, isRefused]).toEqual([path, role, !allows(role, access)]);
+    }
+  }
+});
+
+describe('a call in doubt', () => {
+  const lose = async (id: string, token: string): Promise<string> => {
+    const sent = { sessionId: 's1', call: { id, name: 'charge_card', arguments: { id } }, waitMs: 10_000 };
+    await send('/v1/calls', sent, token);
+    await expect
+      .poll(async () => (await app.runtime.unresolved({})).rows.map(({ callId }) => callId))
+      .toContain(id);
+    return `/v1/sessions/s1/calls/${id}/resolution`;
+  };
+
+  test('is resolved by an approver other than the asker, whatever the resolution says', async () => {
+    const asker = tokens.create({ name: 'Root', role: 'admin' });
+    const again = tokens.create({ name: 'Root-2', role: 'admin', person: 'root' });
+    const path = await lose('lost1', asker.token);
+    for (const resolution of ['safe_to_retry', 'failed', 'succeeded'])
+      for (const token of [asker.token, again.token, app.tokens.operator]) {
+        const { status } = await send(path, { resolution, reason: 'seen' }, token);
+        expect([resolution, status]).toEqual([resolution, 403]);
+      }
+    const found = { resolution: 'safe_to_retry', reason: 'seen' };
+    const { body } = await send<CallDetail>(path, found, app.tokens.approver);
+    expect(body.call.askedBy).toEqual({
+      kind: 'token',
+      id: asker.record.tokenId,
+      name: 'Root',
+      via: 'bearer',
+    });
+    expect(body.call.resolution?.by).toMatchObject({
+      name: 'approver-person',
+      identity: { kind: 'token', name: 'approver-person', via: 'bearer' },
+      asker: 'other',
+    });
+    expect(JSON.stringify(body.events)).toContain(`"id":"${asker.record.tokenId}"`);
+  });
+
+  test('is not resolved by the asker after a new token of the same name', async () => {
+    const first = tokens.create({ name: 'Sam', role: 'admin' });
+    const path = await lose('lost2', first.token);
+    tokens.revoke('Sam');
+    const second = tokens.create({ name: 'Sam', role: 'admin' });
+    expect((await send(path, { resolution: 'failed' }, second.token)).status).toBe(403);
+  });
+});
+
+describe('a decision link', () => {
+  const link = (id: Held, body: object, token: string): Promise<Answer<Problem & { token: string }>> =>
+    send(`/v1/confirmations/${id.confirmationId}/link`, { expiresInMs: 60_000, ...body }, token);
+  const use = (token: string, body: object = {}, as?: string): Promise<Answer<Problem>> =>
+    send('/v1/decisions', { token, decision: 'approve', ...body }, as);
+
+  test('ends with the token of its maker, and with that of the person it names', async () => {
+    const held = await hold('l1');
+    const maker = tokens.create({ name: 'Maker', role: 'approver' });
+    const named = tokens.create({ name: 'Nora', role: 'approver' });
+    const unnamed = await link(held, {}, maker.token);
+    const forNora = await link(held, { by: 'Nora' }, app.tokens.approver);
+    expect([unnamed.status, forNora.status]).toEqual([200, 200]);
+    tokens.revoke(maker.record.tokenId);
+    tokens.revoke(named.record.tokenId);
+    for (const made of [unnamed, forNora]) {
+      const used = await use(made.body.token, { by: 'Nora' });
+      expect([used.status, used.body.code]).toEqual([403, 'confirmation.forbidden']);
+      expect((await send('/v1/decisions/read', { token: made.body.token })).status).toBe(403);
+    }
+    expect(
+      (await app.runtime.confirmations({ status: 'pending' })).rows.map(({ callId }) => callId),
+    ).toContain('l1');
+  });
+
+  test('is made only for a person who may decide, and for 7 days at most', async () => {
+    const held = await hold('l2');
+    expect((await link(held, { by: 'viewer-person' }, app.tokens.approver)).status).toBe(403);
+    expect((await link(held, { by: 'VIEWER PERSON' }, app.tokens.approver)).status).toBe(403);
+    const long = await link(held, { expiresInMs: 7 * 24 * 3_600_000 + 1 }, app.tokens.approver);
+    expect([long.status, long.body.detail]).toEqual([400, expect.stringContaining('7 days')]);
+  });
+
+  test('decides as the person who is signed in, if they may', async () => {
+    const held = await hold('l3');
+    const made = await link(held, {}, app.tokens.approver);
+    for (const role of ['viewer', 'operator'] as const)
+      expect((await use(made.body.token, {}, app.tokens[role])).status).toBe(403);
+    const used = await use(made.body.token, { decision: 'deny', by: 'somebody else' }, app.tokens.admin);
+    expect(used.body).toMatchObject({
+      by: {
+        name: 'admin-person',
+        identity: {
+          kind: 'link',
+          maker: { kind: 'person', name: 'approver-person' },
+          holder: { kind: 'signed_in', identity: { kind: 'token', name: 'admin-person' } },
+        },
+      },
+    });
+  });
+
+  test('of the service gives no right: the person who uses it signs in', async () => {
+    const held = await hold('l4');
+    const token = await app.runtime.decisionToken(held.confirmationId, { expiresInMs: 60_000 });
+    expect((await use(token, { by: 'approver-person' })).status).toBe(403);
+    expect((await use(token, {}, app.tokens.operator)).status).toBe(403);
+    expect((await use(token, { decision: 'deny' }, app.tokens.approver)).status).toBe(200);
+  });
+});
+
+describe('a token', () => {
+  test('that lists principals speaks for those alone', async () => {
+    const { token } = tokens.create({
+      name: 'bound',
+      role: 'operator',
+      principals: { userId: ['bob'], orgId: ['*'], claims: { team: ['ops', 'web'] } },
+    });
+    for (const principal of [
+      undefined,
+      {},
+      { userId: 'eve' },
+      { userId: 'BOB' },
+      { userId: 'bob', role: 'admin' },
+      { userId: 'bob', claims: { team: 'finance' } },
+      { userId: 'bob', claims: { team: ['ops', 'finance'] } },
+      { userId: 'bob', claims: { constructor: 'x' } },
+    ]) {
+      const { status, body } = await ask('bound1', token, principal === undefined ? {} : { principal });
+      expect([principal, status, body.detail]).toEqual([
+        principal,
+        403,
+        expect.stringContaining('may speak only for the principals it lists'),
+      ]);
+    }
+    expect(await app.ledger.readCall('s1', 'bound1')).toBeUndefined();
+    const principal = { userId: 'bob', orgId: 'acme', claims: { team: ['ops', 'web'] } };
+    expect((await ask('bound2', token, { principal })).status).toBe(200);
+  });
+
+  test('and a worker are joined by a sign that neither may hold', async () => {
+    expect(() => tokens.create({ name: 'a/b', role: 'operator' })).toThrow(/may not hold "\/"/);
+    const { status } = await send(
+      '/v1/handoffs/claim',
+      { toolName: 'send_mail', worker: 'a/b' },
+      app.tokens.operator,
+    );
+    expect(status).toBe(400);
+  });
+
+  test('has no name that looks like that of another', () => {
+    tokens.create({ name: 'Victor', role: 'viewer' });
+    for (const name of ['victor', 'VICTOR ', 'Vіctor', 'Vict\u200bor', 'Víctor', 'V.i.c.t.o.r', 'V1ctor'])
+      expect(() => tokens.create({ name, role: 'viewer' })).toThrow(/looks like the name|already/);
+  });
+});
