@@ -125,6 +125,18 @@ describe('a call in doubt', () => {
     expect(JSON.stringify(body.events)).toContain(`"id":"${asker.record.tokenId}"`);
   });
 
+  test('may run again under another id only if an approver other than the asker agrees', async () => {
+    const asker = tokens.create({ name: 'Tess', role: 'admin' });
+    await lose('twin1', asker.token);
+    const sent = { sessionId: 's1', call: { id: 'twin2', name: 'charge_card', arguments: { id: 'twin1' } } };
+    const { body: held } = await send<Held>('/v1/calls', { ...sent, waitMs: 5_000 }, asker.token);
+    expect(held.description).toContain('twin1');
+    const path = `/v1/confirmations/${held.confirmationId}/decision`;
+    const approve = { decision: 'approve', inputDigest: held.inputDigest };
+    expect((await send(path, approve, asker.token)).status).toBe(403);
+    expect((await send(path, approve, app.tokens.approver)).status).toBe(200);
+  });
+
   test('is not resolved by the asker after a new token of the same name', async () => {
     const first = tokens.create({ name: 'Sam', role: 'admin' });
     const path = await lose('lost2', first.token);

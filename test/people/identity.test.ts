@@ -1,0 +1,165 @@
+/** Who did what about a call, and how they were known: whatever way it came in. */
+import { createMemoryLedger, createRuntime, defineTool } from 'quittance';
+import type { DirectIdentity } from 'quittance';
+import { describe, expect, test } from 'vitest';
+
+const ada: DirectIdentity = {
+  kind: 'provider',
+  issuer: 'https://id.example',
+  subject: 'ada',
+  method: 'oidc',
+};
+const wipe = defineTool({ name: 'wipe', mode: 'destructive', run: () => 'wiped' });
+const price = defineTool({
+  name: 'price',
+  mode: 'safe_write',
+  run: () => 'set',
+  undo: () => 'reset',
+});
+const call = (id: string, name = 'wipe'): { id: string; name: string; arguments: object } => ({
+  id,
+  name,
+  arguments: { id },
+});
+
+async function held(options: { separateDuties?: boolean } = {}) {
+  const ledger = createMemoryLedger();
+  const runtime = createRuntime({ tools: [wipe, price], ledger, ...options });
+  const turn = runtime.turn({ sessionId: 's', principal: { userId: 'bob' } });
+  const ask = async (id: string, askedBy?: DirectIdentity) => {
+    void turn.callOrPending(call(id), askedBy && { askedBy }).catch(() => undefined);
+    for (;;) {
+      const { rows } = await runtime.confirmations({ status: 'pending' });
+      const found = rows.find((row) => row.callId === id);
+      if (found !== undefined) return found;
+      await new Promise(setImmediate);
+    }
+  };
+  return { ledger, runtime, turn, ask };
+}
+
+describe('bound-approval: how the person was known is on record', () => {
+  test('for a decision, and it is self-asserted where nothing is said', async () => {
+    const { runtime, ask } = await held();
+    const first = await ask('a');
+    const { inputDigest } = first;
+    const decided = await runtime.decide(first.confirmationId, {
+      decision: 'approve',
+      by: 'ada',
+      identity: ada,
+      inputDigest,
+    });
+    expect(decided.by).toEqual({ type: 'person', name: 'ada', identity: ada, asker: 'other' });
+    const second = await ask('b');
+    expect((await runtime.decide(second.confirmationId, { decision: 'deny', by: 'bob' })).by).toEqual({
+      type: 'person',
+      name: 'bob',
+      identity: { kind: 'self_asserted' },
+      asker: 'same',
+    });
+    const audit = await runtime.audit({ sessionId: 's', callId: 'a' });
+    expect(audit.at(-1)?.decidedBy?.identity).toEqual(ada);
+  });
+
+  test('for grants, revocations, undos and workflow moves', async () => {
+    const { runtime, turn } = await held();
+    const grant = await runtime.grant({ sessionId: 's', toolName: 'wipe', by: 'ada', identity: ada });
+    expect(grant.identity).toEqual(ada);
+    await turn.call(call('g'));
+    const [granted] = await runtime.calls({ sessionId: 's', callId: 'g' });
+    expect(granted?.decidedBy).toEqual({ type: 'person', name: 'ada', identity: ada });
+    const revoked = await runtime.revokeGrant({
+      sessionId: 's',
+      grantId: grant.grantId,
+      by: 'cy',
+      identity: { kind: 'os_user', user: 'cy' },
+    });
+    expect(revoked.revoked?.identity).toEqual({ kind: 'os_user', user: 'cy' });
+    await turn.call(call('p', 'price'));
+    await runtime.undo({ sessionId: 's', callId: 'p' }, { by: 'ada', identity: ada });
+    const [undone] = await runtime.calls({ sessionId: 's', callId: 'p' });
+    expect(undone?.undone?.by).toMatchObject({ name: 'ada', identity: ada });
+  });
+
+  test('for erasures and removals', async () => {
+    const { ledger, runtime, turn } = await held();
+    await turn.call(call('p', 'price'));
+    await ledger.erase({ sessionId: 's', by: 'ada', identity: ada, reason: 'asked to' });
+    const events = await runtime.events({ sessionId: 's' });
+    expect(events.find(({ type }) => type === 'body.erased')).toMatchObject({ by: 'ada', identity: ada });
+  });
+
+  test('and is one of the kinds there are', async () => {
+    const { runtime, ask } = await held();
+    const { confirmationId } = await ask('a');
+    for (const identity of [
+      {},
+      { kind: 'link' },
+      { kind: 'root' },
+      { kind: 'token', id: 't' },
+      { ...ada, more: 1 },
+      { kind: 'self_asserted', admin: true },
+      'token',
+    ])
+      await expect(
+        runtime.decide(confirmationId, { decision: 'deny', by: 'eve', identity: identity as never }),
+      ).rejects.toMatchObject({ code: 'config.invalid' });
+  });
+});
+
+describe('where duties are separate', () => {
+  test('the asker is known by what verified them, whatever name they give', async () => {
+    const { runtime, ask } = await held({ separateDuties: true });
+    const { confirmationId, inputDigest } = await ask('a', ada);
+    for (const [by, identity] of [
+      ['somebody else', ada],
+      ['АDA', undefined],
+      ['b0b', undefined],
+      ['Bob ', { ...ada, subject: 'x' }],
+    ] as const)
+      await expect(
+        runtime.decide(confirmationId, {
+          decision: 'approve',
+          by,
+          inputDigest,
+          ...(identity && { identity }),
+        }),
+      ).rejects.toMatchObject({ code: 'confirmation.forbidden' });
+    await runtime.decide(confirmationId, { decision: 'approve', by: 'cy', inputDigest });
+  });
+
+  test('a process without the option cannot be used to get round it', async () => {
+    const { ledger, ask } = await held({ separateDuties: true });
+    const { confirmationId, inputDigest } = await ask('a');
+    const elsewhere = createRuntime({ tools: [], ledger });
+    await expect(
+      elsewhere.decide(confirmationId, { decision: 'approve', by: 'bob', inputDigest }),
+    ).rejects.toMatchObject({ code: 'confirmation.forbidden' });
+    await elsewhere.decide(confirmationId, { decision: 'deny', by: 'bob' });
+  });
+
+  test('a grant does not answer the calls of the person who gave it', async () => {
+    const { runtime, ask } = await held({ separateDuties: true });
+    await runtime.grant({ sessionId: 's', toolName: 'wipe', by: 'sam', identity: ada });
+    const { confirmationId } = await ask('a', { ...ada });
+    await runtime.decide(confirmationId, { decision: 'deny', by: 'cy' });
+  });
+});
+
+describe('an id of dots', () => {
+  test.each(['.', '..'])('%j is none of a session, a call or a grant', async (id) => {
+    const { ledger, runtime, turn } = await held();
+    expect(() => runtime.turn({ sessionId: id })).toThrow(/may not be/);
+    await expect(turn.call(call(id))).rejects.toMatchObject({ code: 'call.malformed' });
+    await expect(runtime.grant({ sessionId: id, toolName: 'wipe', by: 'ada' })).rejects.toMatchObject({
+      code: 'config.invalid',
+    });
+    expect(() => runtime.workflow({ sessionId: id })).toThrow();
+    expect(await ledger.readSession(id)).toEqual([]);
+  });
+
+  test.each(['...', '.a', 'report.html', 'a..b'])('%j is one', async (id) => {
+    const { turn } = await held();
+    expect(await turn.call(call(id, 'price'))).toMatchObject({ type: 'ToolExecutionResult', callId: id });
+  });
+});
