@@ -142,7 +142,9 @@ describe('where duties are separate', () => {
     const { runtime, ask } = await held({ separateDuties: true });
     await runtime.grant({ sessionId: 's', toolName: 'wipe', by: 'sam', identity: ada });
     const { confirmationId } = await ask('a', { ...ada });
-    await runtime.decide(confirmationId, { decision: 'deny', by: 'cy' });
+    expect(await runtime.decide(confirmationId, { decision: 'deny', by: 'cy' })).toMatchObject({
+      status: 'denied',
+    });
   });
 });
 
@@ -154,7 +156,7 @@ describe('an id of dots', () => {
     await expect(runtime.grant({ sessionId: id, toolName: 'wipe', by: 'ada' })).rejects.toMatchObject({
       code: 'config.invalid',
     });
-    expect(() => runtime.workflow({ sessionId: id })).toThrow();
+    expect(() => runtime.workflow({ sessionId: id })).toThrow(/sessionId must be/);
     expect(await ledger.readSession(id)).toEqual([]);
   });
 
