@@ -1,6 +1,6 @@
 /** Who did what about a call, and how they were known: whatever way it came in. */
 import { createMemoryLedger, createRuntime, defineTool } from 'quittance';
-import type { DirectIdentity } from 'quittance';
+import type { DirectIdentity, ToolCallInput } from 'quittance';
 import { describe, expect, test } from 'vitest';
 
 const ada: DirectIdentity = {
@@ -16,7 +16,7 @@ const price = defineTool({
   run: () => 'set',
   undo: () => 'reset',
 });
-const call = (id: string, name = 'wipe'): { id: string; name: string; arguments: object } => ({
+const call = (id: string, name = 'wipe'): ToolCallInput => ({
   id,
   name,
   arguments: { id },
