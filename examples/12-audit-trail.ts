@@ -35,7 +35,11 @@ assert.deepEqual(asked.principal, { userId: 'ben', role: 'support' }); // on who
 assert.deepEqual(asked.provenance, { provider: 'acme', model: 'acme-1' }); // which model asked
 assert.deepEqual(asked.requestedInput, { order: 'A7', cents: '500' }); // what it asked for
 assert.deepEqual(asked.effectiveInput, { order: 'A7', cents: 500 }); // what the body got
-assert.deepEqual(done.decidedBy, { type: 'person', name: 'Ada' }); // who allowed it
+assert.partialDeepStrictEqual(done.decidedBy, {
+  type: 'person',
+  name: 'Ada',
+  identity: { kind: 'self_asserted' }, // how she was known: the host gave her name, and nothing verified it
+}); // who allowed it
 assert.equal(done.toolSuccess, true);
 
 // A call: where it stands now, with the exact text the model was told.

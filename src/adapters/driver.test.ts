@@ -66,7 +66,11 @@ describe('an approval that comes back through the framework', () => {
     await run.ask(request);
     expect(await run.callApproved(request)).toMatchObject({ type: 'answer' });
     const [made] = await driver.runtime.calls({ sessionId, callId: 'c1' });
-    expect(made?.confirmation?.by).toEqual({ type: 'person', name: 'grace' });
+    expect(made?.confirmation?.by).toMatchObject({
+      type: 'person',
+      name: 'grace',
+      identity: { kind: 'self_asserted' },
+    });
   });
 
   test('counts for nothing where nobody had been asked', async () => {

@@ -241,7 +241,7 @@ describe('[bound-approval] a decision counts once, and the first one wins', () =
       code: 'confirmation.decided',
       facts: { by: winner, decidedAt: String(at), status: 'approved' },
     });
-    expect(error.message).toContain(`by ${winner} at ${new Date(at).toISOString()}`);
+    expect(error.message).toContain(`by ${winner} (self-asserted name) at ${new Date(at).toISOString()}`);
     expect(ran).toHaveLength(1);
     expect(await eventsOf(runtime, 'confirmation.decided')).toHaveLength(1);
     await expectSettledOnce(runtime);
