@@ -177,7 +177,13 @@ describe('the package, installed in an empty folder', () => {
           link: string;
           token: string;
         };
-        const login = await fetch(link, { redirect: 'manual' });
+        const code = new URL(link).searchParams.get('code') ?? '';
+        const login = await fetch(new URL('/login', link), {
+          method: 'POST',
+          redirect: 'manual',
+          headers: { origin: new URL(link).origin },
+          body: new URLSearchParams({ code }),
+        });
         expect(login.status).toBeGreaterThanOrEqual(300);
         const page = await fetch(url, {
           headers: { cookie: login.headers.get('set-cookie')?.split(';')[0] ?? '' },
