@@ -76,6 +76,7 @@ export async function decideWithLink(
   service: Service,
   actor: Actor,
   { token, ...use }: NewTokenDecision,
+  receivedAt: number,
 ): Promise<ConfirmationView> {
   const isSignedIn = actor.role !== undefined;
   if (isSignedIn && !isApprover(actor))
@@ -89,6 +90,7 @@ export async function decideWithLink(
   if (named !== undefined) approverNamed(service, named.name);
   return service.runtime.decideByToken(token, {
     ...use,
+    receivedAt,
     ...(isSignedIn && { identity: identityOf(actor) }),
     stands: (person) => standsStill(service, person),
   });

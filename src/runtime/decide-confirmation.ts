@@ -73,8 +73,8 @@ export async function decideConfirmation(
 }
 
 /** A denial counts from when it was received, since it only keeps something from happening; anything else from now. */
-const countedFrom = (
-  { decision, receivedAt = Number.POSITIVE_INFINITY }: PersonDecision,
+export const countedFrom = (
+  { decision, receivedAt = Number.POSITIVE_INFINITY }: Pick<PersonDecision, 'decision' | 'receivedAt'>,
   now: number,
 ): number => (decision === 'deny' ? Math.min(receivedAt, now) : now);
 

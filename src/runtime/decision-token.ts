@@ -15,7 +15,7 @@ import { isSpelledAlike, namesOf } from '../call/same-person.ts';
 import { readIdentity } from './acting.ts';
 import type { ConfirmationView } from './confirmation-view.ts';
 import { checkKeys } from './check-keys.ts';
-import { decideConfirmation, findQuestion } from './decide-confirmation.ts';
+import { countedFrom, decideConfirmation, findQuestion } from './decide-confirmation.ts';
 import type { Desk } from './desk.ts';
 import type { Engine } from './engine.ts';
 import { isExpired } from './expiry.ts';
@@ -57,10 +57,12 @@ export type TokenUse = {
    * Without it such a link is refused: only the server knows whether the token is still valid.
    */
   readonly stands?: (person: LinkPerson) => Awaitable<true | string>;
+  /** When the decision was received, by the ledger's clock; now unless told. A denial counts from then. */
+  readonly receivedAt?: number;
 };
 
 const optionNames = ['by', 'byIdentity', 'madeBy', 'identity', 'decisions', 'expiresInMs'] as const;
-const useNames = ['decision', 'by', 'identity', 'reason', 'stands'] as const;
+const useNames = ['decision', 'by', 'identity', 'reason', 'stands', 'receivedAt'] as const;
 const longestName = 1_000;
 
 /** A token for the question as it stands now: its input, its preview. */
@@ -118,7 +120,7 @@ export async function decideByToken(desk: Desk, token: string, use: TokenUse): P
     );
   const { confirmationId, inputDigest, revision, expiresAt, decisions } = claims;
   const facts = { confirmationId };
-  if (engine.ledger.now() >= expiresAt)
+  if (countedFrom(use, engine.ledger.now()) >= expiresAt)
     throw new QuittanceError(
       'confirmation.expired',
       `The decision token for ${confirmationId} was good until ${timeText(expiresAt)}.`,
@@ -145,6 +147,7 @@ export async function decideByToken(desk: Desk, token: string, use: TokenUse): P
       inputDigest,
       ...(revision !== undefined && { revision }),
       ...(reason !== undefined && { reason }),
+      ...(use.receivedAt !== undefined && { receivedAt: use.receivedAt }),
     },
     link,
   );
@@ -246,6 +249,8 @@ function checkTokenUse(use: TokenUse): void {
     refuse(where, 'give a decision, e.g. { decision: "approve" }.');
   checkKeys(where, use, useNames);
   if (!isTokenDecision(use.decision)) refuse(where, 'decision must be approve or deny.');
+  if (use.receivedAt !== undefined && !Number.isFinite(use.receivedAt))
+    refuse(where, 'receivedAt must be a number: milliseconds since 1970.');
   if (use.stands !== undefined && typeof use.stands !== 'function')
     refuse(where, 'stands must be a function.');
   checkName(where, use.by);

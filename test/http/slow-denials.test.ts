@@ -121,6 +121,14 @@ const ways: readonly [string, (stage: Stage) => Promise<{ path: string; more: ob
     ({ question }) =>
       Promise.resolve({ path: `/v1/confirmations/${question.confirmationId}/decision`, more: {} }),
   ],
+  [
+    'by a link',
+    async ({ question }) => {
+      const { confirmationId } = question;
+      const token = await runtime.decisionToken(confirmationId, { expiresInMs: 60_000, by: 'Ada' });
+      return { path: '/v1/decisions', more: { token } };
+    },
+  ],
 ];
 
 describe.each(ways)('a denial %s whose head arrives before the question expires', (_, wayOf) => {

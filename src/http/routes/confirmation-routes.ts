@@ -191,7 +191,9 @@ export const confirmationRoutes: readonly Route[] = [
       'NewTokenDecision',
     ),
     answer: viewShape,
-    handle: ({ service, actor, body }) => decideWithLink(service, actor, body),
+    // Which question it is about is known only once the body is there.
+    expect: ({ service, arrivedAt }) => service.runtime.expectDecision(undefined, arrivedAt),
+    handle: ({ service, actor, body, arrivedAt }) => decideWithLink(service, actor, body, arrivedAt),
   }),
 ];
 
