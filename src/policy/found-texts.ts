@@ -7,13 +7,16 @@ import type { JsonValue } from '../base/json.ts';
 import { roleOf, type ArgumentRole } from './argument-role.ts';
 import type { FoundTexts } from './found-kinds.ts';
 import type { FoundPath } from './found-path.ts';
+import { decodePercent } from './percent-decoding.ts';
 import type { PolicyCall } from './policy-call.ts';
 import type { Resources } from './resources.ts';
 import type { ProgramRun } from './run-programs.ts';
 
-const longestName = 256;
-const longestUrl = 8192;
-const mostTexts = 2000;
+/** No system takes a longer name, escapes included. */
+const longestName = 4096;
+/** JSON in texts is read, but not for ever. */
+const deepestText = 3;
+const mostRounds = 6;
 
 export function toTexts(
   call: PolicyCall,
@@ -29,11 +32,10 @@ export function toTexts(
       text !== '' &&
       !/\s/.test(text)
     )
-      names.add(text);
-    if (role === 'url' && text.length <= longestUrl) urls.add(text.trim());
+      for (const spelling of decodings(text)) names.add(spelling);
+    if (role === 'url') urls.add(text.trim());
     if (role !== 'prose' || !/\s/.test(text))
-      for (const [url] of text.slice(0, longestUrl).matchAll(/[a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'<>]+/gi))
-        urls.add(url);
+      for (const [url] of text.matchAll(/[a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'<>]+/gi)) urls.add(url);
   });
   return {
     paths: [...new Set(paths.flatMap(pathTexts).map((path) => relate(path, workingDirectory)))],
@@ -46,25 +48,47 @@ export function toTexts(
   };
 }
 
-/** Every text of the arguments with the role of its place; keys are texts of their own. */
+/** The text itself, and what it becomes when its escapes are decoded and its letters normalised, again and again. */
+function decodings(text: string): readonly string[] {
+  const found = [text];
+  for (let round = 0; round < mostRounds; round++) {
+    const last = found.at(-1) ?? '';
+    const next = decodePercent(last).normalize('NFKC');
+    if (next === last) break;
+    found.push(next);
+  }
+  return found;
+}
+
+type Item = { readonly value: JsonValue; readonly role: ArgumentRole; readonly textDepth: number };
+
+/** Every text of the arguments with the role of its place. Keys are texts of their own, and JSON in a text is read. */
 function readStrings(input: JsonValue, visit: (text: string, role: ArgumentRole) => void): void {
-  const rest: { readonly value: JsonValue; readonly role: ArgumentRole }[] = [
-    { value: input, role: 'other' },
-  ];
-  let seen = 0;
-  for (let item = rest.pop(); item !== undefined && seen < mostTexts; item = rest.pop()) {
-    const { value, role } = item;
+  const rest: Item[] = [{ value: input, role: 'other', textDepth: 0 }];
+  for (let item = rest.pop(); item !== undefined; item = rest.pop()) {
+    const { value, role, textDepth } = item;
     if (typeof value === 'string') {
-      seen++;
       visit(value, role);
+      const parsed = textDepth < deepestText && role !== 'prose' ? parseText(value) : undefined;
+      if (parsed !== undefined) rest.push({ value: parsed, role, textDepth: textDepth + 1 });
     } else if (Array.isArray(value))
-      for (const inner of value as readonly JsonValue[]) rest.push({ value: inner, role });
+      for (const inner of value as readonly JsonValue[]) rest.push({ ...item, value: inner });
     else if (typeof value === 'object' && value !== null)
       for (const [key, inner] of Object.entries(value)) {
         visit(key, 'other');
         const own = roleOf(key);
-        rest.push({ value: inner, role: own === 'other' ? role : own });
+        rest.push({ value: inner, role: own === 'other' ? role : own, textDepth });
       }
+  }
+}
+
+function parseText(text: string): JsonValue | undefined {
+  if (!/^\s*[{["]/.test(text)) return undefined;
+  try {
+    // What JSON.parse gives is a JSON value.
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
   }
 }
 

@@ -103,7 +103,10 @@ export type ToolCallAttempt = {
   readonly principal?: Principal;
 };
 
-/** One call in a runtime of its own, whose approver denies. */
+/**
+ * One call in a runtime of its own, whose approver denies. Held means that the rules held it: the runtime also protects
+ * its own files, which would hide a hole in a rule wherever the tests run beside those files.
+ */
 export async function callTool(attempt: ToolCallAttempt): Promise<Verdict> {
   const { createRuntime, defineTool } = attempt.door.quittance;
   let ran = false;
@@ -129,5 +132,13 @@ export async function callTool(attempt: ToolCallAttempt): Promise<Verdict> {
     .turn({ sessionId: 's', ...(attempt.principal !== undefined && { principal: attempt.principal }) })
     .call({ id: 'c', name: attempt.tool, arguments: attempt.input });
   if (attempt.output !== undefined) return JSON.stringify(outcome).includes(secret) ? 'through' : 'held';
-  return ran ? 'through' : asked ? 'asked' : 'held';
+  if (ran) return 'through';
+  const { decision } = await attempt.contracts.evaluate({
+    toolName: attempt.tool,
+    input: attempt.input,
+    resources: attempt.resources,
+    principal: attempt.principal,
+  });
+  if (decision === 'allow') return 'through';
+  return asked ? 'asked' : 'held';
 }

@@ -148,6 +148,8 @@ const unnamed: readonly (readonly [name: string, place: (text: string) => JsonOb
   ['list', (text) => ({ items: ['src/a.ts', text] })],
   ['key', (text) => ({ map: { [text]: true } })],
   ['json', (text) => ({ payload: JSON.stringify({ p: text }) })],
+  ['spaced-json', (text) => ({ path: 'src/a.ts', payload: JSON.stringify({ p: text, q: 1 }, null, 2) })],
+  ['beside', (text) => ({ path: 'src/a.ts', x: text })],
   ['twelfth', (text) => ({ paths: [...Array.from({ length: 11 }, (_, index) => `src/${index}.ts`), text] })],
 ];
 const secretFiles = [
