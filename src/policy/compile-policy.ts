@@ -70,14 +70,16 @@ export function compilePolicy(
 ): Policy {
   // What a call names is found once for all its rules, sandbox rules included.
   const factsOf = new WeakMap<PolicyCall, CallFacts>();
-  const world: PolicyWorld = {
-    ...given,
-    found: (call) => {
-      const facts = factsOf.get(call) ?? new CallFacts(call, undefined, given);
-      factsOf.set(call, facts);
-      return facts.texts();
-    },
+  const found = (call: PolicyCall): ReturnType<CallFacts['texts']> => {
+    const facts = factsOf.get(call) ?? new CallFacts(call, undefined, given);
+    factsOf.set(call, facts);
+    return facts.texts();
   };
+  // Getters are copied, not called: one that throws must do so when a rule asks for it, and count against that call.
+  const world: PolicyWorld = Object.defineProperties({} as PolicyWorld, {
+    ...Object.getOwnPropertyDescriptors(given),
+    found: { value: found, enumerable: true },
+  });
   const { version, rules } = composed;
   const { redactor = createRedactor(), trace } = options;
   const known = new Map<string, LinearRegex>();

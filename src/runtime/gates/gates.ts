@@ -20,10 +20,10 @@ export const gates: readonly Gate[] = [
   deadlineGate,
   blockedGate,
   validateGate,
-  ownFilesGate,
   undoGate,
   duplicateGate,
   policyGate,
+  ownFilesGate,
   keyGate,
   limitsGate,
   previewGate,
@@ -31,21 +31,21 @@ export const gates: readonly Gate[] = [
 
 /** After a person agreed: an approval skips no check. What they agreed to is in hand; no schema sees it again. */
 export const gatesAfterApproval: readonly Gate[] = [
-  ownFilesGate,
   undoGate,
   snapshotGate,
   policyGate,
+  ownFilesGate,
   limitsGate,
   previewGate,
 ];
 
 /** The same where a person put other arguments in the place of those that were looked at before. */
 export const gatesForOtherInput: readonly Gate[] = [
-  ownFilesGate,
   undoGate,
   duplicateGate,
   snapshotGate,
   policyGate,
+  ownFilesGate,
   keyGate,
   limitsGate,
   previewGate,
