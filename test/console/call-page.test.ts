@@ -51,7 +51,7 @@ describe('the waterfall', () => {
     const bars = barsOf('call_edited');
     expect(bars.find(({ name }) => name === 'held')).toMatchObject({
       kind: 'wait',
-      note: 'approved with other arguments by Ada',
+      note: 'approved with other arguments by Ada (self-asserted name)',
     });
     expect(bars.map(({ name }) => name)).toContain('gates again');
   });
@@ -154,7 +154,7 @@ describe('the way of the arguments', () => {
 
   test('shows an edit, and that what ran is what was approved', () => {
     const { stages, isAsApproved } = toInputPath(eventsOf('call_edited'));
-    expect(stages[2]).toMatchObject({ status: 'there', note: 'edited by Ada' });
+    expect(stages[2]).toMatchObject({ status: 'there', note: 'edited by Ada (self-asserted name)' });
     expect(stages[3].value).toEqual({ customer: 'Samuel Okoro', note: 'keep the invoices' });
     expect(stages[3].digest).not.toBe(stages[0].digest);
     expect(isAsApproved).toBe(true);

@@ -230,7 +230,7 @@ describe('two tabs', () => {
     await open(one, held);
     await open(other, held);
     await button(one.page, 'Approve').click();
-    await expectVerdict(other.page, 'Already decided by approver-person: approved.');
+    await expectVerdict(other.page, 'Already decided by approver-person (token ');
     expect(await button(other.page, 'Approve').count()).toBe(0);
   });
 
@@ -253,7 +253,7 @@ describe('two tabs', () => {
     await button(other.page, 'Deny').click();
     expect((await refused).status()).toBe(409);
     isCut = false;
-    await expectVerdict(other.page, 'Already decided by approver-person: approved.');
+    await expectVerdict(other.page, 'Already decided by approver-person (token ');
     await expectVerdict(other.page, 'Your answer came after that and changed nothing.');
     expect(await decisionsIn(held)).toMatchObject([{ decision: 'approve' }]);
   });
@@ -381,7 +381,9 @@ describe('grants', () => {
     await row.getByRole('button', { name: 'Revoke' }).click();
     await dialog.getByLabel('Reason (optional)').fill('Enough.');
     await dialog.getByRole('button', { name: 'Revoke' }).click();
-    await expect.poll(() => row.textContent()).toContain('Revoked by approver-person: Enough.');
+    await expect
+      .poll(() => row.textContent())
+      .toMatch(/Revoked by approver-person \(token \w+ in a browser\): Enough\./);
     const [grant] = await stage.runtime.grants({ sessionId: held.sessionId });
     expect(grant).toMatchObject({ status: 'revoked', uses: 2, where: { 'args.cents': { lte: 9_000 } } });
   });
@@ -395,7 +397,7 @@ describe('grants', () => {
     await expect.poll(() => row.textContent()).toContain('grace');
     expect(await page.getByRole('button', { name: 'Give a grant…' }).count()).toBe(0);
     await row.getByRole('link').click();
-    await expectVerdict(page, 'Already decided by grace: denied: No budget.');
+    await expectVerdict(page, 'Already decided by grace (self-asserted name): denied: No budget.');
   });
 });
 

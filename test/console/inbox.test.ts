@@ -54,12 +54,14 @@ describe('a verdict', () => {
   } as const;
 
   test('says who was first, unless it was this page', () => {
-    expect(describeVerdict(decided, false)?.sentence).toBe('Already decided by ada: approved.');
+    expect(describeVerdict(decided, false)?.sentence).toBe(
+      'Already decided by ada (identity not recorded): approved.',
+    );
     expect(describeVerdict(decided, true)?.sentence).toBe('You approved this.');
     expect(
       describeVerdict({ ...decided, status: 'denied', decision: 'deny', reason: 'Not twice.' }, false)
         ?.sentence,
-    ).toBe('Already decided by ada: denied: Not twice.');
+    ).toBe('Already decided by ada (identity not recorded): denied: Not twice.');
   });
 
   test('shows what people wrote as text that cannot lie about its direction', () => {

@@ -43,7 +43,7 @@ const expectVerdict = async (page: Page, text: string): Promise<void> => {
 
 test('a call in doubt is shown with where to look, and what was found is kept, with how and by whom', async () => {
   const [older, newer] = [await doubt(), await doubt()];
-  const { page, goTo } = await visit({ as: 'operator' });
+  const { page, goTo } = await visit({ as: 'approver' });
   await goTo('/reconcile');
   await expect.poll(() => page.locator('.side-row').count()).toBe(2);
   await expect.poll(() => page.url()).toContain(addressOf(newer));
@@ -61,7 +61,7 @@ test('a call in doubt is shown with where to look, and what was found is kept, w
   await expectVerdict(page, 'You recorded: it did happen: It is on the list of the bank.');
   expect(await resolutionOf(newer)).toMatchObject({
     resolution: 'succeeded',
-    by: { type: 'person', name: 'operator-person' },
+    by: { type: 'person', name: 'approver-person' },
     result: { transfer: 4711 },
   });
   await expect.poll(() => page.locator('.side-row').count()).toBe(1);
@@ -71,7 +71,7 @@ test('a call in doubt is shown with where to look, and what was found is kept, w
 
 test('whoever is second hears who was first', async () => {
   const call = await doubt();
-  const { page, goTo } = await stage.visit({ as: 'operator' });
+  const { page, goTo } = await stage.visit({ as: 'approver' });
   await goTo(addressOf(call));
   await page.getByLabel('It did not happen').check();
   await page.route('**/v1/sessions/**', (route) =>
@@ -82,7 +82,10 @@ test('whoever is second hears who was first', async () => {
   await page.getByRole('button', { name: 'Record for ever' }).click();
   expect((await refused).status()).toBe(409);
   await page.unroute('**/v1/sessions/**');
-  await expectVerdict(page, 'Already found out by grace: it did happen: Asked the bank.');
+  await expectVerdict(
+    page,
+    'Already found out by grace (self-asserted name): it did happen: Asked the bank.',
+  );
   await expectVerdict(page, 'What you said came after that and changed nothing.');
   await page.context().close();
 });
@@ -92,7 +95,7 @@ test('a tool that can say what happened is asked: as long as it cannot tell the 
   await stage.runtime
     .turn({ sessionId: call.sessionId })
     .call({ id: call.callId, name: 'book_courier', arguments: { order: 'A-1001' } });
-  const { page, goTo } = await visit({ as: 'operator' });
+  const { page, goTo } = await visit({ as: 'approver' });
   await goTo(addressOf(call));
   const ask = page.getByRole('button', { name: 'Ask the tool' });
   while ((await resolutionOf(call)) === undefined) {
@@ -103,7 +106,7 @@ test('a tool that can say what happened is asked: as long as it cannot tell the 
       await page.getByText('The tool cannot say either. The call stays in doubt.').first().waitFor();
     await expect.poll(() => ask.or(page.locator('.verdict')).first().textContent()).not.toBe('Asking…');
   }
-  await expectVerdict(page, 'The tool said: it did happen: Asked by operator-person.');
+  await expectVerdict(page, 'The tool said: it did happen: Asked by approver-person.');
   expect(await resolutionOf(call)).toMatchObject({
     resolution: 'succeeded',
     by: { type: 'hook', name: 'reconcile' },
@@ -114,7 +117,7 @@ test('a tool that can say what happened is asked: as long as it cannot tell the 
 
 test('a tool that cannot be asked after all refuses, and the page says so', async () => {
   const call = await doubt();
-  const { page, goTo } = await visit({ as: 'operator' });
+  const { page, goTo } = await visit({ as: 'approver' });
   await page.route('**/v1/unresolved**', async (route) => {
     const answer = await route.fetch();
     const { rows, ...rest } = (await answer.json()) as { rows: object[] };
@@ -132,7 +135,7 @@ test('a tool that cannot be asked after all refuses, and the page says so', asyn
 
 test('somebody who only decides about held calls reads, and cannot say what was found', async () => {
   const call = await doubt();
-  const { page, goTo } = await visit({ as: 'approver' });
+  const { page, goTo } = await visit({ as: 'operator' });
   await goTo(addressOf(call));
   await page.getByText('Your role reads.').waitFor();
   expect(await page.getByRole('radio').count()).toBe(0);
@@ -140,7 +143,7 @@ test('somebody who only decides about held calls reads, and cannot say what was 
 
 test('everything can be done by keyboard', async () => {
   const [older, newer] = [await doubt(), await doubt()];
-  const { page, goTo } = await visit({ as: 'operator' });
+  const { page, goTo } = await visit({ as: 'approver' });
   await goTo('/');
   await page.keyboard.press('g');
   await page.keyboard.press('r');

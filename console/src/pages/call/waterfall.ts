@@ -26,11 +26,12 @@ export const gateOrder: readonly string[] = [
   'undo',
   'duplicate',
   'policy',
+  'own_files',
   'key',
   'limits',
   'preview',
 ];
-export const gateOrderAfterApproval: readonly string[] = ['validate', 'undo', 'preview', 'policy', 'limits'];
+export const gateOrderAfterApproval: readonly string[] = ['undo', 'preview', 'policy', 'own_files', 'limits'];
 
 const by = (decider: DecidedBy): string =>
   decider.type === 'person' ? describeDecider(decider) : `the ${describeDecider(decider)}`;

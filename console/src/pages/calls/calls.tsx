@@ -96,7 +96,7 @@ function HowMany({ calls, facets }: { readonly calls: ListedCalls; readonly face
   const isWhole = calls.status === 'ready' && calls.list.next === undefined;
   const total = !facets.isTotalExact && isWhole ? calls.list.rows.length : facets.total;
   // Keeps the line: what stands beside it must not jump when the number comes.
-  if (total === undefined) return '\u00A0';
+  if (total === undefined) return 'Counting calls';
   return `${facets.isTotalExact || isWhole ? '' : 'At least '}${total.toLocaleString()} ${total === 1 ? 'call' : 'calls'}`;
 }
 
