@@ -138,6 +138,8 @@ function judgePlace(
     const named = readParts([at.root, ...at.parts], naming.inCommand);
     for (const own of placed) {
       const relation = relatePath(named, own);
+      // Every machine has this package below its root. With nothing else to protect, rules decide about the root.
+      if (relation?.type === 'contains' && spelled === '/' && own.file.kind === 'runtime_package') continue;
       if (relation !== undefined && isRefused(relation, own.file, naming))
         return { type: relation.type, file: own.file, named: spelled };
     }
