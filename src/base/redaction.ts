@@ -35,6 +35,8 @@ export type Redacted = {
   readonly value: JsonValue;
   /** Where something was hidden, e.g. `$.card.number`; empty when `value` is what was given. */
   readonly hidden: readonly string[];
+  /** Those of `hidden` where a value stood that is a secret only because of another place. */
+  readonly repeated: readonly string[];
   /** What was hidden, in clear. Kept in memory only, to find it again where it is repeated. */
   readonly secrets: readonly string[];
 };
@@ -89,11 +91,13 @@ export function createRedactor(options: RedactionOptions = {}): Redactor {
       kept = maskPath(kept, path, redacted, hidden);
     }
     addParts(secrets);
+    const repeated: string[] = [];
     if (secrets.size > 0 || known.length > 0)
-      kept = createKnownSecrets([...secrets, ...known], shortestShared).json(kept, hidden);
+      kept = createKnownSecrets([...secrets, ...known], shortestShared).json(kept, repeated);
+    hidden.push(...repeated);
     return hidden.length === 0
-      ? { value, hidden: nothing, secrets: nothing }
-      : { value: kept, hidden: [...new Set(hidden)], secrets: [...secrets] };
+      ? { value, hidden: nothing, repeated: nothing, secrets: nothing }
+      : { value: kept, hidden: [...new Set(hidden)], repeated, secrets: [...secrets] };
   };
 
   return {

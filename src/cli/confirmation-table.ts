@@ -14,6 +14,7 @@ const worstFirst: readonly string[] = [
   'irreversible',
   'destructive',
   'may have happened already',
+  'hidden because the same value stands under a secret name',
   'unknown kind of tool',
   'touches this machine',
   'reaches outside',
@@ -25,7 +26,7 @@ export const riskRank = ({ risk }: Pick<ConfirmationView, 'risk'>): number =>
   Math.min(
     worstFirst.length + 1,
     ...risk.map((word) => {
-      const rank = worstFirst.indexOf(word);
+      const rank = worstFirst.indexOf(word.replace(/: .*$/s, ''));
       return rank === -1 ? worstFirst.length : rank;
     }),
   );

@@ -118,8 +118,9 @@ export function prepare(
   const keptOutput = accepted === effectiveInput ? keptAccepted : keep(effectiveInput);
   // A schema may move what is hidden to a place where only its value gives it away.
   const secrets = createKnownSecrets([...known, ...keptAccepted.secrets], shortestEchoed);
-  const hidden = [...keptOutput.hidden, ...(form === 'typed' ? keptAccepted.hidden : none)];
-  const kept = secrets.json(keptOutput.kept, hidden);
+  const moved: string[] = [];
+  const kept = secrets.json(keptOutput.kept, moved);
+  const hidden = [...keptOutput.hidden, ...(form === 'typed' ? keptAccepted.hidden : none), ...moved];
   const recorded = { form, effectiveInput, accepted, artifacts };
   const digest = inputDigestOf(recorded, hidden.length === 0 ? undefined : engine.seal.digestKey);
   const isNews = accepted !== requested.input && accepted !== effectiveInput;
@@ -129,6 +130,7 @@ export function prepare(
       effective: {
         kept,
         hidden: [...new Set(hidden)],
+        repeated: [...new Set([...keptOutput.repeated, ...moved])],
         digest,
         secrets: [...keptAccepted.secrets, ...keptOutput.secrets],
       },

@@ -12,6 +12,8 @@ export type KeptInput = {
   /** Kept form: what the redactor hides is not in it. */
   readonly kept: JsonValue;
   readonly hidden: readonly string[];
+  /** Those of `hidden` where a value stood that is a secret only because of another place. */
+  readonly repeated: readonly string[];
   /** Of the executed form; keyed where a plain digest could give something hidden away. */
   readonly digest: string;
   /** What is hidden, in clear: never written down. */
@@ -29,10 +31,10 @@ export function keepInput(
   seal: Seal,
   known: readonly string[] = [],
 ): KeptInput {
-  const { value, hidden, secrets } =
+  const { value, hidden, repeated, secrets } =
     typeof input === 'string' ? keepText(input, paths, redactor, known) : redactor.input(input, paths, known);
   const digest = hidden.length === 0 ? digestJson(input) : keyedDigestJson(seal.digestKey, input);
-  return { kept: value, hidden, digest, secrets };
+  return { kept: value, hidden, repeated, digest, secrets };
 }
 
 /** The same input without secrets that are known from elsewhere. */
@@ -43,11 +45,17 @@ export function hideKnown(
   seal: Seal,
 ): KeptInput {
   if (known.length === 0) return requested;
-  const hidden = [...requested.hidden];
-  const kept = createKnownSecrets(known, shortestShared).json(requested.kept, hidden);
+  const found: string[] = [];
+  const kept = createKnownSecrets(known, shortestShared).json(requested.kept, found);
   if (kept === requested.kept) return requested;
   const digest = keyedDigestJson(seal.digestKey, input.ok ? input.arguments : input.raw);
-  return { kept, hidden: [...new Set(hidden)], digest, secrets: requested.secrets };
+  return {
+    kept,
+    hidden: [...new Set([...requested.hidden, ...found])],
+    repeated: [...new Set([...requested.repeated, ...found])],
+    digest,
+    secrets: requested.secrets,
+  };
 }
 
 /** Arguments are an object; a text is what could not be read as one. */
@@ -58,10 +66,11 @@ function keepText(
   known: readonly string[],
 ): Redacted {
   // Nobody can say what stands at a path of a text that has none.
-  if (paths !== undefined && paths.length > 0) return { value: redacted, hidden: ['$'], secrets: [text] };
+  if (paths !== undefined && paths.length > 0)
+    return { value: redacted, hidden: ['$'], repeated: [], secrets: [text] };
   const isSecretName = (name: string): boolean => redactor.input({ [name]: true }).hidden.length > 0;
   const found = new Set<string>();
   const masked = maskUnreadable(text, isSecretName, found);
   const { value, secrets } = redactor.input(masked, undefined, [...known, ...found]);
-  return { value, hidden: value === text ? [] : ['$'], secrets: [...found, ...secrets] };
+  return { value, hidden: value === text ? [] : ['$'], repeated: [], secrets: [...found, ...secrets] };
 }

@@ -29,6 +29,7 @@ export async function takeOver(engine: Engine, stored: StoredCall, call: Call): 
     {
       kept: call.requestedInput,
       hidden: [],
+      repeated: [],
       digest: call.requestDigest,
       secrets: secretsOf(engine, call, executed),
     },

@@ -43,6 +43,7 @@ export async function takeRecorded(hand: CallInHand): Promise<Taken> {
     kept,
     // What was said beside the call may have hidden more, and is not at hand any more.
     hidden: isKeyedDigest(call.inputDigest) && found.hidden.length === 0 ? ['$'] : found.hidden,
+    repeated: found.repeated,
     digest: call.inputDigest,
     secrets: [...found.secrets, ...(found.hidden.length === 0 ? [] : collectHidden(effectiveInput, kept))],
   };

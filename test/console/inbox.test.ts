@@ -43,6 +43,10 @@ describe('questions', () => {
     expect(riskLevel(['a word of a newer server'])).toBe('medium');
     expect(riskLevel([])).toBe('low');
   });
+
+  test('that hide an argument by repeating it under a secret name are a high risk', () => {
+    expect(riskLevel(['hidden because the same value stands under a secret name: $.recipient'])).toBe('high');
+  });
 });
 
 describe('a verdict', () => {

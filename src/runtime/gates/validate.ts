@@ -43,7 +43,7 @@ const placeOf = ({ engine, knownTool, turn, facts }: CallInHand): Parameters<typ
 /** Where the arguments were no object there is nothing exact to go by: what a repair gives stands alone. */
 const requestedOf = ({ request: { input }, requested }: CallInHand): RequestedInput => ({
   input: input.ok ? input.arguments : {},
-  kept: input.ok ? requested : { kept: {}, hidden: [], digest: '', secrets: requested.secrets },
+  kept: input.ok ? requested : { kept: {}, hidden: [], repeated: [], digest: '', secrets: requested.secrets },
 });
 
 async function judge(

@@ -8,13 +8,14 @@ export type RiskLevel = 'high' | 'medium' | 'low';
 const grave: ReadonlySet<string> = new Set([
   'destructive',
   'irreversible',
+  'hidden because the same value stands under a secret name',
   'may have happened already',
   'unknown kind of tool',
 ]);
 
 /** Any word at all is a risk somebody saw; none of ours says "safe". */
 export const riskLevel = (risk: readonly string[]): RiskLevel =>
-  risk.some((word) => grave.has(word)) ? 'high' : risk.length > 0 ? 'medium' : 'low';
+  risk.some((word) => grave.has(word.replace(/: .*$/s, ''))) ? 'high' : risk.length > 0 ? 'medium' : 'low';
 
 export const riskWords: {
   readonly [Level in RiskLevel]: { readonly word: string; readonly tone: Tone };
