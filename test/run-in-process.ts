@@ -1,4 +1,5 @@
 /** Runs the command line in this process, with somebody at the terminal where an answer is given. */
+import { readMeant } from '../src/cli/meant-options.ts';
 import { readVersion } from '../src/cli/version.ts';
 import type { Context } from '../src/cli/command.ts';
 import { explain, runCommand } from '../src/cli/program.ts';
@@ -29,10 +30,10 @@ export async function runInProcess(
     userName: 'ada',
     identity: { kind: 'os_user', user: 'ada', uid: 1000 },
     startProgress: () => ({ step: () => undefined, done: () => undefined }),
-    async withLedger(_, work, access = 'look') {
+    async withLedger(given, work, access = 'look') {
       const ledger = await openLedger(path, { readOnly: access === 'look' });
       try {
-        return await work(ledger);
+        return await work(ledger, await readMeant(ledger, given, context.signal));
       } finally {
         await ledger.close();
       }

@@ -85,7 +85,7 @@ function* sampleLines(sample: BacktestSample, out: Terminal): Generator<string, 
   const mark = byKeptForm ? out.paint('dim', '  (by its kept form)') : '';
   const width = Math.min(out.width, 160);
   yield `  ${safeId(callId)}  ${out.paint('dim', safeId(sessionId))}${mark}`;
-  yield `    ${trim(`${safeText(toolName)} ${safeText(input)}`, width - 4)}`;
+  yield `    ${trim(`${safeId(toolName)} ${safeText(input)}`, width - 4)}`;
   if (message !== undefined)
     for (const line of wrap(
       safeText(ruleId === undefined ? message : `${ruleId}: ${message}`),

@@ -51,7 +51,12 @@ function head({ summary, call, now }: CallFacts, page: Page): string[] {
   const facts: readonly (readonly [string, string | undefined])[] = [
     ['session', safeId(call.sessionId)],
     ['turn', safeId(call.turnId)],
-    ['tool', call.displayName === call.toolName ? call.toolName : `${call.toolName} (${call.displayName})`],
+    [
+      'tool',
+      call.displayName === call.toolName
+        ? safeId(call.toolName)
+        : `${safeId(call.toolName)} (${safeId(call.displayName)})`,
+    ],
     ['mode', `${call.mode}, ${call.modeOrigin}`],
     [
       'asked',

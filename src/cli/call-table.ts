@@ -23,7 +23,7 @@ export function callRow(call: CallSummary, now: number): Row {
   return [
     age(call.requestedAt, now),
     safeId(call.callId),
-    safeText(call.toolName),
+    safeId(call.toolName),
     { text: call.unresolved ? `${word} ?` : word, style: colourOf(word) },
     call.elapsedMs === undefined ? '' : duration(call.elapsedMs),
     safeText(call.code ?? ''),

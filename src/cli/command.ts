@@ -56,7 +56,8 @@ export interface Context {
   /** Opens the ledger that was named, for as long as the work takes. Never makes one; to look at it unless told. */
   readonly withLedger: <Result>(
     given: Given,
-    work: (ledger: Ledger) => Promise<Result>,
+    /** `meant`: what was given, with the exact ids of sessions and tools that were typed as they are shown. */
+    work: (ledger: Ledger, meant: Given) => Promise<Result>,
     access?: 'look' | 'write',
   ) => Promise<Result>;
   /** Asks whoever sits at the terminal; undefined where nobody does. Anything but a yes is a no. */

@@ -75,7 +75,7 @@ export function confirmationRow(view: ConfirmationView, now: number, idLength: n
   return [
     age(view.createdAt, now),
     safeText(view.confirmationId.slice(0, idLength)),
-    { text: safeText(view.toolName), style: styleOf(view) },
+    { text: safeId(view.toolName), style: styleOf(view) },
     safeText(view.description),
     left === 'over' ? { text: left, style: 'dim' } : left,
     shortDigest(view.inputDigest),

@@ -10,7 +10,7 @@ import type {
 import type { ResourceExplanation } from '../policy/explain-sandbox.ts';
 import { withoutUndefined } from './call-table.ts';
 import { wordOf } from './contracts-case-run.ts';
-import { safeJson, safeText } from './safe-text.ts';
+import { safeId, safeJson, safeText } from './safe-text.ts';
 import type { Style, Terminal } from './terminal.ts';
 import { trim, wrap } from './text-layout.ts';
 
@@ -48,7 +48,7 @@ export function explanationLines(
   );
   const others = rules.filter(({ verdict }) => verdict === 'other_tool');
   return [
-    ...wrap(`${safeText(toolName)} ${sentence}${by}`, page.textWidth).map((line) =>
+    ...wrap(`${safeId(toolName)} ${sentence}${by}`, page.textWidth).map((line) =>
       page.paint(['bold', colours[word] ?? 'bold'].flat() as Style, line),
     ),
     ...(decidedBy === undefined ? [] : indent(decidedBy.message, 2, page)),

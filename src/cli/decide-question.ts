@@ -152,7 +152,7 @@ async function isSeen(
     );
   if (view.preview !== undefined && !given.has('revision'))
     throw new UsageError(
-      `"${view.toolName}" shows beforehand what it would do; the decision names what was seen of that: --revision is missing.`,
+      `"${safeId(view.toolName)}" shows beforehand what it would do; the decision names what was seen of that: --revision is missing.`,
       [
         `quittance show ${shellWord(safeId(view.callId))} --session ${shellWord(safeId(view.sessionId))}`,
         `quittance ${verb} ${view.confirmationId} --by ${by} --digest DIGEST --revision N`,
@@ -201,7 +201,7 @@ async function decide(
 function said(view: ConfirmationView, { done }: Deciding, isAlive: boolean, ends: boolean): string[] {
   const who = view.by === undefined ? '' : ` by ${safeText(describeDecider(view.by))}`;
   return [
-    `${done}${who}: ${safeText(view.toolName)}, call ${safeId(view.callId)}, digest ${shortDigest(view.inputDigest)}.`,
+    `${done}${who}: ${safeId(view.toolName)}, call ${safeId(view.callId)}, digest ${shortDigest(view.inputDigest)}.`,
     isAlive
       ? `The process that holds the call ${ends ? 'ends it' : 'goes on with it'}.`
       : ends

@@ -16,7 +16,7 @@ export function* diffLines(
   const half = Math.floor((width - 5) / 2);
   const beside = (a: string, b: string): string =>
     `${fit(a, half)} ${out.paint('dim', '│')} ${trim(b, half)}`;
-  yield out.paint('bold', `  ${beside(safeText(names[0]), safeText(names[1]))}`.trimEnd());
+  yield out.paint('bold', `  ${beside(safeId(names[0]), safeId(names[1]))}`.trimEnd());
   let same = 0;
   const skipped = function* (): Generator<string, void> {
     if (same > 0) yield out.paint('dim', `  ${same} ${same === 1 ? 'call is' : 'calls are'} the same`);
@@ -52,7 +52,7 @@ export function* diffLines(
 type Beside = (a: string, b: string) => string;
 
 const titleOf = ({ callId, toolName }: { readonly callId: string; readonly toolName: string }): string =>
-  `${safeId(callId)}  ${safeText(toolName)}`;
+  `${safeId(callId)}  ${safeId(toolName)}`;
 
 function* callLines(call: CallDifference, beside: Beside, out: Terminal): Generator<string, void> {
   switch (call.status) {

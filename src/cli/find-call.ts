@@ -38,7 +38,7 @@ export async function findCall(
       .slice(0, 8)
       .map(
         (call) =>
-          `quittance ${command} ${shellWord(safeId(call.callId))} --session ${shellWord(safeId(call.sessionId))}   (${call.toolName}, ${age(call.requestedAt, now)} ago)`,
+          `quittance ${command} ${shellWord(safeId(call.callId))} --session ${shellWord(safeId(call.sessionId))}   (${safeId(call.toolName)}, ${age(call.requestedAt, now)} ago)`,
       ),
   );
 }

@@ -66,6 +66,6 @@ async function findByStart(ledger: Ledger, wanted: string, command: string): Pro
     `${others.length + 1} questions begin with ${JSON.stringify(wanted)}. Say which one.`,
     [...(first === undefined ? [] : [first]), ...others]
       .slice(0, 8)
-      .map((each) => `quittance ${command} ${each.confirmationId}   (${each.toolName})`),
+      .map((each) => `quittance ${command} ${each.confirmationId}   (${safeId(each.toolName)})`),
   );
 }

@@ -27,7 +27,7 @@ export function grantRow(grant: GrantView, now: number): Row {
   return [
     age(grant.givenAt, now),
     safeText(shortGrant(grant.grantId)),
-    safeText(grant.toolName),
+    safeId(grant.toolName),
     safeText(grant.where === undefined ? 'any arguments' : JSON.stringify(grant.where)),
     until === undefined ? 'never' : now >= until ? 'over' : age(until, now),
     `${grant.used}${grant.uses === undefined ? '' : ` of ${grant.uses}`}`,

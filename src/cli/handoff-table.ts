@@ -27,7 +27,7 @@ export function handoffRow(handoff: ShownHandoff, now: number): Row {
   return [
     age(handoff.startedAt, now),
     safeId(handoff.callId),
-    safeText(handoff.toolName),
+    safeId(handoff.toolName),
     { text: status, style },
     safeText(handoff.worker ?? ''),
     status === 'over' ? '' : age(expiresAt, now),

@@ -1,5 +1,6 @@
 /** The program: the process around a command, from what was typed to what the shell is told. */
 import { readOsUser } from './os-user.ts';
+import { readMeant } from './meant-options.ts';
 import { isQuittanceError } from '../base/error.ts';
 import { openLedger } from '../store/open-ledger.ts';
 import { askAtTerminal } from './ask-at-terminal.ts';
@@ -68,7 +69,7 @@ export async function runProgram({
     async withLedger(given, work, access = 'look') {
       const ledger = await openLedger(context.ledgerUrl(given), { readOnly: access === 'look' });
       try {
-        return await work(ledger);
+        return await work(ledger, await readMeant(ledger, given, context.signal));
       } finally {
         await ledger.close();
       }

@@ -14,7 +14,7 @@ export function questionPage(view: ConfirmationView, page: Page, now: number): s
   const inside = { ...page, textWidth: page.textWidth - indent.length };
   const { preview } = view;
   return [
-    `${page.paint('bold', safeText(view.toolName))}  ${page.paint('yellow', safeText(view.risk.join(', ')))}`.trimEnd(),
+    `${page.paint('bold', safeId(view.toolName))}  ${page.paint('yellow', safeText(view.risk.join(', ')))}`.trimEnd(),
     '',
     ...facts(view, page, now),
     ...section(

@@ -80,7 +80,7 @@ function nameOf(node: TraceNode): string {
     case 'turn':
       return `turn ${safeId(node.turnId)}`;
     case 'call':
-      return `${safeId(node.callId)}  ${safeText(node.toolName)}`;
+      return `${safeId(node.callId)}  ${safeId(node.toolName)}`;
     case 'attempt':
       return `attempt ${node.attempt}`;
     case 'event':

@@ -14,7 +14,7 @@ async function askAbout(
   args: Record<string, unknown>,
   tool: Partial<Parameters<typeof defineTool>[0]> = {},
   attrs?: Record<string, string>,
-  options: Partial<RuntimeOptions<readonly AnyTool[]>> = {},
+  options: Partial<Pick<RuntimeOptions<readonly AnyTool[]>, 'onPreToolUse'>> = {},
 ) {
   const { runtime, turn } = setStage({
     ...options,

@@ -65,15 +65,22 @@ export const backtestCommand: Command = {
     const data = readOptions(given, context);
     const tools = data.toolsPath === undefined ? undefined : await loadTools(data.toolsPath);
     const contracts = await loadOrExplain(data.paths, data.contractsOptions);
-    const report = await context.withLedger(given, async (ledger) => {
-      const size = await measure(ledger, data, context.signal);
+    const report = await context.withLedger(given, async (ledger, meant) => {
+      const slice = { ...data.slice, sessionId: meant.text('session'), toolName: meant.text('tool') };
+      const size = await measure(ledger, { ...data, slice }, context.signal);
       const progress = context.startProgress('backtest', size.calls);
       const threads = given.count('threads') ?? threadsFor(size);
       const rest = { signal: context.signal, onProgress: (calls: number) => progress.step(calls) };
       try {
         return threads > 1
-          ? await backtestInThreads(ledger, { ...data, ...rest, policyVersion: contracts.version, threads })
-          : await backtest(ledger, { ...data.slice, ...rest, contracts, tools, samples: data.samples });
+          ? await backtestInThreads(ledger, {
+              ...data,
+              slice,
+              ...rest,
+              policyVersion: contracts.version,
+              threads,
+            })
+          : await backtest(ledger, { ...slice, ...rest, contracts, tools, samples: data.samples });
       } finally {
         progress.done();
         contracts.close();

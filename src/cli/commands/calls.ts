@@ -35,8 +35,8 @@ export const callsCommand: Command = {
     ['quittance calls --all --json | jq -r .tool_name | sort | uniq -c', 'how often each tool was called'],
   ],
   run: (given, context) =>
-    context.withLedger(given, (ledger) =>
-      given.has('follow') ? follow(ledger, given, context) : list(ledger, given, context),
+    context.withLedger(given, (ledger, meant) =>
+      given.has('follow') ? follow(ledger, meant, context) : list(ledger, meant, context),
     ),
 };
 

@@ -7,7 +7,8 @@ import { recordCassette } from '../../replay/record-cassette.ts';
 import type { Command, Given } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
-import { fromSafeText, safeId } from '../safe-text.ts';
+import { meantSession } from '../meant-options.ts';
+import { safeId } from '../safe-text.ts';
 import { UsageError } from '../usage-error.ts';
 
 export const cassetteExportCommand: Command = {
@@ -47,7 +48,7 @@ export const cassetteExportCommand: Command = {
       const until = given.text('until');
       const callIds = given.list('calls').flatMap((list) => list.split(','));
       const most = given.count('max-artifact-bytes');
-      const wanted = (await ledger.readSession(sessionId)).length > 0 ? sessionId : fromSafeText(sessionId);
+      const wanted = await meantSession(ledger, sessionId, context.signal);
       try {
         return await recordCassette(
           ledger,
@@ -63,7 +64,7 @@ export const cassetteExportCommand: Command = {
         throw new UsageError(
           error.message,
           'callId' in error.facts
-            ? [`quittance calls --session ${shellWord(wanted)}`]
+            ? [`quittance calls --session ${shellWord(safeId(wanted))}`]
             : ['quittance sessions'],
           exitCodes.bad,
         );

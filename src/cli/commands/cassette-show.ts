@@ -30,8 +30,7 @@ export const cassetteShowCommand: Command = {
       return exitCodes.good;
     }
     const known = tools.map(
-      ({ name, schemaDigest }) =>
-        safeText(name) + (schemaDigest === undefined ? ' (schema not recorded)' : ''),
+      ({ name, schemaDigest }) => safeId(name) + (schemaDigest === undefined ? ' (schema not recorded)' : ''),
     );
     await out.print(`session   ${safeId(sessionId)}`);
     await out.print(`recorded  ${new Date(createdAt).toISOString()}`);
@@ -61,7 +60,7 @@ function toRow(call: RecordedCall): Row {
   return [
     safeId(call.callId),
     String(call.turn),
-    safeText(call.toolName),
+    safeId(call.toolName),
     { text: word, style: colourOf(word) },
     'code' in call.outcome ? call.outcome.code : '',
     String(call.runs.length),

@@ -72,8 +72,8 @@ export const contractsDiffCommand: Command = {
       if (change !== undefined) changes.push(change);
     };
     if (fromLedger(given))
-      await context.withLedger(given, async (ledger) => {
-        const query = { sessionId: given.text('session'), ...timesOf(given, context.now()) };
+      await context.withLedger(given, async (ledger, meant) => {
+        const query = { sessionId: meant.text('session'), ...timesOf(given, context.now()) };
         const limit = given.count('limit') ?? mostCalls;
         for await (const found of callsInLedger(ledger, query, limit, context.signal))
           await compare({ ...found, name: found.callId });
@@ -164,7 +164,7 @@ function sampleLines({ call, before, after }: Change, out: Context['out']): stri
   const rule = after.decidedBy ?? before.decidedBy;
   const said =
     rule === undefined ? '' : `${after.decidedBy === undefined ? 'was ' : ''}${rule.ruleId}: ${rule.message}`;
-  const input = `${safeText(asked.toolName)} ${safeJson(asked.input ?? {})}`;
+  const input = `${safeId(asked.toolName)} ${safeJson(asked.input ?? {})}`;
   return [
     `  ${safeText(name)}${where}${hidden ? out.paint('dim', '  (arguments hidden)') : ''}`,
     `    ${trim(input, Math.min(out.width, 160) - 4)}`,

@@ -4,7 +4,8 @@ import { diffSessions } from '../../replay/diff-sessions.ts';
 import type { Command, Given } from '../command.ts';
 import { diffLines, diffToJson } from '../diff-page.ts';
 import { exitCodes } from '../exit-code.ts';
-import { fromSafeText, safeJson } from '../safe-text.ts';
+import { meantSession } from '../meant-options.ts';
+import { safeId, safeJson } from '../safe-text.ts';
 import { UsageError } from '../usage-error.ts';
 
 export const diffCommand: Command = {
@@ -38,9 +39,9 @@ export const diffCommand: Command = {
         'quittance sessions',
       ]);
     const other = given.has('ledger-b');
-    const left = await context.withLedger(given, (ledger) => readSession(ledger, a));
+    const left = await context.withLedger(given, (ledger) => readSession(ledger, a, context.signal));
     const right = await context.withLedger(other ? inLedgerB(given) : given, (ledger) =>
-      readSession(ledger, b),
+      readSession(ledger, b, context.signal),
     );
     const diff = diffSessions(left, right, { sameLedger: !other });
     const { out } = context;
@@ -61,10 +62,12 @@ const inLedgerB = (given: Given): Given => ({
   text: (option) => given.text(option === 'ledger' ? 'ledger-b' : option),
 });
 
-async function readSession(ledger: Ledger, typed: string): Promise<readonly ReadEvent[]> {
-  for (const sessionId of [typed, fromSafeText(typed)]) {
-    const events = await ledger.readSession(sessionId);
-    if (events.length > 0) return events;
-  }
-  throw new UsageError(`There is no session ${JSON.stringify(typed)}.`, ['quittance sessions']);
+async function readSession(
+  ledger: Ledger,
+  typed: string,
+  signal: AbortSignal,
+): Promise<readonly ReadEvent[]> {
+  const events = await ledger.readSession(await meantSession(ledger, typed, signal));
+  if (events.length > 0) return events;
+  throw new UsageError(`There is no session ${JSON.stringify(safeId(typed))}.`, ['quittance sessions']);
 }

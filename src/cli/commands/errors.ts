@@ -34,11 +34,11 @@ export const errorsCommand: Command = {
     ["quittance errors --json | jq -r '[.whose_move, .code, .count] | @tsv'", 'for a program'],
   ],
   run: (given, context) =>
-    context.withLedger(given, async (ledger) => {
+    context.withLedger(given, async (ledger, meant) => {
       const now = context.now();
       const groups = await summariseErrors(ledger, {
-        sessionId: given.text('session'),
-        toolName: given.text('tool'),
+        sessionId: meant.text('session'),
+        toolName: meant.text('tool'),
         code: given.text('code'),
         ...timesOf(given, now),
         limit: given.count('limit'),
@@ -76,7 +76,7 @@ function codeLines(each: ErrorCode, now: number, out: Terminal): string[] {
   const doubt = unresolved === 0 ? '' : `, ${unresolved} in doubt`;
   const width = Math.min(out.width, 110);
   const indented = (text: string): string[] => wrap(text, width - 4).map((line) => `    ${line}`);
-  const some = tools.slice(0, 6).map((found) => `${safeText(found.toolName)} ${found.count}`);
+  const some = tools.slice(0, 6).map((found) => `${safeId(found.toolName)} ${found.count}`);
   const more = tools.length > some.length ? `, and ${tools.length - some.length} more` : '';
   return [
     `  ${out.paint('red', safeText(word))}  ${count}${doubt}${out.paint('dim', `, last ${sayAge(lastAt, now)}`)}`,

@@ -44,8 +44,8 @@ export const exportCommand: Command = {
       throw new UsageError(`${target} is there already.`, [
         `quittance export --out ${shellWord(target)} --force`,
       ]);
-    return context.withLedger(given, async (ledger) => {
-      const wanted = given.list('session');
+    return context.withLedger(given, async (ledger, meant) => {
+      const wanted = meant.list('session');
       const sessions = wanted.length === 0 ? undefined : await chooseHeads(ledger, wanted);
       return exportTo(target, ledger, sessions, context);
     });

@@ -1,3 +1,4 @@
+import { meantTool } from '../meant-options.ts';
 import { isQuittanceError } from '../../base/error.ts';
 import { isJsonObject } from '../../base/json.ts';
 import { describePerson } from '../../call/describe-identity.ts';
@@ -60,11 +61,11 @@ export const grantsCommand: Command = {
     switch (action) {
       case 'list':
         if (subject !== undefined) throw stray(subject);
-        return context.withLedger(given, (ledger) => list(ledger, given, context));
+        return context.withLedger(given, (ledger, meant) => list(ledger, meant, context));
       case 'give':
-        return context.withLedger(given, (ledger) => give(ledger, subject, given, context), 'write');
+        return context.withLedger(given, (ledger, meant) => give(ledger, subject, meant, context), 'write');
       case 'revoke':
-        return context.withLedger(given, (ledger) => revoke(ledger, subject, given, context), 'write');
+        return context.withLedger(given, (ledger, meant) => revoke(ledger, subject, meant, context), 'write');
       default:
         throw stray(action);
     }
@@ -108,12 +109,13 @@ async function* readGrants(
 
 async function give(
   ledger: Ledger,
-  toolName: string | undefined,
+  tool: string | undefined,
   given: Given,
-  { out, now, identity }: Context,
+  { out, now, signal, identity }: Context,
 ): Promise<ExitCode> {
   const line = 'quittance grants give TOOL --session ID --by NAME';
-  if (toolName === undefined) throw new UsageError('For which tool?', [line]);
+  if (tool === undefined) throw new UsageError('For which tool?', [line]);
+  const toolName = await meantTool(ledger, tool, signal);
   const sessionId = requireOption(given, 'session', 'A grant is for one session', line);
   const by = requireOption(given, 'by', 'A grant has a name on it', line);
   const [typed, span, moment, reason] = ['where', 'for', 'until', 'reason'].map((name) => given.text(name));
@@ -145,7 +147,7 @@ async function give(
     const count = grant.uses === undefined ? 'calls' : `${grant.uses} ${grant.uses === 1 ? 'call' : 'calls'}`;
     const which = where === undefined ? 'with any arguments' : `where ${safeText(JSON.stringify(where))}`;
     await out.say(
-      `Granted by ${safeText(describePerson({ name: grant.by, identity: grant.identity }))}: ${count} of ${safeText(grant.toolName)} in session ${safeId(sessionId)}, ${which}, until ${end}. To take it back: quittance grants revoke ${shortGrant(grant.grantId)} --by NAME`,
+      `Granted by ${safeText(describePerson({ name: grant.by, identity: grant.identity }))}: ${count} of ${safeId(grant.toolName)} in session ${safeId(sessionId)}, ${which}, until ${end}. To take it back: quittance grants revoke ${shortGrant(grant.grantId)} --by NAME`,
     );
   }
   return exitCodes.good;
@@ -174,7 +176,7 @@ async function revoke(
   if (given.has('json')) await out.print(safeJson(grantToJson(grant)));
   else
     await out.say(
-      `Revoked by ${safeText(describePerson({ name: grant.revoked?.by ?? by, identity: grant.revoked?.identity }))}: ${safeText(grant.toolName)} in session ${safeId(sessionId)}. Calls whose body has not begun are asked about again.`,
+      `Revoked by ${safeText(describePerson({ name: grant.revoked?.by ?? by, identity: grant.revoked?.identity }))}: ${safeId(grant.toolName)} in session ${safeId(sessionId)}. Calls whose body has not begun are asked about again.`,
     );
   return exitCodes.good;
 }

@@ -23,7 +23,7 @@ import { loadRuntime } from '../load-runtime.ts';
 import { outcomeWords } from '../outcome-word.ts';
 import { json, labelled } from '../page-layout.ts';
 import { requireOption } from '../require-option.ts';
-import { safeId, safeJson, safeText } from '../safe-text.ts';
+import { safeId, safeJson } from '../safe-text.ts';
 import { layOutTable } from '../table.ts';
 import { localTime, utcTime } from '../time-text.ts';
 import { UsageError } from '../usage-error.ts';
@@ -73,7 +73,7 @@ export const handoffCommand: Command = {
     if (subject !== undefined && action !== 'claim') throw stray(subject);
     switch (action) {
       case 'list':
-        return context.withLedger(given, (ledger) => list(ledger, given, context));
+        return context.withLedger(given, (ledger, meant) => list(ledger, meant, context));
       case 'claim':
         return claim(subject, given, context);
       case 'report':
@@ -116,8 +116,7 @@ async function list(ledger: Ledger, given: Given, { out, err }: Context): Promis
 }
 
 async function claim(typed: string | undefined, given: Given, context: Context): Promise<ExitCode> {
-  const toolName = given.text('tool');
-  if ((typed === undefined) === (toolName === undefined))
+  if ((typed === undefined) === !given.has('tool'))
     throw new UsageError('Which call: this one, or the next of a tool?', [
       claimLine,
       'quittance handoff claim --tool NAME --runtime worker.ts --worker NAME --json',
@@ -135,13 +134,14 @@ async function claim(typed: string | undefined, given: Given, context: Context):
     identity: context.identity,
     ...(lease !== undefined && { leaseMs: lease * 1_000 }),
   };
-  return withRuntime(given, context, claimLine, async (runtime, ledger) => {
+  return withRuntime(given, context, claimLine, async (runtime, ledger, meant) => {
+    const toolName = meant.text('tool');
     const claimed =
       toolName === undefined
         ? await runtime.claimHandoff(await findHandoff(ledger, typed ?? '', given), terms)
         : await runtime.claimHandoff({ toolName }, terms);
     if (claimed === undefined) {
-      await context.err.say(`No call of ${safeText(toolName ?? '')} waits for a worker.`);
+      await context.err.say(`No call of ${safeId(toolName ?? '')} waits for a worker.`);
       return exitCodes.bad;
     }
     await tellClaim(claimed, ledger, given, context);
@@ -188,8 +188,8 @@ async function tellClaim(
   const call = stored && foldStored(stored);
   const hidden = call?.hidden ?? [];
   for (const line of [
-    `${out.paint('bold', safeId(callId))}  ${safeText(claimed.toolName)}`,
-    ...labelled('session', sessionId, out),
+    `${out.paint('bold', safeId(callId))}  ${safeId(claimed.toolName)}`,
+    ...labelled('session', safeId(sessionId), out),
     ...labelled('attempt', String(claimed.attempt), out),
     ...labelled('key', claimed.idempotencyKey, out),
     ...labelled('yours until', localTime(claimed.expiresAt), out),
@@ -267,15 +267,15 @@ async function withRuntime(
   given: Given,
   context: Context,
   line: string,
-  work: (runtime: Runtime, ledger: Ledger) => Promise<ExitCode>,
+  work: (runtime: Runtime, ledger: Ledger, meant: Given) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const file = requireOption(given, 'runtime', 'Only a runtime that has the tool can do this', line);
   return context.withLedger(
     given,
-    async (ledger) => {
+    async (ledger, meant) => {
       const runtime = await loadRuntime(file, ledger);
       try {
-        return await work(runtime, ledger);
+        return await work(runtime, ledger, meant);
       } catch (error) {
         if (isQuittanceError(error) && refusals.some((code) => isQuittanceError(error, code)))
           throw new UsageError(error.message, ['quittance handoff'], exitCodes.bad);

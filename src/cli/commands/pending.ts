@@ -31,7 +31,7 @@ export const pendingCommand: Command = {
     ['quittance pending --tool refund --session ticket-42', 'the refunds of one session'],
     ['quittance pending --json | jq -r .confirmation_id', 'the full ids, for a program'],
   ],
-  run: (given, context) => context.withLedger(given, (ledger) => list(ledger, given, context)),
+  run: (given, context) => context.withLedger(given, (ledger, meant) => list(ledger, meant, context)),
 };
 
 async function list(ledger: Ledger, given: Given, { out, err, signal }: Context): Promise<ExitCode> {

@@ -56,7 +56,7 @@ export const reconcileCommand: Command = {
   run: (given, context) =>
     context.withLedger(
       given,
-      (ledger) => {
+      (ledger, meant) => {
         const [typed] = given.args;
         if (typed !== undefined) return resolve(ledger, typed, given, context);
         const stray = ['as', 'by', 'reason', 'result'].find((option) => given.has(option));
@@ -65,7 +65,7 @@ export const reconcileCommand: Command = {
             'quittance reconcile <call> --as succeeded --by NAME --reason WHY',
             'quittance reconcile',
           ]);
-        return list(ledger, given, context);
+        return list(ledger, meant, context);
       },
       given.args.length > 0 && given.has('as') ? 'write' : 'look',
     ),

@@ -5,7 +5,8 @@ import type { ReadEvent } from '../../ledger/unknown-event.ts';
 import type { Command, Context, Given } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { findCall } from '../find-call.ts';
-import { fromSafeText, safeJson } from '../safe-text.ts';
+import { safeJson } from '../safe-text.ts';
+import { meantSession } from '../meant-options.ts';
 import { findFamily, findSession } from '../session-family.ts';
 import { traceLines, traceToJson } from '../trace-page.ts';
 import { UsageError } from '../usage-error.ts';
@@ -42,7 +43,7 @@ async function findRoots(ledger: Ledger, given: Given, context: Context): Promis
     throw new UsageError('Which call or session?', ['quittance trace <call>', 'quittance sessions']);
   const session = given.has('session')
     ? undefined
-    : ((await findSession(ledger, typed)) ?? (await findSession(ledger, fromSafeText(typed))));
+    : await findSession(ledger, await meantSession(ledger, typed, context.signal));
   if (session !== undefined) {
     const { sessionIds, isCut } = await findFamily(ledger, session, context.signal);
     if (isCut)

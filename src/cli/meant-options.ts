@@ -1,0 +1,76 @@
+/**
+ * Sessions and tools as they are shown: an id that looks like a secret is shown as `[REDACTED]~1a2b3c`, and whoever
+ * types that form means the id behind it.
+ */
+import type { SessionQuery, SessionSummary } from '../ledger/call-query.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { readPages } from '../ledger/read-pages.ts';
+import type { Given } from './command.ts';
+import { toolsInLedger } from './contracts-ledger.ts';
+import { exitCodes } from './exit-code.ts';
+import { fromSafeText, isShownAs } from './safe-text.ts';
+import { UsageError } from './usage-error.ts';
+
+const shownForm = /~[0-9a-f]{6}$/;
+
+/** The options as they are meant. Nothing is looked up where no option has that form. */
+export async function readMeant(ledger: Ledger, given: Given, signal: AbortSignal): Promise<Given> {
+  const sessions = new Map<string, string>();
+  for (const typed of [...given.list('session'), given.text('session')])
+    if (typed !== undefined && shownForm.test(typed))
+      sessions.set(typed, await meantSession(ledger, typed, signal));
+  const tool = given.text('tool');
+  const meantByTool = tool === undefined ? undefined : await meantTool(ledger, tool, signal);
+  if (sessions.size === 0 && meantByTool === tool) return given;
+  const meant = (option: string, typed: string): string =>
+    option === 'session' ? (sessions.get(typed) ?? typed) : typed;
+  return {
+    args: given.args,
+    has: (option) => given.has(option),
+    count: (option) => given.count(option),
+    list: (option) => given.list(option).map((typed) => meant(option, typed)),
+    text: (option) => {
+      const typed = given.text(option);
+      if (option === 'tool') return meantByTool;
+      return typed === undefined ? undefined : meant(option, typed);
+    },
+  };
+}
+
+/** The id of the session that is typed as it is shown; what was typed where no session is shown so. */
+export async function meantSession(ledger: Ledger, typed: string, signal: AbortSignal): Promise<string> {
+  if ((await ledger.readHeads(typed)).length > 0) return typed;
+  const plain = fromSafeText(typed);
+  if (plain !== typed && (await ledger.readHeads(plain)).length > 0) return plain;
+  if (!shownForm.test(typed)) return typed;
+  const found = new Set<string>();
+  const ask = (query: SessionQuery): ReturnType<Ledger['querySessions']> => ledger.querySessions(query);
+  for await (const { rows } of readPages<SessionSummary, SessionQuery>(
+    ask,
+    {},
+    Number.POSITIVE_INFINITY,
+    signal,
+  ))
+    for (const { sessionId } of rows) if (isShownAs(sessionId, typed)) found.add(sessionId);
+  return onlyOne(found, typed, 'sessions', 'quittance sessions --json');
+}
+
+/** The same for the name of a tool. */
+export async function meantTool(ledger: Ledger, typed: string, signal: AbortSignal): Promise<string> {
+  if (!shownForm.test(typed)) return typed;
+  const names = await toolsInLedger(ledger, signal);
+  if (names.includes(typed)) return typed;
+  const found = new Set(names.filter((name) => isShownAs(name, typed)));
+  return onlyOne(found, typed, 'tools', 'quittance calls --json');
+}
+
+function onlyOne(found: ReadonlySet<string>, typed: string, what: string, list: string): string {
+  const [first, ...others] = found;
+  if (others.length > 0)
+    throw new UsageError(
+      `${found.size} ${what} are shown as ${JSON.stringify(typed)}. Give the exact name.`,
+      [list],
+      exitCodes.bad,
+    );
+  return first ?? typed;
+}
