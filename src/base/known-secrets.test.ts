@@ -32,6 +32,15 @@ describe('a secret that is known by its value', () => {
     expect(left).toBe('before [REDACTED] after');
   });
 
+  it('is found in hex of either case, and in either Unicode form', () => {
+    const hex = Buffer.from(value).toString('hex');
+    expect(hide(`x ${hex} y`, value)).toBe('x [REDACTED] y');
+    expect(hide(`x ${hex.toUpperCase()} y`, value)).toBe('x [REDACTED] y');
+    const accented = 'caf\u00e9-au-lait';
+    expect(hide(`x ${accented.normalize('NFD')} y`, accented)).toBe('x [REDACTED] y');
+    expect(hide(`x ${accented} y`, accented.normalize('NFD'))).toBe('x [REDACTED] y');
+  });
+
   it('is found in the base64 of a text around it, wherever it stands in it', () => {
     for (const before of ['', 'u:', 'us:', 'user:', 'a longer name:'])
       for (const after of ['', 'x', 'xy', ' and more']) {

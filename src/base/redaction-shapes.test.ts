@@ -13,6 +13,8 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64');
 const shapes: Readonly<Record<string, readonly JsonValue[]>> = {
   'rows of names and values': [
     { headers: [['Authorization', secret]] },
+    { pairs: [['Authorization', secret]] },
+    [[['client_secret', secret]]],
     {
       headers: [
         ['X-Api-Key', secret],

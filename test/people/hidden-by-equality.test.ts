@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { envelope, setStage } from '../stage.ts';
 import { riskRank } from '../../src/cli/confirmation-table.ts';
-import { openQuestions } from './question.ts';
+import { openQuestions, question, yes } from './question.ts';
 
 const account = 'DE89 3704 0044 0532 0130 00';
 const because = 'hidden because the same value stands under a secret name';
@@ -91,5 +91,26 @@ describe('[secrets-stay-out] a person who decides about masked arguments', () =>
   it('is told nothing of the kind about secrets that stand where they belong', async () => {
     const { risk } = await askAbout({ token: account, recipient: 'Ada', note: 'password=hunter2-and-more' });
     expect(hiddenWords(risk)).toEqual([]);
+  });
+});
+
+describe('[secrets-stay-out] a value that is hidden in the snapshot of a preview', () => {
+  it('is hidden in the output of the body that got it', async () => {
+    const { runtime, turn } = setStage({
+      tools: [
+        defineTool({
+          name: 'pay',
+          mode: 'destructive',
+          redact: { snapshot: ['$.key'] },
+          preview: () => ({ kind: 'text', text: 'pays', snapshot: { key: 'k-4711-8' } }),
+          run: (_, { approved }) => `ran with ${JSON.stringify(approved?.snapshot)}`,
+        }),
+      ],
+    });
+    const ended = turn.call(envelope('c', 'pay', {}));
+    const open = await question(runtime);
+    await runtime.decide(open.confirmationId, yes(open));
+    expect(await ended).toMatchObject({ output: 'ran with {"key":"[REDACTED]"}' });
+    expect(JSON.stringify(await runtime.events({ sessionId: open.sessionId }))).not.toContain('k-4711-8');
   });
 });
