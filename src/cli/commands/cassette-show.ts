@@ -7,7 +7,7 @@ import type { Command } from '../command.ts';
 import { jsonOption } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { colourOf, outcomeWords } from '../outcome-word.ts';
-import { safeId, safeJson, safeText } from '../safe-text.ts';
+import { safeId, safeJson } from '../safe-text.ts';
 import type { Row } from '../table.ts';
 import { layOutTable } from '../table.ts';
 import { contents } from './cassette-export.ts';
