@@ -1,4 +1,4 @@
-/** Random changes to the files of a ledger, as somebody makes them who has the files and no copy of this program. */
+/** Random changes to the files of a ledger, as a person with the files but without this program would make them. */
 import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';

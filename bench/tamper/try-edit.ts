@@ -15,7 +15,7 @@ export type Trial = {
   /** Whether anything that was written reads otherwise now. */
   readonly changed: boolean;
   readonly found: boolean;
-  /** What was thrown that is no answer. */
+  /** An unexpected exception. */
   readonly crash: string | undefined;
   /** Whether verifying changed a file. */
   readonly wrote: boolean;
