@@ -21,6 +21,8 @@ export type OptionMeaning =
   | 'patterns'
   /** Makes the program run or load what cannot be read off the words. */
   | 'refused'
+  /** Makes the program connect to hosts that its words do not name. Outside every rule. */
+  | 'reroutes'
   /** Its value is a file with names of files. */
   | 'names'
   /** Its value is a module that is run. */
@@ -830,17 +832,21 @@ const rows: Readonly<Record<string, Grammar>> = {
   yq: { pattern: true },
   curl: {
     options: {
-      ...mean('refused', '-K --config --engine --unix-socket --abstract-unix-socket'),
+      ...mean('refused', '--engine'),
+      ...mean(
+        'reroutes',
+        '-K --config --unix-socket --abstract-unix-socket --resolve --connect-to --dns-servers --doh-url --haproxy-clientip',
+      ),
       ...mean(
         'value',
-        '-o --output -H --header -X --request -d --data --data-raw --data-binary --data-urlencode -F --form -u --user -A --user-agent -e --referer -b --cookie -c --cookie-jar -T --upload-file -x --proxy -m --max-time --connect-timeout --retry -w --write-out --url -r --range -E --cert --key --cacert --resolve --connect-to --json -D --dump-header -z --interface',
+        '-o --output -H --header -X --request -d --data --data-raw --data-binary --data-urlencode -F --form -u --user -A --user-agent -e --referer -b --cookie -c --cookie-jar -T --upload-file -x --proxy -m --max-time --connect-timeout --retry -w --write-out --url -r --range -E --cert --key --cacert --json -D --dump-header -z --interface',
       ),
     },
   },
   wget: {
     options: {
-      ...mean('refused', '-e --execute --use-askpass --config'),
-      ...mean('names', '-i --input-file'),
+      ...mean('refused', '--use-askpass'),
+      ...mean('reroutes', '-e --execute --config -i --input-file'),
       ...mean(
         'value',
         '-O --output-document -P --directory-prefix -U --user-agent -o --output-file -t --tries -T --timeout --header --post-data --post-file',
@@ -892,6 +898,8 @@ const aliases: Readonly<Record<string, string>> = {
 };
 
 const generic: Grammar = {};
+
+export const isKnownProgram = (name: string): boolean => grammarOf(name) !== generic;
 
 export function grammarOf(name: string): Grammar {
   const versioned = name.replace(/^(python|perl|ruby|php|lua|node|pypy|gcc|clang)[\d.-]+$/, '$1');

@@ -8,6 +8,12 @@ import type { JsonObject, JsonValue } from '../base/json.ts';
 import { roleOf, type ArgumentRole } from './argument-role.ts';
 import { readCommandArguments } from './command-arguments.ts';
 import {
+  areWordsOfCommand,
+  beginsWithProgram,
+  looksLikeCommand,
+  runsCommandsByName,
+} from './command-shape.ts';
+import {
   commandsOf,
   readArgumentList,
   readCommandLine,
@@ -57,7 +63,7 @@ const deepestText = 3;
 const mostBases = 16;
 
 export function findResources(call: PolicyCall, world: PolicyWorld): Resources {
-  const finding = new Finding();
+  const finding = new Finding(runsCommandsByName(call.toolName));
   const { resources } = call;
   if (resources === undefined) finding.guess(call.input);
   else {
@@ -83,6 +89,11 @@ class Finding {
   readonly #changes: string[][] = [];
   readonly #directories: string[] = [];
   #hasOperators = false;
+  readonly #runsCommands: boolean;
+
+  constructor(runsCommands: boolean) {
+    this.#runsCommands = runsCommands;
+  }
 
   guess(input: JsonObject): void {
     const rest: Item[] = [{ value: input, role: 'other', textDepth: 0 }];
@@ -155,12 +166,13 @@ class Finding {
 
   /** A command may be a list of words; any other list is read element by element. */
   #readList({ value, role }: Item): boolean {
-    if (!Array.isArray(value) || role !== 'command') return false;
+    if (!Array.isArray(value) || (role !== 'command' && role !== 'other')) return false;
     const words: string[] = [];
     for (const word of value as readonly JsonValue[]) {
       if (typeof word === 'object' && word !== null) return false;
       words.push(String(word));
     }
+    if (role === 'other' && !areWordsOfCommand(words)) return false;
     for (const line of readArgumentList(words)) this.#addLine(line);
     return true;
   }
@@ -183,6 +195,7 @@ class Finding {
       case 'url':
         return this.#reader.readUrl(value);
       case 'prose':
+        if (this.#runsCommands && beginsWithProgram(value)) this.#addLine(readCommandLine(value));
         return this.#reader.readProse(value);
       case 'other':
         return this.#readValue(value, textDepth, rest);
@@ -194,6 +207,8 @@ class Finding {
       const parsed = parseLeniently(text);
       if (parsed !== undefined) rest.push({ value: parsed, role: 'other', textDepth: textDepth + 1 });
     }
+    if (looksLikeCommand(text) || (this.#runsCommands && beginsWithProgram(text)))
+      this.#addLine(readCommandLine(text));
     this.#reader.readValue(text);
   }
 

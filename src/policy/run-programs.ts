@@ -175,6 +175,9 @@ class RunReading {
       case 'names':
         this.#readsNames = true;
         return valueAt;
+      case 'reroutes':
+        this.#refuse(at, 'unreadable');
+        return valueAt;
       case 'module':
         // A module is a program by another name: an entry must name it.
         this.#refuse(valueAt);
