@@ -130,7 +130,7 @@ test.each([
   };
   time(50_000);
   // The quickest of some: other programs share the machine.
-  const quickest = (length: number): number => Math.min(...Array.from({ length: 5 }, () => time(length)));
+  const quickest = (length: number): number => Math.min(...Array.from({ length: 20 }, () => time(length)));
   expect(quickest(400_000)).toBeLessThan(quickest(100_000) * 16 + 5);
 });
 
