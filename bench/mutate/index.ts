@@ -1,0 +1,210 @@
+/**
+ * Changes the source in small ways and sees whether a test notices:
+ *
+ *   npm run mutate -- [--seed 1] [--count 200] [--only src/call/refuse.ts] [--since main] [--seconds 120] [--fresh]
+ *
+ * Exit code 1 if fewer than 95 of 100 mutations that are not equivalent are killed.
+ */
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { printTable } from '../table.ts';
+import { createTypeCheck } from './check-types.ts';
+import { draw } from './draw.ts';
+import { readKnown } from './known.ts';
+import type { Mutation } from './mutations.ts';
+import { applyMutation, makeMutations } from './mutations.ts';
+import type { ReachingTest } from './reach.ts';
+import { hashOf, measureReach } from './reach.ts';
+import { runTests } from './run-tests.ts';
+import { makeScratch } from './scratch.ts';
+import { findTargets } from './targets.ts';
+import type { Verdict } from './verdict.ts';
+import { isKill, openVerdicts } from './verdict.ts';
+
+const root = join(import.meta.dirname, '../..');
+const cache = join(root, 'node_modules/.cache/mutate');
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: '1' },
+    count: { type: 'string', default: '200' },
+    only: { type: 'string', multiple: true },
+    since: { type: 'string' },
+    seconds: { type: 'string', default: '120' },
+    fresh: { type: 'boolean', default: false },
+    list: { type: 'boolean', default: false },
+  },
+});
+const [seed, count, mostMs] = [Number(values.seed), Number(values.count), Number(values.seconds) * 1_000];
+const goal = 0.95;
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+const scratch = makeScratch(root);
+process.once('exit', () => scratch.remove());
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+
+const targets = chooseTargets();
+const areaOf = new Map(targets.map(({ area, path }) => [path, area]));
+const all = targets.flatMap(({ path }) => makeMutations(path, scratch.read(path)));
+const check = createTypeCheck(
+  root,
+  targets.map(({ path }) => path),
+);
+const { mutations, refused } = draw(all, { seed, count, check, read: (path) => scratch.read(path) });
+say(
+  `${mutations.length} mutations from seed ${seed}, of ${all.length} in ${targets.length} files; ${refused} more were drawn that do not compile`,
+);
+if (values.list) {
+  for (const { key } of mutations) say(key);
+  process.exit(0);
+}
+
+const reach = await measureReach(scratch, join(cache, 'reach.json'), { fresh: values.fresh, say });
+for (const test of reach.red) say(`Left out, because it fails without a mutation: ${test}`);
+
+const verdicts = openVerdicts(join(cache, 'verdicts.json'));
+const known = new Map(readKnown().map((one) => [one.key, one]));
+const keys = new Set(all.map(({ key }) => key));
+for (const { key } of known.values())
+  if (areaOf.has(key.split('#')[0] ?? '') && !keys.has(key)) say(`Known, but made no more: ${key}`);
+
+/** Tests that killed a mutation of the file before; they are the likeliest to do so again. */
+const kills = new Map<string, Map<string, number>>();
+const ended: { readonly mutation: Mutation; readonly verdict: Verdict | { readonly type: 'equivalent' } }[] =
+  [];
+for (const mutation of mutations) {
+  const verdict =
+    known.get(mutation.key)?.as === 'equivalent' ? { type: 'equivalent' as const } : await judge(mutation);
+  ended.push({ mutation, verdict });
+  if (verdict.type === 'killed') {
+    const here = kills.get(mutation.path) ?? new Map<string, number>();
+    here.set(verdict.test, (here.get(verdict.test) ?? 0) + 1);
+    kills.set(mutation.path, here);
+  }
+  const how = verdict.type === 'killed' ? `${verdict.test}: ${verdict.title}` : '';
+  say(
+    `${String(ended.length).padStart(4)}/${mutations.length} ${verdict.type.padEnd(10)} ${mutation.path}:${mutation.line} ${mutation.kind} ${how}`,
+  );
+}
+report();
+
+function chooseTargets(): { readonly area: string; readonly path: string }[] {
+  const known = findTargets(root);
+  const named =
+    values.since === undefined
+      ? values.only
+      : execFileSync('git', ['diff', '--name-only', '--diff-filter=d', values.since, '--', 'src'], {
+          cwd: root,
+          encoding: 'utf8',
+        })
+          .split('\n')
+          .filter((path) => path.endsWith('.ts') && !/\.test(-d)?\.ts$/.test(path));
+  if (named === undefined) return known;
+  return named.map((path) => known.find((target) => target.path === path) ?? { area: 'other', path });
+}
+
+/** The tests beside the file first, then those that killed before, then the quickest. */
+function orderTests(path: string, tests: readonly ReachingTest[]): ReachingTest[] {
+  const beside = path.replace(/\.ts$/, '.test.ts');
+  const here = kills.get(path);
+  const rank = ({ test, ms }: ReachingTest): number =>
+    (test === beside ? 0.1 : 1) * (ms + 200) * (1 / (1 + 4 * (here?.get(test) ?? 0)));
+  return tests.toSorted((a, b) => rank(a) - rank(b));
+}
+
+async function judge(mutation: Mutation): Promise<Verdict> {
+  const { path, start, key } = mutation;
+  const text = scratch.read(path);
+  const reaching = reach.testsAt(path, start);
+  const basis = hashOf(
+    [text, ...reaching.map(({ test }) => test + hashOf(scratch.read(test))), String(mostMs)].join('\n'),
+  );
+  const before = verdicts.find(key, basis);
+  if (before !== undefined) return before;
+  let total = 0;
+  const tests = orderTests(path, reaching).filter(({ ms }) => (total += ms) <= mostMs || total === ms);
+  const verdict: Verdict =
+    tests.length === 0 ? { type: 'unreached' } : await run(mutation, text, tests, reaching.length);
+  verdicts.keep(key, basis, verdict);
+  return verdict;
+}
+
+async function run(
+  mutation: Mutation,
+  text: string,
+  tests: readonly ReachingTest[],
+  reaching: number,
+): Promise<Verdict> {
+  const timeoutMs = 60_000 + 4 * tests.reduce((sum, { ms }) => sum + ms, 0);
+  scratch.write(mutation.path, applyMutation(text, mutation));
+  const ran = await runTests(scratch.root, { tests: tests.map(({ test }) => test), timeoutMs });
+  scratch.write(mutation.path, text);
+  if (ran === 'timeout') return { type: 'timeout' };
+  if ('broken' in ran)
+    return { type: 'killed', test: '(the run)', title: 'did not end', message: ran.broken };
+  if (ran.passed) return { type: 'survived', tests: tests.length, reaching };
+  const failed = ran.files.find(({ failure }) => failure !== undefined);
+  return {
+    type: 'killed',
+    test: failed?.test ?? '(the run)',
+    title: failed?.failure?.title ?? 'an error outside of all tests',
+    message: failed?.failure?.message ?? ran.unhandled ?? '',
+  };
+}
+
+function report(): void {
+  const rows = targets.map(({ area, path }) => {
+    const here = ended.filter(({ mutation }) => mutation.path === path).map(({ verdict }) => verdict);
+    const killed = here.filter((verdict) => verdict.type !== 'equivalent' && isKill(verdict)).length;
+    const equivalent = here.filter(({ type }) => type === 'equivalent').length;
+    return {
+      area,
+      path,
+      drawn: here.length,
+      killed,
+      equivalent,
+      survived: here.length - killed - equivalent,
+    };
+  });
+  say('');
+  printTable(
+    ['area', 'file', 'drawn', 'killed', 'equivalent', 'survived'],
+    rows
+      .filter(({ drawn }) => drawn > 0)
+      .map(({ area, path, ...numbers }) => [area, path, ...Object.values(numbers).map(String)]),
+  );
+  for (const { mutation, verdict } of ended) {
+    if (verdict.type !== 'equivalent' && isKill(verdict)) continue;
+    const { key, path, line, original, replacement } = mutation;
+    const detail =
+      verdict.type === 'survived'
+        ? ` (${verdict.tests} of ${verdict.reaching} test files that reach it)`
+        : '';
+    say(`${verdict.type}${detail}: ${path}:${line}`);
+    say(`  key ${JSON.stringify(key)}`);
+    for (const one of original.split('\n')) say(`  - ${one.trim()}`);
+    for (const one of replacement.split('\n')) say(`  + ${one.trim()}`);
+    const reason = known.get(key)?.reason;
+    if (reason !== undefined) say(`  reason: ${reason}`);
+    say('');
+  }
+  const sum = (pick: (row: (typeof rows)[number]) => number): number =>
+    rows.reduce((total, row) => total + pick(row), 0);
+  const [killed, equivalent] = [sum((row) => row.killed), sum((row) => row.equivalent)];
+  const share = mutations.length === equivalent ? 1 : killed / (mutations.length - equivalent);
+  say(
+    JSON.stringify({
+      mutate: 'source',
+      seed,
+      drawn: mutations.length,
+      refused_by_compiler: refused,
+      killed,
+      timeouts: ended.filter(({ verdict }) => verdict.type === 'timeout').length,
+      equivalent,
+      survived: sum((row) => row.survived),
+      unreached: ended.filter(({ verdict }) => verdict.type === 'unreached').length,
+      killed_share: Number(share.toFixed(3)),
+    }),
+  );
+  process.exitCode = share >= goal ? 0 : 1;
+}

@@ -1,0 +1,150 @@
+/**
+ * Which tests reach which blocks of the source, measured with probes and kept between runs. Tests are measured again
+ * when their file changes. Where a source file changed since, every test that ran any of it counts as reaching all of it.
+ */
+import { createHash } from 'node:crypto';
+import { chmodSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, sep } from 'node:path';
+import { addProbes, blockAt, moduleBlock } from './probes.ts';
+import { runTests } from './run-tests.ts';
+import type { Scratch } from './scratch.ts';
+
+type Measured = {
+  readonly hash: string;
+  readonly ms: number;
+  /** Does it pass on the unchanged source? */
+  readonly green: boolean;
+  readonly reached: Readonly<Record<string, { readonly source: string; readonly blocks: readonly number[] }>>;
+};
+
+type Measurements = Readonly<Record<string, Measured>>;
+
+export type ReachingTest = { readonly test: string; readonly ms: number };
+
+export type Reach = {
+  /** Tests that run the code at a place. */
+  testsAt(path: string, place: number): ReachingTest[];
+  /** Tests that fail without any mutation, and so prove nothing. */
+  readonly red: readonly string[];
+};
+
+export const hashOf = (text: string): string =>
+  createHash('sha256').update(text).digest('base64url').slice(0, 16);
+
+/** Measures what is not known yet, in `made`, a scratch copy that is changed for it and put back. */
+export async function measureReach(
+  scratch: Scratch,
+  cacheFile: string,
+  { fresh, say }: { readonly fresh: boolean; readonly say: (line: string) => void },
+): Promise<Reach> {
+  const tests = findTests(scratch.root);
+  const hashes = new Map(tests.map((test) => [test, hashOf(scratch.read(test))]));
+  const known = Object.entries(fresh ? {} : readCache(cacheFile)).filter(
+    ([test, { hash }]) => hashes.get(test) === hash,
+  );
+  const missing = tests.filter((test) => !known.some(([path]) => path === test));
+  if (missing.length > 0) say(`Measuring what ${missing.length} of ${tests.length} test files reach`);
+  const measured: Measurements = {
+    ...Object.fromEntries(known),
+    ...(missing.length > 0 && (await measure(scratch, missing, hashes))),
+  };
+  mkdirSync(dirname(cacheFile), { recursive: true });
+  writeFileSync(cacheFile, JSON.stringify(measured));
+  return {
+    testsAt(path, place) {
+      const text = scratch.read(path);
+      const source = hashOf(text);
+      const block = blockAt(path, text, place) ?? moduleBlock;
+      return Object.entries(measured)
+        .filter(([, { green, reached }]) => {
+          const here = reached[path];
+          if (!green || here === undefined) return false;
+          if (block === moduleBlock || here.source === source) return here.blocks.includes(block);
+          return here.blocks.some((number) => number !== moduleBlock);
+        })
+        .map(([test, { ms }]) => ({ test, ms }));
+    },
+    red: Object.entries(measured)
+      .filter(([, { green }]) => !green)
+      .map(([test]) => test),
+  };
+}
+
+/** The tests of the project `core`: all but those with browsers and frameworks. */
+const findTests = (root: string): string[] =>
+  globSync('{src,test}/**/*.test.ts', { cwd: root, exclude: (path) => path.includes('node_modules') })
+    .map((path) => path.split(sep).join('/'))
+    .filter((path) => !/^test\/(frameworks|console|react)\//.test(path))
+    .toSorted();
+
+const findSources = (root: string): string[] =>
+  globSync('src/**/*.ts', { cwd: root })
+    .map((path) => path.split(sep).join('/'))
+    .filter((path) => !/\.test(-d)?\.ts$/.test(path));
+
+function readCache(file: string): Measurements {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Measurements;
+  } catch {
+    return {};
+  }
+}
+
+async function measure(
+  scratch: Scratch,
+  tests: readonly string[],
+  hashes: ReadonlyMap<string, string>,
+): Promise<Measurements> {
+  const log = join(scratch.root, 'mutate-reached.log');
+  writeFileSync(log, '');
+  chmodSync(log, 0o666); // some tests run programs as another user
+  const sources = new Map(findSources(scratch.root).map((path) => [path, scratch.read(path)]));
+  for (const [path, text] of sources) scratch.write(path, addProbes(path, text, log));
+  const probed = await runTests(scratch.root, { tests, log, timeoutMs: 3_600_000 });
+  for (const [path, text] of sources) scratch.write(path, text);
+  if (probed === 'timeout' || 'broken' in probed)
+    throw new Error(`The tests could not be measured: ${probed === 'timeout' ? probed : probed.broken}`);
+  // Probes change the source, which some tests look at; what fails with them gets a second chance without.
+  const red = new Set(probed.files.filter(({ failure }) => failure !== undefined).map(({ test }) => test));
+  for (const test of red) {
+    const again = await runTests(scratch.root, { tests: [test], timeoutMs: 600_000 });
+    if (again !== 'timeout' && 'passed' in again && again.passed) red.delete(test);
+  }
+  const sourceHashes = new Map([...sources].map(([path, text]) => [path, hashOf(text)]));
+  const reached = readLog(readFileSync(log, 'utf8'));
+  return Object.fromEntries(
+    probed.files.map(({ test, ms }): [string, Measured] => [
+      test,
+      {
+        hash: hashes.get(test) ?? '',
+        ms,
+        green: !red.has(test),
+        reached: Object.fromEntries(
+          [...(reached.get(test) ?? [])].map(([path, blocks]) => [
+            path,
+            { source: sourceHashes.get(path) ?? '', blocks: [...blocks] },
+          ]),
+        ),
+      },
+    ]),
+  );
+}
+
+function readLog(log: string): Map<string, Map<string, Set<number>>> {
+  const reached = new Map<string, Map<string, Set<number>>>();
+  let current = new Map<string, Set<number>>();
+  for (const line of log.split('\n')) {
+    if (line.startsWith('# ')) {
+      const test = line.slice(2);
+      current = reached.get(test) ?? new Map<string, Set<number>>();
+      reached.set(test, current);
+      continue;
+    }
+    const [path, block] = line.split('\t');
+    if (path === undefined || block === undefined) continue;
+    const blocks = current.get(path) ?? new Set();
+    blocks.add(Number(block));
+    current.set(path, blocks);
+  }
+  return reached;
+}

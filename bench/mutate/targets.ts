@@ -1,0 +1,53 @@
+/** The source files that are mutated, by the part of the product whose promises they keep. */
+import { globSync } from 'node:fs';
+import { sep } from 'node:path';
+
+const areas = {
+  decide: ['src/call/decide.ts'],
+  refuse: ['src/call/refuse.ts'],
+  evolve: ['src/call/evolve.ts'],
+  execute: ['src/runtime/{execute,attempt,attempt-run,try-again,lost-attempts,call-journal,budget}.ts'],
+  settle: ['src/runtime/{settle,late,stranded,recorded-end,unavailable}.ts'],
+  recover: ['src/runtime/{recover,take-over,unseen-end,left-until,reconcile}.ts'],
+  hold: [
+    'src/runtime/{hold,expiry,first-news,decide-confirmation,keep-decision,take-approved,use-grant,grants}.ts',
+    'src/call/grant.ts',
+  ],
+  gates: ['src/runtime/gates/*.ts', 'src/runtime/walk.ts'],
+  writer: ['src/store/sqlite/{writer,append-job}.ts'],
+  heads: ['src/store/sqlite/{heads,head-pages,owners,owner-lock}.ts'],
+  chain: ['src/ledger/{chain,verify,verify-call,verify-ends}.ts'],
+  spill: ['src/store/sqlite/spill-file.ts', 'src/runtime/spill.ts'],
+  ruling: ['src/policy/{ruling,judge-call,fire-rule,session-limits}.ts'],
+  'hand-off': [
+    'src/call/handoff.ts',
+    'src/runtime/{claim-handoff,report-handoff,handoff-due,handoff-report,handoff-token,await-report}.ts',
+  ],
+  'http auth': ['src/http/{access,actor,token-file,token-principals,rate-limit}.ts'],
+} satisfies Readonly<Record<string, readonly string[]>>;
+
+export type Target = { readonly area: string; readonly path: string };
+
+/** Every file that is mutated. Throws if a pattern matches nothing, because its file was moved or renamed. */
+export function findTargets(root: string): Target[] {
+  return Object.entries(areas).flatMap(([area, patterns]) =>
+    patterns.flatMap((pattern) =>
+      expand(pattern).flatMap((single) => {
+        const found = globSync(single, { cwd: root })
+          .map((path) => path.split(sep).join('/'))
+          .filter((path) => !/\.test(-d)?\.ts$/.test(path));
+        if (found.length === 0)
+          throw new Error(`bench/mutate/targets.ts names ${single}, which does not exist.`);
+        return found.toSorted().map((path) => ({ area, path }));
+      }),
+    ),
+  );
+}
+
+/** One pattern for each name between braces, so that a missing file is noticed. */
+function expand(pattern: string): string[] {
+  const braces = /^(.*)\{(.*)\}(.*)$/.exec(pattern);
+  if (braces === null) return [pattern];
+  const [, before = '', names = '', after = ''] = braces;
+  return names.split(',').map((name) => `${before}${name}${after}`);
+}

@@ -1,0 +1,38 @@
+/** How the tests of one mutation run: those that are named, in that order, in one worker, until one fails. */
+import { readFileSync } from 'node:fs';
+import { defineConfig } from 'vitest/config';
+import type { TestSpecification } from 'vitest/node';
+import { BaseSequencer } from 'vitest/node';
+import type { Plan } from './run-tests.ts';
+import { NoteFailure } from './note-failure.ts';
+
+const planFile = process.env['QUITTANCE_MUTATE_PLAN'] ?? '';
+const plan = JSON.parse(readFileSync(planFile, 'utf8')) as Plan;
+
+class InGivenOrder extends BaseSequencer {
+  override sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ moduleId }: TestSpecification): number =>
+      plan.tests.findIndex((test) => moduleId.endsWith(`/${test}`));
+    return Promise.resolve(files.toSorted((a, b) => place(a) - place(b)));
+  }
+}
+
+const resolve = { conditions: ['quittance-source'] };
+
+export default defineConfig({
+  resolve,
+  ssr: { resolve },
+  test: {
+    include: [...plan.tests],
+    sequence: { sequencer: InGivenOrder },
+    setupFiles: plan.log === undefined ? [] : ['bench/mutate/note-test.ts'],
+    reporters: [new NoteFailure(plan)],
+    maxWorkers: 1,
+    // Probes are counted for each test file, so each needs its modules fresh.
+    isolate: plan.log !== undefined,
+    bail: plan.log === undefined ? 1 : 0,
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    expect: { poll: { timeout: 10_000 } },
+  },
+});
