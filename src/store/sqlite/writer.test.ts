@@ -1,0 +1,113 @@
+/** Group commit: what a failing job, and a commit whose answer is lost, mean for the jobs beside them. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { SampleCall } from '../../testing/sample-call.ts';
+import type { Database } from './database.ts';
+import { openLedgerFile } from './open-file.ts';
+import { SqliteLedger } from './sqlite-ledger.ts';
+
+const open: { ledger: SqliteLedger; folder: string }[] = [];
+afterEach(async () => {
+  for (const { ledger, folder } of open.splice(0)) {
+    await ledger.close();
+    rmSync(folder, { recursive: true });
+  }
+});
+
+/** What happens to a commit: `before` it, in place of it if that throws, and `after` it. */
+type Fault = { before?: () => void; after?: () => void };
+
+/** A ledger on a real file whose commits can be disturbed. */
+async function openDisturbed(): Promise<{ ledger: SqliteLedger; fault: Fault; commits: () => number }> {
+  const folder = mkdtempSync(join(tmpdir(), 'quittance-writer-'));
+  const path = join(folder, 'ledger.db');
+  const database = await openLedgerFile(path, false);
+  const fault: Fault = {};
+  let commits = 0;
+  const prepare = database.prepare.bind(database) as Database['prepare'];
+  // Only the statement the writer commits with is replaced; everything else is the real database.
+  database.prepare = ((sql: string) => {
+    const statement = prepare(sql);
+    if (sql !== 'COMMIT') return statement;
+    return {
+      run: () => {
+        fault.before?.();
+        statement.run();
+        commits++;
+        fault.after?.();
+      },
+    };
+  }) as Database['prepare'];
+  const ledger = new SqliteLedger(database, path, {});
+  open.push({ ledger, folder });
+  return { ledger, fault, commits: () => commits };
+}
+
+/** Has the next commits fail with these errors, each once. */
+function failing(...errors: readonly Error[]): () => void {
+  const left = [...errors];
+  return () => {
+    const error = left.shift();
+    if (error !== undefined) throw error;
+  };
+}
+
+const whole = (id: string) => new SampleCall(id, { sessionId: id }).whole();
+
+describe('a batch', () => {
+  test('of which one job fails keeps all the others, and tells each its own end', async () => {
+    const { ledger, fault, commits } = await openDisturbed();
+    // The batch fails as a whole; then each goes alone, and the second of them fails again.
+    const refused = new Error('database or disk is full');
+    let tries = 0;
+    fault.before = () => {
+      tries++;
+      if (tries === 1 || tries === 3) throw refused;
+    };
+    const ends = await Promise.allSettled(['a', 'b', 'c'].map((id) => ledger.append(whole(id))));
+    expect(ends).toEqual([
+      { status: 'fulfilled', value: { status: 'appended', version: 1 } },
+      { status: 'rejected', reason: refused },
+      { status: 'fulfilled', value: { status: 'appended', version: 1 } },
+    ]);
+    expect(['a', 'b', 'c'].map((id) => ledger.readCall(id, id) !== undefined)).toEqual([true, false, true]);
+    expect(commits()).toBe(2);
+  });
+
+  test('is written together again once those that failed together are through', async () => {
+    const { ledger, fault, commits } = await openDisturbed();
+    fault.before = failing(new Error('once'));
+    await Promise.all(['a', 'b', 'c'].map((id) => ledger.append(whole(id))));
+    expect(commits()).toBe(3);
+    await Promise.all(['d', 'e', 'f'].map((id) => ledger.append(whole(id))));
+    expect(commits()).toBe(4);
+  });
+});
+
+describe('a commit', () => {
+  test('that failed only in its answer counts: every caller hears that it is kept, and nothing is written twice', async () => {
+    const { ledger, fault, commits } = await openDisturbed();
+    fault.after = failing(new Error('disk I/O error'));
+    const ends = await Promise.all(['a', 'b'].map((id) => ledger.append(whole(id))));
+    expect(ends).toEqual([
+      { status: 'appended', version: 1 },
+      { status: 'appended', version: 1 },
+    ]);
+    expect(commits()).toBe(1);
+    expect(ledger.readEntries({ limit: 10 }).map(({ sessionId }) => sessionId)).toEqual(['a', 'b']);
+    // And what follows is appended after it, not in its place.
+    expect(await ledger.append(whole('c'))).toMatchObject({ status: 'appended' });
+    expect(ledger.readEntries({ limit: 10 }).map(({ sessionId }) => sessionId)).toEqual(['a', 'b', 'c']);
+  });
+
+  test('that failed leaves nothing behind, and the next one is written', async () => {
+    const { ledger, fault } = await openDisturbed();
+    fault.before = failing(new Error('disk I/O error'));
+    await expect(ledger.append(whole('a'))).rejects.toThrow('disk I/O error');
+    expect(ledger.readCall('a', 'a')).toBeUndefined();
+    expect(await ledger.append(whole('a'))).toEqual({ status: 'appended', version: 1 });
+    expect(ledger.readEntries({ limit: 10 })).toHaveLength(1);
+  });
+});

@@ -1,0 +1,305 @@
+/**
+ * Each test here fails under a mutation that survived an outside run: docs/mutation.md has the list. Mutations that
+ * `npm run mutate` finds later are tested beside the code they change.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { AnyTool, Entry, Ledger } from 'quittance';
+import { createRuntime, defineTool } from 'quittance';
+import { contractsFromYamlString } from 'quittance/contracts';
+import { openLedger } from 'quittance/ledger';
+import { createManualClock } from 'quittance/testing';
+import { afterEach, describe, expect, it } from 'vitest';
+import { openSqliteLedger } from '../../src/store/sqlite/open-sqlite-ledger.ts';
+import { SampleCall } from '../../src/testing/sample-call.ts';
+import { openPlay } from '../durable/play.ts';
+import { createMortalLedger } from '../mortal-ledger.ts';
+import { question, yes } from '../people/question.ts';
+import { documentOf } from '../sample-policy.ts';
+import { deferred, envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../stage.ts';
+
+const never = (): Promise<never> => new Promise(() => undefined);
+
+const folders: string[] = [];
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+function newFile(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'quittance-survivors-'));
+  folders.push(folder);
+  return join(folder, 'ledger.db');
+}
+
+/** A ledger whose appends of one kind wait until they may go on. */
+function delaying(inner: Ledger, waits: (entry: Entry) => boolean): { ledger: Ledger; goOn: () => void } {
+  const gate = deferred();
+  const ledger = new Proxy(inner, {
+    get(target, name) {
+      if (name !== 'append') return Reflect.get(target, name, target) as unknown;
+      return async (entry: Entry) => {
+        if (waits(entry)) await gate.promise;
+        return target.append(entry);
+      };
+    },
+  });
+  return { ledger, goOn: () => gate.resolve() };
+}
+
+describe('an attempt that is run again', () => {
+  it('[no-silent-rerun] does not run where another process was first with it', async () => {
+    const clock = createManualClock();
+    const file = createMortalLedger(clock);
+    const ran: string[] = [];
+    const start = (name: string, ledger: Ledger, body: () => unknown) =>
+      createRuntime({
+        clock,
+        ledger,
+        tools: [
+          defineTool({
+            name: 'put',
+            mode: 'external',
+            idempotent: true,
+            run: () => {
+              ran.push(name);
+              return body();
+            },
+          }),
+        ],
+      });
+    const owner = file.open();
+    void start('owner', owner.ledger, never).turn({ sessionId: 's' }).call(envelope('a', 'put'));
+    await quiet();
+    owner.kill();
+    const isStart = ({ events }: Entry): boolean => events.some(({ type }) => type === 'tool.started');
+    const slow = delaying(file.open().ledger, isStart);
+    const late = start('late', slow.ledger, () => 'late').recover();
+    await quiet();
+    const first = start('first', file.open().ledger, () => 'first');
+    expect(await first.recover()).toMatchObject([{ callId: 'a', how: 'rerun' }]);
+    slow.goOn();
+    expect(await late).toEqual([]);
+    expect(ran).toEqual(['owner', 'first']);
+    await expectSettledOnce(first);
+  });
+
+  it('[limits-hold] costs what the lost attempt had reserved as well', async () => {
+    const clock = createManualClock();
+    const file = createMortalLedger(clock);
+    const budgets = [{ scope: 'session', costMicros: 10_000, toolCalls: 5 }] as const;
+    const put = (run: () => unknown): AnyTool =>
+      defineTool({ name: 'put', mode: 'external', idempotent: true, costMicros: 700, run });
+    const owner = file.open();
+    const lost = createRuntime({ clock, ledger: owner.ledger, tools: [put(never)], budgets });
+    void lost.turn({ sessionId: 's' }).call(envelope('a', 'put'));
+    await quiet();
+    owner.kill();
+    const { ledger } = file.open();
+    const runtime = createRuntime({ clock, ledger, tools: [put(() => 'done')], budgets });
+    expect(await runtime.recover()).toMatchObject([{ how: 'rerun' }]);
+    expect((await eventsOf(runtime, 'tool.responded')).at(-1)).toMatchObject({ costMicros: 1_400 });
+    expect(await ledger.readCounters(['session/"s"/cost_micros', 'session/"s"/tool_calls'])).toEqual([
+      { used: 1_400, reserved: 0 },
+      { used: 1, reserved: 0 },
+    ]);
+  });
+});
+
+describe('an approval', () => {
+  it('[bound-approval] that was not used in time is listed as expired, and not as approved', async () => {
+    const clock = createManualClock();
+    const file = createMortalLedger(clock);
+    const ran: string[] = [];
+    const start = (tools: readonly AnyTool[]) => {
+      const { ledger, kill } = file.open();
+      return { runtime: createRuntime({ clock, ledger, tools, holdTimeoutMs: 10_000 }), kill };
+    };
+    const remove = defineTool({ name: 'delete_it', run: () => ran.push('ran') });
+    const holder = start([remove]);
+    void holder.runtime.turn({ sessionId: 's' }).call(envelope('c', 'delete_it'));
+    const open = await question(holder.runtime);
+    holder.kill();
+    const desk = start([]);
+    await desk.runtime.decide(open.confirmationId, yes(open));
+    desk.kill();
+    clock.advance(10_000);
+    const { runtime } = start([remove]);
+    await runtime.recover();
+    const listed = async (status: 'approved' | 'expired' | 'pending'): Promise<string[]> =>
+      (await runtime.confirmations({ status })).rows.map(({ confirmationId }) => confirmationId);
+    expect(await listed('expired')).toEqual([open.confirmationId]);
+    expect([await listed('approved'), await listed('pending')]).toEqual([[], []]);
+    const [call] = await runtime.calls({ sessionId: 's' });
+    expect(call?.confirmation?.status).toBe('expired');
+    expect(call?.settled?.outcome).toMatchObject({ type: 'ToolDenied', code: 'confirmation.expired' });
+    expect(ran).toEqual([]);
+  });
+});
+
+describe('a standing grant', () => {
+  it('[bound-approval] that ends while its giver is looked up lets nothing run', async () => {
+    const ran: unknown[] = [];
+    let given = false;
+    const { clock, runtime, turn } = setStage({
+      tools: [defineTool({ name: 'delete_it', run: () => ran.push('ran') })],
+      mayGrant: () => {
+        if (given) clock.advance(1_000);
+        return true;
+      },
+    });
+    await runtime.grant({ sessionId: 's', toolName: 'delete_it', by: 'ada', forMs: 1_000 });
+    given = true;
+    turn.submit(envelope('c', 'delete_it'));
+    expect(await question(runtime)).toMatchObject({ callId: 'c', status: 'pending' });
+    expect(ran).toEqual([]);
+  });
+});
+
+describe('a process that is gone', () => {
+  it('[one-outcome] is forgotten once its calls have ended, so that no later turn looks for it', async () => {
+    const play = await openPlay();
+    try {
+      const actor = await play.start({ afterwards: 'hang' });
+      void actor.call('a', 'pay').catch(() => undefined);
+      await actor.reached;
+      await actor.kill();
+      const ledger = await openLedger(play.ledger, { spillBytes: 16_384 });
+      expect(await ledger.findGoneOwners()).toHaveLength(1);
+      const runtime = createRuntime({ ledger, tools: [] });
+      expect(await runtime.recover()).toMatchObject([{ callId: 'a', how: 'indeterminate' }]);
+      expect(await ledger.findGoneOwners()).toEqual([]);
+      await runtime.close();
+      await ledger.close();
+    } finally {
+      play.end();
+    }
+  });
+});
+
+describe('a session that another process removes', () => {
+  it('[one-outcome] is gone here as well, and begins anew when it is used again', async () => {
+    const path = newFile();
+    // All entries are in the index before the removal, so that nothing but the count of removals tells of it.
+    const here = await openSqliteLedger(path, {}, { longestTail: 1 });
+    const there = await openSqliteLedger(path);
+    await here.append(new SampleCall('c').whole());
+    expect(here.readCall('session', 'c')).toBeDefined();
+    expect(await there.dropSession({ sessionId: 'session', by: 'ada', reason: 'room' })).toBe(true);
+    await quiet();
+    expect(here.readCall('session', 'c')).toBeUndefined();
+    expect(here.readSession('session')).toEqual([]);
+    // The same call is a new one, at the start of a new chain.
+    expect(await here.append(new SampleCall('c').whole())).toEqual({ status: 'appended', version: 1 });
+    const head = here.readHeads().find(({ sessionId }) => sessionId === 'session');
+    expect(head?.sequence).toBe(1);
+    expect(there.readCall('session', 'c')?.version).toBe(1);
+    await here.close();
+    await there.close();
+  });
+});
+
+describe('a call that is handed over', () => {
+  const mail = defineTool({ name: 'mail', mode: 'external', handoff: true, timeoutMs: 60_000 });
+  const taken = { sessionId: 's', callId: 'c' };
+
+  it('[no-silent-rerun] is leased for no longer than its deadline, whatever the worker asks for', async () => {
+    const { clock, runtime, turn } = setStage({ tools: [mail] });
+    const told = turn.call(envelope('c', 'mail'));
+    await quiet();
+    clock.advance(20_000);
+    const claim = await runtime.claimHandoff(taken, { worker: 'w', leaseMs: 3_600_000 });
+    expect(claim.expiresAt).toBe(claim.deadlineMs);
+    expect(claim.expiresAt).toBe(clock.now() + 40_000);
+    expect(await runtime.handoffs()).toMatchObject([{ status: 'taken', expiresAt: claim.deadlineMs }]);
+    clock.advance(40_000);
+    expect(await told).toMatchObject({ type: 'ToolTimeout' });
+    expect(await runtime.report(claim.token, { output: 'sent' })).toMatchObject({ status: 'late' });
+    await expectSettledOnce(runtime);
+  });
+
+  it('[limits-hold] and never taken counts as an attempt: only what a call takes is given back', async () => {
+    const rule = {
+      id: 'once',
+      type: 'session',
+      limits: { max_attempts: 1 },
+      // oxlint-disable-next-line unicorn/no-thenable -- `then` is a word of the language
+      then: { action: 'block', message: 'once is reached' },
+    };
+    const contracts = contractsFromYamlString(JSON.stringify(documentOf([rule])));
+    const { clock, ledger, runtime, turn } = setStage({
+      tools: [mail],
+      contracts,
+      budgets: [{ scope: 'session', toolCalls: 5 }],
+    });
+    const first = turn.call(envelope('c', 'mail'));
+    await quiet();
+    clock.advance(60_000);
+    expect(await first).toMatchObject({ type: 'ToolTimeout' });
+    expect(await ledger.readCounters(['session/"s"/contract/attempts', 'session/"s"/tool_calls'])).toEqual([
+      { used: 1, reserved: 0 },
+      { used: 0, reserved: 0 },
+    ]);
+    const again = runtime.turn({ sessionId: 's' }).call(envelope('d', 'mail', { to: 'Bob' }));
+    expect(await again).toMatchObject({ type: 'ToolDenied', details: 'once is reached' });
+  });
+});
+
+describe('a key that a tool made', () => {
+  it.each(['safe_to_retry', 'failed'] as const)(
+    '[no-silent-rerun] is free for the next call once its call is resolved as %s, also by a process without the tool',
+    async (resolution) => {
+      const clock = createManualClock();
+      const file = createMortalLedger(clock);
+      const ran: string[] = [];
+      const order = (run: (callId: string) => unknown): AnyTool =>
+        defineTool({
+          name: 'order',
+          mode: 'external',
+          rerun: 'deny',
+          idempotencyKey: () => 'k',
+          idempotencyScope: 'ledger',
+          run: (_, { callId }) => run(callId),
+        });
+      const owner = file.open();
+      const lost = createRuntime({ clock, ledger: owner.ledger, tools: [order(never)] });
+      void lost.turn({ sessionId: 's' }).call(envelope('a', 'order'));
+      await quiet();
+      owner.kill();
+      const desk = createRuntime({ clock, ledger: file.open().ledger, tools: [] });
+      await desk.recover();
+      await desk.reconcile({ sessionId: 's', callId: 'a' }, { resolution, by: 'Ada' });
+      const runtime = createRuntime({
+        clock,
+        ledger: file.open().ledger,
+        tools: [order((callId) => ran.push(callId))],
+      });
+      expect(await runtime.turn({ sessionId: 'other' }).call(envelope('b', 'order'))).toMatchObject({
+        type: 'ToolExecutionResult',
+      });
+      // From now on the key is that of the call that ran.
+      expect(await runtime.turn({ sessionId: 'third' }).call(envelope('c', 'order'))).toMatchObject({
+        type: 'ToolExecutionResult',
+        output: 1,
+      });
+      expect(ran).toEqual(['b']);
+    },
+  );
+
+  it('[no-silent-rerun] is free for other arguments too once its call is resolved as safe to retry', async () => {
+    const clock = createManualClock();
+    const file = createMortalLedger(clock);
+    const order = (run: () => unknown): AnyTool =>
+      defineTool({ name: 'order', mode: 'external', rerun: 'deny', idempotencyKey: () => 'k', run });
+    const owner = file.open();
+    const lost = createRuntime({ clock, ledger: owner.ledger, tools: [order(never)] });
+    void lost.turn({ sessionId: 's' }).call(envelope('a', 'order', { n: 1 }));
+    await quiet();
+    owner.kill();
+    const runtime = createRuntime({ clock, ledger: file.open().ledger, tools: [order(() => 'done')] });
+    await runtime.recover();
+    const turn = runtime.turn({ sessionId: 's' });
+    expect(await turn.call(envelope('b', 'order', { n: 2 }))).toMatchObject({ code: 'call.conflict' });
+    await runtime.reconcile({ sessionId: 's', callId: 'a' }, { resolution: 'safe_to_retry', by: 'Ada' });
+    expect(await turn.call(envelope('c', 'order', { n: 2 }))).toMatchObject({ output: 'done' });
+  });
+});
