@@ -7,10 +7,11 @@ import { createTextMask, redacted } from './secret-mask.ts';
 
 const maskText = createTextMask(true, []);
 
-/** The id on one line, safe to show: `[REDACTED]~1a2b3c` where it looks like a secret. */
-export function safeId(id: string): string {
-  return looksSecret(id) ? `${redacted}~${shortHash(id)}` : safeText(id);
-}
+/** The id as people see it: `[REDACTED]~1a2b3c` where it looks like a secret. */
+export const shownId = (id: string): string => (looksSecret(id) ? `${redacted}~${shortHash(id)}` : id);
+
+/** The same on one line, with hidden characters written out: for places that draw plain text. */
+export const safeId = (id: string): string => safeText(shownId(id));
 
 /** Whether an id is shown by its number instead. */
 export const looksSecret = (id: string): boolean => maskText(id) !== id;
@@ -21,6 +22,9 @@ export const isShownAs = (id: string, shown: string): boolean =>
 
 /** A sentence that may hold such ids, such as the message of an error. */
 export const safeSentence = (text: string): string => maskText(text);
+
+/** The same on one line, with hidden characters written out: for places that draw plain text. */
+export const safeWords = (text: string): string => safeText(maskText(text));
 
 /** 24 bits: enough to tell ids apart, too few to find out what an id was. */
 function shortHash(text: string): string {

@@ -15,7 +15,7 @@ import { confirmationLines } from './confirmation-lines.ts';
 import type { Page } from './page-layout.ts';
 import { previewLines } from './preview-lines.ts';
 import { block, indent, json, labelled, paragraph, section } from './page-layout.ts';
-import { safeId, safeText } from './safe-text.ts';
+import { safeId, safeSentence, safeText } from './safe-text.ts';
 import { fit, textWidth, trim } from './text-layout.ts';
 import { age, duration, localTime } from './time-text.ts';
 
@@ -208,7 +208,7 @@ function told({ settled }: Call, page: Page): string[] {
   const { outcome, content } = settled;
   const files = 'files' in outcome ? (outcome.files ?? []) : [];
   return [
-    ...block(content, page),
+    ...block(safeSentence(content), page),
     ...(outcome.modelNote === undefined ? [] : labelled('note', outcome.modelNote, page)),
     ...files.flatMap((file) =>
       labelled('file', `${file.name ?? file.artifactId}, ${file.mimeType}, ${file.sizeBytes} bytes`, page),
@@ -222,7 +222,7 @@ function told({ settled }: Call, page: Page): string[] {
 const late = ({ late: results }: Call, page: Page): string[] =>
   results.flatMap(({ attempt, elapsedMs, result }) => [
     `attempt ${attempt} ${result.type} after ${duration(elapsedMs)}`,
-    ...(result.type === 'returned' ? json(result.output, page) : block(result.error, page)),
+    ...(result.type === 'returned' ? json(result.output, page) : block(safeSentence(result.error), page)),
   ]);
 
 const records = (events: readonly CallEvent[], page: Page): string[] =>

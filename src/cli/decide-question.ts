@@ -26,7 +26,7 @@ import { findQuestion } from './find-question.ts';
 import { standing } from './outcome-word.ts';
 import { block } from './page-layout.ts';
 import { questionPage } from './question-page.ts';
-import { safeId, safeJson, safeText } from './safe-text.ts';
+import { safeId, safeJson, safeSentence, safeText } from './safe-text.ts';
 import { namesDigest, shortDigest } from './short-digest.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -221,7 +221,7 @@ async function tell(found: Awaited, given: Given, context: Context, seconds: num
         await out.print(
           `It ended: ${word}${code === undefined ? '' : ` (${safeText(code)})`}. The model is told:`,
         );
-        for (const line of block(found.call.settled?.content ?? '', out)) await out.print(line);
+        for (const line of block(safeSentence(found.call.settled?.content ?? ''), out)) await out.print(line);
       }
       return exitCodes.good;
     case 'asks':

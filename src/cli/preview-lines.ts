@@ -2,7 +2,7 @@ import type { JsonValue } from '../base/json.ts';
 import type { Preview } from '../call/event.ts';
 import type { Amount, Page } from './page-layout.ts';
 import { block, labelled } from './page-layout.ts';
-import { safeText } from './safe-text.ts';
+import { exactText } from './safe-text.ts';
 import type { Style } from './terminal.ts';
 
 /** What a tool says it would do, in lines. */
@@ -14,7 +14,7 @@ export function previewLines(preview: Preview, page: Page, amount: Amount): stri
       return [...labelled('file', preview.path, page), ...diffLines(preview.diff, page, amount)];
     case 'fields':
       return preview.fields.flatMap(({ name, before, after }) =>
-        block(`${safeText(name)}: ${valueText(before)} → ${valueText(after)}`, page, amount),
+        block(`${exactText(name)}: ${valueText(before)} → ${valueText(after)}`, page, amount),
       );
     case 'command':
       return [

@@ -14,7 +14,7 @@ import { exitCodes } from './exit-code.ts';
 import { findLedger } from './find-ledger.ts';
 import { commandHelp, groupHelp, isGroup, programHelp } from './help-text.ts';
 import { createProgress } from './progress.ts';
-import { safeSentence, safeText } from './safe-text.ts';
+import { safeText } from './safe-text.ts';
 import type { Environment, Stream, Terminal } from './terminal.ts';
 import { createTerminal } from './terminal.ts';
 import { UsageError } from './usage-error.ts';
@@ -137,13 +137,12 @@ function splitArguments(args: readonly string[]): {
 export async function explain(error: unknown, err: Terminal): Promise<ExitCode> {
   const say = (line: string): Promise<void> => err.print(line);
   if (error instanceof UsageError) {
-    await err.say(`quittance: ${safeText(safeSentence(error.message))}`);
-    for (const line of error.tryThis)
-      await say(`  ${err.paint('dim', 'try:')} ${safeText(safeSentence(line))}`);
+    await err.say(`quittance: ${safeText(error.message)}`);
+    for (const line of error.tryThis) await say(`  ${err.paint('dim', 'try:')} ${safeText(line)}`);
     return error.exitCode;
   }
   const message = error instanceof Error ? error.message : String(error);
-  await err.say(`quittance: ${safeText(safeSentence(message))}`);
+  await err.say(`quittance: ${safeText(message)}`);
   if (isQuittanceError(error, 'config.invalid')) return exitCodes.usage;
   if (isDamage(error)) {
     await say(`  ${err.paint('dim', 'try:')} quittance verify`);

@@ -2,18 +2,21 @@
  * What the command line shows of texts that are not its own. A terminal has no islands for letters that are read from
  * right to left and may reorder the amounts beside them, so they are written out as well.
  */
-import { safeId as shownId } from '../base/safe-id.ts';
+import { safeId as shownId, safeSentence } from '../base/safe-id.ts';
 import { escapeRightToLeft } from '../base/safe-text.ts';
 
 export { fromSafeText, safeJson } from '../base/safe-text.ts';
 export { isShownAs, safeSentence } from '../base/safe-id.ts';
 
-/** The text on one line, safe to show. */
-export const safeText = (text: string): string => escapeRightToLeft(text);
+/** The text on one line, safe to show. A sentence may name an id that looks like a secret: that part is masked. */
+export const safeText = (text: string): string => escapeRightToLeft(safeSentence(text));
+
+/** A part of what is approved, as the ledger keeps it. The redactor has hidden what is to be hidden. */
+export const exactText = (text: string): string => escapeRightToLeft(text);
 
 /** The same for text whose lines and indents should be seen as such. */
 export const safeLines = (text: string): string[] =>
-  text.split(/\r?\n/).map((line) => safeText(line.replaceAll('\t', '  ')));
+  text.split(/\r?\n/).map((line) => exactText(line.replaceAll('\t', '  ')));
 
 /** An id on one line: masked where it looks like a secret. */
 export const safeId = (id: string): string => escapeRightToLeft(shownId(id));

@@ -250,8 +250,8 @@ export const decideScript: string = `'use strict';
   const show = (question) => {
     if (question.status !== 'pending') return tellEnd(question);
     clear();
-    add('p', question.description);
-    add('h2', question.toolName);
+    add('p', question.shown.description);
+    add('h2', question.shown.toolName);
     if (question.risk.length > 0) add('p', question.risk.join(', ')).className = 'muted';
     if (question.preview) {
       add('h3', 'What it would do');

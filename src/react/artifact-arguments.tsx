@@ -3,7 +3,7 @@ import { formatPath } from '../base/json.ts';
 import { safeText } from '../base/safe-text.ts';
 import type { ArtifactArgument } from '../call/event.ts';
 import { CodeBlock } from './code-block.tsx';
-import { ShownText } from './shown-text.tsx';
+import { ShownId, ShownText } from './shown-text.tsx';
 
 /** What stands behind each artifact that the arguments name: the tool gets its content. */
 export function ArtifactArguments({
@@ -14,7 +14,7 @@ export function ArtifactArguments({
   return artifacts.map(({ path, artifactId, digest, sizeBytes, mimeType, preview, inPlace }) => (
     <div key={formatPath(path)} className="qt-artifact-argument">
       <p className="qt-note">
-        <ShownText text={formatPath(path)} /> is the content of <ShownText text={artifactId} />: {sizeBytes}{' '}
+        <ShownText text={formatPath(path)} /> is the content of <ShownId id={artifactId} />: {sizeBytes}{' '}
         bytes, <ShownText text={mimeType} />, digest <code>{safeText(digest)}</code>.
         {!inPlace && ' The schema of the tool changed it: the arguments show what the tool gets.'}
       </p>

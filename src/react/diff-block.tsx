@@ -4,7 +4,7 @@ import { safeText } from '../base/safe-text.ts';
 import type { DiffRow } from '../view/diff-rows.ts';
 import { readDiff } from '../view/diff-rows.ts';
 import { Lines } from './code-block.tsx';
-import { ShownText } from './shown-text.tsx';
+import { ExactText } from './shown-text.tsx';
 
 /** A diff, line by line: what goes, what comes, and within a line that changed, what changed. */
 export function DiffBlock({ path, diff }: { readonly path: string; readonly diff: string }): ReactNode {
@@ -14,7 +14,7 @@ export function DiffBlock({ path, diff }: { readonly path: string; readonly diff
     <div className="qt-diff">
       <p className="qt-diff-head">
         <span className="qt-path">
-          <ShownText text={path} />
+          <ExactText text={path} />
         </span>
         <span className="qt-added-count">
           <span aria-hidden="true">+{added}</span>

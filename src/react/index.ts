@@ -33,5 +33,6 @@ export type {
 } from '../view/tool-call-view.ts';
 export { statusWords } from '../view/describe-status.ts';
 export type { StatusTone } from '../view/describe-status.ts';
+export { shownId } from '../base/safe-id.ts';
 export { readDiff } from '../view/diff-rows.ts';
 export type { Diff, DiffRow } from '../view/diff-rows.ts';

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { ShownText } from './shown-text.tsx';
+import { ShownId, ShownText } from './shown-text.tsx';
 import type { ToolCallView } from '../view/tool-call-view.ts';
 import { CodeBlock, JsonBlock } from './code-block.tsx';
 import { Disclosure } from './disclosure.tsx';
@@ -27,7 +27,7 @@ export function OutputBlock({ call: { outcome } }: { readonly call: ToolCallView
           <p className="qt-note">
             Artifact{' '}
             <code>
-              <ShownText text={outcome.artifactId} />
+              <ShownId id={outcome.artifactId} />
             </code>
           </p>
           <Files files={outcome.files} />

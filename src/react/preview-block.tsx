@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import type { JsonValue } from '../base/json.ts';
-import { ShownText } from './shown-text.tsx';
+import { ExactText } from './shown-text.tsx';
 import { readCut } from '../tool/cut-for-display.ts';
 import { prettyJson } from '../view/pretty-json.ts';
 import type { ShownPreview } from '../view/tool-call-view.ts';
@@ -54,7 +54,7 @@ function Shown({ preview }: { readonly preview: ShownPreview['preview'] }): Reac
           <CodeBlock label="Command" text={`$ ${preview.command}`} isWhole />
           {preview.directory !== undefined && (
             <p className="qt-note">
-              In <ShownText text={preview.directory} />
+              In <ExactText text={preview.directory} />
             </p>
           )}
         </>
@@ -80,7 +80,7 @@ function Shown({ preview }: { readonly preview: ShownPreview['preview'] }): Reac
               {preview.fields.map(({ name, before, after }, index) => (
                 <tr key={index}>
                   <th scope="row">
-                    <ShownText text={name} />
+                    <ExactText text={name} />
                   </th>
                   <td>{before === undefined ? <Nothing /> : <del>{inline(before)}</del>}</td>
                   <td>{after === undefined ? <Nothing /> : <ins>{inline(after)}</ins>}</td>

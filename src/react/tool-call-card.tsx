@@ -1,7 +1,7 @@
 import { describeDecider } from '../call/describe-identity.ts';
 import type { ReactNode } from 'react';
 import { useId } from 'react';
-import { ShownText } from './shown-text.tsx';
+import { ShownId, ShownText } from './shown-text.tsx';
 import { resolutionWords } from '../view/describe-status.ts';
 import { elapsedTime } from '../view/remaining-time.ts';
 import type { ToolCallView } from '../view/tool-call-view.ts';
@@ -79,12 +79,12 @@ function Card({
         <StatusIcon status={call.status} />
         <div className="qt-title">
           <p className="qt-name" id={nameId} ref={heading} tabIndex={-1}>
-            <ShownText text={name} />
+            <ShownId id={name} />
           </p>
           <p className="qt-meta">
             <ModeChip mode={call.mode} origin={call.modeOrigin} />
             <span className="qt-call-id">
-              <ShownText text={call.callId} />
+              <ShownId id={call.callId} />
             </span>
             <Elapsed call={call} />
           </p>

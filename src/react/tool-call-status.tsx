@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { safeSentence } from '../base/safe-id.ts';
 import type { StatusTone } from '../view/describe-status.ts';
 import { announcement, statusLabel, statusSentence, statusWords } from '../view/describe-status.ts';
 import type { ToolCallView } from '../view/tool-call-view.ts';
@@ -76,10 +77,16 @@ export function ToolCallStatus(props: ToolCallStatusProps): ReactNode {
     call,
     label: statusLabel(call),
     tone: statusWords[call.status].tone,
-    sentence: statusSentence(call),
-    announcement: announcement(call),
+    sentence: shownSentence(call),
+    announcement: safeSentence(announcement(call)),
     consent,
     undoing,
     now,
   });
+}
+
+/** The ledger's sentences may name a call or a tool whose name looks like a secret. */
+function shownSentence(call: ToolCallView): string | undefined {
+  const sentence = statusSentence(call);
+  return sentence === undefined ? undefined : safeSentence(sentence);
 }

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { safeSentence } from '../base/safe-id.ts';
 import { safeJson } from '../base/safe-text.ts';
 import { ShownText } from './shown-text.tsx';
 import { elapsedTime } from '../view/remaining-time.ts';
@@ -41,7 +42,7 @@ export function TrailBlock({ call }: { readonly call: ToolCallView }): ReactNode
                 {startedAt !== undefined && <span className="qt-when">+{elapsedTime(at - startedAt)}</span>}
                 <span>
                   <ShownText text={message} />
-                  {fields !== undefined && <span className="qt-note"> {safeJson(fields)}</span>}
+                  {fields !== undefined && <span className="qt-note"> {safeSentence(safeJson(fields))}</span>}
                 </span>
               </li>
             ))}

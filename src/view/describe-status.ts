@@ -1,4 +1,5 @@
 /** The words for where a call stands: what is shown, and what is read out when it changes. */
+import { shownId } from '../base/safe-id.ts';
 import { describeDecider } from '../call/describe-identity.ts';
 import { troubleOf } from '../call/outcome.ts';
 import type { DisplayStatus, ToolCallView } from './tool-call-view.ts';
@@ -75,6 +76,6 @@ export const resolutionWords = {
 /** What is read out when the status of a call changes: which call, and where it stands. */
 export function announcement(call: ToolCallView): string {
   const sentence = statusSentence(call);
-  const label = `${call.displayName || call.toolName || 'Tool call'}: ${statusLabel(call)}`;
+  const label = `${shownId(call.displayName || call.toolName || 'Tool call')}: ${statusLabel(call)}`;
   return sentence === undefined ? `${label}.` : `${label}. ${sentence}`;
 }

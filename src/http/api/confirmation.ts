@@ -57,6 +57,8 @@ export type LinkedQuestion = ConfirmationView & {
   readonly madeBy?: string;
   /** Who is logged in and would decide. */
   readonly signedInAs?: string;
+  /** What a page draws: an id or a name that looks like a secret is masked. */
+  readonly shown: { readonly toolName: string; readonly description: string };
 };
 /** `POST /v1/decisions`: decides with a decision token. Needs no other token. */
 export type NewTokenDecision = {

@@ -1,4 +1,5 @@
 import { QuittanceError } from '../../base/error.ts';
+import { safeSentence, shownId } from '../../base/safe-id.ts';
 import type { ConfirmationStatus } from '../../call/call.ts';
 import type { ConfirmationView } from '../../runtime/confirmation-view.ts';
 import { toConfirmationView } from '../../runtime/confirmation-view.ts';
@@ -105,6 +106,7 @@ const linkedShape: Shape<LinkedQuestion> = open(
     named: maybe(text()),
     madeBy: maybe(text()),
     signedInAs: maybe(text()),
+    shown: object({ toolName: text(), description: text() }),
   },
 );
 const tokenText = text({ minLength: 1, maxLength: 8_192 });
@@ -172,8 +174,10 @@ export const confirmationRoutes: readonly Route[] = [
     answer: linkedShape,
     async handle({ service, actor, body }) {
       const { confirmationId, decisions, named, maker } = readLink(service, body.token);
+      const question = await readQuestion(service, confirmationId);
       return {
-        ...(await readQuestion(service, confirmationId)),
+        ...question,
+        shown: { toolName: shownId(question.toolName), description: safeSentence(question.description) },
         allowed: decisions,
         ...(named !== undefined && { named: named.name }),
         ...(maker !== undefined && { madeBy: maker.name }),

@@ -1,11 +1,11 @@
 import type { ReactNode } from 'react';
 import { useState } from 'react';
 import { CodeBlock } from '../../../../src/react/code-block.tsx';
-import { safeText } from '../../../../src/base/safe-text.ts';
+import { safeWords } from '../../../../src/base/safe-id.ts';
 import { pathOf } from '../../api/client.ts';
 import { pageKeyHeaders } from '../../api/page-key.ts';
 import { DownloadButton } from '../../ui/download-button.tsx';
-import { ForeignText } from '../../ui/foreign-text.tsx';
+import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 
 const pieceBytes = 16_384;
 
@@ -52,12 +52,12 @@ export function ArtifactPieces({ sessionId, artifactId, sizeBytes, name }: Props
       <p>
         <ForeignText text={name} />, {sizeBytes.toLocaleString()} bytes, kept as{' '}
         <code>
-          <ForeignText text={artifactId} />
+          <ForeignId id={artifactId} />
         </code>
       </p>
       {state.text !== '' && (
         <div className="qt-card plain">
-          <CodeBlock label={`${safeText(name)}, the first ${state.bytes} bytes`} text={state.text} isWhole />
+          <CodeBlock label={`${safeWords(name)}, the first ${state.bytes} bytes`} text={state.text} isWhole />
         </div>
       )}
       <div className="actions">

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { safeSentence } from '../../../../src/base/safe-id.ts';
 import { safeJson } from '../../../../src/base/safe-text.ts';
 import type { CallEvent } from '../../../../src/call/event.ts';
 import { OutcomeBadge } from '../../ui/outcome-badge.tsx';
@@ -6,7 +7,7 @@ import { formatCost, formatDuration, formatMoment } from '../../ui/time.tsx';
 import { attemptsOf } from './attempts-of.ts';
 import type { Attempt } from './attempts-of.ts';
 import { ValueBlock } from '../../ui/value-block.tsx';
-import { ForeignText } from '../../ui/foreign-text.tsx';
+import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 
 /** Every run of the body: how it ended, what it touched and said, and what came after its end. */
 export function AttemptsPanel({ events }: { readonly events: readonly CallEvent[] }): ReactNode {
@@ -62,7 +63,7 @@ function OneAttempt({
         <p className="muted">
           Idempotency key{' '}
           <code>
-            <ForeignText text={more.idempotencyKey} />
+            <ForeignId id={more.idempotencyKey} />
           </code>
         </p>
       )}
@@ -85,7 +86,7 @@ function OneAttempt({
               )}
               <span>
                 <ForeignText text={message} />{' '}
-                {fields !== undefined && <code className="muted">{safeJson(fields)}</code>}
+                {fields !== undefined && <code className="muted">{safeSentence(safeJson(fields))}</code>}
               </span>
             </li>
           ))}

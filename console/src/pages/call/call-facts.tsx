@@ -6,7 +6,7 @@ import { CopyButton } from '../../ui/copy-button.tsx';
 import { Link } from '../../ui/link.tsx';
 import { shortDigest } from '../../ui/short-digest.ts';
 import { formatCost, formatDuration, formatMoment } from '../../ui/time.tsx';
-import { ForeignText } from '../../ui/foreign-text.tsx';
+import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 
 /** Who, where, when and under what. */
 export function CallFacts({
@@ -20,14 +20,14 @@ export function CallFacts({
     [
       'Session',
       <Link key="session" to={addressOf(['sessions', call.sessionId])}>
-        <ForeignText text={call.sessionId} />
+        <ForeignId id={call.sessionId} />
       </Link>,
     ],
-    ['Turn', <ForeignText key="turn" text={call.turnId} />],
+    ['Turn', <ForeignId key="turn" id={call.turnId} />],
     [
       'Tool',
       <Link key="tool" to={addressOf(['tools', call.toolName])}>
-        <ForeignText text={call.toolName} />
+        <ForeignId id={call.toolName} />
       </Link>,
     ],
     ['Mode', `${call.mode.replaceAll('_', ' ')} (${call.modeOrigin})`],
@@ -63,7 +63,7 @@ export function CallFacts({
       'Grant',
       call.grantId && (
         <code key="grant">
-          <ForeignText text={call.grantId} />
+          <ForeignId id={call.grantId} />
         </code>
       ),
     ],
@@ -95,7 +95,7 @@ export function CallFacts({
 const Id = ({ text, label }: { readonly text: string; readonly label: string }): ReactNode => (
   <span className="digest">
     <code>
-      <ForeignText text={text} />
+      <ForeignId id={text} />
     </code>
     <CopyButton text={text} label={label} />
   </span>
@@ -121,7 +121,7 @@ export function RelatedCalls({ detail: { related, events } }: { readonly detail:
           <dt>{relations[how]}</dt>
           <dd>
             <Link to={addressOf(['calls', sessionId, callId])}>
-              <ForeignText text={callId} />
+              <ForeignId id={callId} />
             </Link>
           </dd>
         </div>

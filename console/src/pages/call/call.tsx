@@ -1,4 +1,5 @@
 /** One call: why it ended as it did, what it waited for, what it was given, what it did, and what was said about it. */
+import { looksSecret, safeId, shownId } from '../../../../src/base/safe-id.ts';
 import { escapeRightToLeft } from '../../../../src/base/safe-text.ts';
 import type { ReactNode } from 'react';
 import { useEffect, useMemo } from 'react';
@@ -11,7 +12,7 @@ import { useFeed } from '../../api/use-feed.ts';
 import { addressOf } from '../../router.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Empty } from '../../ui/empty.tsx';
-import { ForeignText } from '../../ui/foreign-text.tsx';
+import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
 import { OutcomeBadge } from '../../ui/outcome-badge.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
@@ -41,15 +42,15 @@ export default function CallPage({ sessionId, callId }: Props): ReactNode {
   if (data !== undefined) return <Whole detail={data} reload={reload} />;
   return (
     <>
-      <PageHead title="Call" about={<ForeignText text={callId} />} />
+      <PageHead title="Call" about={<ForeignId id={callId} />} />
       {error === undefined ? (
         <Skeleton rows={10} />
       ) : error.code === 'call.unknown' ? (
         <Empty
           title="There is no such call"
-          snippet={`quittance calls --session ${JSON.stringify(sessionId)}`}
+          snippet={`quittance calls --session ${JSON.stringify(safeId(sessionId))}`}
         >
-          {error.message} A call has its id in its session only: both must be right.
+          <ForeignText text={error.message} /> A call has its id in its session only: both must be right.
         </Empty>
       ) : (
         <Problem error={error} onRetry={reload} />
@@ -63,14 +64,14 @@ function Whole({ detail, reload }: { readonly detail: CallDetail; readonly reloa
   // What a newer version wrote stands in the list of events as it came.
   const events = useMemo(() => detail.events.flatMap((event) => readCallEvent(event) ?? []), [detail.events]);
   useEffect(() => {
-    document.title = `${escapeRightToLeft(call.toolName)} · Quittance`;
+    document.title = `${escapeRightToLeft(shownId(call.toolName))} · Quittance`;
   }, [call.toolName]);
   return (
     <>
       <PageHead
         title={
           <span className="call-title">
-            <ForeignText text={call.toolName} />
+            <ForeignId id={call.toolName} />
             <OutcomeBadge call={summary} />
             <span className="chip">{call.mode.replaceAll('_', ' ')}</span>
           </span>
@@ -79,9 +80,9 @@ function Whole({ detail, reload }: { readonly detail: CallDetail; readonly reloa
           <>
             <Link to="/calls">Calls</Link> /{' '}
             <Link to={addressOf(['sessions', call.sessionId])}>
-              <ForeignText text={call.sessionId} />
+              <ForeignId id={call.sessionId} />
             </Link>{' '}
-            / <ForeignText text={call.callId} /> · <Age at={call.requestedAt} />
+            / <ForeignId id={call.callId} /> · <Age at={call.requestedAt} />
           </>
         }
       >
@@ -134,12 +135,12 @@ function Whole({ detail, reload }: { readonly detail: CallDetail; readonly reloa
           </Panel>
           <Panel title="The same elsewhere">
             <h3>Command line</h3>
-            <Equivalent text={equivalents.cli} label="Copy the command" />
+            <Equivalent text={equivalents.cli} call={call} label="Copy the command" />
             <p className="muted">
               Beside the ledger; from elsewhere with <code>--ledger</code>.
             </p>
             <h3>curl</h3>
-            <Equivalent text={equivalents.curl} label="Copy the curl command" />
+            <Equivalent text={equivalents.curl} call={call} label="Copy the curl command" />
             <p className="muted">
               With a token of yours: <code>quittance tokens create</code>.
             </p>
@@ -174,13 +175,24 @@ const ScrollArea = ({
   </div>
 );
 
-const Equivalent = ({ text, label }: { readonly text: string; readonly label: string }): ReactNode => (
-  <div className="snippet">
-    <pre>
-      <code>
-        <ForeignText text={text} />
-      </code>
-    </pre>
-    <CopyButton text={text} label={label} />
-  </div>
-);
+/** Shows ids that look like secrets masked. The button copies a command that works. */
+function Equivalent({ text, call, label }: EquivalentProps): ReactNode {
+  const shown = [call.sessionId, call.callId]
+    .filter(looksSecret)
+    .reduce(
+      (before, id) => before.replaceAll(id, shownId(id)).replaceAll(encodeURIComponent(id), shownId(id)),
+      text,
+    );
+  return (
+    <div className="snippet">
+      <pre>
+        <code>
+          <ForeignText text={shown} />
+        </code>
+      </pre>
+      <CopyButton text={text} label={label} />
+    </div>
+  );
+}
+
+type EquivalentProps = { readonly text: string; readonly call: CallDetail['call']; readonly label: string };

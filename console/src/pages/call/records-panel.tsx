@@ -1,12 +1,13 @@
 import { describeDecider } from '../../../../src/call/describe-identity.ts';
 import type { ReactNode } from 'react';
-import { safeText } from '../../../../src/base/safe-text.ts';
+import { safeWords } from '../../../../src/base/safe-id.ts';
 import type { ToolAuditRecord } from '../../../../src/call/audit.ts';
 import type { ReadEvent } from '../../../../src/ledger/unknown-event.ts';
 import { formatMoment } from '../../ui/time.tsx';
 import { ValueBlock } from '../../ui/value-block.tsx';
 import type { JsonValue } from '../../../../src/base/json.ts';
 import { ForeignText } from '../../ui/foreign-text.tsx';
+import { maskedValue } from '../../ui/masked-value.ts';
 
 /** The audit records of the call, in the order of its life. */
 export function RecordsPanel({ records }: { readonly records: readonly ToolAuditRecord[] }): ReactNode {
@@ -70,7 +71,7 @@ function wordsOf(outcome: ToolAuditRecord['outcome'], attempt: number): string {
   }
 }
 
-/** Everything the ledger holds of the call, as it was written. */
+/** Everything the ledger holds of the call, as it was written; ids that look like secrets are masked. */
 export function EventsPanel({ events }: { readonly events: readonly ReadEvent[] }): ReactNode {
   return (
     <ol className="events">
@@ -87,7 +88,10 @@ export function EventsPanel({ events }: { readonly events: readonly ReadEvent[] 
               </code>
             </summary>
             {/* What came as JSON is JSON. */}
-            <ValueBlock label={`Event ${safeText(event.type)}`} value={event as unknown as JsonValue} />
+            <ValueBlock
+              label={`Event ${safeWords(event.type)}`}
+              value={maskedValue(event as unknown as JsonValue)}
+            />
           </details>
         </li>
       ))}

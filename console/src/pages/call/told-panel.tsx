@@ -5,6 +5,7 @@ import { CopyButton } from '../../ui/copy-button.tsx';
 import { ArtifactPieces } from './artifact-pieces.tsx';
 import { ValueBlock } from '../../ui/value-block.tsx';
 import { ForeignText } from '../../ui/foreign-text.tsx';
+import { maskedValue } from '../../ui/masked-value.ts';
 
 /** What the model was told, part by part: the same bytes the ledger holds. */
 export function ToldPanel({ detail: { content, call } }: { readonly detail: CallDetail }): ReactNode {
@@ -17,7 +18,10 @@ export function ToldPanel({ detail: { content, call } }: { readonly detail: Call
       {content.map((part, index) =>
         part.type === 'text' ? (
           <div key={index} className="told-part">
-            <ValueBlock label={`Part ${index + 1} of what the model was told`} value={readable(part.text)} />
+            <ValueBlock
+              label={`Part ${index + 1} of what the model was told`}
+              value={maskedValue(readable(part.text))}
+            />
             <CopyButton text={part.text} label={`Copy part ${index + 1} as it was told`} />
           </div>
         ) : (

@@ -1,6 +1,6 @@
 import type { ReactNode, SubmitEvent } from 'react';
 import { useState } from 'react';
-import { safeText } from '../../../../src/base/safe-text.ts';
+import { safeId } from '../../../../src/base/safe-id.ts';
 import type { CallAnswer, CallDetail } from '../../../../src/http/api/call.ts';
 import type { ApiError } from '../../api/client.ts';
 import { pathOf, send } from '../../api/client.ts';
@@ -82,7 +82,7 @@ function UndoDialog({
     if (status === 'ready') void undo();
   };
   return (
-    <Dialog title={`Undo ${safeText(toolName)}`} onClose={onClose}>
+    <Dialog title={`Undo ${safeId(toolName)}`} onClose={onClose}>
       <form className="undo-form" onSubmit={submit}>
         <p>The tool takes back what this call did. That is a call of its own, with its own records.</p>
         <label>

@@ -5,7 +5,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import type { ReactNode } from 'react';
 import { useCallback, useEffect, useRef } from 'react';
-import { safeText } from '../../../../src/base/safe-text.ts';
+import { safeId, safeWords } from '../../../../src/base/safe-id.ts';
 import type { CallSummary } from '../../../../src/ledger/call-query.ts';
 import { addressOf } from '../../router.ts';
 import { Link } from '../../ui/link.tsx';
@@ -14,7 +14,7 @@ import { Age, formatCost, formatDuration } from '../../ui/time.tsx';
 import { useShortcuts } from '../../ui/use-shortcuts.ts';
 import { callKey } from './call-list.ts';
 import { describeDecision } from './describe-decision.ts';
-import { ForeignText } from '../../ui/foreign-text.tsx';
+import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 
 const columns: readonly { readonly name: string; readonly isNumber?: true; readonly hint?: string }[] = [
   { name: 'Outcome' },
@@ -156,11 +156,11 @@ function Row({
         <Link
           className="row-link"
           to={addressOf(['calls', sessionId, callId])}
-          title={safeText(message ?? callId)}
+          title={safeWords(message ?? callId)}
         >
-          <ForeignText text={toolName} />
+          <ForeignId id={toolName} />
           <span className="hidden">
-            , call <ForeignText text={callId} />
+            , call <ForeignId id={callId} />
           </span>
         </Link>
       </span>
@@ -171,13 +171,13 @@ function Row({
         <Link
           className="over"
           to={addressOf(['sessions', sessionId])}
-          title={safeText(sessionId)}
+          title={safeId(sessionId)}
           tabIndex={-1}
         >
-          <ForeignText text={sessionId} />
+          <ForeignId id={sessionId} />
         </Link>
       </span>
-      <span role="cell" className="clip" title={userId === undefined ? undefined : safeText(userId)}>
+      <span role="cell" className="clip" title={userId === undefined ? undefined : safeWords(userId)}>
         {userId === undefined ? <None /> : <ForeignText text={userId} />}
       </span>
       <span role="cell" className="num">
@@ -189,7 +189,7 @@ function Row({
       <span role="cell" className="num">
         {costMicros === 0 ? <None /> : formatCost(costMicros)}
       </span>
-      <span role="cell" className="clip decision" title={message && safeText(message)}>
+      <span role="cell" className="clip decision" title={message && safeWords(message)}>
         {describeDecision(call)}
         {code !== undefined && (
           <span className="muted mono">

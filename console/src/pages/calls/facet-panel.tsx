@@ -5,7 +5,7 @@ import type { CallsView } from './calls-view.ts';
 import { changeView, labelOfValue, viewAddress } from './calls-view.ts';
 import type { FacetName, Facets } from './use-facets.ts';
 import { facetNames } from './use-facets.ts';
-import { ForeignText } from '../../ui/foreign-text.tsx';
+import { ForeignId } from '../../ui/foreign-text.tsx';
 
 const titles: Readonly<Record<FacetName, string>> = {
   outcome: 'Outcome',
@@ -68,7 +68,7 @@ function Facet({
               }
             >
               <span className={name === 'toolName' || name === 'code' ? 'clip mono' : undefined}>
-                <ForeignText text={labelOfValue(name, value)} />
+                <ForeignId id={labelOfValue(name, value)} />
               </span>
               <span className="num muted">
                 {countOf(count, value === chosen && isMissing ? facets.isTotalExact : facets.isExact)}

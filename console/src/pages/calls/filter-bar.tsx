@@ -2,9 +2,10 @@ import type { ReactNode } from 'react';
 import { useEffect, useRef, useState } from 'react';
 import { goTo } from '../../router.ts';
 import { Icon } from '../../ui/icon.tsx';
+import { IdInput } from '../../ui/id-input.tsx';
 import type { CallsView, ViewField } from './calls-view.ts';
 import { changeView, labelOfField, labelOfValue, spans, viewAddress } from './calls-view.ts';
-import { ForeignText } from '../../ui/foreign-text.tsx';
+import { ForeignId } from '../../ui/foreign-text.tsx';
 
 const typingMs = 250;
 
@@ -42,7 +43,7 @@ export function FilterBar({ view }: { readonly view: CallsView }): ReactNode {
           <span className="hidden">Remove the filter</span>{' '}
           <span className="muted">{labelOfField(name)}</span>{' '}
           <span className="clip">
-            <ForeignText text={labelOfValue(name, view[name] ?? '')} />
+            <ForeignId id={labelOfValue(name, view[name] ?? '')} />
           </span>
           <Icon name="close" />
         </button>
@@ -79,14 +80,14 @@ function SearchField({ view }: { readonly view: CallsView }): ReactNode {
   return (
     <label className="search-field">
       <Icon name="search" />
-      <input
+      <IdInput
         type="search"
         data-search
         aria-label="Search ids, tools, codes and messages"
         placeholder="Search ids, tools, codes, messages"
         maxLength={200}
         value={text}
-        onChange={(event) => setText(event.target.value)}
+        onValue={setText}
         onKeyDown={(event) => {
           if (event.key !== 'Escape') return;
           setText('');

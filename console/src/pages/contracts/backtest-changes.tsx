@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { BacktestReport, BacktestSample } from '../../../../src/replay/backtest-report.ts';
 import { addressOf } from '../../router.ts';
-import { ForeignText } from '../../ui/foreign-text.tsx';
+import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Age } from '../../ui/time.tsx';
 import { ActionBadge } from './action-badge.tsx';
@@ -35,9 +35,9 @@ function Samples({ samples }: { readonly samples: readonly BacktestSample[] }): 
       {samples.map(({ sessionId, callId, toolName, at, input, ruleId, message }) => (
         <li key={`${sessionId} ${callId}`}>
           <Link to={addressOf(['calls', sessionId, callId])}>
-            <ForeignText text={toolName} />
+            <ForeignId id={toolName} />
             <span className="hidden">
-              , call <ForeignText text={callId} />
+              , call <ForeignId id={callId} />
             </span>
           </Link>{' '}
           <code className="muted">

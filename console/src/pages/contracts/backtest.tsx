@@ -2,6 +2,7 @@ import type { FormEvent, ReactNode } from 'react';
 import { useState } from 'react';
 import { useJob } from '../../api/use-job.ts';
 import { useMay } from '../../api/use-me.ts';
+import { IdInput } from '../../ui/id-input.tsx';
 import { JobProgress } from '../../ui/job-progress.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { BacktestResult } from './backtest-result.tsx';
@@ -53,22 +54,22 @@ export function Backtest({ documents, isValid }: Props): ReactNode {
           </label>
           <label className="try-field">
             <span>of the tool</span>
-            <input
+            <IdInput
               value={toolName}
               placeholder="any"
               autoComplete="off"
               spellCheck={false}
-              onChange={(event) => setToolName(event.target.value)}
+              onValue={setToolName}
             />
           </label>
           <label className="try-field">
             <span>in the session</span>
-            <input
+            <IdInput
               value={sessionId}
               placeholder="any"
               autoComplete="off"
               spellCheck={false}
-              onChange={(event) => setSessionId(event.target.value)}
+              onValue={setSessionId}
             />
           </label>
           <button type="submit" className="primary" disabled={!mayTest || !isValid || starting || isRunning}>

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { safeText } from '../../../../src/base/safe-text.ts';
+import { safeWords } from '../../../../src/base/safe-id.ts';
 import type { ContractsCheck } from '../../../../src/http/api/contract.ts';
 import { baseName } from '../../ui/base-name.ts';
 import { ForeignText } from '../../ui/foreign-text.tsx';
@@ -16,14 +16,14 @@ export function CheckList({ check: { problems, warnings }, onGo }: Props): React
     if (source === undefined) return null;
     const text = `${baseName(source)}${line === undefined ? '' : `:${line}${column === undefined ? '' : `:${column}`}`}`;
     return onGo === undefined || line === undefined ? (
-      <code title={safeText(source)}>
+      <code title={safeWords(source)}>
         <ForeignText text={text} />
       </code>
     ) : (
       <button
         type="button"
         className="ghost go"
-        title={safeText(source)}
+        title={safeWords(source)}
         onClick={() => onGo(source, line, column)}
       >
         <code>

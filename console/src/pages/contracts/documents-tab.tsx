@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { useEffect, useMemo, useRef } from 'react';
-import { safeLines, safeText } from '../../../../src/base/safe-text.ts';
+import { safeWords } from '../../../../src/base/safe-id.ts';
+import { safeLines } from '../../../../src/base/safe-text.ts';
 import type { ContractsInForce } from '../../../../src/http/api/contract.ts';
 import { addressOf, goTo, usePlace } from '../../router.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
@@ -71,7 +72,7 @@ function Source({ name, text, marked }: SourceProps): ReactNode {
     mark.current?.scrollIntoView({ block: 'center' });
   }, [marked, name]);
   return (
-    <pre className="rule-source" tabIndex={0} role="group" aria-label={`The text of ${safeText(name)}`}>
+    <pre className="rule-source" tabIndex={0} role="group" aria-label={`The text of ${safeWords(name)}`}>
       {lines.map((line, index) =>
         index + 1 === marked ? (
           <mark key={index} ref={mark} className="rule-source-line" data-line={index + 1}>

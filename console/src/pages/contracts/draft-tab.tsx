@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { useRef, useState } from 'react';
-import { safeText } from '../../../../src/base/safe-text.ts';
+import { safeWords } from '../../../../src/base/safe-id.ts';
 import { Problem } from '../../ui/problem.tsx';
 import { shortDigest } from '../../ui/short-digest.ts';
 import { Backtest } from './backtest.tsx';
@@ -61,7 +61,7 @@ export function DraftTab({ draft }: { readonly draft: Draft }): ReactNode {
           <textarea
             ref={editor}
             className="editor"
-            aria-label={`The rules of ${safeText(current?.name ?? 'the draft')}`}
+            aria-label={`The rules of ${safeWords(current?.name ?? 'the draft')}`}
             spellCheck={false}
             wrap="off"
             value={current?.text ?? ''}

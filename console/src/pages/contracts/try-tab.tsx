@@ -1,6 +1,6 @@
 import type { FormEvent, ReactNode } from 'react';
 import { useEffect, useState } from 'react';
-import { safeText } from '../../../../src/base/safe-text.ts';
+import { safeId } from '../../../../src/base/safe-id.ts';
 import type { ContractsExplanation, ContractsInForce } from '../../../../src/http/api/contract.ts';
 import type { ToolDetail, ToolList } from '../../../../src/http/api/tool.ts';
 import { prettyJson } from '../../../../src/view/pretty-json.ts';
@@ -9,6 +9,7 @@ import { pathOf, send } from '../../api/client.ts';
 import { toApiError, useAnswer } from '../../api/use-answer.ts';
 import { useMay } from '../../api/use-me.ts';
 import { usePlace } from '../../router.ts';
+import { IdInput } from '../../ui/id-input.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { sampleOf } from '../../ui/sample-of.ts';
@@ -30,6 +31,9 @@ export function TryTab({ inForce, draft }: Props): ReactNode {
   const [error, setError] = useState<ApiError | undefined>(undefined);
   const [busy, setBusy] = useState(false);
   const tools = useAnswer<ToolList>('/v1/tools');
+  /** The list offers names as they are shown. */
+  const meantTool = (typed: string): string =>
+    tools.data?.rows.find(({ name }) => safeId(name) === typed)?.name ?? typed;
   const isKnown = tools.data?.rows.some(({ name }) => name === call.toolName) ?? false;
   const detail = useAnswer<ToolDetail>(isKnown ? pathOf('tools', call.toolName) : undefined);
   const schema = detail.data?.tool.name === call.toolName ? detail.data.schema : undefined;
@@ -65,18 +69,18 @@ export function TryTab({ inForce, draft }: Props): ReactNode {
         <div className="body try-form">
           <label className="try-field">
             <span>Tool</span>
-            <input
+            <IdInput
               list="known-tools"
               required
               autoComplete="off"
               spellCheck={false}
               value={call.toolName}
-              onChange={(event) => change({ toolName: event.target.value })}
+              onValue={(typed) => change({ toolName: meantTool(typed) })}
             />
           </label>
           <datalist id="known-tools">
             {tools.data?.rows.map(({ name }) => (
-              <option key={name} value={safeText(name)} />
+              <option key={name} value={safeId(name)} />
             ))}
           </datalist>
           <JsonField
@@ -108,11 +112,11 @@ export function TryTab({ inForce, draft }: Props): ReactNode {
                 <span>
                   Session <small className="muted">whose counters limits are held against</small>
                 </span>
-                <input
+                <IdInput
                   autoComplete="off"
                   spellCheck={false}
                   value={call.sessionId}
-                  onChange={(event) => change({ sessionId: event.target.value })}
+                  onValue={(sessionId) => change({ sessionId })}
                 />
               </label>
               <JsonField

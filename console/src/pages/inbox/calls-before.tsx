@@ -9,7 +9,7 @@ import { FewLines } from '../../ui/few-lines.tsx';
 import { Link } from '../../ui/link.tsx';
 import { OutcomeBadge } from '../../ui/outcome-badge.tsx';
 import { Age } from '../../ui/time.tsx';
-import { ForeignText } from '../../ui/foreign-text.tsx';
+import { ForeignId } from '../../ui/foreign-text.tsx';
 
 const shownCalls = 6;
 
@@ -19,7 +19,7 @@ const columns: readonly Column<CallSummary>[] = [
     head: 'Tool',
     cell: ({ sessionId, callId, toolName }) => (
       <Link to={addressOf(['calls', sessionId, callId])}>
-        <ForeignText text={toolName} />
+        <ForeignId id={toolName} />
       </Link>
     ),
   },

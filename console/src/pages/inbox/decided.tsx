@@ -12,7 +12,7 @@ import { Problem } from '../../ui/problem.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
 import { Age, formatAge } from '../../ui/time.tsx';
 import { describeVerdict } from './verdict.ts';
-import { ForeignText } from '../../ui/foreign-text.tsx';
+import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 
 const pageSize = 50;
 
@@ -22,7 +22,7 @@ const columns: readonly Column<ConfirmationView>[] = [
     head: 'Tool',
     cell: ({ confirmationId, displayName, toolName }) => (
       <Link to={addressOf(['inbox', confirmationId])}>
-        <ForeignText text={displayName || toolName} />
+        <ForeignId id={displayName || toolName} />
       </Link>
     ),
   },

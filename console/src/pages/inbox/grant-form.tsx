@@ -1,3 +1,4 @@
+import { shownId } from '../../../../src/base/safe-id.ts';
 import type { ReactNode } from 'react';
 import { useId, useState } from 'react';
 import type { JsonValue } from '../../../../src/base/json.ts';
@@ -5,6 +6,7 @@ import type { GrantView } from '../../../../src/runtime/grant-view.ts';
 import type { ApiError } from '../../api/client.ts';
 import { send } from '../../api/client.ts';
 import { toApiError } from '../../api/use-answer.ts';
+import { IdInput } from '../../ui/id-input.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { useTell } from '../../ui/toast.tsx';
@@ -54,7 +56,7 @@ export function GrantForm({ like, onClose, onGiven }: Props): ReactNode {
     setError(undefined);
     try {
       const grant = await send<GrantView>('/v1/grants', reading.grant);
-      tell(`Granted: ${grant.toolName}. Calls that are held already still wait for an answer.`);
+      tell(`Granted: ${shownId(grant.toolName)}. Calls that are held already still wait for an answer.`);
       onGiven?.();
       onClose();
     } catch (thrown) {
@@ -115,18 +117,10 @@ export function GrantForm({ like, onClose, onGiven }: Props): ReactNode {
         }}
       >
         {field('sessionId', 'Session', undefined, (attributes) => (
-          <input
-            {...attributes}
-            value={typed.sessionId}
-            onChange={(event) => set({ sessionId: event.currentTarget.value })}
-          />
+          <IdInput {...attributes} value={typed.sessionId} onValue={(sessionId) => set({ sessionId })} />
         ))}
         {field('toolName', 'Tool', 'A name, or a pattern such as get_*.', (attributes) => (
-          <input
-            {...attributes}
-            value={typed.toolName}
-            onChange={(event) => set({ toolName: event.currentTarget.value })}
-          />
+          <IdInput {...attributes} value={typed.toolName} onValue={(toolName) => set({ toolName })} />
         ))}
         {field(
           'where',

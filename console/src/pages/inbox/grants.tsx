@@ -2,13 +2,15 @@
 import { describePerson } from '../../../../src/call/describe-identity.ts';
 import type { ReactNode } from 'react';
 import { useState } from 'react';
-import { safeJson, safeText } from '../../../../src/base/safe-text.ts';
+import { safeId } from '../../../../src/base/safe-id.ts';
+import { safeJson } from '../../../../src/base/safe-text.ts';
 import type { GrantList } from '../../../../src/http/api/confirmation.ts';
 import type { GrantStatus, GrantView } from '../../../../src/runtime/grant-view.ts';
 import { remainingTime } from '../../../../src/view/remaining-time.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { useMay } from '../../api/use-me.ts';
 import { addressOf, goTo } from '../../router.ts';
+import { IdInput } from '../../ui/id-input.tsx';
 import type { Column } from '../../ui/data-table.tsx';
 import { DataTable } from '../../ui/data-table.tsx';
 import { Empty } from '../../ui/empty.tsx';
@@ -19,7 +21,7 @@ import { Skeleton } from '../../ui/skeleton.tsx';
 import { Age, useNow } from '../../ui/time.tsx';
 import { GrantForm } from './grant-form.tsx';
 import { RevokeForm } from './revoke-form.tsx';
-import { ForeignText } from '../../ui/foreign-text.tsx';
+import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 
 const tones: { readonly [Status in GrantStatus]: Tone } = {
   active: 'good',
@@ -53,12 +55,12 @@ export function Grants({ sessionId }: { readonly sessionId: string }): ReactNode
       <div className="actions">
         <label className="grants-session">
           <span className="hidden">Session</span>
-          <input
+          <IdInput
             type="search"
             data-search
             placeholder="Session: exact name"
             value={sessionId}
-            onChange={({ currentTarget: { value } }) =>
+            onValue={(value) =>
               goTo(addressOf(['inbox'], { tab: 'grants', session: value }), { replace: true })
             }
           />
@@ -125,7 +127,7 @@ const columns: readonly Column<GrantView>[] = [
     head: 'Tool',
     cell: ({ toolName }) => (
       <code>
-        <ForeignText text={toolName} />
+        <ForeignId id={toolName} />
       </code>
     ),
   },
@@ -140,7 +142,7 @@ const columns: readonly Column<GrantView>[] = [
     className: 'wraps',
     cell: ({ sessionId }) => (
       <Link to={addressOf(['sessions', sessionId])}>
-        <ForeignText text={sessionId} />
+        <ForeignId id={sessionId} />
       </Link>
     ),
   },
@@ -179,7 +181,7 @@ const revokeColumn = (onRevoke: (grant: GrantView) => void): Column<GrantView> =
         type="button"
         className="danger small"
         onClick={() => onRevoke(grant)}
-        aria-label={`Revoke the grant for ${safeText(grant.toolName)}`}
+        aria-label={`Revoke the grant for ${safeId(grant.toolName)}`}
       >
         Revoke…
       </button>

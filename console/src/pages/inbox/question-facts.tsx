@@ -3,7 +3,7 @@ import type { ConfirmationView } from '../../../../src/runtime/confirmation-view
 import { addressOf } from '../../router.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Link } from '../../ui/link.tsx';
-import { ForeignText } from '../../ui/foreign-text.tsx';
+import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 
 /** Where the question comes from: on whose behalf, which model, which call of which session. */
 export function QuestionFacts({ question }: { readonly question: ConfirmationView }): ReactNode {
@@ -26,13 +26,13 @@ export function QuestionFacts({ question }: { readonly question: ConfirmationVie
         <dt>Session</dt>
         <dd>
           <Link to={addressOf(['sessions', sessionId])}>
-            <ForeignText text={sessionId} />
+            <ForeignId id={sessionId} />
           </Link>
         </dd>
         <dt>Call</dt>
         <dd>
           <code>
-            <ForeignText text={callId} />
+            <ForeignId id={callId} />
           </code>
         </dd>
         {policyVersion !== undefined && (

@@ -3,7 +3,7 @@ import type { ConfirmationView } from '../../../../src/runtime/confirmation-view
 import { Age } from '../../ui/time.tsx';
 import { Countdown } from './countdown.tsx';
 import { riskLevel, riskWords } from './risk.ts';
-import { ForeignText } from '../../ui/foreign-text.tsx';
+import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 
 /** A question in the list: what wants to run, why it asks, how grave that is, and how long there is. */
 export function QuestionRow({ question }: { readonly question: ConfirmationView }): ReactNode {
@@ -12,7 +12,7 @@ export function QuestionRow({ question }: { readonly question: ConfirmationView 
     <>
       <span className="side-row-top">
         <strong className="clip">
-          <ForeignText text={displayName || toolName} />
+          <ForeignId id={displayName || toolName} />
         </strong>
         <Age at={createdAt} />
       </span>
@@ -22,7 +22,7 @@ export function QuestionRow({ question }: { readonly question: ConfirmationView 
       <span className="side-row-foot">
         <span className="risk-word">{riskWords[riskLevel(risk)].word}</span>
         <span className="clip muted">
-          <ForeignText text={sessionId} />
+          <ForeignId id={sessionId} />
         </span>
         <Countdown expiresAt={question.expiresAt} timeoutEffect={question.timeoutEffect} short />
       </span>

@@ -17,7 +17,7 @@ import { riskLevel, riskWords } from './risk.ts';
 import { useAnswering } from './use-answering.ts';
 import { useQuestion } from './use-question.ts';
 import { describeVerdict } from './verdict.ts';
-import { ForeignText } from '../../ui/foreign-text.tsx';
+import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 
 type Props = {
   readonly confirmationId: string;
@@ -78,7 +78,7 @@ export function Question({ confirmationId, news, onCall, onDecided, next }: Prop
           </span>
         </p>
         <h2 id="question-title" ref={heading} tabIndex={-1}>
-          <ForeignText text={name} />
+          <ForeignId id={name} />
         </h2>
         <p className="question-description">
           <ForeignText text={question.description} />

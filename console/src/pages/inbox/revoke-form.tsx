@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { useId, useState } from 'react';
-import { safeText } from '../../../../src/base/safe-text.ts';
+import { safeId } from '../../../../src/base/safe-id.ts';
 import type { GrantView } from '../../../../src/runtime/grant-view.ts';
 import type { ApiError } from '../../api/client.ts';
 import { pathOf, send } from '../../api/client.ts';
@@ -31,7 +31,7 @@ export function RevokeForm({ grant, onClose, onRevoked }: Props): ReactNode {
         pathOf('sessions', sessionId, 'grants', grantId, 'revoke'),
         reason.trim() === '' ? {} : { reason: reason.trim() },
       );
-      tell(`Revoked: ${safeText(toolName)} asks again.`);
+      tell(`Revoked: ${safeId(toolName)} asks again.`);
       onRevoked();
       onClose();
     } catch (thrown) {
@@ -40,7 +40,7 @@ export function RevokeForm({ grant, onClose, onRevoked }: Props): ReactNode {
     }
   };
   return (
-    <Dialog title={`Revoke the grant for ${safeText(toolName)}`} onClose={onClose}>
+    <Dialog title={`Revoke the grant for ${safeId(toolName)}`} onClose={onClose}>
       <form
         className="dialog-form"
         onSubmit={(event) => {

@@ -7,6 +7,7 @@
  * 3. Whoever is second hears who was first.
  */
 import { useEffect, useState } from 'react';
+import { shownId } from '../../../../src/base/safe-id.ts';
 import type { OnDecide } from '../../../../src/react/use-consent.ts';
 import type { ConfirmationView } from '../../../../src/runtime/confirmation-view.ts';
 import type { ToolCallView } from '../../../../src/view/tool-call-view.ts';
@@ -47,7 +48,7 @@ export function useAnswering(call: ToolCallView | undefined, reload: () => void)
         decision,
       );
       setAnswered({ id: confirmationId, how: 'mine' });
-      tell(`${doneWords[decision.decision]} ${view.displayName || view.toolName}.`);
+      tell(`${doneWords[decision.decision]} ${shownId(view.displayName || view.toolName)}.`);
       reload();
     } catch (thrown) {
       const error = toApiError(thrown);

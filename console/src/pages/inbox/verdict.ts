@@ -1,6 +1,6 @@
 /** What became of a question, in words. */
 import { describeDecider } from '../../../../src/call/describe-identity.ts';
-import { safeText } from '../../../../src/base/safe-text.ts';
+import { safeWords } from '../../../../src/base/safe-id.ts';
 import type { ConfirmationStatus } from '../../../../src/call/call.ts';
 import type { ConfirmationDecision, DecidedBy } from '../../../../src/call/event.ts';
 import type { Tone } from '../../ui/outcome-badge.tsx';
@@ -42,7 +42,7 @@ export function describeVerdict(
     case 'approved':
     case 'denied':
     case 'answered': {
-      const who = by === undefined ? 'somebody' : safeText(describeDecider(by));
+      const who = by === undefined ? 'somebody' : safeWords(describeDecider(by));
       const said = decision === undefined ? undefined : done[decision];
       return {
         word: status,
@@ -57,4 +57,4 @@ export function describeVerdict(
 }
 
 const because = (reason: string | undefined): string =>
-  reason === undefined || reason === '' ? '.' : `: ${safeText(reason)}`;
+  reason === undefined || reason === '' ? '.' : `: ${safeWords(reason)}`;

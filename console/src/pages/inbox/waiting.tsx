@@ -16,7 +16,7 @@ import { Question } from './question.tsx';
 import { QuestionRow } from './question-row.tsx';
 import type { InboxOrder } from './risk.ts';
 import { orderQuestions, riskLevel, riskWords } from './risk.ts';
-import { ForeignText } from '../../ui/foreign-text.tsx';
+import { ForeignId } from '../../ui/foreign-text.tsx';
 
 const pageSize = 100;
 const againMs = 10_000;
@@ -114,7 +114,7 @@ export function Waiting({ confirmationId, order }: Props): ReactNode {
                     upNext !== undefined &&
                     upNext.confirmationId !== confirmationId && (
                       <Link className="button" to={addressOf(['inbox', upNext.confirmationId], query)}>
-                        Next: <ForeignText text={upNext.displayName || upNext.toolName} />
+                        Next: <ForeignId id={upNext.displayName || upNext.toolName} />
                       </Link>
                     )
                   }

@@ -2,7 +2,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import type { ReactNode } from 'react';
 import { useEffect, useRef } from 'react';
-import { safeText } from '../../../../src/base/safe-text.ts';
+import { safeId } from '../../../../src/base/safe-id.ts';
 import type { HeadPage } from '../../../../src/http/api/job.ts';
 import type { Head } from '../../../../src/ledger/chain.ts';
 import { withQuery } from '../../api/client.ts';
@@ -13,7 +13,7 @@ import { addressOf } from '../../router.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { DownloadButton } from '../../ui/download-button.tsx';
 import { Empty } from '../../ui/empty.tsx';
-import { ForeignText } from '../../ui/foreign-text.tsx';
+import { ForeignId } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
@@ -137,14 +137,14 @@ type RowProps = { readonly head: Head; readonly index: number; readonly mayExpor
 function Row({ head: { sessionId, sequence, hash }, index, mayExport }: RowProps): ReactNode {
   return (
     <tr aria-rowindex={index + 2}>
-      <td className="clip" title={safeText(sessionId)}>
+      <td className="clip" title={safeId(sessionId)}>
         {sessionId === ledgerSessionId ? (
           <span>
             The ledger itself <span className="muted">rules that came into force, and the like</span>
           </span>
         ) : (
           <Link to={addressOf(['sessions', sessionId])}>
-            <ForeignText text={sessionId} />
+            <ForeignId id={sessionId} />
           </Link>
         )}
       </td>
@@ -160,7 +160,7 @@ function Row({ head: { sessionId, sequence, hash }, index, mayExport }: RowProps
           <DownloadButton
             path={withQuery('/v1/export', { sessionId })}
             className="link"
-            label={`Export ${safeText(sessionId)}`}
+            label={`Export ${safeId(sessionId)}`}
           >
             Export
           </DownloadButton>

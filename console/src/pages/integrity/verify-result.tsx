@@ -3,7 +3,7 @@ import type { Job, VerifyFinding } from '../../../../src/http/api/job.ts';
 import { addressOf } from '../../router.ts';
 import { Ago } from '../../ui/ago.tsx';
 import { Banner } from '../../ui/banner.tsx';
-import { ForeignText } from '../../ui/foreign-text.tsx';
+import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
 import { formatDuration } from '../../ui/time.tsx';
 import { describeVerification } from './describe-verification.ts';
@@ -68,14 +68,14 @@ function Findings({
               <td>
                 {sessionId !== undefined && (
                   <Link to={addressOf(['sessions', sessionId])}>
-                    <ForeignText text={sessionId} />
+                    <ForeignId id={sessionId} />
                   </Link>
                 )}
               </td>
               <td>
                 {sessionId !== undefined && callId !== undefined && (
                   <Link to={addressOf(['calls', sessionId, callId])}>
-                    <ForeignText text={callId} />
+                    <ForeignId id={callId} />
                   </Link>
                 )}
               </td>

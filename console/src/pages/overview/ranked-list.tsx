@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { ForeignText } from '../../ui/foreign-text.tsx';
+import { ForeignId } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
 import type { Tone } from '../../ui/outcome-badge.tsx';
 
@@ -28,7 +28,7 @@ export function RankedList({
         <li key={key}>
           <Link to={to} className="ranked-label">
             <code>
-              <ForeignText text={label} />
+              <ForeignId id={label} />
             </code>
           </Link>
           <span className="num">

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { UnresolvedCall } from '../../../../src/runtime/unresolved-call.ts';
 import { Age } from '../../ui/time.tsx';
-import { ForeignText } from '../../ui/foreign-text.tsx';
+import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 
 /** A call in the list: what was done, what was said about it, and since when nobody knows. */
 export function DoubtRow({ call }: { readonly call: UnresolvedCall }): ReactNode {
@@ -10,7 +10,7 @@ export function DoubtRow({ call }: { readonly call: UnresolvedCall }): ReactNode
     <>
       <span className="side-row-top">
         <strong className="clip">
-          <ForeignText text={displayName || toolName} />
+          <ForeignId id={displayName || toolName} />
         </strong>
         <Age at={settledAt} />
       </span>
@@ -20,7 +20,7 @@ export function DoubtRow({ call }: { readonly call: UnresolvedCall }): ReactNode
       <span className="side-row-foot">
         <span className="risk-word">{doubtWord(call)}</span>
         <span className="clip muted">
-          <ForeignText text={sessionId} />
+          <ForeignId id={sessionId} />
         </span>
         {late.length > 0 && <span className="countdown">result came late</span>}
       </span>

@@ -22,7 +22,7 @@ import { useTell } from '../../ui/toast.tsx';
 import { ValueBlock } from '../../ui/value-block.tsx';
 import { ResolveForm } from './resolve-form.tsx';
 import { WhereToLook } from './where-to-look.tsx';
-import { ForeignText } from '../../ui/foreign-text.tsx';
+import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 
 type Props = {
   readonly sessionId: string;
@@ -94,7 +94,7 @@ export function DoubtfulCall({ sessionId, callId, known, onResolved, next }: Pro
           <Link to={addressOf(['calls', sessionId, callId])}>Everything about it</Link>
         </p>
         <h2 id="doubt-title" ref={heading} tabIndex={-1}>
-          <ForeignText text={call.displayName || call.toolName} />
+          <ForeignId id={call.displayName || call.toolName} />
         </h2>
       </header>
       {resolution !== undefined && (

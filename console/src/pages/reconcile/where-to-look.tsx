@@ -4,7 +4,7 @@ import { addressOf } from '../../router.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Link } from '../../ui/link.tsx';
 import { formatMoment } from '../../ui/time.tsx';
-import { ForeignText } from '../../ui/foreign-text.tsx';
+import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 
 type Props = { readonly call: UnresolvedCall; readonly reached: readonly string[] };
 
@@ -22,7 +22,7 @@ export function WhereToLook({ call, reached }: Props): ReactNode {
             <dt>Idempotency key</dt>
             <dd className="digest">
               <code>
-                <ForeignText text={idempotencyKey} />
+                <ForeignId id={idempotencyKey} />
               </code>
               <CopyButton text={idempotencyKey} label="Copy the idempotency key" />
             </dd>
@@ -58,7 +58,7 @@ export function WhereToLook({ call, reached }: Props): ReactNode {
         <dt>Session</dt>
         <dd>
           <Link to={addressOf(['sessions', sessionId])}>
-            <ForeignText text={sessionId} />
+            <ForeignId id={sessionId} />
           </Link>
         </dd>
         {late.length > 0 && (

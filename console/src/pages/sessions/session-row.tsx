@@ -1,11 +1,11 @@
 import type { ReactNode } from 'react';
-import { safeText } from '../../../../src/base/safe-text.ts';
+import { safeId } from '../../../../src/base/safe-id.ts';
 import type { SessionSummary } from '../../../../src/ledger/call-query.ts';
 import { addressOf } from '../../router.ts';
 import { Link } from '../../ui/link.tsx';
 import type { Tone } from '../../ui/outcome-badge.tsx';
 import { Age, formatDuration } from '../../ui/time.tsx';
-import { ForeignText } from '../../ui/foreign-text.tsx';
+import { ForeignId } from '../../ui/foreign-text.tsx';
 
 export function SessionRow({
   session,
@@ -18,8 +18,8 @@ export function SessionRow({
   return (
     <tr data-index={index} aria-rowindex={index + 2}>
       <th scope="row" className="clip session-name">
-        <Link to={addressOf(['sessions', sessionId])} title={safeText(sessionId)}>
-          <ForeignText text={sessionId} />
+        <Link to={addressOf(['sessions', sessionId])} title={safeId(sessionId)}>
+          <ForeignId id={sessionId} />
         </Link>
       </th>
       <td className="num">{calls.toLocaleString()}</td>

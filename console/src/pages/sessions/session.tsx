@@ -18,7 +18,7 @@ import { createTimeScale } from './time-scale.ts';
 import { TimelineChart } from './timeline-chart.tsx';
 import { TimelineTable } from './timeline-table.tsx';
 import '../../styles/sessions.css';
-import { ForeignText } from '../../ui/foreign-text.tsx';
+import { ForeignId } from '../../ui/foreign-text.tsx';
 
 const pageSize = 100;
 const gatherMs = 300;
@@ -39,7 +39,7 @@ export default function Session({ sessionId }: { readonly sessionId: string }): 
   return (
     <>
       <PageHead
-        title={<ForeignText text={sessionId} />}
+        title={<ForeignId id={sessionId} />}
         about={
           session !== undefined && (
             <>

@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from 'react';
 import type { SessionSummary } from '../../../../src/ledger/call-query.ts';
 import { usePages } from '../../api/use-pages.ts';
 import { addressOf, goTo } from '../../router.ts';
+import { IdInput } from '../../ui/id-input.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
 import { Problem } from '../../ui/problem.tsx';
@@ -133,14 +134,14 @@ function SearchField({ search }: { readonly search: string }): ReactNode {
   return (
     <label>
       <span className="hidden">Search sessions</span>
-      <input
+      <IdInput
         type="search"
         data-search
         className="session-search"
         placeholder="Search session ids  ( / )"
         maxLength={200}
         value={text}
-        onChange={(event) => setText(event.currentTarget.value)}
+        onValue={setText}
       />
     </label>
   );

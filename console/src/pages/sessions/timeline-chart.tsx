@@ -4,7 +4,7 @@
  */
 import type { KeyboardEvent, ReactNode } from 'react';
 import { useMemo, useRef } from 'react';
-import { safeText } from '../../../../src/base/safe-text.ts';
+import { safeId } from '../../../../src/base/safe-id.ts';
 import type { Timeline, TimelineCall } from '../../../../src/http/api/session.ts';
 import { addressOf } from '../../router.ts';
 import { Link } from '../../ui/link.tsx';
@@ -13,7 +13,7 @@ import { formatDuration } from '../../ui/time.tsx';
 import { linksBetween } from './links-between.ts';
 import { measureCall } from './measure-call.ts';
 import type { TimeScale } from './time-scale.ts';
-import { ForeignText } from '../../ui/foreign-text.tsx';
+import { ForeignId } from '../../ui/foreign-text.tsx';
 
 const laneHeight = 30;
 const barHeight = 22;
@@ -109,7 +109,7 @@ function Bar({
   const end = scale.at(spans.at(-1)?.to ?? now);
   const width = end - start;
   const { totalMs, heldMs } = measureCall(spans, now);
-  const name = safeText(call.toolName);
+  const name = safeId(call.toolName);
   const words = `${name}, ${word}, ${formatDuration(totalMs)}${heldMs > 0 ? `, of it ${formatDuration(heldMs)} held` : ''}`;
   return (
     <Link
@@ -119,7 +119,7 @@ function Bar({
       data-active={isActive}
       tabIndex={isStop ? 0 : -1}
       aria-label={words}
-      title={`${words}\n${safeText(call.callId)}`}
+      title={`${words}\n${safeId(call.callId)}`}
       style={{
         left: percent(start),
         width: percent(width),
@@ -146,7 +146,7 @@ function Bar({
         );
       })}
       <span className="bar-name">
-        <ForeignText text={call.toolName} />
+        <ForeignId id={call.toolName} />
       </span>
     </Link>
   );

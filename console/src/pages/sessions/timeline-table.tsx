@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { safeText } from '../../../../src/base/safe-text.ts';
+import { safeId } from '../../../../src/base/safe-id.ts';
 import type { Timeline, TimelineCall } from '../../../../src/http/api/session.ts';
 import { addressOf } from '../../router.ts';
 import type { Column } from '../../ui/data-table.tsx';
@@ -10,7 +10,7 @@ import { OutcomeBadge } from '../../ui/outcome-badge.tsx';
 import { Age, formatDuration } from '../../ui/time.tsx';
 import { relationWords } from './links-between.ts';
 import { measureCall } from './measure-call.ts';
-import { ForeignText } from '../../ui/foreign-text.tsx';
+import { ForeignId } from '../../ui/foreign-text.tsx';
 
 type Props = {
   readonly timeline: Timeline;
@@ -23,17 +23,17 @@ type Props = {
 export function TimelineTable({ timeline, now, active, onActive }: Props): ReactNode {
   const columns: readonly Column<TimelineCall>[] = [
     { head: 'Outcome', cell: ({ call }) => <OutcomeBadge call={call} /> },
-    { head: 'Tool', cell: ({ call }) => <ForeignText text={call.toolName} /> },
+    { head: 'Tool', cell: ({ call }) => <ForeignId id={call.toolName} /> },
     {
       head: 'Call',
       className: 'clip call-id',
       cell: ({ call }) => (
         <Link
           to={addressOf(['calls', call.sessionId, call.callId])}
-          title={safeText(call.callId)}
+          title={safeId(call.callId)}
           onFocus={() => onActive(call.callId)}
         >
-          <ForeignText text={call.callId} />
+          <ForeignId id={call.callId} />
         </Link>
       ),
     },
@@ -82,7 +82,7 @@ const Message = ({ row: { call, related } }: { readonly row: TimelineCall }): Re
       <span key={`${how} ${sessionId} ${callId}`} className="relation">
         {relationWords[how]}{' '}
         <Link to={addressOf(['calls', sessionId, callId])}>
-          <ForeignText text={callId} />
+          <ForeignId id={callId} />
         </Link>
       </span>
     ))}

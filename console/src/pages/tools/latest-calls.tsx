@@ -6,7 +6,7 @@ import { addressOf } from '../../router.ts';
 import type { Column } from '../../ui/data-table.tsx';
 import { DataTable } from '../../ui/data-table.tsx';
 import { FewLines } from '../../ui/few-lines.tsx';
-import { ForeignText } from '../../ui/foreign-text.tsx';
+import { ForeignId } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
 import { OutcomeBadge } from '../../ui/outcome-badge.tsx';
 import { Problem } from '../../ui/problem.tsx';
@@ -19,11 +19,11 @@ const columns: readonly Column<CallSummary>[] = [
     head: 'Call',
     cell: ({ sessionId, callId }) => (
       <Link to={addressOf(['calls', sessionId, callId])}>
-        <ForeignText text={callId} />
+        <ForeignId id={callId} />
       </Link>
     ),
   },
-  { head: 'Session', cell: ({ sessionId }) => <ForeignText text={sessionId} /> },
+  { head: 'Session', cell: ({ sessionId }) => <ForeignId id={sessionId} /> },
   { head: 'Why', className: 'wraps muted', cell: ({ message }) => <FewLines text={message ?? ''} /> },
   {
     head: 'Duration',

@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react';
 import { useRef } from 'react';
-import { safeText } from '../../../../src/base/safe-text.ts';
+import { safeWords } from '../../../../src/base/safe-id.ts';
 import type { ToolRow } from '../../../../src/http/api/tool.ts';
 import { addressOf } from '../../router.ts';
-import { ForeignText } from '../../ui/foreign-text.tsx';
+import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
 import { modeOriginWords, modeWords } from '../../ui/mode-words.ts';
 import { OutcomeBar } from '../../ui/outcome-bar.tsx';
@@ -74,10 +74,10 @@ function Row({ tool }: { readonly tool: ToolRow }): ReactNode {
     <tr>
       <th scope="row" className="tool-name">
         <Link to={addressOf(['tools', name])}>
-          <ForeignText text={name} />
+          <ForeignId id={name} />
         </Link>
         {description !== undefined && (
-          <span className="muted clip" title={safeText(description)}>
+          <span className="muted clip" title={safeWords(description)}>
             <ForeignText text={description} />
           </span>
         )}

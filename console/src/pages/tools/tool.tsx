@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { safeText } from '../../../../src/base/safe-text.ts';
+import { safeId } from '../../../../src/base/safe-id.ts';
 import type { ToolDetail, ToolRow } from '../../../../src/http/api/tool.ts';
 import { toolModeTreatments } from '../../../../src/tool/mode.ts';
 import { pathOf } from '../../api/client.ts';
@@ -8,7 +8,7 @@ import { addressOf } from '../../router.ts';
 import '../../styles/overview.css';
 import '../../charts/charts.css';
 import '../../styles/tools.css';
-import { ForeignText } from '../../ui/foreign-text.tsx';
+import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
 import { modeOriginWords, modeWords } from '../../ui/mode-words.ts';
 import { OutcomeBar } from '../../ui/outcome-bar.tsx';
@@ -33,7 +33,7 @@ export default function ToolPage({ toolName }: { readonly toolName: string }): R
         <Link to="/tools">Tools</Link>
       </nav>
       <PageHead
-        title={<ForeignText text={toolName} />}
+        title={<ForeignId id={toolName} />}
         about={data?.tool.description !== undefined && <ForeignText text={data.tool.description} />}
       >
         <Link className="button" to={addressOf(['contracts', 'try'], { tool: toolName })}>
@@ -103,7 +103,7 @@ function Board({ detail: { tool, schema, codes, schemas } }: { readonly detail: 
       </div>
       <LatestCalls toolName={tool.name} />
       <SchemaCard schema={schema} known={tool.known} />
-      {schemas.length > 1 && <SchemaHistory toolName={safeText(tool.name)} versions={schemas} />}
+      {schemas.length > 1 && <SchemaHistory toolName={safeId(tool.name)} versions={schemas} />}
     </div>
   );
 }

@@ -3,6 +3,7 @@ import type { ToolList } from '../../../../src/http/api/tool.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { addressOf, goTo, usePlace } from '../../router.ts';
 import '../../styles/tools.css';
+import { IdInput } from '../../ui/id-input.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
 import { Problem } from '../../ui/problem.tsx';
@@ -44,13 +45,13 @@ export default function Tools(): ReactNode {
         title="Tools"
         about="What may be called, how far it reaches, how often it fails and how long it takes."
       >
-        <input
+        <IdInput
           type="search"
           data-search
           aria-label="Find a tool by its name, description or mode"
           placeholder="Find a tool"
           value={search}
-          onChange={(event) => show({ search: event.target.value })}
+          onValue={(search) => show({ search })}
         />
       </PageHead>
       {list.error !== undefined && <Problem error={list.error} onRetry={list.reload} />}
