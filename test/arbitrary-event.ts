@@ -269,6 +269,7 @@ export const anyEvent: fc.Arbitrary<QuittanceEvent> = fc.oneof(
     editedAccepted: maybe(anyJsonObject),
     editedArtifacts: artifactArguments,
     response: maybe(anyText),
+    receivedAt: maybe(instant),
   }),
   fc.record({ ...ofCall('confirmation.withdrawn'), confirmationId: word, reason: anyText }),
   fc.record({

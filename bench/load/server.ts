@@ -12,6 +12,8 @@ export type ServerReport = {
   readonly loopP99Ms: number;
   readonly loopMaxMs: number;
   readonly cpuSeconds: number;
+  /** CPU time of the event loop's thread alone. */
+  readonly loopCpuSeconds: number;
 };
 
 const [path = '', limits = ''] = process.argv.slice(2);
@@ -41,12 +43,14 @@ delay.enable();
 answerOrders({ server, runtime, ledger }, (): ServerReport => {
   const { rss, heapUsed } = process.memoryUsage();
   const { user, system } = process.cpuUsage();
+  const loop = process.threadCpuUsage();
   const said: ServerReport = {
     rssMb: rss / 1_048_576,
     heapMb: heapUsed / 1_048_576,
     loopP99Ms: delay.percentile(99) / 1e6,
     loopMaxMs: delay.max / 1e6,
     cpuSeconds: (user + system) / 1e6,
+    loopCpuSeconds: (loop.user + loop.system) / 1e6,
   };
   delay.reset();
   return said;

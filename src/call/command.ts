@@ -22,6 +22,7 @@ export type Command =
       | 'editedAccepted'
       | 'editedArtifacts'
       | 'response'
+      | 'receivedAt'
     >)
   | ({ readonly type: 'preview' } & DataOf<'tool.previewed'>)
   | ({ readonly type: 'expire' } & DataOf<'confirmation.expired'>)

@@ -151,6 +151,7 @@ function toEvent(call: Call | undefined, command: Command, subject: Subject): Ca
         editedAccepted: undefined,
         editedArtifacts: [],
         response: undefined,
+        receivedAt: undefined,
         ...command,
         id,
         type: 'confirmation.decided',

@@ -65,6 +65,8 @@ export function advance(call: CallDraft, event: CallEvent): CallDraft {
     case 'confirmation.decided': {
       const approved = event.decision === 'approve' || event.decision === 'edit';
       if (approved) call.status = 'approved';
+      // A denial received in time takes back what the expiry allowed.
+      else if (call.status === 'approved') call.status = 'held';
       call.decidedBy = event.by;
       if (event.editedDigest !== undefined) {
         call.effectiveInput = event.editedInput;

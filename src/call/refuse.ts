@@ -117,7 +117,8 @@ function refuseAnswer(call: Call, command: Command & { type: 'answer' }): string
   const asked = call.confirmation;
   if (asked === undefined || asked.confirmationId !== command.confirmationId)
     return 'This call does not ask that.';
-  if (asked.status !== 'pending' || call.status !== 'held')
+  const isOpen = asked.status === 'pending' && call.status === 'held';
+  if (!isOpen && !mayStillDeny(call, command))
     return `This was ${asked.status} already${asked.by ? ` by ${describeDecider(asked.by)}` : ''}.`;
   if (asked.inputDigest !== command.inputDigest)
     return 'The decision is about another input than the one that is held.';
@@ -131,6 +132,21 @@ function refuseAnswer(call: Call, command: Command & { type: 'answer' }): string
   if ((command.decision === 'respond') !== (command.response !== undefined))
     return 'A response, and nothing else, comes with a text.';
   return undefined;
+}
+
+/**
+ * Does this denial still count although the question expired and the rule lets the call run? It does where it was
+ * received before the expiry and no attempt has begun. The intent and the denial are appends to the same version of
+ * the call, so exactly one of them is stored.
+ */
+export function mayStillDeny(
+  { confirmation, status, attempt, copiedFrom, settled }: Call,
+  { decision, receivedAt }: Pick<Command & { type: 'answer' }, 'decision' | 'receivedAt'>,
+): boolean {
+  if (decision !== 'deny' || receivedAt === undefined || confirmation?.expiresAt === undefined) return false;
+  const isAllowedByExpiry = confirmation.status === 'approved' && confirmation.decision === undefined;
+  const isBeforeIntent = status === 'approved' && attempt === 0 && copiedFrom === undefined;
+  return isAllowedByExpiry && isBeforeIntent && settled === undefined && receivedAt < confirmation.expiresAt;
 }
 
 /** An approval that nobody made use of in time expires like a question nobody answered. */

@@ -36,6 +36,9 @@ export function confirmationLines(events: readonly CallEvent[], page: Page): str
         lines.push(
           ...labelled('answer', `${decisionWords[event.decision]} by ${by}${why}`, page),
           ...labelled('at', localTime(event.at), page),
+          ...(event.receivedAt === undefined
+            ? []
+            : labelled('received', `${localTime(event.receivedAt)}, before the time was up`, page)),
         );
         if (event.response !== undefined) lines.push(...labelled('told', event.response, page));
         if (event.editedInput !== undefined) {

@@ -11,6 +11,7 @@ import { isJsonObject } from '../base/json.ts';
 import type { Call, Confirmation } from '../call/call.ts';
 import { describeDecider } from '../call/describe-identity.ts';
 import type { LinkIdentity } from '../call/event.ts';
+import { mayStillDeny } from '../call/refuse.ts';
 import type { StoredCall } from '../ledger/ledger.ts';
 import type { Acting } from './acting.ts';
 import { readIdentity } from './acting.ts';
@@ -52,7 +53,7 @@ export async function decideConfirmation(
   const identity = link ?? readIdentity('runtime.decide', decision.identity, engine.redactor);
   const acting = { by, identity };
   for (;;) {
-    const { stored, call, confirmation } = await findQuestion(engine, confirmationId);
+    const { stored, call, confirmation } = await findQuestion(engine, confirmationId, decision);
     const { callId } = call;
     if (isExpired(confirmation, countedFrom(decision, engine.ledger.now()))) {
       await goOnWith(desk, stored, call);
@@ -80,8 +81,12 @@ export const countedFrom = (
 
 export type OpenQuestion = Decided & { readonly confirmation: Confirmation };
 
-/** A question nobody has decided, with the call that asks it. Throws where there is none such. */
-export async function findQuestion({ ledger }: Engine, confirmationId: string): Promise<OpenQuestion> {
+/** A question that this decision may still answer, with the call that asks it. Throws where there is none. */
+export async function findQuestion(
+  { ledger }: Engine,
+  confirmationId: string,
+  decision?: Pick<PersonDecision, 'decision' | 'receivedAt'>,
+): Promise<OpenQuestion> {
   const found = await ledger.findConfirmation(confirmationId);
   if (found === undefined)
     throw new QuittanceError(
@@ -94,13 +99,20 @@ export async function findQuestion({ ledger }: Engine, confirmationId: string): 
   const call = stored && foldStored(stored);
   if (stored === undefined || call?.confirmation === undefined)
     throw new TypeError(`Confirmation ${confirmationId} is listed and call ${callId} does not ask it.`);
-  return { stored, call, confirmation: refuseDecided(call, confirmationId) };
+  return { stored, call, confirmation: refuseDecided(call, confirmationId, decision) };
 }
 
-/** The question, if it is still open. */
-function refuseDecided(call: Call, confirmationId: string): Confirmation {
+/** The question, if it is still open, or if this is a denial that still counts. */
+function refuseDecided(
+  call: Call,
+  confirmationId: string,
+  decision: Pick<PersonDecision, 'decision' | 'receivedAt'> | undefined,
+): Confirmation {
   const { confirmation, callId } = call;
-  if (confirmation?.confirmationId === confirmationId && confirmation.status === 'pending')
+  if (
+    confirmation?.confirmationId === confirmationId &&
+    (confirmation.status === 'pending' || (decision !== undefined && mayStillDeny(call, decision)))
+  )
     return confirmation;
   if (confirmation === undefined || confirmation.confirmationId !== confirmationId)
     throw new QuittanceError(

@@ -12,7 +12,7 @@ import { usedUp } from './contract-rules.ts';
 import { copyOutcome } from './copy-outcome.ts';
 import { costOf } from './cost.ts';
 import { keepTyped } from './keep-typed.ts';
-import { isUsedTooLate, settleExpired } from './expiry.ts';
+import { isAllowedByExpiry, isUsedTooLate, settleExpired } from './expiry.ts';
 import { turnIsOver } from './gates/deadline.ts';
 import type { Stop } from './gates/gate.ts';
 import { meetHolder } from './gates/key.ts';
@@ -117,7 +117,10 @@ const staleStop: Stop = {
 export const end = (hand: CallInHand, stop: Stop): Promise<ToolOutcome> =>
   stop.type === 'copy' ? copyOutcome(hand, stop.from) : settleStopped(hand, stop);
 
-/** A read under no limit changes nothing and takes nothing: its request may be kept with its outcome. */
+/**
+ * A read under no limit changes nothing and takes nothing: its request may be kept with its outcome. A call that an
+ * expiry allowed needs an intent in any case, because a denial that was received in time counts until then.
+ */
 const needsIntent = ({
   knownTool: tool,
   shares,
@@ -125,9 +128,11 @@ const needsIntent = ({
   isMoving,
   grant,
   mustIntend,
+  call,
 }: CallInHand): boolean =>
   tool.mode !== 'read' ||
   mustIntend ||
+  isAllowedByExpiry(call?.confirmation) ||
   tool.handoff ||
   shares.length > 0 ||
   claimKey !== undefined ||

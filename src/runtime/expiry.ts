@@ -44,6 +44,10 @@ export const isUsedTooLate = (
 ): boolean =>
   confirmation.status === 'approved' && confirmation.decision !== undefined && isExpired(confirmation, now);
 
+/** Did the question expire, and does its rule let the call run then? */
+export const isAllowedByExpiry = (asked: Pick<Confirmation, 'status' | 'decision'> | undefined): boolean =>
+  asked?.status === 'approved' && asked.decision === undefined;
+
 /** The rule that lets a call run when nobody answers. */
 export const allowedBy = ({ asks }: Confirmation): DecidedBy | undefined =>
   asks.find(({ timeoutEffect }) => timeoutEffect === 'allow')?.by;

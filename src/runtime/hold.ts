@@ -14,7 +14,7 @@ import { personOf } from './acting.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import { clean } from './clean.ts';
 import type { ReadAnswer } from './confirm.ts';
-import { denyFor, describeDenial } from './confirm.ts';
+import { denyFor } from './confirm.ts';
 import type { Moved } from './execute.ts';
 import { end, execute } from './execute.ts';
 import { allowedBy, expiryOf, isExpired, isUsedTooLate, settleExpired, tellExpired } from './expiry.ts';
@@ -26,7 +26,7 @@ import { gatesAfterApproval, gatesForOtherInput } from './gates/gates.ts';
 import { foldStored } from './fold-stored.ts';
 import { whyForbidden } from './may-decide.ts';
 import { riskOf } from './risk.ts';
-import { overtaken, settleStopped } from './settle.ts';
+import { overtaken, settleDenied, settleStopped } from './settle.ts';
 import { sealInput } from './seal-input.ts';
 import { takeApproved } from './take-approved.ts';
 import type { HeldCall, Told } from './told.ts';
@@ -88,7 +88,7 @@ export async function resolveHold(hand: CallInHand): Promise<ToolOutcome> {
       case 'approved':
         return goOn(hand, confirmation);
       case 'denied':
-        return settleDenied(hand, { by: confirmation.by ?? nobody, reason: confirmation.reason });
+        return settleDenied(hand, confirmation);
       case 'answered':
         return settleStopped(hand, {
           type: 'deny',
@@ -103,8 +103,6 @@ export async function resolveHold(hand: CallInHand): Promise<ToolOutcome> {
     }
   }
 }
-
-const nobody = { type: 'gate', name: 'confirm' } as const;
 
 const settleEnded = (hand: CallInHand, details: string): Promise<ToolOutcome> =>
   settleStopped(hand, { type: 'deny', reason: 'ended', code: 'turn.ended', details });
@@ -244,15 +242,6 @@ async function readAgain(hand: CallInHand): Promise<void> {
     throw new TypeError(`Call ${hand.callId} is held, and the ledger does not know it.`);
   hand.inherit(call, stored.version);
 }
-
-/** Ends a call a person said no to. */
-const settleDenied = (hand: CallInHand, answer: Pick<ReadAnswer, 'by' | 'reason'>): Promise<ToolOutcome> =>
-  settleStopped(hand, {
-    type: 'deny',
-    reason: 'write_denied',
-    code: 'confirmation.rejected',
-    details: clean(hand, describeDenial(answer)),
-  });
 
 /** After an approval: every check once more; another wish for a person than the ones approved asks again. */
 async function goOn(hand: CallInHand, confirmation: Confirmation): Promise<ToolOutcome> {

@@ -13,6 +13,7 @@ import { acceptInput } from './accept-input.ts';
 import type { Acting } from './acting.ts';
 import { personOf } from './acting.ts';
 import type { Engine } from './engine.ts';
+import { isExpired } from './expiry.ts';
 import { approvalsOf } from './follow-workflows.ts';
 import { formatIssues } from './format-issues.ts';
 import type { KeptInput } from './kept-input.ts';
@@ -78,6 +79,7 @@ export async function keepDecision(
       editedArtifacts: edited.artifacts,
     }),
     ...(decision.decision === 'respond' && { response: clean(decision.response) }),
+    ...(isLateDenial(confirmation, decision, engine.ledger.now()) && { receivedAt: decision.receivedAt }),
   };
   const subject = { sessionId, turnId, callId, at: engine.ledger.now(), nextId: engine.nextEventId };
   const made = decide(call, command, subject);
@@ -106,6 +108,10 @@ export async function keepDecision(
     call: evolve(call, made.event),
   };
 }
+
+/** A denial that counts only because it was received before the question expired. */
+const isLateDenial = (confirmation: Confirmation, { decision }: PersonDecision, now: number): boolean =>
+  decision === 'deny' && isExpired(confirmation, now);
 
 /** Hides in the words of a person what is hidden in the arguments, as far as this process can open them. */
 async function cleanerFor(

@@ -1,6 +1,7 @@
 /**
  * SETTLE: the outcome, its record, the budgets and the claim in one append. Only then does anybody hear of it.
  */
+import type { Confirmation } from '../call/call.ts';
 import type { Command } from '../call/command.ts';
 import type { DataOf } from '../call/event-data.ts';
 import { isUntaken } from '../call/handoff.ts';
@@ -15,6 +16,8 @@ import { keepEvidence } from './follow-workflows.ts';
 import type { CallInHand, Unkept } from './call-in-hand.ts';
 import type { EntryExtra } from './call-journal.ts';
 import { clean } from './clean.ts';
+import { describeDenial } from './confirm.ts';
+import { foldStored } from './fold-stored.ts';
 import type { Stop } from './gates/gate.ts';
 import type { Judgement } from './judgement.ts';
 import { appendLate } from './late.ts';
@@ -261,11 +264,30 @@ const errorOf = (outcome: ToolOutcome): DataOf<'tool.responded'>['error'] => {
   }
 };
 
-/** Somebody else was first with this call: theirs is the outcome. */
+/** Another process was first with this call: its outcome counts. */
 export async function overtaken(hand: CallInHand): Promise<ToolOutcome> {
   const stored = await hand.engine.ledger.readCall(hand.turn.sessionId, hand.request.id);
-  return stored === undefined ? removedEnd(hand) : follow(hand, stored);
+  if (stored === undefined) return removedEnd(hand);
+  const call = hand.owned && hand.version > 0 ? foldStored(stored) : undefined;
+  // A denial does not take the call over: the process that holds it must end it.
+  if (call?.status === 'held' && call.confirmation?.status === 'denied') {
+    hand.inherit(call, stored.version);
+    return settleDenied(hand, call.confirmation);
+  }
+  return follow(hand, stored);
 }
+
+/** Ends a call that a person denied. */
+export const settleDenied = (
+  hand: CallInHand,
+  { by = { type: 'gate', name: 'confirm' }, reason }: Pick<Confirmation, 'by' | 'reason'>,
+): Promise<ToolOutcome> =>
+  settleStopped(hand, {
+    type: 'deny',
+    reason: 'write_denied',
+    code: 'confirmation.rejected',
+    details: clean(hand, describeDenial({ by, reason })),
+  });
 
 /** What the rest of the turn must know. */
 export function remember(hand: CallInHand, outcome: ToolOutcome, content: string, ran: boolean): void {

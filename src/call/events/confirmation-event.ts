@@ -83,6 +83,11 @@ export type ConfirmationDecided = CallEventOf<
     editedArtifacts: readonly ArtifactArgument[];
     /** What the model is told instead of running. */
     response: string | undefined;
+    /**
+     * When the decision was received, by the ledger's clock. Recorded for a denial that was received before the
+     * question expired and stored afterwards; undefined means that it counts from `at`.
+     */
+    receivedAt: number | undefined;
   }
 >;
 

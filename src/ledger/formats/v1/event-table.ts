@@ -181,6 +181,7 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     editedAccepted: body('edited_accepted'),
     editedArtifacts: text('edited_artifacts', { absent: none, items: artifactFields }),
     response: body('response', { erased: { value: ERASED, of: 'respond', by: 'decision' } }),
+    receivedAt: text('received_at'),
   },
   'confirmation.withdrawn': {
     confirmationId: text('confirmation_id'),
