@@ -23,7 +23,7 @@ export function addProbes(path: string, text: string, log: string): string {
       insertions.push({ at: start, text: `{ ${hit}; `, order: 1 }, { at: end, text: ' }', order: -start });
     else insertions.push({ at: start, text: `(${hit}, `, order: 1 }, { at: end, text: ')', order: -start });
   });
-  return `${insert(text, insertions)}\n${probeOf(path, log)}`;
+  return `${insert(text, insertions)}\n${probeOf(path, log, count)}`;
 }
 
 /** The number of the innermost block around a place, as `addProbes` numbers them; undefined outside of all. */
@@ -90,15 +90,16 @@ function insert(text: string, insertions: readonly Insertion[]): string {
 }
 
 /** At the end of the file, so that no line moves. Function declarations are there before the module runs. */
-const probeOf = (path: string, log: string): string => `
+const probeOf = (path: string, log: string, count: number): string => `
 import { appendFileSync as $append } from 'node:fs';
 $reached(${moduleBlock});
+var $seen: Uint8Array | undefined;
 function $reached(block: number): void {
-  const seen = ($reached as unknown as { seen?: Set<number> }).seen ??= new Set();
-  if (seen.has(block)) return;
+  const seen = ($seen ??= new Uint8Array(${count + 1}));
+  if (seen[block + 1] === 1) return;
   try {
     $append(${JSON.stringify(log)}, ${JSON.stringify(`${path}\t`)} + block + '\\n');
-    seen.add(block);
+    seen[block + 1] = 1;
   } catch {
     // A test may have used up the descriptors or the disk; the next time is as good.
   }
