@@ -1,7 +1,8 @@
 /**
  * Changes the source in small ways and sees whether a test notices:
  *
- *   npm run mutate -- [--seed 1] [--count 200] [--only src/call/refuse.ts] [--since main] [--seconds 120] [--fresh]
+ *   npm run mutate -- [--seed 1] [--count 200] [--only src/call/refuse.ts] [--since main] [--key text] [--seconds 120]
+ *     [--fresh] [--list]
  *
  * Exit code 1 if fewer than 95 of 100 mutations that are not equivalent are killed.
  */
@@ -30,6 +31,7 @@ const { values } = parseArgs({
     count: { type: 'string', default: '200' },
     only: { type: 'string', multiple: true },
     since: { type: 'string' },
+    key: { type: 'string', default: '' },
     seconds: { type: 'string', default: '120' },
     fresh: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
@@ -45,7 +47,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 
 const targets = chooseTargets();
 const areaOf = new Map(targets.map(({ area, path }) => [path, area]));
-const all = targets.flatMap(({ path }) => makeMutations(path, scratch.read(path)));
+const all = targets
+  .flatMap(({ path }) => makeMutations(path, scratch.read(path)))
+  .filter(({ key }) => key.includes(values.key));
 const check = createTypeCheck(
   root,
   targets.map(({ path }) => path),
@@ -66,7 +70,8 @@ const verdicts = openVerdicts(join(cache, 'verdicts.json'));
 const known = new Map(readKnown().map((one) => [one.key, one]));
 const keys = new Set(all.map(({ key }) => key));
 for (const { key } of known.values())
-  if (areaOf.has(key.split('#')[0] ?? '') && !keys.has(key)) say(`Known, but made no more: ${key}`);
+  if (values.key === '' && areaOf.has(key.split('#')[0] ?? '') && !keys.has(key))
+    say(`Known, but made no more: ${key}`);
 
 /** Tests that killed a mutation of the file before; they are the likeliest to do so again. */
 const kills = new Map<string, Map<string, number>>();
