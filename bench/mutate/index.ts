@@ -2,11 +2,12 @@
  * Changes the source in small ways and sees whether a test notices:
  *
  *   npm run mutate -- [--seed 1] [--count 200] [--only src/call/refuse.ts] [--since main] [--key text] [--seconds 120]
- *     [--fresh] [--list]
+ *     [--jobs 1] [--fresh] [--list]
  *
  * Exit code 1 if fewer than 95 of 100 mutations that are not equivalent are killed.
  */
 import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { printTable } from '../table.ts';
@@ -18,9 +19,10 @@ import { applyMutation, makeMutations } from './mutations.ts';
 import type { ReachingTest } from './reach.ts';
 import { hashOf, measureReach } from './reach.ts';
 import { runTests } from './run-tests.ts';
+import type { Scratch } from './scratch.ts';
 import { makeScratch } from './scratch.ts';
 import { findTargets } from './targets.ts';
-import type { Verdict } from './verdict.ts';
+import type { Basis, Verdict } from './verdict.ts';
 import { isKill, openVerdicts } from './verdict.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -33,6 +35,7 @@ const { values } = parseArgs({
     since: { type: 'string' },
     key: { type: 'string', default: '' },
     seconds: { type: 'string', default: '120' },
+    jobs: { type: 'string', default: '1' },
     fresh: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
   },
@@ -41,8 +44,12 @@ const [seed, count, mostMs] = [Number(values.seed), Number(values.count), Number
 const goal = 0.95;
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
+/** Never mutated: what the others are compared with. Each job has a copy of its own to change. */
 const scratch = makeScratch(root);
-process.once('exit', () => scratch.remove());
+const copies = [scratch];
+process.once('exit', () => {
+  for (const copy of copies) copy.remove();
+});
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 
 const targets = chooseTargets();
@@ -63,7 +70,9 @@ if (values.list) {
   process.exit(0);
 }
 
-const reach = await measureReach(scratch, join(cache, 'reach.json'), { fresh: values.fresh, say });
+const workers = Array.from({ length: Math.max(1, Number(values.jobs)) }, () => makeScratch(root));
+copies.push(...workers);
+const reach = await measureReach(scratch, workers, join(cache, 'reach.json'), { fresh: values.fresh, say });
 for (const test of reach.red) say(`Left out, because it fails without a mutation: ${test}`);
 
 const verdicts = openVerdicts(join(cache, 'verdicts.json'));
@@ -75,22 +84,11 @@ for (const { key } of known.values())
 
 /** Tests that killed a mutation of the file before; they are the likeliest to do so again. */
 const kills = new Map<string, Map<string, number>>();
-const ended: { readonly mutation: Mutation; readonly verdict: Verdict | { readonly type: 'equivalent' } }[] =
-  [];
-for (const mutation of mutations) {
-  const verdict =
-    known.get(mutation.key)?.as === 'equivalent' ? { type: 'equivalent' as const } : await judge(mutation);
-  ended.push({ mutation, verdict });
-  if (verdict.type === 'killed') {
-    const here = kills.get(mutation.path) ?? new Map<string, number>();
-    here.set(verdict.test, (here.get(verdict.test) ?? 0) + 1);
-    kills.set(mutation.path, here);
-  }
-  const how = verdict.type === 'killed' ? `${verdict.test}: ${verdict.title}` : '';
-  say(
-    `${String(ended.length).padStart(4)}/${mutations.length} ${verdict.type.padEnd(10)} ${mutation.path}:${mutation.line} ${mutation.kind} ${how}`,
-  );
-}
+type Ended = { readonly mutation: Mutation; verdict: Verdict | { readonly type: 'equivalent' } };
+const ended: Ended[] = [];
+const waiting = mutations.values();
+await Promise.all(workers.map(work));
+await doubtKills();
 report();
 
 function chooseTargets(): { readonly area: string; readonly path: string }[] {
@@ -108,6 +106,42 @@ function chooseTargets(): { readonly area: string; readonly path: string }[] {
   return named.map((path) => known.find((target) => target.path === path) ?? { area: 'other', path });
 }
 
+async function work(copy: Scratch): Promise<void> {
+  for (const mutation of waiting) {
+    const isEquivalent = known.get(mutation.key)?.as === 'equivalent';
+    const verdict = isEquivalent ? ({ type: 'equivalent' } as const) : await judge(copy, mutation);
+    ended.push({ mutation, verdict });
+    if (verdict.type === 'killed') {
+      const here = kills.get(mutation.path) ?? new Map<string, number>();
+      here.set(verdict.test, (here.get(verdict.test) ?? 0) + 1);
+      kills.set(mutation.path, here);
+    }
+    const how = verdict.type === 'killed' ? `${verdict.test}: ${verdict.title}` : '';
+    say(
+      `${String(ended.length).padStart(4)}/${mutations.length} ${verdict.type.padEnd(10)} ${mutation.path}:${mutation.line} ${mutation.kind} ${how}`,
+    );
+  }
+}
+
+/** A kill proves nothing where the test fails without a mutation too: every test that killed runs once more. */
+async function doubtKills(): Promise<void> {
+  const killers = new Set(ended.flatMap(({ verdict }) => (verdict.type === 'killed' ? verdict.test : [])));
+  const tests = [...killers].filter((test) => existsSync(join(scratch.root, test)));
+  say(`Running the ${tests.length} test files that killed once more, without a mutation`);
+  for (const test of await failing(await failing(tests)))
+    for (const each of ended)
+      if (each.verdict.type === 'killed' && each.verdict.test === test)
+        each.verdict = { type: 'doubtful', test };
+}
+
+/** Those of the tests that fail. */
+async function failing(tests: readonly string[]): Promise<string[]> {
+  if (tests.length === 0) return [];
+  const ran = await runTests(scratch.root, { tests, timeoutMs: 1_800_000, all: true });
+  if (ran === 'timeout' || 'broken' in ran) return [...tests];
+  return ran.files.filter(({ failure }) => failure !== undefined).map(({ test }) => test);
+}
+
 /** The tests beside the file first, then those that killed before, then the quickest. */
 function orderTests(path: string, tests: readonly ReachingTest[]): ReachingTest[] {
   const beside = path.replace(/\.ts$/, '.test.ts');
@@ -117,33 +151,36 @@ function orderTests(path: string, tests: readonly ReachingTest[]): ReachingTest[
   return tests.toSorted((a, b) => rank(a) - rank(b));
 }
 
-async function judge(mutation: Mutation): Promise<Verdict> {
+async function judge(copy: Scratch, mutation: Mutation): Promise<Verdict> {
   const { path, start, key } = mutation;
   const text = scratch.read(path);
   const reaching = reach.testsAt(path, start);
-  const basis = hashOf(
-    [text, ...reaching.map(({ test }) => test + hashOf(scratch.read(test))), String(mostMs)].join('\n'),
-  );
+  const basis: Basis = {
+    source: hashOf(text),
+    tests: hashOf([mostMs, ...reaching.map(({ test }) => test + hashOf(scratch.read(test)))].join('\n')),
+    hashOfTest: (test) => (existsSync(join(scratch.root, test)) ? hashOf(scratch.read(test)) : undefined),
+  };
   const before = verdicts.find(key, basis);
   if (before !== undefined) return before;
   let total = 0;
   const tests = orderTests(path, reaching).filter(({ ms }) => (total += ms) <= mostMs || total === ms);
   const verdict: Verdict =
-    tests.length === 0 ? { type: 'unreached' } : await run(mutation, text, tests, reaching.length);
+    tests.length === 0 ? { type: 'unreached' } : await run(copy, mutation, tests, reaching.length);
   verdicts.keep(key, basis, verdict);
   return verdict;
 }
 
 async function run(
+  copy: Scratch,
   mutation: Mutation,
-  text: string,
   tests: readonly ReachingTest[],
   reaching: number,
 ): Promise<Verdict> {
   const timeoutMs = 60_000 + 4 * tests.reduce((sum, { ms }) => sum + ms, 0);
-  scratch.write(mutation.path, applyMutation(text, mutation));
-  const ran = await runTests(scratch.root, { tests: tests.map(({ test }) => test), timeoutMs });
-  scratch.write(mutation.path, text);
+  const text = scratch.read(mutation.path);
+  copy.write(mutation.path, applyMutation(text, mutation));
+  const ran = await runTests(copy.root, { tests: tests.map(({ test }) => test), timeoutMs });
+  copy.write(mutation.path, text);
   if (ran === 'timeout') return { type: 'timeout' };
   if ('broken' in ran)
     return { type: 'killed', test: '(the run)', title: 'did not end', message: ran.broken };

@@ -31,9 +31,10 @@ export type Reach = {
 export const hashOf = (text: string): string =>
   createHash('sha256').update(text).digest('base64url').slice(0, 16);
 
-/** Measures what is not known yet, in `made`, a scratch copy that is changed for it and put back. */
+/** Measures what is not known yet. `copies` are changed for it and put back; `scratch` is only read. */
 export async function measureReach(
   scratch: Scratch,
+  copies: readonly Scratch[],
   cacheFile: string,
   { fresh, say }: { readonly fresh: boolean; readonly say: (line: string) => void },
 ): Promise<Reach> {
@@ -47,12 +48,20 @@ export async function measureReach(
   let measured: Measurements = Object.fromEntries(known);
   mkdirSync(dirname(cacheFile), { recursive: true });
   // A few at a time, so that an interrupted run has lost little.
-  for (let from = 0; from < missing.length; from += filesAtOnce) {
-    const some = missing.slice(from, from + filesAtOnce);
-    measured = { ...measured, ...(await measure(scratch, some, hashes)) };
-    writeFileSync(cacheFile, JSON.stringify(measured));
-    say(`  ${Math.min(from + filesAtOnce, missing.length)} of ${missing.length}`);
-  }
+  const parts = Array.from({ length: Math.ceil(missing.length / filesAtOnce) }, (_, part) =>
+    missing.slice(part * filesAtOnce, (part + 1) * filesAtOnce),
+  ).values();
+  let done = 0;
+  const work = async (copy: Scratch): Promise<void> => {
+    for (const some of parts) {
+      const found = await measure(copy, some, hashes);
+      measured = { ...measured, ...found };
+      writeFileSync(cacheFile, JSON.stringify(measured));
+      done += some.length;
+      say(`  ${done} of ${missing.length}`);
+    }
+  };
+  await Promise.all(copies.map(work));
   return {
     testsAt(path, place) {
       const text = scratch.read(path);
@@ -73,7 +82,7 @@ export async function measureReach(
   };
 }
 
-const filesAtOnce = 16;
+const filesAtOnce = 6;
 
 /** Tests of documents, examples and the repository itself. They are slow, and their subject is not the mutated code. */
 const leftOut =
@@ -109,7 +118,7 @@ async function measure(
   chmodSync(log, 0o666); // some tests run programs as another user
   const sources = new Map(findSources(scratch.root).map((path) => [path, scratch.read(path)]));
   for (const [path, text] of sources) scratch.write(path, addProbes(path, text, log));
-  const probed = await runTests(scratch.root, { tests, log, timeoutMs: 3_600_000 });
+  const probed = await runTests(scratch.root, { tests, log, timeoutMs: 3_600_000, all: true });
   for (const [path, text] of sources) scratch.write(path, text);
   if (probed === 'timeout' || 'broken' in probed)
     throw new Error(`The tests could not be measured: ${probed === 'timeout' ? probed : probed.broken}`);

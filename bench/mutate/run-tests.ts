@@ -9,6 +9,8 @@ export type Plan = {
   readonly result: string;
   /** Where probes write; undefined where the source has none. */
   readonly log: string | undefined;
+  /** Does the run go on after a failure? */
+  readonly all: boolean;
 };
 
 export type TestRun = {
@@ -24,9 +26,14 @@ export type TestRun = {
 /** Undefined where the run did not end in time or left no result. */
 export async function runTests(
   root: string,
-  { tests, log, timeoutMs }: { tests: readonly string[]; log?: string; timeoutMs: number },
+  {
+    tests,
+    log,
+    timeoutMs,
+    all = false,
+  }: { tests: readonly string[]; log?: string; timeoutMs: number; all?: boolean },
 ): Promise<TestRun | 'timeout' | { readonly broken: string }> {
-  const plan: Plan = { tests, log, result: join(root, 'mutate-result.json') };
+  const plan: Plan = { tests, log, all, result: join(root, 'mutate-result.json') };
   const planFile = join(root, 'mutate-plan.json');
   writeFileSync(planFile, JSON.stringify(plan));
   rmSync(plan.result, { force: true });

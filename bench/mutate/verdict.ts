@@ -7,14 +7,29 @@ export type Verdict =
   /** The tests did not end, which fails a run as well. */
   | { readonly type: 'timeout' }
   | { readonly type: 'survived'; readonly tests: number; readonly reaching: number }
-  | { readonly type: 'unreached' };
+  | { readonly type: 'unreached' }
+  /** The test that killed it also fails without it. */
+  | { readonly type: 'doubtful'; readonly test: string };
 
-type Kept = { readonly basis: string; readonly verdict: Verdict };
+/** What a verdict rests on. */
+export type Basis = {
+  readonly source: string;
+  /** Of all tests that reach the change, and of how many of them may run. */
+  readonly tests: string;
+  readonly hashOfTest: (test: string) => string | undefined;
+};
+
+type Kept = {
+  readonly source: string;
+  /** For a kill, of the test that killed it: whatever changes in other tests, it would do so again. */
+  readonly tests: string;
+  readonly verdict: Verdict;
+};
 
 export type Verdicts = {
-  /** Undefined unless it was reached on the same basis: the same source and tests. */
-  find(key: string, basis: string): Verdict | undefined;
-  keep(key: string, basis: string, verdict: Verdict): void;
+  /** Undefined unless it rests on the same source and tests. */
+  find(key: string, basis: Basis): Verdict | undefined;
+  keep(key: string, basis: Basis, verdict: Verdict): void;
 };
 
 export function openVerdicts(file: string): Verdicts {
@@ -28,14 +43,18 @@ export function openVerdicts(file: string): Verdicts {
   return {
     find: (key, basis) => {
       const found = kept.get(key);
-      return found?.basis === basis ? found.verdict : undefined;
+      if (found === undefined || found.source !== basis.source) return undefined;
+      return found.tests === restsOn(found.verdict, basis) ? found.verdict : undefined;
     },
     keep(key, basis, verdict) {
-      kept.set(key, { basis, verdict });
+      kept.set(key, { source: basis.source, tests: restsOn(verdict, basis), verdict });
       mkdirSync(dirname(file), { recursive: true });
       writeFileSync(file, JSON.stringify(Object.fromEntries(kept), undefined, 1));
     },
   };
 }
+
+const restsOn = (verdict: Verdict, { tests, hashOfTest }: Basis): string =>
+  verdict.type === 'killed' ? (hashOfTest(verdict.test) ?? tests) : tests;
 
 export const isKill = ({ type }: Verdict): boolean => type === 'killed' || type === 'timeout';

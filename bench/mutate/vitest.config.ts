@@ -30,7 +30,9 @@ export default defineConfig({
     maxWorkers: 1,
     // Probes are counted for each test file, so each needs its modules fresh.
     isolate: plan.log !== undefined,
-    bail: plan.log === undefined ? 1 : 0,
+    bail: plan.all ? 0 : 1,
+    // Not in node_modules, which all copies share.
+    fsModuleCachePath: 'mutate-cache',
     testTimeout: 30_000,
     hookTimeout: 30_000,
     expect: { poll: { timeout: 10_000 } },
