@@ -1,4 +1,5 @@
 import type { Call } from '../call/call.ts';
+import { isHandedOver } from '../call/handoff.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
@@ -62,18 +63,20 @@ export const removedEnd = (hand: CallInHand): ToolOutcome =>
  * later: where recovery can only ever say that nobody knows, that is said now, in the same words; where the tool may
  * be run again or be asked what happened, nothing is said about how the call ended, and the same id may ask again.
  */
-export function notEnded(hand: CallInHand, { started }: Call, error: unknown): ToolOutcome {
+export function notEnded(hand: CallInHand, call: Call, error: unknown): ToolOutcome {
   if (!(error instanceof LedgerTrouble)) throw error;
+  const { started } = call;
   if (started === undefined) return unavailable(hand, error.message);
-  if (!started.mayRerun && hand.tool?.reconcile === undefined) return unknownEnd(hand);
+  // A call that was handed over may still end by a report, by its lease or by its deadline.
+  if (!started.mayRerun && hand.tool?.reconcile === undefined && !isHandedOver(call)) return unknownEnd(hand);
   return Object.freeze({
     type: 'ToolFailure',
     callId: hand.request.id,
     toolName: hand.request.name,
     code: 'ledger.unavailable',
     error:
-      'The ledger could not be used, so it cannot be said yet how the call ended, which was begun by a process that ' +
-      `is gone. Ask again with the same id: ${error.message}`,
+      'The ledger could not be used, so it cannot be said yet how the call ended, which was begun by another process. ' +
+      `Ask again with the same id: ${error.message}`,
     retryable: true,
     elapsedMs: 0,
   });

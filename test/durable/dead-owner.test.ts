@@ -1,8 +1,9 @@
 /** The owner of a call is dead and the ledger cannot be written: what is told then, and what is recorded later. */
 import type { Runtime, ToolOutcome } from 'quittance';
-import { createRuntime, defineTool } from 'quittance';
+import { createMemoryLedger, createRuntime, defineTool } from 'quittance';
+import { createManualClock } from 'quittance/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { envelope, expectSettledOnce } from '../stage.ts';
+import { envelope, expectSettledOnce, quiet } from '../stage.ts';
 import type { LedgerFile } from './ledger-file.ts';
 import { openLedgerFile } from './ledger-file.ts';
 import type { Play } from './play.ts';
@@ -135,6 +136,31 @@ describe('[told-equals-kept] about a call whose owner is dead, while nothing can
       await expectSettledOnce(first.runtime);
     },
   );
+
+  it('[told-equals-kept] of a call that was handed over nothing is told that its deadline could gainsay', async () => {
+    const clock = createManualClock();
+    const memory = createMemoryLedger({ clock });
+    let isBroken = false;
+    const ledger = new Proxy(memory, {
+      get(target, name) {
+        if (name === 'append' && isBroken) return () => Promise.reject(new Error('disk I/O error'));
+        const value: unknown = Reflect.get(target, name, target);
+        return typeof value === 'function' ? (value as (...input: unknown[]) => unknown).bind(target) : value;
+      },
+    });
+    const ship = defineTool({ name: 'ship', mode: 'external', handoff: true, timeoutMs: 1_000 });
+    const runtime = createRuntime({ clock, ledger, tools: [ship] });
+    const turn = runtime.turn({ sessionId: 's' });
+    turn.submit(envelope('a', 'ship'));
+    while ((await runtime.handoffs()).length === 0) await quiet();
+    isBroken = true;
+    clock.advance(2_000);
+    await expect(turn.call(envelope('a', 'ship'))).rejects.toThrow(/Ask again with the same id/);
+    expect(await turn.call(envelope('a', 'ship'))).toMatchObject(isUnsaid);
+    isBroken = false;
+    expect(await turn.call(envelope('a', 'ship'))).toMatchObject({ type: 'ToolTimeout' });
+    await expectSettledOnce(runtime);
+  });
 
   it('[told-equals-kept] another call under the key the tool made is not accepted, and waits for nothing', async () => {
     const actor = await play.start({ afterwards: 'hang' });

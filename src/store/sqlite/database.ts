@@ -46,6 +46,9 @@ export const isMissing = (error: unknown): boolean =>
 
 export const isReadOnly = (error: unknown): boolean => codeOf(error)?.startsWith('SQLITE_READONLY') === true;
 
+/** The system refused to read, write or flush: of a commit it is not known whether it will be found after a restart. */
+export const isInputOutput = (error: unknown): boolean => codeOf(error)?.startsWith('SQLITE_IOERR') === true;
+
 /** What is in the file is not what SQLite wrote there. */
 export const isDamaged = (error: unknown): boolean =>
   isNoDatabase(error) || codeOf(error)?.startsWith('SQLITE_CORRUPT') === true;

@@ -1,23 +1,23 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { toDamage } from './damaged-file.ts';
+import type { Database } from './database.ts';
+import { toTrouble } from './file-trouble.ts';
 import { openLedgerFile } from './open-file.ts';
 import type { SqliteLedgerOptions, SqliteTuning } from './sqlite-ledger-options.ts';
 import { measuredTuning } from './sqlite-ledger-options.ts';
 import { SqliteLedger } from './sqlite-ledger.ts';
 
-/** Opens a ledger file, or makes one. */
+/** Opens a ledger file, or makes one. Throws only errors of ours: `ledger.unavailable` where the disk refuses. */
 export async function openSqliteLedger(
   path: string,
   options: SqliteLedgerOptions = {},
   tuning: Partial<SqliteTuning> = {},
 ): Promise<SqliteLedger> {
-  const readOnly = options.readOnly ?? false;
-  if (!readOnly) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const database = await openLedgerFile(path, readOnly).catch((error: unknown) => {
-    throw toDamage(error, path);
-  });
+  let database: Database | undefined;
   try {
+    if (options.readOnly !== true) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    database = await openLedgerFile(path, options.readOnly ?? false);
     database.pragma(`synchronous = ${options.synchronous === 'normal' ? 'NORMAL' : 'FULL'}`);
     // What is erased must not be left in pages nobody uses any more.
     database.pragma('secure_delete = ON');
@@ -27,7 +27,7 @@ export async function openSqliteLedger(
     }
     return new SqliteLedger(database, path, options, { ...measuredTuning, ...tuning });
   } catch (error) {
-    database.close();
-    throw toDamage(error, path);
+    database?.close();
+    throw toTrouble(toDamage(error, path), `The ledger ${path} could not be opened`, path);
   }
 }

@@ -8,13 +8,14 @@
  *    whether the file is still there. So no living owner is left with a file that is gone.
  */
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OwnerStatus } from '../../ledger/ledger.ts';
 import type { Database } from './database.ts';
 import { isBusy, isMissing, isNoDatabase, openDatabase } from './database.ts';
 import type { FileIdentity } from './file-identity.ts';
 import { identifyFile } from './file-identity.ts';
+import { removeIfPossible } from './whole-write.ts';
 
 /** An id from elsewhere becomes a path only if it looks like one of ours. */
 export const ownerPattern: RegExp = /^own_[0-9a-f]{24}$/;
@@ -37,7 +38,7 @@ export function takeOwnerLock(folder: string, ownerId: string): OwnerLock {
         file,
         end: () => {
           // The file first: without it an owner is gone, locked or not.
-          rmSync(path, { force: true });
+          removeIfPossible(path);
           lock.close();
         },
       };
@@ -91,7 +92,7 @@ export function forgetOwner(folder: string, ownerId: string): void {
   if (!ownerPattern.test(ownerId)) return;
   const lock = tryLock(join(folder, ownerId), true);
   if (lock === undefined) return;
-  rmSync(join(folder, ownerId), { force: true });
+  removeIfPossible(join(folder, ownerId));
   lock.close();
 }
 

@@ -95,7 +95,12 @@ export function removeReadTables(path: string): void {
 
 function openFile(path: string, ledgerId: string): ReadTablesConnections {
   const writer = openWriter(path, ledgerId);
-  return { writer, reader: openDatabase(path) };
+  try {
+    return { writer, reader: openDatabase(path) };
+  } catch (error) {
+    writer.close();
+    throw error;
+  }
 }
 
 function openWriter(path: string, ledgerId: string): Database {

@@ -140,7 +140,8 @@ export class ReadTables {
   }
 
   #open(): Promise<Opened> {
-    this.#opened ??= whenFree(() => {
+    if (this.#opened !== undefined) return this.#opened;
+    const opening = whenFree(() => {
       const ledgerId = prepareValue<string>(this.#ledger, 'SELECT ledger_id FROM ledger').get() as string;
       const { writer, reader } = openReadTables(this.#path, ledgerId);
       const projector =
@@ -157,7 +158,12 @@ export class ReadTables {
         tallies: new TallyTable(reader),
       };
     });
-    return this.#opened;
+    this.#opened = opening;
+    // One failure of the disk must not end all questions: the next one opens the tables again.
+    opening.catch(() => {
+      if (this.#opened === opening) this.#opened = undefined;
+    });
+    return opening;
   }
 
   /** Whoever was told of something until now finds it in the tables. */

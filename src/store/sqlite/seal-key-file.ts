@@ -1,13 +1,27 @@
 /** The key of what is sealed, in a file of its own beside the ledger that only its user may read. */
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, linkSync, openSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { QuittanceError } from '../../base/error.ts';
 import { checkPrivateFile } from '../../runtime/private-file.ts';
+import { toTrouble } from './file-trouble.ts';
+import { removeIfPossible, syncFolder, writeAll } from './whole-write.ts';
 
 export const sealKeyBytes = 32;
 
-/** Reads the key, or makes it on first use. Of two who make it at once, both get the one that was first. */
+/**
+ * Reads the key, or makes it on first use. Of two who make it at once, both get the one that was first. Throws only
+ * errors of ours.
+ */
 export function readSealKey(path: string, mayMake = true): Uint8Array {
+  try {
+    return readOrMake(path, mayMake);
+  } catch (error) {
+    throw toTrouble(error, `The seal key file ${path} could not be read or made`, path);
+  }
+}
+
+function readOrMake(path: string, mayMake: boolean): Uint8Array {
   const key = readKey(path);
   if (key !== undefined) return key;
   if (mayMake) return makeKey(path);
@@ -39,16 +53,25 @@ function readKey(path: string): Uint8Array | undefined {
 function makeKey(path: string): Uint8Array {
   // Written aside and linked, so that nobody ever reads half a key.
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
-  const file = openSync(draft, 'wx', 0o600);
   try {
-    writeSync(file, randomBytes(sealKeyBytes));
-    fsyncSync(file);
-    closeSync(file);
+    writeKey(draft);
     linkSync(draft, path);
+    // A key that a power loss takes back cannot open what it sealed.
+    syncFolder(dirname(path));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   } finally {
-    rmSync(draft, { force: true });
+    removeIfPossible(draft); // as private as the key itself
   }
   return readKey(path) as Uint8Array;
+}
+
+function writeKey(path: string): void {
+  const file = openSync(path, 'wx', 0o600);
+  try {
+    writeAll(file, randomBytes(sealKeyBytes), 0);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
 }

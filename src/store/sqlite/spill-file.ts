@@ -18,8 +18,6 @@ import {
   readFileSync,
   readSync,
   renameSync,
-  rmSync,
-  writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
@@ -28,6 +26,7 @@ import type { Entry, Spilled } from '../../ledger/ledger.ts';
 import type { FileIdentity } from './file-identity.ts';
 import { findReplaced, identifyFile } from './file-identity.ts';
 import { ownerPattern } from './owner-lock.ts';
+import { removeIfPossible, syncFolder, writeAll } from './whole-write.ts';
 
 /** Whose spill this is, and of which ledger. */
 export type SpillPlace = { readonly folder: string; readonly ownerId: string; readonly ledgerId: string };
@@ -102,14 +101,14 @@ export class SpillFile {
     if (ownerId === this.#place.ownerId || !ownerPattern.test(ownerId)) return;
     const path = join(this.#place.folder, ownerId);
     const { entries, rest } = readLines(path, this.#place.ledgerId);
-    if (entries.length === 0 && rest === 'nothing') rmSync(path, { force: true });
+    if (entries.length === 0 && rest === 'nothing') removeIfPossible(path);
   }
 
   /** Leaves the file where another process must still read it. */
   close(): void {
     if (this.#file !== undefined) closeSync(this.#file.descriptor);
     this.#file = undefined;
-    if (this.#used === 0) rmSync(this.#path, { force: true });
+    if (this.#used === 0) removeIfPossible(this.#path);
   }
 
   get #path(): string {
@@ -121,7 +120,8 @@ export class SpillFile {
     const path = join(this.#place.folder, ownerId);
     switch (readLines(path, this.#place.ledgerId).rest) {
       case 'nothing':
-        rmSync(path, { force: true });
+        // Left where it is, it would be appended once more and refused as a copy.
+        removeIfPossible(path);
         return;
       case 'damaged':
         renameSync(path, `${path}.damaged`);
@@ -162,30 +162,12 @@ export class SpillFile {
       // No room now: `isReady` says so, and tries again.
       if (descriptor === undefined) return false;
       closeSync(descriptor);
-      rmSync(this.#path, { force: true });
+      removeIfPossible(this.#path);
       return false;
     }
     if (lost !== undefined) closeSync(lost.descriptor);
     return true;
   }
-}
-
-/** The name of a new file survives a power loss only if its folder is flushed. Not every system lets us open one. */
-function syncFolder(folder: string): void {
-  let descriptor: number | undefined;
-  try {
-    descriptor = openSync(folder, 'r');
-    fsyncSync(descriptor);
-  } catch {
-    // Such a system flushes names by itself.
-  } finally {
-    if (descriptor !== undefined) closeSync(descriptor);
-  }
-}
-
-function writeAll(file: number, bytes: Uint8Array, at: number): void {
-  for (let done = 0; done < bytes.length;)
-    done += writeSync(file, bytes, done, bytes.length - done, at + done);
 }
 
 function listFolder(folder: string): string[] {

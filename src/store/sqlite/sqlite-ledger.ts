@@ -407,10 +407,13 @@ export class SqliteLedger implements Ledger {
   async close(): Promise<void> {
     await this.#writer.close();
     this.#watch.close();
-    await this.#tables.close();
-    this.#spill?.close();
-    this.#database.close();
-    this.#owners.end();
+    try {
+      await this.#tables.close();
+    } finally {
+      this.#spill?.close();
+      this.#database.close();
+      this.#owners.end();
+    }
   }
 
   /** What is remembered, after making sure that it still holds. */

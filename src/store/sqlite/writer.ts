@@ -5,11 +5,13 @@
  * 1. A lone append waits for nobody: there is no timer, only the end of the turn.
  * 2. The lock is held for a bounded time, and never waited for: who meets it comes back later.
  * 3. A job that fails takes no other with it: its batch is rolled back and written again one by one.
+ * 4. What was refused is not found after a restart. A commit whose flush failed is whole in the log all the same, and the
+ *    next process to open the file would take it for kept: something else is written in its place before anyone hears.
  */
 import { closedError, readOnlyError } from '../../ledger/refuse-entry.ts';
 import { backoffMs } from './backoff.ts';
 import type { Database, Statement } from './database.ts';
-import { isBusy, isReadOnly, prepareRow } from './database.ts';
+import { isBusy, isInputOutput, isReadOnly, prepareRow } from './database.ts';
 
 /** One thing to do inside a transaction. */
 export interface Job {
@@ -180,7 +182,10 @@ export class Writer {
       const [first] = queue;
       if (first !== undefined && isKept(first)) return this.#take(taken);
       if (taken > 1) this.#alone = taken;
-      else for (const job of this.#take(1)) job.reject(error);
+      else {
+        if (isInputOutput(error)) this.#overwrite();
+        for (const job of this.#take(1)) job.reject(error);
+      }
       return undefined;
     }
     return this.#take(taken);
@@ -198,6 +203,20 @@ export class Writer {
     // Some errors have SQLite roll back on its own.
     if (this.#database.inTransaction) this.#database.exec('ROLLBACK');
     this.#events.rolledBack();
+  }
+
+  /** Puts a transaction that changes nothing where the refused one stands in the log. It need not reach the disk. */
+  #overwrite(): void {
+    try {
+      this.#begin.run();
+      // Writes a page although nothing changes, which an UPDATE to the same value does not.
+      this.#database.pragma(
+        `user_version = ${String(this.#database.pragma('user_version', { simple: true }))}`,
+      );
+      this.#commit.run();
+    } catch {
+      if (this.#database.inTransaction) this.#database.exec('ROLLBACK');
+    }
   }
 
   #tellDrained(): void {

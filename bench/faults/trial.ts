@@ -1,0 +1,228 @@
+/** One fault: a process in which it happens, another that comes after without faults, and what must hold then. */
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ToolOutcome } from 'quittance';
+import { openLedger } from 'quittance/ledger';
+import { verifyLedger } from '../../src/replay/verify-ledger.ts';
+import type { Plan } from './plan.ts';
+import type { CallId, Places, Told } from './scenario.ts';
+import { callIds, hasEffect, playScenario } from './scenario.ts';
+
+/** `nth`: which of the counted calls fails; 0 only counts. */
+export type TrialOptions = {
+  readonly folder: string;
+  readonly library: string;
+  readonly plan: Pick<Plan, 'ops' | 'errno' | 'mode' | 'dies'>;
+  readonly nth: number;
+  readonly compileCache: string;
+};
+
+export type Trial = {
+  /** What failed, as "operation file"; undefined where the scenario ended before. */
+  readonly hit: string | undefined;
+  /** What must not be; empty where all is well. */
+  readonly problems: readonly string[];
+  /** Calls that were answered before the restart, other than with `ledger.unavailable`. */
+  readonly told: number;
+  /** How the calls ended, after the restart. */
+  readonly succeeded: number;
+  readonly indeterminate: number;
+  readonly notRun: number;
+};
+
+/** A process that takes longer hangs, also on a busy machine. */
+const longestMs = 300_000;
+
+export async function tryFault(options: TrialOptions): Promise<Trial> {
+  const { folder, plan, nth } = options;
+  mkdirSync(join(folder, 'failing'), { recursive: true });
+  const places = {
+    ledger: join(folder, 'failing', 'ledger.db'),
+    effects: join(folder, 'effects'),
+    // After a single fault everything can be done; where all later calls fail, people and workers are waited for in vain.
+    patienceMs: plan.mode === 'sticky' && nth > 0 ? 6_000 : 60_000,
+  };
+  const ended = await runChild(options, places);
+  const before = readTold(join(folder, 'told'));
+  const problems: string[] = [];
+  const isDead = plan.dies && ended === 'SIGKILL';
+  if (ended !== 'exit 0' && !isDead) problems.push(`the process ended with ${ended}`);
+  else if (!isDead && before.at(-1)?.type !== 'over') problems.push('the process ended before it was done');
+  for (const told of before)
+    if (told.type === 'error' && told.bare) problems.push(`${told.step}: a bare error: ${told.message}`);
+  const effectsBefore = countEffects(places.effects);
+
+  const after: Told[] = [];
+  const restarted = playScenario({ ...places, patienceMs: 60_000 }, (told) => void after.push(told));
+  const inTime = await Promise.race([
+    restarted.then(() => true),
+    new Promise<boolean>((resolve) => setTimeout(resolve, longestMs, false).unref()),
+  ]);
+  if (!inTime) problems.push('the process after the restart does not end');
+  for (const told of after)
+    if (told.type === 'error') problems.push(`after the restart, ${told.step}: ${told.message}`);
+
+  const first = outcomesOf(before);
+  const last = outcomesOf(after);
+  const effects = countEffects(places.effects);
+  for (const callId of callIds) {
+    const [was, is] = [first.get(callId), last.get(callId)];
+    const ran = effects.get(callId) ?? 0;
+    if (is === undefined) {
+      if (was !== undefined || callId !== 'mail') problems.push(`${callId} has no outcome after the restart`);
+      continue;
+    }
+    if (isUnavailable(is)) problems.push(`${callId} is unavailable after the restart: ${JSON.stringify(is)}`);
+    if (was !== undefined && !isUnavailable(was) && JSON.stringify(was) !== JSON.stringify(is))
+      problems.push(`${callId} was told ${JSON.stringify(was)}, and after the restart ${JSON.stringify(is)}`);
+    // Said to whoever asked before anything was kept: then nothing can have happened, and nothing is in doubt.
+    if (was !== undefined && 'error' in was && was.error.includes('nothing ran')) {
+      if (hasEffect(callId) && (effectsBefore.get(callId) ?? 0) > 0)
+        problems.push(`${callId} had its effect and was told ${JSON.stringify(was)}`);
+      if (codeOf(is) === 'tool.indeterminate' && ran === 0)
+        problems.push(`${callId} did not run, was told so, and is in doubt after the restart`);
+    }
+    if (hasEffect(callId) && ran > 1) problems.push(`${callId} had its effect ${ran} times`);
+    if (hasEffect(callId) && isSuccess(is) && ran !== 1)
+      problems.push(`${callId} succeeded with ${ran} effects`);
+    if (plan.mode !== 'sticky' && !isDead && was === undefined && callId !== 'mail')
+      problems.push(`${callId} had no outcome after a single fault: ${errorsOf(before)}`);
+    if (plan.mode !== 'sticky' && !isDead && was !== undefined && isUnavailable(was))
+      problems.push(`${callId} was refused twice after a single fault: ${JSON.stringify(was)}`);
+  }
+  problems.push(...(await checkLedger(places.ledger, last)));
+  const outcomes = [...last.values()];
+  return {
+    hit: readHit(folder),
+    problems,
+    told: [...first.values()].filter((outcome) => !isUnavailable(outcome)).length,
+    succeeded: outcomes.filter(isSuccess).length,
+    indeterminate: outcomes.filter((outcome) => codeOf(outcome) === 'tool.indeterminate').length,
+    notRun: outcomes.filter((outcome) => !isSuccess(outcome) && codeOf(outcome) !== 'tool.indeterminate')
+      .length,
+  };
+}
+
+/** Every counted call of a run in which nothing fails. */
+export async function countPlaces(options: Omit<TrialOptions, 'nth'>): Promise<readonly string[]> {
+  const { problems } = await tryFault({ ...options, nth: 0 });
+  if (problems.length > 0)
+    throw new Error(`The scenario goes wrong without any fault:\n${problems.join('\n')}`);
+  return readFileSync(join(options.folder, 'faults'), 'utf8').trim().split('\n');
+}
+
+function runChild(
+  { folder, library, plan, nth, compileCache }: TrialOptions,
+  places: Places,
+): Promise<string> {
+  const child = spawn(
+    process.execPath,
+    [
+      '--conditions=quittance-source',
+      '--disable-warning=ExperimentalWarning',
+      join(import.meta.dirname, 'child.ts'),
+      JSON.stringify({
+        ...places,
+        told: join(folder, 'told'),
+        ...(plan.dies && nth > 0 && { fatal: join(folder, 'faults') }),
+      }),
+    ],
+    {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: {
+        ...process.env,
+        NODE_COMPILE_CACHE: compileCache,
+        LD_PRELOAD: library,
+        FAULT_FOLDER: join(folder, 'failing'),
+        FAULT_LOG: join(folder, 'faults'),
+        FAULT_OPS: plan.ops,
+        FAULT_NTH: String(nth),
+        FAULT_MODE: plan.mode,
+        FAULT_ERRNO: String(plan.errno),
+      },
+    },
+  );
+  let words = '';
+  child.stderr.on('data', (data: Buffer) => (words += data.toString()));
+  const timer = setTimeout(() => child.kill('SIGKILL'), longestMs);
+  return new Promise((resolve) =>
+    child.once('close', (code, signal) => {
+      clearTimeout(timer);
+      resolve(code === 0 ? 'exit 0' : `${signal ?? `exit ${code}`} ${words.trim().slice(0, 1_500)}`.trim());
+    }),
+  );
+}
+
+const errorsOf = (told: readonly Told[]): string =>
+  told.flatMap((line) => (line.type === 'error' ? [`${line.step}: ${line.message}`] : [])).join('; ');
+
+const readTold = (path: string): readonly Told[] =>
+  existsSync(path)
+    ? readFileSync(path, 'utf8')
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as Told)
+    : [];
+
+/** The last answer of each call. */
+const outcomesOf = (told: readonly Told[]): Map<CallId, ToolOutcome> =>
+  new Map(told.flatMap((line) => (line.type === 'outcome' ? [[line.callId, line.outcome] as const] : [])));
+
+function countEffects(path: string): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  if (existsSync(path))
+    for (const callId of readFileSync(path, 'utf8').trim().split('\n'))
+      counts.set(callId, (counts.get(callId) ?? 0) + 1);
+  return counts;
+}
+
+function readHit(folder: string): string | undefined {
+  const path = join(folder, 'faults');
+  const [op = '', , file = ''] = existsSync(path) ? readFileSync(path, 'utf8').trim().split(' ') : [];
+  return op === '' ? undefined : `${op} ${nameOf(file.slice(join(folder, 'failing').length + 1))}`;
+}
+
+/** Names a file by what it is for. */
+function nameOf(file: string): string {
+  const [first = '', ...rest] = file.split('/');
+  if (first === '') return '(folder)';
+  if (rest.length > 0) return `${first}/…`;
+  return /\.key\./.test(first) ? 'ledger.db.key (draft)' : first;
+}
+
+const codeOf = (outcome: ToolOutcome): string | undefined => ('code' in outcome ? outcome.code : undefined);
+const isUnavailable = (outcome: ToolOutcome): boolean => codeOf(outcome) === 'ledger.unavailable';
+const isSuccess = ({ type }: ToolOutcome): boolean =>
+  type === 'ToolExecutionResult' || type === 'ToolArtifactReference';
+
+/** One end per call, which is what was told; nothing that `verify` finds. */
+async function checkLedger(path: string, told: ReadonlyMap<CallId, ToolOutcome>): Promise<string[]> {
+  const problems: string[] = [];
+  const ledger = await openLedger(path, { readOnly: true });
+  try {
+    const ends = (await ledger.readSession('s')).flatMap((event) =>
+      event.type === 'tool.responded' && event.final ? [event.outcome] : [],
+    );
+    for (const [callId, outcome] of told) {
+      const own = ends.filter((end) => end.callId === callId);
+      if (own.length !== 1) problems.push(`${callId} has ${own.length} ends in the ledger`);
+      else if (JSON.stringify(own[0]) !== JSON.stringify(outcome))
+        problems.push(
+          `${callId} is ${JSON.stringify(own[0])} in the ledger, told was ${JSON.stringify(outcome)}`,
+        );
+    }
+    await verifyLedger(
+      ledger,
+      undefined,
+      {
+        signal: new AbortController().signal,
+        startProgress: () => ({ step: () => undefined, done: () => undefined }),
+      },
+      async ({ kind, message }) => void problems.push(`verify: ${kind}: ${message}`),
+    );
+  } finally {
+    await ledger.close();
+  }
+  return problems;
+}

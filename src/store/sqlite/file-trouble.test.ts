@@ -1,0 +1,123 @@
+/** Failures of the disk reach a caller as errors of ours, and one failure does not end the use of a ledger. */
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import BetterSqlite3 from 'better-sqlite3';
+import { afterAll, describe, expect, test } from 'vitest';
+import { SampleCall } from '../../testing/sample-call.ts';
+import { openLedger } from '../open-ledger.ts';
+import { openSqliteLedger } from './open-sqlite-ledger.ts';
+import { Writer } from './writer.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'quittance-trouble-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+let count = 0;
+function newPath(): string {
+  const path = join(folder, `l${count++}`, 'ledger.db');
+  mkdirSync(dirname(path));
+  return path;
+}
+
+describe('a disk that refuses', () => {
+  test.each([
+    [
+      'the folder of the ledger is a file',
+      (path: string) => join(path, 'below', 'ledger.db'),
+      (path: string) => path,
+    ],
+    ['the folder of the locks is a file', (path: string) => path, (path: string) => `${path}.owners`],
+  ])('to open a ledger gives an error of ours: %s', async (_, ledger, file) => {
+    const path = newPath();
+    writeFileSync(file(path), 'not a folder');
+    await expect(openLedger(ledger(path))).rejects.toMatchObject({
+      name: 'QuittanceError',
+      code: 'ledger.unavailable',
+      message: expect.stringContaining('could not be opened') as string,
+    });
+  });
+
+  test('to read the seal key gives an error of ours', async () => {
+    const path = newPath();
+    symlinkSync(`${path}.key`, `${path}.key`);
+    const ledger = await openLedger(path);
+    expect(() => ledger.sealKey).toThrow(
+      expect.objectContaining({ name: 'QuittanceError', code: 'ledger.unavailable' }) as Error,
+    );
+    await ledger.close();
+  });
+
+  test('to remove the files of a process does not keep its ledger from closing', async () => {
+    const path = newPath();
+    const ledger = await openSqliteLedger(path);
+    for (const kind of ['spill', 'owners']) {
+      const file = join(`${path}.${kind}`, ledger.ownerId);
+      rmSync(file);
+      mkdirSync(file);
+    }
+    await ledger.close();
+    for (const kind of ['spill', 'owners'])
+      rmSync(join(`${path}.${kind}`, ledger.ownerId), { recursive: true });
+    const next = await openSqliteLedger(path);
+    expect(readdirSync(`${path}.owners`)).toEqual([next.ownerId]);
+    await next.close();
+  });
+
+  test('to open the read tables once does not end all later questions', async () => {
+    const path = newPath();
+    const ledger = await openSqliteLedger(path);
+    await ledger.append(new SampleCall('c').whole());
+    writeFileSync(`${path}.read`, 'not a database'.repeat(100));
+    mkdirSync(`${path}.read-shm`);
+    await expect(ledger.queryCalls({})).rejects.toThrow(/read-shm/);
+    rmSync(`${path}.read-shm`, { recursive: true });
+    expect((await ledger.queryCalls({})).rows).toHaveLength(1);
+    await ledger.close();
+  });
+});
+
+describe('a commit whose flush failed', () => {
+  /** A database whose first commit fails as it does when the log was written and could not be flushed. */
+  function openFailing(path: string): { database: BetterSqlite3.Database; log: string[] } {
+    const database = new BetterSqlite3(path);
+    database.pragma('journal_mode = WAL');
+    database.exec('CREATE TABLE t (v)');
+    const log: string[] = [];
+    const prepare = database.prepare.bind(database);
+    let commits = 0;
+    Object.defineProperty(database, 'prepare', {
+      value: (sql: string) => {
+        const statement = prepare(sql);
+        if (sql !== 'COMMIT') return statement;
+        return {
+          run: () => {
+            if (commits++ === 0) throw new BetterSqlite3.SqliteError('disk I/O error', 'SQLITE_IOERR_FSYNC');
+            statement.run();
+            log.push('committed something else');
+          },
+        };
+      },
+    });
+    return { database, log };
+  }
+
+  test('[told-equals-kept] is overwritten in the log before anyone hears that it was refused', async () => {
+    const path = newPath();
+    const { database, log } = openFailing(path);
+    const logBytes = statSync(`${path}-wal`).size;
+    const events = {
+      began: () => false,
+      ending: () => undefined,
+      committed: () => undefined,
+      rolledBack: () => undefined,
+    };
+    const writer = new Writer(database, events);
+    const insert = database.prepare('INSERT INTO t VALUES (1)');
+    await writer
+      .run(() => insert.run())
+      .catch((error: unknown) => log.push(String((error as Error).message)));
+    expect(log).toEqual(['committed something else', 'disk I/O error']);
+    expect(statSync(`${path}-wal`).size).toBeGreaterThan(logBytes);
+    expect(database.prepare('SELECT count(*) FROM t').pluck().get()).toBe(0);
+    database.close();
+  });
+});
