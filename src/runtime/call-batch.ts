@@ -49,7 +49,7 @@ const nothing: Reach = { reads: true, keys: [] };
 async function reachOf({ tools }: Engine, { name, input }: ParsedToolCall): Promise<Reach> {
   const tool = tools.get(name);
   if (tool === undefined || !input.ok) return nothing;
-  const reads = tool.mode === 'read';
+  const reads = tool.surelyReads;
   if (tool.resourceKeys === undefined) return { reads, keys: undefined };
   const copy = toJson(input.arguments);
   const checked = copy.ok ? await tool.input.check(copy.value) : undefined;

@@ -351,7 +351,7 @@ function createEngine<Tools extends readonly AnyTool[]>(
 /** Rules may withdraw that a tool may be run again; one that only reads may be whatever they say. */
 function asRulesSee(tool: AnyTool | undefined, policy: Policy | undefined): AnyTool | undefined {
   if (tool?.idempotent !== true || policy?.toolFacts(tool.name).idempotent !== false) return tool;
-  return { ...tool, idempotent: false, mayRerun: tool.mode === 'read' };
+  return { ...tool, idempotent: false, mayRerun: tool.surelyReads };
 }
 
 function byName(tools: readonly AnyTool[]): ReadonlyMap<string, AnyTool> {

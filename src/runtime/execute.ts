@@ -130,7 +130,7 @@ const needsIntent = ({
   mustIntend,
   call,
 }: CallInHand): boolean =>
-  tool.mode !== 'read' ||
+  !tool.surelyReads ||
   mustIntend ||
   isAllowedByExpiry(call?.confirmation) ||
   tool.handoff ||
@@ -233,7 +233,7 @@ export async function endAsFailed(hand: CallInHand, failed: ToolResponded): Prom
 async function attempt(hand: CallInHand, first: AttemptTerms, heldBefore: boolean): Promise<ToolOutcome> {
   const { knownTool: tool, turn, engine } = hand;
   hand.resourceKeys = resourceKeysOf(tool, () => hand.handOut());
-  if (tool.mode !== 'read') turn.recent.noteWrite(hand.resourceKeys);
+  if (!tool.surelyReads) turn.recent.noteWrite(hand.resourceKeys);
   if (tool.handoff) return untilReported(hand);
   const { notes } = hand;
   for (let bounds = first; ;) {

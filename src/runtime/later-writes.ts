@@ -20,7 +20,7 @@ export async function laterWrites(engine: Engine, tool: AnyTool, call: Call): Pr
   const found: Call[] = [];
   for (const later of await callsSince(engine, call)) {
     const other = engine.tools.get(later.toolName);
-    if (other === undefined || other.mode === 'read' || later.undone !== undefined) continue;
+    if (other === undefined || other.surelyReads || later.undone !== undefined) continue;
     const keys = await keysOf(engine, other, later);
     if (keys?.some((key) => touched.includes(key)) === true) found.push(later);
   }

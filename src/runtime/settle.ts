@@ -2,6 +2,7 @@
  * SETTLE: the outcome, its record, the budgets and the claim in one append. Only then does anybody hear of it.
  */
 import type { Confirmation } from '../call/call.ts';
+import { surelyReads } from '../tool/mode.ts';
 import type { Command } from '../call/command.ts';
 import type { DataOf } from '../call/event-data.ts';
 import { isUntaken } from '../call/handoff.ts';
@@ -138,7 +139,8 @@ function respond(hand: CallInHand, judgement: Judgement, attempt: Attempt): Entr
 /** A body that ended every process that ran it is not run again, whatever its tool declares. */
 function mayStillRerun({ tool, call }: CallInHand, outcome: ToolOutcome): boolean {
   const isUnknown = outcome.type === 'ToolFailure' && outcome.code === 'tool.indeterminate';
-  if (isUnknown && call !== undefined && call.mode !== 'read' && isGivenUp(call)) return false;
+  if (isUnknown && call !== undefined && !surelyReads({ ...call, name: call.toolName }) && isGivenUp(call))
+    return false;
   return tool?.mayRerun ?? call?.started?.mayRerun ?? true;
 }
 
@@ -294,7 +296,7 @@ export function remember(hand: CallInHand, outcome: ToolOutcome, content: string
   const { turn, tool, prepared } = hand;
   if (outcomeBlocksTool(outcome)) turn.blocked.set(hand.request.name, hand.request.id);
   if (tool !== undefined && prepared !== undefined) {
-    if (ran && tool.mode !== 'read') turn.recent.noteWrite(hand.resourceKeys);
+    if (ran && !tool.surelyReads) turn.recent.noteWrite(hand.resourceKeys);
     turn.recent.noteSettled({
       callId: hand.request.id,
       toolName: tool.name,

@@ -39,6 +39,7 @@ export function toUndoTool(tool: AnyTool, ledger: Ledger): AnyTool | undefined {
     mode: undoMode,
     modeOrigin: 'declared',
     idempotent: undoIdempotent,
+    surelyReads: undoMode === 'read',
     mayRerun: undoIdempotent || undoMode === 'read',
     handoff: false,
     costMicros: undefined,

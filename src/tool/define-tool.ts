@@ -5,7 +5,7 @@ import { parseRedactionPath } from '../base/redaction-path.ts';
 import { describeThrown } from './describe-thrown.ts';
 import { describeValue } from './describe-value.ts';
 import type { ToolMode, ToolModeOrigin } from './mode.ts';
-import { classifyTool } from './mode.ts';
+import { classifyTool, surelyReads } from './mode.ts';
 import type { CompiledSchema, InferInput, InferOutput, InputSchema } from './schema.ts';
 import { compileSchema } from './schema.ts';
 import { ownValue } from './own-value.ts';
@@ -51,6 +51,8 @@ export type Tool<Name extends string = string, Input = unknown, Output = unknown
   readonly mode: ToolMode;
   readonly modeOrigin: ToolModeOrigin;
   readonly idempotent: boolean;
+  /** Whether it reads for certain: declared, or by the table of names. Only then it runs without an intent. */
+  readonly surelyReads: boolean;
   /** Whether it may be run again after a crash or a retryable failure: it reads, or it is idempotent. */
   readonly mayRerun: boolean;
   readonly timeoutMs: number | undefined;
@@ -140,6 +142,7 @@ export function buildTool(spec: UntypedSpec): AnyTool {
       throw refuseField(name, field, `says nothing without "${needs}". Give both or neither.`);
 
   const { mode, origin } = classifyTool(name, spec.mode);
+  const isSureRead = surelyReads({ name, mode, modeOrigin: origin });
   const idempotent = spec.idempotent ?? false;
   const input = compileSchema(spec.input ?? true, { what: 'input', tool: name });
   const output =
@@ -152,7 +155,8 @@ export function buildTool(spec: UntypedSpec): AnyTool {
     mode,
     modeOrigin: origin,
     idempotent,
-    mayRerun: mode === 'read' || idempotent,
+    surelyReads: isSureRead,
+    mayRerun: isSureRead || idempotent,
     timeoutMs: spec.timeoutMs,
     idleTimeoutMs: spec.idleTimeoutMs,
     handoff,

@@ -1,3 +1,12 @@
+import {
+  alsoWrites,
+  hasDestructiveWord,
+  isShellName,
+  looksLikeRead,
+  splitName,
+  withoutServer,
+} from './name-words.ts';
+
 /** How far the effects of a tool may reach. Decides how it is treated by default and whether it may be run again. */
 export type ToolMode = 'read' | 'safe_write' | 'destructive' | 'local' | 'external';
 
@@ -54,6 +63,37 @@ export const decideToolMode = (name: string): ToolMode => classifyTool(name).mod
 /** The mode of a tool and its origin: what was declared wins, then the name, then `external` by default. */
 export function classifyTool(name: string, declared?: ToolMode): ToolClass {
   if (declared !== undefined) return { mode: declared, origin: 'declared' };
-  const row = toolModePatterns.find(({ pattern }) => pattern.test(name));
-  return row === undefined ? { mode: 'external', origin: 'default' } : { mode: row.mode, origin: 'inferred' };
+  const mode = inferMode(name);
+  return mode === undefined ? { mode: 'external', origin: 'default' } : { mode, origin: 'inferred' };
+}
+
+/**
+ * Whether a tool reads for certain: its author says so, or its name stands in the table. Only such a tool runs without
+ * an intent on disk and runs again after a crash. The other read words merely say that nothing is repeated by accident.
+ */
+export function surelyReads(tool: {
+  readonly name: string;
+  readonly mode: ToolMode;
+  readonly modeOrigin: ToolModeOrigin;
+}): boolean {
+  if (tool.mode !== 'read') return false;
+  return tool.modeOrigin !== 'inferred' || modeByTable(tool.name) === 'read';
+}
+
+function inferMode(name: string): ToolMode | undefined {
+  const own = splitName(withoutServer(name));
+  const byTable = modeByTable(name);
+  if (byTable === 'local' || isShellName(own)) return 'local';
+  if (hasDestructiveWord(splitName(name), own)) return 'destructive';
+  if (byTable === 'read' && alsoWrites(own)) return 'safe_write';
+  return byTable ?? (isPlain.test(name) && looksLikeRead(own) ? 'read' : undefined);
+}
+
+/** Letters that only look like others make no name safe. */
+const isPlain = /^[\w.:/-]+$/;
+
+/** The table speaks of names in snake_case: others are written so first. */
+function modeByTable(name: string): ToolMode | undefined {
+  const spelled = isPlain.test(name) ? splitName(withoutServer(name)).join('_') : name;
+  return toolModePatterns.find(({ pattern }) => pattern.test(spelled))?.mode;
 }

@@ -11,7 +11,9 @@ const readLoopLimit = 20;
 export const duplicateGate: Gate = {
   name: 'duplicate',
   check: (hand) =>
-    findDuplicate(hand) ?? findLoop(hand) ?? (hand.knownTool.mayRerun ? undefined : findTwin(hand)),
+    findDuplicate(hand) ??
+    findLoop(hand) ??
+    (hand.knownTool.mayRerun || hand.knownTool.mode === 'read' ? undefined : findTwin(hand)),
 };
 
 /** A tool that says repeating it is pointless, asked for the same thing again with nothing written in between. */

@@ -185,3 +185,30 @@ describe('a call that repeats one whose effect nobody knows', () => {
     expect(responded?.unsettledEffect).toBe(true);
   });
 });
+
+it.each([
+  ['find_payee', 0],
+  ['look_up_payee', 0],
+  ['find_and_update_payee', 1],
+])(
+  'a tool that only its name calls a read (%s) keeps its intent and is asked about %d times',
+  async (name, asked) => {
+    const asks: ConfirmationRequest[] = [];
+    let runs = 0;
+    const { runtime, turn, clock } = setStage({
+      cancelGraceMs: 0,
+      tools: [defineTool({ name, timeoutMs: 100, run: () => (runs++ === 0 ? hang() : 'ada') })],
+      onConfirm: (request) => {
+        asks.push(request);
+        return { decision: 'approve', by: 'ada' };
+      },
+    });
+    const first = turn.call(envelope('a', name));
+    await quiet();
+    expect(await eventsOf(runtime, 'tool.started')).toMatchObject([{ callId: 'a', mayRerun: false }]);
+    clock.advance(100);
+    expect(await first).toMatchObject({ code: 'tool.timeout' });
+    expect(await turn.call(envelope('b', name))).toMatchObject({ output: 'ada' });
+    expect([asks.length, runs]).toEqual([asked, 2]);
+  },
+);
