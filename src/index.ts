@@ -20,6 +20,7 @@ export { decideToolMode, classifyTool, toolModePatterns, toolModeTreatments } fr
 export type { ToolClass, ToolMode, ToolModeOrigin } from './tool/mode.ts';
 export { coercionRules } from './tool/coerce.ts';
 export { defaultSuccessCheck } from './tool/success-check.ts';
+export { successChecks } from './tool/success-checks.ts';
 export type { SuccessCheck, SuccessVerdict } from './tool/success-check.ts';
 
 export { createRuntime } from './store/memory/create-runtime.ts';

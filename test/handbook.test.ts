@@ -5,7 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import ts from 'typescript';
-import { coercionRules, errorTable, toolModePatterns, toolModeTreatments } from 'quittance';
+import type { SuccessCheck } from 'quittance';
+import {
+  coercionRules,
+  defaultSuccessCheck,
+  errorTable,
+  successChecks,
+  toolModePatterns,
+  toolModeTreatments,
+} from 'quittance';
 import { contractsFromYamlString, templateNames } from 'quittance/contracts';
 import { faultNames } from 'quittance/testing';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -239,4 +247,25 @@ test('docs/moving-from-edictum.md lists every older word', () => {
 
 test('docs/testing.md lists every fault', () => {
   expect(firstColumn('docs/testing.md', 'Faults')).toEqual(faultNames);
+});
+
+test('docs/tools.md says how answers of well-known services are taken', async () => {
+  const rows = read('docs/tools.md')
+    .split('\n')
+    .flatMap((line) => {
+      const [, answer, byDefault, check] =
+        /^\| [^|]+ \| `(\{.*\})` +\| (\w+) +\| (?:`successChecks\.(.+?)`)? *\|$/.exec(line) ?? [];
+      return answer === undefined ? [] : [{ answer: JSON.parse(answer) as unknown, byDefault, check }];
+    });
+  expect(rows.length).toBeGreaterThanOrEqual(20);
+  const ready: Readonly<Record<string, SuccessCheck>> = {
+    httpStatus: successChecks.httpStatus,
+    exitCode: successChecks.exitCode,
+    'statusField()': successChecks.statusField(),
+    "statusField('state')": successChecks.statusField('state'),
+  };
+  for (const { answer, byDefault, check } of rows) {
+    expect([answer, defaultSuccessCheck('t', answer).ok]).toEqual([answer, byDefault === 'success']);
+    if (check !== undefined) expect(await ready[check]?.('t', answer)).toMatchObject({ ok: false });
+  }
 });

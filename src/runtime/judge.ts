@@ -6,6 +6,7 @@ import { formatPath, toJson } from '../base/json.ts';
 import type { JsonValue } from '../base/json.ts';
 import { isToolMadeResult } from '../call/tool-result.ts';
 import { formatIssues } from './format-issues.ts';
+import type { SuccessJudgement } from '../tool/success-check.ts';
 import { runSuccessCheck } from '../tool/success-check.ts';
 import { isPromiseLike } from '../tool/when-ready.ts';
 import type { AttemptEnd } from './attempt.ts';
@@ -62,7 +63,7 @@ function judgeOutput(hand: CallInHand, value: unknown, facts: AttemptFacts): Jud
     );
   const verdict = runSuccessCheck(tool.successCheck ?? engine.successCheck, tool.name, read.value);
   if (isPromiseLike(verdict)) return judgeSlowly(hand, value, read.value, facts);
-  if (!verdict.ok) return reported(hand, value, read.value, verdict.reason, facts);
+  if (!verdict.ok) return reported(hand, value, read.value, verdict, facts);
   if (tool.output === undefined) return conclude(hand, read.value, isToolMadeResult(value), facts);
   return judgeSchema(hand, value, read.value, facts);
 }
@@ -75,7 +76,7 @@ async function judgeSlowly(
 ): Promise<Judgement> {
   const { engine, knownTool: tool } = hand;
   const verdict = await runSuccessCheck(tool.successCheck ?? engine.successCheck, tool.name, json);
-  if (!verdict.ok) return reported(hand, value, json, verdict.reason, facts);
+  if (!verdict.ok) return reported(hand, value, json, verdict, facts);
   return judgeSchema(hand, value, json, facts);
 }
 
@@ -151,7 +152,7 @@ function reported(
   hand: CallInHand,
   value: unknown,
   output: JsonValue,
-  reason: string,
+  { reason, retryable = true }: Extract<SuccessJudgement, { ok: false }>,
   facts: AttemptFacts,
 ): Promise<Judgement> {
   return fail(
@@ -159,7 +160,7 @@ function reported(
     {
       code: 'tool.reported_error',
       error: reason,
-      retryable: true,
+      retryable,
       output,
       toolMade: isToolMadeResult(value),
     },

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { SuccessCheck } from './success-check.ts';
 import { defaultSuccessCheck, runSuccessCheck } from './success-check.ts';
+import { successChecks } from './success-checks.ts';
 
 describe('the default success check', () => {
   test.each<[string, unknown]>([
@@ -10,6 +11,18 @@ describe('the default success check', () => {
     ['an object with nothing telling', { status: 500 }],
     ['a falsy is_error', { is_error: false, isError: 0 }],
     ['a null error', { error: null }],
+    ...['', ' ', [], {}, false, 0].map((error): [string, unknown] => [
+      `an error that says nothing (${JSON.stringify(error)})`,
+      { error, errors: error, data: 1 },
+    ]),
+    ['a number of errors', { errors: 3, warnings: 1 }],
+    ['ok that is true', { ok: true, result: [] }],
+    ['a job that was looked up', { id: 'job_1', status: 'failed', exit_code: 1 }],
+    ['JSON that was read and speaks of an error', '{"error":"none left","level":"warn","line":12}'],
+    ['a log with an error in it', '{"error":"x"}\n{"error":"y"}'],
+    ['a list as text', '[{"error":"x"}]'],
+    ['JSON with an empty error', '{"error":"","message":"fine"}'],
+    ['text that only begins like JSON', '{"error": oh no}'],
     ['a success that is no boolean', { success: 'no' }],
     ['text', 'all good'],
     ['text with an error inside', 'No Error: here'],
@@ -32,9 +45,18 @@ describe('the default success check', () => {
       'no such file',
     ],
     ['a truthy isError alone', { isError: true }, 'The tool reported a failure: isError is set.'],
+    ['ok that is false', { ok: false, error: 'channel_not_found' }, 'channel_not_found'],
+    ['ok that is false alone', { ok: false }, 'The tool reported a failure: ok is false.'],
+    ['errors in a list', { data: null, errors: [{ message: 'a' }, 'b', { detail: 'c' }] }, 'a; b; c'],
+    [
+      'errors in an object',
+      { errors: { name: ['is taken'] } },
+      'The tool reported a failure: errors is set.',
+    ],
+    ['text that is nothing but an error', '{"error":"no such user","code":404,"data":null}', 'no such user'],
+    ['the same with blanks around', ' {"error":{"message":"gone"},"status":"error"}\n', 'gone'],
     ['an own error', { error: 'boom' }, 'boom'],
     ['an own error object', { error: { message: 'boom', code: 3 } }, 'boom'],
-    ['an own error that says nothing', { error: false }, 'The tool reported a failure: error is set.'],
     ['an own error beside a success that is no boolean', { error: 'boom', success: 1 }, 'boom'],
     ['text starting with Error:', 'Error: no such user', 'Error: no such user'],
     ['text starting with fatal:', 'fatal: not a git repository', 'fatal: not a git repository'],
@@ -46,6 +68,18 @@ describe('the default success check', () => {
     ],
   ])('%s fails', (_, result, reason) => {
     expect(defaultSuccessCheck('lookup', result)).toEqual({ ok: false, reason });
+  });
+
+  test.each([
+    [{ error: 'x', retryable: false }, false],
+    [{ success: false, retryable: true }, true],
+    [{ error: { message: 'x', retryable: false } }, false],
+    ['{"error":{"message":"x","retryable":false}}', false],
+    [{ error: 'x', retryable: 'no' }, undefined],
+  ])('what %j says about trying again is heard', (result, retryable) => {
+    const judged = defaultSuccessCheck('lookup', result);
+    expect(judged).toMatchObject({ ok: false });
+    expect(judged.ok ? undefined : judged.retryable).toBe(retryable);
   });
 
   test('the reason is whole: whoever keeps it cuts it when no secret can be cut in two', () => {
@@ -114,4 +148,26 @@ describe('asking a check', () => {
       });
     },
   );
+});
+
+describe('the ready-made checks', () => {
+  test.each<[string, SuccessCheck, unknown, unknown]>([
+    ['httpStatus', successChecks.httpStatus, { status: 200, body: 'x' }, { ok: true }],
+    ['httpStatus', successChecks.httpStatus, { status: 404, statusText: 'Not Found' }, /404. Not Found/],
+    ['httpStatus', successChecks.httpStatus, { status_code: '503' }, /503/],
+    ['httpStatus', successChecks.httpStatus, { status: 200, error: 'no' }, /^no$/],
+    ['httpStatus', successChecks.httpStatus, 'text', { ok: true }],
+    ['exitCode', successChecks.exitCode, { exitCode: 0, stdout: '' }, { ok: true }],
+    ['exitCode', successChecks.exitCode, { exit_code: 2, stderr: 'no such file' }, /2. no such file/],
+    ['exitCode', successChecks.exitCode, { returncode: -9 }, /-9/],
+    ['statusField', successChecks.statusField(), { status: 'FAILED' }, /"FAILED"/],
+    ['statusField', successChecks.statusField('state', ['lost']), { state: 'lost' }, /"lost"/],
+    ['statusField', successChecks.statusField('state', ['lost']), { state: 'failed' }, { ok: true }],
+    ['always', successChecks.always, 'Error: what the file says', true],
+  ])('%s: %#', async (_, check, result, expected) => {
+    const verdict = await check('t', result);
+    if (expected instanceof RegExp)
+      expect(verdict).toMatchObject({ ok: false, reason: expect.stringMatching(expected) as string });
+    else expect(verdict).toEqual(expected);
+  });
 });

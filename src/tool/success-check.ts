@@ -11,28 +11,66 @@ export type SuccessVerdict = boolean | { readonly ok: boolean; readonly reason?:
 export type SuccessCheck = (toolName: string, result: unknown) => Awaitable<SuccessVerdict>;
 
 /** What came of asking a check. A failure always says why, in full: half a secret is recognised by nobody. */
-export type SuccessJudgement = { readonly ok: true } | { readonly ok: false; readonly reason: string };
+export type SuccessJudgement =
+  | { readonly ok: true }
+  | {
+      readonly ok: false;
+      readonly reason: string;
+      /** Where the tool itself says, beside its error, whether trying again makes sense. */
+      readonly retryable?: boolean;
+    };
 
 /**
- * The check used where none is given. In order: null succeeds; an own boolean `success` decides; a truthy own
- * `is_error` or `isError` fails; an own `error` that is not null fails; text starting with `Error:` or `fatal:`
- * fails, in any case; everything else succeeds.
+ * The check used where none is given. In order: null succeeds; an own boolean `success` decides; an own `ok` that is
+ * false fails; a truthy own `is_error` or `isError` fails; an own `error` or `errors` that says something fails; text
+ * starting with `Error:` or `fatal:` fails, in any case, and so does text that is a JSON object with nothing in it but
+ * an error; everything else succeeds. Words that may speak of something else (`status: "failed"`, an exit code) are
+ * left to `successChecks`.
  */
 export function defaultSuccessCheck(_toolName: string, result: unknown): SuccessJudgement {
-  if (typeof result === 'string') {
-    return /^(?:error|fatal):/i.test(result) ? { ok: false, reason: result } : { ok: true };
-  }
+  if (typeof result === 'string') return judgeText(result);
   if (typeof result !== 'object' || result === null) return { ok: true };
 
   const success = ownValue(result, 'success');
   if (typeof success === 'boolean') {
     return success ? { ok: true } : failed(result, 'success is false');
   }
+  if (ownValue(result, 'ok') === false) return failed(result, 'ok is false');
   if (ownValue(result, 'is_error')) return failed(result, 'is_error is set');
   if (ownValue(result, 'isError')) return failed(result, 'isError is set');
-  const error = ownValue(result, 'error');
-  if (error !== undefined && error !== null) return failed(result, 'error is set');
+  if (!isEmpty(ownValue(result, 'error'))) return failed(result, 'error is set');
+  const errors = ownValue(result, 'errors');
+  // A number counts errors of something that was looked at: `{errors: 3, warnings: 1}`.
+  if (typeof errors !== 'number' && errors !== true && !isEmpty(errors))
+    return failed(result, 'errors is set');
   return { ok: true };
+}
+
+/** A reported error is short. A longer text was read somewhere. */
+const longestReport = 65_536;
+const besideError: ReadonlySet<string> = new Set(['error', 'message', 'code', 'status', 'details']);
+
+function judgeText(text: string): SuccessJudgement {
+  if (/^(?:error|fatal):/i.test(text)) return { ok: false, reason: text };
+  const report =
+    text.length <= longestReport && /^\s*\{[^]*"error"[^]*\}\s*$/.test(text) ? parse(text) : undefined;
+  if (!isObject(report) || isEmpty(ownValue(report, 'error'))) return { ok: true };
+  const isOnlyError = Object.entries(report).every(([key, value]) => besideError.has(key) || isEmpty(value));
+  return isOnlyError ? failed(report, 'error is set') : { ok: true };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What says nothing: absent, null, false, 0, an empty text, list or object. */
+function isEmpty(value: unknown): boolean {
+  if (typeof value === 'string') return value.trim() === '';
+  return isObject(value) ? Object.keys(value).length === 0 : !value;
 }
 
 /**
@@ -72,18 +110,29 @@ const threw = (cause: unknown): SuccessJudgement => ({
   reason: `The success check itself threw: ${describeThrown(cause)}`,
 });
 
-const failed = (result: object, fallback: string): SuccessJudgement => ({
-  ok: false,
-  reason: textOf(result) ?? `The tool reported a failure: ${fallback}.`,
-});
+function failed(result: object, fallback: string): SuccessJudgement {
+  const error = ownValue(result, 'error');
+  const retryable = [
+    ownValue(result, 'retryable'),
+    isObject(error) ? ownValue(error, 'retryable') : undefined,
+  ];
+  const said = retryable.find((value) => typeof value === 'boolean');
+  return {
+    ok: false,
+    reason: textOf(result) ?? `The tool reported a failure: ${fallback}.`,
+    ...(typeof said === 'boolean' && { retryable: said }),
+  };
+}
 
 /** The words in a reported failure a reader can use: its error, its message, or the text parts of its content. */
 function textOf(result: object): string | undefined {
   const error = ownValue(result, 'error');
+  const errors = ownValue(result, 'errors');
   const candidates = [
     error,
     isObject(error) ? ownValue(error, 'message') : undefined,
     ownValue(result, 'message'),
+    ...(Array.isArray(errors) ? [messagesOf(errors)] : [errors]),
   ];
   const content = ownValue(result, 'content');
   if (Array.isArray(content)) {
@@ -94,5 +143,12 @@ function textOf(result: object): string | undefined {
   }
   return candidates.filter((candidate) => typeof candidate === 'string').find((text) => text.trim() !== '');
 }
+
+/** `{errors: [{message}]}`, as GraphQL and many APIs write it. */
+const messagesOf = (errors: readonly unknown[]): string =>
+  errors
+    .map((each) => (isObject(each) ? (ownValue(each, 'message') ?? ownValue(each, 'detail')) : each))
+    .filter((each) => typeof each === 'string')
+    .join('; ');
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
