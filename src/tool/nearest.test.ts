@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { describeUnknownName, nearestNames, quote } from './nearest.ts';
+import { cpuMs } from '../../test/cpu-ms.ts';
 
 describe('nearestNames', () => {
   const known = ['refund', 'lookup', 'get_user', 'get_users', 'send_mail'];
@@ -33,10 +34,11 @@ describe('nearestNames', () => {
 
   test('ten thousand long names and a wanted name of a megabyte are cheap', () => {
     const many = Array.from({ length: 10_000 }, (_, index) => `${'x'.repeat(100)}${index}`);
-    const began = performance.now();
-    expect(nearestNames(`${'x'.repeat(100)}77`, many)).toContain(`${'x'.repeat(100)}77`);
-    nearestNames('x'.repeat(1_000_000), many);
-    expect(performance.now() - began).toBeLessThan(2_000);
+    const search = () => {
+      expect(nearestNames(`${'x'.repeat(100)}77`, many)).toContain(`${'x'.repeat(100)}77`);
+      nearestNames('x'.repeat(1_000_000), many);
+    };
+    expect(cpuMs(search)).toBeLessThan(2_000);
   });
 
   test('a name is nearest to itself, and one slip is always found', () => {
