@@ -21,3 +21,12 @@ test('a first page that does not reach what was there before stands alone, so th
 test('a further page follows, and a row that is in both is there once', () => {
   expect(appendPage(page('dcb', 'x'), page('ba', 'z'), same)).toEqual(page('dcba', 'z'));
 });
+
+test('calls too large to be sent are those of the first page as it is now, and of the pages after it', () => {
+  const large = (callId: string) => [{ sessionId: 's', callId, bytes: 5_000_000 }];
+  const first = { rows: ['c', 'b'], next: 'x', large: large('one') };
+  const both = appendPage(first, { rows: ['a'], next: undefined, large: large('two') }, same);
+  expect(both).toMatchObject({ large: large('one'), largeAfter: large('two') });
+  const again = mergePages(both, { rows: ['c', 'b'], next: 'x' }, same);
+  expect(again).toEqual({ rows: ['c', 'b', 'a'], next: undefined, largeAfter: large('two') });
+});

@@ -74,12 +74,12 @@ test('whoever is second hears who was first', async () => {
   const { page, goTo } = await stage.visit({ as: 'approver' });
   await goTo(addressOf(call));
   await page.getByLabel('It did not happen').check();
-  // The page cannot read the call again until its own answer is on the way.
-  let isCut = true;
+  // The page cannot read the call until its own answer was refused, and not at the first try after that.
+  let readsAfter = Number.NaN;
   await page.route('**/v1/sessions/**', (route) => {
     const isRead = route.request().method() === 'GET';
-    if (!isRead) isCut = false;
-    return isRead && isCut ? route.abort() : route.fallback();
+    if (!isRead) readsAfter = 0;
+    return isRead && !(readsAfter++ > 0) ? route.abort() : route.fallback();
   });
   await stage.runtime.reconcile(call, { resolution: 'succeeded', by: 'grace', reason: 'Asked the bank.' });
   const refused = page.waitForResponse((response) => response.url().endsWith('/resolution'));
@@ -136,12 +136,43 @@ test('a tool that cannot be asked after all refuses, and the page says so', asyn
   await page.unrouteAll({ behavior: 'wait' });
 });
 
-test('somebody who only decides about held calls reads, and cannot say what was found', async () => {
-  const call = await doubt();
+test('an operator cannot say what was found, and can have the tool asked', async () => {
+  const call = { sessionId: 'operator', callId: 'call_courier' };
+  await stage.runtime
+    .turn({ sessionId: call.sessionId })
+    .call({ id: call.callId, name: 'book_courier', arguments: { order: 'A-2002' } });
   const { page, goTo } = await visit({ as: 'operator' });
   await goTo(addressOf(call));
-  await page.getByText('Your role reads.').waitFor();
+  const ask = page.getByRole('button', { name: 'Ask the tool' });
+  const answered = page.waitForResponse((response) => response.url().endsWith('/resolution'));
+  await ask.click();
+  expect((await answered).status()).toBe(200);
+  await page.getByText('The tool cannot say either. The call stays in doubt.').first().waitFor();
+  await page.getByText('A person with the role approver can record what was found.').waitFor();
   expect(await page.getByRole('radio').count()).toBe(0);
+});
+
+test('a viewer reads, and is offered neither', async () => {
+  const call = await doubt();
+  const { page, goTo } = await visit({ as: 'viewer' });
+  await goTo(addressOf(call));
+  await page.getByText('A person with the role approver can record what was found.').waitFor();
+  expect(await page.getByRole('button', { name: 'Ask the tool' }).count()).toBe(0);
+  expect(await page.getByRole('radio').count()).toBe(0);
+});
+
+test('a page whose read failed reads again by itself', async () => {
+  const call = await doubt();
+  const { page, goTo } = await stage.visit({ as: 'approver' });
+  await goTo(`/calls/${encodeURIComponent(call.sessionId)}/${encodeURIComponent(call.callId)}`);
+  await page.getByText('Nobody can say whether its effect happened').waitFor();
+  // The call page reads when the ledger grows, and only then. That read fails, and the ledger does not grow again.
+  let failed = 0;
+  await page.route('**/v1/sessions/**', (route) => (failed++ === 0 ? route.abort() : route.fallback()));
+  await stage.runtime.reconcile(call, { resolution: 'succeeded', by: 'grace' });
+  await page.getByRole('heading', { name: 'Resolved: succeeded' }).waitFor();
+  expect(failed).toBeGreaterThan(1);
+  await page.context().close();
 });
 
 test('everything can be done by keyboard', async () => {

@@ -80,6 +80,24 @@ describe('[tamper-evident] verify', () => {
     expect(await look(() => undefined)).toEqual({ found: [], notes: [], wrote: false });
   });
 
+  it('[tamper-evident] says how many findings about a table it does not name', async () => {
+    const { found } = await look(({ read }) => {
+      read.prepare(`UPDATE calls SET tool_name = tool_name || '!'`).run();
+      const row = read.prepare<[], Record<string, unknown>>('SELECT * FROM audit LIMIT 1').get() ?? {};
+      const columns = Object.keys(row);
+      const put = read.prepare(
+        `INSERT INTO audit (${columns.join()}) VALUES (${columns.map(() => '?').join()})`,
+      );
+      for (let count = 0; count < 53; count++)
+        put.run(...columns.map((name) => (name === 'record_id' ? `made-up-${count}` : row[name])));
+    });
+    const about = found.filter((message) => message.includes('read table of audit'));
+    expect(about).toHaveLength(51);
+    expect(about.at(-1)).toBe(
+      'beside: And 3 more findings about the read table of audit: only the first 50 are named.',
+    );
+  });
+
   it('[tamper-evident] finds a second intent on a key, though chain and tables were put right', async () => {
     const { found } = await look(({ ledger }) => {
       const key = /"claim":\{"key":("(?:[^"\\]|\\.)*")/;

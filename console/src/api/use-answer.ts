@@ -11,7 +11,16 @@ export type Answered<Answer> = {
   readonly reload: () => void;
 };
 
-/** `everyMs`: reads again that often while the page is looked at. A path of undefined asks nothing. */
+/** After a read that failed for the moment, the next one waits so long, and twice as long each time after. */
+const retryMs = { first: 1_000, longest: 30_000 };
+
+/** The server did not answer, or was busy: the same read may go well a moment later. */
+const isPassing = ({ status }: ApiError): boolean => status === 0 || status === 429 || status >= 500;
+
+/**
+ * `everyMs`: reads again that often while the page is looked at. A path of undefined asks nothing. A read that failed
+ * for the moment is repeated by itself, so that what changed meanwhile is shown.
+ */
 export function useAnswer<Answer>(
   path: string | undefined,
   query: Query = {},
@@ -50,6 +59,17 @@ export function useAnswer<Answer>(
   }, [address, round]);
 
   const reload = useCallback(() => setRound((before) => before + 1), []);
+
+  const failures = useRef(0);
+  useEffect(() => {
+    if (state.loading) return;
+    if (state.error === undefined || !isPassing(state.error)) {
+      failures.current = 0;
+      return;
+    }
+    const timer = setTimeout(reload, Math.min(retryMs.first * 2 ** failures.current++, retryMs.longest));
+    return () => clearTimeout(timer);
+  }, [state, reload]);
 
   useEffect(() => {
     if (everyMs === undefined) return;

@@ -4,11 +4,16 @@
  * and nothing that was read of the one before is true of it.
  */
 import { useContext, useEffect, useRef, useState } from 'react';
-import type { FeedEntry } from '../../../src/http/api/feed.ts';
+import type { FeedEntry, LargeEntry } from '../../../src/http/api/feed.ts';
 import type { Query } from './client.ts';
 import { ApiError, get, withQuery } from './client.ts';
 import { openEventStream } from './event-stream.ts';
 import { ReplacedLedgerContext } from './replaced-ledger.ts';
+
+/** What is heard: an entry, or that there is one too large to be sent, which names its session and no call. */
+export type FeedNews = FeedEntry | LargeEntry;
+
+export const isLarge = (news: FeedNews): news is LargeEntry => !('events' in news);
 
 export type FeedStatus = 'connecting' | 'live' | 'reconnecting' | 'paused' | 'gap';
 
@@ -17,7 +22,7 @@ const againMs = { broken: 1_000, refused: 3_000 };
 
 export function useFeed(
   query: Query,
-  onEntry: (entry: FeedEntry) => void,
+  onEntry: (news: FeedNews) => void,
   { paused = false }: { readonly paused?: boolean } = {},
 ): FeedStatus {
   const [status, setStatus] = useState<FeedStatus>('connecting');
@@ -43,8 +48,8 @@ export function useFeed(
     let timer: ReturnType<typeof setTimeout> | undefined;
     const left = new AbortController();
     const take = (text: string, tell: boolean): void => {
-      const entry = JSON.parse(text) as FeedEntry;
-      if (last.current !== undefined && entry.previous > last.current) setStatus('gap');
+      const entry = JSON.parse(text) as FeedNews;
+      if (last.current !== undefined && (entry.previous ?? 0) > last.current) setStatus('gap');
       last.current = entry.position;
       if (tell) heard.current(entry);
     };
@@ -56,7 +61,7 @@ export function useFeed(
       close = openEventStream(from, {
         onOpen: () => setStatus('live'),
         onMessage: (type, data) => {
-          if (type === 'entry' || type === 'position') take(data, type === 'entry');
+          if (type === 'entry' || type === 'large' || type === 'position') take(data, type !== 'position');
         },
         onEnd: (refused) => {
           setStatus('reconnecting');

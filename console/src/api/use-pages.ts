@@ -1,5 +1,6 @@
 /** A list read a page at a time: the first when it is shown and again while it is looked at, the others on demand. */
 import { useCallback, useEffect, useRef, useState } from 'react';
+import type { LargeCallRef } from '../../../src/http/api/confirmation.ts';
 import type { ApiError, Query } from './client.ts';
 import { get, withQuery } from './client.ts';
 import type { PageOf } from './merge-pages.ts';
@@ -11,6 +12,8 @@ export type Pages<Row> = {
   readonly rows: readonly Row[] | undefined;
   readonly error: ApiError | undefined;
   readonly hasMore: boolean;
+  /** Calls that the server left out because they are too large to be sent. */
+  readonly large: readonly LargeCallRef[];
   readonly loadingMore: boolean;
   readonly loadMore: () => void;
   /** Reads the first page again. */
@@ -102,6 +105,7 @@ export function usePages<Row>(
     rows: here.page?.rows,
     error: here.error,
     hasMore: next !== undefined,
+    large: [...(here.page?.large ?? []), ...(here.page?.largeAfter ?? [])],
     loadingMore: here.loadingMore,
     loadMore,
     reload,

@@ -5,10 +5,10 @@ import { decode } from './entry-table.ts';
 import { saysWhereItStands } from './heads.ts';
 import type { Found } from './inspect-finding.ts';
 import { countMarks } from './marks.ts';
+import { nameSome } from './name-some.ts';
 import { fromSqlText } from './sql-text.ts';
 
 const advice = 'Run `quittance rebuild` to make it again from the entries.';
-const mostNamed = 50;
 
 type Columns = {
   readonly position: number;
@@ -22,7 +22,10 @@ type Columns = {
   readonly hash: string;
 };
 
-export function* inspectColumns(ledger: Database): Generator<Found, void, undefined> {
+export const inspectColumns = (ledger: Database): Generator<Found, void, undefined> =>
+  nameSome('the columns of entries', wrongColumns(ledger), (found) => found);
+
+function* wrongColumns(ledger: Database): Generator<Found, void, undefined> {
   const hasMarks = prepareValue<string>(ledger, `SELECT name FROM pragma_table_info('entries')`)
     .all()
     .includes('marks');
@@ -31,10 +34,9 @@ export function* inspectColumns(ledger: Database): Generator<Found, void, undefi
     `SELECT position, name, e.session, e.sequence, call, version, ${hasMarks ? 'marks' : 'NULL AS marks'}, text, e.hash
      FROM entries AS e LEFT JOIN sessions AS s ON s.session = e.session ORDER BY position`,
   );
-  let named = 0;
   for (const row of rows.iterate()) {
     const message = wrongColumn(row, hasMarks);
-    if (message === undefined || named++ >= mostNamed) continue;
+    if (message === undefined) continue;
     yield {
       kind: 'beside',
       position: row.position,
@@ -78,7 +80,10 @@ type IndexRow = {
   readonly name: string | null;
 };
 
-export function* inspectIndex(ledger: Database): Generator<Found, void, undefined> {
+export const inspectIndex = (ledger: Database): Generator<Found, void, undefined> =>
+  nameSome('the index of entries', wrongIndex(ledger), (found) => found);
+
+function* wrongIndex(ledger: Database): Generator<Found, void, undefined> {
   const indexed = prepareValue<number>(ledger, 'SELECT indexed FROM ledger').get() ?? 0;
   const entryAt = prepareRow<{ session: number; call: string | null; version: number | null }>(
     ledger,
@@ -91,7 +96,6 @@ export function* inspectIndex(ledger: Database): Generator<Found, void, undefine
   );
   let listed = 0;
   let before = { session: Number.NaN, call: '', version: 0 };
-  let named = 0;
   for (const row of rows.iterate()) {
     const isNext = row.session === before.session && row.call === before.call;
     const positions = toPositions(row.positions);
@@ -108,13 +112,12 @@ export function* inspectIndex(ledger: Database): Generator<Found, void, undefine
       if (typeof entry?.version === 'number') version = Math.max(version, entry.version);
     }
     if (!isSound || row.version !== (row.call === '' ? null : version)) {
-      if (named++ < mostNamed)
-        yield {
-          kind: 'beside',
-          sessionId: nameOf(row.name),
-          callId: row.call === '' ? undefined : nameOf(row.call),
-          message: `The index of entries does not list the entries of the call as they are. ${advice}`,
-        };
+      yield {
+        kind: 'beside',
+        sessionId: nameOf(row.name),
+        callId: row.call === '' ? undefined : nameOf(row.call),
+        message: `The index of entries does not list the entries of the call as they are. ${advice}`,
+      };
     }
     before = { session: row.session, call: row.call, version };
   }

@@ -5,27 +5,31 @@ import { prepareRow, prepareValue } from './database.ts';
 import { decode } from './entry-table.ts';
 import type { Found } from './inspect-finding.ts';
 import { markOf } from './marks.ts';
+import { nameSome } from './name-some.ts';
 import { fromSqlText } from './sql-text.ts';
 
 const advice = 'Run `quittance rebuild` to make the marks again from the entries.';
-const mostNamed = 50;
 
-export function* inspectMarks(ledger: Database): Generator<Found, void, undefined> {
+export const inspectMarks = (ledger: Database): Generator<Found, void, undefined> =>
+  nameSome('the table "marks"', wrongMarks(ledger), (found) => found);
+
+function* wrongMarks(ledger: Database): Generator<Found, void, undefined> {
   const due = findDue(ledger);
   const hasDropped = (prepareValue<number>(ledger, 'SELECT removals FROM ledger').get() ?? 0) > 0;
-  let named = 0;
-  const say = function* (message: string, position?: number): Generator<Found, void, undefined> {
-    if (named++ < mostNamed) yield { kind: 'beside', position, message: `${message} ${advice}` };
-  };
+  const say = (message: string, position?: number): Found => ({
+    kind: 'beside',
+    position,
+    message: `${message} ${advice}`,
+  });
   const rows = prepareRow<{ key: string; position: number }>(ledger, 'SELECT key, position FROM marks');
   for (const { key, position } of rows.iterate()) {
     const expected = due.get(key);
     due.delete(key);
     if (expected === position) continue;
     if (expected === undefined)
-      yield* say(`The table "marks" has a row that no entry stands for: ${show(key)}.`);
+      yield say(`The table "marks" has a row that no entry stands for: ${show(key)}.`);
     else
-      yield* say(
+      yield say(
         `The mark of ${show(key)} points to position ${String(position)}, and the entry that last spoke of it is at ${expected}.`,
         expected,
       );
@@ -33,7 +37,7 @@ export function* inspectMarks(ledger: Database): Generator<Found, void, undefine
   for (const [key, position] of due) {
     // Another session may have taken the key over, and be gone.
     if (hasDropped && key.startsWith('claim ')) continue;
-    yield* say(`The mark of ${show(key)} is missing.`, position);
+    yield say(`The mark of ${show(key)} is missing.`, position);
   }
 }
 

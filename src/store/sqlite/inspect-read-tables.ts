@@ -8,6 +8,7 @@ import { prepareRow, prepareValue } from './database.ts';
 import { EntryTable } from './entry-table.ts';
 import { Heads } from './heads.ts';
 import type { Found } from './inspect-finding.ts';
+import { nameSome } from './name-some.ts';
 import { adviseRebuild } from './inspect-finding.ts';
 import { Projection } from './projection.ts';
 import { createScratchTables } from './read-schema.ts';
@@ -25,7 +26,6 @@ const keys: Readonly<Record<string, readonly string[]>> = {
   sessions: ['session'],
   tallies: ['hour', 'tool_name', 'mode', 'status', 'outcome', 'code', 'bin'],
 };
-const mostNamed = 50;
 
 export async function* inspectReadTables(
   ledger: Database,
@@ -58,7 +58,11 @@ export async function* inspectReadTables(
       kept = copy;
     }
     if (signal.aborted) return;
-    for (const table of Object.keys(keys)) yield* compare(table, kept, fresh);
+    for (const table of Object.keys(keys))
+      yield* nameSome(`the read table of ${table}`, compare(table, kept, fresh), ({ row, message }) => ({
+        ...say(message),
+        ...placeOf(row, fresh, kept),
+      }));
   } finally {
     fresh.close();
     copy.close();
@@ -112,32 +116,31 @@ function copyRows(from: Database, to: Database, { position, hash }: Progress): v
   prepareRow<never>(to, 'UPDATE progress SET position = ?, hash = ?').run(position ?? 0, hash ?? '');
 }
 
-function* compare(table: string, kept: Database, fresh: Database): Generator<Found, void, undefined> {
+type Difference = { readonly row: Row; readonly message: string };
+
+function* compare(table: string, kept: Database, fresh: Database): Generator<Difference, void, undefined> {
   const key = keys[table] ?? [];
   const where = key.map((column) => `${column} IS ?`).join(' AND ');
   const dueAt = prepareRow<Row>(fresh, `SELECT * FROM ${table} WHERE ${where}`);
   const keptAt = prepareValue<number>(kept, `SELECT 1 FROM ${table} WHERE ${where}`);
   const keyOf = (row: Row): SqlValue[] => key.map((column) => row[column] ?? null);
-  let named = 0;
-  const found = function* (row: Row, message: string): Generator<Found, void, undefined> {
-    if (named++ < mostNamed) yield { ...say(message), ...placeOf(row, fresh, kept) };
-  };
   for (const row of prepareRow<Row>(kept, `SELECT * FROM ${table}`).iterate()) {
     if (isNothing(table, row)) continue;
     const due = dueAt.get(...keyOf(row));
-    if (due === undefined) yield* found(row, `The read table of ${table} has a row that no entry tells of.`);
+    if (due === undefined)
+      yield { row, message: `The read table of ${table} has a row that no entry tells of.` };
     else {
       const column = Object.keys(due).find((name) => !isSame(due[name], row[name]));
       if (column !== undefined)
-        yield* found(
+        yield {
           row,
-          `The read table of ${table} says something else than the entries (column "${column}").`,
-        );
+          message: `The read table of ${table} says something else than the entries (column "${column}").`,
+        };
     }
   }
   for (const row of prepareRow<Row>(fresh, `SELECT * FROM ${table}`).iterate())
     if (!isNothing(table, row) && keptAt.get(...keyOf(row)) === undefined)
-      yield* found(row, `The read table of ${table} does not list what the entries tell of.`);
+      yield { row, message: `The read table of ${table} does not list what the entries tell of.` };
 }
 
 /** Calls that were counted in, and out again. */

@@ -13,6 +13,7 @@ import { addressOf } from '../../router.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
+import { LargeCalls } from '../../ui/large-calls.tsx';
 import { Link } from '../../ui/link.tsx';
 import { OutcomeBadge } from '../../ui/outcome-badge.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
@@ -52,6 +53,8 @@ export default function CallPage({ sessionId, callId }: Props): ReactNode {
         >
           <ForeignText text={error.message} /> A call has its id in its session only: both must be right.
         </Empty>
+      ) : error.code === 'http.too_large' && error.facts['bytes'] !== undefined ? (
+        <LargeCalls calls={[{ sessionId, callId, bytes: Number(error.facts['bytes']) }]} />
       ) : (
         <Problem error={error} onRetry={reload} />
       )}

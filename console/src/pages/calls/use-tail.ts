@@ -1,8 +1,8 @@
 /** Has the list follow the ledger: what arrives is gathered for a moment, so that a flood is a few looks and not a thousand. */
 import { useCallback, useEffect, useRef, useSyncExternalStore } from 'react';
 import type { FeedEntry } from '../../../../src/http/api/feed.ts';
-import type { FeedStatus } from '../../api/use-feed.ts';
-import { useFeed } from '../../api/use-feed.ts';
+import type { FeedNews, FeedStatus } from '../../api/use-feed.ts';
+import { isLarge, useFeed } from '../../api/use-feed.ts';
 import type { CallName } from './use-call-list.ts';
 
 const gatherMs = 300;
@@ -43,10 +43,12 @@ export function useTail(look: (changed: readonly CallName[]) => Promise<void>): 
 
   // A browser has few connections to one server: pages that nobody looks at keep none of them.
   const isHidden = useSyncExternalStore(subscribe, () => document.visibilityState !== 'visible');
-  const onEntry = ({ sessionId, events }: FeedEntry): void => {
-    for (const { callId } of events.filter(hasCall))
+  const onEntry = (news: FeedNews): void => {
+    const { sessionId } = news;
+    for (const { callId } of isLarge(news) ? [] : news.events.filter(hasCall))
       changed.current.set(keyOf({ sessionId, callId }), { sessionId, callId });
-    if (changed.current.size > 0) plan(gatherMs);
+    // An entry that is too large to be sent names no call: the head of the list is read again.
+    if (changed.current.size > 0 || isLarge(news)) plan(gatherMs);
   };
   const status = useFeed({ after: 'now' }, onEntry, { paused: isHidden });
 

@@ -7,6 +7,7 @@ import { addressOf } from '../../router.ts';
 import type { Column } from '../../ui/data-table.tsx';
 import { DataTable } from '../../ui/data-table.tsx';
 import { Empty } from '../../ui/empty.tsx';
+import { LargeCalls } from '../../ui/large-calls.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
@@ -42,7 +43,7 @@ const columns: readonly Column<ConfirmationView>[] = [
 ];
 
 export function Decided(): ReactNode {
-  const { rows, error, hasMore, loadMore, loadingMore, reload } = usePages<ConfirmationView>(
+  const { rows, error, hasMore, loadMore, loadingMore, reload, large } = usePages<ConfirmationView>(
     '/v1/confirmations',
     { limit: pageSize },
     ({ confirmationId }) => confirmationId,
@@ -54,6 +55,7 @@ export function Decided(): ReactNode {
   return (
     <>
       {error !== undefined && <Problem error={error} onRetry={reload} />}
+      <LargeCalls calls={large} />
       {decided.length === 0 && !hasMore ? (
         <Empty title="Nothing was decided yet">
           Who approved or denied what, when and why, stands here for ever.

@@ -1,12 +1,12 @@
 /** The questions that wait beside the one that is looked at. Which one that is stands in the address, and nowhere else. */
 import type { ReactNode } from 'react';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
-import type { FeedEntry } from '../../../../src/http/api/feed.ts';
 import type { ConfirmationView } from '../../../../src/runtime/confirmation-view.ts';
-import { useFeed } from '../../api/use-feed.ts';
+import { isLarge, useFeed } from '../../api/use-feed.ts';
 import { usePages } from '../../api/use-pages.ts';
 import { addressOf, goTo } from '../../router.ts';
 import { Empty } from '../../ui/empty.tsx';
+import { LargeCalls } from '../../ui/large-calls.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
@@ -66,8 +66,9 @@ export function Waiting({ confirmationId, order }: Props): ReactNode {
   return (
     <>
       {pages.error !== undefined && <Problem error={pages.error} onRetry={reload} />}
+      <LargeCalls calls={pages.large} />
       {questions.length === 0 && confirmationId === undefined ? (
-        <NothingWaits />
+        pages.large.length === 0 && <NothingWaits />
       ) : (
         <div className="desk" data-opened={confirmationId !== undefined}>
           <section className="desk-list" aria-label="Waiting">
@@ -142,12 +143,15 @@ function useNews(reload: () => void): {
   }, []);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
-  const status = useFeed({ after: 'now' }, ({ events }: FeedEntry) => {
+  const status = useFeed({ after: 'now' }, (heard) => {
+    // An entry that is too large to be sent may be about any call.
+    const events = isLarge(heard) ? [] : heard.events;
     const isAbout = events.some(
       (event) => 'callId' in event && JSON.stringify([event.sessionId, event.callId]) === watched.current,
     );
-    if (isAbout) setNews((before) => before + 1);
+    if (isAbout || isLarge(heard)) setNews((before) => before + 1);
     if (
+      isLarge(heard) ||
       events.some(
         ({ type }) => type === 'tool.held' || type.startsWith('confirmation.') || type === 'tool.responded',
       )

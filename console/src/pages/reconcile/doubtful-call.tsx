@@ -15,6 +15,7 @@ import { toApiError, useAnswer } from '../../api/use-answer.ts';
 import { useMay } from '../../api/use-me.ts';
 import { addressOf } from '../../router.ts';
 import { Ago } from '../../ui/ago.tsx';
+import { LargeCalls } from '../../ui/large-calls.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
@@ -42,6 +43,8 @@ export function DoubtfulCall({ sessionId, callId, known, onResolved, next }: Pro
     [events, callId],
   );
   const may = useMay('approver');
+  // Having the tool asked takes either role: it lets nothing run again by the word of a person.
+  const mayAskTool = useMay('operator') || may;
   const tell = useTell();
   const [sent, setSent] = useState<'mine' | 'late'>();
   const [asking, setAsking] = useState(false);
@@ -75,7 +78,13 @@ export function DoubtfulCall({ sessionId, callId, known, onResolved, next }: Pro
   };
 
   if (call === undefined)
-    return error === undefined ? <Skeleton rows={8} /> : <Problem error={error} onRetry={reload} />;
+    return error === undefined ? (
+      <Skeleton rows={8} />
+    ) : error.code === 'http.too_large' && error.facts['bytes'] !== undefined ? (
+      <LargeCalls calls={[{ sessionId, callId, bytes: Number(error.facts['bytes']) }]} />
+    ) : (
+      <Problem error={error} onRetry={reload} />
+    );
   const { resolution } = call;
   const given = data?.call.resolution?.result;
   return (
@@ -112,25 +121,27 @@ export function DoubtfulCall({ sessionId, callId, known, onResolved, next }: Pro
         </div>
       )}
       {known !== undefined && <WhereToLook call={known} reached={call.reached} />}
-      {call.unresolved &&
-        (may ? (
-          <section className="card">
-            <header>
-              <h3>What did you find?</h3>
-              {known?.canAskTool === true && (
-                <button type="button" onClick={() => void askTool()} aria-disabled={asking}>
-                  {asking ? 'Asking…' : 'Ask the tool'}
-                </button>
-              )}
-            </header>
+      {call.unresolved && (
+        <section className="card">
+          <header>
+            <h3>{may ? 'What did you find?' : 'What happened?'}</h3>
+            {mayAskTool && known?.canAskTool === true && (
+              <button type="button" onClick={() => void askTool()} aria-disabled={asking}>
+                {asking ? 'Asking…' : 'Ask the tool'}
+              </button>
+            )}
+          </header>
+          {may ? (
             <ResolveForm onResolve={resolve} />
-            {refusal !== undefined && <Problem error={refusal} />}
-          </section>
-        ) : (
-          <p className="muted">
-            Your role reads. A person with the role <code>approver</code> can say what was found.
-          </p>
-        ))}
+          ) : (
+            <p className="muted dialog-form">
+              A person with the role approver can record what was found.
+              {mayAskTool && known?.canAskTool === true && ' You can have the tool asked.'}
+            </p>
+          )}
+          {refusal !== undefined && <Problem error={refusal} />}
+        </section>
+      )}
       <ToolCallCard call={call} />
     </article>
   );

@@ -5,6 +5,7 @@ import type { UnresolvedCall } from '../../../../src/runtime/unresolved-call.ts'
 import { usePages } from '../../api/use-pages.ts';
 import { addressOf, goTo, usePlace } from '../../router.ts';
 import { Empty } from '../../ui/empty.tsx';
+import { LargeCalls } from '../../ui/large-calls.tsx';
 import { Link } from '../../ui/link.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
 import { Problem } from '../../ui/problem.tsx';
@@ -30,7 +31,7 @@ export default function Reconcile(): ReactNode {
   const { path } = usePlace();
   const [, sessionId, callId] = path;
   const selected = sessionId === undefined || callId === undefined ? undefined : keyOf({ sessionId, callId });
-  const { rows, error, reload, hasMore, loadMore } = usePages<UnresolvedCall>(
+  const { rows, error, reload, hasMore, loadMore, large } = usePages<UnresolvedCall>(
     '/v1/unresolved',
     { limit: pageSize },
     keyOf,
@@ -57,10 +58,11 @@ export default function Reconcile(): ReactNode {
         about="These may have taken effect, and nobody knows. Find out where the effect would be seen, then say what you found."
       />
       {error !== undefined && <Problem error={error} onRetry={reload} />}
+      <LargeCalls calls={large} />
       {rows === undefined ? (
         error === undefined && <Skeleton rows={8} />
       ) : rows.length === 0 && selected === undefined ? (
-        <NothingUnknown />
+        large.length === 0 && <NothingUnknown />
       ) : (
         <div className="desk" data-opened={selected !== undefined}>
           <section className="desk-list" aria-label="In doubt">

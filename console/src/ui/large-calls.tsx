@@ -1,0 +1,38 @@
+import type { ReactNode } from 'react';
+import { safeId } from '../../../src/base/safe-id.ts';
+import type { LargeCallRef } from '../../../src/http/api/confirmation.ts';
+import { CommandLine } from './command-line.tsx';
+import { ForeignId } from './foreign-text.tsx';
+
+/** Calls that the server does not send because of their size: how large each is, and how to see it. */
+export function LargeCalls({ calls }: { readonly calls: readonly LargeCallRef[] }): ReactNode {
+  if (calls.length === 0) return null;
+  return (
+    <section className="card large-calls" aria-label="Calls too large to show here">
+      <header>
+        <h2>{calls.length === 1 ? '1 call is' : `${calls.length} calls are`} too large to show here</h2>
+      </header>
+      <ul className="body">
+        {calls.map(({ sessionId, callId, bytes }) => (
+          <li key={JSON.stringify([sessionId, callId])}>
+            <p>
+              Call <ForeignId id={callId} /> of session <ForeignId id={sessionId} /> has {formatBytes(bytes)}.
+              This command shows it on the machine of the ledger:
+            </p>
+            <CommandLine text={showCommand(sessionId, callId)} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** The command that shows a call. It takes ids in the form they are shown. */
+export const showCommand = (sessionId: string, callId: string): string =>
+  `quittance show ${shellWord(safeId(callId))} --session ${shellWord(safeId(sessionId))}`;
+
+export const formatBytes = (bytes: number): string =>
+  bytes < 1_000_000 ? `${(bytes / 1_000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+
+const shellWord = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;

@@ -1,0 +1,20 @@
+/** Findings about one table: the first ones are named, the others are counted. */
+import type { Found } from './inspect-finding.ts';
+
+const mostNamed = 50;
+
+/** Passes on the first findings of a table. One more says how many others there are. */
+export function* nameSome<Item>(
+  about: string,
+  items: Iterable<Item>,
+  toFound: (item: Item) => Found,
+): Generator<Found, void, undefined> {
+  let count = 0;
+  for (const item of items) if (count++ < mostNamed) yield toFound(item);
+  const more = count - mostNamed;
+  if (more > 0)
+    yield {
+      kind: 'beside',
+      message: `And ${more} more ${more === 1 ? 'finding' : 'findings'} about ${about}: only the first ${mostNamed} are named.`,
+    };
+}
