@@ -44,7 +44,8 @@ test('lists follow the ledger past an entry that is too large to be sent', async
   await goTo('/calls');
   await page.getByText('Live').waitFor();
   await expect.poll(() => page.locator('.call-rows .call-row').count()).toBe(1);
-  await holdCall(stage.runtime, turn, 'big too', 'delete_customer', { customer: 'Ada', note: long });
+  // One entry, which no other follows: nothing but the message about it says that there is news.
+  await turn.call({ id: 'big too', name: 'no_such_tool', arguments: { note: long } });
   await expect.poll(() => page.locator('.call-rows .call-row').count()).toBe(2);
   // The feed goes on after it, without a gap.
   await turn.call({ id: 'small', name: 'look_up_order', arguments: { order: 'A-1' } });
