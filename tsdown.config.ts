@@ -28,6 +28,7 @@ export default defineConfig([
       'job-thread': 'src/http/job-thread.ts',
       'reader-thread': 'src/http/reader-thread.ts',
       'contract-thread': 'src/http/contract-thread.ts',
+      'export-thread': 'src/http/export-thread.ts',
     },
     format: 'esm',
     platform: 'node',

@@ -200,6 +200,14 @@ describe('the package, installed in an empty folder', () => {
         let job = (await ask('/v1/verify', { method: 'POST', body: '{}' })) as Job;
         while (job.status === 'running') job = (await ask(`/v1/jobs/${job.jobId}`)) as Job;
         expect(job).toMatchObject({ status: 'done', result: { ok: true } });
+        // The same holds for the threads that read the ledger, work on typed rules and write exports.
+        expect(await ask('/v1/confirmations')).toHaveProperty('rows');
+        const documents = [{ name: 'a.yaml', text: 'nothing' }];
+        expect(
+          await ask('/v1/contracts/validate', { method: 'POST', body: JSON.stringify({ documents }) }),
+        ).toMatchObject({ ok: false });
+        const exported = await fetch(`${url}/v1/export`, { headers: { authorization: `Bearer ${token}` } });
+        expect((await exported.text()).trimEnd().split('\n').at(-1)).toContain('quittance_export_end');
         // There is soon something to approve, and something nobody knows the end of.
         for (;;) {
           const { now, totals } = (await ask('/v1/stats?buckets=1')) as {

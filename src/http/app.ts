@@ -19,8 +19,9 @@ import type { Connection, Visit } from './visit.ts';
 import { HttpRefusal, problemResponse } from './problem.ts';
 import { RateLimit } from './rate-limit.ts';
 import type { Rate } from './rate-limit.ts';
+import type { BodyLimits } from './read-request.ts';
 import { readBody, readQuery } from './read-request.ts';
-import type { Route } from './route.ts';
+import type { BodySize, Route } from './route.ts';
 import { isShape } from './route.ts';
 import { routes } from './routes.ts';
 import { addSafeHeaders } from './safe-headers.ts';
@@ -30,6 +31,8 @@ import { object, wholeSchema } from './shape.ts';
 
 export type AppLimits = {
   readonly bodyBytes: number;
+  /** Of a body that rules judge. */
+  readonly callBytes: number;
   /** Without a valid token. */
   readonly strangerBodyBytes: number;
   /** Bytes of large bodies, of one token. */
@@ -106,7 +109,7 @@ export function createApp(options: AppOptions): App {
       arrivedAt: env.arrivedAt,
       params: req.param(),
       query: readQuery(new URL(req.url), route.query, checks.query),
-      body: checks.body && (await readBody(req.raw, bodyLimit(limits, actor), checks.body)),
+      body: checks.body && (await readBody(req.raw, bodyLimits(limits, actor, route), checks.body)),
       headers: req.raw.method === 'HEAD' ? withoutRange(req.raw.headers) : req.raw.headers,
       cut:
         env.cut &&
@@ -194,8 +197,23 @@ export function createApp(options: AppOptions): App {
 
 const smallBodyBytes = 65_536;
 
-const bodyLimit = ({ bodyBytes, strangerBodyBytes }: AppLimits, actor: Actor): number =>
-  actor === nobody ? Math.min(bodyBytes, strangerBodyBytes) : bodyBytes;
+function bodyLimits(limits: AppLimits, actor: Actor, { size }: Route): BodyLimits {
+  const { bytes, values } = limitsOf(size, limits);
+  const most = actor === nobody ? limits.strangerBodyBytes : limits.bodyBytes;
+  return { bytes: Math.min(bytes, most), values };
+}
+
+/** What the runtime does with a body takes longer than reading it, so less of it is taken. */
+function limitsOf(size: BodySize, { bodyBytes, callBytes }: AppLimits): BodyLimits {
+  switch (size) {
+    case 'general':
+      return { bytes: bodyBytes, values: 20_000 };
+    case 'judged':
+      return { bytes: callBytes, values: 2_000 };
+    case 'reported':
+      return { bytes: 4 * callBytes, values: 4_000 };
+  }
+}
 
 /** A head is that of the whole: ranges are for what is got. */
 function withoutRange(headers: Headers): Headers {

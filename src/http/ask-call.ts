@@ -15,6 +15,7 @@ import { identityOf } from './actor.ts';
 import type { CallAnswer, NewCall } from './api/call.ts';
 import type { Asking } from './asking.ts';
 import { firstOrLater } from './first-or-later.ts';
+import { refuseLargeCall } from './large-calls.ts';
 import type { Service } from './service.ts';
 import { refusePrincipal } from './token-principals.ts';
 import { workerName } from './worker-name.ts';
@@ -32,6 +33,7 @@ export async function askCall(
   const { ledger, runtime, askedCalls } = service;
   const { sessionId, call } = asked;
   refusePrincipal(actor.name, actor.principals, asked.principal);
+  await refuseLargeCall(service, { sessionId, callId: call.id });
   const digest = askedCalls.digest(asked);
   const isKnown = (await ledger.readCall(sessionId, call.id)) !== undefined;
   const isSame = askedCalls.isSame(sessionId, call.id, digest);

@@ -16,6 +16,7 @@ import { createIsProxy, createReadAddress, proxyHeaders } from './caller-address
 import { ContractDesk } from './contract-desk.ts';
 import { AskedCalls } from './asked-calls.ts';
 import { readConsoleFiles } from './console-files.ts';
+import { Exports } from './exports.ts';
 import { Followers } from './followers.ts';
 import { Jobs } from './jobs.ts';
 import type { ListenTimeouts } from './listen.ts';
@@ -70,6 +71,11 @@ export type HttpServerOptions = {
 export type HttpLimits = {
   /** The largest body of a request, in bytes. 1 MiB. */
   readonly bodyBytes?: number;
+  /**
+   * The largest body of a request for a call, of a decision and of a resolution, in bytes. 128 KiB. Reports of workers
+   * may have four times as much. Rules judge all of it on the event loop: a larger limit lets one call hold up others.
+   */
+  readonly callBytes?: number;
   /** The largest body of a request without a valid token, in bytes. 16 KiB. */
   readonly strangerBodyBytes?: number;
   /** How long contracts that a caller typed may take to read and explain. 5 seconds. */
@@ -195,6 +201,11 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
       { revision: () => access.revision, now: () => ledger.now() },
     ),
     jobs: new Jobs(ledger, ledgerUrl),
+    exports: new Exports({
+      ledger,
+      ledgerUrl: path === undefined ? undefined : ledgerUrl,
+      toolVersion: options.version ?? '0',
+    }),
     contractDesk: new ContractDesk({ timeMs: limits.contractMs ?? 5_000, memoryMb: 64 }),
     metrics: new Metrics(),
     schemas: new SchemaHistory(path === undefined ? undefined : `${path}.schemas`, tools, ledger.now()),
@@ -214,6 +225,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     service,
     limits: {
       bodyBytes: limits.bodyBytes ?? 1_048_576,
+      callBytes: limits.callBytes ?? 131_072,
       strangerBodyBytes: limits.strangerBodyBytes ?? 16_384,
       bodyRate: limits.bodyRate ?? { perSecond: 8_388_608, burst: 16_777_216 },
       rate: limits.rate ?? { perSecond: 1_000, burst: 2_000 },

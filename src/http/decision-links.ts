@@ -12,6 +12,7 @@ import { readToken } from '../runtime/signed-token.ts';
 import type { Actor } from './actor.ts';
 import { allows, identityOf } from './actor.ts';
 import type { DecisionLink, NewDecisionLink, NewTokenDecision } from './api/confirmation.ts';
+import { refuseLargeQuestion } from './large-calls.ts';
 import { HttpRefusal } from './problem.ts';
 import type { Service } from './service.ts';
 
@@ -85,9 +86,10 @@ export async function decideWithLink(
       `You are signed in as ${JSON.stringify(actor.name)} with the role ${actor.role}, and a decision needs approver. Sign out first if the link is meant for another person.`,
       { role: actor.role ?? '', needed: 'approver' },
     );
-  const named = readToken(token, createSeal(service.ledger.sealKey).tokenKey)?.named;
+  const claims = readToken(token, createSeal(service.ledger.sealKey).tokenKey);
   // The person's tokens may have changed since the link was made.
-  if (named !== undefined) approverNamed(service, named.name);
+  if (claims?.named !== undefined) approverNamed(service, claims.named.name);
+  if (claims !== undefined) await refuseLargeQuestion(service, claims.confirmationId);
   return service.runtime.decideByToken(token, {
     ...use,
     receivedAt,

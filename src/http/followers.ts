@@ -5,13 +5,17 @@
  *    asks again. What waits for a slow one is a single piece, which it shares with all others at the same place.
  * 2. One that takes nothing for too long is cut off. It loses nothing by that: it comes back and says where it was.
  * 3. One whose token is revoked, or over, is told nothing from then on.
- * 4. All wait for one thing, so that a thousand of them cost one look at the ledger for each time something is kept.
+ * 4. What a caller reads of the past is bounded in bytes a second, over all connections of that caller. What is new is
+ *    read once for all of them.
+ * 5. All wait for one thing, so that a thousand of them cost one look at the ledger for each time something is kept.
  */
 import type { Feed } from '../ledger/feed.ts';
 import { createFeed } from '../ledger/feed.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { ReadEvent } from '../ledger/unknown-event.ts';
 import type { EntrySize } from '../ledger/stored-entry.ts';
+import type { AllowanceRate } from './allowance.ts';
+import { Allowance } from './allowance.ts';
 import type { FeedEntry, FeedPosition, LargeEntry } from './api/feed.ts';
 
 export type FollowFilter = {
@@ -26,6 +30,8 @@ export type FollowerLimits = {
   /** How long a follower may take nothing of what waits for it. */
   readonly stallMs: number;
   readonly most: number;
+  /** Bytes that one caller may read of the past. An entry that alone is larger counts as one piece. */
+  readonly pastRate?: AllowanceRate;
 };
 
 type Follower = {
@@ -55,6 +61,10 @@ const largestEntryBytes = 1_048_576;
 /** What is kept together is told together: few notice a moment, and a thousand followers are woken once for it. */
 const gatherMs = 40;
 const keptPieces = 8;
+/** Followers this close to the end read what is new, which is never held back. */
+const newEntries = 50;
+const pastRate = { perSecond: 16 * bytesAtOnce, burst: 64 * bytesAtOnce };
+const restMs = 50;
 /** How soon one who reads is put out, and how soon one who waits while nothing is kept. */
 const checkEveryMs = 200;
 const checkQuietEveryMs = 1_000;
@@ -71,6 +81,9 @@ export class Followers {
   readonly #gate: Gate;
   #revision: string;
   #checkedMs = 0;
+  readonly #past: Allowance;
+  /** As it was when somebody looked last. */
+  #lastPosition: number | undefined;
   readonly #followers = new Set<Follower>();
   /** Encoded pieces of the whole ledger, by where they begin. */
   readonly #pieces = new Map<number, { readonly last: number; readonly bytes: Uint8Array }>();
@@ -87,6 +100,7 @@ export class Followers {
   ) {
     this.#ledger = ledger;
     this.#limits = limits;
+    this.#past = new Allowance(limits.pastRate ?? pastRate);
     this.#gate = gate;
     this.#revision = gate.revision();
     this.feed = createFeed(ledger);
@@ -110,7 +124,7 @@ export class Followers {
     filter: FollowFilter,
     pass: Pass,
     cut: (() => void) | undefined,
-    from: 'now' | 'position' = 'position',
+    { from = 'position', caller = '' }: { readonly from?: 'now' | 'position'; readonly caller?: string } = {},
   ): ReadableStream<Uint8Array> {
     let position = after;
     /** The position of the last message: what the next one says it follows. */
@@ -133,8 +147,12 @@ export class Followers {
         else cut();
       },
     };
-    /** What to send next; undefined where there is nothing yet. */
+    /** What to send next; undefined where there is nothing yet, empty where it is to ask again. */
     const next = async (): Promise<Uint8Array | undefined> => {
+      if (!this.#pieces.has(position) && !(await this.#mayRead(position, caller))) {
+        await new Promise((resolve) => setTimeout(resolve, restMs));
+        return noBytes;
+      }
       if (isWhole) {
         const piece = await this.#piece(position);
         if (piece === undefined) return undefined;
@@ -260,6 +278,13 @@ export class Followers {
     return piece;
   }
 
+  /** Is this new, or may the caller read more of the past now? Reading is on the event loop, a piece at a time. */
+  async #mayRead(after: number, caller: string): Promise<boolean> {
+    this.#lastPosition ??= await this.#ledger.lastPosition();
+    if (this.#lastPosition - after <= newEntries) return true;
+    return this.#past.take(caller, bytesAtOnce);
+  }
+
   /** As many entries as fit into one piece; the size alone of one that does not fit into any. */
   async #readSome(
     after: number,
@@ -282,11 +307,11 @@ export class Followers {
     this.#isLooking = true;
     void (async () => {
       try {
-        let seen = await this.#ledger.lastPosition();
+        let seen = (this.#lastPosition = await this.#ledger.lastPosition());
         while (this.#followers.size > 0 && !this.#closed) {
           await this.#ledger.whenAppended(seen);
           await new Promise((resolve) => setTimeout(resolve, gatherMs));
-          seen = await this.#ledger.lastPosition();
+          seen = this.#lastPosition = await this.#ledger.lastPosition();
           this.#wake(false);
         }
       } catch {

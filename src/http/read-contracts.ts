@@ -11,9 +11,10 @@ import type {
   RuleInForce,
   TypedDocuments,
 } from './api/contract.ts';
-import type { ExplainCounters } from './contract-work.ts';
+import type { ExplainCounters, ExplainOrder } from './contract-work.ts';
 import { explainWith, problemsOf } from './contract-work.ts';
 import { HttpRefusal } from './problem.ts';
+import { hasMoreValues } from './read-request.ts';
 import type { Service } from './service.ts';
 
 /** Who asks for work, and until when they wait for it. */
@@ -75,8 +76,22 @@ export async function explainCall(
       'http.not_available',
       'No rules are in force here. Give some in `documents`, or start the server with --contracts FILE.',
     );
+  refuseLargeInput(about);
   return JSON.stringify(await explainWith(contracts, about));
 }
+
+/** The rules in force know functions, files and the environment of this process, so they are asked here, on the loop. */
+function refuseLargeInput({ input, metadata, output }: ExplainOrder): void {
+  const text = JSON.stringify([input, metadata ?? null, output ?? null]);
+  if (text.length <= mostInputChars && !hasMoreValues(text, mostInputValues)) return;
+  throw new HttpRefusal(
+    'http.too_large',
+    `The rules in force are explained for at most ${mostInputChars} characters and ${mostInputValues} JSON values of arguments, metadata and output together. Give the rules in \`documents\` to explain more.`,
+  );
+}
+
+const mostInputChars = 131_072;
+const mostInputValues = 2_000;
 
 export async function reloadContracts({
   contracts,

@@ -34,14 +34,20 @@ function toValue(given: string, shape: AnyShape): JsonValue {
   return given;
 }
 
-/** A body of JSON, of so many bytes at most. */
+export type BodyLimits = {
+  readonly bytes: number;
+  /** JSON values, counting those inside of others. */
+  readonly values: number;
+};
+
+/** A body of JSON, within limits. */
 export async function readBody(
   request: Request,
-  mostBytes: number,
+  limits: BodyLimits,
   check: JsonSchemaChecker,
 ): Promise<unknown> {
   const type = request.headers.get('content-type') ?? '';
-  const text = await readText(request, mostBytes);
+  const text = await readText(request, limits.bytes);
   // A form can send any of three types and none of these: the type is a part of what keeps other sites out.
   // Whoever sends nothing says nothing of what it is; with a cookie, that is kept out by more than this.
   const isNothing = text === '' && type === '';
@@ -57,10 +63,10 @@ export async function readBody(
       {},
       { 'accept-encoding': 'identity' },
     );
-  if (hasMoreValues(text, mostValues))
+  if (hasMoreValues(text, limits.values))
     throw new HttpRefusal(
       'http.too_large',
-      `A body may hold ${mostValues} JSON values, counting those inside of others. Send less at a time.`,
+      `A body may hold ${limits.values} JSON values here, counting those inside of others. Send less at a time.`,
     );
   const read = parseJson(text === '' ? '{}' : text);
   if (!read.ok)
@@ -71,8 +77,6 @@ export async function readBody(
   refuseIssues('The body', check(read.value));
   return read.value;
 }
-
-const mostValues = 20_000;
 
 /** Whether a JSON text holds more values than this. Reads no more of it than it must, and makes nothing of it. */
 export function hasMoreValues(text: string, most: number): boolean {

@@ -48,7 +48,7 @@ export type ReaderOptions = {
 const limitsHere: ReadLimits = { callBytes: 65_536, totalBytes: 262_144, timeMs: 1_000 };
 const answerBytesHere = 1_048_576;
 /** In about milliseconds of this thread, for one caller. */
-const allowanceHere = { perSecond: 250, burst: 250 };
+const allowanceHere = { perSecond: 100, burst: 200 };
 const memoryMb = 256;
 const mostRememberedBytes = 262_144;
 const endingMs = 5_000;

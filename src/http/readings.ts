@@ -6,13 +6,16 @@ import type { CallQuery, Page, SessionQuery, SessionSummary } from '../ledger/ca
 import type { ConfirmationQuery } from '../ledger/confirmation-query.ts';
 import { limitOf } from '../ledger/paging.ts';
 import type { BudgetRule } from '../runtime/budget.ts';
+import type { ConfirmationView } from '../runtime/confirmation-view.ts';
 import { toConfirmationView } from '../runtime/confirmation-view.ts';
 import { foldStored } from '../runtime/fold-stored.ts';
 import { toUnresolvedCall } from '../runtime/unresolved-call.ts';
 import type { CallDetail, CallFacets, CallPage } from './api/call.ts';
-import type { ConfirmationPage, UnresolvedPage } from './api/confirmation.ts';
+import type { ConfirmationPage, GrantList, UnresolvedPage } from './api/confirmation.ts';
 import type { ContractsVersions, RuleHits } from './api/contract.ts';
 import type { AuditPage, FeedPage } from './api/feed.ts';
+import type { HandoffList } from './api/handoff.ts';
+import type { HeadPage } from './api/job.ts';
 import type { Timeline } from './api/session.ts';
 import type { Stats } from './api/stats.ts';
 import type { BoundedReads, CallRef, LargeCall } from './bounded-reads.ts';
@@ -23,6 +26,12 @@ import { countHits, readVersions } from './read-contracts-history.ts';
 import { readCallDetail } from './read-call-detail.ts';
 import type { AuditQuery, FeedQuery } from './read-feed.ts';
 import { readAudit, readFeedPage } from './read-feed.ts';
+import type { GrantFilters } from './read-grants.ts';
+import { readGrants } from './read-grants.ts';
+import type { HandoffFilters } from './read-handoffs.ts';
+import { readHandoffs } from './read-handoffs.ts';
+import { readHeads } from './read-heads.ts';
+import { readQuestion } from './read-question.ts';
 import type { Span } from './read-stats.ts';
 import { readStats } from './read-stats.ts';
 import { readTimeline } from './read-timeline.ts';
@@ -56,6 +65,10 @@ export type Readings = {
   readonly hits: Reading<object, RuleHits>;
   readonly versions: Reading<object, ContractsVersions>;
   readonly tools: Reading<{ readonly toolName: string | undefined }, readonly ToolNumbers[]>;
+  readonly question: Reading<{ readonly confirmationId: string }, ConfirmationView>;
+  readonly grants: Reading<GrantFilters, GrantList>;
+  readonly handoffs: Reading<HandoffFilters, HandoffList>;
+  readonly heads: Reading<{ readonly limit: number; readonly cursor: string | undefined }, HeadPage>;
   readonly counts: Reading<{ readonly common: readonly string[] }, LedgerCounts>;
 };
 
@@ -97,6 +110,10 @@ export const readings: Readings = {
   hits: (reads) => countHits(reads),
   versions: async (reads) => ({ rows: await readVersions(reads) }),
   tools: (reads, { toolName }) => readToolNumbers(reads.ledger, toolName),
+  question: (reads, input) => readQuestion(reads, input),
+  grants: (reads, filters) => readGrants(reads, filters),
+  handoffs: (reads, filters) => readHandoffs(reads, filters),
+  heads: (reads, page) => readHeads(reads, page),
   counts: ({ ledger }, { common }) => countLedger(ledger, common),
 };
 

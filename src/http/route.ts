@@ -19,6 +19,12 @@ export type Asked<Params extends string, Query, Body> = {
   readonly cut: (() => void) | undefined;
 };
 
+/**
+ * `judged`: schemas, rules and redaction look at all of it, on the event loop. `reported`: redaction and the rules
+ * about outputs do.
+ */
+export type BodySize = 'general' | 'judged' | 'reported';
+
 /** What is known before the body of a request has arrived. */
 export type Head<Params extends string> = Pick<
   Asked<Params, object, unknown>,
@@ -58,6 +64,8 @@ type RouteSpec<Path extends string, Query extends object, Body, Answer> = {
   readonly also?: Readonly<Record<number, AnyShape | MediaAnswer>>;
   /** Whether it is asked again and again by what watches the server, and tells nothing worth guessing for. */
   readonly isProbe?: boolean;
+  /** How much of a body is read here on the event loop; the general limits where left out. */
+  readonly size?: BodySize;
   /** Called with the head, before the body arrives. What it gives is called once the request was handled. */
   readonly expect?: (head: Head<ParamsOf<Path>>) => () => void;
   readonly handle: (asked: Asked<ParamsOf<Path>, Query, Body>) => Promise<Answer | Response>;
@@ -76,6 +84,7 @@ export type Route = {
   readonly status: number;
   readonly also: Readonly<Record<number, AnyShape | MediaAnswer>>;
   readonly isProbe: boolean;
+  readonly size: BodySize;
   readonly expect: ((head: Head<string>) => () => void) | undefined;
   readonly handle: (asked: Asked<string, object, unknown>) => Promise<unknown>;
 };
@@ -98,6 +107,7 @@ export function defineRoute<
     status: spec.status ?? 200,
     also: spec.also ?? {},
     isProbe: spec.isProbe ?? false,
+    size: spec.size ?? 'general',
     expect: spec.expect as Route['expect'],
     // What it is given has been held against the very shapes its types come from.
     handle: spec.handle as Route['handle'],

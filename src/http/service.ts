@@ -8,6 +8,7 @@ import type { ReloadResult } from '../contracts/from-yaml.ts';
 import type { Access } from './access.ts';
 import type { AskedCalls } from './asked-calls.ts';
 import type { ContractDesk } from './contract-desk.ts';
+import type { Exports } from './exports.ts';
 import type { Followers } from './followers.ts';
 import type { Jobs } from './jobs.ts';
 import type { Metrics } from './metrics.ts';
@@ -28,6 +29,7 @@ export type Service = {
   readonly access: Access;
   readonly followers: Followers;
   readonly jobs: Jobs;
+  readonly exports: Exports;
   /** Works on documents that callers typed. */
   readonly contractDesk: ContractDesk;
   readonly metrics: Metrics;

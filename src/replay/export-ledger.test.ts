@@ -135,6 +135,9 @@ describe.each([
           return entries;
         },
       },
+      measureEntries: {
+        value: (query: Parameters<Ledger['measureEntries']>[0]) => ledger.measureEntries(query),
+      },
       lastPosition: { value: () => ledger.lastPosition() },
       now: { value: () => ledger.now() },
     }) as Ledger;

@@ -1,8 +1,10 @@
 import type { Head } from '../ledger/chain.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { StoredEntry } from '../ledger/stored-entry.ts';
+import type { EntrySize, StoredEntry } from '../ledger/stored-entry.ts';
 
 const entriesAtOnce = 500;
+/** What is in memory at once; an entry that is larger comes alone. */
+const bytesAtOnce = 1_048_576;
 
 /** Every entry, of the whole ledger or of these sessions one after the other, until somebody says stop. */
 export async function* readAllEntries(
@@ -12,11 +14,10 @@ export async function* readAllEntries(
 ): AsyncGenerator<StoredEntry, void, undefined> {
   for (const { sessionId } of sessions ?? [{ sessionId: undefined }])
     for (let after = 0; !signal.aborted;) {
-      const entries = await ledger.readEntries({
-        after,
-        limit: entriesAtOnce,
-        ...(sessionId !== undefined && { sessionId }),
-      });
+      const of = sessionId !== undefined && { sessionId };
+      const sizes = await ledger.measureEntries({ after, limit: entriesAtOnce, ...of });
+      const limit = countWithin(sizes, bytesAtOnce);
+      const entries = limit === 0 ? [] : await ledger.readEntries({ after, limit, ...of });
       const last = entries.at(-1);
       if (last === undefined) break;
       yield* entries;
@@ -24,4 +25,31 @@ export async function* readAllEntries(
       // Reading never waits for anything, so signals and screens get their turn here.
       await new Promise(setImmediate);
     }
+}
+
+/** The size of every entry. */
+export async function* readAllSizes(
+  ledger: Pick<Ledger, 'measureEntries'>,
+  signal: AbortSignal,
+  sessionId?: string,
+): AsyncGenerator<EntrySize, void, undefined> {
+  for (let after = 0; !signal.aborted;) {
+    const sizes = await ledger.measureEntries({
+      after,
+      limit: entriesAtOnce,
+      ...(sessionId !== undefined && { sessionId }),
+    });
+    const last = sizes.at(-1);
+    if (last === undefined) return;
+    yield* sizes;
+    after = last.position;
+    await new Promise(setImmediate);
+  }
+}
+
+/** How many of the first entries have so many bytes together; at least one, if there is one. */
+function countWithin(sizes: readonly EntrySize[], most: number): number {
+  let bytes = 0;
+  const at = sizes.findIndex((size) => (bytes += size.bytes) > most);
+  return at === -1 ? sizes.length : Math.max(1, at);
 }

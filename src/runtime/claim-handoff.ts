@@ -42,6 +42,8 @@ export type HandoffTerms = {
   readonly leaseMs?: number;
   /** What the call was asked for with. Where it was made for another request, it is not to be had: `handoff.unknown`. */
   readonly asked?: ToolCallInput;
+  /** With `{ toolName }`: calls that are larger in the ledger, in bytes, are left to others. */
+  readonly mostBytes?: number;
 };
 
 /** A call in a worker's hands. */
@@ -78,7 +80,7 @@ export async function claimHandoff(
   if (terms.asked !== undefined)
     throw invalid('asked says which call was asked for; name that call: {sessionId, callId}.');
   requireTool(engine, choice.toolName);
-  for await (const found of findHandoffs(desk, choice.toolName)) {
+  for await (const found of findHandoffs(desk, choice.toolName, terms.mostBytes)) {
     if (!isWaiting(found.call, engine.ledger.now())) continue;
     const claimed = await tryClaim(engine, found, terms);
     // Somebody was faster, or this process cannot open the input: the next one may do.
@@ -220,7 +222,7 @@ const invalid = (problem: string): QuittanceError =>
 function checkTerms(terms: HandoffTerms): void {
   if (typeof terms !== 'object' || terms === null)
     throw invalid('say who takes the call: { worker: "mailer-1" }.');
-  checkKeys('runtime.claimHandoff', terms, ['worker', 'identity', 'leaseMs', 'asked']);
+  checkKeys('runtime.claimHandoff', terms, ['worker', 'identity', 'leaseMs', 'asked', 'mostBytes']);
   const { worker, leaseMs } = terms;
   if (typeof worker !== 'string' || worker.trim() === '' || worker.length > longestName)
     throw invalid(`worker must be a name of 1 to ${longestName} characters.`);

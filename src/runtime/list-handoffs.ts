@@ -56,13 +56,24 @@ export async function listHandoffs(desk: Desk, query: HandoffQuery): Promise<rea
   return views;
 }
 
+const looksAtOnce = 20;
+
 /** Those that are due are seen to on the way: whoever handed them over may be gone. */
 export async function* findHandoffs(
   desk: Desk,
   toolName: string | undefined,
+  mostBytes: number = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<OpenHandoff, void> {
   const { engine } = desk;
+  let looks = 0;
   for (const { sessionId, callId } of await engine.ledger.findOpenCalls()) {
+    // Many calls may be open: everything else in the process gets a turn in between.
+    if (++looks % looksAtOnce === 0) await new Promise(setImmediate);
+    if (
+      mostBytes < Number.POSITIVE_INFINITY &&
+      (await engine.ledger.measureCall(sessionId, callId)) > mostBytes
+    )
+      continue;
     const stored = await engine.ledger.readCall(sessionId, callId);
     const call = stored && foldStored(stored);
     if (stored === undefined || call === undefined || !isHandedOver(call)) continue;

@@ -118,21 +118,6 @@ describe('an export', () => {
     await expect(problemsOf(text)).rejects.toThrow('of the export');
   });
 
-  test('that the client ends in the middle costs nothing any more', async () => {
-    app = await startServer();
-    await fill(1_000, 8);
-    const response = await open('/v1/export');
-    const reading = vi.spyOn(app.ledger, 'readEntries');
-    response.resume();
-    await until(() => reading.mock.calls.length > 0);
-    response.destroy();
-    // Whatever was under way when it went has come to rest when nothing was read between two looks.
-    for (let before = -1; before !== reading.mock.calls.length; await sleep(100))
-      before = reading.mock.calls.length;
-    expect(reading.mock.calls.length).toBeLessThan(8_000 / 500);
-    expect((await app.get<string>('/metrics')).body).toMatch(/followers_cut_total 0$/m);
-  });
-
   test('is made for nobody who asks for its head alone, and in one piece for who asks for ranges', async () => {
     app = await startServer();
     await fill(3);

@@ -3,9 +3,10 @@ import type { HandoffClaim } from '../../runtime/claim-handoff.ts';
 import type { HandoffNotes, HandoffReport } from '../../runtime/handoff-report.ts';
 import type { HandoffView } from '../../runtime/list-handoffs.ts';
 import type { ReportedCall } from '../../runtime/report-handoff.ts';
+import type { LargeCallRef } from './confirmation.ts';
 
-/** `GET /v1/handoffs`: oldest first. */
-export type HandoffList = { readonly rows: readonly HandoffView[] };
+/** `GET /v1/handoffs`: oldest first. `large`: open calls that are too large to be read, whatever they wait for. */
+export type HandoffList = { readonly rows: readonly HandoffView[]; readonly large?: readonly LargeCallRef[] };
 
 /** `POST /v1/handoffs/claim`: this call, or the one that waits longest for a tool. */
 export type NewClaim = (

@@ -143,6 +143,7 @@ export const callRoutes: readonly Route[] = [
     summary: 'Asks for a call: it is allowed and handed over, denied, held, being made, or settled.',
     body: newCallShape,
     answer: callAnswerShape,
+    size: 'judged',
     handle: ({ service, actor, body, signal }) => askCall(service, actor, body, signal),
   }),
   defineRoute<'/v1/sessions/{sessionId}/calls/{callId}', object, undefined, CallDetail>({

@@ -1,9 +1,6 @@
-import { QuittanceError } from '../../base/error.ts';
 import { safeSentence, shownId } from '../../base/safe-id.ts';
 import type { ConfirmationStatus } from '../../call/call.ts';
 import type { ConfirmationView } from '../../runtime/confirmation-view.ts';
-import { toConfirmationView } from '../../runtime/confirmation-view.ts';
-import { foldStored } from '../../runtime/fold-stored.ts';
 import { longestLinkMs } from '../../runtime/decision-token.ts';
 import type { TokenDecision } from '../../runtime/signed-token.ts';
 import type {
@@ -15,12 +12,12 @@ import type {
   NewTokenDecision,
   TokenToRead,
 } from '../api/confirmation.ts';
-import { decideOnce, readDecision } from '../decide-again.ts';
+import { decideOnce } from '../decide-again.ts';
 import { decideWithLink, makeLink, readLink } from '../decision-links.ts';
 import { largeCallShape } from '../call-shapes.ts';
+import { refuseLargeQuestion } from '../large-calls.ts';
 import type { Route } from '../route.ts';
 import { defineRoute } from '../route.ts';
-import type { Service } from '../service.ts';
 import type { Fields, Shape } from '../shape.ts';
 import {
   anyObject,
@@ -132,7 +129,8 @@ export const confirmationRoutes: readonly Route[] = [
     access: 'viewer',
     summary: 'Shows one question.',
     answer: viewShape,
-    handle: ({ service, params }) => readQuestion(service, params.confirmationId),
+    handle: ({ service, params: { confirmationId }, ...asked }) =>
+      service.reader.answer('question', { confirmationId }, asked, { costOf: 1 }),
   }),
   defineRoute<`${typeof path}/decision`, object, NewDecision, ConfirmationView>({
     method: 'POST',
@@ -143,8 +141,11 @@ export const confirmationRoutes: readonly Route[] = [
     answer: viewShape,
     expect: ({ service, params, arrivedAt }) =>
       service.runtime.expectDecision(params.confirmationId, arrivedAt),
-    handle: ({ service, params, body, actor, arrivedAt }) =>
-      decideOnce(service, params.confirmationId, body, actor, arrivedAt),
+    size: 'judged',
+    async handle({ service, params, body, actor, arrivedAt }) {
+      await refuseLargeQuestion(service, params.confirmationId);
+      return decideOnce(service, params.confirmationId, body, actor, arrivedAt);
+    },
   }),
   defineRoute<`${typeof path}/link`, object, NewDecisionLink, DecisionLink>({
     method: 'POST',
@@ -163,7 +164,10 @@ export const confirmationRoutes: readonly Route[] = [
       'NewDecisionLink',
     ),
     answer: object<DecisionLink>({ token: text(), url: text() }, 'DecisionLink'),
-    handle: ({ service, params, body, actor }) => makeLink(service, actor, params.confirmationId, body),
+    async handle({ service, params, body, actor }) {
+      await refuseLargeQuestion(service, params.confirmationId);
+      return makeLink(service, actor, params.confirmationId, body);
+    },
   }),
   defineRoute<'/v1/decisions/read', object, TokenToRead, LinkedQuestion>({
     method: 'POST',
@@ -172,9 +176,10 @@ export const confirmationRoutes: readonly Route[] = [
     summary: 'Shows what a decision link is about. The link is the right to see it.',
     body: object<TokenToRead>({ token: tokenText }, 'TokenToRead'),
     answer: linkedShape,
-    async handle({ service, actor, body }) {
+    async handle({ service, body, ...asked }) {
+      const { actor } = asked;
       const { confirmationId, decisions, named, maker } = readLink(service, body.token);
-      const question = await readQuestion(service, confirmationId);
+      const question = await service.reader.value('question', { confirmationId }, asked, { costOf: 1 });
       return {
         ...question,
         shown: { toolName: shownId(question.toolName), description: safeSentence(question.description) },
@@ -200,29 +205,3 @@ export const confirmationRoutes: readonly Route[] = [
     handle: ({ service, actor, body, arrivedAt }) => decideWithLink(service, actor, body, arrivedAt),
   }),
 ];
-
-async function readQuestion(service: Service, confirmationId: string): Promise<ConfirmationView> {
-  const { ledger } = service;
-  const found = await ledger.findConfirmation(confirmationId);
-  const stored = found && (await ledger.readCall(found.sessionId, found.callId));
-  const call = stored && foldStored(stored);
-  const view = call && toConfirmationView(call);
-  if (found === undefined || view === undefined)
-    throw new QuittanceError(
-      'confirmation.unknown',
-      `There is no confirmation ${JSON.stringify(confirmationId.slice(0, 200))}.`,
-      {
-        confirmationId,
-      },
-    );
-  if (view.confirmationId === confirmationId) return view;
-  // The call has asked another question since: this one is told as it was left.
-  const made = await readDecision(service, confirmationId);
-  return {
-    ...view,
-    confirmationId,
-    status: found.status,
-    decision: made?.event.decision,
-    by: made?.event.by,
-  };
-}

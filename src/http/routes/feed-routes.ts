@@ -68,7 +68,7 @@ export const feedRoutes: readonly Route[] = [
         );
       const pass = { isGood: () => service.access.isStillIn('GET', headers), expiresAt: actor.expiresAt };
       const from = wanted === 'now' ? 'now' : 'position';
-      return new Response(service.followers.follow(after, filter, pass, cut, from), {
+      return new Response(service.followers.follow(after, filter, pass, cut, { from, caller: actor.name }), {
         headers: {
           'content-type': 'text/event-stream; charset=utf-8',
           'cache-control': 'no-store',

@@ -1,9 +1,9 @@
 import type { GrantStatus, GrantView } from '../../runtime/grant-view.ts';
 import { identityOf } from '../actor.ts';
 import type { GrantList, GrantRevocationRequest, NewGrant } from '../api/confirmation.ts';
+import type { GrantFilters } from '../read-grants.ts';
 import type { Route } from '../route.ts';
 import { defineRoute } from '../route.ts';
-import type { Service } from '../service.ts';
 import type { Shape } from '../shape.ts';
 import { anyObject, choice, flag, integer, list, maybe, object, open, text } from '../shape.ts';
 
@@ -18,17 +18,19 @@ const grantShape: Shape<GrantView> = open('GrantView', 'A standing permission as
 });
 
 const reasonText = text({ maxLength: 1_000 });
-type Filters = { readonly sessionId?: string; readonly active?: boolean };
 
 export const grantRoutes: readonly Route[] = [
-  defineRoute<'/v1/grants', Filters, undefined, GrantList>({
+  defineRoute<'/v1/grants', GrantFilters, undefined, GrantList>({
     method: 'GET',
     path: '/v1/grants',
     access: 'viewer',
     summary: 'Lists what was permitted beforehand, in one session or in the newest ones.',
     query: { sessionId: maybe(text()), active: maybe(flag()) },
     answer: object<GrantList>({ rows: list(grantShape), capped: flag() }, 'GrantList'),
-    handle: ({ service, query }) => listGrants(service, query),
+    handle: ({ service, query, ...asked }) =>
+      service.reader.answer('grants', query, asked, {
+        costOf: query.sessionId === undefined ? undefined : 2,
+      }),
   }),
   defineRoute<'/v1/grants', object, NewGrant, GrantView>({
     method: 'POST',
@@ -68,18 +70,3 @@ export const grantRoutes: readonly Route[] = [
       }),
   }),
 ];
-
-const mostSessions = 200;
-
-async function listGrants(service: Service, { sessionId, active }: Filters): Promise<GrantList> {
-  const { ledger, runtime } = service;
-  const state = active === undefined ? {} : { active };
-  if (sessionId !== undefined) return { rows: await runtime.grants({ sessionId, ...state }), capped: false };
-  const sessions = await ledger.querySessions({ limit: mostSessions });
-  const rows: GrantView[] = [];
-  for (const [index, session] of sessions.rows.entries()) {
-    if (index % 20 === 19) await new Promise(setImmediate);
-    rows.push(...(await runtime.grants({ sessionId: session.sessionId, ...state })));
-  }
-  return { rows, capped: sessions.next !== undefined };
-}

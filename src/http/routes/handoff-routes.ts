@@ -1,11 +1,15 @@
+import { createSeal } from '../../ledger/seal.ts';
 import { outcomeToModelContent } from '../../call/model-content.ts';
 import type { HandoffClaim, HandoffTerms } from '../../runtime/claim-handoff.ts';
 import type { HandoffNotes, HandoffReport } from '../../runtime/handoff-report.ts';
+import { readToken } from '../../runtime/handoff-token.ts';
 import type { HandoffView } from '../../runtime/list-handoffs.ts';
 import { identityOf } from '../actor.ts';
 import type { ClaimAnswer, HandoffList, NewClaim, NewReport, ReportAnswer } from '../api/handoff.ts';
 import { longestWaitMs } from '../ask-call.ts';
-import { outcomeShape } from '../call-shapes.ts';
+import { largeCallShape, outcomeShape } from '../call-shapes.ts';
+import { largestChangedBytes, refuseLargeCall } from '../large-calls.ts';
+import type { HandoffFilters } from '../read-handoffs.ts';
 import { workerName } from '../worker-name.ts';
 import { firstOrLater } from '../first-or-later.ts';
 import type { Route } from '../route.ts';
@@ -91,19 +95,14 @@ const notesShape: Shape<HandoffNotes> = object<HandoffNotes>(
 );
 
 export const handoffRoutes: readonly Route[] = [
-  defineRoute<
-    '/v1/handoffs',
-    { readonly toolName?: string; readonly limit?: number },
-    undefined,
-    HandoffList
-  >({
+  defineRoute<'/v1/handoffs', HandoffFilters, undefined, HandoffList>({
     method: 'GET',
     path: '/v1/handoffs',
     access: 'viewer',
     summary: 'Lists calls that wait for a worker or are in one’s hands, oldest first.',
     query: { toolName: maybe(text()), limit: maybe(integer({ minimum: 1, maximum: 1_000 })) },
-    answer: object<HandoffList>({ rows: list(viewShape) }, 'HandoffList'),
-    handle: async ({ service, query }) => ({ rows: await service.runtime.handoffs(query) }),
+    answer: object<HandoffList>({ rows: list(viewShape), large: maybe(list(largeCallShape)) }, 'HandoffList'),
+    handle: ({ service, query, ...asked }) => service.reader.answer('handoffs', query, asked),
   }),
   defineRoute<'/v1/handoffs/claim', object, NewClaim, ClaimAnswer>({
     method: 'POST',
@@ -115,8 +114,16 @@ export const handoffRoutes: readonly Route[] = [
     async handle({ service, body, actor, signal }) {
       const { worker, leaseMs, waitMs = 0, ...choiceOf } = body;
       const name = workerName(actor, worker);
-      const offer = { worker: name, identity: identityOf(actor), ...(leaseMs !== undefined && { leaseMs }) };
-      if (!('toolName' in choiceOf)) return { claim: await service.runtime.claimHandoff(choiceOf, offer) };
+      const offer = {
+        worker: name,
+        identity: identityOf(actor),
+        mostBytes: largestChangedBytes,
+        ...(leaseMs !== undefined && { leaseMs }),
+      };
+      if (!('toolName' in choiceOf)) {
+        await refuseLargeCall(service, choiceOf);
+        return { claim: await service.runtime.claimHandoff(choiceOf, offer) };
+      }
       return { claim: await claimOf(service, choiceOf.toolName, offer, waitMs, signal) };
     },
   }),
@@ -137,7 +144,10 @@ export const handoffRoutes: readonly Route[] = [
       },
       'ReportAnswer',
     ),
+    size: 'reported',
     async handle({ service, actor, body: { token, report, notes } }) {
+      const grant = readToken(createSeal(service.ledger.sealKey), token);
+      if (grant !== undefined) await refuseLargeCall(service, grant);
       const reported = await service.runtime.report(token, report, notes, identityOf(actor));
       service.askedCalls.noteReport(reported.sessionId, reported.callId);
       return { ...reported, content: outcomeToModelContent(reported.outcome) };

@@ -1,8 +1,6 @@
 import type { Head } from '../../ledger/chain.ts';
-import { exportLedger } from '../../replay/export-ledger.ts';
 import type { HeadPage, Job, JobList, NewVerification } from '../api/job.ts';
 import { jobShape, jobSummaryShape, kindShape } from '../job-shape.ts';
-import { HttpRefusal } from '../problem.ts';
 import type { Route } from '../route.ts';
 import { defineRoute } from '../route.ts';
 import type { Service } from '../service.ts';
@@ -86,18 +84,10 @@ export const jobRoutes: readonly Route[] = [
       },
       'HeadPage',
     ),
-    async handle({ service, query: { limit = 100, cursor } }) {
-      const after = cursor === undefined ? undefined : decodeCursor(cursor);
-      // One more than asked for tells whether there are more.
-      const found = await service.ledger.queryHeads({ after, limit: limit + 1 });
-      const rows = found.slice(0, limit);
-      const last = rows.at(-1);
-      return {
-        rows,
-        next: found.length > limit && last !== undefined ? encodeCursor(last.sessionId) : undefined,
-        sessions: await service.ledger.countSessions(),
-      };
-    },
+    handle: ({ service, query: { limit = 100, cursor }, ...asked }) =>
+      service.reader.answer('heads', { limit, cursor }, asked, {
+        costOf: limit <= 100 ? 1 + limit / 50 : undefined,
+      }),
   }),
   defineRoute<'/v1/export', { readonly sessionId?: string }>({
     method: 'GET',
@@ -110,22 +100,20 @@ export const jobRoutes: readonly Route[] = [
     async handle(asked) {
       const { service, query, signal } = asked;
       const { sessionId } = query;
-      const sessions = sessionId === undefined ? undefined : await service.ledger.readHeads(sessionId);
-      if (sessions?.length === 0)
-        throw new HttpRefusal('http.not_found', 'There is no such session. GET /v1/sessions lists them.');
-      const given = { sessions, toolVersion: service.version };
       const over = AbortSignal.any([signal, service.closing]);
-      const { text: pieces } = await exportLedger(service.ledger, { ...given, signal: over });
-      return new Response(
-        streamOf(asked, () => pieces, service.closing),
-        {
+      const started = await service.exports.start(sessionId, over);
+      try {
+        return new Response(streamOf(asked, started.pieces, service.closing), {
           headers: {
             'content-type': 'application/jsonl; charset=utf-8',
             'content-disposition': `attachment; filename="${sessionId === undefined ? 'ledger' : 'session'}.jsonl"`,
             'cache-control': 'no-store',
           },
-        },
-      );
+        });
+      } catch (error) {
+        started.end();
+        throw error;
+      }
     },
   }),
 ];
@@ -140,17 +128,4 @@ async function* messagesOf(
   let id = 0;
   for await (const job of jobs.follow(jobId, signal))
     yield `id: ${++id}\nevent: job\ndata: ${JSON.stringify(job)}\n\n`;
-}
-
-const encodeCursor = (sessionId: string): string =>
-  Buffer.from(JSON.stringify(sessionId)).toString('base64url');
-
-function decodeCursor(cursor: string): string {
-  try {
-    const sessionId: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
-    if (typeof sessionId === 'string') return sessionId;
-  } catch {
-    // Said below.
-  }
-  throw new HttpRefusal('http.bad_request', 'cursor must be the "next" of the page before.');
 }

@@ -9,6 +9,7 @@ import type { CallAnswer, CallDetail } from '../api/call.ts';
 import type { NewResolution, NewUndo, UnresolvedPage } from '../api/confirmation.ts';
 import { followCall } from '../ask-call.ts';
 import { callAnswerShape, callDetailShape, largeCallShape, outcomeShape } from '../call-shapes.ts';
+import { refuseLargeCall } from '../large-calls.ts';
 import type { Route } from '../route.ts';
 import { defineRoute } from '../route.ts';
 import type { Service } from '../service.ts';
@@ -86,9 +87,11 @@ export const reconcileRoutes: readonly Route[] = [
       'NewResolution',
     ),
     answer: callDetailShape,
+    size: 'judged',
     async handle({ service, params, body, ...asked }) {
       const { actor } = asked;
       if (!('ask' in body)) service.access.require(actor, 'approver');
+      await refuseLargeCall(service, params);
       try {
         await service.runtime.reconcile(params, { ...body, by: actor.name, identity: identityOf(actor) });
       } catch (error) {
@@ -106,6 +109,7 @@ export const reconcileRoutes: readonly Route[] = [
     body: object<NewUndo>({ reason: maybe(reasonText), force: maybe(flag()) }, 'NewUndo'),
     answer: callAnswerShape,
     async handle({ service, params, body, actor, signal }) {
+      await refuseLargeCall(service, params);
       let undoId = undoCallId(params.callId, 1);
       try {
         const outcome = await service.runtime.undo(params, {

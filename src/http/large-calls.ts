@@ -1,0 +1,30 @@
+/**
+ * Requests that change a call read it on the event loop. So they are refused where the call is larger than the loop
+ * can read in a few milliseconds; its size is asked first, which reads nothing of it.
+ */
+import type { CallRef } from './bounded-reads.ts';
+import { HttpRefusal } from './problem.ts';
+import type { Service } from './service.ts';
+
+/** The largest call that a request may change, in bytes of the ledger. */
+export const largestChangedBytes = 2_097_152;
+
+/** Throws 413 where the call is too large to be changed over HTTP. A call that is not there has no size. */
+export async function refuseLargeCall({ ledger }: Pick<Service, 'ledger'>, ref: CallRef): Promise<void> {
+  const bytes = await ledger.measureCall(ref.sessionId, ref.callId);
+  if (bytes <= largestChangedBytes) return;
+  throw new HttpRefusal(
+    'http.too_large',
+    `Call ${JSON.stringify(ref.callId.slice(0, 200))} has ${bytes} bytes in the ledger, and calls of at most ${largestChangedBytes} are changed over HTTP. Use the command \`quittance\` on the machine of the ledger.`,
+    { bytes: String(bytes), most: String(largestChangedBytes) },
+  );
+}
+
+/** The same for the call that asks a question. An unknown question is left to the handler. */
+export async function refuseLargeQuestion(
+  service: Pick<Service, 'ledger'>,
+  confirmationId: string,
+): Promise<void> {
+  const found = await service.ledger.findConfirmation(confirmationId);
+  if (found !== undefined) await refuseLargeCall(service, found);
+}

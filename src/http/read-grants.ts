@@ -1,0 +1,26 @@
+/** Standing permissions: of one session, or of the newest ones. */
+import type { GrantView } from '../runtime/grant-view.ts';
+import { listGrants } from '../runtime/grants.ts';
+import type { GrantList } from './api/confirmation.ts';
+import type { BoundedReads } from './bounded-reads.ts';
+
+const mostSessions = 200;
+
+export type GrantFilters = { readonly sessionId?: string; readonly active?: boolean };
+
+export async function readGrants(
+  reads: BoundedReads,
+  { sessionId, active }: GrantFilters,
+): Promise<GrantList> {
+  const { ledger } = reads;
+  const state = active === undefined ? {} : { active };
+  if (sessionId !== undefined)
+    return { rows: await listGrants({ ledger }, { sessionId, ...state }), capped: false };
+  const sessions = await ledger.querySessions({ limit: mostSessions });
+  const rows: GrantView[] = [];
+  for (const session of sessions.rows) {
+    rows.push(...(await listGrants({ ledger }, { sessionId: session.sessionId, ...state })));
+    await reads.spend(0);
+  }
+  return { rows, capped: sessions.next !== undefined };
+}
