@@ -1,4 +1,5 @@
 /** A viewer who does the worst a viewer may, in a process of its own: told where, it goes on until it is stopped. */
+import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:http';
 import { setPriority } from 'node:os';
 import type { LargeThings } from '../../test/http/hostile-requests.ts';
@@ -17,6 +18,7 @@ const large = JSON.parse(things) as LargeThings;
 setPriority(10);
 const lanes = 24;
 const stallers = 40;
+const scanners = 8;
 const agent = new Agent({ keepAlive: true, maxSockets: 256 });
 const authorization = `Bearer ${token}`;
 const statuses: Record<string, number> = {};
@@ -46,17 +48,21 @@ function send(each: ReturnType<typeof hostileRequests>[number]): Promise<void> {
 }
 
 /** Follows the ledger and takes nothing. */
-function stall(): void {
-  const made = request(`${url}/v1/events?after=0`, { agent: false, headers: { authorization } }, (answer) => {
-    answer.pause();
+const stall = (): void => follow('/v1/events?after=0', (answer) => answer.pause());
+/** Has the server look through all of the ledger for what is not there, again and again. */
+const scan = (): void => follow('/v1/events?after=0&type=no.such', (answer) => answer.resume());
+
+function follow(path: string, take: (answer: IncomingMessage) => void): void {
+  const made = request(url + path, { agent: false, headers: { authorization } }, (answer) => {
+    take(answer);
     stalled++;
     answer.on('close', () => {
       stalled--;
-      if (!isOver) setTimeout(stall, 1_000).unref();
+      if (!isOver) setTimeout(() => follow(path, take), 1_000).unref();
     });
   });
   made.on('error', () => {
-    if (!isOver) setTimeout(stall, 1_000).unref();
+    if (!isOver) setTimeout(() => follow(path, take), 1_000).unref();
   });
   made.end();
 }
@@ -70,6 +76,7 @@ async function lane(first: number): Promise<void> {
 }
 
 for (let n = 0; n < stallers; n++) stall();
+for (let n = 0; n < scanners; n++) scan();
 for (let n = 0; n < lanes; n++) void lane(n);
 
 process.on('message', (order: 'report' | 'stop') => {

@@ -6,6 +6,8 @@ import type { OpenApiRoute } from './open-api-routes.ts';
 
 export type HostileRequest = {
   readonly name: string;
+  /** Whose token it is sent with. */
+  readonly as: 'viewer' | 'operator' | 'approver' | 'admin';
   readonly method: string;
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -19,6 +21,8 @@ export type LargeThings = {
   /** Larger than any answer may be. */
   readonly hugeCallId: string;
   readonly artifactId: string | undefined;
+  /** Asked by a call that is larger than any that is changed over HTTP. */
+  readonly confirmationId: string;
 };
 
 const rule = (n: number, when: string): string =>
@@ -30,6 +34,7 @@ const many = (count: number, make: (n: number) => string): readonly string[] =>
 
 const validate = (name: string, text: string): HostileRequest => ({
   name: `validate: ${name}`,
+  as: 'viewer',
   method: 'POST',
   path: '/v1/contracts/validate',
   headers: { 'content-type': 'application/json' },
@@ -38,6 +43,7 @@ const validate = (name: string, text: string): HostileRequest => ({
 
 const body = (name: string, text: string): HostileRequest => ({
   name: `body: ${name}`,
+  as: 'viewer',
   method: 'POST',
   path: '/v1/contracts/validate',
   headers: { 'content-type': 'application/json' },
@@ -46,6 +52,7 @@ const body = (name: string, text: string): HostileRequest => ({
 
 const get = (path: string, headers: Readonly<Record<string, string>> = {}): HostileRequest => ({
   name: path.replaceAll(/\d{6,}/g, 'N').slice(0, 60),
+  as: 'viewer',
   method: 'GET',
   path,
   headers,
@@ -89,6 +96,7 @@ export function hostileRequests(large: LargeThings, n: number, now: number): rea
     get('/v1/audit?limit=1000'),
     get(`/v1/audit?limit=1000&kind=started&callId=x${n}`),
     get('/v1/confirmations?limit=1000'),
+    get(`/v1/confirmations/${large.confirmationId}`),
     get('/v1/unresolved?limit=1000'),
     get('/v1/sessions?limit=1000'),
     get(`/v1/sessions?search=${n}zz&limit=1000`),
@@ -111,8 +119,102 @@ export function hostileRequests(large: LargeThings, n: number, now: number): rea
           get(`${session}/artifacts/${large.artifactId}`, { range: 'bytes=1-' }),
           get(`${session}/artifacts/${large.artifactId}`, { range: `bytes=${n}-${n}` }),
         ]),
-    { name: 'OPTIONS', method: 'OPTIONS', path: '/v1/calls' },
-    { name: 'HEAD', method: 'HEAD', path: `${session}/calls/${large.callId}` },
+    { name: 'OPTIONS', as: 'viewer', method: 'OPTIONS', path: '/v1/calls' },
+    { name: 'HEAD', as: 'viewer', method: 'HEAD', path: `${session}/calls/${large.callId}` },
+  ];
+}
+
+/** The worst requests of an agent, an approver and an administrator: those that change something, or ask for all. */
+export function hostileChanges(large: LargeThings, n: number): readonly HostileRequest[] {
+  const post = (
+    as: HostileRequest['as'],
+    path: string,
+    sent: object,
+    name: string = path.slice(0, 60),
+  ): HostileRequest => ({
+    name: `${as}: ${name}`,
+    as,
+    method: 'POST',
+    path,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(sent),
+  });
+  const call = (name: string, args: object, callId = `hostile-${name}-${n}`): HostileRequest =>
+    post(
+      'operator',
+      '/v1/calls',
+      { sessionId: large.sessionId, call: { id: callId, name: 'get_note', arguments: args }, waitMs: 0 },
+      `POST /v1/calls, ${name}`,
+    );
+  const explain = (name: string, args: object): HostileRequest =>
+    post('operator', '/v1/contracts/explain', { toolName: 'get_note', arguments: args }, `explain, ${name}`);
+  const shapes: Readonly<Record<string, object>> = {
+    'long text': { text: 'x'.repeat(120_000) },
+    commands: { command: 'cat $(echo a | sed s/a/b/) "x y" > /tmp/o; '.repeat(2_700) },
+    addresses: { text: 'https://a.example/c?d=e '.repeat(5_000) },
+    secrets: { password: 'abcdefgh12', text: 'abcdefgh12 '.repeat(10_000) },
+    keys: Object.fromEntries(many(1_900, (i) => `key${i}`).map((key) => [key, 'v/'.repeat(25)])),
+    paths: { paths: many(1_900, (i) => `/tmp/${i}/${'a/../'.repeat(9)}`) },
+    depth: many(900, () => '').reduce<object>((inner) => ({ a: inner }), {}),
+    'too many values': { list: Array.from({ length: 20_000 }, () => 1) },
+    'too much text': { text: 'x'.repeat(1_000_000) },
+  };
+  const session = `/v1/sessions/${encodeURIComponent(large.sessionId)}`;
+  const question = `/v1/confirmations/${large.confirmationId}`;
+  return [
+    ...Object.entries(shapes).map(([name, args]) => call(name, args)),
+    call('the id of a huge call', { text: 'a' }, large.hugeCallId),
+    ...Object.entries(shapes).map(([name, args]) => explain(name, args)),
+    post('approver', `${question}/decision`, { decision: 'deny' }, 'decision about a large call'),
+    post(
+      'approver',
+      `${question}/decision`,
+      { decision: 'edit', arguments: shapes['keys'], inputDigest: 'x' },
+      'edit of a large call',
+    ),
+    post('approver', `${question}/link`, { expiresInMs: 1_000 }, 'link to a large call'),
+    post('approver', '/v1/decisions', { token: 'x'.repeat(8_000), decision: 'deny' }),
+    post('approver', '/v1/decisions/read', { token: 'x'.repeat(8_000) }),
+    post('operator', '/v1/handoffs/claim', { toolName: 'get_note' }, 'claim by tool'),
+    post('operator', '/v1/handoffs/claim', { sessionId: large.sessionId, callId: large.hugeCallId }, 'claim'),
+    post('operator', '/v1/handoffs/report', { token: 'x', report: { output: 'x'.repeat(500_000) } }),
+    post(
+      'operator',
+      '/v1/handoffs/report',
+      { token: 'x', report: { output: many(3_900, String) } },
+      'report',
+    ),
+    post(
+      'approver',
+      `${session}/calls/${large.hugeCallId}/resolution`,
+      { resolution: 'succeeded', result: shapes['keys'] },
+      'resolution of a huge call',
+    ),
+    post('operator', `${session}/calls/${large.hugeCallId}/undo`, {}, 'undo of a huge call'),
+    post(
+      'approver',
+      '/v1/grants',
+      {
+        sessionId: large.sessionId,
+        toolName: '*a'.repeat(400),
+        where: { 'args.x': { in: many(900, String) } },
+        forMs: 1_000,
+      },
+      'grant',
+    ),
+    post(
+      'operator',
+      '/v1/contracts/backtest',
+      { documents: [{ name: 'x', text: '['.repeat(400_000) }] },
+      'backtest',
+    ),
+    { name: 'admin: export', as: 'admin', method: 'GET', path: '/v1/export' },
+    {
+      name: 'admin: export of a session',
+      as: 'admin',
+      method: 'GET',
+      path: `/v1/export?sessionId=${encodeURIComponent(large.sessionId)}`,
+    },
   ];
 }
 
@@ -125,6 +227,7 @@ export function generatedRequests(routes: readonly OpenApiRoute[]): readonly Hos
       .join('&');
     return {
       name: `generated: ${method} ${path}`,
+      as: 'viewer',
       method,
       path: `${address}${query === '' ? '' : `?${query}`}`,
       ...(hasBody && {

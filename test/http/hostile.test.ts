@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createRuntime, defineTool } from 'quittance';
 import { z } from 'zod';
-import { generatedRequests, hostileRequests } from './hostile-requests.ts';
+import { generatedRequests, hostileChanges, hostileRequests } from './hostile-requests.ts';
 import type { HostileRequest, LargeThings } from './hostile-requests.ts';
 import { routesIn } from './open-api-routes.ts';
 import type { TestServer } from './start-server.ts';
@@ -20,29 +20,40 @@ beforeAll(async () => {
     input: z.object({ text: z.string() }),
     run: ({ text }) => (text.startsWith('artifact') ? text : 1),
   });
-  const runtime = createRuntime({ tools: [tool], ledger: app.ledger });
+  const drop = defineTool({
+    name: 'drop_note',
+    mode: 'destructive',
+    input: z.object({ text: z.string() }),
+    run: () => 1,
+  });
+  const runtime = createRuntime({ tools: [tool, drop], ledger: app.ledger });
   const turn = runtime.turn({ sessionId: 'large' });
   const make = (id: string, text: string): ReturnType<typeof turn.call> =>
     turn.call({ id, name: 'get_note', arguments: { text } });
   for (let n = 0; n < 20; n++) await make(`c${n}`, `${n}${'x'.repeat(200_000)}`);
   await make('big', 'x'.repeat(900_000));
   await make('huge', 'x'.repeat(5_000_000));
+  void turn
+    .call({ id: 'held', name: 'drop_note', arguments: { text: 'x'.repeat(3_000_000) } })
+    .catch(() => undefined);
+  while ((await runtime.confirmations()).rows.length === 0) await new Promise(setImmediate);
   const kept = await make('kept', `artifact${'y'.repeat(2_000_000)}`);
   large = {
     sessionId: 'large',
     callId: 'big',
     hugeCallId: 'huge',
     artifactId: kept.type === 'ToolArtifactReference' ? kept.artifactId : undefined,
+    confirmationId: (await runtime.confirmations()).rows[0]?.confirmationId ?? '',
   };
   await runtime.close();
-});
+}, 60_000);
 afterAll(() => app.close());
 
 async function send(request: HostileRequest): Promise<{ readonly status: number; readonly bytes: number }> {
-  const { method, path, headers = {}, body } = request;
+  const { as, method, path, headers = {}, body } = request;
   const response = await fetch(app.server.url + path, {
     method,
-    headers: { authorization: `Bearer ${app.tokens.viewer}`, ...headers },
+    headers: { authorization: `Bearer ${app.tokens[as]}`, ...headers },
     ...(body !== undefined && { body }),
     signal: AbortSignal.timeout(50_000),
   });
@@ -54,22 +65,29 @@ async function send(request: HostileRequest): Promise<{ readonly status: number;
   return { status: response.status, bytes: (await response.arrayBuffer()).byteLength };
 }
 
-test('every hostile request of a viewer is answered or refused, within the limits, and honest ones go on', async () => {
+test('every hostile request, with any token, is answered or refused, within the limits, and honest ones go on', async () => {
   const description = (await (await fetch(`${app.server.url}/openapi.json`)).json()) as Parameters<
     typeof routesIn
   >[0];
-  const all = [...hostileRequests(large, 1, Date.now()), ...generatedRequests(routesIn(description))];
-  expect(all.length).toBeGreaterThan(90);
+  const generated = generatedRequests(routesIn(description));
+  const all = [
+    ...hostileRequests(large, 1, Date.now()),
+    ...hostileChanges(large, 1),
+    // Once as a viewer, who is refused much of it, and once with every right.
+    ...generated,
+    ...generated.map((request) => ({ ...request, as: 'admin' as const })),
+  ];
+  expect(all.length).toBeGreaterThan(170);
   const wrong: string[] = [];
   for (const request of all) {
     const { status, bytes } = await send(request);
-    // Readiness says 503 where the disk is nearly full, which is no failure of the server.
-    const isFine = status < 500 || request.path.startsWith('/readyz');
+    // Readiness says 503 where the disk is nearly full, and 501 means that this server has no such part.
+    const isFine = status < 500 || status === 501 || request.path.startsWith('/readyz');
     if (!isFine || bytes > 16_777_216) wrong.push(`${request.name}: ${status}, ${bytes} bytes`);
   }
   expect(wrong).toEqual([]);
   expect((await app.get('/v1/me', 'operator')).status).toBe(200);
-});
+}, 180_000);
 
 test('a call that is too large for an answer is refused in words that say the limit', async () => {
   const { status, body } = await app.get<{ detail: string }>('/v1/sessions/large/calls/huge', 'viewer');

@@ -83,7 +83,8 @@ describe('a call that is larger than the event loop may read', () => {
 
   test('is not asked for again, claimed, resolved or undone over HTTP', async () => {
     const call = { id: 'done', name: 'get_text', arguments: { text: 'a' } };
-    await refused(app.post<Problem>('/v1/calls', { sessionId: 'large', call }, 'operator'));
+    const detail = await refused(app.post<Problem>('/v1/calls', { sessionId: 'large', call }, 'operator'));
+    expect(detail).toContain('2097152');
     const claim = { sessionId: 'large', callId: 'handed' };
     await refused(app.post<Problem>('/v1/handoffs/claim', claim, 'operator'));
     await refused(app.post<Problem>(`${session}/done/resolution`, { resolution: 'failed' }, 'approver'));
