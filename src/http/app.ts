@@ -209,9 +209,9 @@ function limitsOf(size: BodySize, { bodyBytes, callBytes }: AppLimits): BodyLimi
     case 'general':
       return { bytes: bodyBytes, values: 20_000 };
     case 'judged':
-      return { bytes: callBytes, values: 2_000 };
+      return { bytes: callBytes, values: 1_000 };
     case 'reported':
-      return { bytes: 4 * callBytes, values: 4_000 };
+      return { bytes: 4 * callBytes, values: 2_000 };
   }
 }
 

@@ -10,12 +10,12 @@ import { HttpRefusal } from './problem.ts';
 export type ContractLimits = {
   /** For one request. */
   readonly timeMs: number;
-  /** For one request, beside what the thread itself needs. */
+  /** For the thread: what one request takes is less. */
   readonly memoryMb: number;
 };
 
-/** What the thread holds before it has work. */
-const ownMemoryMb = 48;
+/** A part of the thread's memory, for what lives only for a moment. */
+const youngMemoryMb = 8;
 const mostAnswerChars = 1_048_576;
 
 export class ContractDesk {
@@ -25,6 +25,7 @@ export class ContractDesk {
     waiting: 32,
     waitingPerCaller: 4,
     restAfterMs: 50,
+    restTimes: 3,
   });
   #worker: Promise<Worker> | undefined;
 
@@ -99,8 +100,8 @@ export class ContractDesk {
     const worker = new Worker(new URL(`./contract-thread${extension}`, import.meta.url), {
       execArgv: ['--disable-warning=ExperimentalWarning'],
       resourceLimits: {
-        maxOldGenerationSizeMb: ownMemoryMb + this.#limits.memoryMb,
-        maxYoungGenerationSizeMb: 16,
+        maxOldGenerationSizeMb: this.#limits.memoryMb - youngMemoryMb,
+        maxYoungGenerationSizeMb: youngMemoryMb,
       },
     });
     worker.on('error', () => undefined); // told to the request it was at work for

@@ -72,7 +72,7 @@ export type HttpLimits = {
   /** The largest body of a request, in bytes. 1 MiB. */
   readonly bodyBytes?: number;
   /**
-   * The largest body of a request for a call, of a decision and of a resolution, in bytes. 128 KiB. Reports of workers
+   * The largest body of a request for a call, of a decision and of a resolution, in bytes. 64 KiB. Reports of workers
    * may have four times as much. Rules judge all of it on the event loop: a larger limit lets one call hold up others.
    */
   readonly callBytes?: number;
@@ -213,7 +213,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     reader: new Reader({
       ledger,
       ledgerUrl: path === undefined ? undefined : ledgerUrl,
-      limits: { callBytes: 4_194_304, totalBytes: 8_388_608, timeMs: 5_000 },
+      limits: { callBytes: 4_194_304, totalBytes: 2_097_152, timeMs: 5_000 },
       answerBytes: 16_777_216,
       onError: options.onError ?? (() => undefined),
     }),
@@ -225,7 +225,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     service,
     limits: {
       bodyBytes: limits.bodyBytes ?? 1_048_576,
-      callBytes: limits.callBytes ?? 131_072,
+      callBytes: limits.callBytes ?? 65_536,
       strangerBodyBytes: limits.strangerBodyBytes ?? 16_384,
       bodyRate: limits.bodyRate ?? { perSecond: 8_388_608, burst: 16_777_216 },
       rate: limits.rate ?? { perSecond: 1_000, burst: 2_000 },

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { FairQueue } from './fair-queue.ts';
 import { HttpRefusal } from './problem.ts';
 
-const limits = { running: 1, waiting: 10, waitingPerCaller: 3, restAfterMs: 10_000 };
+const limits = { running: 1, waiting: 10, waitingPerCaller: 3, restAfterMs: 10_000, restTimes: 1 };
 
 /** Work that ends when told, and notes when it began. */
 function gate(): {
@@ -81,7 +81,7 @@ test('work that fails frees its place', async () => {
 });
 
 test('after long work a caller rests while another goes on', async () => {
-  const queue = new FairQueue('work', { ...limits, restAfterMs: 0 });
+  const queue = new FairQueue('work', { ...limits, restAfterMs: 0, restTimes: 1 });
   const began: string[] = [];
   const take = (name: string) => async (): Promise<void> => {
     began.push(name);

@@ -3,7 +3,7 @@
  *
  * 1. Callers take turns: one that sends a thousand requests delays another by one piece of work, not by a thousand.
  * 2. What waits is bounded, for each caller and in total. Beyond that a request is refused with 429.
- * 3. After its work a caller rests as long as the work took, so one caller never keeps the machine busy alone.
+ * 3. After its work a caller rests some times as long as the work took, so one caller never keeps the machine busy.
  */
 import { HttpRefusal } from './problem.ts';
 
@@ -15,6 +15,8 @@ export type QueueLimits = {
   readonly waitingPerCaller: number;
   /** Work shorter than this needs no rest. */
   readonly restAfterMs: number;
+  /** How many times as long as the work took a caller rests. */
+  readonly restTimes: number;
 };
 
 type Line = {
@@ -62,7 +64,8 @@ export class FairQueue {
     } finally {
       const tookMs = performance.now() - beganMs;
       line.isRunning = false;
-      line.readyMs = tookMs < this.#limits.restAfterMs ? 0 : performance.now() + tookMs;
+      line.readyMs =
+        tookMs < this.#limits.restAfterMs ? 0 : performance.now() + tookMs * this.#limits.restTimes;
       this.#running--;
       // To the end: the others come first.
       this.#lines.delete(caller);

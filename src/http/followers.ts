@@ -63,7 +63,7 @@ const gatherMs = 40;
 const keptPieces = 8;
 /** Followers this close to the end read what is new, which is never held back. */
 const newEntries = 50;
-const pastRate = { perSecond: 16 * bytesAtOnce, burst: 64 * bytesAtOnce };
+const pastRate = { perSecond: 4 * bytesAtOnce, burst: 32 * bytesAtOnce };
 const restMs = 50;
 /** How soon one who reads is put out, and how soon one who waits while nothing is kept. */
 const checkEveryMs = 200;

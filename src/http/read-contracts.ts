@@ -90,8 +90,8 @@ function refuseLargeInput({ input, metadata, output }: ExplainOrder): void {
   );
 }
 
-const mostInputChars = 131_072;
-const mostInputValues = 2_000;
+const mostInputChars = 65_536;
+const mostInputValues = 1_000;
 
 export async function reloadContracts({
   contracts,

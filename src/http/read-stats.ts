@@ -14,6 +14,24 @@ import { readBudgets } from './read-budgets.ts';
 import { Latencies, noOutcomes, outcomeWord } from './count-outcomes.ts';
 import type { MutableCounts } from './count-outcomes.ts';
 
+/** What a caller said of a span: the last day where nothing was said. */
+export type AskedSpan = Omit<Span, 'since' | 'until'> & {
+  readonly since: number | undefined;
+  readonly until: number | undefined;
+};
+
+/** The end is rounded up, so that counts of calls a moment apart are of the same span. */
+const roundMs = 2_000;
+
+/** Fills in what was left out. */
+export function spanOf(
+  asked: { readonly since?: number | undefined; readonly until?: number | undefined },
+  now: number,
+): Pick<Span, 'since' | 'until'> {
+  const until = asked.until ?? Math.ceil((now + 1) / roundMs) * roundMs;
+  return { since: asked.since ?? until - dayMs, until };
+}
+
 export type Span = {
   readonly since: number;
   readonly until: number;

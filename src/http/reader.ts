@@ -66,6 +66,7 @@ export class Reader {
     waiting: 512,
     waitingPerCaller: 64,
     restAfterMs: 50,
+    restTimes: 2,
   });
   readonly #remembered = new Remembered<Answered>({
     freshMs: 1_000,

@@ -32,8 +32,8 @@ import type { HandoffFilters } from './read-handoffs.ts';
 import { readHandoffs } from './read-handoffs.ts';
 import { readHeads } from './read-heads.ts';
 import { readQuestion } from './read-question.ts';
-import type { Span } from './read-stats.ts';
-import { readStats } from './read-stats.ts';
+import type { AskedSpan } from './read-stats.ts';
+import { readStats, spanOf } from './read-stats.ts';
 import { readTimeline } from './read-timeline.ts';
 import { searchCalls } from './search-calls.ts';
 import type { ToolNumbers } from './tool-numbers.ts';
@@ -61,7 +61,7 @@ export type Readings = {
     },
     UnresolvedPage
   >;
-  readonly stats: Reading<{ readonly span: Span; readonly budgets: readonly BudgetRule[] }, Stats>;
+  readonly stats: Reading<{ readonly span: AskedSpan; readonly budgets: readonly BudgetRule[] }, Stats>;
   readonly hits: Reading<object, RuleHits>;
   readonly versions: Reading<object, ContractsVersions>;
   readonly tools: Reading<{ readonly toolName: string | undefined }, readonly ToolNumbers[]>;
@@ -106,7 +106,8 @@ export const readings: Readings = {
         return call && toUnresolvedCall(call, askable.includes(call.toolName));
       },
     ),
-  stats: (reads, { span, budgets }) => readStats(reads, span, budgets),
+  stats: (reads, { span, budgets }) =>
+    readStats(reads, { ...span, ...spanOf(span, reads.ledger.now()) }, budgets),
   hits: (reads) => countHits(reads),
   versions: async (reads) => ({ rows: await readVersions(reads) }),
   tools: (reads, { toolName }) => readToolNumbers(reads.ledger, toolName),

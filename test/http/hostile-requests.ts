@@ -149,12 +149,12 @@ export function hostileChanges(large: LargeThings, n: number): readonly HostileR
   const explain = (name: string, args: object): HostileRequest =>
     post('operator', '/v1/contracts/explain', { toolName: 'get_note', arguments: args }, `explain, ${name}`);
   const shapes: Readonly<Record<string, object>> = {
-    'long text': { text: 'x'.repeat(120_000) },
-    commands: { command: 'cat $(echo a | sed s/a/b/) "x y" > /tmp/o; '.repeat(2_700) },
-    addresses: { text: 'https://a.example/c?d=e '.repeat(5_000) },
-    secrets: { password: 'abcdefgh12', text: 'abcdefgh12 '.repeat(10_000) },
-    keys: Object.fromEntries(many(1_900, (i) => `key${i}`).map((key) => [key, 'v/'.repeat(25)])),
-    paths: { paths: many(1_900, (i) => `/tmp/${i}/${'a/../'.repeat(9)}`) },
+    'long text': { text: 'x'.repeat(64_000) },
+    commands: { command: 'cat $(echo a | sed s/a/b/) "x y" > /tmp/o; '.repeat(1_400) },
+    addresses: { text: 'https://a.example/c?d=e '.repeat(2_600) },
+    secrets: { password: 'abcdefgh12', text: 'abcdefgh12 '.repeat(5_800) },
+    keys: Object.fromEntries(many(900, (i) => `key${i}`).map((key) => [key, 'v/'.repeat(25)])),
+    paths: { paths: many(900, (i) => `/tmp/${i}/${'a/../'.repeat(9)}`) },
     depth: many(900, () => '').reduce<object>((inner) => ({ a: inner }), {}),
     'too many values': { list: Array.from({ length: 20_000 }, () => 1) },
     'too much text': { text: 'x'.repeat(1_000_000) },
@@ -177,11 +177,11 @@ export function hostileChanges(large: LargeThings, n: number): readonly HostileR
     post('approver', '/v1/decisions/read', { token: 'x'.repeat(8_000) }),
     post('operator', '/v1/handoffs/claim', { toolName: 'get_note' }, 'claim by tool'),
     post('operator', '/v1/handoffs/claim', { sessionId: large.sessionId, callId: large.hugeCallId }, 'claim'),
-    post('operator', '/v1/handoffs/report', { token: 'x', report: { output: 'x'.repeat(500_000) } }),
+    post('operator', '/v1/handoffs/report', { token: 'x', report: { output: 'x'.repeat(250_000) } }),
     post(
       'operator',
       '/v1/handoffs/report',
-      { token: 'x', report: { output: many(3_900, String) } },
+      { token: 'x', report: { output: many(1_900, String) } },
       'report',
     ),
     post(

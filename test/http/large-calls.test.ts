@@ -111,19 +111,19 @@ describe('a body that rules judge', () => {
       'operator',
     );
 
-  test('has at most 128 KiB and 2,000 values', async () => {
-    expect(await refused(ask({ id: 'x'.repeat(131_072) }))).toContain('131072 bytes');
-    expect(await refused(ask({ list: Array.from({ length: 2_100 }, () => 1) }))).toContain(
-      '2000 JSON values',
+  test('has at most 64 KiB and 1,000 values', async () => {
+    expect(await refused(ask({ id: 'x'.repeat(65_536) }))).toContain('65536 bytes');
+    expect(await refused(ask({ list: Array.from({ length: 1_100 }, () => 1) }))).toContain(
+      '1000 JSON values',
     );
-    expect((await ask({ id: 'x'.repeat(100_000) })).status).toBe(200);
+    expect((await ask({ id: 'x'.repeat(60_000) })).status).toBe(200);
   });
 
   test('has the same limits where the rules in force are explained', async () => {
     const explain = (args: object): Promise<{ status: number; body: Problem }> =>
       app.post<Problem>('/v1/contracts/explain', { toolName: 'send_mail', arguments: args }, 'operator');
-    expect(await refused(explain({ to: 'x'.repeat(140_000) }))).toContain('131072 characters');
-    await refused(explain({ to: Array.from({ length: 2_100 }, () => 1) }));
+    expect(await refused(explain({ to: 'x'.repeat(70_000) }))).toContain('65536 characters');
+    await refused(explain({ to: Array.from({ length: 1_100 }, () => 1) }));
     expect((await explain({ to: 'a stranger' })).status).toBe(200);
   });
 });

@@ -3,6 +3,7 @@ import type { SchemaVersion, ToolDetail, ToolList, ToolRow } from '../api/tool.t
 import { modeOriginShape, modeShape } from '../call-shapes.ts';
 import { listTools, readTool } from '../list-tools.ts';
 import { HttpRefusal } from '../problem.ts';
+import { spanOf } from '../read-stats.ts';
 import type { Route } from '../route.ts';
 import { defineRoute } from '../route.ts';
 import type { Fields, Shape } from '../shape.ts';
@@ -102,17 +103,12 @@ const toolShape: Shape<ToolRow> = object<ToolRow>(
   'ToolRow',
 );
 
-const dayMs = 86_400_000;
 type StatsQuery = {
   readonly since?: number;
   readonly until?: number;
   readonly buckets?: number;
   readonly toolName?: string;
 };
-
-/** Moments are rounded up, so that callers who ask one after the other ask the same. */
-const roundMs = 2_000;
-const roundUp = (moment: number): number => Math.ceil(moment / roundMs) * roundMs;
 
 export const statsRoutes: readonly Route[] = [
   defineRoute<'/v1/stats', StatsQuery, undefined, Stats>({
@@ -128,8 +124,7 @@ export const statsRoutes: readonly Route[] = [
     },
     answer: statsShape,
     handle({ service, query, ...asked }) {
-      const until = query.until ?? roundUp(service.ledger.now() + 1);
-      const since = query.since ?? until - dayMs;
+      const { since, until } = spanOf(query, service.ledger.now());
       if (since >= until)
         throw new HttpRefusal(
           'http.bad_request',
@@ -138,7 +133,8 @@ export const statsRoutes: readonly Route[] = [
       const { buckets = 60, toolName } = query;
       return service.reader.answer(
         'stats',
-        { span: { since, until, buckets, toolName }, budgets: service.budgets },
+        // What was left out is filled in when it is read, so that callers who ask later ask the same.
+        { span: { since: query.since, until: query.until, buckets, toolName }, budgets: service.budgets },
         asked,
         { isRemembered: true },
       );
