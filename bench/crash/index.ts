@@ -3,7 +3,7 @@
  * happened in the world outside. Ours must show no effect twice and no call lost, at any point, with any kind of tool;
  * beside it the naive wrapper must show duplicates, or this proves nothing.
  *
- *   npm run crash -- [--rounds 3] [--part core|held|retried]
+ *   npm run crash -- [--rounds 3] [--part core|held|retried|stored]
  */
 import { fork } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -13,10 +13,12 @@ import { createProgress } from '../progress.ts';
 import { printTable } from '../table.ts';
 import type { HoldTally } from './hold-rounds.ts';
 import { emptyHoldTally, playHoldRound } from './hold-rounds.ts';
-import type { CrashPoint, Errand, HoldPoint, RetryPoint, ToolKind } from './points.ts';
-import { holdPointNames, pointNames, retryPointNames, toolKinds } from './points.ts';
+import type { CrashPoint, Errand, HoldPoint, RetryPoint, StorePoint, ToolKind } from './points.ts';
+import { holdPointNames, pointNames, retryPointNames, storePointNames, toolKinds } from './points.ts';
 import type { RetryTally } from './retry-rounds.ts';
 import { emptyRetryTally, playRetryRound } from './retry-rounds.ts';
+import type { StoreTally } from './store-rounds.ts';
+import { emptyStoreTally, playStoreRound } from './store-rounds.ts';
 import type { World } from './world.ts';
 import { openWorld } from './world.ts';
 
@@ -29,7 +31,7 @@ const option = (name: string, otherwise: number): number => {
 };
 const rounds = option('rounds', 3);
 const inFlight = [1, 32] as const;
-const parts = ['core', 'held', 'retried'] as const;
+const parts = ['core', 'held', 'retried', 'stored'] as const;
 const only = process.argv.includes('--part') ? process.argv[process.argv.indexOf('--part') + 1] : undefined;
 if (only !== undefined && !parts.some((part) => part === only)) {
   process.stderr.write(`--part takes one of ${parts.join(', ')}.\n`);
@@ -131,11 +133,14 @@ const control = new Map<CrashPoint, Tally>(pointNames.map((point) => [point, emp
 const byTool = new Map<ToolKind, Tally>(toolKinds.map((tool) => [tool, emptyTally()]));
 const holdCombinations = (plays('held') ? holdPointNames : []).map((point) => ({ point, calls: 12 }));
 const retryCombinations = (plays('retried') ? retryPointNames : []).map((point) => ({ point, calls: 12 }));
+const storeCombinations = (plays('stored') ? storePointNames : []).map((point) => ({ point, calls: 6 }));
 const people = new Map<HoldPoint, HoldTally>(holdPointNames.map((point) => [point, emptyHoldTally()]));
 const tried = new Map<RetryPoint, RetryTally>(retryPointNames.map((point) => [point, emptyRetryTally()]));
+const stored = new Map<StorePoint, StoreTally>(storePointNames.map((point) => [point, emptyStoreTally()]));
 const progress = createProgress(
   'crash matrix',
-  (combinations.length + holdCombinations.length + retryCombinations.length) * rounds,
+  (combinations.length + holdCombinations.length + retryCombinations.length + storeCombinations.length) *
+    rounds,
 );
 let serial = 0;
 try {
@@ -163,6 +168,13 @@ try {
       if (stopped) break;
       const tally = tried.get(point);
       if (tally !== undefined) await playRetryRound(world, folder, { point, calls, serial: serial++ }, tally);
+      progress.step();
+    }
+  for (let round = 0; round < rounds && !stopped; round++)
+    for (const { point, calls } of storeCombinations) {
+      if (stopped) break;
+      const tally = stored.get(point);
+      if (tally !== undefined) await playStoreRound(world, folder, { point, calls, serial: serial++ }, tally);
       progress.step();
     }
 } finally {
@@ -216,6 +228,14 @@ if (plays('retried'))
     [...tried].map(([point, tally]) => [point, ...Object.values(tally).map(String)]),
   );
 
+if (plays('stored'))
+  printTable(
+    ['stored, checked or recovered, killed', ...heading],
+    [...stored].map(([point, tally]) => [point, ...Object.values(tally).map(String)]),
+  );
+
+const sumStored = (column: keyof StoreTally): number =>
+  [...stored.values()].reduce((total, tally) => total + tally[column], 0);
 const sumTried = (column: keyof RetryTally): number =>
   [...tried.values()].reduce((total, tally) => total + tally[column], 0);
 const sumHeld = (column: keyof HoldTally): number =>
@@ -247,13 +267,20 @@ const figures = {
     emitted_twice: sumTried('emittedTwice'),
     unfollowed: sumTried('unfollowed'),
   },
+  stored: {
+    calls: sumStored('calls'),
+    duplicated: sumStored('duplicated'),
+    lost: sumStored('lost'),
+    indeterminate: sumStored('indeterminate'),
+  },
 };
 const { held, retried } = figures;
+const storedWrong = figures.stored.duplicated + figures.stored.lost;
 const retriedWrong = retried.duplicated + retried.lost + retried.emitted_twice + retried.unfollowed;
 const heldWrong = held.duplicated + held.unapproved + held.asked_twice + held.decided_twice + held.lost;
 process.stdout.write(`${JSON.stringify(figures)}\n`);
 if (stopped) process.exitCode = 130;
-else if (figures.duplicated + figures.lost + heldWrong + retriedWrong > 0) process.exitCode = 1;
+else if (figures.duplicated + figures.lost + heldWrong + retriedWrong + storedWrong > 0) process.exitCode = 1;
 else if (plays('core') && figures.control_duplicated_after_effect === 0) {
   process.stderr.write('The naive wrapper shows no duplicates after the effect: this run proves nothing.\n');
   process.exitCode = 1;

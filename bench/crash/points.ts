@@ -81,3 +81,40 @@ export type RetryErrand = {
   /** Which of the calls meets its end. */
   readonly nth: number;
 };
+
+/** Where a process is killed around what is stored beside calls, checked before they run, or done by recovery. */
+export const storePoints = {
+  'entry: files checked': "the runtime's own files were found unchanged, nothing of the intent is written",
+  'entry: before marks': 'the entry of a claim with its totals is written, the mark of its key is not',
+  'entry: before commit': 'entry, claim, totals and marks are written, not committed',
+  'entry: after commit': 'the claim is committed, the process does not know it',
+  'spill: before write': 'the disk is full after the effect, the end is not spilled yet',
+  'spill: after write': 'the end is spilled, nobody was told',
+  'import: before append': 'the spill of a dead process was read, nothing of it is appended',
+  'import: after append': 'an entry of the spill is appended, the spill is still there',
+  'import: after drop': 'all of the spill is appended and the file is gone',
+  'recovery: before attempt': 'a read of a dead process is about to run again, that is not recorded',
+  'recovery: after attempt': 'the next attempt of a read is recorded, its body has not begun',
+  'recovery: during the body': 'the body of a recovered read has begun',
+  'artifact: after check': 'the artifact in the arguments of a call was read and compared, nothing ran',
+  'hold again: before hold':
+    'an approved call gets another value from its schema, the new question is not kept',
+  'hold again: after hold': 'the question about the new value is kept, nobody has seen it',
+  'expiry: before end': 'the time of a question is up, that is not kept',
+  'expiry: after end': 'the question has expired on record, nobody has heard of it',
+} as const;
+
+export type StorePoint = keyof typeof storePoints;
+export const storePointNames: readonly StorePoint[] = Object.keys(storePoints) as StorePoint[]; // the keys of that table
+
+/** `first` meets the point, unless it is one of recovery: then `first` dies early and `second` meets it. */
+export type StoreErrand = {
+  readonly ledger: string;
+  readonly service: string;
+  readonly sessionId: string;
+  readonly calls: number;
+  readonly part: 'first' | 'second' | 'after';
+  readonly point: StorePoint;
+  /** Which time the point is met is the last one. */
+  readonly nth: number;
+};

@@ -55,6 +55,7 @@ type Tally = {
   succeeded: number;
   indeterminate: number;
   notRun: number;
+  exceptions: number;
   wrong: number;
 };
 const emptyTally = (): Tally => ({
@@ -64,6 +65,7 @@ const emptyTally = (): Tally => ({
   succeeded: 0,
   indeterminate: 0,
   notRun: 0,
+  exceptions: 0,
   wrong: 0,
 });
 
@@ -100,7 +102,8 @@ async function lane(): Promise<void> {
       tally.tried++;
       if (trial.hit !== undefined) tally.hit++;
       if (trial.problems.length > 0) tally.wrong++;
-      for (const key of ['told', 'succeeded', 'indeterminate', 'notRun'] as const) tally[key] += trial[key];
+      for (const key of ['told', 'succeeded', 'indeterminate', 'notRun', 'exceptions'] as const)
+        tally[key] += trial[key];
     }
     if (trial.problems.length === 0) rmSync(own, { recursive: true, force: true });
     else
@@ -114,11 +117,27 @@ async function lane(): Promise<void> {
 await Promise.all(Array.from({ length: atOnce }, lane));
 progress.done();
 
-const heading = ['trials', 'faults met', 'told before', 'succeeded', 'indeterminate', 'did not run', 'wrong'];
+const heading = [
+  'trials',
+  'faults met',
+  'told before',
+  'succeeded',
+  'indeterminate',
+  'did not run',
+  'exceptions',
+  'wrong',
+];
 const cells = (tally: Tally): string[] =>
-  [tally.tried, tally.hit, tally.told, tally.succeeded, tally.indeterminate, tally.notRun, tally.wrong].map(
-    String,
-  );
+  [
+    tally.tried,
+    tally.hit,
+    tally.told,
+    tally.succeeded,
+    tally.indeterminate,
+    tally.notRun,
+    tally.exceptions,
+    tally.wrong,
+  ].map(String);
 printTable(
   ['fault', 'error', 'mode', ...heading],
   [...byPlan].map(([{ name, error, mode, dies }, tally]) => [
@@ -149,6 +168,7 @@ process.stdout.write(
     succeeded: sum('succeeded'),
     indeterminate: sum('indeterminate'),
     did_not_run: sum('notRun'),
+    exceptions: sum('exceptions'),
     wrong: wrong.length,
   })}\n`,
 );

@@ -15,6 +15,8 @@ export type Plan = {
   readonly mode: FaultMode;
   /** Whether the process is killed as soon as its caller was told something after the fault. */
   readonly dies: boolean;
+  /** Whether both flushing and writing fail: then what was refused cannot be taken back, see docs/ledger.md. */
+  readonly isDead: boolean;
   /** Only every so many-th place is tried. */
   readonly stride: number;
 };
@@ -24,8 +26,8 @@ const plan = (
   ops: string,
   [error, errno]: readonly [string, number],
   mode: FaultMode,
-  { dies = false, stride = 1 }: { readonly dies?: boolean; readonly stride?: number } = {},
-): Plan => ({ name, ops, error, errno, mode, dies, stride });
+  { dies = false, isDead = false, stride = 1 }: Partial<Pick<Plan, 'dies' | 'isDead' | 'stride'>> = {},
+): Plan => ({ name, ops, error, errno, mode, dies, isDead, stride });
 
 const eio = ['EIO', EIO] as const;
 const full = ['ENOSPC', ENOSPC] as const;
@@ -60,7 +62,7 @@ export const plans: readonly Plan[] = [
   plan('stat', 'stat', eio, 'once'),
   plan('stat', 'stat', eio, 'sticky'),
   plan('lock', 'lock', ['ENOLCK', ENOLCK], 'once'),
-  plan('read-only disk', changes, ['EROFS', EROFS], 'sticky', { stride: 4 }),
-  plan('dead disk', `${changes},read,stat`, eio, 'sticky', { stride: 4 }),
-  plan('dead disk', `${changes},read,stat`, eio, 'sticky', { dies: true, stride: 4 }),
+  plan('read-only disk', changes, ['EROFS', EROFS], 'sticky', { isDead: true, stride: 4 }),
+  plan('dead disk', `${changes},read,stat`, eio, 'sticky', { isDead: true, stride: 4 }),
+  plan('dead disk', `${changes},read,stat`, eio, 'sticky', { dies: true, isDead: true, stride: 4 }),
 ];

@@ -13,7 +13,7 @@ import { callIds, hasEffect, playScenario } from './scenario.ts';
 export type TrialOptions = {
   readonly folder: string;
   readonly library: string;
-  readonly plan: Pick<Plan, 'ops' | 'errno' | 'mode' | 'dies'>;
+  readonly plan: Pick<Plan, 'ops' | 'errno' | 'mode' | 'dies' | 'isDead'>;
   readonly nth: number;
   readonly compileCache: string;
 };
@@ -23,6 +23,8 @@ export type Trial = {
   readonly hit: string | undefined;
   /** What must not be; empty where all is well. */
   readonly problems: readonly string[];
+  /** Calls in doubt of which the record says more, or less, than was told: the exceptions of docs/ledger.md. */
+  readonly exceptions: number;
   /** Calls that were answered before the restart, other than with `ledger.unavailable`. */
   readonly told: number;
   /** How the calls ended, after the restart. */
@@ -66,6 +68,7 @@ export async function tryFault(options: TrialOptions): Promise<Trial> {
   const first = outcomesOf(before);
   const last = outcomesOf(after);
   const effects = countEffects(places.effects);
+  let exceptions = 0;
   for (const callId of callIds) {
     const [was, is] = [first.get(callId), last.get(callId)];
     const ran = effects.get(callId) ?? 0;
@@ -74,13 +77,19 @@ export async function tryFault(options: TrialOptions): Promise<Trial> {
       continue;
     }
     if (isUnavailable(is)) problems.push(`${callId} is unavailable after the restart: ${JSON.stringify(is)}`);
-    if (was !== undefined && !isUnavailable(was) && JSON.stringify(was) !== JSON.stringify(is))
-      problems.push(`${callId} was told ${JSON.stringify(was)}, and after the restart ${JSON.stringify(is)}`);
+    if (was !== undefined && !isUnavailable(was) && JSON.stringify(was) !== JSON.stringify(is)) {
+      if (plan.isDead && codeOf(was) === 'tool.indeterminate') exceptions++;
+      else
+        problems.push(
+          `${callId} was told ${JSON.stringify(was)}, and after the restart ${JSON.stringify(is)}`,
+        );
+    }
     // Said to whoever asked before anything was kept: then nothing can have happened, and nothing is in doubt.
     if (was !== undefined && 'error' in was && was.error.includes('nothing ran')) {
       if (hasEffect(callId) && (effectsBefore.get(callId) ?? 0) > 0)
         problems.push(`${callId} had its effect and was told ${JSON.stringify(was)}`);
-      if (codeOf(is) === 'tool.indeterminate' && ran === 0)
+      if (codeOf(is) === 'tool.indeterminate' && ran === 0 && plan.isDead) exceptions++;
+      else if (codeOf(is) === 'tool.indeterminate' && ran === 0)
         problems.push(`${callId} did not run, was told so, and is in doubt after the restart`);
     }
     if (hasEffect(callId) && ran > 1) problems.push(`${callId} had its effect ${ran} times`);
@@ -96,6 +105,7 @@ export async function tryFault(options: TrialOptions): Promise<Trial> {
   return {
     hit: readHit(folder),
     problems,
+    exceptions,
     told: [...first.values()].filter((outcome) => !isUnavailable(outcome)).length,
     succeeded: outcomes.filter(isSuccess).length,
     indeterminate: outcomes.filter((outcome) => codeOf(outcome) === 'tool.indeterminate').length,

@@ -1,5 +1,5 @@
 /** A ledger in a file whose disk can be full: the limit is SQLite's own, set on the very handle that writes. */
-import type { Ledger } from 'quittance';
+import type { Clock, Ledger } from 'quittance';
 import BetterSqlite3 from 'better-sqlite3';
 import { prepareSchema } from '../../src/store/sqlite/schema.ts';
 import { SqliteLedger } from '../../src/store/sqlite/sqlite-ledger.ts';
@@ -15,13 +15,13 @@ export type LedgerFile = {
 };
 
 /** What `openLedger` does, with a hand on the connection. */
-export function openLedgerFile(path: string, spillBytes?: number): LedgerFile {
+export function openLedgerFile(path: string, spillBytes?: number, clock?: Clock): LedgerFile {
   const database = new BetterSqlite3(path, { timeout: 5_000 });
   prepareSchema(database, path);
   database.pragma('busy_timeout = 0');
   database.pragma('synchronous = FULL');
   return {
-    ledger: new SqliteLedger(database, path, { spillBytes }),
+    ledger: new SqliteLedger(database, path, { spillBytes, clock }),
     fill: () =>
       database.pragma(`max_page_count = ${String(database.pragma('page_count', { simple: true }))}`),
     free: () => database.pragma('max_page_count = 1000000'),

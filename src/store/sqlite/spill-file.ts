@@ -66,11 +66,21 @@ export class SpillFile {
       // Replaced meanwhile: what was written is in a file that no process will find.
       if (findReplaced(this.#path, this.#file.identity) !== undefined) return false;
     } catch {
+      this.#blank(line.length);
       return false; // the caller says what that means
     }
     this.#used += line.length;
     this.#lastEntryId = entry.entryId;
     return true;
+  }
+
+  /** What was refused must not be found after a restart: a line whose flush failed is whole in the file all the same. */
+  #blank(length: number): void {
+    try {
+      if (this.#file !== undefined) writeAll(this.#file.descriptor, Buffer.alloc(length), this.#used);
+    } catch {
+      // The disk takes nothing any more. The record may then say more than the caller was told.
+    }
   }
 
   /** The spills of this owner, and of those that `isGone` says are dead. */

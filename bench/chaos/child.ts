@@ -1,0 +1,158 @@
+/**
+ * One of the processes of the chaos run: makes calls of every kind, decides about calls of others, works off hand-offs,
+ * and does to itself what it is told: it runs out of descriptors or disk, or its clock jumps.
+ */
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Runtime } from 'quittance';
+import { createRuntime, isQuittanceError } from 'quittance';
+import { openLedger } from 'quittance/ledger';
+import { systemClock } from '../../src/base/clock.ts';
+import { openLedgerFile } from '../../test/durable/ledger-file.ts';
+import { createRandom } from '../tamper/edit.ts';
+import type { Errand, Order, Said, ToldLine } from './errand.ts';
+import { makeTools } from './tools.ts';
+
+const errand = JSON.parse(process.argv[2] ?? '{}') as Errand; // written by the process that started this one
+const random = createRandom(errand.seed);
+const say = (said: Said): void => void (process.connected && process.send?.(said));
+// Opened once: a process without free descriptors must still be able to say what it was told.
+const [toldFile, effectsFile] = [openSync(errand.told, 'a'), openSync(errand.effects, 'a')];
+
+let jumpedMs = 0;
+const clock = { ...systemClock, now: () => Date.now() + jumpedMs };
+// Several may make the file at once, which takes the patience of the real door.
+await (await openLedger(errand.ledger)).close();
+const { ledger, ...disk } = openLedgerFile(errand.ledger, undefined, clock);
+const runtime: Runtime = createRuntime({
+  ledger,
+  clock,
+  tools: makeTools((key) => void writeSync(effectsFile, `${key}\n`), random),
+});
+
+let isClosing = false;
+/** What is waited for, so that a process that does not close can say why. */
+const underWay = new Set<string>();
+let count = 0;
+
+/** Hears what the call came to. Refusals of ours are part of the game, other errors are not. */
+async function ask(sessionId: string, id: string, name: string, args: object): Promise<void> {
+  const what = `${name} ${sessionId}/${id} since ${new Date().toISOString()}`;
+  underWay.add(what);
+  try {
+    const turn = runtime.turn({ sessionId, timeoutMs: 5_000 });
+    const outcome = await turn.call({ id, name, arguments: { ...args } });
+    const line: ToldLine = { sessionId, callId: id, outcome };
+    writeSync(toldFile, `${JSON.stringify(line)}\n`);
+  } catch (error) {
+    hear(`call ${name}`, error);
+  } finally {
+    underWay.delete(what);
+  }
+}
+
+function hear(where: string, error: unknown): void {
+  if (!isQuittanceError(error)) say({ type: 'bare', where, error: String((error as Error).stack ?? error) });
+}
+
+async function makeOneCall(): Promise<void> {
+  const n = count++;
+  const own = `${errand.name}-${Math.floor(n / 40)}`;
+  // What all processes ask for at about the same time: the number moves with the machine's clock, which does not jump.
+  const shared = `${Math.floor(Date.now() / 2_000)}-${random(6)}`;
+  switch (random(10)) {
+    case 0:
+    case 1:
+      return ask(own, `p${n}`, 'pay', { n });
+    case 2:
+      return ask(`shared-${shared}`, 'same', 'pay', {});
+    case 3:
+      return ask(own, `k${n}`, 'order', { key: `key-${shared}` });
+    case 4:
+      return ask(own, `u${n}`, 'put', { n });
+    case 5:
+    case 6:
+      return ask(own, `g${n}`, 'get_it', { n });
+    case 7:
+      return ask(own, `d${n}`, 'delete_it', { n, password: `secret-${n}-of-${errand.name}` });
+    case 8:
+      return ask(own, `s${n}`, 'ship', { n });
+    default:
+      return ask(own, `a${n}`, 'print_it', { n });
+  }
+}
+
+async function decideSome(): Promise<void> {
+  const { rows } = await runtime.confirmations({ status: 'pending', limit: 10 });
+  for (const { confirmationId, inputDigest } of rows)
+    await runtime
+      .decide(confirmationId, {
+        decision: random(3) === 0 ? 'deny' : 'approve',
+        by: errand.name,
+        inputDigest,
+      })
+      .catch((error: unknown) => hear('decide', error));
+}
+
+async function workOff(): Promise<void> {
+  const claim = await runtime.claimHandoff({ toolName: 'ship' }, { worker: errand.name, leaseMs: 2_000 });
+  if (claim === undefined) return;
+  writeSync(effectsFile, `${claim.sessionId}/${claim.callId}\n`);
+  // Some workers are never heard of again.
+  if (random(8) > 0) await runtime.report(claim.token, { output: { done: true } });
+}
+
+/** Does it over and over until the process closes. */
+async function repeat(where: string, everyMs: number, work: () => Promise<void>): Promise<void> {
+  while (!isClosing) {
+    underWay.add(where);
+    await work().catch((error: unknown) => hear(where, error));
+    underWay.delete(where);
+    await sleep(everyMs + random(everyMs));
+  }
+}
+
+const descriptors: number[] = [];
+function starve(): void {
+  try {
+    for (;;) descriptors.push(openSync('/dev/null', 'r'));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EMFILE') throw error;
+  }
+}
+
+process.on('message', (message) => {
+  const order = message as Order;
+  switch (order.type) {
+    case 'fill':
+    case 'free':
+    case 'protect':
+    case 'release':
+      return disk[order.type]();
+    case 'starve':
+      return starve();
+    case 'feed':
+      return descriptors.splice(0).forEach((descriptor) => closeSync(descriptor));
+    case 'jump':
+      jumpedMs += order.byMs;
+      return;
+    case 'close':
+      isClosing = true;
+      setTimeout(
+        () => process.stderr.write(`Still waits for: ${[...underWay].join(', ')}\n`),
+        60_000,
+      ).unref();
+      return;
+  }
+});
+
+say({ type: 'ready', ownerId: ledger.ownerId });
+await Promise.all([
+  ...Array.from({ length: 6 }, () => repeat('call', 15, makeOneCall)),
+  repeat('confirmations', 60, decideSome),
+  repeat('hand-offs', 40, workOff),
+]);
+underWay.add('closing');
+await runtime.close().catch((error: unknown) => hear('close the runtime', error));
+await ledger.close().catch((error: unknown) => hear('close the ledger', error));
+if (process.connected) process.disconnect();

@@ -1,0 +1,79 @@
+/**
+ * What must hold of the entries, looked at while the processes run:
+ *
+ * 1. A call has at most one final end.
+ * 2. Nobody ends or runs again a call that a living owner has in hand. Until an owner is about to be ended, whatever is
+ *    in the ledger was written while it lived.
+ */
+import type { Ledger } from 'quittance';
+import { isEmittedEvent } from 'quittance';
+import { readEntry } from '../../src/ledger/formats/v1/read-entry.ts';
+
+export type SeenCall = {
+  readonly toolName: string;
+  ends: number;
+  outcome: string | undefined;
+  /** Who runs the body; undefined where nobody or a worker elsewhere does. */
+  runner: string | undefined;
+};
+
+export class Watch {
+  readonly calls: Map<string, SeenCall> = new Map();
+  readonly problems: string[] = [];
+  readonly #ledger: Ledger;
+  /** By owner: the last position that was written before it was ended. */
+  readonly #livedUntil = new Map<string, number>();
+  #position = 0;
+  takenOver = 0;
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+  }
+
+  /** To be called right before an owner is killed or told to close. */
+  async noteEnd(ownerId: string): Promise<void> {
+    this.#livedUntil.set(ownerId, await this.#ledger.lastPosition());
+  }
+
+  get position(): number {
+    return this.#position;
+  }
+
+  async look(): Promise<void> {
+    for (;;) {
+      const entries = await this.#ledger.readEntries({ after: this.#position, limit: 500 });
+      for (const { position, text, bodies } of entries) {
+        this.#see(position, readEntry({ text, bodies }));
+        this.#position = position;
+      }
+      if (entries.length < 500) return;
+    }
+  }
+
+  #see(position: number, { sessionId, callId, ownerId, events }: ReturnType<typeof readEntry>): void {
+    if (callId === undefined) return;
+    const key = `${sessionId}/${callId}`;
+    for (const event of events) {
+      if ('unknownFields' in event || isEmittedEvent(event)) continue;
+      const call = this.calls.get(key);
+      if (event.type === 'tool.requested')
+        this.calls.set(key, { toolName: event.toolName, ends: 0, outcome: undefined, runner: undefined });
+      if (call === undefined) continue;
+      const isMove = event.type === 'tool.started' || event.type === 'tool.responded';
+      if (isMove && call.runner !== undefined && call.runner !== ownerId) {
+        this.takenOver++;
+        const until = this.#livedUntil.get(call.runner) ?? Number.POSITIVE_INFINITY;
+        if (position <= until)
+          this.problems.push(
+            `${key} of ${call.runner}, which lived, was taken over by ${ownerId} at ${position}`,
+          );
+      }
+      if (event.type === 'tool.started') call.runner = event.handoff === true ? undefined : ownerId;
+      if (event.type === 'tool.responded' && event.final) {
+        call.runner = undefined;
+        call.outcome = JSON.stringify(event.outcome);
+        if (++call.ends > 1) this.problems.push(`${key} has ${call.ends} ends`);
+      }
+    }
+  }
+}

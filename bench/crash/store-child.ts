@@ -1,0 +1,199 @@
+/** A process of the store rounds: it makes calls, or recovers those of a dead one, and is killed at a point on the way. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import BetterSqlite3 from 'better-sqlite3';
+import type { AnyTool, Ledger, Runtime, ToolContext, ToolOutcome } from 'quittance';
+import { createRuntime, defineTool, isQuittanceError } from 'quittance';
+import { openLedger } from 'quittance/ledger';
+import { z } from 'zod';
+import { systemClock } from '../../src/base/clock.ts';
+import { prepareSchema } from '../../src/store/sqlite/schema.ts';
+import { SqliteLedger } from '../../src/store/sqlite/sqlite-ledger.ts';
+import type { StoreErrand, StorePoint } from './points.ts';
+
+const errand = JSON.parse(process.argv[2] ?? '{}') as StoreErrand; // written by the process that started this one
+const { part, point, sessionId } = errand;
+const scene = point.slice(0, point.indexOf(':'));
+const callIds = Array.from({ length: errand.calls }, (_, index) => `c${index}`);
+const isOfRecovery = scene === 'import' || scene === 'recovery';
+/** Whether this is the process that is to die at the point. */
+const isVictim = part === (isOfRecovery ? 'second' : 'first');
+let met = 0;
+
+function meet(here: StorePoint): void {
+  if (isVictim && here === point && met++ === errand.nth) process.kill(process.pid, 'SIGKILL');
+}
+
+await (await openLedger(errand.ledger)).close();
+const database = new BetterSqlite3(errand.ledger, { timeout: 5_000 });
+prepareSchema(database, errand.ledger);
+database.pragma('busy_timeout = 0');
+database.pragma('synchronous = FULL');
+mineStatements();
+let jumpedMs = part === 'after' && scene === 'expiry' ? 86_400_000 : 0;
+const clock = { ...systemClock, now: () => Date.now() + jumpedMs };
+const ledger = mined(new SqliteLedger(database, errand.ledger, { clock }));
+const fill = (): unknown =>
+  database.pragma(`max_page_count = ${String(database.pragma('page_count', { simple: true }))}`);
+
+/** Meets the points inside the transaction of a claim. */
+function mineStatements(): void {
+  const prepare = database.prepare.bind(database);
+  const around = (sql: string, before: StorePoint, after?: StorePoint): unknown => {
+    const statement = prepare(sql);
+    const run = statement.run.bind(statement);
+    statement.run = (...input: unknown[]) => {
+      if (isClaiming) meet(before);
+      const result = run(...input);
+      if (isClaiming && after !== undefined) meet(after);
+      return result;
+    };
+    return statement;
+  };
+  const replaced = (sql: string): unknown => {
+    if (sql.startsWith('INSERT INTO entries')) return around(sql, 'entry: files checked');
+    if (sql.startsWith('INSERT OR REPLACE INTO marks')) return around(sql, 'entry: before marks');
+    return sql === 'COMMIT' ? around(sql, 'entry: before commit', 'entry: after commit') : prepare(sql);
+  };
+  Object.defineProperty(database, 'prepare', { value: replaced });
+}
+
+let isClaiming = false;
+function mined(inner: SqliteLedger): Ledger {
+  const append: Ledger['append'] = async (entry) => {
+    const has = (type: string): boolean => entry.events.some((event) => event.type === type);
+    const isImport = scene === 'import' && has('persistence.failed');
+    const isAgain = entry.events.some(
+      (event) => event.type === 'tool.started' && 'attempt' in event && Number(event.attempt) > 1,
+    );
+    const isHeldAgain = has('tool.held') && heldBefore.has(entry.callId ?? '');
+    if (has('tool.held')) heldBefore.add(entry.callId ?? '');
+    if (isImport) meet('import: before append');
+    if (isAgain) meet('recovery: before attempt');
+    if (isHeldAgain) meet('hold again: before hold');
+    if (has('confirmation.expired')) meet('expiry: before end');
+    isClaiming = entry.claim !== undefined;
+    const result = await inner.append(entry);
+    isClaiming = false;
+    if (isImport) meet('import: after append');
+    if (isAgain) meet('recovery: after attempt');
+    if (isHeldAgain) meet('hold again: after hold');
+    if (has('confirmation.expired')) meet('expiry: after end');
+    return result;
+  };
+  const spill: Ledger['spill'] = async (entry) => {
+    meet('spill: before write');
+    const kept = inner.spill(entry);
+    meet('spill: after write');
+    return kept;
+  };
+  const dropSpill: Ledger['dropSpill'] = async (ownerId, lastEntryId) => {
+    const dropped = inner.dropSpill(ownerId, lastEntryId);
+    if (ownerId !== inner.ownerId) meet('import: after drop');
+    return dropped;
+  };
+  const readArtifact: Ledger['readArtifact'] = async (session, artifactId) => {
+    const artifact = await inner.readArtifact(session, artifactId);
+    meet('artifact: after check');
+    return artifact;
+  };
+  const instead: Record<string, unknown> = { append, spill, dropSpill, readArtifact };
+  return new Proxy<Ledger>(inner, {
+    get: (_, name) => {
+      if (typeof name === 'string' && name in instead) return instead[name];
+      const value: unknown = Reflect.get(inner, name, inner);
+      return typeof value === 'function' ? (value as (...input: unknown[]) => unknown).bind(inner) : value;
+    },
+  });
+}
+
+const heldBefore = new Set<string>();
+let bodies = 0;
+
+async function effect(_: unknown, { callId }: ToolContext): Promise<object> {
+  await fetch(`${errand.service}/?key=${encodeURIComponent(`${sessionId}/${callId}`)}`, { method: 'POST' });
+  const isFull = part === 'first' && (scene === 'spill' || scene === 'import');
+  // The last body fills the disk for all of them.
+  if (isFull && ++bodies === errand.calls) fill();
+  while (isFull && bodies < errand.calls) await sleep(1);
+  return { done: callId, filler: 'x'.repeat(isFull ? 9_000 : 0) };
+}
+
+let validations = 0;
+/** The first value of each call is another one than all later ones. */
+const changing = (): Date => new Date(part === 'after' || ++validations > errand.calls ? 1_000 : 0);
+
+const tools: Readonly<Record<string, AnyTool>> = {
+  entry: defineTool({
+    name: 'act',
+    mode: 'external',
+    idempotencyScope: 'ledger',
+    idempotencyKey: (args) => `${sessionId}/${String((args as { readonly id: string }).id)}`,
+    run: effect,
+  }),
+  recovery: defineTool({
+    name: 'act',
+    mode: 'read',
+    costMicros: 1,
+    run: (_, { callId }) => {
+      if (part === 'first' && callId === callIds.at(-1)) process.kill(process.pid, 'SIGKILL');
+      if (part === 'first') return new Promise(() => undefined);
+      meet('recovery: during the body');
+      return { done: callId };
+    },
+  }),
+  'hold again': defineTool({
+    name: 'act',
+    mode: 'destructive',
+    // Not by a default: what a schema says of itself must be the same in every process.
+    input: z.object({ id: z.string().transform((id) => ({ id, at: changing() })) }),
+    rerun: 'deny',
+    run: effect,
+  }) as AnyTool,
+  expiry: defineTool({ name: 'act', mode: 'destructive', rerun: 'deny', run: effect }),
+};
+const act = tools[scene] ?? defineTool({ name: 'act', mode: 'external', rerun: 'deny', run: effect });
+const print = defineTool({ name: 'print', mode: 'read', run: () => 'x'.repeat(15_000) });
+const runtime: Runtime = createRuntime({
+  ledger,
+  clock,
+  tools: [act, print],
+  holdTimeoutMs: 3_600_000,
+  budgets: [{ scope: 'session', toolCalls: 1_000, costMicros: 1_000_000 }],
+});
+const turn = runtime.turn({ sessionId });
+
+async function approveAll(isOver: () => boolean): Promise<void> {
+  for (; !isOver(); await sleep(5)) {
+    const { rows } = await runtime.confirmations({ status: 'pending', limit: 100 });
+    for (const { confirmationId, inputDigest } of rows)
+      await runtime
+        .decide(confirmationId, { decision: 'approve', by: 'ada', inputDigest })
+        .catch((error: unknown) => {
+          if (!isQuittanceError(error)) throw error; // decided before, or asked again meanwhile
+        });
+  }
+}
+
+async function askAll(): Promise<readonly ToolOutcome[]> {
+  const printed =
+    scene === 'artifact' ? await turn.call({ id: 'print', name: 'print', arguments: {} }) : undefined;
+  const more =
+    printed?.type === 'ToolArtifactReference' ? { text: { $artifact: printed.artifactId, as: 'text' } } : {};
+  return Promise.all(callIds.map((id) => turn.call({ id, name: 'act', arguments: { id, ...more } })));
+}
+
+if (part !== 'first') await runtime.recover();
+let isOver = false;
+const asked = askAll().finally(() => (isOver = true));
+if (scene === 'hold again') await approveAll(() => isOver);
+if (scene === 'expiry' && part === 'first') {
+  while ((await runtime.confirmations({ status: 'pending' })).rows.length < errand.calls) await sleep(5);
+  jumpedMs = 86_400_000;
+}
+const outcomes = await asked;
+// What was told and only spilled is left to those who come after.
+if (part === 'first' && scene === 'import') process.kill(process.pid, 'SIGKILL');
+await runtime.close();
+await ledger.close();
+process.send?.({ outcomes: Object.fromEntries(outcomes.map((outcome) => [outcome.callId, outcome])) });
+process.disconnect();
