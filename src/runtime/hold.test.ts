@@ -415,6 +415,33 @@ describe('a decider of the host', () => {
     await expectSettledOnce(runtime);
   });
 
+  it.each([
+    [{ decision: 'edit', by: 'ada', arguments: { n: 2 } }, 'ToolExecutionResult', [{ n: 2 }]],
+    [{ decision: 'respond', by: 'ada', response: 'Ask me tomorrow.' }, 'ToolDenied', []],
+  ] as const)('decides about the preview that it was shown: %j', async (answer, type, expected) => {
+    const ran: unknown[] = [];
+    const asked: unknown[] = [];
+    const { runtime, turn } = setStage({
+      tools: [
+        defineTool({
+          name: 'delete_row',
+          preview: () => ({ kind: 'text', text: 'deletes one row' }),
+          run: (args) => ran.push(args),
+        }),
+      ],
+      onConfirm: ({ revision, arguments: shown }) => {
+        asked.push([revision, shown]);
+        return asked.length === 1 ? answer : yes;
+      },
+    });
+    expect(await turn.call(envelope('c', 'delete_row', { n: 1 }))).toMatchObject({ type });
+    expect(asked[0]).toEqual([1, { n: 1 }]);
+    const [decided] = await eventsOf(runtime, 'confirmation.decided');
+    expect(decided).toMatchObject({ decision: answer.decision, revision: 1 });
+    expect(ran).toEqual(expected);
+    await expectSettledOnce(runtime);
+  });
+
   it('who may not decide cannot edit either', async () => {
     const ran: unknown[] = [];
     const { turn } = setStage({

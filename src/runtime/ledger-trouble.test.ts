@@ -348,3 +348,22 @@ it('[nothing-lost] an outcome that was spilled counts although the session has m
   expect((await inner.readCall('s', 'c'))?.events).toEqual(entry.events);
   expect(dropped).toContain(entry.entryId);
 });
+
+it('[nothing-lost] what a ledger says when it fails is kept with what was spilled, in 500 characters at most', async () => {
+  const clock = createManualClock();
+  const inner = createMemoryLedger({ clock });
+  const spilled: Entry[] = [];
+  const ledger: Ledger = {
+    ...inner,
+    append: (entry) => {
+      if (entry.events.some(({ type }) => type === 'tool.responded')) throw new Error('x'.repeat(2_000));
+      return inner.append(entry);
+    },
+    spill: (entry) => spilled.push(entry) > 0,
+  };
+  const { turn } = setStage({ clock, ledger, tools: [defineTool({ name: 'pay', run: () => 'paid' })] });
+  expect(await turn.call(envelope('c', 'pay'))).toMatchObject({ output: 'paid' });
+  const failed = spilled[0]?.events.find(({ type }) => type === 'persistence.failed');
+  expect(failed).toMatchObject({ boundary: 'settle', keptIn: 'spill' });
+  expect((failed as { error?: string }).error).toHaveLength(500);
+});

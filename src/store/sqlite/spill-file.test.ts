@@ -134,3 +134,49 @@ test('a spill that another process imports at the same moment reads as empty', (
     }),
   ).toEqual([]);
 });
+
+test('an owner forgets neither its own spill nor a file that is not a spill', () => {
+  const spill = open(owner(1));
+  const outside = join(folder, '..', `outside-${process.pid}`);
+  writeFileSync(outside, '');
+  writeFileSync(join(folder, 'notes.txt'), '');
+  try {
+    for (const name of [owner(1), 'notes.txt', `../outside-${process.pid}`]) {
+      spill.forget(name);
+      spill.drop(name);
+    }
+    expect(existsSync(join(folder, owner(1)))).toBe(true);
+    expect(existsSync(join(folder, 'notes.txt'))).toBe(true);
+    expect(existsSync(outside)).toBe(true);
+  } finally {
+    rmSync(outside);
+  }
+});
+
+test('the empty spill of an owner that is gone goes with it', () => {
+  open(owner(1));
+  open(owner(2)).forget(owner(1));
+  expect(existsSync(join(folder, owner(1)))).toBe(false);
+});
+
+test('a spill is ready while a quarter of its room is free, and takes what fits to the last byte', () => {
+  const entry = whole('a');
+  const probe = open(owner(1));
+  probe.add(entry);
+  const line = readFileSync(join(folder, owner(1)), 'latin1').indexOf('\n') + 1;
+  const sized = (bytes: number, ownerId: string): SpillFile =>
+    new SpillFile({ folder, ownerId, ledgerId: 'ledger' }, bytes, salt);
+  // The name of the owner is part of a line, and every name is as long as any other.
+  const exact = sized(line * 2, owner(2));
+  expect([exact.add(entry), exact.isReady]).toEqual([true, true]);
+  expect([exact.add(entry), exact.isReady]).toEqual([true, false]);
+  expect(exact.add(entry)).toBe(false);
+  expect(exact.read(() => false)[0]?.entries).toHaveLength(2);
+  const short = sized(line * 2 - 1, owner(3));
+  expect([short.add(entry), short.add(entry)]).toEqual([true, false]);
+  const quarter = sized(line * 4, owner(4));
+  for (let count = 0; count < 3; count++) quarter.add(entry);
+  expect(quarter.isReady).toBe(true);
+  quarter.drop(owner(4));
+  expect([quarter.isReady, quarter.read(() => false)]).toEqual([true, []]);
+});
