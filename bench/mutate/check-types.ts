@@ -1,6 +1,6 @@
 /** Says whether a changed file still type-checks. The program is kept, so that only the changed file is checked again. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import ts from 'typescript';
 
 export type TypeCheck = (path: string, text: string) => boolean;
@@ -36,5 +36,26 @@ export function createTypeCheck(root: string, paths: readonly string[]): TypeChe
       service.getSyntacticDiagnostics(file).length === 0 && service.getSemanticDiagnostics(file).length === 0;
     changed.set(file, { version: ++version, text: readFileSync(file, 'utf8') });
     return sound;
+  };
+}
+
+/** Remembers what was checked, by what the text is. `hashOf` gives a short name for a text. */
+export function rememberChecks(
+  check: TypeCheck,
+  file: string,
+  hashOf: (text: string) => string,
+): { readonly check: TypeCheck; readonly save: () => void } {
+  let known: Record<string, boolean> = {};
+  try {
+    known = JSON.parse(readFileSync(file, 'utf8')) as Record<string, boolean>;
+  } catch {
+    // Nothing was checked yet.
+  }
+  return {
+    check: (path, text) => (known[hashOf(path + text)] ??= check(path, text)),
+    save() {
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, JSON.stringify(known));
+    },
   };
 }

@@ -11,14 +11,14 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { printTable } from '../table.ts';
-import { createTypeCheck } from './check-types.ts';
+import { createTypeCheck, rememberChecks } from './check-types.ts';
 import { draw } from './draw.ts';
 import { readKnown } from './known.ts';
 import type { Mutation } from './mutations.ts';
 import { applyMutation, makeMutations } from './mutations.ts';
 import type { ReachingTest } from './reach.ts';
 import { hashOf, measureReach } from './reach.ts';
-import { runTests } from './run-tests.ts';
+import { endGroup, runTests } from './run-tests.ts';
 import type { Scratch } from './scratch.ts';
 import { makeScratch } from './scratch.ts';
 import { findTargets } from './targets.ts';
@@ -47,7 +47,9 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 /** Never mutated: what the others are compared with. Each job has a copy of its own to change. */
 const scratch = makeScratch(root);
 const copies = [scratch];
+const running = new Set<number>();
 process.once('exit', () => {
+  for (const pid of running) endGroup(pid);
   for (const copy of copies) copy.remove();
 });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
@@ -57,11 +59,21 @@ const areaOf = new Map(targets.map(({ area, path }) => [path, area]));
 const all = targets
   .flatMap(({ path }) => makeMutations(path, scratch.read(path)))
   .filter(({ key }) => key.includes(values.key));
-const check = createTypeCheck(
-  root,
-  targets.map(({ path }) => path),
+const types = rememberChecks(
+  createTypeCheck(
+    root,
+    targets.map(({ path }) => path),
+  ),
+  join(cache, 'types.json'),
+  hashOf,
 );
-const { mutations, refused } = draw(all, { seed, count, check, read: (path) => scratch.read(path) });
+const { mutations, refused } = draw(all, {
+  seed,
+  count,
+  check: types.check,
+  read: (path) => scratch.read(path),
+});
+types.save();
 say(
   `${mutations.length} mutations from seed ${seed}, of ${all.length} in ${targets.length} files; ${refused} more were drawn that do not compile`,
 );
@@ -72,7 +84,11 @@ if (values.list) {
 
 const workers = Array.from({ length: Math.max(1, Number(values.jobs)) }, () => makeScratch(root));
 copies.push(...workers);
-const reach = await measureReach(scratch, workers, join(cache, 'reach.json'), { fresh: values.fresh, say });
+const reach = await measureReach(scratch, workers, join(cache, 'reach.json'), {
+  fresh: values.fresh,
+  say,
+  running,
+});
 for (const test of reach.red) say(`Left out, because it fails without a mutation: ${test}`);
 
 const verdicts = openVerdicts(join(cache, 'verdicts.json'));
@@ -137,7 +153,7 @@ async function doubtKills(): Promise<void> {
 /** Those of the tests that fail. */
 async function failing(tests: readonly string[]): Promise<string[]> {
   if (tests.length === 0) return [];
-  const ran = await runTests(scratch.root, { tests, timeoutMs: 1_800_000, all: true });
+  const ran = await runTests(scratch.root, { tests, timeoutMs: 1_800_000, all: true, running });
   if (ran === 'timeout' || 'broken' in ran) return [...tests];
   return ran.files.filter(({ failure }) => failure !== undefined).map(({ test }) => test);
 }
@@ -179,13 +195,23 @@ async function run(
   const timeoutMs = 60_000 + 4 * tests.reduce((sum, { ms }) => sum + ms, 0);
   const text = scratch.read(mutation.path);
   copy.write(mutation.path, applyMutation(text, mutation));
-  const ran = await runTests(copy.root, { tests: tests.map(({ test }) => test), timeoutMs });
+  const ran = await runTests(copy.root, { tests: tests.map(({ test }) => test), timeoutMs, running });
   copy.write(mutation.path, text);
   if (ran === 'timeout') return { type: 'timeout' };
   if ('broken' in ran)
     return { type: 'killed', test: '(the run)', title: 'did not end', message: ran.broken };
   if (ran.passed) return { type: 'survived', tests: tests.length, reaching };
   const failed = ran.files.find(({ failure }) => failure !== undefined);
+  if (failed?.failure?.message.includes('timed out') === true) {
+    // On a busy machine a test may be too slow without any mutation. Then the others decide.
+    const alone = await runTests(copy.root, { tests: [failed.test], timeoutMs, running });
+    if (alone === 'timeout' || 'broken' in alone || !alone.passed) {
+      const others = tests.filter(({ test }) => test !== failed.test);
+      return others.length === 0
+        ? { type: 'doubtful', test: failed.test }
+        : run(copy, mutation, others, reaching);
+    }
+  }
   return {
     type: 'killed',
     test: failed?.test ?? '(the run)',

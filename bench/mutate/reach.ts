@@ -36,7 +36,11 @@ export async function measureReach(
   scratch: Scratch,
   copies: readonly Scratch[],
   cacheFile: string,
-  { fresh, say }: { readonly fresh: boolean; readonly say: (line: string) => void },
+  {
+    fresh,
+    say,
+    running,
+  }: { readonly fresh: boolean; readonly say: (line: string) => void; readonly running: Set<number> },
 ): Promise<Reach> {
   const tests = findTests(scratch.root);
   const hashes = new Map(tests.map((test) => [test, hashOf(scratch.read(test))]));
@@ -54,7 +58,7 @@ export async function measureReach(
   let done = 0;
   const work = async (copy: Scratch): Promise<void> => {
     for (const some of parts) {
-      const found = await measure(copy, some, hashes);
+      const found = await measure(copy, some, hashes, running);
       measured = { ...measured, ...found };
       writeFileSync(cacheFile, JSON.stringify(measured));
       done += some.length;
@@ -68,8 +72,10 @@ export async function measureReach(
       const source = hashOf(text);
       const block = blockAt(path, text, place) ?? moduleBlock;
       return Object.entries(measured)
-        .filter(([, { green, reached }]) => {
+        .filter(([test, { green, reached }]) => {
           const here = reached[path];
+          // Tests of the command line start many processes. They are about what is printed.
+          if (test.startsWith('src/cli/') && !path.startsWith('src/cli/')) return false;
           if (!green || here === undefined) return false;
           if (block === moduleBlock || here.source === source) return here.blocks.includes(block);
           return here.blocks.some((number) => number !== moduleBlock);
@@ -112,20 +118,21 @@ async function measure(
   scratch: Scratch,
   tests: readonly string[],
   hashes: ReadonlyMap<string, string>,
+  running: Set<number>,
 ): Promise<Measurements> {
   const log = join(scratch.root, 'mutate-reached.log');
   writeFileSync(log, '');
   chmodSync(log, 0o666); // some tests run programs as another user
   const sources = new Map(findSources(scratch.root).map((path) => [path, scratch.read(path)]));
   for (const [path, text] of sources) scratch.write(path, addProbes(path, text, log));
-  const probed = await runTests(scratch.root, { tests, log, timeoutMs: 3_600_000, all: true });
+  const probed = await runTests(scratch.root, { tests, log, timeoutMs: 3_600_000, all: true, running });
   for (const [path, text] of sources) scratch.write(path, text);
   if (probed === 'timeout' || 'broken' in probed)
     throw new Error(`The tests could not be measured: ${probed === 'timeout' ? probed : probed.broken}`);
   // Probes change the source, which some tests look at; what fails with them gets a second chance without.
   const red = new Set(probed.files.filter(({ failure }) => failure !== undefined).map(({ test }) => test));
   for (const test of red) {
-    const again = await runTests(scratch.root, { tests: [test], timeoutMs: 600_000 });
+    const again = await runTests(scratch.root, { tests: [test], timeoutMs: 600_000, running });
     if (again !== 'timeout' && 'passed' in again && again.passed) red.delete(test);
   }
   const sourceHashes = new Map([...sources].map(([path, text]) => [path, hashOf(text)]));

@@ -31,7 +31,15 @@ export async function runTests(
     log,
     timeoutMs,
     all = false,
-  }: { tests: readonly string[]; log?: string; timeoutMs: number; all?: boolean },
+    running,
+  }: {
+    readonly tests: readonly string[];
+    readonly log?: string;
+    readonly timeoutMs: number;
+    readonly all?: boolean;
+    /** Told of the process while it runs, so that it can be ended with this one. */
+    readonly running?: Set<number>;
+  },
 ): Promise<TestRun | 'timeout' | { readonly broken: string }> {
   const plan: Plan = { tests, log, all, result: join(root, 'mutate-result.json') };
   const planFile = join(root, 'mutate-plan.json');
@@ -59,14 +67,8 @@ export async function runTests(
     stream.on('data', (data: Buffer) => {
       said = (said + data.toString()).slice(-4_000);
     });
-  const endAll = (): void => {
-    try {
-      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
-    } catch {
-      // All of them have ended.
-    }
-  };
-  process.once('exit', endAll);
+  const endAll = (): void => endGroup(child.pid);
+  if (child.pid !== undefined) running?.add(child.pid);
   let late = false;
   const timer = setTimeout(() => {
     late = true;
@@ -79,8 +81,17 @@ export async function runTests(
   });
   clearTimeout(timer);
   endAll();
-  process.off('exit', endAll);
+  if (child.pid !== undefined) running?.delete(child.pid);
   if (late) return 'timeout';
   if (!existsSync(plan.result)) return { broken: said.trim().slice(-500) };
   return JSON.parse(readFileSync(plan.result, 'utf8')) as TestRun;
+}
+
+/** Ends a process with everything it started. */
+export function endGroup(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+  } catch {
+    // All of them have ended.
+  }
 }

@@ -26,6 +26,6 @@ export function makeScratch(repository: string): Scratch {
     root,
     read: (path) => readFileSync(join(root, path), 'utf8'),
     write: (path, text) => writeFileSync(join(root, path), text),
-    remove: () => rmSync(root, { recursive: true, force: true }),
+    remove: () => rmSync(root, { recursive: true, force: true, maxRetries: 5 }),
   };
 }

@@ -1,4 +1,4 @@
-import type { HandoffClaim, JsonObject, Runtime, ToolOutcome, Turn } from 'quittance';
+import type { HandoffClaim, JsonObject, Ledger, Runtime, ToolOutcome, Turn } from 'quittance';
 import { createMemoryLedger, createRuntime, defineTool, toolResult } from 'quittance';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
@@ -543,5 +543,76 @@ describe('whoever asked', () => {
     clock.advance(60_000);
     expect((await again).type).toBe('ToolTimeout');
     await expectSettledOnce(second);
+  });
+});
+
+describe('a ledger that cannot be read while a worker has the call', () => {
+  /** A memory ledger whose news fail while `isBroken` is set. */
+  function create() {
+    const clock = createManualClock();
+    const inner = createMemoryLedger({ clock });
+    const state = { isBroken: false, asked: 0 };
+    const ledger: Ledger = {
+      ...inner,
+      whenChanged: (...call) => {
+        state.asked++;
+        return state.isBroken ? Promise.reject(new Error('disk I/O error')) : inner.whenChanged(...call);
+      },
+      readCall: (...call) => {
+        if (state.isBroken) throw new Error('disk I/O error');
+        return inner.readCall(...call);
+      },
+      append: (entry) => {
+        if (state.isBroken) throw new Error('disk I/O error');
+        return inner.append(entry);
+      },
+    };
+    const worker = createRuntime({ clock, ledger: inner, tools: [pay] });
+    const claim = () => worker.claimHandoff(taken, by);
+    return { ...setStage({ clock, ledger, tools: [pay] }), state, claim };
+  }
+
+  it('ends nothing: the caller goes on waiting, and hears the report once the ledger can be read', async () => {
+    const on = create();
+    const told = on.turn.call(envelope('c1', 'pay'));
+    await quiet();
+    on.state.isBroken = true;
+    // Any change of the call has the caller look.
+    const claim = await on.claim();
+    await quiet();
+    const before = on.state.asked;
+    // It looks again four times a second, not in a circle.
+    on.clock.advance(249);
+    await quiet();
+    expect(on.state.asked).toBe(before);
+    on.clock.advance(1);
+    await quiet();
+    expect(on.state.asked).toBe(before + 1);
+    on.state.isBroken = false;
+    on.clock.advance(250);
+    await quiet();
+    await on.runtime.report(claim.token, { output: 'done' });
+    expect(await told).toMatchObject({ type: 'ToolExecutionResult', output: 'done' });
+    await expectSettledOnce(on.runtime);
+  });
+
+  it('says nothing about the end after the deadline: a report may be on its way', async () => {
+    const on = create();
+    const told = on.turn.call(envelope('c1', 'pay'));
+    told.catch(() => undefined); // told below
+    await quiet();
+    const claim = await on.runtime.claimHandoff(taken, by);
+    await quiet();
+    on.state.isBroken = true;
+    on.clock.advance(60_000);
+    await quiet();
+    on.clock.advance(250);
+    await expect(told).rejects.toMatchObject({ code: 'call.pending' });
+    on.state.isBroken = false;
+    // Asked again, it is what the record says.
+    expect(await on.runtime.turn({ sessionId: 's' }).call(envelope('c1', 'pay'))).toMatchObject({
+      type: 'ToolTimeout',
+    });
+    expect(await on.runtime.report(claim.token, { output: 'done' })).toMatchObject({ status: 'late' });
   });
 });

@@ -147,23 +147,25 @@ async function recoverOrphans(
   // After the owners were found to be gone: an owner may spill an outcome just before it dies.
   await importSpills(desk.engine);
   const suspects: OpenCall[] = [];
+  let looked = 0;
   let done = 0;
-  const take = async (open: OpenCall, mayBeSuspect: boolean): Promise<void> => {
+  /** False for a suspect that must wait until the others are done. */
+  const take = async (open: OpenCall, mayBeSuspect: boolean): Promise<boolean> => {
     const found = await readOpen(desk, open);
-    if (found === undefined) return;
+    if (found === undefined) return true;
     if (isSuspect(found.call) && !mayBeSuspect) {
       suspects.push(open);
-      done--;
-      return;
+      return false;
     }
     if (goesOn(found.call)) gone.delete(open.ownerId);
     const recovering = report(desk, found.stored, found.call);
     recovering.catch(() => undefined); // heard by `follow`, which may be later
     await follow(recovering, found.call);
+    return true;
   };
   const step = async (open: OpenCall, mayBeSuspect: boolean): Promise<void> => {
-    await take(open, mayBeSuspect);
-    if (++done % yieldEvery === 0) {
+    if (await take(open, mayBeSuspect)) done++;
+    if (++looked % yieldEvery === 0) {
       onProgress({ done, total: orphans.length });
       await new Promise(setImmediate);
     }
