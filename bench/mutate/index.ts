@@ -8,7 +8,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { printTable } from '../table.ts';
 import { createTypeCheck, rememberChecks } from './check-types.ts';
@@ -158,13 +158,21 @@ async function failing(tests: readonly string[]): Promise<string[]> {
   return ran.files.filter(({ failure }) => failure !== undefined).map(({ test }) => test);
 }
 
-/** The tests beside the file first, then those that killed before, then the quickest. */
+/** The tests beside the file first, then those near it, those that killed before, and the quickest. */
 function orderTests(path: string, tests: readonly ReachingTest[]): ReachingTest[] {
-  const beside = path.replace(/\.ts$/, '.test.ts');
   const here = kills.get(path);
   const rank = ({ test, ms }: ReachingTest): number =>
-    (test === beside ? 0.1 : 1) * (ms + 200) * (1 / (1 + 4 * (here?.get(test) ?? 0)));
+    (distance(path, test) * (ms + 500)) / (1 + 4 * (here?.get(test) ?? 0));
   return tests.toSorted((a, b) => rank(a) - rank(b));
+}
+
+/** How far a test is from a file: beside it, named after a part of it, in its folder, about a promise, elsewhere. */
+function distance(path: string, test: string): number {
+  if (test === path.replace(/\.ts$/, '.test.ts')) return 0.05;
+  const words = basename(path, '.ts').split('-');
+  if (words.some((word) => word.length > 3 && basename(test).includes(word))) return 0.1;
+  if (dirname(test) === dirname(path)) return 0.2;
+  return test.startsWith('test/') || test.startsWith(`${dirname(path)}/`) ? 0.6 : 2;
 }
 
 async function judge(copy: Scratch, mutation: Mutation): Promise<Verdict> {
