@@ -234,6 +234,8 @@ describe('what cannot be granted', () => {
     ['half a use', { uses: 1.5 }],
     ['no tool', { toolName: '' }],
     ['no session', { sessionId: '' }],
+    ['a session that is a place', { sessionId: '.' }],
+    ['a session that is the place above', { sessionId: '..' }],
     ['a session that no turn can have', { sessionId: 's\uD800' }],
     ['a condition that is none', { where: { 'args.a': { equal: 1 } } }],
     ['a condition on who asks', { where: { 'principal.role': { equals: 'admin' } } }],

@@ -546,6 +546,56 @@ describe('whoever asked', () => {
   });
 });
 
+describe('a claim of a call by its name', () => {
+  it('says whether the call was never handed over or has its outcome', async () => {
+    const on = setStage({ tools: [pay, defineTool({ name: 'delete_it', run: () => 'gone' })] });
+    const claim = (callId: string) => on.runtime.claimHandoff({ sessionId: 's', callId }, by);
+    void on.turn.call(envelope('held', 'delete_it')).catch(() => undefined);
+    await quiet();
+    await expect(claim('held')).rejects.toMatchObject({
+      code: 'handoff.unknown',
+      message: 'Call held was not handed over.',
+    });
+    const { claim: first } = await start(on);
+    await on.runtime.report(first.token, { output: 1 });
+    await expect(claim('c1')).rejects.toMatchObject({
+      code: 'handoff.unknown',
+      message: 'Call c1 has its outcome; there is nothing left to run.',
+    });
+    await expect(claim('none')).rejects.toMatchObject({ code: 'call.unknown' });
+  });
+});
+
+describe('a report that comes late, to a process without the tool', () => {
+  it.each([
+    [{ amount: 3 }, { returned: 'it was paid' }],
+    [{ amount: 3, password: 'hunter2hunter2' }, undefined],
+  ])('is kept as it is where nothing of %j is hidden', async (args, shown) => {
+    const on = stage();
+    const { claim } = await start(on, { args });
+    on.clock.advance(60_000);
+    await quiet();
+    const elsewhere = createRuntime({ tools: [], ledger: on.ledger, clock: on.clock });
+    expect(await elsewhere.report(claim.token, { output: 'it was paid' })).toMatchObject({ status: 'late' });
+    const [event] = await eventsOf(on.runtime, 'tool.late');
+    const output = event?.result.type === 'returned' ? event.result.output : undefined;
+    expect(output === 'it was paid').toBe(shown !== undefined);
+  });
+});
+
+describe('a worker that reports one call in many ways', () => {
+  it('is heard twenty times, and each way once', async () => {
+    const on = stage();
+    const { claim } = await start(on);
+    await on.runtime.report(claim.token, { output: 0 });
+    for (let n = 1; n <= 25; n++)
+      for (let twice = 0; twice < 2; twice++)
+        expect(await on.runtime.report(claim.token, { output: n })).toMatchObject({ differs: true });
+    const reported = await eventsOf(on.runtime, 'tool.reported');
+    expect(reported.filter(({ what }) => what.type === 'differs')).toHaveLength(20);
+  });
+});
+
 describe('a ledger that cannot be read while a worker has the call', () => {
   /** A memory ledger whose news fail while `isBroken` is set. */
   function create() {

@@ -1,6 +1,7 @@
 /** Retries: the same call tried again, by a behaviour, where its tool allows it. */
 import type { AnyTool, Behavior, ReasonCode } from 'quittance';
 import { defineTool, retry, ToolError } from 'quittance';
+import { contractsFromYamlString } from 'quittance/contracts';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
 import {
@@ -458,4 +459,38 @@ describe('retry', () => {
   ])('refuses terms that cannot work: %j', (options, message) => {
     expect(() => retry(options as never)).toThrow(message);
   });
+});
+
+it('what rules found in the output of a failed attempt is not said of the next one', async () => {
+  const contracts = contractsFromYamlString(`
+apiVersion: edictum/v1
+kind: Ruleset
+metadata: { name: quality }
+defaults: { mode: enforce }
+rules:
+  - id: stale-rates
+    type: post
+    tool: fetch_rates
+    when: { output.text: { contains: stale } }
+    then: { action: warn, message: "The rates are stale." }
+`);
+  let runs = 0;
+  const tool = defineTool({
+    name: 'fetch_rates',
+    mode: 'read',
+    run: () => (++runs === 1 ? { ok: false, error: 'stale' } : { ok: true, rate: 1.1 }),
+  });
+  const { runtime, turn, clock } = setStage({
+    tools: [tool],
+    contracts,
+    behaviors: [retry({ reasons: ['tool.reported_error'] })],
+  });
+  expect(await settled(clock, turn.call(envelope('c', 'fetch_rates')))).toMatchObject({
+    type: 'ToolExecutionResult',
+  });
+  const ends = await eventsOf(runtime, 'tool.responded');
+  expect(ends.map(({ final, rules }) => [final, rules.map(({ ruleId }) => ruleId)])).toEqual([
+    [false, ['stale-rates']],
+    [true, []],
+  ]);
 });

@@ -316,3 +316,27 @@ describe('the repair of arguments', () => {
     expect(await asked).toMatchObject({ type: 'ToolDenied', reason: 'deadline' });
   });
 });
+
+it('a validator that changes what it is given changes neither the request on record nor the object of the caller', async () => {
+  const ran: unknown[] = [];
+  const input = {
+    '~standard': {
+      version: 1,
+      vendor: 'test',
+      validate: (value: unknown) => {
+        (value as { n: number }).n++;
+        return { value: value as { n: number } };
+      },
+    },
+  } as const;
+  const { runtime, turn } = setStage({
+    tools: [defineTool({ name: 'get_it', input, run: (args) => ran.push(args) })],
+  });
+  const args = { n: 1 };
+  await turn.call(envelope('c', 'get_it', args));
+  expect(args).toEqual({ n: 1 });
+  expect((await eventsOf(runtime, 'tool.requested'))[0]?.requestedInput).toEqual({ n: 1 });
+  expect(ran).toEqual([{ n: 2 }]);
+  // The same request is the same call: its digest is that of what was asked for.
+  expect(await turn.call(envelope('c', 'get_it', { n: 1 }))).toMatchObject({ output: 1 });
+});
