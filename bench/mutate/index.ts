@@ -8,6 +8,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { printTable } from '../table.ts';
@@ -82,7 +83,15 @@ if (values.list) {
   process.exit(0);
 }
 
-const workers = Array.from({ length: Math.max(1, Number(values.jobs)) }, () => makeScratch(root));
+// A timeout counts as a kill, so more jobs than cores would count mutations that no test noticed.
+const most = availableParallelism();
+if (Number(values.jobs) > most)
+  process.stderr.write(
+    `At most ${most} jobs at a time here: a timeout on a busy machine looks like a kill.\n`,
+  );
+const workers = Array.from({ length: Math.min(most, Math.max(1, Number(values.jobs))) }, () =>
+  makeScratch(root),
+);
 copies.push(...workers);
 const reach = await measureReach(scratch, workers, join(cache, 'reach.json'), {
   fresh: values.fresh,

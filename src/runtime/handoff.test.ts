@@ -601,12 +601,14 @@ describe('a ledger that cannot be read while a worker has the call', () => {
   function create() {
     const clock = createManualClock();
     const inner = createMemoryLedger({ clock });
-    const state = { isBroken: false, asked: 0 };
+    const state = { isBroken: false, isDeaf: false, asked: 0 };
     const ledger: Ledger = {
       ...inner,
       whenChanged: (...call) => {
         state.asked++;
-        return state.isBroken ? Promise.reject(new Error('disk I/O error')) : inner.whenChanged(...call);
+        return state.isBroken || state.isDeaf
+          ? Promise.reject(new Error('disk I/O error'))
+          : inner.whenChanged(...call);
       },
       readCall: (...call) => {
         if (state.isBroken) throw new Error('disk I/O error');
@@ -626,7 +628,7 @@ describe('a ledger that cannot be read while a worker has the call', () => {
     const on = create();
     const told = on.turn.call(envelope('c1', 'pay'));
     await quiet();
-    on.state.isBroken = true;
+    on.state.isDeaf = true;
     // Any change of the call has the caller look.
     const claim = await on.claim();
     await quiet();
@@ -638,7 +640,7 @@ describe('a ledger that cannot be read while a worker has the call', () => {
     on.clock.advance(1);
     await quiet();
     expect(on.state.asked).toBe(before + 1);
-    on.state.isBroken = false;
+    on.state.isDeaf = false;
     on.clock.advance(250);
     await quiet();
     await on.runtime.report(claim.token, { output: 'done' });

@@ -442,6 +442,28 @@ describe('a decider of the host', () => {
     await expectSettledOnce(runtime);
   });
 
+  it('may edit a call whose schema changes values: the body gets them changed once, and is asked about once', async () => {
+    const ran: unknown[] = [];
+    let asked = 0;
+    const { runtime, turn } = setStage({
+      tools: [
+        defineTool({
+          name: 'delete_row',
+          input: z.object({ n: z.number().transform((n) => n + 1) }),
+          run: (args) => ran.push(args),
+        }),
+      ],
+      onConfirm: () => {
+        asked++;
+        return { decision: 'edit', by: 'ada', arguments: { n: 5 } };
+      },
+    });
+    await turn.call(envelope('c', 'delete_row', { n: 1 }));
+    expect([ran, asked]).toEqual([[{ n: 6 }], 1]);
+    const [decided] = await eventsOf(runtime, 'confirmation.decided');
+    expect(decided).toMatchObject({ editedInput: { n: 6 }, editedAccepted: { n: 5 }, editedForm: 'json' });
+  });
+
   it('who may not decide cannot edit either', async () => {
     const ran: unknown[] = [];
     const { turn } = setStage({

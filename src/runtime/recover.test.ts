@@ -1,11 +1,13 @@
 /** Recovery on a ledger in memory, whose handles are killed as processes are: who joins, what is counted, what ends how. */
-import type { AnyTool, Ledger, Runtime } from 'quittance';
-import { createRuntime, defineTool } from 'quittance';
+import type { AnyTool, Ledger, QuittanceEvent, Runtime } from 'quittance';
+import { createMemoryLedger, createRuntime, defineTool } from 'quittance';
 import type { ManualClock } from 'quittance/testing';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import type { MortalLedger } from '../../test/mortal-ledger.ts';
 import { createMortalLedger } from '../../test/mortal-ledger.ts';
+import { question, yes } from '../../test/people/question.ts';
 import { deferred, envelope, eventsOf, expectSettledOnce, quiet } from '../../test/stage.ts';
 
 const never = (): Promise<never> => new Promise(() => undefined);
@@ -120,4 +122,96 @@ describe('progress', () => {
     await runtime.recover({ onProgress: (each) => progress.push(each) });
     expect(progress).toEqual([]);
   });
+});
+
+describe('[no-silent-rerun] what is run again', () => {
+  it('[no-silent-rerun] is never an input that a changed schema turns into another value', async () => {
+    const { start } = setScene();
+    let runs = 0;
+    const shifted = (by: number, run: () => unknown): AnyTool =>
+      put(run, {
+        input: z.object({
+          n: z
+            .number()
+            .max(by * 100)
+            .transform((n) => n + by),
+        }),
+      });
+    await lose(start(shifted(1, never)), 'put', ['a']);
+    const other = start(shifted(2, () => ++runs));
+    expect(await other.runtime.recover()).toMatchObject([{ callId: 'a', how: 'indeterminate' }]);
+    expect(runs).toBe(0);
+    const [call] = await other.runtime.calls({ sessionId: 's' });
+    expect(call?.settled?.outcome).toMatchObject({ code: 'tool.indeterminate' });
+  });
+
+  it('[deny-wins] is never a call that a check denied after its approval', async () => {
+    const { clock, start } = setScene();
+    const ran: string[] = [];
+    const remove = defineTool({ name: 'delete_it', run: () => ran.push('ran') });
+    const holder = start(remove);
+    void holder.runtime.turn({ sessionId: 's' }).call(envelope('c', 'delete_it'));
+    const open = await question(holder.runtime);
+    holder.kill();
+    const desk = start();
+    await desk.runtime.decide(open.confirmationId, yes(open));
+    // What a process leaves that wrote the denial, and died before the outcome.
+    const stored = await desk.ledger.readCall('s', 'c');
+    const denial: QuittanceEvent = {
+      type: 'tool.decided',
+      id: 'evt_denied',
+      sessionId: 's',
+      turnId: open.turnId,
+      callId: 'c',
+      at: clock.now(),
+      cause: undefined,
+      decision: 'deny',
+      gates: [],
+      decidedBy: { type: 'rule', name: 'no-deletes' },
+      policyVersion: undefined,
+      effectiveInput: undefined,
+      inputDigest: undefined,
+      inputForm: undefined,
+      acceptedInput: undefined,
+      artifacts: [],
+      changes: [],
+      rules: [],
+      grantId: undefined,
+      sideEffect: undefined,
+    };
+    await desk.ledger.append({
+      entryId: 'ent_denied',
+      sessionId: 's',
+      callId: 'c',
+      expectedVersion: stored?.version ?? 0,
+      events: [denial],
+    });
+    desk.kill();
+    const { runtime } = start(remove);
+    await runtime.recover();
+    expect(await runtime.turn({ sessionId: 's' }).call(envelope('c', 'delete_it'))).toMatchObject({
+      type: 'ToolDenied',
+      reason: 'contract',
+      details: 'After the approval it was stopped by no-deletes.',
+    });
+    expect(ran).toEqual([]);
+    await expectSettledOnce(runtime);
+  });
+});
+
+it('[one-outcome] a request that only bears the id of a running call does not touch that call', async () => {
+  const clock = createManualClock();
+  const ledger = createMemoryLedger({ clock });
+  const gate = deferred<string>();
+  const pay = defineTool({ name: 'pay', mode: 'external', run: () => gate.promise });
+  const [owner, other] = [1, 2].map(() => createRuntime({ clock, ledger, tools: [pay] }));
+  const first = owner?.turn({ sessionId: 's' }).call(envelope('c', 'pay', { n: 1 }));
+  await quiet();
+  const turn = other?.turn({ sessionId: 's' });
+  expect(await turn?.call(envelope('c', 'pay', { n: 2 }))).toMatchObject({ code: 'call.conflict' });
+  const joined = turn?.call(envelope('c', 'pay', { n: 1 }));
+  await quiet();
+  gate.resolve('paid');
+  expect([await first, await joined]).toMatchObject([{ output: 'paid' }, { output: 'paid' }]);
+  await expectSettledOnce(other as Runtime); // there are two
 });

@@ -319,6 +319,7 @@ describe('the repair of arguments', () => {
 
 it('a validator that changes what it is given changes neither the request on record nor the object of the caller', async () => {
   const ran: unknown[] = [];
+  let asked = 0;
   const input = {
     '~standard': {
       version: 1,
@@ -330,13 +331,16 @@ it('a validator that changes what it is given changes neither the request on rec
     },
   } as const;
   const { runtime, turn } = setStage({
-    tools: [defineTool({ name: 'get_it', input, run: (args) => ran.push(args) })],
+    tools: [defineTool({ name: 'delete_it', input, run: (args) => ran.push(args) })],
+    onConfirm: () => {
+      asked++;
+      return { decision: 'approve', by: 'ada' };
+    },
   });
   const args = { n: 1 };
-  await turn.call(envelope('c', 'get_it', args));
+  await turn.call(envelope('c', 'delete_it', args));
   expect(args).toEqual({ n: 1 });
   expect((await eventsOf(runtime, 'tool.requested'))[0]?.requestedInput).toEqual({ n: 1 });
-  expect(ran).toEqual([{ n: 2 }]);
-  // The same request is the same call: its digest is that of what was asked for.
-  expect(await turn.call(envelope('c', 'get_it', { n: 1 }))).toMatchObject({ output: 1 });
+  // After the approval the schema is asked again about what was accepted, and gives the same value.
+  expect([ran, asked]).toEqual([[{ n: 2 }], 1]);
 });
