@@ -5,6 +5,7 @@
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { QuittanceError } from '../base/error.ts';
+import { findDuplicateKey } from '../base/duplicate-key.ts';
 import { isDotSegment } from '../base/id-segment.ts';
 import { formatPath, isJsonObject, parseJson, toJson } from '../base/json.ts';
 import { quote } from '../tool/nearest.ts';
@@ -112,6 +113,9 @@ function parseArgumentText(text: string): ParsedArguments {
     return refuse(
       `arguments are text that is not a JSON object${reading.path.length > 0 ? ` at ${formatPath(reading.path)}` : ''}: ${reading.problem}`,
     );
+  const twice = findDuplicateKey(text);
+  if (twice !== undefined)
+    return refuse(`the key ${quote(twice)} stands twice in the arguments; each key may stand once`);
   return isJsonObject(reading.value)
     ? { ok: true, arguments: reading.value }
     : refuse(`arguments must be a JSON object, found ${describeFound(reading.value)} in the text`);

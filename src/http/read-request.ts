@@ -1,5 +1,6 @@
 /** What a request says, read and held against what its route takes. Whatever does not fit is refused with what to do. */
 import type { JsonValue } from '../base/json.ts';
+import { findDuplicateKey } from '../base/duplicate-key.ts';
 import { defineMember, formatPath, parseJson } from '../base/json.ts';
 import type { JsonSchemaChecker } from '../tool/json-schema.ts';
 import type { SchemaIssue } from '../tool/schema-issue.ts';
@@ -73,6 +74,12 @@ export async function readBody(
     throw new HttpRefusal(
       'http.bad_request',
       `The body is no JSON that can be taken: ${formatPath(read.path)} ${read.problem}`,
+    );
+  const twice = findDuplicateKey(text);
+  if (twice !== undefined)
+    throw new HttpRefusal(
+      'http.bad_request',
+      `The key ${JSON.stringify(twice.slice(0, 100))} stands twice in the body. Send it once.`,
     );
   refuseIssues('The body', check(read.value));
   return read.value;

@@ -16,6 +16,9 @@ export async function readArguments(tool: AnyTool, asked: JsonValue): Promise<Ar
   if (namesArtifact(asked)) return { ok: true, input: asked };
   const copy = toJson(asked);
   if (copy.ok && (await tool.input.check(copy.value)).ok) return { ok: true, input: asked };
+  // What the runtime says about tools that do not is not known here: most coerce.
+  if (tool.coerce === false)
+    return { ok: false, refusal: 'The arguments do not fit, and the tool has them as they are.' };
   const coerced = await coerce(asked, tool.input);
   return coerced.ok
     ? { ok: true, input: coerced.input }

@@ -63,7 +63,7 @@ export async function acceptInput(
   const result: SchemaCheck = await tool.input.check(copyOf(checked));
   if (result.ok)
     return prepare(place, requested, { accepted: input, checked, output: result.value, artifacts }, []);
-  if (!mend) return result;
+  if (!mend || !(tool.coerce ?? engine.coerce)) return result;
   const coerced = await coerce(checked, tool.input, { frozenPaths: artifacts.map(({ path }) => path) });
   if (!coerced.ok) return coerced;
   // Coercion leaves filled-in artifacts alone, so naming them again gives the input as it is kept.

@@ -27,6 +27,7 @@ const known: Readonly<Record<keyof RuntimeOptions<readonly AnyTool[]>, true>> = 
   protectedFiles: true,
   holdTimeoutMs: true,
   repair: true,
+  coerce: true,
   successCheck: true,
   treatments: true,
   budgets: true,
@@ -65,6 +66,8 @@ export function checkOptions(options: RuntimeOptions<readonly AnyTool[]>): void 
   for (const name of ['onConfirm', 'mayDecide', 'mayGrant', 'successCheck'] as const)
     if (options[name] !== undefined && typeof options[name] !== 'function')
       refuse(`${name} must be a function.`);
+  if (options.coerce !== undefined && typeof options.coerce !== 'boolean')
+    refuse('coerce must be true or false.');
   if (options.behaviors !== undefined && !Array.isArray(options.behaviors))
     refuse('behaviors must be an array of behaviors, e.g. [retry()].');
   for (const [index, behavior] of (options.behaviors ?? []).entries())

@@ -333,6 +333,7 @@ function createEngine<Tools extends readonly AnyTool[]>(
     separateDuties: options.separateDuties ?? false,
     holdTimeoutMs: options.holdTimeoutMs,
     repair: typeof options.repair === 'function' ? { repair: options.repair, attempts: 2 } : options.repair,
+    coerce: options.coerce ?? true,
     successCheck: options.successCheck ?? options.contracts?.successCheck ?? defaultSuccessCheck,
     treatments: { ...treatmentsByDefault, ...options.treatments },
     budgets: options.budgets ?? [],

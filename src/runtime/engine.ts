@@ -55,6 +55,7 @@ export type Engine = {
   readonly separateDuties: boolean;
   readonly holdTimeoutMs: number | undefined;
   readonly repair: Repairer | undefined;
+  readonly coerce: boolean;
   readonly successCheck: SuccessCheck;
   readonly treatments: Readonly<Record<ToolMode, Treatment>>;
   readonly budgets: readonly BudgetRule[];

@@ -48,6 +48,8 @@ export type RuntimeOptions<Tools extends readonly AnyTool[]> = {
   readonly protectedFiles?: ProtectedFiles;
   /** Mends arguments that neither fit their schema nor could be coerced. Two tries by default. */
   readonly repair?: Repair | Repairer;
+  /** Whether arguments that do not fit are changed by the listed rules, for tools that do not say. True. */
+  readonly coerce?: boolean;
   /** Says whether a result is a success; replaces the default check for tools without one of their own. */
   readonly successCheck?: SuccessCheck;
   /** How calls of a mode are treated. By default `local` asks, `destructive` asks unless the tool can undo it, the others run. */

@@ -43,6 +43,7 @@ export function toUndoTool(tool: AnyTool, ledger: Ledger): AnyTool | undefined {
     mayRerun: undoIdempotent || undoMode === 'read',
     handoff: false,
     costMicros: undefined,
+    coerce: false,
     successCheck: undefined,
     idempotencyKey: undefined,
     reconcile: undefined,

@@ -458,3 +458,16 @@ test('JSON text nested deeper than JSON may be is refused, not thrown', async ()
   });
   expect(await coerce(input as JsonObject, schema)).toMatchObject({ ok: false });
 });
+
+test('a value whose own type is allowed is not changed to get past a limit', async () => {
+  const schema = compile(
+    object({
+      n: { anyOf: [{ type: 'number', maximum: 3 }, { type: 'array' }] },
+      b: { anyOf: [{ const: true }, { type: 'array' }] },
+      s: { anyOf: [{ type: 'string', maxLength: 3 }, { type: 'number' }, { type: 'array' }] },
+      x: { anyOf: [{ type: 'string', pattern: '^a' }, { type: 'null' }] },
+    }),
+  );
+  for (const input of [{ n: 5 }, { b: false }, { s: '12345' }, { x: 'null' }])
+    expect(await coerce(input, schema)).toMatchObject({ ok: false });
+});

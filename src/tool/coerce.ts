@@ -122,10 +122,19 @@ export function coerce(
     const copy = toJson(done.input);
     if (!copy.ok) return { ok: false, issues: [...issues, { path: copy.path, message: copy.problem }] };
     return whenReady(schema.check(copy.value), (last): Coercion => {
-      if (!last.ok) return { ok: false, issues: issues.length > 0 ? issues : last.issues };
+      if (!last.ok) return { ok: false, issues: (issues.length > 0 ? issues : last.issues).map(withExample) };
       const changes = done.kept.map(({ path, rule }) => ({ path: formatPath(path), rule }));
       return { ok: true, input: done.input, value: last.value, changes };
     });
+  };
+
+  /** A text in the place of a list may hold several values or one: the model is shown how to write them. */
+  const withExample = (issue: SchemaIssue): SchemaIssue => {
+    if (schema.jsonSchema === undefined || typeof valueAt(input, issue.path) !== 'string') return issue;
+    const types = allowedTypes(schema.jsonSchema, issue.path, input);
+    return types.has('array') && !types.has('string')
+      ? { ...issue, message: `${issue.message}; send a JSON array, such as ["first", "second"]` }
+      : issue;
   };
 
   return whenReady(schema.check(input), start);
@@ -171,7 +180,8 @@ function isAdmissible(
     case 'replace': {
       if (types === undefined) return true;
       const type = jsonTypeOf(proposal.value);
-      return type !== undefined && types.has(type) && !(typeof value === 'string' && types.has('string'));
+      const own = jsonTypeOf(value);
+      return type !== undefined && types.has(type) && (own === undefined || !types.has(own));
     }
   }
 }

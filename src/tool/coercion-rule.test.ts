@@ -96,6 +96,12 @@ describe('the coercion rules', () => {
     ['[]', []],
     [' \n[1, 2]', [1, 2]],
     ['{"a":"1"}', { a: '1' }],
+    ['[1,]', [1]],
+    ['{"a":[1, 2, ], }', { a: [1, 2] }],
+    ["{'a':1}", { a: 1 }],
+    [`['it\\'s', "a, b", True, None]`, ["it's", 'a, b', true, null]],
+    ['```json\n["a"]\n```', ['a']],
+    ['\uFEFF["a"]', ['a']],
   ])('%j is the JSON of a container', (text, value) => {
     expect(propose('json_string', text)).toEqual(becomes(value));
   });
@@ -107,9 +113,13 @@ describe('the coercion rules', () => {
     'true',
     '',
     '{',
-    "{'a':1}",
-    '[1,]',
     '{} {}',
+    '[,]',
+    '[1,,]',
+    "['it's']",
+    '[1, 2',
+    '{"a":1,"a":2}',
+    '```json\n[1]\n```\n```json\n[2]\n```',
     '[12345678901234567890]',
     '[x](y)',
   ])('%j is not', (text) => {
@@ -128,6 +138,13 @@ describe('the coercion rules', () => {
     expect(propose('single_to_array', false)).toEqual(becomes([false]));
     for (const other of [null, {}, []]) expect(propose('single_to_array', other)).toBeUndefined();
   });
+
+  test.each(['', ' ', '[1, 2', '{a', '"a"', "'a'", '`a`', '```json', 'a,b', 'a; b', 'a\nb', '(1, 2)'])(
+    'the text %j may be a list itself, so it is not made one',
+    (text) => {
+      expect(propose('single_to_array', text)).toBeUndefined();
+    },
+  );
 
   test('only null may be dropped', () => {
     expect(propose('null_dropped', null)).toEqual({ type: 'drop' });

@@ -1,5 +1,6 @@
 import type { JsonValue } from '../base/json.ts';
-import { isJsonObject, parseJson } from '../base/json.ts';
+import { isJsonObject } from '../base/json.ts';
+import { readLenientJson } from '../base/lenient-json.ts';
 
 /** The name of a rule, as it stands on the record of a call. */
 export type CoercionRule =
@@ -37,13 +38,18 @@ export const coercionRules: readonly CoercionRuleRow[] = Object.freeze([
   }),
   Object.freeze({
     name: 'json_string',
-    sentence: 'A string that is a JSON object or array becomes that object or array.',
+    sentence:
+      'A string that is a JSON object or array becomes that object or array; a code fence, a last comma and what Python prints are understood.',
     propose: (value) => (typeof value === 'string' ? replaceBy(readContainer(value)) : undefined),
   }),
   Object.freeze({
     name: 'single_to_array',
-    sentence: 'A string, number or boolean where an array is wanted becomes an array of that one value.',
-    propose: (value) => (typeof value === 'object' ? undefined : replaceBy([value])),
+    sentence:
+      'A number, a boolean or a plain text where an array is wanted becomes an array of that one value; a text that may be a list itself does not.',
+    propose: (value) =>
+      typeof value === 'object' || (typeof value === 'string' && mayBeList(value))
+        ? undefined
+        : replaceBy([value]),
   }),
   Object.freeze({
     name: 'null_dropped',
@@ -54,6 +60,9 @@ export const coercionRules: readonly CoercionRuleRow[] = Object.freeze([
 
 const replaceBy = (value: JsonValue | undefined): CoercionProposal | undefined =>
   value === undefined ? undefined : { type: 'replace', value };
+
+/** A text that may hold several values, or none, is not one value: empty, quoted, JSON or a list in words. */
+const mayBeList = (text: string): boolean => text.trim() === '' || /^\s*["'`[{(]|[,;\n\r]/.test(text);
 
 /** A number exactly as it is written: by the grammar of JSON, without an integer or a fraction being rounded. */
 function readNumber(text: string): number | undefined {
@@ -77,8 +86,8 @@ function decimalOf(text: string): string | undefined {
 
 /** The object or array a text is the JSON of; a scalar in quotes stays what it is. */
 function readContainer(text: string): JsonValue | undefined {
-  if (!/^\s*[{[]/.test(text)) return undefined;
-  const reading = parseJson(text);
+  if (!/^(?:\uFEFF|\s)*(?:```|[{[])/.test(text)) return undefined;
+  const reading = readLenientJson(text, 'python');
   return reading.ok && (isJsonObject(reading.value) || Array.isArray(reading.value))
     ? reading.value
     : undefined;

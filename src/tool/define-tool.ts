@@ -63,6 +63,8 @@ export type Tool<Name extends string = string, Input = unknown, Output = unknown
   readonly costMicros: number | ((args: unknown) => number) | undefined;
   readonly inlineLimit: number | undefined;
   readonly loopLimit: number | undefined;
+  /** Whether arguments that do not fit are coerced; undefined: as the runtime says. */
+  readonly coerce: boolean | undefined;
   readonly rerun: RerunPolicy;
   readonly successCheck: SuccessCheck | undefined;
   readonly idempotencyKey: ((args: unknown) => string) | undefined;
@@ -165,6 +167,7 @@ export function buildTool(spec: UntypedSpec): AnyTool {
     inlineLimit: spec.inlineLimit,
     loopLimit: spec.loopLimit,
     rerun: spec.rerun ?? 'ask',
+    coerce: spec.coerce,
     successCheck: spec.successCheck?.bind(spec),
     idempotencyKey: spec.idempotencyKey?.bind(spec),
     idempotencyScope: spec.idempotencyScope ?? 'session',

@@ -59,6 +59,7 @@ export const toolFields: Readonly<Record<ToolField, FieldRule>> = {
   inlineLimit: wholeFrom(0),
   loopLimit: wholeFrom(1),
   rerun: oneOf('ask', 'deny', 'allow'),
+  coerce: flag,
   successCheck: code,
   idempotencyKey: code,
   idempotencyScope: oneOf('session', 'ledger'),

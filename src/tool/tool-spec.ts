@@ -43,6 +43,8 @@ export type ToolTraits<Args> = {
   /** How many times in a row the same call may end the same way. */
   readonly loopLimit?: number | undefined;
   readonly rerun?: RerunPolicy | undefined;
+  /** Whether arguments that do not fit are changed by the listed rules. What the runtime says where nothing is said. */
+  readonly coerce?: boolean | undefined;
   readonly successCheck?: SuccessCheck | undefined;
   /** Two calls with the same key are one effect. */
   readonly idempotencyKey?: ((args: Args) => string) | undefined;

@@ -344,3 +344,64 @@ it('a validator that changes what it is given changes neither the request on rec
   // After the approval the schema is asked again about what was accepted, and gives the same value.
   expect([ran, asked]).toEqual([[{ n: 2 }], 1]);
 });
+
+describe('argument text with a slip', () => {
+  it.each([
+    ['a code fence', '```json\n{"id":"a"}\n```'],
+    ['a last comma', '{"id":"a",}'],
+    ['a byte order mark', '\uFEFF{"id":"a"}'],
+  ])('is read where only one reading exists: %s', async (_, text) => {
+    const { runtime, turn } = setStage({
+      tools: [defineTool({ name: 'buy', input: order, run: (args) => args })],
+    });
+    expect(await turn.call(envelope('c', 'buy', text))).toMatchObject({
+      output: { id: 'a', count: 1 },
+      wasCoerced: true,
+      modelNote: expect.stringContaining('$ (argument_text)') as string,
+    });
+    const [call] = await runtime.calls({ sessionId: 's' });
+    expect(call).toMatchObject({ requestedInput: text, effectiveInput: { id: 'a', count: 1 } });
+  });
+
+  it.each([
+    ['a key that stands twice', '{"id":"a","id":"b"}', /"id" stands twice/],
+    ['the same below, with an escape', '{"x":[{"id":1,"\\u0069d":2}],"id":"a"}', /"id" stands twice/],
+    ['two blocks', '```\n{"id":"a"}\n```\n```\n{"id":"b"}\n```', /not a JSON object/],
+    ['a comma too many', '{"id":"a",,}', /not a JSON object/],
+    ['single quotes', "{'id':'a'}", /not a JSON object/],
+  ])('is refused for %s', async (_, text, problem) => {
+    const { turn } = setStage({ tools: [defineTool({ name: 'buy', input: order, run: (args) => args })] });
+    expect(await turn.call(envelope('c', 'buy', text))).toMatchObject({
+      reason: 'validation',
+      details: expect.stringMatching(problem) as string,
+    });
+  });
+
+  it('a text that may be a list is refused with an example', async () => {
+    const { turn } = setStage({ tools: [defineTool({ name: 'buy', input: order, run: (args) => args })] });
+    expect(await turn.call(envelope('c', 'buy', { id: 'a', tags: 'red, blue' }))).toMatchObject({
+      reason: 'validation',
+      details: expect.stringContaining('such as ["first", "second"]') as string,
+    });
+    expect(await turn.call(envelope('d', 'buy', { id: 'a', tags: "['red', 'blue',]" }))).toMatchObject({
+      output: { tags: ['red', 'blue'] },
+    });
+  });
+});
+
+it.each([
+  ['of the tool', false, undefined],
+  ['of the runtime', undefined, false],
+])('coerce: false %s leaves arguments as they came', async (_, ofTool, ofRuntime) => {
+  const { turn } = setStage({
+    ...(ofRuntime !== undefined && { coerce: ofRuntime }),
+    tools: [defineTool({ name: 'buy', input: order, coerce: ofTool, run: (args) => args })],
+  });
+  expect(await turn.call(envelope('c', 'buy', { id: 'a', count: '2' }))).toMatchObject({
+    reason: 'validation',
+  });
+  expect(await turn.call(envelope('d', 'buy', '{"id":"a",}'))).toMatchObject({ reason: 'validation' });
+  expect(await turn.call(envelope('e', 'buy', { id: 'a', count: 2 }))).toMatchObject({
+    output: { count: 2 },
+  });
+});

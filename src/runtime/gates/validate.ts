@@ -1,4 +1,6 @@
 import type { JsonObject, JsonValue } from '../../base/json.ts';
+import { isJsonObject } from '../../base/json.ts';
+import { readLenientJson } from '../../base/lenient-json.ts';
 import type { InputChange } from '../../call/event.ts';
 import type { SchemaIssue } from '../../tool/schema-issue.ts';
 import type { Acceptance, RequestedInput } from '../accept-input.ts';
@@ -21,7 +23,14 @@ export const validateGate: Gate = {
   name: 'validate',
   check(hand) {
     const { input } = hand.request;
-    if (!input.ok) return repair(hand, { input: input.raw, issues: [{ path: [], message: input.problem }] });
+    if (!input.ok) {
+      const mayMend = hand.knownTool.coerce ?? hand.engine.coerce;
+      const mended =
+        mayMend && typeof input.raw === 'string' ? readLenientJson(input.raw, 'json') : undefined;
+      return mended?.ok === true && isJsonObject(mended.value)
+        ? judge(hand, mended.value, [{ path: '$', rule: 'argument_text' }])
+        : repair(hand, { input: input.raw, issues: [{ path: [], message: input.problem }] });
+    }
     const { arguments: given } = input;
     if (namesArtifact(given)) return judge(hand, given, []);
     const { input: schema } = hand.knownTool;

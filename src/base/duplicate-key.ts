@@ -1,0 +1,43 @@
+/**
+ * The first key that stands twice in one object of a JSON text. Parsers keep one of the two values and do not say
+ * which, so a text with such a key has two readings. Expects text that is JSON.
+ */
+export function findDuplicateKey(text: string): string | undefined {
+  // The keys of the objects around the place; undefined for an array.
+  const open: (Set<string> | undefined)[] = [];
+  let mayBeKey = false;
+  for (let at = 0; at < text.length; at++) {
+    switch (text[at]) {
+      case '{':
+        open.push(new Set());
+        mayBeKey = true;
+        break;
+      case '[':
+        open.push(undefined);
+        mayBeKey = false;
+        break;
+      case '}':
+      case ']':
+        open.pop();
+        mayBeKey = false;
+        break;
+      case ',':
+        mayBeKey = open.at(-1) !== undefined;
+        break;
+      case '"': {
+        const start = at;
+        for (at++; at < text.length && text[at] !== '"'; at++) if (text[at] === '\\') at++;
+        if (!mayBeKey) break;
+        const keys = open.at(-1);
+        const written = text.slice(start, at + 1);
+        const key = written.includes('\\') ? (JSON.parse(written) as string) : written.slice(1, -1);
+        if (keys?.has(key) === true) return key;
+        keys?.add(key);
+        mayBeKey = false;
+        break;
+      }
+      default:
+    }
+  }
+  return undefined;
+}
