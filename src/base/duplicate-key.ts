@@ -7,7 +7,7 @@ export function findDuplicateKey(text: string): string | undefined {
   const open: (Set<string> | undefined)[] = [];
   let mayBeKey = false;
   for (let at = 0; at < text.length; at++) {
-    switch (text[at]) {
+    switch (text.charAt(at)) {
       case '{':
         open.push(new Set());
         mayBeKey = true;
