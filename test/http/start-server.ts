@@ -112,6 +112,8 @@ export async function startServer(
       strangerRate: { perSecond: 1_000, burst: 10_000 },
       contractMs: 30_000, // the machine may be busy with other tests
       ...options.limits,
+      // A test that computes for long between two requests must not find its connection closed under it.
+      timeouts: { keepAliveMs: 120_000, ...options.limits?.timeouts },
     },
   });
   const send = async <Body>(path: string, init: RequestInit): Promise<Answer<Body>> => {
