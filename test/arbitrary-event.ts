@@ -71,6 +71,7 @@ const decidedBy = fc.record(
     name: word,
     identity,
     asker: fc.constantFrom('other' as const, 'same' as const, 'unknown' as const),
+    notReadToEnd: fc.constant(true as const),
     link: fc.record({ by: word, typed: word }, { requiredKeys: ['by'] }),
   },
   { requiredKeys: ['type', 'name'] },

@@ -45,9 +45,11 @@ export const describePerson = ({
   name,
   identity,
   asker,
+  notReadToEnd,
 }: {
   readonly name: string;
   readonly identity?: Identity | undefined;
   readonly asker?: DecidedBy['asker'];
+  readonly notReadToEnd?: DecidedBy['notReadToEnd'];
 }): string =>
-  `${name} (${describeIdentity(identity)}${asker === 'same' ? '; also asked for this call' : ''})`;
+  `${name} (${describeIdentity(identity)}${asker === 'same' ? '; also asked for this call' : ''}${notReadToEnd === true ? '; had not read to the end' : ''})`;

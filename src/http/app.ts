@@ -167,7 +167,13 @@ export function createApp(options: AppOptions): App {
   app.all('/openapi.json', () => {
     throw notTaken('GET');
   });
-  addPages(app, { access: service.access, hosts: options.hosts, files: options.console, strangers });
+  addPages(app, {
+    access: service.access,
+    hosts: options.hosts,
+    files: options.console,
+    strangers,
+    url: () => service.url(),
+  });
   app.notFound(() =>
     problemResponse(
       new HttpRefusal('http.not_found', 'There is no such route. GET /openapi.json lists them.'),

@@ -147,10 +147,12 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     contracts = runtime.contracts,
     budgets = runtime.budgets,
     ledgerUrl,
-    host = '127.0.0.1',
+    host: given = '127.0.0.1',
     limits = {},
     localName,
   } = options;
+  // The name may stand for two addresses, and another program may have the other one.
+  const host = given === 'localhost' ? '127.0.0.1' : given;
   const { stallMs = 30_000, connections = 4_096 } = limits;
   const isProxy = createIsProxy({ proxies: options.trustProxies ?? [] });
   const { proxyHeader = 'x-forwarded-for' } = options;

@@ -50,12 +50,35 @@ export type PageOptions = {
   readonly hosts: () => ReadonlySet<string>;
   readonly files: ReadonlyMap<string, ConsoleFile>;
   readonly strangers: RateLimit;
+  /** The address of the server that browsers use. */
+  readonly url: () => string;
 };
+
+/** Names for this machine that more than one socket can be behind. */
+const sharedName = /^(?:localhost|\[::1\])(?::\d+)?$/i;
 
 export function addPages(
   app: Hono<{ Bindings: Visit }>,
-  { access, hosts, files, strangers }: PageOptions,
+  { access, hosts, files, strangers, url }: PageOptions,
 ): void {
+  // Browsers try ::1 first for localhost. A program that listens on that address, with the port of this server, would
+  // share the origin and with it the page key. So no page is opened, and no person logged in, under such a name.
+  app.use(async ({ req }, next) => {
+    const host = req.raw.headers.get('host') ?? '';
+    const asked = new URL(req.url);
+    const home = new URL(url());
+    if (!sharedName.test(host) || host.toLowerCase() === home.host || !isPage(asked.pathname)) return next();
+    if (req.method === 'GET' || req.method === 'HEAD')
+      return new Response(null, {
+        status: 307,
+        headers: { location: home.origin + asked.pathname + asked.search, 'cache-control': 'no-store' },
+      });
+    throw new HttpRefusal(
+      'http.wrong_host',
+      `Pages of this server are at ${home.origin}. Another program may answer under ${JSON.stringify(host.slice(0, 100))}.`,
+    );
+  });
+
   app.get('/login', ({ req, env }) => {
     env.route = '/login';
     strangers.take(env.address);
@@ -146,7 +169,7 @@ export function addPages(
   const index = files.get('index.html');
   app.get('*', async ({ req, env }, next) => {
     const { pathname } = new URL(req.url);
-    if (/^\/(?:v1|metrics|healthz|readyz|openapi\.json)(?:\/|$)/.test(pathname)) return next();
+    if (!isPage(pathname)) return next();
     env.route = 'console';
     const file = files.get(pathname.slice(1));
     if (file !== undefined) return serveFile(file, req.raw.headers);
@@ -155,6 +178,10 @@ export function addPages(
     return index === undefined ? html(noConsolePage) : serveFile(index, req.raw.headers);
   });
 }
+
+/** What a browser shows, in contrast to what programs ask for. */
+const isPage = (pathname: string): boolean =>
+  !/^\/(?:v1|metrics|healthz|readyz|openapi\.json)(?:\/|$)/.test(pathname);
 
 function serveFile({ bytes, type, etag, isImmutable }: ConsoleFile, headers: Headers): Response {
   const common = {

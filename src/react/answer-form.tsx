@@ -5,7 +5,7 @@ import { formatPath, isJsonObject, parseJson } from '../base/json.ts';
 import { prettyJson } from '../view/pretty-json.ts';
 import type { ToolCallView } from '../view/tool-call-view.ts';
 import { ShownText } from './shown-text.tsx';
-import type { Consent } from './use-consent.ts';
+import type { Consent, HowRead } from './use-consent.ts';
 
 /** The answers that need words. */
 export type AnswerKind = 'deny' | 'edit' | 'respond';
@@ -32,6 +32,7 @@ export function AnswerForm({
   call,
   consent,
   isStill,
+  howRead,
   onClose,
 }: {
   readonly kind: AnswerKind;
@@ -39,6 +40,8 @@ export function AnswerForm({
   readonly consent: Consent;
   /** Whether what is shown has been the same text for a while. Asked before anything is let run. */
   readonly isStill: () => boolean;
+  /** Whether the person has read to the end: recorded with an answer that lets the call run. */
+  readonly howRead: HowRead;
   readonly onClose: () => void;
 }): ReactNode {
   const [text, setText] = useState(kind === 'edit' ? editedText(editBase(call)) : '');
@@ -50,7 +53,7 @@ export function AnswerForm({
     const found =
       kind === 'edit' && !isStill()
         ? 'What is asked changed a moment ago. Look at what it shows now, then answer.'
-        : answer(kind, text, consent);
+        : answer(kind, text, consent, howRead);
     setProblem(found);
     if (found === undefined) onClose();
   };
@@ -98,6 +101,9 @@ export function AnswerForm({
       )}
       <p className="qt-note" id={hintId}>
         {hint}
+        {kind === 'edit' &&
+          isTransformed(call) &&
+          ' These are the arguments before the schema of the tool changes them; it does so again with what you send.'}
       </p>
       <div className="qt-actions">
         <button type="submit" className={kind === 'deny' ? 'qt-button qt-deny-now' : 'qt-button qt-primary'}>
@@ -121,7 +127,7 @@ const editedText = (input: JsonValue | undefined): string =>
         prettyJson(input).replaceAll(/(?<=\S) {8,}/g, (run) => '\\u0020'.repeat(run.length));
 
 /** Gives the answer, or says why it cannot be given. */
-function answer(kind: AnswerKind, text: string, consent: Consent): string | undefined {
+function answer(kind: AnswerKind, text: string, consent: Consent, howRead: HowRead): string | undefined {
   switch (kind) {
     case 'deny':
       consent.deny(text);
@@ -137,12 +143,18 @@ function answer(kind: AnswerKind, text: string, consent: Consent): string | unde
           ? `No JSON: ${reading.problem}`
           : `${formatPath(reading.path)}: ${reading.problem}`;
       if (!isJsonObject(reading.value)) return 'Arguments are an object: {"name": value}.';
-      consent.edit(reading.value);
+      consent.edit(reading.value, undefined, howRead);
       return undefined;
     }
   }
 }
 
-/** A rendering is no arguments: what it was made from is edited. */
-const editBase = ({ input, inputForm, acceptedInput }: ToolCallView): JsonValue | undefined =>
-  inputForm === 'typed' ? (acceptedInput ?? input) : input;
+/**
+ * The schema is applied to what is sent. So an edit starts from what the schema was given, and not from what it made of
+ * that: a default or a transform would be applied twice, or refuse its own output.
+ */
+const editBase = ({ input, acceptedInput }: ToolCallView): JsonValue | undefined => acceptedInput ?? input;
+
+/** Does the schema turn the arguments into something else? Then the form does not show what the panel shows. */
+const isTransformed = (call: ToolCallView): boolean =>
+  call.input !== undefined && JSON.stringify(editBase(call)) !== JSON.stringify(call.input);

@@ -10,8 +10,7 @@ import { ArtifactArguments } from './artifact-arguments.tsx';
 import { PreviewBlock } from './preview-block.tsx';
 import { UnreadNote } from './unread-note.tsx';
 import type { Consent } from './use-consent.ts';
-import { useReading } from './use-reading.ts';
-import { useStill } from './use-still.ts';
+import { useReadingGate } from './use-reading-gate.ts';
 
 const openers: readonly { readonly kind: AnswerKind; readonly label: string }[] = [
   { kind: 'deny', label: 'Deny…' },
@@ -45,27 +44,14 @@ export function ConsentPanel({
   const opener = useRef<HTMLButtonElement | null>(null);
   const [whyNot, unread] = [useId(), useId()];
   const isBusy = status !== 'ready';
-  const [panel, answers] = [useRef<HTMLDivElement | null>(null), useRef<HTMLDivElement | null>(null)];
-  const approval = useRef<HTMLButtonElement | null>(null);
-  const subject = `${confirmation.inputDigest ?? ''} ${confirmation.revision ?? ''} ${call.preview?.revision ?? ''}`;
-  const still = useStill(subject, approval);
-  const reading = useReading(panel, answers, subject);
-  const [waived, setWaived] = useState<string | undefined>(undefined);
-  const isWaived = waived === subject;
-  const mayRun = canApprove && (reading.isRead || isWaived);
-  const [hasMoved, setHasMoved] = useState(false);
-  /** Lets the call run, unless what is shown changed or moved a moment ago. */
-  const whenStill = (act: () => void): void => {
-    const isStill = still.check();
-    setHasMoved(!isStill);
-    if (isStill) act();
-  };
+  const gate = useReadingGate(call, consent);
+  const { reading, mayRun, hasMoved } = gate;
   const close = (): void => {
     setForm(undefined);
     opener.current?.focus();
   };
   return (
-    <div className="qt-consent" ref={panel} data-seen={still.isStill}>
+    <div className="qt-consent" ref={gate.panel} data-seen={gate.isStill}>
       <Asks consent={consent} />
       {call.preview !== undefined && (
         <div>
@@ -93,26 +79,21 @@ export function ConsentPanel({
         </p>
       )}
       {canAnswer && canApprove && !reading.isRead && (
-        <UnreadNote
-          id={unread}
-          reading={reading}
-          isWaived={isWaived}
-          onWaive={(isSet) => setWaived(isSet ? subject : undefined)}
-        />
+        <UnreadNote id={unread} reading={reading} isWaived={gate.isWaived} onWaive={gate.waive} />
       )}
       {canAnswer ? (
-        <div className="qt-actions" role="group" aria-label="Answer" ref={answers}>
+        <div className="qt-actions" role="group" aria-label="Answer" ref={gate.answers}>
           {confirmation.answers.includes('approve') && (
             <button
               type="button"
               className="qt-button qt-primary"
-              ref={approval}
+              ref={gate.approval}
               // It would approve what was asked, and drop what is being written.
               aria-disabled={isBusy || !mayRun || form !== undefined}
               aria-describedby={mayRun ? undefined : canApprove ? unread : whyNot}
               onClick={({ detail }) => {
                 // The second click of a double click was meant for what stood here before.
-                if (detail <= 1 && form === undefined && mayRun) whenStill(consent.approve);
+                if (detail <= 1 && form === undefined && mayRun) gate.approve();
               }}
             >
               Approve
@@ -147,7 +128,8 @@ export function ConsentPanel({
           kind={form}
           call={call}
           consent={consent}
-          isStill={still.checkText}
+          isStill={gate.isTextStill}
+          howRead={gate.howRead}
           onClose={close}
         />
       )}

@@ -16,7 +16,7 @@ export type {
 export { ToolCallCard } from './tool-call-card.tsx';
 export type { ToolCallCardProps, ToolCallSlots } from './tool-call-card.tsx';
 export { useConsent } from './use-consent.ts';
-export type { Consent, OnDecide, ToolCallDecision } from './use-consent.ts';
+export type { Consent, HowRead, OnDecide, ToolCallDecision } from './use-consent.ts';
 export { useUndo } from './use-undo.ts';
 export type { OnUndo, UndoAsked, Undoing } from './use-undo.ts';
 export type { Sending } from './use-send-once.ts';

@@ -11,11 +11,16 @@ export type ToolCallDecision = {
   readonly reason?: string;
   readonly inputDigest?: string;
   readonly revision?: number;
+  /** The person approves and says that they have not read to the end. */
+  readonly notReadToEnd?: true;
 } & (
   | { readonly decision: 'approve' | 'deny' }
   | { readonly decision: 'edit'; readonly arguments: JsonObject }
   | { readonly decision: 'respond'; readonly response: string }
 );
+
+/** What a person says about reading when they let a call run. Nothing, where they have read to the end. */
+export type HowRead = { readonly notReadToEnd?: true };
 
 /** Passes an answer on. What it throws, or its promise, is shown as the reason of a refusal. */
 export type OnDecide = (confirmationId: string, decision: ToolCallDecision, call: ToolCallView) => unknown;
@@ -26,10 +31,11 @@ export type Consent = Omit<Sending<ToolCallDecision>, 'send'> & {
   /** False where nobody listens, or what is asked about cannot be seen. */
   readonly canApprove: boolean;
   readonly canAnswer: boolean;
-  readonly approve: () => void;
+  /** May be given to a button as it is. */
+  readonly approve: { (): void; (how: HowRead): void };
   readonly deny: (reason?: string) => void;
   /** Approves other arguments. */
-  readonly edit: (replacement: JsonObject, reason?: string) => void;
+  readonly edit: (replacement: JsonObject, reason?: string, how?: HowRead) => void;
   /** Tells the model something instead of running the tool. */
   readonly respond: (response: string) => void;
 };
@@ -55,6 +61,9 @@ export function useConsent(
   };
   const because = (reason: string | undefined): { readonly reason?: string } =>
     reason === undefined || reason.trim() === '' ? {} : { reason: reason.trim() };
+  // A host may give `approve` to a button as it is, and then this is the event of a click.
+  const asRead = (how: HowRead | undefined): HowRead =>
+    how?.notReadToEnd === true ? { notReadToEnd: true } : {};
   const canAnswer = onDecide !== undefined;
   const canApprove = canAnswer && isComplete;
   return {
@@ -62,15 +71,15 @@ export function useConsent(
     confirmation,
     canAnswer,
     canApprove,
-    approve: () => {
-      if (canApprove && answers.includes('approve')) send({ decision: 'approve', ...bound });
+    approve: (how?: HowRead) => {
+      if (canApprove && answers.includes('approve')) send({ decision: 'approve', ...bound, ...asRead(how) });
     },
     deny: (reason) => {
       if (answers.includes('deny')) send({ decision: 'deny', ...bound, ...because(reason) });
     },
-    edit: (replacement, reason) => {
+    edit: (replacement, reason, how) => {
       if (canApprove && answers.includes('edit'))
-        send({ decision: 'edit', arguments: replacement, ...bound, ...because(reason) });
+        send({ decision: 'edit', arguments: replacement, ...bound, ...because(reason), ...asRead(how) });
     },
     respond: (response) => {
       if (answers.includes('respond')) send({ decision: 'respond', response, ...bound });

@@ -38,6 +38,7 @@ const decisionNames = [
   'arguments',
   'response',
   'receivedAt',
+  'notReadToEnd',
 ] as const;
 
 export async function decideConfirmation(
@@ -206,6 +207,8 @@ function checkDecision(decision: PersonDecision): void {
   if (decision.reason !== undefined && typeof decision.reason !== 'string') refuse('reason must be a text.');
   if (decision.receivedAt !== undefined && !Number.isFinite(decision.receivedAt))
     refuse('receivedAt must be a number: milliseconds since 1970.');
+  if (decision.notReadToEnd !== undefined && typeof decision.notReadToEnd !== 'boolean')
+    refuse('notReadToEnd must be true or false.');
   if (decision.decision === 'edit' && !isJsonObject(decision.arguments))
     refuse('an edit needs arguments: the object to run with instead.');
   if (decision.decision === 'respond' && (typeof decision.response !== 'string' || decision.response === ''))

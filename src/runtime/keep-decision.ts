@@ -6,7 +6,8 @@ import { createKnownSecrets, shortestEchoed } from '../base/known-secrets.ts';
 import type { Call, Confirmation } from '../call/call.ts';
 import type { Command } from '../call/command.ts';
 import { decide } from '../call/decide.ts';
-import type { ArtifactArgument, DirectIdentity, InputForm, QuittanceEvent } from '../call/event.ts';
+import type { ArtifactArgument, DecidedBy, DirectIdentity, InputForm } from '../call/event.ts';
+import type { QuittanceEvent } from '../call/event.ts';
 import { evolve } from '../call/evolve.ts';
 import type { Entry, Move, StoredCall } from '../ledger/ledger.ts';
 import { acceptInput } from './accept-input.ts';
@@ -38,6 +39,8 @@ export type PersonDecision = {
    * question expired counts, as long as the call has not been settled and its body has not begun.
    */
   readonly receivedAt?: number;
+  /** The person approves and says that they have not read to the end. It is recorded with their name. */
+  readonly notReadToEnd?: boolean;
 } & (
   | { readonly decision: 'approve' | 'deny' }
   /** Approves other arguments. */
@@ -59,7 +62,10 @@ export async function keepDecision(
 ): Promise<Decided | undefined> {
   const { sessionId, callId, turnId } = call;
   const clean = await cleanerFor(engine, call, decision);
-  const by = personOf(engine.redactor, call, acting);
+  const by: DecidedBy = {
+    ...personOf(engine.redactor, call, acting),
+    ...(decision.notReadToEnd === true && { notReadToEnd: true }),
+  };
   const edited = decision.decision === 'edit' ? await readEdit(engine, call, decision.arguments) : undefined;
   const command: Command = {
     type: 'answer',

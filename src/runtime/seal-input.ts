@@ -5,6 +5,7 @@
 import { isKeyedDigest } from '../base/canonical.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject, readJsonText } from '../base/json.ts';
+import { isSameJson } from '../base/same-json.ts';
 import type { Call } from '../call/call.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import type { Engine } from './engine.ts';
@@ -32,7 +33,9 @@ export function toPayload(
   { form, effectiveInput, accepted }: Pick<PreparedInput, 'form' | 'effectiveInput' | 'accepted'>,
   shown: { readonly revision: number; readonly snapshot: JsonObject } | undefined,
 ): JsonValue {
-  if (form === 'typed') return [effectiveInput, shown?.revision ?? null, shown?.snapshot ?? null, accepted];
+  // An edit is written from the accepted arguments: a mask in it stands for what they held.
+  if (form === 'typed' || !isSameJson(accepted, effectiveInput))
+    return [effectiveInput, shown?.revision ?? null, shown?.snapshot ?? null, accepted];
   return shown === undefined ? effectiveInput : [effectiveInput, shown.revision, shown.snapshot];
 }
 

@@ -26,10 +26,15 @@ export async function unmaskEdit(engine: Engine, call: Call, edited: JsonObject)
   );
 }
 
-/** What was edited is the effective input or, where people cannot write that, the arguments it was made from. */
+/**
+ * An edit is written from the arguments that the schema accepted, and the schema is applied to it: what they held comes
+ * first. A mask of the effective input, which may have other members, is put back after that.
+ */
 function restore(edited: JsonObject, call: Call, { effectiveInput, accepted }: RecordedInput): JsonValue {
-  const restored = putBack(edited, call.effectiveInput ?? call.requestedInput, effectiveInput);
-  return holdsMask(restored) ? putBack(restored, acceptedInputOf(call), accepted) : restored;
+  const restored = putBack(edited, acceptedInputOf(call), accepted);
+  return holdsMask(restored)
+    ? putBack(restored, call.effectiveInput ?? call.requestedInput, effectiveInput)
+    : restored;
 }
 
 const holdsMask = (value: JsonValue): boolean => JSON.stringify(value).includes(redacted);

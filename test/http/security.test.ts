@@ -259,6 +259,30 @@ describe('browsers', () => {
       expect((await bare('GET', '/v1/calls', { host, authorization })).status).toBe(200);
   });
 
+  test('for a page under a name that two sockets can share are sent to the address of the server', async () => {
+    const { port, url } = app.server;
+    expect(url).toBe(`http://127.0.0.1:${port}`);
+    for (const host of [`localhost:${port}`, `LOCALHOST:${port}`, `[::1]:${port}`]) {
+      for (const path of [
+        '/',
+        '/login',
+        '/login?code=x',
+        '/decide',
+        '/calls/s/c?a=b',
+        '/quittance-login.js',
+      ]) {
+        const { status, headers } = await bare('GET', path, { host });
+        expect([host, path, status, headers['location']]).toEqual([host, path, 307, `${url}${path}`]);
+        expect(headers['set-cookie']).toBeUndefined();
+      }
+      const form = { host, origin: `http://${host}`, 'content-type': 'application/x-www-form-urlencoded' };
+      const login = await bare('POST', '/login', form, `token=${app.tokens.admin}`);
+      expect([login.status, (JSON.parse(login.text) as Problem).code]).toEqual([421, 'http.wrong_host']);
+      expect(login.headers['set-cookie']).toBeUndefined();
+    }
+    expect((await bare('GET', '/login', { host: `127.0.0.1:${port}` })).status).toBe(200);
+  });
+
   test('are told not to run, frame or guess anything, on every answer', async () => {
     for (const path of ['/', '/login', '/decide', '/v1/calls', '/healthz', '/nothing.js', '/openapi.json']) {
       const { headers } = await bare('GET', path, {});

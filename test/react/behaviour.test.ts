@@ -184,6 +184,21 @@ describe('a question', () => {
     await page.context().close();
   });
 
+  test('sends the choice not to read to the end with the approval, and the runtime records it', async () => {
+    const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`k${index}`, index]));
+    const { page, card, decisions, staged } = await ask({ ...priceOf, note: JSON.stringify(many, null, 2) });
+    await card.getByText(/About [\d,]+ of [\d,]+ lines have been in view/).waitFor();
+    await card.getByLabel('I have not read to the end and decide anyway').check();
+    await card.locator('.qt-consent[data-seen="true"]').waitFor();
+    await card.getByRole('button', { name: 'Approve' }).click();
+    await expect.poll(() => decisions).toMatchObject([{ decision: 'approve', notReadToEnd: true }]);
+    const events = await staged.eventsOf('call_price');
+    expect(events.find(({ type }) => type === 'confirmation.decided')).toMatchObject({
+      by: { name: 'ada', notReadToEnd: true },
+    });
+    await page.context().close();
+  });
+
   test('shows the arguments, and a double click approves once, bound to what was shown', async () => {
     const { page, card, decisions, told, feed, complaints } = await ask();
     expect(await card.getByRole('group', { name: 'Arguments' }).textContent()).toContain('"cents": 480');

@@ -115,6 +115,11 @@ export type DecidedBy = {
    * versions wrote.
    */
   readonly asker?: 'other' | 'same' | 'unknown';
+  /**
+   * The person said that they approved without reading to the end. Absent where a person said nothing about it: they
+   * read to the end, decided where no page follows that, or an older version wrote this.
+   */
+  readonly notReadToEnd?: true;
   /** Written by older versions where a link was used; newer ones say it in `identity`. */
   readonly link?: DecidingLink;
 };

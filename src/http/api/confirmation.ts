@@ -30,6 +30,8 @@ type DecisionTerms = {
   /** Of the preview that was shown, where there was one. */
   readonly revision?: number;
   readonly reason?: string;
+  /** The person approves and says that they have not read to the end. It is recorded with their name. */
+  readonly notReadToEnd?: boolean;
 };
 
 /** `POST /v1/confirmations/{confirmationId}/link`. */

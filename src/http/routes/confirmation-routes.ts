@@ -23,6 +23,7 @@ import {
   anyObject,
   choice,
   decimal,
+  flag,
   integer,
   list,
   maybe,
@@ -68,11 +69,17 @@ const viewShape: Shape<ConfirmationView> = open(
 );
 
 const longText = text({ maxLength: 10_000 });
-type Terms = { readonly inputDigest?: string; readonly revision?: number; readonly reason?: string };
+type Terms = {
+  readonly inputDigest?: string;
+  readonly revision?: number;
+  readonly reason?: string;
+  readonly notReadToEnd?: boolean;
+};
 const terms: Fields<Terms> = {
   inputDigest: maybe(text()),
   revision: maybe(integer({ minimum: 1 })),
   reason: maybe(longText),
+  notReadToEnd: maybe(flag()),
 };
 
 const decisionShape: Shape<NewDecision> = oneOf<NewDecision>(

@@ -8,8 +8,7 @@ import { ArtifactArguments } from '../../../../src/react/artifact-arguments.tsx'
 import { PreviewBlock } from '../../../../src/react/preview-block.tsx';
 import { UnreadNote } from '../../../../src/react/unread-note.tsx';
 import type { Consent } from '../../../../src/react/use-consent.ts';
-import { useReading } from '../../../../src/react/use-reading.ts';
-import { useStill } from '../../../../src/react/use-still.ts';
+import { useReadingGate } from '../../../../src/react/use-reading-gate.ts';
 import type { ToolCallView } from '../../../../src/view/tool-call-view.ts';
 import { useShortcuts } from '../../ui/use-shortcuts.ts';
 import { Countdown } from './countdown.tsx';
@@ -35,20 +34,8 @@ export function QuestionPanel({ call, consent, children }: Props): ReactNode {
   const opener = useRef<HTMLElement | null>(null);
   const [whyNot, unread] = [useId(), useId()];
   const isBusy = status !== 'ready';
-  const [panel, answers] = [useRef<HTMLDivElement | null>(null), useRef<HTMLElement | null>(null)];
-  const approveButton = useRef<HTMLButtonElement | null>(null);
-  const subject = `${confirmation.inputDigest ?? ''} ${confirmation.revision ?? ''} ${call.preview?.revision ?? ''}`;
-  const still = useStill(subject, approveButton);
-  const reading = useReading(panel, answers, subject);
-  const [waived, setWaived] = useState<string | undefined>(undefined);
-  const isWaived = waived === subject;
-  const mayRun = canApprove && (reading.isRead || isWaived);
-  const [hasMoved, setHasMoved] = useState(false);
-  const approve = (): void => {
-    const isStill = still.check();
-    setHasMoved(!isStill);
-    if (isStill && mayRun) consent.approve();
-  };
+  const gate = useReadingGate(call, consent);
+  const { reading, mayRun, hasMoved } = gate;
   const can = (kind: AnswerKind): boolean =>
     canAnswer && !isBusy && confirmation.answers.includes(kind) && (kind !== 'edit' || mayRun);
   const open = (kind: AnswerKind): void => {
@@ -60,13 +47,16 @@ export function QuestionPanel({ call, consent, children }: Props): ReactNode {
     setForm(undefined);
     opener.current?.focus();
   };
-  const approval = useApproval({ ...consent, canApprove: mayRun, approve }, form === undefined && !isBusy);
+  const approval = useApproval(
+    { ...consent, canApprove: mayRun, approve: gate.approve },
+    form === undefined && !isBusy,
+  );
   useShortcuts({
     a: approval.arm,
     ...Object.fromEntries(openers.map(({ kind, key }) => [key, () => open(kind)])),
   });
   return (
-    <div className="question-panel" ref={panel} data-read={reading.isRead} data-still={still.isStill}>
+    <div className="question-panel" ref={gate.panel} data-read={reading.isRead} data-still={gate.isStill}>
       <WhyAsked confirmation={confirmation} />
       {call.preview !== undefined && (
         <section className="question-part">
@@ -91,19 +81,15 @@ export function QuestionPanel({ call, consent, children }: Props): ReactNode {
           kind={form}
           call={call}
           consent={consent}
-          isStill={still.checkText}
+          isStill={gate.isTextStill}
+          howRead={gate.howRead}
           onClose={close}
         />
       )}
       {canAnswer && canApprove && !reading.isRead && (
-        <UnreadNote
-          id={unread}
-          reading={reading}
-          isWaived={isWaived}
-          onWaive={(isSet) => setWaived(isSet ? subject : undefined)}
-        />
+        <UnreadNote id={unread} reading={reading} isWaived={gate.isWaived} onWaive={gate.waive} />
       )}
-      <footer className="question-answers" data-armed={approval.isArmed} ref={answers}>
+      <footer className="question-answers" data-armed={approval.isArmed} ref={gate.answers}>
         {canAnswer ? (
           <div className="actions" role="group" aria-label="Answer">
             {confirmation.answers.includes('approve') && (
@@ -111,7 +97,7 @@ export function QuestionPanel({ call, consent, children }: Props): ReactNode {
                 type="button"
                 className="primary"
                 // It would approve what was asked, and drop what is being written.
-                ref={approveButton}
+                ref={gate.approval}
                 aria-disabled={isBusy || !mayRun || form !== undefined}
                 aria-describedby={mayRun ? undefined : canApprove ? unread : whyNot}
                 title={
@@ -119,7 +105,7 @@ export function QuestionPanel({ call, consent, children }: Props): ReactNode {
                 }
                 onClick={({ detail }) => {
                   // The second click of a double click was meant for what stood here before.
-                  if (detail <= 1 && form === undefined && mayRun) approve();
+                  if (detail <= 1 && form === undefined && mayRun) gate.approve();
                 }}
               >
                 Approve
