@@ -182,7 +182,9 @@ async function askAll(): Promise<readonly ToolOutcome[]> {
   return Promise.all(callIds.map((id) => turn.call({ id, name: 'act', arguments: { id, ...more } })));
 }
 
-if (part !== 'first') await runtime.recover();
+// An approved call that asks again waits for a person, and so does its recovery: that person is below.
+const recovered = part === 'first' ? undefined : runtime.recover();
+if (scene !== 'hold again') await recovered;
 let isOver = false;
 const asked = askAll().finally(() => (isOver = true));
 if (scene === 'hold again') await approveAll(() => isOver);
@@ -191,6 +193,7 @@ if (scene === 'expiry' && part === 'first') {
   jumpedMs = 86_400_000;
 }
 const outcomes = await asked;
+await recovered;
 // What was told and only spilled is left to those who come after.
 if (part === 'first' && scene === 'import') process.kill(process.pid, 'SIGKILL');
 await runtime.close();

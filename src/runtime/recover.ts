@@ -152,7 +152,8 @@ async function recoverOrphans(
   /** False for a suspect that must wait until the others are done. */
   const take = async (open: OpenCall, mayBeSuspect: boolean): Promise<boolean> => {
     const found = await readOpen(desk, open);
-    if (found === undefined) return true;
+    // Another process may have taken the call since it was listed, and lives.
+    if (found === undefined || found.stored.ownerId !== open.ownerId) return true;
     if (isSuspect(found.call) && !mayBeSuspect) {
       suspects.push(open);
       return false;

@@ -1,0 +1,87 @@
+/** Two processes recover the calls of a dead one: what one of them has taken, the other leaves alone. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Ledger, Runtime } from 'quittance';
+import { createRuntime, defineTool } from 'quittance';
+import { openLedger } from 'quittance/ledger';
+import { afterEach, expect, it } from 'vitest';
+import { deferred, envelope, expectSettledOnce, quiet } from '../stage.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'quittance-recoverers-'));
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+it('[one-outcome] [no-silent-rerun] a call that another process has taken since the orphans were listed is left to it', async () => {
+  const finished = deferred();
+  const ran: string[] = [];
+  const start = (name: string, ledger: Ledger): Runtime => {
+    const remove = defineTool({
+      name: 'delete_it',
+      run: async () => {
+        ran.push(name);
+        await finished.promise;
+        return 'deleted';
+      },
+    });
+    return createRuntime({ ledger, tools: name === 'inbox' ? [] : [remove] });
+  };
+  const open = (): Promise<Ledger> => openLedger(join(folder, 'ledger.db'));
+
+  // Its owner is gone, and it is approved afterwards: the first process that finds it runs it.
+  const first = await open();
+  const holder = start('holder', first);
+  void holder
+    .turn({ sessionId: 's' })
+    .call(envelope('c', 'delete_it'))
+    .catch(() => undefined);
+  while ((await holder.confirmations({ status: 'pending' })).rows.length === 0) await quiet();
+  await holder.close();
+  await first.close();
+  const second = await open();
+  const inbox = start('inbox', second);
+  const [asked] = (await inbox.confirmations({ status: 'pending' })).rows;
+  await inbox.decide(asked?.confirmationId ?? '', {
+    decision: 'approve',
+    by: 'ada',
+    inputDigest: asked?.inputDigest ?? '',
+  });
+
+  const taker = start('taker', second);
+  const third = await open();
+  let recovering: Promise<unknown> | undefined;
+  const late = start(
+    'late',
+    new Proxy(third, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target);
+        if (typeof value !== 'function') return value;
+        const method = (value as (...input: unknown[]) => unknown).bind(target);
+        if (name !== 'readSpills') return method;
+        // After the orphans were listed, before they are taken: the other one is quicker.
+        return async () => {
+          recovering ??= taker.recover();
+          while (!ran.includes('taker')) await quiet();
+          return method();
+        };
+      },
+    }),
+  );
+  closing.push(
+    () => Promise.all([late.close(), taker.close(), inbox.close()]),
+    () => Promise.all([third.close(), second.close()]),
+  );
+  const found = await late.recover().finally(() => finished.resolve());
+  expect(found).toEqual([]);
+  await recovering;
+  const [call] = await late.calls({ sessionId: 's', callId: 'c' });
+  expect(call?.settled?.outcome).toMatchObject({
+    type: 'ToolExecutionResult',
+    output: 'deleted',
+  });
+  expect(ran).toEqual(['taker']);
+  await expectSettledOnce(late);
+});
