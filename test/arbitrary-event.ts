@@ -244,6 +244,7 @@ export const anyEvent: fc.Arbitrary<QuittanceEvent> = fc.oneof(
       ),
     }),
   ),
+  fc.record({ ...ofCall('tool.taken_over'), previousOwner: word, takeover: count }),
   fc.record({ ...ofCall('tool.undone'), undoCallId: word, by: decidedBy, reason: maybe(anyText) }),
   identified(fc.record({ ...envelope('grant.given'), grantId: word, by: word, state: anyJsonObject })),
   identified(

@@ -55,6 +55,7 @@ function auditOutcomeOf(before: Call | undefined, event: CallEvent): ToolAuditOu
     case 'confirmation.expired':
     case 'confirmation.withdrawn':
     case 'tool.previewed':
+    case 'tool.taken_over':
     case 'tool.reported':
     case 'tool.undone':
     case 'runtime.budget_exhausted':

@@ -63,6 +63,10 @@ export type Call = {
   readonly attempt: number;
   /** Attempts since the last one whose end was recorded. While an attempt runs, it counts too. */
   readonly attemptsWithoutEnd: number;
+  /** Takeovers since the call last got anywhere: asked a person, was decided on, began or ended an attempt. */
+  readonly takeovers: number;
+  /** When it was last taken over. */
+  readonly takenOverAt: number | undefined;
   /** The intent of the last attempt. */
   readonly started: ToolStarted | undefined;
   /** How the last attempt ended, while the call may be tried again. */

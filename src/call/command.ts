@@ -34,6 +34,7 @@ export type Command =
       'notBefore' | 'by' | 'attempt' | 'forEvent'
     >)
   | ({ readonly type: 'exhaust' } & DataOf<'runtime.budget_exhausted'>)
+  | ({ readonly type: 'take_over' } & Omit<DataOf<'tool.taken_over'>, 'takeover'>)
   | ({ readonly type: 'start' } & Omit<MaySay<'tool.started', 'handoff' | 'stages'>, 'attempt'>)
   | ({ readonly type: 'respond'; readonly mayRerun: boolean; readonly authorSaysRetry: boolean } & Omit<
       DataOf<'tool.responded'>,

@@ -135,6 +135,18 @@ function toEvent(call: Call | undefined, command: Command, subject: Subject): Ca
       };
     case 'preview':
       return { ...command, id, type: 'tool.previewed', sessionId, turnId, callId, at, cause };
+    case 'take_over':
+      return {
+        previousOwner: command.previousOwner,
+        takeover: takeoversBefore(call, at) + 1,
+        id,
+        type: 'tool.taken_over',
+        sessionId,
+        turnId,
+        callId,
+        at,
+        cause,
+      };
     case 'expire':
       return { ...command, id, type: 'confirmation.expired', sessionId, turnId, callId, at, cause };
     case 'report':
@@ -192,6 +204,18 @@ function toEvent(call: Call | undefined, command: Command, subject: Subject): Ca
 const none: readonly never[] = Object.freeze([]);
 
 const attemptOf = (call: Call | undefined): number => call?.attempt ?? 0;
+
+/**
+ * A call that waits for a person or for its next attempt outlives many restarts. Only restarts that follow each other
+ * closely look like a call that ends its processes, so an old takeover of such a call does not count.
+ */
+function takeoversBefore(call: Call | undefined, at: number): number {
+  if (call?.takenOverAt === undefined) return 0;
+  const waits = call.status === 'held' || call.failed !== undefined;
+  return waits && at - call.takenOverAt > crashLoopMs ? 0 : call.takeovers;
+}
+
+const crashLoopMs = 3_600_000;
 
 /**
  * Whether such an end leaves open if the effect happened. A tool that may run again does no harm by it, and one that

@@ -5,7 +5,13 @@
  * Here they are gathered; what each of them says is declared with those about the same thing, in `events`.
  */
 import type { PersistenceFailed, ToolResolved, ToolUndone } from './events/aftermath-event.ts';
-import type { ToolLate, ToolReported, ToolResponded, ToolStarted } from './events/attempt-event.ts';
+import type {
+  ToolLate,
+  ToolReported,
+  ToolResponded,
+  ToolStarted,
+  ToolTakenOver,
+} from './events/attempt-event.ts';
 import type { BehaviorFailed } from './events/behavior-event.ts';
 import type {
   ConfirmationDecided,
@@ -49,6 +55,7 @@ export type CallEvent =
   | ToolDecided
   | ToolPreviewed
   | ToolHeld
+  | ToolTakenOver
   | ToolStarted
   | ToolResponded
   | ToolLate

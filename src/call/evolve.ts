@@ -41,8 +41,13 @@ export function advance(call: CallDraft, event: CallEvent): CallDraft {
       call.decidedBy = event.decidedBy ?? call.decidedBy;
       call.grantId = event.grantId ?? call.grantId;
       return call;
+    case 'tool.taken_over':
+      call.takeovers = event.takeover;
+      call.takenOverAt = event.at;
+      return call;
     case 'tool.held':
       call.status = 'held';
+      call.takeovers = 0;
       call.confirmation = {
         confirmationId: event.confirmationId,
         description: event.description,
@@ -64,6 +69,7 @@ export function advance(call: CallDraft, event: CallEvent): CallDraft {
       return call;
     case 'confirmation.decided': {
       const approved = event.decision === 'approve' || event.decision === 'edit';
+      call.takeovers = 0;
       if (approved) call.status = 'approved';
       // A denial received in time takes back what the expiry allowed.
       else if (call.status === 'approved') call.status = 'held';
@@ -89,6 +95,7 @@ export function advance(call: CallDraft, event: CallEvent): CallDraft {
       return call;
     }
     case 'confirmation.expired':
+      call.takeovers = 0;
       if (event.effect === 'allow') call.status = 'approved';
       // An approval that was not used in time lets nothing run any more.
       else call.status = 'held';
@@ -116,6 +123,8 @@ export function advance(call: CallDraft, event: CallEvent): CallDraft {
       call.status = 'running';
       call.attempt = event.attempt;
       call.attemptsWithoutEnd++;
+      // Whoever took the call over began this attempt: that is one process, counted once.
+      if (call.takeovers > 0) call.takeovers--;
       call.started = event;
       call.failed = undefined;
       call.retry = undefined;
@@ -124,6 +133,7 @@ export function advance(call: CallDraft, event: CallEvent): CallDraft {
       if (!event.final) {
         call.failed = event;
         call.attemptsWithoutEnd = 0;
+        call.takeovers = 0;
         call.spentMicros += event.costMicros;
         return call;
       }
@@ -198,6 +208,8 @@ const beginWith = (event: ToolRequested): CallDraft => ({
   status: 'requested',
   attempt: 0,
   attemptsWithoutEnd: 0,
+  takeovers: 0,
+  takenOverAt: undefined,
   started: undefined,
   failed: undefined,
   retry: undefined,

@@ -53,6 +53,8 @@ export function refuse(call: Call | undefined, command: Command): string | undef
         call.confirmation.confirmationId === command.confirmationId
         ? undefined
         : 'There is no such question to withdraw.';
+    case 'take_over':
+      return settled ? 'The call has its outcome; there is nothing to take over.' : undefined;
     case 'start':
       if (settled) return 'The call has its outcome; its body may not run.';
       if (call.status === 'held') return 'The call is held for a person; its body may not run.';

@@ -133,6 +133,14 @@ export function timelineOf(events: readonly CallEvent[]): Span[] {
           note: `revision ${event.revision}${event.ready ? ', ready' : ''}`,
         });
         break;
+      case 'tool.taken_over':
+        spans.push({
+          name: 'taken over',
+          from: at,
+          ms: 0,
+          note: `its process is gone, takeover ${event.takeover}`,
+        });
+        break;
       case 'tool.reported':
         spans.push({
           name: event.what.type === 'claimed' ? 'handed over' : 'reported',

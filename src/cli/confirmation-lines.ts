@@ -64,6 +64,7 @@ export function confirmationLines(events: readonly CallEvent[], page: Page): str
       case 'tool.responded':
       case 'tool.late':
       case 'retry.requested':
+      case 'tool.taken_over':
       case 'tool.reported':
       case 'tool.resolved':
       case 'tool.undone':

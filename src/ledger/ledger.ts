@@ -65,8 +65,11 @@ export interface Ledger {
     from: number,
     most: number,
   ): Awaitable<Uint8Array | undefined>;
-  /** Calls without an outcome, oldest first. */
-  findOpenCalls(): Awaitable<readonly OpenCall[]>;
+  /**
+   * Calls without an outcome, oldest first: all of them, or a page after the place of a row of the page before. A page
+   * with fewer rows than asked for is the last.
+   */
+  findOpenCalls(query?: OpenCallQuery): Awaitable<readonly OpenCall[]>;
   /** Calls, newest first, a page at a time. Whoever was told of an outcome finds it here. */
   queryCalls(query: CallQuery): Awaitable<Page<CallSummary>>;
   /** How many calls there are of each kind. Whoever was told of an outcome finds it counted. */
@@ -303,7 +306,10 @@ export type OpenCall = {
   readonly sessionId: string;
   readonly callId: string;
   readonly ownerId: string;
+  /** To go on after it. Means something to this store only. */
+  readonly place: string;
 };
+export type OpenCallQuery = { readonly after?: string; readonly limit?: number };
 
 export type Spilled = { readonly ownerId: string; readonly entries: readonly Entry[] };
 

@@ -42,6 +42,7 @@ export function summariseConfirmations(events: readonly CallEvent[]): readonly C
       case 'tool.late':
       case 'retry.requested':
       case 'tool.recalled':
+      case 'tool.taken_over':
       case 'tool.reported':
       case 'tool.resolved':
       case 'tool.undone':

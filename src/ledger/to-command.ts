@@ -24,6 +24,8 @@ export function toCommand(event: CallEvent): Command {
       return { ...event, type: 'withdraw' };
     case 'runtime.budget_exhausted':
       return { ...event, type: 'exhaust' };
+    case 'tool.taken_over':
+      return { ...event, type: 'take_over' };
     case 'tool.started':
       return { ...event, type: 'start' };
     case 'tool.responded':

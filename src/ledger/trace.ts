@@ -328,6 +328,8 @@ function noteOf(event: CallEvent): string {
       return `${event.effect}${event.by === undefined ? '' : `, by ${by(event.by)}`}`;
     case 'tool.previewed':
       return `revision ${event.revision}${event.ready ? ', ready' : ''}`;
+    case 'tool.taken_over':
+      return `takeover ${event.takeover}, from ${event.previousOwner}`;
     case 'tool.reported':
       return `${event.what.type}, by ${whoOf(event.worker, event.identity)}`;
     case 'tool.undone':

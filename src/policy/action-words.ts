@@ -145,6 +145,7 @@ function toFact(event: QuittanceEvent): Fact | undefined {
     case 'runtime.budget_exhausted':
     case 'contracts.loaded':
     case 'tool.previewed':
+    case 'tool.taken_over':
     case 'tool.reported':
     case 'tool.undone':
     case 'grant.given':

@@ -126,6 +126,7 @@ function toView(events: readonly CallEvent[]): CallView {
       case 'tool.started':
       case 'tool.late':
       case 'retry.requested':
+      case 'tool.taken_over':
       case 'tool.reported':
       case 'tool.undone':
       case 'tool.resolved':

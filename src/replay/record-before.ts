@@ -70,6 +70,7 @@ export function recordBefore(events: readonly CallEvent[]): Pick<RecordedCall, '
       case 'tool.started':
       case 'tool.late':
       case 'tool.recalled':
+      case 'tool.taken_over':
       case 'tool.reported':
       case 'tool.resolved':
       case 'tool.undone':

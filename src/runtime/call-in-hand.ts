@@ -88,6 +88,10 @@ export class CallInHand extends CallJournal implements CallWithSecrets {
   costMicros = 0;
   /** Taken over from a dead owner: even a read records its attempts, so that their number stays bounded. */
   mustIntend = false;
+  /** Who had the call before this process took it over, until the takeover is on record. */
+  previousOwner: string | undefined;
+  /** Too many processes ended with this call: no code of the host or the tool is run for it. */
+  givenUp = false;
   /** What an attempt cost whose end nobody saw. */
   lostCostMicros = 0;
   shares: readonly Share[] = noShares;

@@ -32,7 +32,7 @@ import { claimHandoff } from './claim-handoff.ts';
 import type { CallRef } from './gates/gate.ts';
 import { createDeadlines } from './deadlines.ts';
 import type { Desk } from './desk.ts';
-import { createInHand } from './desk.ts';
+import { createInHand, keyOf } from './desk.ts';
 import type { Engine, Treatment } from './engine.ts';
 import { isCallEvent } from './fold-stored.ts';
 import { orUnavailable, tellTrouble } from './ledger-trouble.ts';
@@ -59,6 +59,8 @@ import { reconcile } from './reconcile.ts';
 import type { RecoveredCall } from './recovery.ts';
 import type { RecoveryProgress } from './recover.ts';
 import { endOrphan, recover, sweep } from './recover.ts';
+import { recoverCall } from './recover-call.ts';
+import { WaitingRoom } from './waiting-room.ts';
 import { createReadArtifact, readArtifactName } from './read-artifact.ts';
 import type { RuntimeOptions } from './runtime-options.ts';
 import { stayAwake } from './stay-awake.ts';
@@ -193,6 +195,11 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
     inHand: createInHand(engine.ledger.inHand),
     stranded: new Map(),
     recovering: new Map(),
+    room: new WaitingRoom({
+      engine,
+      isInHand: (call) => desk.inHand.has(keyOf(call)) || desk.recovering.has(keyOf(call)),
+      recover: (stored, call) => recoverCall(desk, stored, call),
+    }),
     settling: undefined,
     swept: false,
     sweeping: undefined,
@@ -270,6 +277,7 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
     async close() {
       desk.closed = true;
       closing.abort();
+      desk.room.close();
       // What another process runs is its own: it is not waited for.
       for (const hand of desk.inHand.values()) hand.leave();
       await Promise.allSettled([...desk.inHand.values()].map(untilHeldOrTold));

@@ -26,7 +26,7 @@ import { foldStored } from './fold-stored.ts';
 import type { Decided, PersonDecision } from './keep-decision.ts';
 import { keepDecision } from './keep-decision.ts';
 import { whyForbidden } from './may-decide.ts';
-import { recoverCall } from './recover.ts';
+import { recoverCall } from './recover-call.ts';
 
 const decisionNames = [
   'decision',

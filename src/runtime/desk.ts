@@ -1,6 +1,7 @@
 import type { CallInHand } from './call-in-hand.ts';
 import type { Engine } from './engine.ts';
 import type { Recovery } from './recovery.ts';
+import type { WaitingRoom } from './waiting-room.ts';
 
 /** A runtime at work: what it is made of and the calls it is making. */
 export type Desk = {
@@ -11,6 +12,8 @@ export type Desk = {
   readonly stranded: Map<string, CallInHand>;
   /** Calls of owners that are gone, while they are taken over here. By session and call id. */
   readonly recovering: Map<string, Promise<Recovery>>;
+  /** Calls of owners that are gone, which wait for a person or a worker. */
+  readonly room: WaitingRoom;
   settling: Promise<void> | undefined;
   /** Set once open calls were looked through, and while they are. */
   swept: boolean;

@@ -15,7 +15,7 @@ import type { Engine } from './engine.ts';
 import type { Judgement } from './judgement.ts';
 import type { Attempt } from './settle.ts';
 import { keepEnd } from './settle.ts';
-import { prepareInput } from './take-over.ts';
+import { prepareInput, recordTakeover } from './take-over.ts';
 import { askTool, judgeUnseen, lostAttempt } from './unseen-end.ts';
 
 /** Whether somebody must see to the call now. */
@@ -27,10 +27,13 @@ export async function endDue(hand: CallInHand): Promise<ToolOutcome | undefined>
   const { call, engine } = hand;
   if (call === undefined || !isDue(engine, call)) return undefined;
   const timedOut = engine.ledger.now() >= (call.started?.deadlineMs ?? 0);
+  if (!timedOut && asksTool(hand) && !(await recordTakeover(hand))) return undefined;
   const judgement = timedOut ? judgeTimeout(hand, call) : await judgeSilence(hand, call);
   const kept = await keepEnd(hand, judgement, isUntaken(call) ? nothingSpent : lostAttempt(hand));
   return kept ? judgement.outcome : undefined;
 }
+
+const asksTool = ({ tool, givenUp }: CallInHand): boolean => tool?.reconcile !== undefined && !givenUp;
 
 export const nothingSpent: Attempt = { costMicros: 0, reached: [], log: [], payloadExtras: undefined };
 
@@ -60,7 +63,7 @@ export const elapsedSince = ({ ledger }: Engine, at: number | undefined): number
   Math.max(0, Math.round(ledger.now() - (at ?? ledger.now())));
 
 async function judgeSilence(hand: CallInHand, call: Call): Promise<Judgement> {
-  const ready = hand.tool !== undefined && (hand.prepared !== undefined || (await prepareInput(hand)));
+  const ready = asksTool(hand) && (hand.prepared !== undefined || (await prepareInput(hand)));
   const found = ready ? await askTool(hand, call) : { status: 'unknown' as const };
   const worker = takenBy(call)?.worker ?? 'nobody';
   return judgeUnseen(hand, found, `The time of the worker ${worker} was up before it reported`);

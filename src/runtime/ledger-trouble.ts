@@ -43,7 +43,7 @@ export function tellTrouble(ledger: Ledger): Ledger {
     ),
     whenChanged: (sessionId, callId, version, signal) =>
       ledger.whenChanged(sessionId, callId, version, signal).catch(raise),
-    findOpenCalls: told(() => ledger.findOpenCalls()),
+    findOpenCalls: told((query) => ledger.findOpenCalls(query)),
     queryCalls: told((query) => ledger.queryCalls(query)),
     tallyCalls: (query) => told(() => ledger.tallyCalls(query))(),
     querySessions: told((query) => ledger.querySessions(query)),

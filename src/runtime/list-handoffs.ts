@@ -10,6 +10,7 @@ import type { Desk } from './desk.ts';
 import { QuittanceError } from '../base/error.ts';
 import { foldStored } from './fold-stored.ts';
 import { endDue, isDue } from './handoff-due.ts';
+import { readOpenCalls } from './open-calls.ts';
 import { takeOver } from './take-over.ts';
 
 export type HandoffQuery = { readonly toolName?: string; readonly limit?: number };
@@ -66,7 +67,7 @@ export async function* findHandoffs(
 ): AsyncGenerator<OpenHandoff, void> {
   const { engine } = desk;
   let looks = 0;
-  for (const { sessionId, callId } of await engine.ledger.findOpenCalls()) {
+  for await (const { sessionId, callId } of readOpenCalls(engine.ledger)) {
     // Many calls may be open: everything else in the process gets a turn in between.
     if (++looks % looksAtOnce === 0) await new Promise(setImmediate);
     if (

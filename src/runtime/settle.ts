@@ -58,7 +58,7 @@ export async function settleStopped(
           ...named,
           code: stop.code,
           error: stop.error,
-          retryable: stop.code === 'tool.cancelled',
+          retryable: stop.retryable ?? stop.code === 'tool.cancelled',
           elapsedMs: 0,
           ...hand.modelNote(),
         },

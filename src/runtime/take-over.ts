@@ -12,6 +12,7 @@ import { CallInHand } from './call-in-hand.ts';
 import type { Engine } from './engine.ts';
 import { bindKey } from './gates/key.ts';
 import { collectHidden } from './hidden-values.ts';
+import { isGivenUp } from './lost-attempts.ts';
 import { createRecentCalls } from './recent-calls.ts';
 import { recallSnapshot } from './recall-snapshot.ts';
 import { readRecorded } from './read-recorded.ts';
@@ -41,6 +42,8 @@ export async function takeOver(engine: Engine, stored: StoredCall, call: Call): 
     },
   );
   hand.inherit(call, stored.version);
+  hand.previousOwner = stored.ownerId;
+  hand.givenUp = isGivenUp(call);
   hand.sealedAs = sealedNameOf(call);
   hand.sealed = hand.sealedAs !== undefined || isPartlyHidden(call);
   return hand;
@@ -66,6 +69,37 @@ export async function prepareInput(hand: CallInHand, mayDiffer = false): Promise
   if (bindKey(hand) !== undefined) return false;
   // What is held goes on to be said to be void; what ran must not be run again with a mask in the snapshot's place.
   return (await recallSnapshot(hand)) || call.status !== 'running';
+}
+
+/** Would `prepareInput`, or what must be known before the intent, run code of the tool? */
+export function preparesByCode({ tool }: CallInHand, { events }: StoredCall, call: Call): boolean {
+  if (tool === undefined) return false;
+  if (tool.idempotencyKey !== undefined || typeof tool.costMicros === 'function') return true;
+  const request = events.find((event) => event.type === 'tool.requested');
+  const isSameSchema = request?.schemaDigest === undefined || request.schemaDigest === tool.schemaDigest;
+  return call.inputForm !== 'json' || !isSameSchema;
+}
+
+/**
+ * Puts on record that this process goes on with the call. To be done before any code of the host or the tool runs for
+ * it: that code may end the process, and the next one must know. False where another process was first.
+ */
+export async function recordTakeover(hand: CallInHand): Promise<boolean> {
+  const { previousOwner } = hand;
+  if (previousOwner === undefined) return true;
+  const mark = hand.mark();
+  hand.apply({ type: 'take_over', previousOwner });
+  try {
+    if ((await hand.flush()).status === 'appended') {
+      hand.previousOwner = undefined;
+      return true;
+    }
+  } catch (error) {
+    hand.rewind(mark);
+    throw error;
+  }
+  hand.rewind(mark);
+  return false;
 }
 
 /** Whether the kept form of the input is not all of it: then its digest is keyed. */

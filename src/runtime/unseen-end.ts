@@ -1,5 +1,6 @@
 /** An attempt whose end nobody saw: what the tool itself finds out about it, and what is said where nobody can. */
 import type { Call } from '../call/call.ts';
+import type { ToolOutcome } from '../call/outcome.ts';
 import { outcomeToModelContent } from '../call/model-content.ts';
 import { describeThrown } from '../tool/describe-thrown.ts';
 import type { Reconciliation } from '../tool/tool-spec.ts';
@@ -73,9 +74,21 @@ export async function judgeUnseen(
   }
 }
 
-/** The end of a read whose body ended every process that ran it. Repeating it is pointless. */
-export const judgePoison = (hand: CallInHand, error: string): Promise<Judgement> =>
-  fail(hand, { code: 'tool.execution_error', error, retryable: false }, unseenFacts(hand));
+/** The end of a read that ended every process that worked on it. Repeating it is pointless. No rule is asked about it. */
+export function judgePoison(hand: CallInHand, error: string): Judgement {
+  const { request } = hand;
+  const outcome: ToolOutcome = Object.freeze({
+    type: 'ToolFailure',
+    callId: request.id,
+    toolName: request.name,
+    code: 'tool.execution_error',
+    error,
+    retryable: false,
+    elapsedMs: 0,
+    ...hand.modelNote(),
+  });
+  return { outcome, content: outcomeToModelContent(outcome), toolSuccess: false, authorSaysRetry: false };
+}
 
 const unseenFacts = (hand: CallInHand): AttemptFacts => ({
   context: new BodyContext(hand, hand.call?.attempt ?? 1, hand.toolKey),

@@ -37,6 +37,7 @@ const usualCourse: readonly CallEvent['type'][] = [
   'confirmation.decided',
   'confirmation.expired',
   'confirmation.withdrawn',
+  'tool.taken_over',
   'tool.started',
   'tool.reported',
   'runtime.budget_exhausted',

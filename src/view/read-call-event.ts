@@ -160,6 +160,7 @@ const shapes: { readonly [Type in CallEvent['type']]: Check } = {
       record({ type: oneOf('returned'), output: json })(value) ||
       record({ type: oneOf('threw'), error: text })(value),
   }),
+  'tool.taken_over': record({ previousOwner: text, takeover: number }),
   'tool.reported': record({ attempt: number, worker: text, what: record({ type: text }) }),
   'tool.resolved': record({
     resolution: oneOf('succeeded', 'failed', 'safe_to_retry'),

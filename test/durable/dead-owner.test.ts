@@ -121,21 +121,31 @@ describe('[told-equals-kept] about a call whose owner is dead, while nothing can
     },
   );
 
-  it.each(['pay', 'ask'])(
-    '[told-equals-kept] what can be spilled is told as it will be recorded, also by others: %s',
-    async (tool) => {
-      await dieOver(tool);
-      const first = comeAfter(100_000);
-      first.file.protect();
-      const told = await ask(first.runtime, tool);
-      expect(told).toMatchObject(tool === 'pay' ? isSaid : { output: 'found out' });
-      expect(JSON.stringify(await ask(first.runtime, tool))).toBe(JSON.stringify(told));
-      first.file.release();
-      expect(JSON.stringify(await ask(first.runtime, tool))).toBe(JSON.stringify(told));
-      expect(JSON.stringify(await ask(comeAfter().runtime, tool))).toBe(JSON.stringify(told));
-      await expectSettledOnce(first.runtime);
-    },
-  );
+  it('[told-equals-kept] what can be spilled is told as it will be recorded, also by others', async () => {
+    await dieOver('pay');
+    const first = comeAfter(100_000);
+    first.file.protect();
+    const told = await ask(first.runtime, 'pay');
+    expect(told).toMatchObject(isSaid);
+    expect(JSON.stringify(await ask(first.runtime, 'pay'))).toBe(JSON.stringify(told));
+    first.file.release();
+    expect(JSON.stringify(await ask(first.runtime, 'pay'))).toBe(JSON.stringify(told));
+    expect(JSON.stringify(await ask(comeAfter().runtime, 'pay'))).toBe(JSON.stringify(told));
+    await expectSettledOnce(first.runtime);
+  });
+
+  it('[told-equals-kept] a tool is asked only once the takeover of its call is on record', async () => {
+    await dieOver('ask');
+    const first = comeAfter(100_000);
+    first.file.protect();
+    expect(await ask(first.runtime, 'ask')).toMatchObject(isUnsaid);
+    first.file.release();
+    expect(await ask(first.runtime, 'ask')).toMatchObject({ output: 'found out' });
+    expect((await first.runtime.events({ sessionId: 's' })).map(({ type }) => type)).toContain(
+      'tool.taken_over',
+    );
+    await expectSettledOnce(first.runtime);
+  });
 
   it('[told-equals-kept] of a call that was handed over nothing is told that its deadline could gainsay', async () => {
     const clock = createManualClock();

@@ -33,6 +33,20 @@ export type ReservedShare = {
   readonly metric: BudgetMetric;
 };
 
+/**
+ * Another process goes on with the call, because its owner is gone. Kept before that process runs any code of the host
+ * or of the tool for it, so that code which ends its process is counted.
+ */
+export type ToolTakenOver = CallEventOf<
+  'tool.taken_over',
+  {
+    /** The owner it was taken from. */
+    previousOwner: string;
+    /** How often the call was taken over since it last got anywhere, this time included. */
+    takeover: number;
+  }
+>;
+
 /** Another process that was handed the call says how it went. */
 export type ToolReported = CallEventOf<
   'tool.reported',

@@ -8,6 +8,7 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import type { HandoffClaim } from '../../runtime/claim-handoff.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import { foldStored } from '../../runtime/fold-stored.ts';
+import { readOpenCalls } from '../../runtime/open-calls.ts';
 import type { HandoffReport } from '../../runtime/handoff-report.ts';
 import { toHandoffView } from '../../runtime/list-handoffs.ts';
 import { withoutUndefined } from '../call-table.ts';
@@ -96,7 +97,7 @@ async function list(ledger: Ledger, given: Given, { out, err }: Context): Promis
   const now = ledger.now();
   const [toolName, session] = [given.text('tool'), given.text('session')];
   const found: ShownHandoff[] = [];
-  for (const { sessionId, callId } of await ledger.findOpenCalls()) {
+  for await (const { sessionId, callId } of readOpenCalls(ledger)) {
     if (session !== undefined && session !== sessionId) continue;
     const stored = await ledger.readCall(sessionId, callId);
     const call = stored && foldStored(stored);

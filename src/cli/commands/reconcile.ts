@@ -4,6 +4,7 @@ import type { CallQuery, CallSummary } from '../../ledger/call-query.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { toCallSummary } from '../../ledger/summarise-call.ts';
 import { foldStored } from '../../runtime/fold-stored.ts';
+import { readOpenCalls } from '../../runtime/open-calls.ts';
 import { createRuntime } from '../../store/memory/create-runtime.ts';
 import { pagingOptions } from '../call-filter.ts';
 import { callColumns, callRow, callToJson } from '../call-table.ts';
@@ -101,7 +102,7 @@ async function list(ledger: Ledger, given: Given, context: Context): Promise<Exi
 async function countAbandoned(ledger: Ledger): Promise<number> {
   const alive = new Map<string, boolean>();
   let count = 0;
-  for (const { ownerId, sessionId, callId } of await ledger.findOpenCalls()) {
+  for await (const { ownerId, sessionId, callId } of readOpenCalls(ledger)) {
     if (!alive.has(ownerId)) alive.set(ownerId, (await ledger.ownerStatus(ownerId)) !== 'gone');
     if (alive.get(ownerId) === true) continue;
     const stored = await ledger.readCall(sessionId, callId);

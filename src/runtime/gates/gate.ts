@@ -25,6 +25,8 @@ export type Stop =
       readonly type: 'fail';
       readonly code: 'tool.unknown' | 'tool.cancelled' | 'ledger.altered';
       readonly error: string;
+      /** Absent: only a call that was cancelled may be asked for again. */
+      readonly retryable?: false;
     }
   /** Another call with the same tool-made key has the answer. */
   | { readonly type: 'copy'; readonly from: CallRef };

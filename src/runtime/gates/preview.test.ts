@@ -410,8 +410,7 @@ describe('a preview that was held', () => {
     const [asked] = (await before.runtime.confirmations()).rows;
     expect(asked?.preview?.snapshot).toEqual({ key: '[REDACTED]', text: 'a' });
     expect(JSON.stringify(await before.runtime.events({ sessionId: 's' }))).not.toContain('k-4711');
-    // As if the process had ended: its call is in nobody's hands any more.
-    ledger.inHand.clear();
+    await before.runtime.close();
     let made = 0;
     const second = writer(({ text }) => (made++, draft(text)));
     const after = setStage({ tools: [second.tool], clock, ledger });

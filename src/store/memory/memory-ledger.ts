@@ -202,7 +202,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
       const found = artifacts.get(sessionId)?.get(artifactId);
       return found && toBytes(found).subarray(from, from + most);
     },
-    findOpenCalls: () =>
+    findOpenCalls: ({ after = '-1', limit } = {}) =>
       [...sessions.values()]
         .flatMap(({ sessionId, calls }) =>
           [...calls]
@@ -210,7 +210,14 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
             .map(([callId, call]) => ({ sessionId, callId, call })),
         )
         .sort((left, right) => left.call.position - right.call.position)
-        .map(({ sessionId, callId }) => ({ sessionId, callId, ownerId })),
+        .filter(({ call }) => call.position > Number(after))
+        .slice(0, limit)
+        .map(({ sessionId, callId, call }) => ({
+          sessionId,
+          callId,
+          ownerId,
+          place: String(call.position),
+        })),
     queryCalls: (query) => queryCalls(sessions.values(), query),
     tallyCalls: (query) => tallyCalls(summariseCalls(sessions.values()), query),
     querySessions: (query) => querySessions(sessions.values(), query),

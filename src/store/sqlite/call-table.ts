@@ -1,7 +1,7 @@
 /** Questions to the read tables, a page at a time. A long search lets others have their turn. */
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
 import type { ConfirmationQuery, ConfirmationSummary } from '../../ledger/confirmation-query.ts';
-import type { OpenCall } from '../../ledger/ledger.ts';
+import type { OpenCall, OpenCallQuery } from '../../ledger/ledger.ts';
 import type { Place } from '../../ledger/paging.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
 import { limitOf, parseCursor, toCursor } from '../../ledger/paging.ts';
@@ -58,25 +58,40 @@ const widest = 20_000;
 const windowFor = (scan: number | undefined): number =>
   scan === undefined ? widest : Math.max(1_000, Math.min(widest, Math.ceil(scan / 4)));
 
+type OpenRow = {
+  readonly session_id: string;
+  readonly call_id: string;
+  readonly owner_id: string;
+  readonly requested_at: number;
+  readonly position: number;
+};
+
+/** No call was requested before this. */
+const beforeAll: Place = [Number.MIN_SAFE_INTEGER, 0];
+
 export class CallTable {
   readonly #database: Database;
   readonly #statements = new Map<string, Statement<unknown>>();
-  readonly #open: Statement<{ session_id: string; call_id: string; owner_id: string }>;
+  readonly #open: Statement<OpenRow>;
 
   constructor(database: Database) {
     this.#database = database;
     this.#open = prepareRow(
       database,
-      `SELECT session_id, call_id, owner_id FROM calls INDEXED BY calls_open JOIN sessions USING (session)
-       WHERE status <> 'settled' ORDER BY calls.position`,
+      `SELECT session_id, call_id, owner_id, requested_at, calls.position
+       FROM calls INDEXED BY calls_open JOIN sessions USING (session)
+       WHERE status <> 'settled' AND (requested_at, calls.position) > (?, ?)
+       ORDER BY requested_at, calls.position LIMIT ?`,
     );
   }
 
-  findOpen(): OpenCall[] {
-    return this.#open.all().map((row) => ({
+  findOpen({ after, limit = -1 }: OpenCallQuery): OpenCall[] {
+    const place = after === undefined ? beforeAll : parseCursor(after);
+    return this.#open.all(...place, limit).map((row) => ({
       sessionId: fromSqlText(row.session_id),
       callId: fromSqlText(row.call_id),
       ownerId: row.owner_id,
+      place: toCursor([row.requested_at, row.position]),
     }));
   }
 

@@ -28,6 +28,10 @@ export type EntryRow = WrittenRow & {
 
 /** How far back the entry before one is looked for: other sessions write between the two. */
 const farthestLook = 20_000;
+/** Up to so many entries a session is found by its index; in a longer one the entry before another is close to it. */
+const shortSession = 1_000;
+
+type Link = { readonly hash: string; readonly sequence: number };
 
 const columns = 'SELECT position, session, sequence, call, version, text, bodies, salt, hash FROM entries';
 
@@ -42,7 +46,8 @@ export class EntryTable {
   readonly #after: Statement<EntryRow>;
   readonly #sizeAt: Statement<SizeRow>;
   readonly #sizesAfter: Statement<SizeRow>;
-  readonly #before: Statement<{ readonly hash: string; readonly sequence: number }>;
+  readonly #before: Statement<Link>;
+  readonly #linkAt: Statement<Link>;
   readonly #nameOf: Statement<string>;
 
   constructor(database: Database, heads: Heads) {
@@ -54,6 +59,10 @@ export class EntryTable {
     this.#before = prepareRow(
       database,
       'SELECT hash, sequence FROM entries WHERE session = ? AND position < ? AND position > ? ORDER BY position DESC LIMIT 1',
+    );
+    this.#linkAt = prepareRow(
+      database,
+      'SELECT hash, sequence FROM entries WHERE position = ? AND session = ?',
     );
     this.#nameOf = prepareValue(database, 'SELECT name FROM sessions WHERE session = ?');
   }
@@ -87,11 +96,15 @@ export class EntryTable {
 
   /** Whether each row is the one that was appended, by its place in the chain and by the digest of its bodies. */
   #findAlteration(head: SessionHead, rows: readonly EntryRow[]): string | undefined {
+    // The entries of a short session lie far apart among those of others: its index finds them sooner.
+    const nearby =
+      head.sequence <= shortSession ? this.#heads.positionsIn(head, 0, Number.MAX_SAFE_INTEGER) : [];
     for (const row of rows) {
       const previous =
         row.sequence === 1
           ? { hash: genesisHash(head.sessionId), sequence: 0 }
-          : this.#before.get(row.session, row.position, row.position - farthestLook);
+          : (this.#linkBefore(nearby, row) ??
+            this.#before.get(row.session, row.position, row.position - farthestLook));
       const isNext = previous !== undefined && previous.sequence === row.sequence - 1;
       if (isNext && chainHash(previous.hash, row.sequence, row.text) !== row.hash)
         return 'a stored entry of the call was changed';
@@ -101,6 +114,13 @@ export class EntryTable {
         return 'what is stored beside an entry of the call was changed';
     }
     return undefined;
+  }
+
+  /** The entry before this one by the index of its session; undefined where the index does not lead to it. */
+  #linkBefore(nearby: readonly number[], row: EntryRow): Link | undefined {
+    const position = nearby.findLast((other) => other < row.position);
+    const link = position === undefined ? undefined : this.#linkAt.get(position, row.session);
+    return link?.sequence === row.sequence - 1 ? link : undefined;
   }
 
   measureCall(head: SessionHead, callId: string): number {

@@ -5,7 +5,7 @@
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
 import type { CallTally, TallyName, TallyQuery } from '../../ledger/call-tally.ts';
 import type { ConfirmationQuery, ConfirmationSummary } from '../../ledger/confirmation-query.ts';
-import type { OpenCall } from '../../ledger/ledger.ts';
+import type { OpenCall, OpenCallQuery } from '../../ledger/ledger.ts';
 import { isQuittanceError } from '../../base/error.ts';
 import { closedError } from '../../ledger/refuse-entry.ts';
 import { backoffMs, whenFree } from './backoff.ts';
@@ -84,9 +84,9 @@ export class ReadTables {
     return calls.findConfirmation(confirmationId);
   }
 
-  async findOpenCalls(): Promise<readonly OpenCall[]> {
+  async findOpenCalls(query: OpenCallQuery): Promise<readonly OpenCall[]> {
     const { calls } = await this.#filled();
-    return calls.findOpen();
+    return calls.findOpen(query);
   }
 
   /** Empties the tables and fills them from the entries. Gives what kept it from filling them, in words. */

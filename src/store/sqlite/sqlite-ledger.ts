@@ -27,6 +27,7 @@ import type {
   Ledger,
   NewArtifact,
   OpenCall,
+  OpenCallQuery,
   OwnerStatus,
   Removal,
   Spilled,
@@ -305,8 +306,8 @@ export class SqliteLedger implements Ledger {
     return this.#tables.findConfirmation(confirmationId);
   }
 
-  findOpenCalls(): Promise<readonly OpenCall[]> {
-    return this.#tables.findOpenCalls();
+  findOpenCalls(query: OpenCallQuery = {}): Promise<readonly OpenCall[]> {
+    return this.#tables.findOpenCalls(query);
   }
 
   readBeside(): AsyncIterable<BesideRow> {

@@ -164,10 +164,34 @@ export const queryChecks: readonly Check[] = [
     async ({ ledger }) => {
       await appendMix(ledger);
       const { ownerId } = ledger;
-      assert.deepEqual(await ledger.findOpenCalls(), [
-        { sessionId: 'two', callId: 'open', ownerId },
-        { sessionId: 'two', callId: 'held', ownerId },
-      ]);
+      const [open, held, ...more] = await ledger.findOpenCalls();
+      assert.deepEqual(
+        [open, held, ...more],
+        [
+          { sessionId: 'two', callId: 'open', ownerId, place: open?.place },
+          { sessionId: 'two', callId: 'held', ownerId, place: held?.place },
+        ],
+      );
+    },
+  ],
+  [
+    'open calls are read a page at a time, each once, also while those before are ended',
+    async ({ ledger }) => {
+      const calls = Array.from({ length: 7 }, (_, index) => new SampleCall(`c${index}`));
+      for (const call of calls) await ledger.append(call.begin());
+      const found: string[] = [];
+      for (let after: string | undefined; ;) {
+        const page = await ledger.findOpenCalls({ limit: 3, ...(after !== undefined && { after }) });
+        found.push(...page.map(({ callId }) => callId));
+        if (page.length < 3) break;
+        after = page.at(-1)?.place;
+        for (const call of calls)
+          if (page.some(({ callId }) => callId === call.callId)) await ledger.append(call.end());
+      }
+      assert.deepEqual(
+        found,
+        calls.map(({ callId }) => callId),
+      );
     },
   ],
   [

@@ -113,6 +113,7 @@ export function toInputPath(events: readonly CallEvent[]): InputPath {
       case 'tool.previewed':
       case 'tool.recalled':
       case 'tool.late':
+      case 'tool.taken_over':
       case 'tool.reported':
       case 'tool.resolved':
       case 'tool.undone':

@@ -152,6 +152,9 @@ export function toWaterfall(events: readonly CallEvent[]): readonly Bar[] {
       case 'tool.late':
         moment('late result', event, `attempt ${event.attempt} ${event.result.type}`, 'attention');
         break;
+      case 'tool.taken_over':
+        moment('taken over', event, `its process is gone, takeover ${event.takeover}`, 'attention');
+        break;
       case 'tool.reported':
         moment(event.what.type === 'claimed' ? 'handed over' : 'reported', event, reportNote(event));
         break;

@@ -223,6 +223,7 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
       },
     }),
   },
+  'tool.taken_over': { previousOwner: text('previous_owner'), takeover: text('takeover') },
   'tool.reported': {
     attempt: text('attempt'),
     worker: text('worker'),

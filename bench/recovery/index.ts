@@ -1,0 +1,107 @@
+/**
+ * How long recovery takes, what it needs, and how long calls of other sessions wait meanwhile. Processes leave calls open
+ * in every state and are killed; then one process recovers them all. Ends with one line of JSON.
+ *
+ *   npm run recovery -- [--calls 1000,10000,100000]
+ */
+import type { ChildProcess } from 'node:child_process';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createProgress } from '../progress.ts';
+import { printTable } from '../table.ts';
+import type { Recovered } from './recovered.ts';
+
+const goal = { seconds: 15, peakMb: 300, waitMs: 100, calls: 100_000 };
+/** How many calls one process leaves open: each of them is in its memory. */
+const perProcess = 25_000;
+
+const at = process.argv.indexOf('--calls');
+const sizes = (at < 0 ? '1000,10000,100000' : (process.argv[at + 1] ?? '')).split(',').map(Number);
+if (sizes.some((size) => !Number.isSafeInteger(size) || size < 1)) {
+  process.stderr.write('--calls takes whole numbers above 0, e.g. --calls 1000,10000.\n');
+  process.exit(2);
+}
+
+const start = (name: string, args: readonly string[]): ChildProcess =>
+  fork(join(import.meta.dirname, name), [...args], {
+    execArgv: ['--conditions=quittance-source', '--disable-warning=ExperimentalWarning'],
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+
+/** All of them live until the last is done: a process that finds another one gone would recover its calls. */
+async function leaveOpen(path: string, calls: number): Promise<void> {
+  const progress = createProgress(`leaving ${calls} calls open`, calls);
+  const children: ChildProcess[] = [];
+  try {
+    for (let first = 0; first < calls; first += perProcess) {
+      const count = Math.min(perProcess, calls - first);
+      const child = start('leave-open.ts', [path, String(first), String(count)]);
+      children.push(child);
+      const left = Promise.withResolvers<void>();
+      child.once('message', () => left.resolve());
+      child.once('exit', (code) => left.reject(new Error(`It ended with ${code} before it was killed.`)));
+      await left.promise;
+      for (let made = 0; made < count; made++) progress.step();
+    }
+  } finally {
+    for (const child of children) {
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+    }
+  }
+  progress.done();
+}
+
+async function recover(path: string, calls: number): Promise<Recovered> {
+  const progress = createProgress(`recovering ${calls} calls`, calls);
+  let done = 0;
+  const child = start('recover.ts', [path]);
+  const told = Promise.withResolvers<Recovered>();
+  child.on('message', (message) => {
+    const said = message as Recovered | { readonly type: 'progress'; readonly done: number };
+    if (said.type === 'recovered') told.resolve(said);
+    else for (; done < said.done; done++) progress.step();
+  });
+  child.once('exit', (code, signal) => told.reject(new Error(`It ended with ${signal ?? code}.`)));
+  const recovered = await told.promise;
+  progress.done();
+  return recovered;
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'quittance-recovery-'));
+const results: { readonly size: number; readonly recovered: Recovered }[] = [];
+try {
+  for (const size of sizes) {
+    const path = join(folder, `${size}.db`);
+    await leaveOpen(path, size);
+    results.push({ size, recovered: await recover(path, size) });
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+const number = (value: number, digits = 0): string => value.toFixed(digits);
+printTable(
+  ['open calls', 'seconds', 'CPU s', 'peak MB', 'other calls', 'longest wait ms', 'loop delay ms'],
+  results.map(({ size, recovered }) => [
+    String(size),
+    number(recovered.seconds, 1),
+    number(recovered.cpuSeconds, 1),
+    number(recovered.peakMb),
+    String(recovered.otherCalls),
+    number(recovered.longestWaitMs),
+    number(recovered.longestDelayMs),
+  ]),
+);
+const missed = results.filter(
+  ({ size, recovered: { calls, seconds, peakMb, longestWaitMs } }) =>
+    calls !== size || longestWaitMs > goal.waitMs || seconds > goal.seconds || peakMb > goal.peakMb,
+);
+process.stdout.write(
+  `${JSON.stringify({ recovery: results.map(({ size, recovered: { type: _, ...rest } }) => ({ size, ...rest })), goal, met: missed.length === 0 })}\n`,
+);
+process.exitCode = missed.length === 0 ? 0 : 1;

@@ -1,0 +1,50 @@
+/** A process that leaves so many calls open, in every state, and waits to be killed. */
+import { createRuntime } from 'quittance';
+import { openLedger } from 'quittance/ledger';
+import { budgets, makeHook, makeTools, states, toolOf } from './tools.ts';
+
+const [path = '', first = '0', count = '0'] = process.argv.slice(2);
+const ledger = await openLedger(path, { synchronous: 'normal' });
+const never = new Promise<never>(() => undefined);
+let left = 0;
+const asked = new Set<string>();
+const runtime = createRuntime({
+  ledger,
+  budgets,
+  tools: makeTools(() => {
+    left++;
+    return never;
+  }),
+  onPreToolUse: makeHook((toolName, callId) => {
+    if (toolName === toolOf.held || toolName === toolOf['handed off']) {
+      left++;
+      return undefined;
+    }
+    // Approved and about to run: the checks are made again, and are not done when the process ends.
+    const hangs = toolName === toolOf.requested || asked.has(callId);
+    asked.add(callId);
+    if (!hangs) return undefined;
+    left++;
+    return never;
+  }),
+  onConfirm: ({ toolName }) => (toolName === toolOf.approved ? { decision: 'approve', by: 'ada' } : never),
+});
+
+const total = Number(count);
+const submit = (number: number): Promise<unknown> => {
+  const state = states[number % states.length] ?? 'requested';
+  return runtime.turn({ sessionId: `session-${number % 2_000}` }).submit({
+    id: `call_${number}`,
+    name: toolOf[state],
+    arguments: { order: `order ${number}`, cents: number },
+  });
+};
+for (let made = 0; made < total; made += 256)
+  await Promise.all(
+    Array.from({ length: Math.min(256, total - made) }, (_, each) => submit(Number(first) + made + each)),
+  );
+while (left < total) await new Promise((resolve) => setTimeout(resolve, 20));
+// What was begun last is on disk before its body runs; holds and hand-offs are once the ledger says so.
+await ledger.findOpenCalls();
+process.send?.('left');
+setInterval(() => undefined, 60_000);

@@ -1,0 +1,13 @@
+/** What one recovery took. */
+export type Recovered = {
+  readonly type: 'recovered';
+  readonly calls: number;
+  readonly how: Readonly<Record<string, number>>;
+  readonly seconds: number;
+  readonly cpuSeconds: number;
+  readonly peakMb: number;
+  /** Calls of other sessions made meanwhile, and the longest that one of them waited for its body to begin. */
+  readonly otherCalls: number;
+  readonly longestWaitMs: number;
+  readonly longestDelayMs: number;
+};

@@ -1,0 +1,255 @@
+/**
+ * Code that ends the process it runs in, for every kind of code of the host or of a tool that recovery may run. The
+ * first process comes as far as the case says and is killed there; in those that come after it, that code ends them.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createRuntime } from 'quittance';
+import type { Runtime } from 'quittance';
+import { openLedger } from 'quittance/ledger';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { expectSettledOnce } from '../stage.ts';
+import type { PoisonActor, PoisonErrand } from './poison-play.ts';
+import { startPoisonActor } from './poison-play.ts';
+
+let folder: string;
+let ledgerPath: string;
+const actors: PoisonActor[] = [];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'quittance-poison-'));
+  ledgerPath = join(folder, 'ledger.db');
+});
+afterEach(async () => {
+  for (const actor of actors.splice(0)) await actor.kill();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function start(errand: Omit<PoisonErrand, 'ledger'>): Promise<PoisonActor> {
+  const actor = await startPoisonActor({ ledger: ledgerPath, ...errand });
+  actors.push(actor);
+  return actor;
+}
+
+/** Starts processes that recover, until one survives it. */
+async function recoverUntilAlive(
+  errand: Omit<PoisonErrand, 'ledger'>,
+): Promise<{ readonly deaths: number; readonly survivor: PoisonActor }> {
+  for (let deaths = 0; deaths < 8; deaths++) {
+    const actor = await start(errand);
+    const survived = await actor.tell({ type: 'recover' }).then(
+      () => true,
+      () => false,
+    );
+    if (survived) return { deaths, survivor: actor };
+    await actor.ended;
+  }
+  throw new Error('Recovery ended every process.');
+}
+
+async function look<Result>(work: (runtime: Runtime) => Promise<Result>): Promise<Result> {
+  const ledger = await openLedger(ledgerPath);
+  const runtime = createRuntime({ ledger, tools: [] });
+  try {
+    return await work(runtime);
+  } finally {
+    await runtime.close();
+    await ledger.close();
+  }
+}
+
+/** Waits until so many questions are open, in this process. */
+async function untilHeld(runtime: Runtime, count: number): Promise<void> {
+  while ((await runtime.confirmations({ status: 'pending' })).rows.length < count)
+    await new Promise(setImmediate);
+}
+
+const approveAll = (runtime: Runtime): Promise<unknown> =>
+  runtime.confirmations({ status: 'pending' }).then(({ rows }) =>
+    Promise.all(
+      rows.map(({ confirmationId, inputDigest, revision }) =>
+        runtime.decide(confirmationId, {
+          decision: 'approve',
+          by: 'ada',
+          inputDigest,
+          ...(revision !== undefined && { revision }),
+        }),
+      ),
+    ),
+  );
+
+/** An effect that may not run twice, approved by a person and not begun: nothing that happens to others may touch it. */
+const bystander = 'bystander';
+
+/** The first process submits the poisoned call and the bystander, and is killed while the code `until` hangs. */
+async function leaveOpen(
+  tool: string,
+  until: PoisonErrand['code'],
+  more: { readonly arguments?: Readonly<Record<string, unknown>> } = {},
+): Promise<void> {
+  const first = await start({ code: until, does: 'hang', asks: [bystander] });
+  await first.tell({ type: 'submit', callId: bystander, tool: 'pay', sessionId: 'other' });
+  await look((runtime) => untilHeld(runtime, 1));
+  await first.tell({ type: 'submit', callId: 'poison', tool, ...more });
+  await first.reached;
+  await first.kill();
+  await look(approveAll);
+}
+
+async function expectBystander(): Promise<void> {
+  await look(async (runtime) => {
+    const [call] = await runtime.calls({ sessionId: 'other' });
+    expect(call?.settled?.outcome).toMatchObject({
+      type: 'ToolExecutionResult',
+      output: { name: bystander },
+    });
+    expect(call?.attempt).toBe(1);
+    await expectSettledOnce(runtime);
+    await expectSettledOnce(runtime, 'other');
+  });
+}
+
+const readPoison = (): Promise<unknown> =>
+  look(async (runtime) => (await runtime.calls({ sessionId: 's', callId: 'poison' }))[0]?.settled?.outcome);
+
+const neverRan = {
+  type: 'ToolFailure',
+  code: 'tool.cancelled',
+  retryable: false,
+  error: expect.stringMatching(/ended each of 3 times .*never started/) as string,
+};
+const unknown = { type: 'ToolFailure', code: 'tool.indeterminate', retryable: false };
+const failedRead = { type: 'ToolFailure', code: 'tool.execution_error', retryable: false };
+
+describe('[one-outcome] code that ends the process before the body of a call', () => {
+  it.each([
+    ['hook', 'pay', 'kill'],
+    ['rule before', 'pay', 'kill'],
+    ['preview', 'shown', 'kill'],
+    ['key', 'put_keyed', 'kill'],
+    ['cost', 'put_keyed', 'exit'],
+    ['input schema', 'put_dated', 'kill'],
+  ] as const)('[one-outcome] is run in three processes at most: %s of %s (%s)', async (code, tool, does) => {
+    await leaveOpen(tool, 'hook');
+    const { deaths } = await recoverUntilAlive({ code, does });
+    expect(deaths).toBe(3);
+    expect(await readPoison()).toMatchObject(neverRan);
+    await expectBystander();
+  });
+
+  it('[one-outcome] is run in three processes at most: repair', async () => {
+    await leaveOpen('put_dated', 'repair', { arguments: { other: 1 } });
+    const { deaths } = await recoverUntilAlive({ code: 'repair', does: 'kill' });
+    expect(deaths).toBe(3);
+    expect(await readPoison()).toMatchObject(neverRan);
+    await expectBystander();
+  });
+
+  it.each([['preview', 'shown']] as const)(
+    '[one-outcome] ends no more than three processes after a person agreed: %s',
+    async (code, tool) => {
+      const first = await start({ asks: ['poison'] });
+      await first.tell({ type: 'submit', callId: 'poison', tool });
+      await look((runtime) => untilHeld(runtime, 1));
+      await first.kill();
+      await look(approveAll);
+      const { deaths } = await recoverUntilAlive({ code, does: 'kill', asks: ['poison'] });
+      expect(deaths).toBe(3);
+      expect(await readPoison()).toMatchObject(neverRan);
+    },
+  );
+
+  it('[one-outcome] leaves a held call to people where the host’s own decider ends the process', async () => {
+    const first = await start({ asks: ['poison'] });
+    await first.tell({ type: 'submit', callId: 'poison', tool: 'pay' });
+    await look((runtime) => untilHeld(runtime, 1));
+    await first.kill();
+    const { deaths, survivor } = await recoverUntilAlive({
+      code: 'onConfirm',
+      does: 'kill',
+      asks: ['poison'],
+      hasDecider: true,
+    });
+    expect(deaths).toBe(3);
+    expect(survivor.runs()).toBe(0);
+    await look(approveAll);
+    await look(async (runtime) => {
+      for (;;) {
+        const [call] = await runtime.calls({ sessionId: 's' });
+        if (call?.settled === undefined) await new Promise(setImmediate);
+        else return expect(call.settled.outcome).toMatchObject({ output: { name: 'poison' } });
+      }
+    });
+  });
+
+  it('[one-outcome] does not keep a call from being cancelled: cancel of a preview', async () => {
+    const first = await start({ code: 'preview', does: 'hang' });
+    void first.tell({ type: 'call', callId: 'poison', tool: 'shown' }).catch(() => undefined);
+    await first.reached;
+    await first.kill();
+    const { deaths } = await recoverUntilAlive({ code: 'cancel', does: 'kill' });
+    expect(deaths).toBe(3);
+    expect(await readPoison()).toMatchObject({ code: 'tool.cancelled' });
+  });
+});
+
+describe('[one-outcome] code that ends the process after the body of a call began', () => {
+  it.each([
+    ['key', 'put_keyed', 2, unknown],
+    ['cost', 'put_keyed', 2, unknown],
+    ['resource keys', 'put_keyed', 2, unknown],
+    ['input schema', 'put_dated', 2, unknown],
+    ['success check', 'put_checked', 2, unknown],
+    ['output schema', 'put_checked', 2, unknown],
+    ['rule after', 'get', 2, failedRead],
+    ['reconcile', 'pay_asked', 2, unknown],
+  ] as const)(
+    '[one-outcome] is run in three processes at most: %s of %s',
+    async (code, tool, expected, outcome) => {
+      await leaveOpen(tool, 'body');
+      const { deaths } = await recoverUntilAlive({ code, does: 'kill' });
+      expect(deaths).toBe(expected);
+      expect(await readPoison()).toMatchObject(outcome);
+      await expectBystander();
+      await look(async (runtime) =>
+        expect((await runtime.unresolved()).rows).toHaveLength(outcome === unknown ? 1 : 0),
+      );
+    },
+  );
+
+  it('[one-outcome] is run in three processes at most: a behaviour that is asked for another attempt', async () => {
+    await leaveOpen('fails', 'retry behaviour');
+    const { deaths } = await recoverUntilAlive({ code: 'retry behaviour', does: 'kill' });
+    expect(deaths).toBe(3);
+    expect(await readPoison()).toMatchObject({ code: 'tool.network_error' });
+    await expectBystander();
+  });
+
+  it('[one-outcome] is run in three processes at most: reconcile of a call whose worker went silent', async () => {
+    const first = await start({ code: 'reconcile', does: 'hang' });
+    await first.tell({ type: 'submit', callId: 'poison', tool: 'far' });
+    for (;;) if ((await first.tell({ type: 'claim', tool: 'far', leaseMs: 1 })) !== null) break;
+    await first.reached;
+    await first.kill();
+    const { deaths } = await recoverUntilAlive({ code: 'reconcile', does: 'kill' });
+    expect(deaths).toBe(3);
+    expect(await readPoison()).toMatchObject(unknown);
+  });
+
+  it('[one-outcome] is run in three processes at most: undo', async () => {
+    const first = await start({ code: 'undo', does: 'hang' });
+    await first.tell({ type: 'call', callId: 'poison', tool: 'put' });
+    void first.tell({ type: 'undo', callId: 'poison' }).catch(() => undefined);
+    await first.reached;
+    await first.kill();
+    const { deaths } = await recoverUntilAlive({ code: 'undo', does: 'kill' });
+    expect(deaths).toBe(2);
+    await look(async (runtime) => {
+      const calls = await runtime.calls({ sessionId: 's' });
+      expect(calls.map(({ settled }) => settled?.outcome)).toEqual([
+        expect.objectContaining({ type: 'ToolExecutionResult' }),
+        expect.objectContaining(unknown),
+      ]);
+    });
+  });
+});
