@@ -102,6 +102,6 @@ const missed = results.filter(
     calls !== size || longestWaitMs > goal.waitMs || seconds > goal.seconds || peakMb > goal.peakMb,
 );
 process.stdout.write(
-  `${JSON.stringify({ recovery: results.map(({ size, recovered: { type: _, ...rest } }) => ({ size, ...rest })), goal, met: missed.length === 0 })}\n`,
+  `${JSON.stringify({ recovery: results.map(({ size, recovered }) => ({ size, ...recovered })), goal, met: missed.length === 0 })}\n`,
 );
 process.exitCode = missed.length === 0 ? 0 : 1;

@@ -37,7 +37,7 @@ const submit = (number: number): Promise<unknown> => {
     id: `call_${number}`,
     name: toolOf[state],
     arguments: { order: `order ${number}`, cents: number },
-  });
+  }).accepted;
 };
 for (let made = 0; made < total; made += 256)
   await Promise.all(

@@ -39,26 +39,38 @@ export async function reportRecovery(
   desk: Desk,
   stored: StoredCall,
   call: Call,
+  takePlace?: CallInHand['takePlace'],
 ): Promise<RecoveredCall | undefined> {
   const { sessionId, callId, toolName } = call;
-  const { how } = await recoverCall(desk, stored, call);
+  const { how } = await recoverCall(desk, stored, call, takePlace);
   return how === 'overtaken' ? undefined : { sessionId, callId, toolName, how };
 }
 
 /** Takes one call over. The same call asked for meanwhile joins it. */
-export function recoverCall(desk: Desk, stored: StoredCall, call: Call): Promise<Recovery> {
+export function recoverCall(
+  desk: Desk,
+  stored: StoredCall,
+  call: Call,
+  /** Waits before the intent of a body that never ran. */
+  takePlace?: CallInHand['takePlace'],
+): Promise<Recovery> {
   const key = keyOf(call);
   // Whoever looks while this process is at it waits for what it finds.
   const underWay = desk.recovering.get(key);
   if (underWay !== undefined) return underWay;
-  const recovering = takeInHand(desk, stored, call).finally(() => desk.recovering.delete(key));
+  const recovering = takeInHand(desk, stored, call, takePlace).finally(() => desk.recovering.delete(key));
   desk.recovering.set(key, recovering);
   return recovering;
 }
 
-async function takeInHand(desk: Desk, stored: StoredCall, call: Call): Promise<Recovery> {
+async function takeInHand(
+  desk: Desk,
+  stored: StoredCall,
+  call: Call,
+  takePlace: CallInHand['takePlace'],
+): Promise<Recovery> {
   const { engine } = desk;
-  const hand = await takeOver(engine, stored, call);
+  const hand = await takeOver(engine, stored, call, takePlace);
   // Before anybody can join: whoever waited here for another process to take the call would look for one for ever.
   if (isForOthers(engine, hand.tool, call)) return { how: 'left', told: undefined };
   const key = keyOf(call);

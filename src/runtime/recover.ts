@@ -27,6 +27,8 @@ import type { RecoveredCall } from './recovery.ts';
 import type { RecoveryPlan } from './recovery-plan.ts';
 import { endsAtOnce, planRecovery, toolOf } from './recovery-plan.ts';
 import { importSpills } from './spill.ts';
+import type { StartLine } from './start-line.ts';
+import { drawStartLine } from './start-line.ts';
 import type { HeldCall } from './told.ts';
 
 /** How far a recovery has come, for a host that shows it. */
@@ -159,9 +161,9 @@ async function recoverOrphans(
     onProgress({ done, total: orphans.length });
     await new Promise(setImmediate);
   };
-  const recoverNow = async (orphan: Orphan): Promise<void> => {
+  const recoverNow = async (orphan: Orphan, takePlace?: StartLine['takePlace']): Promise<void> => {
     const found = await readOrphan(desk, orphan);
-    const recovered = found && (await reportRecovery(desk, found.stored, found.call));
+    const recovered = found && (await reportRecovery(desk, found.stored, found.call, takePlace));
     if (recovered !== undefined) onRecovered(recovered);
     await progress();
   };
@@ -190,13 +192,20 @@ async function recoverOrphans(
     if (recovered !== undefined) onRecovered(recovered);
     await progress();
   });
-  await eachOf(desk, later.ask, mostAtOnce, recoverNow);
+  await eachOf(desk, later.ask, mostAtOnce, (orphan) => recoverNow(orphan));
   if (!desk.closed && doubtfulSuspects === 0) onDoubtsSettled();
   // In this order: a body that was running when its process ended may end this one too, and what never ran must not
   // be in the middle of its only attempt then.
-  await eachOf(desk, later.go_on, mostAtOnce, recoverNow);
-  await eachOf(desk, later.rerun, mostAtOnce, recoverNow);
-  await eachOf(desk, later.suspects, 1, recoverNow);
+  for (let from = 0; from < later.go_on.length; from += mostAtOnce) {
+    const batch = later.go_on.slice(from, from + mostAtOnce);
+    const places = drawStartLine(batch.length, engine.deadlines);
+    await eachOf(desk, [...batch.entries()], mostAtOnce, async ([index, orphan]) => {
+      const place = places[index];
+      await recoverNow(orphan, place?.takePlace).finally(() => place?.leave());
+    });
+  }
+  await eachOf(desk, later.rerun, mostAtOnce, (orphan) => recoverNow(orphan));
+  await eachOf(desk, later.suspects, 1, (orphan) => recoverNow(orphan));
   if (desk.closed) return;
   if (doubtfulSuspects > 0) onDoubtsSettled();
   if (orphans.length > 0) onProgress({ done: orphans.length, total: orphans.length });

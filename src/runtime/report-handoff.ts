@@ -30,6 +30,7 @@ import { judgeEnd } from './judge.ts';
 import { readLate } from './late.ts';
 import { withheld } from './rule-output.ts';
 import { keepEnd } from './settle.ts';
+import { orUnavailable } from './ledger-trouble.ts';
 import { prepareInput, takeOver } from './take-over.ts';
 
 /** What became of a report. */
@@ -64,7 +65,9 @@ export async function reportAll(
   const answers: BatchAnswer[] = [];
   for (const item of reports as readonly (BatchReport | null | undefined)[])
     answers.push(
-      await reportHandoff(desk, item?.token, item?.report as HandoffReport, item?.notes, item?.identity).then(
+      await orUnavailable(
+        reportHandoff(desk, item?.token, item?.report as HandoffReport, item?.notes, item?.identity),
+      ).then(
         (reported) => ({ ok: true, reported }) as const,
         (error: unknown) => ({ ok: false, error: error instanceof Error ? error : new Error(String(error)) }),
       ),

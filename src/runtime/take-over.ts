@@ -21,7 +21,12 @@ import { takeRecorded } from './take-recorded.ts';
 import { TurnState } from './turn-state.ts';
 
 /** The call in this process's hands. Its input is not looked at yet: see `prepareInput`. */
-export async function takeOver(engine: Engine, stored: StoredCall, call: Call): Promise<CallInHand> {
+export async function takeOver(
+  engine: Engine,
+  stored: StoredCall,
+  call: Call,
+  takePlace?: CallInHand['takePlace'],
+): Promise<CallInHand> {
   const executed = await readExecuted(engine, call);
   const hand = new CallInHand(
     engine,
@@ -37,7 +42,7 @@ export async function takeOver(engine: Engine, stored: StoredCall, call: Call): 
     {},
     {
       submitted: call.submitted,
-      takePlace: undefined,
+      takePlace,
       tool: engine.undoToolFor(call.toolName, engine.policyInForce()),
     },
   );

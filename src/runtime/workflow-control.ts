@@ -87,7 +87,7 @@ export function controlWorkflow(engine: Engine, { sessionId, workflow: name }: W
     }
   };
   return {
-    state: async () => (await readState(engine, sessionId, find())).state,
+    state: () => orUnavailable((async () => (await readState(engine, sessionId, find())).state)()),
     reset: (to) =>
       orUnavailable(move('reset', to, (workflow, state) => resetWorkflow(workflow, state, to.stageId))),
     setStage: (to) =>

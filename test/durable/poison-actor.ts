@@ -21,7 +21,9 @@ function pass(code: PoisonErrand['code'], call: string): Promise<never> | undefi
       process.kill(process.pid, 'SIGKILL');
       return undefined;
     case 'exit':
-      process.exit(3);
+      return process.exit(3);
+    case undefined:
+      return undefined;
   }
 }
 
@@ -196,7 +198,7 @@ async function obey(order: PoisonOrder): Promise<unknown> {
         id: order.callId,
         name: order.tool,
         arguments: order.arguments ?? { name: order.callId },
-      });
+      }).accepted;
     case 'call':
       return runtime.turn({ sessionId: 's' }).call({
         id: order.callId,

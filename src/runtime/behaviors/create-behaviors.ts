@@ -9,6 +9,7 @@ import type { Feed } from '../../ledger/feed.ts';
 import type { Engine } from '../engine.ts';
 import { BehaviorReader, deepestCause } from './deliver.ts';
 import type { Behaviors } from './behaviors.ts';
+import { orUnavailable } from '../ledger-trouble.ts';
 import type { Registration } from './registration.ts';
 import { readRegistration } from './registration.ts';
 import type { AnyEvent, CallTool, Delivery, Handled } from './run-handler.ts';
@@ -83,7 +84,7 @@ export function createBehaviors(engine: Engine, feed: Feed, callTool: CallTool):
       return {
         name: registration.name,
         off: () => takeOff(registration, reader),
-        caughtUp: async () => reader.reached(await engine.ledger.lastPosition()),
+        caughtUp: () => orUnavailable(catchUp(engine, reader)),
       };
     },
     isAskedByCalls: (name) => registered.get(name)?.kind === 'retries',
@@ -122,3 +123,6 @@ function matchOf({ matches }: Registration, event: AnyEvent): boolean | { readon
     return { thrown };
   }
 }
+
+const catchUp = async ({ ledger }: Engine, reader: BehaviorReader): Promise<void> =>
+  reader.reached(await ledger.lastPosition());

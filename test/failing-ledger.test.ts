@@ -1,0 +1,143 @@
+/** A ledger whose every answer is an error of the system: what a caller hears is an error of ours, or an outcome. */
+import {
+  createMemoryLedger,
+  createRuntime,
+  defineTool,
+  isQuittanceError,
+  ToolDecision,
+  ToolError,
+} from 'quittance';
+import type { Ledger, Runtime, ToolOutcome } from 'quittance';
+import { contractsFromYamlString } from 'quittance/contracts';
+import { expect, it } from 'vitest';
+import { envelope } from './stage.ts';
+
+type Failing = { readonly ledger: Ledger; fail(how: 'throws' | 'rejects'): void };
+
+/** Fails like a disk that went away: with bare errors of the system, from every method that may. */
+function failingLedger(): Failing {
+  const memory = createMemoryLedger();
+  let fails: 'throws' | 'rejects' | undefined;
+  const error = (): Error =>
+    Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO', syscall: 'read' });
+  const never = new Set(['now', 'close', 'readBeside', 'inspect']);
+  const ledger = Object.fromEntries(
+    Object.entries(memory).map(([name, value]: [string, unknown]) => [
+      name,
+      typeof value !== 'function' || never.has(name)
+        ? value
+        : (...args: unknown[]): unknown => {
+            if (fails === undefined) return (value as (...given: unknown[]) => unknown)(...args);
+            if (fails === 'throws' && name !== 'whenChanged' && name !== 'whenAppended') throw error();
+            return Promise.reject(error());
+          },
+    ]),
+  ) as unknown as Ledger; // the same members under the same names
+  return { ledger, fail: (how) => (fails = how) };
+}
+
+const call = { sessionId: 's', callId: 'c' };
+
+/** Claimed while the ledger still worked. */
+const tokens = new WeakMap<Runtime, Promise<string>>();
+const tokenOf = async (runtime: Runtime): Promise<string> => (await tokens.get(runtime)) ?? '';
+
+/** Every public way to ask a runtime for something that needs the ledger. */
+const asked: Readonly<Record<string, (runtime: Runtime) => Promise<unknown>>> = {
+  'turn.call': (runtime) => runtime.turn({ sessionId: 's' }).call(envelope('new', 'pay', { n: 2 })),
+  'turn.call of a known id': (runtime) =>
+    runtime.turn({ sessionId: 's' }).call(envelope('c', 'pay', { n: 1 })),
+  'turn.callAll': (runtime) => runtime.turn({ sessionId: 's' }).callAll([envelope('all', 'pay', { n: 3 })]),
+  'turn.submit': (runtime) =>
+    runtime.turn({ sessionId: 's' }).submit(envelope('sub', 'pay', { n: 4 })).accepted,
+  'submitted outcome': (runtime) =>
+    runtime
+      .turn({ sessionId: 's' })
+      .submit(envelope('sub2', 'pay', { n: 5 }))
+      .outcome(),
+  'turn.run': (runtime) =>
+    (runtime.turn({ sessionId: 's' }).run as Record<string, (args: unknown) => Promise<unknown>>)['pay']?.({
+      n: 6,
+    }) ?? Promise.resolve(),
+  'turn.end': (runtime) => Promise.resolve(runtime.turn({ sessionId: 's' }).end()),
+  calls: (runtime) => runtime.calls({ sessionId: 's' }),
+  audit: (runtime) => runtime.audit({ sessionId: 's' }),
+  events: (runtime) => runtime.events({ sessionId: 's' }),
+  recover: (runtime) => runtime.recover(),
+  confirmations: (runtime) => runtime.confirmations(),
+  decide: (runtime) => runtime.decide('cnf_1', { decision: 'approve', by: 'ada', inputDigest: 'd' }),
+  decisionToken: (runtime) => runtime.decisionToken('cnf_1', { by: 'ada', expiresInMs: 1_000 }),
+  grant: (runtime) => runtime.grant({ sessionId: 's', toolName: 'pay', by: 'ada', forMs: 1_000 }),
+  grants: (runtime) => runtime.grants({ sessionId: 's' }),
+  revokeGrant: (runtime) => runtime.revokeGrant({ sessionId: 's', grantId: 'g', by: 'ada' } as never),
+  handoffs: (runtime) => runtime.handoffs(),
+  'claimHandoff of a tool': (runtime) => runtime.claimHandoff({ toolName: 'ship' }, { worker: 'w' }),
+  'claimHandoff of a call': (runtime) => runtime.claimHandoff(call, { worker: 'w' }),
+  undo: (runtime) => runtime.undo(call, { by: 'ada' }),
+  reconcile: (runtime) => runtime.reconcile(call, { resolution: 'failed', by: 'ada' }),
+  unresolved: (runtime) => runtime.unresolved(),
+  errors: (runtime) => runtime.errors(),
+  'workflow.state': (runtime) => runtime.workflow({ sessionId: 's' }).state(),
+  'workflow.setStage': (runtime) =>
+    runtime.workflow({ sessionId: 's' }).setStage({ stageId: 'one', by: 'ada' }),
+  report: async (runtime) => runtime.report(await tokenOf(runtime), { output: 1 }),
+  reportAll: async (runtime) => {
+    const [answer] = await runtime.reportAll([{ token: await tokenOf(runtime), report: { output: 1 } }]);
+    if (answer?.ok === false) throw answer.error;
+  },
+  tail: (runtime) => runtime.tail()[Symbol.asyncIterator]().next(),
+  'behaviour caughtUp': (runtime) =>
+    runtime.on({ name: 'b', on: 'tool.responded' }, () => undefined).caughtUp(),
+};
+
+/** Of an error of ours only; `turn.run` throws the outcome as a `ToolError`. */
+const codeOf = (error: unknown): string | undefined =>
+  isQuittanceError(error) ? error.code : error instanceof ToolError ? error.reason : undefined;
+
+async function claim(runtime: Runtime): Promise<string> {
+  for (;;) {
+    const claimed = await runtime.claimHandoff({ toolName: 'ship' }, { worker: 'w' });
+    if (claimed !== undefined) return claimed.token;
+  }
+}
+
+const isOutcome = (value: unknown): value is ToolOutcome =>
+  typeof value === 'object' && value !== null && 'type' in value;
+
+it.each(Object.keys(asked).flatMap((name) => [[name, 'throws'] as const, [name, 'rejects'] as const]))(
+  '[nothing-lost] %s on a ledger that %s bare errors answers with ours',
+  async (name, how) => {
+    const { ledger, fail } = failingLedger();
+    const runtime = createRuntime({
+      ledger,
+      tools: [
+        defineTool({ name: 'pay', mode: 'external', run: () => 'paid' }),
+        defineTool({ name: 'ship', mode: 'external', handoff: true }),
+      ],
+      onPreToolUse: () => ToolDecision.allow,
+      onTrouble: () => undefined,
+      contracts: contractsFromYamlString(
+        'apiVersion: edictum/v1\nkind: Workflow\nmetadata: { name: w, version: "1" }\nstages:\n  - { id: one, tools: ["*"] }\n',
+      ),
+    }) as unknown as Runtime;
+    await runtime.turn({ sessionId: 's' }).call(envelope('c', 'pay', { n: 1 }));
+    void runtime
+      .turn({ sessionId: 's' })
+      .submit(envelope('far', 'ship'))
+      .outcome()
+      .catch(() => undefined);
+    tokens.set(runtime, claim(runtime));
+    await tokenOf(runtime);
+    fail(how);
+    const answer = await (async () => asked[name]?.(runtime))().then(
+      (value) => ({ value }),
+      (error: unknown) => ({ error }),
+    );
+    if ('error' in answer) {
+      const { error } = answer;
+      expect([name, String(error), codeOf(error)]).toEqual([name, String(error), 'ledger.unavailable']);
+    } else
+      for (const outcome of [answer.value].flat().filter(isOutcome))
+        expect(outcome).toMatchObject({ type: 'ToolFailure', code: 'ledger.unavailable' });
+  },
+);
