@@ -14,17 +14,10 @@ const errand = JSON.parse(process.argv[2] ?? '{}') as PoisonErrand; // written b
 function pass(code: PoisonErrand['code'], call: string): Promise<never> | undefined {
   if (code !== errand.code || call !== 'poison') return undefined;
   process.send?.({ ran: code });
-  switch (errand.does) {
-    case 'hang':
-      return new Promise<never>(() => process.send?.({ reached: code }));
-    case 'kill':
-      process.kill(process.pid, 'SIGKILL');
-      return undefined;
-    case 'exit':
-      return process.exit(3);
-    case undefined:
-      return undefined;
-  }
+  if (errand.does === 'hang') return new Promise<never>(() => process.send?.({ reached: code }));
+  if (errand.does === 'exit') process.exit(3);
+  process.kill(process.pid, 'SIGKILL');
+  return undefined;
 }
 
 type Args = { readonly name: string };
