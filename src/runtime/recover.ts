@@ -156,10 +156,15 @@ async function recoverOrphans(
   const later: Later = { ask: [], go_on: [], rerun: [], suspects: [] };
   let doubtfulSuspects = 0;
   let done = 0;
-  const progress = async (): Promise<void> => {
-    if (++done % yieldEvery !== 0) return;
+  let looked = 0;
+  const giveWay = async (): Promise<void> => {
+    if (++looked % yieldEvery !== 0) return;
     onProgress({ done, total: orphans.length });
     await new Promise(setImmediate);
+  };
+  const progress = (): Promise<void> => {
+    done++;
+    return giveWay();
   };
   const recoverNow = async (orphan: Orphan, takePlace?: StartLine['takePlace']): Promise<void> => {
     const found = await readOrphan(desk, orphan);
@@ -182,7 +187,7 @@ async function recoverOrphans(
         later.suspects.push(orphan);
         if (plan === 'ask') doubtfulSuspects++;
       }
-      return;
+      return giveWay();
     }
     // What waits but can never run as it was shown ends now.
     const recovered =
