@@ -206,8 +206,12 @@ const cases: Readonly<Record<string, Case>> = {
     reaches: 0,
   },
   'arguments that are no JSON': {
-    args: `{"password": ${JSON.stringify(named)}, "note": "${looks}", }`,
+    args: `{"password": ${JSON.stringify(named)}, "note": "${looks}", oops}`,
     reaches: 0,
+  },
+  'arguments with a comma too many': {
+    args: `{"password": ${JSON.stringify(named)}, "note": "${looks}", }`,
+    run: (args) => args,
   },
   'arguments that were cut off': {
     args: `{"note": "${looks}", "password": ${JSON.stringify(named).slice(0, -1)}`,
