@@ -165,7 +165,9 @@ export class Heads {
     if (this.#sessions.size > 2 * mostSessions) this.forget();
     const version = this.#dataVersion.get() as number;
     if (version === this.#seen) return false;
-    const { indexed, removals } = this.#state.get() as State;
+    const state = this.#state.get();
+    if (state === undefined) throw damagedIndexError('its own row is gone');
+    const { indexed, removals } = state;
     if (indexed !== this.#indexed || removals !== this.#removals) {
       this.#clear();
       this.#indexed = indexed;
