@@ -1,4 +1,5 @@
 /** Recall: a call that is known is answered from its record, never made again. */
+import { QuittanceError } from '../base/error.ts';
 import type { Call } from '../call/call.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import type { StoredCall } from '../ledger/ledger.ts';
@@ -97,13 +98,30 @@ function withResolution({ resolution }: Call, outcome: ToolOutcome): ToolOutcome
 }
 
 /** Undefined where it ended and was removed before anybody here looked: nobody waits for a record that is not there. */
-async function readChanged(
-  { engine, turn, request }: CallInHand,
-  stored: StoredCall,
-): Promise<StoredCall | undefined> {
+async function readChanged(hand: CallInHand, stored: StoredCall): Promise<StoredCall | undefined> {
+  const { engine, turn, request } = hand;
   const call = foldStored(stored);
-  if (call !== undefined) await whenChanged(engine, call, stored.version);
+  if (call !== undefined)
+    await unlessLeft(hand, (signal) => whenChanged(engine, call, stored.version, signal));
   return engine.ledger.readCall(turn.sessionId, request.id);
+}
+
+/** A runtime that is closed does not wait for a call of another process, which may be stopped or take for ever. */
+async function unlessLeft(hand: CallInHand, wait: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  const stop = new AbortController();
+  hand.onLeave = () => stop.abort();
+  if (hand.left) stop.abort();
+  try {
+    await wait(stop.signal);
+  } finally {
+    hand.onLeave = undefined;
+  }
+  if (!hand.left) return;
+  throw new QuittanceError(
+    'call.pending',
+    `Another process makes call ${hand.callId}, and this runtime was closed. Ask again with the same id in another runtime on the same ledger.`,
+    { callId: hand.callId },
+  );
 }
 
 /** Answers a request whose id belongs to another one. Never that call's outcome. */
