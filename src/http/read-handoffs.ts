@@ -3,6 +3,8 @@
  * the process that waits for it, by the next claim, or by recovery.
  */
 import { dueAt, isHandedOver } from '../call/handoff.ts';
+import type { CallSummary } from '../ledger/call-query.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import { foldStored } from '../runtime/fold-stored.ts';
 import type { HandoffView } from '../runtime/list-handoffs.ts';
 import { toHandoffView } from '../runtime/list-handoffs.ts';
@@ -18,7 +20,7 @@ export async function readHandoffs(
   const { ledger } = reads;
   const rows: HandoffView[] = [];
   const large: LargeCall[] = [];
-  for (const { sessionId, callId } of await ledger.findOpenCalls()) {
+  for (const { sessionId, callId } of await findRunning(ledger, toolName)) {
     if (rows.length >= limit || reads.isSpent) break;
     const stored = await reads.call({ sessionId, callId });
     if (stored === 'large') {
@@ -27,7 +29,22 @@ export async function readHandoffs(
     }
     const call = stored && foldStored(stored);
     if (call === undefined || !isHandedOver(call) || ledger.now() >= dueAt(call)) continue;
-    if (toolName === undefined || call.toolName === toolName) rows.push(toHandoffView(call, ledger.now()));
+    rows.push(toHandoffView(call, ledger.now()));
   }
   return { rows, ...(large.length > 0 && { large }) };
+}
+
+/** Beyond this many nobody reads the list. */
+const mostRunning = 2_000;
+
+/** Calls that have begun and have no outcome, oldest first. What is held or settled is not read at all. */
+async function findRunning(ledger: Ledger, toolName: string | undefined): Promise<readonly CallSummary[]> {
+  const found: CallSummary[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await ledger.queryCalls({ status: 'running', toolName, cursor, limit: 200 });
+    found.push(...page.rows);
+    cursor = page.next;
+  } while (cursor !== undefined && found.length < mostRunning);
+  return found.toReversed();
 }
