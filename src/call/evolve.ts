@@ -22,7 +22,8 @@ export type CallDraft = { -readonly [Key in keyof Call]: Call[Key] };
 
 /** What `evolve` does, in place: for an owner nobody else has the call from. */
 export function advance(call: CallDraft, event: CallEvent): CallDraft {
-  call.lastEventId = event.id;
+  // Taking over causes nothing: what follows is caused by what the call had come to.
+  if (event.type !== 'tool.taken_over') call.lastEventId = event.id;
   switch (event.type) {
     case 'tool.requested':
       return call;

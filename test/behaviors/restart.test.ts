@@ -56,9 +56,10 @@ async function events(): Promise<readonly QuittanceEvent[]> {
   }
 }
 
+/** Without the takeovers by later processes. */
 const ofCall = (all: readonly QuittanceEvent[], callId: string): string[] =>
   all
-    .filter((event) => 'callId' in event && event.callId === callId)
+    .filter((event) => 'callId' in event && event.callId === callId && event.type !== 'tool.taken_over')
     .map((event) =>
       event.type === 'tool.responded' && !event.final ? 'tool.responded (not final)' : event.type,
     );
@@ -81,6 +82,9 @@ describe('a call whose process is killed', () => {
     expect(world()).toEqual(['run', 'run']);
     const all = await events();
     expect(ofCall(all, 'c')).toEqual(triedTwice);
+    expect(all.filter((event) => event.type === 'tool.taken_over')).toMatchObject([
+      { callId: 'c', takeover: 1 },
+    ]);
     const asked = all.find((event) => event.type === 'retry.requested');
     const second = all.filter((event) => event.type === 'tool.started').at(-1);
     expect(second?.cause).toBe(asked?.id);

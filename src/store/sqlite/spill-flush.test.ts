@@ -1,23 +1,23 @@
 /** A line of the spill whose flush failed was refused: it must not be found after a restart. */
-import type * as Fs from 'node:fs';
-import { mkdtempSync, rmSync } from 'node:fs';
+import fs, { mkdtempSync, rmSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test, vi } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { SampleCall } from '../../testing/sample-call.ts';
 import { newOwnerId } from './owner-lock.ts';
 import { SpillFile } from './spill-file.ts';
 
-const disk = vi.hoisted(() => ({ failsToFlush: false }));
-vi.mock('node:fs', async (importOriginal) => {
-  const original = await importOriginal<typeof Fs>();
-  return {
-    ...original,
-    fdatasyncSync: (file: number) => {
-      if (disk.failsToFlush) throw Object.assign(new Error('EIO: i/o error, fdatasync'), { code: 'EIO' });
-      original.fdatasyncSync(file);
-    },
-  };
+const { fdatasyncSync } = fs;
+const disk = { failsToFlush: false };
+fs.fdatasyncSync = (file) => {
+  if (disk.failsToFlush) throw Object.assign(new Error('EIO: i/o error, fdatasync'), { code: 'EIO' });
+  fdatasyncSync(file);
+};
+syncBuiltinESMExports();
+afterAll(() => {
+  fs.fdatasyncSync = fdatasyncSync;
+  syncBuiltinESMExports();
 });
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-flush-'));
