@@ -190,11 +190,14 @@ describe('a question', () => {
     const { page, card, decisions, staged } = await ask({ ...priceOf, note: JSON.stringify(many, null, 2) });
     await card.getByText(/About [\d,]+ of [\d,]+ lines have been in view/).waitFor();
     await card.getByLabel('I have not read to the end and decide anyway').check();
-    // A click that had to scroll first would count as one on something that moved.
-    await card.getByRole('button', { name: 'Approve' }).scrollIntoViewIfNeeded();
-    await card.locator('.qt-consent[data-seen="true"]').waitFor();
-    await card.getByRole('button', { name: 'Approve' }).click();
-    await expect.poll(() => decisions).toMatchObject([{ decision: 'approve', notReadToEnd: true }]);
+    const approve = card.getByRole('button', { name: 'Approve' });
+    // A click on something that moved a moment ago does not count: a person looks, and clicks again.
+    await expect
+      .poll(async () => {
+        if (decisions.length === 0) await approve.click({ timeout: 5_000 });
+        return decisions;
+      })
+      .toMatchObject([{ decision: 'approve', notReadToEnd: true }]);
     const events = await staged.eventsOf('call_price');
     expect(events.find(({ type }) => type === 'confirmation.decided')).toMatchObject({
       by: { name: 'ada', notReadToEnd: true },
