@@ -23,7 +23,7 @@ export async function disturb(
   const free = [...troupe.members].filter(({ isBusy }) => !isBusy);
   const member = free[random(free.length || 1)];
   if (member === undefined) return undefined;
-  // Every second time somebody dies.
+  // Half of the disturbances kill the process.
   const kind = random(2) === 0 ? 'killed' : (disturbances[random(disturbances.length)] ?? 'killed');
   const forMs = 200 + random(4_000);
   switch (kind) {

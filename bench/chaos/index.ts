@@ -209,7 +209,7 @@ function tally({ calls }: Watch): (string | number)[][] {
   return [...rows].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([tool, row]) => [tool, ...row]);
 }
 
-/** A line that was being written when its process was killed is not whole, and nobody was told it. */
+/** The last line may be cut off by a kill. Its process had not told any caller what it says. */
 function readLines(files: readonly string[]): string[] {
   return files.flatMap((file) => readFileSync(file, 'utf8').split('\n').slice(0, -1));
 }

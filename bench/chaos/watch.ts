@@ -2,8 +2,8 @@
  * What must hold of the entries, looked at while the processes run:
  *
  * 1. A call has at most one final end.
- * 2. Nobody ends or runs again a call that a living owner has in hand. Until an owner is about to be ended, whatever is
- *    in the ledger was written while it lived.
+ * 2. No process ends or reruns a call while the owner of that call is alive. The harness notes when it is about to end
+ *    an owner: every entry before that was written while the owner was alive.
  */
 import type { Ledger } from 'quittance';
 import { isEmittedEvent } from 'quittance';
@@ -13,7 +13,7 @@ export type SeenCall = {
   readonly toolName: string;
   ends: number;
   outcome: string | undefined;
-  /** Who runs the body; undefined where nobody or a worker elsewhere does. */
+  /** The process that runs the body. Undefined if the body has not begun, or if a worker of a hand-off runs it. */
   runner: string | undefined;
 };
 

@@ -14,7 +14,7 @@ export const pointNames: readonly CrashPoint[] = Object.keys(crashPoints) as Cra
 /** Where the process that holds a call, or the one that decides about it, is killed. */
 export const holdPoints = {
   'holder: before hold': 'the call needs a person, nothing of that is kept',
-  'holder: after hold': 'the question is kept, nobody has seen it',
+  'holder: after hold': 'the question is stored, no person has seen it',
   'decider: before decision': 'somebody has decided, it is not kept',
   'decider: after decision': 'the decision is kept, nobody has heard of it',
   'holder: after decision': 'the holder has heard of the decision and not acted on it',
@@ -82,14 +82,14 @@ export type RetryErrand = {
   readonly nth: number;
 };
 
-/** Where a process is killed around what is stored beside calls, checked before they run, or done by recovery. */
+/** Places to kill a process: in what it stores with a call, checks before it runs a call, or does in recovery. */
 export const storePoints = {
   'entry: files checked': "the runtime's own files were found unchanged, nothing of the intent is written",
   'entry: before marks': 'the entry of a claim with its totals is written, the mark of its key is not',
   'entry: before commit': 'entry, claim, totals and marks are written, not committed',
   'entry: after commit': 'the claim is committed, the process does not know it',
   'spill: before write': 'the disk is full after the effect, the end is not spilled yet',
-  'spill: after write': 'the end is spilled, nobody was told',
+  'spill: after write': 'the end is spilled, the caller has not heard of it',
   'import: before append': 'the spill of a dead process was read, nothing of it is appended',
   'import: after append': 'an entry of the spill is appended, the spill is still there',
   'import: after drop': 'all of the spill is appended and the file is gone',
@@ -99,9 +99,9 @@ export const storePoints = {
   'artifact: after check': 'the artifact in the arguments of a call was read and compared, nothing ran',
   'hold again: before hold':
     'an approved call gets another value from its schema, the new question is not kept',
-  'hold again: after hold': 'the question about the new value is kept, nobody has seen it',
+  'hold again: after hold': 'the question about the new value is stored, no person has seen it',
   'expiry: before end': 'the time of a question is up, that is not kept',
-  'expiry: after end': 'the question has expired on record, nobody has heard of it',
+  'expiry: after end': 'the question has expired on record, the caller has not heard of it',
 } as const;
 
 export type StorePoint = keyof typeof storePoints;

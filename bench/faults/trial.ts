@@ -84,7 +84,7 @@ export async function tryFault(options: TrialOptions): Promise<Trial> {
           `${callId} was told ${JSON.stringify(was)}, and after the restart ${JSON.stringify(is)}`,
         );
     }
-    // Said to whoever asked before anything was kept: then nothing can have happened, and nothing is in doubt.
+    // The caller heard that nothing ran. So there must be no effect, and the restart must not call it indeterminate.
     if (was !== undefined && 'error' in was && was.error.includes('nothing ran')) {
       if (hasEffect(callId) && (effectsBefore.get(callId) ?? 0) > 0)
         problems.push(`${callId} had its effect and was told ${JSON.stringify(was)}`);

@@ -3,6 +3,7 @@
  * if it begins with a known program and goes on like a command: with an option, an operator, a path. Programs whose
  * names are English words need an option, so that "make it short" stays a sentence.
  */
+import { splitName } from '../tool/name-words.ts';
 import { isKnownProgram } from './program-grammar.ts';
 
 /** Programs that an agent may be told to run and that have no row in the grammar. */
@@ -64,13 +65,9 @@ export function beginsWithProgram(text: string): boolean {
 
 /** `bash`, `run_shell_command`, `terminal`: what such a tool gets is a command, however its arguments are named. */
 export const runsCommandsByName = (toolName: string): boolean =>
-  toolName
-    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
-    .toLowerCase()
-    .split(/[^a-z0-9]+/)
-    .some((word) =>
-      /^(?:bash|sh|zsh|shell|exec|execute|terminal|console|cmd|command|powershell|pwsh|tty)$/.test(word),
-    );
+  splitName(toolName).some((word) =>
+    /^(?:bash|sh|zsh|shell|exec|execute|terminal|console|cmd|command|powershell|pwsh|tty)$/.test(word),
+  );
 
 function programOf(word: string): string | undefined {
   const name = word.slice(word.lastIndexOf('/') + 1).toLowerCase();
