@@ -171,7 +171,8 @@ test('a page whose read failed reads again by itself', async () => {
   await page.route('**/v1/sessions/**', (route) => (failed++ === 0 ? route.abort() : route.fallback()));
   await stage.runtime.reconcile(call, { resolution: 'succeeded', by: 'grace' });
   await page.getByRole('heading', { name: 'Resolved: succeeded' }).waitFor();
-  expect(failed).toBeGreaterThan(1);
+  // A read that was under way before the route was set may have shown the end already.
+  await expect.poll(() => failed).toBeGreaterThan(1);
   await page.context().close();
 });
 
