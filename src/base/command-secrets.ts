@@ -34,18 +34,19 @@ export function secretsInCommand(text: string, isCommand: boolean, depth = 0): S
     const { words, end } = readCommand(text, at, !isCommand);
     const texts = words.map((word) => word.text);
     for (const { index, start, end: partEnd } of secretParts(texts, texts, isKnownName)) {
-      const places = words[index]?.places ?? [];
-      const [first, last] = [places[start], places[Math.min(partEnd, places.length) - 1]];
-      if (first === undefined || last === undefined) continue;
+      const word = words[index];
+      const lastIndex = Math.min(partEnd, word?.text.length ?? 0) - 1;
+      if (word === undefined || lastIndex < start) continue;
+      const [first, last] = [word.placeOf(start), word.placeOf(lastIndex)];
       const isLiteral = text.charAt(first - 1) === "'";
       if (!isLiteral && isPlaceholder(texts[index]?.slice(start, partEnd) ?? '')) continue;
       spans.push([first, last + 1]);
     }
     if (depth < deepestCommand)
-      for (const { text: inner, places, isQuoted } of words)
+      for (const { text: inner, placeOf, isQuoted } of words)
         if (isQuoted && /\s/.test(inner))
           for (const [start, innerEnd] of secretsInCommand(inner, isCommand, depth + 1))
-            spans.push([places[start] ?? 0, (places[innerEnd - 1] ?? 0) + 1]);
+            spans.push([placeOf(start), placeOf(innerEnd - 1) + 1]);
     at = end;
   }
   return spans;

@@ -3,8 +3,8 @@
 export type Word = {
   /** Without quotes and backslashes. */
   readonly text: string;
-  /** For every character of `text`, where it stands. */
-  readonly places: readonly number[];
+  /** Where the character of `text` at this index stands. */
+  readonly placeOf: (index: number) => number;
   readonly isQuoted: boolean;
 };
 
@@ -61,7 +61,19 @@ export function readCommand(text: string, from: number, sameLine: boolean): Simp
   }
 }
 
+/** What needs no reading character by character: no blank, no quote, no backslash, nothing that ends a command. */
+const plainRun = /[^ \t\n\r&();`|"'\\]+/y;
+
 function readWord(text: string, from: number, sameLine: boolean): readonly [Word, end: number] {
+  plainRun.lastIndex = from;
+  const run = plainRun.exec(text)?.[0] ?? '';
+  const next = from + run.length;
+  if (run !== '' && (next === text.length || isBlank(text, next) || isEnd(text, next)))
+    return [{ text: run.slice(0, longestWord), placeOf: (index) => from + index, isQuoted: false }, next];
+  return readQuotedWord(text, from, sameLine);
+}
+
+function readQuotedWord(text: string, from: number, sameLine: boolean): readonly [Word, end: number] {
   let word = '';
   const places: number[] = [];
   let isQuoted = false;
@@ -91,7 +103,7 @@ function readWord(text: string, from: number, sameLine: boolean): readonly [Word
       at++;
     }
   }
-  return [{ text: word, places, isQuoted }, Math.max(at, from + 1)];
+  return [{ text: word, placeOf: (index) => places[index] ?? from, isQuoted }, Math.max(at, from + 1)];
 }
 
 function closingQuote(text: string, at: number, sameLine: boolean): number {

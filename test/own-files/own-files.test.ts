@@ -5,7 +5,7 @@ import { createMemoryLedger, createRuntime, defineTool } from 'quittance';
 import * as contracts from 'quittance/contracts';
 import { contractsFromMultiple, contractsFromYaml } from 'quittance/contracts';
 import * as ledger from 'quittance/ledger';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { JsonObject } from '../../src/base/json.ts';
 import { changeAttempts, companions, folderAttempts, spellings } from './own-file-spellings.ts';
 import type { OwnFilesStage } from './own-files-stage.ts';
@@ -32,6 +32,35 @@ describe.each(['inside', 'outside'] as const)("the ledger %s the agent's folder 
     expect(await stage.call('read_file', { path: file })).toMatchObject(refused);
     expect(await stage.call('Write', { path: file, content: '' })).toMatchObject(refused);
     expect(await stage.call('list_directory', { path: file })).toMatchObject(refused);
+  });
+
+  test('a protected file behind many others is found, and the event loop is free meanwhile', async () => {
+    // Each look at this clock takes a millisecond, so a slice of work ends after a few paths.
+    let nowMs = 0;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => ++nowMs);
+    let turns = 0;
+    let isOver = false;
+    const turn = (): void => {
+      turns++;
+      if (!isOver) setImmediate(turn);
+    };
+    turn();
+    const ordinary = Array.from({ length: 600 }, (_, at) => `src/${at}.ts`);
+    const outcome = await stage.call('read_file', { paths: [...ordinary, stage.ledgerPath] });
+    isOver = true;
+    clock.mockRestore();
+    expect(outcome).toMatchObject(refused);
+    expect(turns).toBeGreaterThan(50);
+  });
+
+  test('a script may name the same files again and again, and not too many different ones', async () => {
+    const { agent } = stage;
+    const same = Array.from({ length: 800 }, (_, at) => `grep -n todo src/${at % 40}.ts`).join('\n');
+    expect(await stage.call('Bash', { command: same, cwd: agent })).toMatchObject({
+      type: 'ToolExecutionResult',
+    });
+    const different = Array.from({ length: 2_000 }, (_, at) => `grep -n todo src/${at}.ts`).join('\n');
+    expect(await stage.call('Bash', { command: different, cwd: agent })).toMatchObject(refused);
   });
 
   test('ordinary calls go through', async () => {

@@ -7,6 +7,7 @@
  * | `read_only` | refused, unless the call only reads   | refused if the call removes, moves or overwrites it |
  */
 import type { JsonObject } from '../../base/json.ts';
+import type { Steps } from '../../base/steps.ts';
 import type { ToolMode } from '../../tool/mode.ts';
 import type { ToolResources } from '../../tool/tool-resources.ts';
 import { readBase, type Base } from '../found-path.ts';
@@ -32,7 +33,8 @@ export type OwnFileBreach =
   | { readonly type: 'runs_runtime' }
   | { readonly type: 'too_many_paths' };
 
-export type JudgeOwnFiles = (call: JudgedCall) => OwnFileBreach | undefined;
+/** In steps, because a call may name a thousand paths. Undefined where nothing in the call can be a path. */
+export type JudgeOwnFiles = (call: JudgedCall) => Steps<OwnFileBreach | undefined> | undefined;
 
 const mostBases = 16;
 // oxlint-disable-next-line eslint/no-control-regex -- every character of ASCII
@@ -53,14 +55,14 @@ export function protectOwnFiles(files: readonly OwnFile[], world: OwnFilesWorld)
   };
 }
 
-function judge(
+function* judge(
   call: JudgedCall,
   placed: readonly PlacedOwnFile[],
   fileSystem: OwnFilesWorld,
   holdsOwnName: (text: string) => boolean,
-): OwnFileBreach | undefined {
+): Steps<OwnFileBreach | undefined> {
   const world = { ...fileSystem, realPath: rememberParents(fileSystem) };
-  const found = findNamedPaths({ ...call, use: useOfTool(call), holdsOwnName });
+  const found = yield* findNamedPaths({ ...call, use: useOfTool(call), holdsOwnName });
   if (found.runsQuittance) return { type: 'runs_runtime' };
   if (found.tooMany) return { type: 'too_many_paths' };
   const here = world.workingDirectories().flatMap((directory) => readBase(directory) ?? []);
@@ -79,6 +81,7 @@ function judge(
   for (const named of found.paths) {
     const breach = judgeNamed(named, bases, placed, world, inodes);
     if (breach !== undefined) return breach;
+    yield;
   }
   return undefined;
 }

@@ -3,6 +3,7 @@
  * at every depth, whatever the tool declares: a list of what is forbidden is only as good as what it sees.
  */
 import type { JsonObject, JsonValue } from '../../base/json.ts';
+import type { Steps } from '../../base/steps.ts';
 import type { ToolResources } from '../../tool/tool-resources.ts';
 import { roleOf, type ArgumentRole } from '../argument-role.ts';
 import { decodePercent } from '../percent-decoding.ts';
@@ -101,12 +102,12 @@ function namesFiles(key: string, { roles }: QuickLook): boolean {
   return names;
 }
 
-export function findNamedPaths(call: NamingCall): NamedPaths {
+export function* findNamedPaths(call: NamingCall): Steps<NamedPaths> {
   const finding = new Finding(call.use, call.holdsOwnName);
-  finding.walk(call.input);
+  yield* finding.walk(call.input);
   const { resources } = call;
-  for (const path of resources?.paths ?? []) finding.readDeclared(call.input, path, 'path');
-  for (const path of resources?.commands ?? []) finding.readDeclared(call.input, path, 'command');
+  for (const path of resources?.paths ?? []) yield* finding.readDeclared(call.input, path, 'path');
+  for (const path of resources?.commands ?? []) yield* finding.readDeclared(call.input, path, 'command');
   return finding.finish();
 }
 
@@ -118,6 +119,8 @@ class Finding {
     { readonly reader: ResourceReader; readonly how: Omit<NamedPath, 'spelling'> }
   >();
   readonly #direct = new Map<string, NamedPath>();
+  /** Texts that were read already, by what is done to them: a long script names the same files again and again. */
+  readonly #read = new Set<string>();
   readonly #directories: string[] = [];
   /** Arguments that may name a folder to start from, or one to act upon. */
   readonly #folders: string[] = [];
@@ -131,12 +134,11 @@ class Finding {
     this.#holdsOwnName = holdsOwnName;
   }
 
-  walk(input: JsonObject): void {
-    const rest: Item[] = [{ value: input, key: '', role: 'other', depth: 0 }];
-    for (let item = rest.pop(); item !== undefined; item = rest.pop()) this.#visit(item, rest);
+  walk(input: JsonObject): Steps<void> {
+    return this.#visitAll([{ value: input, key: '', role: 'other', depth: 0 }]);
   }
 
-  readDeclared(input: JsonObject, dottedPath: string, role: 'path' | 'command'): void {
+  readDeclared(input: JsonObject, dottedPath: string, role: 'path' | 'command'): Steps<void> {
     let values: readonly JsonValue[] = [input];
     const keys = dottedPath.split('.');
     for (const key of keys)
@@ -149,8 +151,19 @@ class Finding {
               ? [(value as JsonObject)[key] ?? null]
               : [],
       );
-    const rest: Item[] = values.map((value) => ({ value, key: keys.at(-1) ?? '', role, depth: 0 }));
-    for (let item = rest.pop(); item !== undefined; item = rest.pop()) this.#visit(item, rest);
+    return this.#visitAll(values.map((value) => ({ value, key: keys.at(-1) ?? '', role, depth: 0 })));
+  }
+
+  *#visitAll(rest: Item[]): Steps<void> {
+    for (let item = rest.pop(); item !== undefined && !this.#isFull(); item = rest.pop()) {
+      yield* this.#visit(item, rest);
+      yield;
+    }
+  }
+
+  /** The call is refused then, whatever else it names. */
+  #isFull(): boolean {
+    return this.#count > mostCandidates;
   }
 
   finish(): NamedPaths {
@@ -173,17 +186,18 @@ class Finding {
       directories: [...directories.paths.values()].slice(0, 16),
       workingDirectoryUses: this.#workingDirectoryUses,
       runsQuittance: this.#runsQuittance,
-      tooMany: this.#count > mostCandidates,
+      tooMany: this.#isFull(),
     };
   }
 
-  #visit(item: Item, rest: Item[]): void {
+  *#visit(item: Item, rest: Item[]): Steps<void> {
     const { value, role, depth } = item;
-    if (typeof value === 'string') return this.#readText(value, item, rest);
+    if (typeof value === 'string') return yield* this.#readText(value, item, rest);
     if (typeof value !== 'object' || value === null) return;
     if (Array.isArray(value)) {
       const list = value as readonly JsonValue[];
-      if (list.length > 1 && list.every((part) => typeof part === 'string')) this.#readList(list, role);
+      if (list.length > 1 && list.every((part) => typeof part === 'string'))
+        yield* this.#readList(list, role);
       for (const inner of list) rest.push({ ...item, value: inner });
       return;
     }
@@ -195,12 +209,12 @@ class Finding {
   }
 
   /** The words of a command, or the components of one path. */
-  #readList(list: readonly string[], role: ArgumentRole): void {
-    if (role === 'command' || role === 'words') this.#readCommand(readWordList(list));
+  *#readList(list: readonly string[], role: ArgumentRole): Steps<void> {
+    if (role === 'command' || role === 'words') yield* this.#readCommand(readWordList(list));
     if (list.length <= 64) this.#readPath(list.join('/'), this.#plain());
   }
 
-  #readText(text: string, { key, role, depth }: Item, rest: Item[]): void {
+  *#readText(text: string, { key, role, depth }: Item, rest: Item[]): Steps<void> {
     if (text === '') return;
     switch (role) {
       case 'directory':
@@ -217,7 +231,7 @@ class Finding {
       case 'command':
       case 'words':
         this.#hasTargets = true;
-        return this.#readCommand(readCommandPieces(text));
+        return yield* this.#readCommand(readCommandPieces(text));
       case 'url':
         return this.#readPath(text, this.#plain());
       case 'prose':
@@ -225,11 +239,11 @@ class Finding {
           this.#readPath(text.trim(), { ...this.#plain(), isTarget: false });
         return;
       case 'other':
-        return this.#readValue(text, depth, rest);
+        return yield* this.#readValue(text, depth, rest);
     }
   }
 
-  #readValue(text: string, depth: number, rest: Item[]): void {
+  *#readValue(text: string, depth: number, rest: Item[]): Steps<void> {
     if (depth < deepestText && /^\s*[{["]/.test(text)) {
       const parsed = parseLeniently(text);
       if (parsed !== undefined) rest.push({ value: parsed, key: '', role: 'other', depth: depth + 1 });
@@ -239,18 +253,21 @@ class Finding {
     // A text whose first word is a program with a meaning of its own is a command, whatever its argument is called.
     const command = readCommandPieces(text.slice(0, 100_000));
     const first = command.pieces[0]?.words ?? [];
-    if (first.length > 1 && readCommandUse(first).use !== 'unknown') this.#readCommand(command);
+    if (first.length > 1 && readCommandUse(first).use !== 'unknown') yield* this.#readCommand(command);
     else if (command.pieces.some((piece) => readCommandUse(piece.words).runsQuittance))
       this.#runsQuittance = true;
     // A long text is data. Of its many words only those that look like an own file are followed to the end.
     const before = this.#count;
     for (const [index, token] of tokensOf(text).entries())
-      if (index < mostDataTokens || this.#holdsOwnName(token))
+      if (index < mostDataTokens || this.#holdsOwnName(token)) {
         this.#readPath(token, { ...this.#plain(), isTarget: false });
+        yield;
+      }
     this.#count = before;
   }
 
-  #readCommand({ pieces, feedsArguments }: ReadCommand): void {
+  *#readCommand({ pieces, feedsArguments }: ReadCommand): Steps<void> {
+    yield;
     const uses = pieces.map(({ words }) => readCommandUse(words));
     const strongest = uses.reduce<FileUse>(
       (most, { use }) => (strength[use] > strength[most] ? use : most),
@@ -267,6 +284,7 @@ class Finding {
       for (const word of writesTo) this.#readWord(word, { ...how, use: 'changes' });
       this.#readMoves(words);
       this.#readChangesOfDirectory(words);
+      yield;
     }
   }
 
@@ -318,7 +336,9 @@ class Finding {
   }
 
   #readPath(text: string, how: Omit<NamedPath, 'spelling'>): void {
-    if (this.#count > mostCandidates || text.length > longestPath) return;
+    const known = `${keyOfHow(how)} ${text}`;
+    if (this.#isFull() || text.length > longestPath || this.#read.has(known)) return;
+    this.#read.add(known);
     for (const one of expandBraces(text)) {
       this.#count++;
       const known = expandKnown(one);
@@ -349,7 +369,7 @@ class Finding {
   }
 
   #readerFor(how: Omit<NamedPath, 'spelling'>): ResourceReader {
-    const key = `${how.use} ${how.isTarget} ${how.inCommand} ${how.isTail}`;
+    const key = keyOfHow(how);
     const known = this.#readers.get(key) ?? { reader: new ResourceReader(), how };
     this.#readers.set(key, known);
     return known.reader;
@@ -360,8 +380,11 @@ class Finding {
   }
 }
 
+const keyOfHow = ({ use, isTarget, inCommand, isTail }: Omit<NamedPath, 'spelling'>): string =>
+  `${use} ${isTarget} ${inCommand} ${isTail}`;
+
 const keyOf = (how: Omit<NamedPath, 'spelling'>, { root, parts }: PathSpelling): string =>
-  `${how.use} ${how.isTarget} ${how.inCommand} ${how.isTail} ${root ?? ''} ${parts.join('/')}`;
+  `${keyOfHow(how)} ${root ?? ''} ${parts.join('/')}`;
 
 /** `{command: {program: 'rm', rest: ['x']}}`: what stands in a command is part of it. */
 const inherited = (role: ArgumentRole): ArgumentRole =>

@@ -1,31 +1,38 @@
+import { takeSteps } from '../../base/steps.ts';
 import type { OwnFileBreach } from '../../policy/own-files/judge-own-files.ts';
 import { describeOwnFile } from '../../policy/own-files/own-file.ts';
+import { isPromiseLike } from '../../tool/when-ready.ts';
 import type { CallInHand } from '../call-in-hand.ts';
 import { clean } from '../clean.ts';
-import type { Gate } from './gate.ts';
+import type { Gate, Stop } from './gate.ts';
 
 /** Does the call stay away from the runtime's own files? No rule and no person can allow what this gate refuses. */
 export const ownFilesGate: Gate = {
   name: 'own_files',
   check(hand) {
     const { knownTool: tool } = hand;
-    const breach = hand.engine.ownFiles.judge()({
+    const steps = hand.engine.ownFiles.judge()({
       toolName: tool.name,
       mode: tool.mode,
       input: hand.judged,
       resources: tool.resources,
     });
-    return breach === undefined
-      ? undefined
-      : {
-          type: 'deny',
-          reason: 'contract',
-          code: 'policy.protected',
-          details: describe(hand, breach),
-          by: { type: 'gate', name: 'own_files' },
-        };
+    if (steps === undefined) return undefined;
+    const breach = takeSteps(steps);
+    return isPromiseLike(breach) ? breach.then((found) => stopFor(hand, found)) : stopFor(hand, breach);
   },
 };
+
+const stopFor = (hand: CallInHand, breach: OwnFileBreach | undefined): Stop | undefined =>
+  breach === undefined
+    ? undefined
+    : {
+        type: 'deny',
+        reason: 'contract',
+        code: 'policy.protected',
+        details: describe(hand, breach),
+        by: { type: 'gate', name: 'own_files' },
+      };
 
 function describe(hand: CallInHand, breach: OwnFileBreach): string {
   switch (breach.type) {

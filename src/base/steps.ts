@@ -1,0 +1,32 @@
+/**
+ * Work that can be interrupted. A generator yields after each small step, and whoever runs it lets other work through
+ * when the steps have taken long enough.
+ */
+import type { Awaitable } from './json.ts';
+
+export type Steps<T> = Generator<undefined, T, undefined>;
+
+/** How long steps run before other work of the event loop gets a turn. */
+const sliceMs = 8;
+
+/** Runs all steps: at once if they are quick, else in slices between which the event loop is free. */
+export function takeSteps<T>(steps: Steps<T>): Awaitable<T> {
+  const taken = takeSlice(steps);
+  return taken.done === true ? taken.value : takeRest(steps);
+}
+
+async function takeRest<T>(steps: Steps<T>): Promise<T> {
+  for (;;) {
+    await new Promise(setImmediate);
+    const taken = takeSlice(steps);
+    if (taken.done === true) return taken.value;
+  }
+}
+
+function takeSlice<T>(steps: Steps<T>): IteratorResult<undefined, T> {
+  const endsAt = performance.now() + sliceMs;
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true || performance.now() >= endsAt) return step;
+  }
+}
