@@ -1,12 +1,18 @@
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { ClosingLine } from './test/closing-line.ts';
+import { LongestFirst } from './test/longest-first.ts';
+
+// Workers and the many processes that tests start share compiled modules: half of what a process does is to load them.
+process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/compile');
 
 const resolve = { conditions: ['quittance-source'] };
 const common = {
-  // Real processes and hostile inputs take their time on a busy machine.
-  testTimeout: 60_000,
-  expect: { poll: { timeout: 15_000 } },
+  // On a busy machine everything takes long. These end a test that hangs, and never one that is slow.
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+  expect: { poll: { timeout: 30_000 } },
 };
 /** Tests with frameworks and browsers, which keep things in their process that others must not find. */
 const withParts = 'test/{frameworks,console,react}/**/*.test.ts';
@@ -16,6 +22,8 @@ export default defineConfig({
     // One more than there are cores: browsers, processes and timers are waited for a good part of the time.
     maxWorkers: availableParallelism() + 1,
     reporters: ['default', new ClosingLine()],
+    teardownTimeout: 60_000,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         resolve,

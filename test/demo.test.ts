@@ -37,7 +37,7 @@ describe('npm run tour', () => {
     expect(output).not.toContain('\u001B');
     expect(output.split('\n').filter((line) => Array.from(line).length > 100)).toEqual([]);
     expect(readdirSync(folder)).toEqual([]);
-  }, 20_000);
+  });
 
   // Windows has no signals to send.
   it.skipIf(process.platform === 'win32')(

@@ -5,11 +5,9 @@ import { join } from 'node:path';
 import type { Entry, Ledger, QuittanceEvent } from 'quittance';
 import { createRuntime, isEmittedEvent } from 'quittance';
 import { openLedger } from 'quittance/ledger';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fillLedger, nasty } from './fill-ledger.ts';
 import { runProgramHere } from './run-program.ts';
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-emitted-'));
 const [plain, remarked] = ['plain', 'remarked'].map((name) => join(folder, name, 'ledger.db')) as [

@@ -13,7 +13,7 @@ test('examples are numbered from 01 without gaps', () => {
 });
 
 for (const example of examples)
-  test(`${example} runs to the end on the sources`, { timeout: 60_000 }, async () => {
+  test(`${example} runs to the end on the sources`, async () => {
     const run = promisify(execFile)(process.execPath, ['--conditions=quittance-source', example], {
       cwd: root,
     });

@@ -228,5 +228,5 @@ describe('the package, installed in an empty folder', () => {
     expect(existsSync(join(home, '.quittance/ledger.db'))).toBe(true);
     expect((await quittance(['verify'], home)).stdout).toMatch(/The ledger is whole/);
     expect(await calls()).toBeGreaterThanOrEqual(first);
-  }, 120_000);
+  });
 });

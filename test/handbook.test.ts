@@ -74,7 +74,7 @@ async function run(program: string): Promise<{ output: string; errors: string }>
 }
 
 describe.each(pages)('%s', (page) => {
-  test('is a program that prints what the page says it prints', { timeout: 120_000 }, async () => {
+  test('is a program that prints what the page says it prints', async () => {
     expect(await run(blocks(page, 'ts'))).toEqual({ output: blocks(page, 'text'), errors: '' });
   });
 
@@ -101,18 +101,14 @@ describe.each(pagesOfPrograms)('%s', (page) => {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-handbook-'));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  test.each(programs)(
-    'has programs that print what they say, twice: %#',
-    { timeout: 120_000 },
-    async (program) => {
-      const output = [...program.matchAll(/^\/\/ → (.*\n)/gm)].map(([, line = '']) => line).join('');
-      for (const _ of ['first', 'again'])
-        expect(await run(program.replace('./.quittance', folder))).toEqual({ output, errors: '' });
-    },
-  );
+  test.each(programs)('has programs that print what they say, twice: %#', async (program) => {
+    const output = [...program.matchAll(/^\/\/ → (.*\n)/gm)].map(([, line = '']) => line).join('');
+    for (const _ of ['first', 'again'])
+      expect(await run(program.replace('./.quittance', folder))).toEqual({ output, errors: '' });
+  });
 });
 
-test('the programs of the pages compile', { timeout: 120_000 }, () => {
+test('the programs of the pages compile', () => {
   const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), (path) => ts.sys.readFile(path)) as {
     config: unknown;
   };

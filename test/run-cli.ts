@@ -36,5 +36,9 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
     text(child.stderr),
     once(child, 'close') as Promise<[number | null]>,
   ]);
-  return { code, out, err };
+  return { code, out, err: withoutProgress(err) };
 }
+
+/** A command that takes five seconds tells how far it is, and on a busy machine any command may. */
+export const withoutProgress = (text: string): string =>
+  text.replaceAll(/^\w+: (?:\d+%|done in [\d.]+ s)\n/gm, '');

@@ -3,6 +3,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { runProgram } from '../src/cli/program.ts';
 import type { Ran } from './run-cli.ts';
+import { withoutProgress } from './run-cli.ts';
 
 /** One at a time where it stands in another folder: a process is in one folder only. */
 export async function runProgramHere(
@@ -23,7 +24,7 @@ export async function runProgramHere(
       text(stdout),
       text(stderr),
     ]);
-    return { code, out, err };
+    return { code, out, err: withoutProgress(err) };
   } finally {
     process.chdir(before);
     if (TZ === undefined) delete process.env['TZ'];

@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
+import { eventually } from '../../test/eventually.ts';
 import { z } from 'zod';
 import { createMemoryLedger } from '../store/memory/memory-ledger.ts';
 import { defineTool } from '../tool/define-tool.ts';
@@ -338,7 +339,7 @@ describe('the server', () => {
       const signal = await started.promise;
       if (how === 'closed') transport.onclose?.();
       else tell({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 5 } });
-      await vi.waitFor(async () => {
+      await eventually(async () => {
         const [made] = await runtime.calls({ sessionId, callId: 'toolu_1' });
         expect(made?.settled?.outcome.type).toBe('ToolFailure');
       });
@@ -413,7 +414,7 @@ describe('the hook', () => {
     await run.takeApprovals([{ toolUseId: 'toolu_1', approved: true }]);
     // Nobody had been asked about it: the approval is of nothing, and the call waits.
     const waiting = again.call('pay', {}, 'toolu_1');
-    await vi.waitFor(async () =>
+    await eventually(async () =>
       expect((await client.runtime.confirmations({ status: 'pending' })).rows).toHaveLength(1),
     );
     expect(handler).not.toHaveBeenCalled();

@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
+import { eventually } from '../../test/eventually.ts';
 import { ToolDecision } from '../runtime/tool-decision.ts';
 import { defineTool } from '../tool/define-tool.ts';
 import type { AdapterOptions } from './adapter-options.ts';
@@ -46,7 +47,7 @@ test('a call that was approved while nobody waited has what the framework gave w
     by: 'grace',
     inputDigest: held?.confirmation?.inputDigest ?? '',
   });
-  await vi.waitFor(() => expect(run.mock.calls[0]?.[1]).toBe(native));
+  await eventually(() => expect(run.mock.calls[0]?.[1]).toBe(native));
 });
 
 describe('an approval that comes back through the framework', () => {

@@ -1,12 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fillLedger } from '../../test/fill-ledger.ts';
 import { runProgramHere } from '../../test/run-program.ts';
 import { readCassette } from '../replay/cassette-format.ts';
-
-vi.setConfig({ testTimeout: 20_000, hookTimeout: 20_000 });
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-cassette-'));
 const env = { QUITTANCE_LEDGER: join(folder, 'ledger.db') };

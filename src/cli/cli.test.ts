@@ -4,7 +4,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { fillLedger } from '../../test/fill-ledger.ts';
 import { runCli } from '../../test/run-cli.ts';
@@ -14,8 +14,6 @@ import { commandHelp } from './help-text.ts';
 import { readVersion } from './version.ts';
 
 /** A process takes most of a second to start where others are busy. */
-vi.setConfig({ testTimeout: 20_000, hookTimeout: 20_000 });
-
 const folder = mkdtempSync(join(tmpdir(), 'quittance-cli-'));
 const ledger = join(folder, 'ledger.db');
 const env = { QUITTANCE_LEDGER: ledger };

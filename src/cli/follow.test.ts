@@ -5,10 +5,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { startCli } from '../../test/run-cli.ts';
-
-vi.setConfig({ testTimeout: 20_000 });
 
 test('calls --follow shows what another process calls, and Ctrl-C ends it cleanly', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-cli-'));

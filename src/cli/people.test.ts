@@ -6,14 +6,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { eventually } from '../../test/eventually.ts';
 import type { Ran } from '../../test/run-cli.ts';
 import { runCli } from '../../test/run-cli.ts';
 import type { Sitting } from '../../test/run-in-process.ts';
 import { runInProcess } from '../../test/run-in-process.ts';
 import { root } from '../../test/sources.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-people-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -57,10 +56,7 @@ async function hold(...callIds: string[]) {
   const holder = start('hold-calls.ts', path, ...callIds);
   const on = (...args: string[]): Promise<Ran> => runInProcess(args, { ledger: path });
   const pending = async (): Promise<Json[]> => jsonLines((await on('pending', '--json')).out);
-  await vi.waitFor(async () => expect(await pending()).toHaveLength(callIds.length), {
-    timeout: 20_000,
-    interval: 200,
-  });
+  await eventually(async () => expect(await pending()).toHaveLength(callIds.length));
   const digestOf = async (callId: string): Promise<string> =>
     String((await pending()).find((each) => each['call_id'] === callId)?.['input_digest']);
   return { path, on, pending, digestOf, holder };
@@ -318,10 +314,7 @@ describe('quittance handoff', () => {
     const on = (...args: string[]): Promise<Ran> => runInProcess(args, { ledger: path });
     const runtime = ['--runtime', join(root, 'test/worker-runtime.ts')];
     const boss = start('worker-runtime.ts', 'hand-over', path);
-    await vi.waitFor(async () => expect((await on('handoff')).out).toContain('waiting'), {
-      timeout: 20_000,
-      interval: 200,
-    });
+    await eventually(async () => expect((await on('handoff')).out).toContain('waiting'));
     const claim = ['handoff', 'claim', 'call_render', '--worker', 'farm-1'];
     expect((await on(...claim)).err).toContain('only if asked for');
     expect((await on(...claim, '--json')).err).toContain('--runtime is missing');

@@ -5,10 +5,8 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { startCli } from '../../test/run-cli.ts';
-
-vi.setConfig({ testTimeout: 20_000 });
 
 test('Ctrl-C ends a long export with what became of it, and lets go of the ledger', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-cli-'));

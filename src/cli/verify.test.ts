@@ -3,11 +3,9 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fillLedger } from '../../test/fill-ledger.ts';
 import { runProgramHere } from '../../test/run-program.ts';
-
-vi.setConfig({ testTimeout: 20_000, hookTimeout: 20_000 });
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-cli-'));
 const inFolder = (...args: string[]): ReturnType<typeof runProgramHere> =>

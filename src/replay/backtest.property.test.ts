@@ -93,7 +93,7 @@ const made = fc.record({
   args: fc.record({ text: fc.constantFrom('eve', 'key', 'ls', 'x'), path: fc.constantFrom('a.md', 'b.md') }),
 });
 
-test('what would have been decided is what is decided under these rules', { timeout: 30_000 }, async () => {
+test('what would have been decided is what is decided under these rules', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(made, { maxLength: 12 }),

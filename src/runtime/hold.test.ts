@@ -1,6 +1,7 @@
 import type { AnyTool, ConfirmationAnswer, ConfirmationRequest, Ledger, OnConfirm } from 'quittance';
 import { createMemoryLedger, createRuntime, defineTool, ToolDecision } from 'quittance';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { eventually } from '../../test/eventually.ts';
 import { z } from 'zod';
 import {
   auditKinds,
@@ -497,7 +498,7 @@ describe('a runtime that is closed while calls wait', () => {
     const runtime = createRuntime({ ledger, tools: [tool] });
     const asking = runtime.turn({ sessionId: 's' }).call(envelope('c', tool.name));
     asking.catch(() => undefined); // told below
-    await vi.waitFor(() => expect(waiting).toBe(1));
+    await eventually(() => expect(waiting).toBe(1));
     await runtime.close();
     await expect(asking).rejects.toMatchObject({ code: 'call.pending' });
     await quiet();

@@ -31,7 +31,7 @@ describe('what a body returns', () => {
     expect([outcome, outcomeToModelContent(outcome)]).toMatchObject([{ output: null }, 'null']);
   });
 
-  it('of 50 MB is kept aside in bounded time', { timeout: 30_000 }, async () => {
+  it('of 50 MB is kept aside in bounded time', async () => {
     const { turn } = setStage({
       tools: [defineTool({ name: 'get_it', run: () => ({ text: 'lorem ipsum '.repeat(50_000_000 / 12) }) })],
     });

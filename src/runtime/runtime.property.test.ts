@@ -272,12 +272,12 @@ describe('whatever happens to calls, in whatever order and at once', () => {
       ),
       { numRuns: 300 },
     );
-  }, 60_000);
+  });
 
   it('each does so also when the ledger fails now and then', async () => {
     await fc.assert(
       fc.asyncProperty(steps, fc.boolean(), async (each, slow) => expectLawful(await live(each, slow))),
       { numRuns: 300 },
     );
-  }, 60_000);
+  });
 });

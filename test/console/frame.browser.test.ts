@@ -1,14 +1,16 @@
 /** What stands around the pages: they are there when one goes to them, and one that fails leaves the others. */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { keepVisitors } from './keep-visitors.ts';
 import type { Stage } from './stage.ts';
-import { findBarriers, openStage } from './stage.ts';
+import { builtConsole, findBarriers, openStage } from './stage.ts';
 
 let stage: Stage;
 beforeAll(async () => {
   stage = await openStage();
-}, 60_000);
+});
 afterAll(() => stage.close());
 const visit = keepVisitors(
   () => stage,
@@ -23,7 +25,13 @@ async function follow(page: Page, name: string): Promise<string | null> {
 test('once the first page is there every page can be gone to, server or no server', async () => {
   const { page, context, goTo } = await visit();
   await goTo('/');
-  await page.waitForLoadState('networkidle');
+  const assets = readdirSync(join(builtConsole(), 'assets'));
+  const missing = (): Promise<readonly string[]> =>
+    page.evaluate((names) => {
+      const loaded = performance.getEntriesByType('resource').map(({ name }) => name.split('/').at(-1));
+      return names.filter((name) => !loaded.includes(name));
+    }, assets);
+  await expect.poll(missing).toEqual([]);
   await context.setOffline(true);
   for (const name of ['Calls', 'Sessions', 'Contracts', 'Tools', 'Integrity'])
     expect(await follow(page, name)).toBe(name);

@@ -71,7 +71,7 @@ beforeAll(async () => {
     revision: 1,
   });
   await turn.call({ id: 'failed', name: 'write', arguments: input });
-}, 120_000);
+});
 afterAll(async () => {
   await runtime.close();
   await stage.close();

@@ -3,6 +3,7 @@ import { createRuntime, defineTool } from 'quittance';
 import type { JsonObject, QuittanceEvent, Runtime, ToolOutcome } from 'quittance';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { approve, untilStill } from '../approve.ts';
 import { holdCall, hostile } from './shop.ts';
 import { keepVisitors } from './keep-visitors.ts';
 import type { Stage, Visitor } from './stage.ts';
@@ -29,7 +30,7 @@ beforeAll(async () => {
       }),
     ],
   });
-}, 120_000);
+});
 afterAll(async () => {
   await bakery.close();
   await stage.close();
@@ -73,8 +74,7 @@ const open = async ({ page, goTo }: Visitor, { confirmationId }: Held): Promise<
   await seen(page);
 };
 /** Waits until what is shown has been there long enough to be answered. */
-const seen = (page: Page): Promise<void> =>
-  page.locator('article.question[data-seen="true"] .question-answers').waitFor();
+const seen = (page: Page): Promise<void> => untilStill(page.locator('article.question[data-seen="true"]'));
 const expectVerdict = async (page: Page, text: string): Promise<void> => {
   await expect
     .poll(() => page.locator('.verdict').allTextContents())
@@ -104,14 +104,13 @@ describe('a held call', () => {
       .toEqual(['refund', 'delete_customer', 'set_price']);
     await seen(page);
     await expect.poll(() => page.getByRole('heading', { level: 2, name: 'refund' }).count()).toBe(1);
-    const shown = (await question(page).textContent()) ?? '';
     for (const text of [
       'Refund 9000 cents for order A-7?',
       'rule ask-about-refunds',
       '"cents": 9000',
       'left, then it is denied',
     ])
-      expect(shown).toContain(text);
+      await expect.poll(() => question(page).textContent()).toContain(text);
     await open(visitor, priced);
     await expect.poll(() => question(page).textContent()).toContain('prices.txt');
     expect(await question(page).locator('ins').textContent()).toContain('rye 520');
@@ -121,7 +120,7 @@ describe('a held call', () => {
     const held = await refund();
     const visitor = await visit({ as: 'approver' });
     await open(visitor, held);
-    await button(visitor.page, 'Approve').click();
+    await approve(question(visitor.page));
     await expectVerdict(visitor.page, 'You approved this.');
     await expect
       .poll(held.outcome)
@@ -229,7 +228,7 @@ describe('two tabs', () => {
     const [one, other] = [await visit({ as: 'approver' }), await visit({ as: 'admin' })];
     await open(one, held);
     await open(other, held);
-    await button(one.page, 'Approve').click();
+    await approve(question(one.page));
     await expectVerdict(other.page, 'Already decided by approver-person (token ');
     expect(await button(other.page, 'Approve').count()).toBe(0);
   });
@@ -246,7 +245,7 @@ describe('two tabs', () => {
     await other.page.route('**/v1/confirmations/**', (route) =>
       isCut && route.request().method() === 'GET' ? route.abort() : route.fallback(),
     );
-    await button(one.page, 'Approve').click();
+    await approve(question(one.page));
     await expectVerdict(one.page, 'You approved this.');
     await button(other.page, 'Deny…').click();
     const refused = other.page.waitForResponse((response) => response.url().endsWith('/decision'));
@@ -283,9 +282,11 @@ describe('an answer', () => {
     const visitor = await visit();
     const sent = decisionsSent(visitor.page);
     await open(visitor, held);
-    await button(visitor.page, 'Approve').evaluate((element) => {
-      for (let n = 0; n < 5; n++) (element as HTMLElement).click();
-    });
+    await approve(question(visitor.page), (each) =>
+      each.evaluate((element) => {
+        for (let n = 0; n < 5; n++) (element as HTMLElement).click();
+      }),
+    );
     await expectVerdict(visitor.page, 'You approved this.');
     expect(sent).toHaveLength(1);
   });
@@ -295,31 +296,21 @@ describe('an answer', () => {
     const visitor = await visit();
     const { page } = visitor;
     const sent = decisionsSent(page);
+    await page.clock.install();
     await open(visitor, first);
+    // The page's clock stands still: however slow the machine is, the other question came a moment ago.
+    await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 60_000);
     await page.keyboard.press('j');
-    // In the page, so that it happens as soon as the other question stands there.
-    await page.evaluate(
-      () =>
-        new Promise<void>((resolve) => {
-          const look = (): void => {
-            const approve = [...document.querySelectorAll<HTMLElement>('article.question button')].find(
-              (each) => each.textContent === 'Approve',
-            );
-            if (approve === undefined || !document.body.textContent?.includes('"cents": 8000'))
-              return void requestAnimationFrame(look);
-            approve.click();
-            resolve();
-          };
-          look();
-        }),
-    );
+    await question(page).getByText('"cents": 8000').waitFor();
+    await question(page).locator('button[aria-disabled="false"]', { hasText: 'Approve' }).waitFor();
+    await button(page, 'Approve').click();
     await expect
       .poll(() => question(page).getByRole('alert').textContent())
       .toContain('changed a moment ago');
     expect(sent).toEqual([]);
     expect(await decisionsIn(second)).toEqual([]);
-    await seen(page);
-    await button(page, 'Approve').click();
+    await page.clock.resume();
+    await approve(question(page));
     await expectVerdict(page, 'You approved this.');
   });
 
@@ -431,8 +422,7 @@ test.each(['light', 'dark'] as const)('everybody can use the inbox, %s', async (
   await page.getByRole('dialog').waitFor();
   expect(await findBarriers(page)).toEqual([]);
   await page.keyboard.press('Escape');
-  await page.locator('.question-panel[data-still="true"]').waitFor();
-  await button(page, 'Approve').click();
+  await approve(question(page));
   await expectVerdict(page, 'You approved this.');
   expect(await findBarriers(page)).toEqual([]);
   for (const tab of ['decided', 'grants']) {

@@ -11,9 +11,6 @@ import { fillShop, openShop } from './shop.ts';
 import type { Stage } from './stage.ts';
 import { findBarriers, openStage } from './stage.ts';
 
-/** The machine may be busy: what matters is that it comes. */
-const soon = { timeout: 20_000 };
-
 const runningJob = {
   kind: 'verify',
   jobId: 'job_x',
@@ -50,7 +47,7 @@ beforeAll(async () => {
           .call({ id: 'only', name: 'look_up_order', arguments: { order: 'A-1' } });
     },
   });
-}, 120_000);
+});
 afterAll(() => stage.close());
 
 describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
@@ -99,7 +96,7 @@ test('while it runs it is shown how far it is; it can be stopped; and the page f
   ]);
   const { jobId } = (await answer.json()) as Job;
   // On a busy machine it may not be: one that is stopped before its end has another end than the one waited for below.
-  await expect.poll(async () => (await readJob(page, jobId)).status, soon).toBe('done');
+  await expect.poll(async () => (await readJob(page, jobId)).status).toBe('done');
   const progress = page.getByRole('progressbar', { name: 'Verifying' });
   await page.getByText('1,200 of 5,000 entries').waitFor();
   expect(await progress.getAttribute('aria-valuenow')).toBe('1200');
@@ -128,7 +125,7 @@ test('the latest verifications are listed with who, when and what came of it, fo
     .getByRole('row')
     .nth(1);
   await expect
-    .poll(() => row.textContent(), soon)
+    .poll(() => row.textContent())
     .toMatch(/^Verification.*admin-person.*done.*Nothing wrong in [\d,]+ entries$/);
   expect(await findBarriers(viewer.page)).toEqual([]);
   await viewer.context.close();
@@ -165,7 +162,7 @@ test('an anchor that does not fit is a problem that names the session', async ()
     buffer: Buffer.from(anchorToText(createAnchor(wrong, stage.ledger.now()))),
   });
   await expect
-    .poll(() => page.getByLabel('The text of the anchor').inputValue(), soon)
+    .poll(() => page.getByLabel('The text of the anchor').inputValue())
     .toContain('quittance_anchor');
   await page.getByRole('button', { name: 'Verify now' }).click();
   const verification = page.getByRole('region', { name: 'Verification', exact: true });
@@ -189,7 +186,7 @@ test('all chains can be scrolled through, and only those in sight are in the pag
     .poll(async () => {
       await region.press('End');
       return last.isVisible();
-    }, soon)
+    })
     .toBe(true);
   expect(await region.getByRole('row').count()).toBeLessThan(80);
   expect(await region.getByRole('table').getAttribute('aria-rowcount')).toBe(String(many + 4));

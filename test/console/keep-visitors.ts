@@ -8,7 +8,9 @@ import type { Stage, Visitor } from './stage.ts';
 export function keepVisitors(stage: () => Stage, foreseen: RegExp): Stage['visit'] {
   const visitors: Visitor[] = [];
   afterEach(async () => {
-    for (const { context, complaints } of visitors.splice(0)) {
+    for (const { page, context, complaints } of visitors.splice(0)) {
+      // A request may be on its way through a route at any moment.
+      await page.unrouteAll({ behavior: 'ignoreErrors' });
       await context.close();
       const unforeseen = complaints.filter((text) => !foreseen.test(text));
       if (unforeseen.length > 0) throw new Error(unforeseen.join('\n'));

@@ -7,7 +7,7 @@ import { findBarriers, openStage } from './stage.ts';
 let stage: Stage;
 beforeAll(async () => {
   stage = await openStage({ fill: () => Promise.resolve() });
-}, 120_000);
+});
 afterAll(() => stage.close());
 
 afterEach(async () => {

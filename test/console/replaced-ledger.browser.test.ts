@@ -4,12 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createHttpServer } from 'quittance/http';
 import { openLedger } from 'quittance/ledger';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { tokenFilePath } from '../../src/http/token-file.ts';
 import { openShop } from './shop.ts';
 import { openStage } from './stage.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 test('a page that follows a ledger which was replaced says so and begins anew', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-replaced-'));

@@ -79,7 +79,7 @@ beforeAll(async () => {
   });
   ({ confirmationId } = await holdCall(runtime, turn, call('held'), tool, { a: 3 }));
   visitor = await stage.visit();
-}, 120_000);
+});
 afterAll(async () => {
   await visitor?.context.close();
   await runtime?.close();
@@ -229,4 +229,4 @@ test('the command line masks ids that look like secrets, in sentences too', asyn
       [],
     ]);
   }
-}, 120_000);
+});

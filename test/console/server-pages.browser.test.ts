@@ -18,7 +18,7 @@ let browser: Browser;
 beforeAll(async () => {
   app = await startServer();
   browser = await launchBrowser();
-}, 60_000);
+});
 afterAll(async () => {
   await browser.close();
   await app.close();

@@ -38,7 +38,7 @@ beforeAll(async () => {
       defineTool({ name: 'delete_all', mode: 'destructive', input: z.object({}), run: () => ({}) }),
     ],
   });
-}, 120_000);
+});
 afterAll(async () => {
   for (const end of finish.values()) end();
   await workshop.close();

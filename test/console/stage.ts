@@ -86,7 +86,13 @@ export async function openStage({
     tokens,
     browser,
     async visit({ as = 'admin', at = server.url, ...options } = {}) {
-      const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
+      // Without motion: what is half faded in has other colours, and what moves is not clicked.
+      const context = await browser.newContext({
+        viewport: { width: 1440, height: 900 },
+        reducedMotion: 'reduce',
+        ...options,
+      });
+      context.setDefaultTimeout(60_000);
       const page = await context.newPage();
       const complaints: string[] = [];
       page.on('pageerror', (error) => complaints.push(String(error)));
@@ -131,7 +137,8 @@ export async function openStage({
   };
 }
 
-function builtConsole(): string {
+/** The folder that the console was built into. */
+export function builtConsole(): string {
   const folder = process.env[consoleFolderName];
   if (folder === undefined)
     throw new Error('The console was not built: see globalSetup in vitest.config.ts.');

@@ -51,7 +51,7 @@ describe('a call asked for in one process and run in another', () => {
     expect(await told).toEqual((first ?? second)?.outcome);
     expect(play.world.count('it')).toBe(1);
     await expectSettledOnce(runtime);
-  }, 60_000);
+  });
 
   it('[no-silent-rerun] outlives whoever asked: it is neither lost nor said to be in doubt', async () => {
     const [asking, working] = await Promise.all([play.start(), play.start()]);
@@ -65,7 +65,7 @@ describe('a call asked for in one process and run in another', () => {
     expect(await again).toMatchObject({ output: { key: 'it' } });
     expect(play.world.count('it')).toBe(1);
     await expectSettledOnce(runtime);
-  }, 60_000);
+  });
 
   it('[no-silent-rerun] whose worker is killed after its effect is given to nobody else, and nobody knows', async () => {
     const [asking, working] = await Promise.all([play.start(), play.start({ afterwards: 'hang' })]);
@@ -79,7 +79,7 @@ describe('a call asked for in one process and run in another', () => {
     expect(await runtime.claimHandoff({ toolName: 'ship' }, { worker: 'second' })).toBeUndefined();
     expect(play.world.count('it')).toBe(1);
     await expectSettledOnce(runtime);
-  }, 60_000);
+  });
 
   it('whose worker is killed is run again by another where the tool says that is safe', async () => {
     const [asking, working] = await Promise.all([play.start(), play.start({ afterwards: 'hang' })]);
@@ -98,7 +98,7 @@ describe('a call asked for in one process and run in another', () => {
     await runtime.report(claim.token, { output: 'second' });
     expect(await told).toMatchObject({ output: 'second' });
     await expectSettledOnce(runtime);
-  }, 60_000);
+  });
 
   it('[one-outcome] whose asker and worker are both killed ends when its lease does, for whoever looks', async () => {
     const [asking, working] = await Promise.all([play.start(), play.start({ afterwards: 'hang' })]);
@@ -112,5 +112,5 @@ describe('a call asked for in one process and run in another', () => {
     expect(play.world.count('it')).toBe(1);
     expect(await ledger.findOpenCalls()).toEqual([]);
     await expectSettledOnce(runtime);
-  }, 60_000);
+  });
 });

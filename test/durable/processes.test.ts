@@ -61,7 +61,7 @@ describe.each([2, 4])('%i processes on one ledger', (count) => {
       numbers(30).map(() => [1, 1]),
     );
     await expectWhole(['s', ...numbers(count).map((index) => `s${index}`)]);
-  }, 60_000);
+  });
 
   it('[limits-hold] that share a limit make exactly as many calls as it allows', async () => {
     const actors = await startAll(count, 25);
@@ -87,7 +87,7 @@ describe.each([2, 4])('%i processes on one ledger', (count) => {
     expect(effects.filter((times) => times === 1)).toHaveLength(25);
     expect(Math.max(...effects)).toBe(1);
     await expectWhole(actors.map((_, index) => `s${index}`));
-  }, 60_000);
+  });
 });
 
 describe('a process killed with many calls in flight', () => {
@@ -129,5 +129,5 @@ describe('a process killed with many calls in flight', () => {
     await expectSettledOnce(runtime);
     await runtime.close();
     await ledger.close();
-  }, 60_000);
+  });
 });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Ledger, PreToolUse } from 'quittance';
 import { createMemoryLedger, ToolDecision } from 'quittance';
 import { afterAll, describe, expect, test, vi } from 'vitest';
+import { eventually } from './suite/eventually.ts';
 import { loadHarnesses } from './harnesses.ts';
 import type { PlainTool, Ran, Script, ScriptedCall, Stage, StageOptions } from './suite/harness.ts';
 
@@ -106,7 +107,7 @@ describe.each(await loadHarnesses())('$name', (harness) => {
     const stage = await start([payBill(body)], held);
     const args = { cents: 5 };
     const running = stage.run([{ calls: [call('c1', args)] }, ...done], { sessionId });
-    await vi.waitFor(async () => expect(await pendingIn(stage)).toHaveLength(1), 20_000);
+    await eventually(async () => expect(await pendingIn(stage)).toHaveLength(1));
     args.cents = 900;
     const [question] = await pendingIn(stage);
     const { confirmationId, inputDigest } = question ?? { confirmationId: '', inputDigest: '' };
@@ -196,10 +197,10 @@ async function runUntilHeld(stage: Stage, run: (signal: AbortSignal) => Promise<
   const running = run(controller.signal)
     .catch(() => undefined)
     .finally(() => (isOver = true));
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     if (isOver) return;
     expect((await pendingIn(stage)).some(({ confirmationId }) => !known.has(confirmationId))).toBe(true);
-  }, 30_000);
+  });
   controller.abort(new Error('enough'));
   await running;
 }

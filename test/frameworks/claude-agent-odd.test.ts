@@ -10,6 +10,7 @@ import { ToolDecision } from 'quittance';
 import type { ClaudeAgentApproval, ClaudeAgentOptions, ClaudeAgentTool } from 'quittance/claude-agent';
 import { governTools } from 'quittance/claude-agent';
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
+import { eventually } from './suite/eventually.ts';
 import { z } from 'zod';
 import { endOrphans, makeHome, runScripted, transcriptsIn } from './harnesses/claude-agent-query.ts';
 import claudeAgent from './harnesses/claude-agent.ts';
@@ -157,7 +158,7 @@ test('interrupting a query ends the call, and its body hears of it', async () =>
   await query?.interrupt();
   await stopped.promise;
   await ended;
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const [made] = await runtime.calls({ sessionId, callId: 'toolu_1' });
     expect(made?.settled?.outcome).toMatchObject({ code: 'tool.indeterminate' });
   });
@@ -172,11 +173,11 @@ describe.runIf(claudeAgent.suspends)('calls that wait for a person', () => {
     });
     const calls = [use('toolu_1', 'mcp__shop__pay', { n: 1 }), use('toolu_2', 'mcp__shop__pay', { n: 2 })];
     const running = run([calls]);
-    const pending = await vi.waitFor(async () => {
+    const pending = await eventually(async () => {
       const { rows } = await runtime.confirmations({ status: 'pending' });
       expect(rows).toHaveLength(2);
       return rows;
-    }, 10_000);
+    });
     const other = pending.find(({ callId }) => callId === 'toolu_2');
     await runtime.decide(other?.confirmationId ?? '', {
       decision: 'approve',
@@ -212,7 +213,7 @@ test('a session whose host was killed in a call is resumed, and the model cannot
   const part = { ledger, effects, home, session: crypto.randomUUID() };
   // The program writes its session down a moment later: killed before that, there is nothing to resume.
   const isWritten = () => expect(transcriptsIn(home)).toContain('toolu_first');
-  await host({ ...part, resumes: false }, () => vi.waitFor(isWritten, 10_000));
+  await host({ ...part, resumes: false }, () => eventually(isWritten));
   endOrphans();
   const lines = await host({ ...part, resumes: true });
   expect(readFileSync(effects, 'utf8')).toBe('{"cents":500}\n');

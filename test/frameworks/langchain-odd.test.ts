@@ -11,6 +11,7 @@ import { createMemoryLedger, defineTool, ToolDecision } from 'quittance';
 import type { LangChainDecision, LangChainOptions, LangChainQuestion } from 'quittance/langchain';
 import { governTools } from 'quittance/langchain';
 import { describe, expect, test, vi } from 'vitest';
+import { eventually } from './suite/eventually.ts';
 import { z } from 'zod';
 import { z as z3 } from 'zod/v3';
 import { ScriptedModel } from './harnesses/langchain-harness.ts';
@@ -479,7 +480,7 @@ describe('interrupts', () => {
     });
     const { __interrupt__: stopped } = await stage.invoke(go);
     expect(stopped?.map(({ value }) => value.description)).toEqual(['Pay bob?']);
-    await vi.waitFor(() => expect(stage.run).toHaveBeenCalledOnce());
+    await eventually(() => expect(stage.run).toHaveBeenCalledOnce());
   });
 
   test('of an agent are each resumed by themselves, and what had ended is not run again', async () => {
@@ -511,7 +512,7 @@ describe('interrupts', () => {
       by: 'ada',
       inputDigest: question?.inputDigest ?? '',
     });
-    await vi.waitFor(() => expect(second.run.mock.calls.map(([args]) => args)).toEqual([{ to: 'eve' }]));
+    await eventually(() => expect(second.run.mock.calls.map(([args]) => args)).toEqual([{ to: 'eve' }]));
     expect(first.run).not.toHaveBeenCalled();
   });
 

@@ -4,6 +4,7 @@ import { Agent, Runner, RunState, tool } from '@openai/agents';
 import type { OpenAiAgentsOptions } from 'quittance/openai-agents';
 import { governTools } from 'quittance/openai-agents';
 import { expect, test, vi } from 'vitest';
+import { eventually } from './suite/eventually.ts';
 import { z } from 'zod';
 import { scriptedModel } from './harnesses/openai-agents.ts';
 import type { Round, Told } from './suite/harness.ts';
@@ -113,7 +114,7 @@ test('a run that nobody answered stops again', async () => {
 test('an approval by nobody is none: the tool waits for somebody', async () => {
   const { goOn, decide, execute, runtime } = await stop({ approver: () => undefined });
   const running = goOn(approveAll);
-  await vi.waitFor(async () =>
+  await eventually(async () =>
     expect((await runtime.confirmations({ status: 'pending' })).rows).toHaveLength(1),
   );
   expect(execute).not.toHaveBeenCalled();
@@ -141,7 +142,7 @@ test('alwaysApprove of the SDK answers the question at hand, and no later one', 
     [call('c2', { cents: 900 }), { text: 'Done.' }],
     controller.signal,
   );
-  await vi.waitFor(async () => expect((await keptOf('c2'))?.confirmation?.status).toBe('pending'));
+  await eventually(async () => expect((await keptOf('c2'))?.confirmation?.status).toBe('pending'));
   expect(execute.mock.calls.map(([input]) => input)).toEqual([{ cents: 5 }]);
   controller.abort(new Error('enough'));
   await expect(running).rejects.toThrow('enough');
@@ -186,7 +187,7 @@ test('an approval through the SDK of a call the ledger has never seen does not l
   const controller = new AbortController();
   const stored = first.stopped.state.toString();
   const running = second.goOn(approveAll, [{ text: 'Done.' }], controller.signal, stored);
-  await vi.waitFor(async () => expect((await second.keptOf('c1'))?.confirmation?.status).toBe('pending'));
+  await eventually(async () => expect((await second.keptOf('c1'))?.confirmation?.status).toBe('pending'));
   controller.abort(new Error('enough'));
   await expect(running).rejects.toThrow('enough');
   expect(second.execute).not.toHaveBeenCalled();

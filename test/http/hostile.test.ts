@@ -46,7 +46,7 @@ beforeAll(async () => {
     confirmationId: (await runtime.confirmations()).rows[0]?.confirmationId ?? '',
   };
   await runtime.close();
-}, 60_000);
+});
 afterAll(() => app.close());
 
 async function send(request: HostileRequest): Promise<{ readonly status: number; readonly bytes: number }> {

@@ -50,7 +50,7 @@ beforeAll(async () => {
   while ((await runtime.confirmations()).rows.length === 0) await new Promise(setImmediate);
   while ((await runtime.handoffs()).length === 0) await new Promise(setImmediate);
   confirmationId = (await runtime.confirmations()).rows[0]?.confirmationId ?? '';
-}, 60_000);
+});
 afterAll(async () => {
   await runtime.close();
   await app.close();

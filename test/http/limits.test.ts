@@ -1,7 +1,8 @@
 /** What one caller can cost the others: nothing they would notice. */
 import { request } from 'node:http';
 import type { OutgoingHttpHeaders } from 'node:http';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
+import { eventually } from '../eventually.ts';
 import type { ConfirmationView } from 'quittance';
 import { createRuntime, defineTool } from 'quittance';
 import type { ContractsCheck, Problem } from 'quittance/http';
@@ -217,10 +218,7 @@ ${Array.from(
       /These documents take (longer than 1000 ms|more than 64 MB of memory)\. Send fewer/,
     );
     // The thread was ended; another request gets another, however busy the machine is.
-    await vi.waitFor(async () => expect((await validate(fine)).status).toBe(200), {
-      timeout: 30_000,
-      interval: 1,
-    });
+    await eventually(async () => expect((await validate(fine)).status).toBe(200));
   });
 
   test('in great number are refused with 429, and those of another caller are not', async () => {

@@ -93,7 +93,7 @@ describe('an export', () => {
     expect(isWhole).toBe(true);
     expect(text.split('\n').length - 1).toBe(10_002);
     expect(await problemsOf(text)).toBe(0);
-  }, 60_000);
+  });
 
   test.each([
     ['its token is revoked', 'revoke'],

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import type { AnyTool, Ledger, Runtime, Turn } from 'quittance';
 import { createRuntime, defineTool, isQuittanceError } from 'quittance';
 import { openLedger } from 'quittance/ledger';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventually } from '../eventually.ts';
 import { z } from 'zod';
 import { auditKinds, envelope, eventsOf, expectSettledOnce } from '../stage.ts';
 import { no, openQuestions, question, refusal, yes } from './question.ts';
@@ -89,7 +90,7 @@ describe('after a restart', () => {
     const inbox = await start();
     const open = await question(inbox.runtime);
     await inbox.runtime.decide(open.confirmationId, no('ada', 'keep them'));
-    await vi.waitFor(async () =>
+    await eventually(async () =>
       expect((await inbox.runtime.calls({ sessionId: 's' }))[0]?.settled?.outcome).toMatchObject({
         code: 'confirmation.rejected',
         details: 'ada said no: keep them',
@@ -156,7 +157,7 @@ describe('after a restart', () => {
     const turn = first.runtime.turn({ sessionId: 's' });
     for (let n = 0; n < 20; n++)
       void turn.call(envelope(`t${n}`, 'delete_rows', { table: `t${n}` })).catch(() => undefined);
-    await vi.waitFor(async () => expect(await openQuestions(first.runtime)).toHaveLength(20));
+    await eventually(async () => expect(await openQuestions(first.runtime)).toHaveLength(20));
     await first.end();
     const ran: unknown[] = [];
     const { runtime } = await start(remove(ran));
@@ -203,7 +204,7 @@ describe('while the process that holds the call lives', () => {
     const asked = holder.runtime.turn({ sessionId: 's' }).call(ask('users'));
     const others: unknown[] = [];
     const inbox = await start(remove(others));
-    const open = await vi.waitFor(() => question(inbox.runtime));
+    const open = await eventually(() => question(inbox.runtime));
     await inbox.runtime.decide(open.confirmationId, yes(open));
     expect(await asked).toMatchObject({ type: 'ToolExecutionResult' });
     expect([ran.length, others.length]).toEqual([1, 0]);
@@ -216,7 +217,7 @@ describe('while the process that holds the call lives', () => {
     const tables = Array.from({ length: 8 }, (_, n) => `t${n}`);
     const asked = tables.map((table) => turn.call(envelope(table, 'delete_rows', { table })));
     const deciders = await Promise.all([start(), start()]);
-    const { rows } = await vi.waitFor(async () => {
+    const { rows } = await eventually(async () => {
       const page = await holder.runtime.confirmations({ status: 'pending' });
       expect(page.rows).toHaveLength(8);
       return page;

@@ -333,7 +333,7 @@ describe('[bound-approval] whatever is granted, revoked and called', () => {
       }),
       { numRuns: 150 },
     );
-  }, 30_000);
+  });
 });
 
 describe('[bound-approval] a grant given where nobody asked for the right', () => {

@@ -68,7 +68,7 @@ describe('[secrets-stay-out] a call whose id looks like a secret', () => {
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
-  }, 120_000);
+  });
 });
 
 describe('[secrets-stay-out] over HTTP, such a call', () => {

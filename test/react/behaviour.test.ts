@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { JsonObject, QuittanceEvent } from 'quittance';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { approve, untilStill } from '../approve.ts';
 import type { Bundle } from '../browser.ts';
 import { bundlePage, launchBrowser, openPage } from '../browser.ts';
 import type { Staged } from './staged-calls.ts';
@@ -115,47 +116,43 @@ describe('a question', () => {
     await opened.feed('call_price');
     await expectStatus(opened.page, 'call_price', 'held');
     const card = cardOf(opened.page, 'call_price');
-    await card.locator('.qt-consent[data-seen="true"]').waitFor();
+    await untilStill(card);
     return { ...opened, told, card };
   }
 
   test('is not answered by a click that was meant for what stood there before', async () => {
     const { page, staged, feed, decisions } = await open();
-    // Clicks as soon as there is something to click.
-    await page.evaluate(() => {
-      const find = (): HTMLButtonElement | undefined =>
-        Array.from(document.querySelectorAll('button')).find((each) => each.textContent === 'Approve');
-      const seen = new MutationObserver(() => {
-        const button = find();
-        if (button?.getAttribute('aria-disabled') !== 'false') return;
-        seen.disconnect();
-        button.click();
-      });
-      seen.observe(document.body, { subtree: true, childList: true, attributes: true });
-    });
+    const stop = async (): Promise<void> =>
+      page.clock.pauseAt((await page.evaluate(() => Date.now())) + 60_000);
+    // The page's clock stands still: however slow the machine is, what is clicked came a moment ago.
+    await page.clock.install();
+    await stop();
     void staged.begin('call_price', 'set_price', priceOf);
     await staged.until('call_price', 'tool.held');
     await feed('call_price');
+    await page.clock.runFor(1); // events of a moment are shown together
     const card = cardOf(page, 'call_price');
     const refusal = card.getByText('This changed a moment ago, or moved.');
+    await card.locator('button[aria-disabled="false"]', { hasText: 'Approve' }).waitFor();
+    await card.getByRole('button', { name: 'Approve' }).click();
     await refusal.waitFor();
     expect(decisions).toEqual([]);
 
     // What comes in above moves the button under the pointer.
-    await card.locator('.qt-consent[data-seen="true"]').waitFor();
-    const movedAndClicked = (): Promise<void> =>
-      page.evaluate(() => {
-        const above = document.createElement('p');
-        above.textContent = 'Something new';
-        document.body.prepend(above);
-        for (const each of document.querySelectorAll('button'))
-          if (each.textContent === 'Approve') each.click();
-      });
-    await movedAndClicked();
+    await page.clock.resume();
+    await untilStill(card);
+    await stop();
+    await page.evaluate(() => {
+      const above = document.createElement('p');
+      above.textContent = 'Something new';
+      document.body.prepend(above);
+      for (const each of document.querySelectorAll('button'))
+        if (each.textContent === 'Approve') each.click();
+    });
     await refusal.waitFor();
     expect(decisions).toEqual([]);
-    await card.locator('.qt-consent[data-seen="true"]').waitFor();
-    await card.getByRole('button', { name: 'Approve' }).click();
+    await page.clock.resume();
+    await approve(card);
     await expect.poll(() => decisions).toMatchObject([{ decision: 'approve' }]);
   });
 
@@ -163,24 +160,22 @@ describe('a question', () => {
     const many = Object.fromEntries(Array.from({ length: 3_000 }, (_, index) => [`key_${index}`, index]));
     const { page, card, decisions } = await ask({ ...priceOf, note: JSON.stringify(many, null, 2) });
     const block = card.getByRole('group', { name: 'Arguments' });
-    const approve = card.getByRole('button', { name: 'Approve' });
+    const button = card.getByRole('button', { name: 'Approve' });
     await card.getByText(/About [\d,]+ of [\d,]+ lines have been in view/).waitFor();
-    expect(await approve.getAttribute('aria-disabled')).toBe('true');
-    await approve.click({ force: true });
+    expect(await button.getAttribute('aria-disabled')).toBe('true');
+    await button.click({ force: true });
     expect(decisions).toEqual([]);
     // The choice can be taken back.
     const choice = card.getByLabel('I have not read to the end and decide anyway');
     await choice.check();
-    expect(await approve.getAttribute('aria-disabled')).toBe('false');
+    await expect.poll(() => button.getAttribute('aria-disabled')).toBe('false');
     await choice.uncheck();
-    expect(await approve.getAttribute('aria-disabled')).toBe('true');
+    await expect.poll(() => button.getAttribute('aria-disabled')).toBe('true');
     await block.scrollIntoViewIfNeeded();
     await block.evaluate((each) => each.scrollTo(0, each.scrollHeight));
     await choice.waitFor({ state: 'detached' });
-    expect(await approve.getAttribute('aria-disabled')).toBe('false');
-    await approve.scrollIntoViewIfNeeded();
-    await card.locator('.qt-consent[data-seen="true"]').waitFor();
-    await approve.click();
+    await expect.poll(() => button.getAttribute('aria-disabled')).toBe('false');
+    await approve(card);
     await expect.poll(() => decisions).toMatchObject([{ decision: 'approve' }]);
     await page.context().close();
   });
@@ -190,14 +185,8 @@ describe('a question', () => {
     const { page, card, decisions, staged } = await ask({ ...priceOf, note: JSON.stringify(many, null, 2) });
     await card.getByText(/About [\d,]+ of [\d,]+ lines have been in view/).waitFor();
     await card.getByLabel('I have not read to the end and decide anyway').check();
-    const approve = card.getByRole('button', { name: 'Approve' });
-    // A click on something that moved a moment ago does not count: a person looks, and clicks again.
-    await expect
-      .poll(async () => {
-        if (decisions.length === 0) await approve.click({ timeout: 5_000 });
-        return decisions;
-      })
-      .toMatchObject([{ decision: 'approve', notReadToEnd: true }]);
+    await approve(card);
+    await expect.poll(() => decisions).toMatchObject([{ decision: 'approve', notReadToEnd: true }]);
     const events = await staged.eventsOf('call_price');
     expect(events.find(({ type }) => type === 'confirmation.decided')).toMatchObject({
       by: { name: 'ada', notReadToEnd: true },
@@ -208,7 +197,7 @@ describe('a question', () => {
   test('shows the arguments, and a double click approves once, bound to what was shown', async () => {
     const { page, card, decisions, told, feed, complaints } = await ask();
     expect(await card.getByRole('group', { name: 'Arguments' }).textContent()).toContain('"cents": 480');
-    await card.getByRole('button', { name: 'Approve' }).dblclick();
+    await approve(card, (button) => button.dblclick());
     expect((await told).type).toBe('ToolExecutionResult');
     await card.getByRole('button', { name: 'Approve' }).click({ force: true });
     await feed('call_price');
@@ -231,7 +220,7 @@ describe('a question', () => {
       )
         break;
     }
-    await page.keyboard.press('Enter');
+    await approve(card, () => page.keyboard.press('Enter'));
     await told;
     await feed('call_price');
     await expectStatus(page, 'call_price', 'succeeded');
@@ -300,7 +289,7 @@ describe('a question', () => {
     const [asked] = (await staged.runtime.confirmations({ status: 'pending' })).rows;
     await staged.runtime.decide(asked?.confirmationId ?? '', { decision: 'deny', by: 'cy', reason: 'no' });
     await told;
-    await card.getByRole('button', { name: 'Approve' }).click();
+    await approve(card);
     await expect.poll(() => card.getByRole('alert').textContent()).toContain('denied already by cy');
     await feed('call_price');
     await expectStatus(page, 'call_price', 'denied');
@@ -343,7 +332,7 @@ test('changes are read out, in a live region that was there before', async () =>
   await feed('call_slow');
   await expectStatus(page, 'call_slow', 'running');
   const region = await cardOf(page, 'call_slow').getByRole('status').first().elementHandle();
-  expect(await region?.textContent()).toBe('create_report: Running.');
+  await expect.poll(() => region?.textContent()).toBe('create_report: Running.');
   staged.finish('slow');
   await told;
   await feed('call_slow');
@@ -357,12 +346,12 @@ describe('a source', () => {
     await feed('call_get');
     await expectStatus(page, 'call_get', 'succeeded');
     const readings = () => page.evaluate(() => window.feed.readings);
-    expect(await readings()).toEqual({ begun: 1, open: 1 });
+    await expect.poll(readings).toEqual({ begun: 1, open: 1 });
     await page.evaluate(() => window.show({ type: 'nothing' }));
     await expect.poll(readings).toEqual({ begun: 1, open: 0 });
     await page.evaluate(() => window.show({ type: 'list' }));
     await expectStatus(page, 'call_get', 'succeeded');
-    expect(await readings()).toEqual({ begun: 2, open: 1 });
+    await expect.poll(readings).toEqual({ begun: 2, open: 1 });
   });
 
   test('that changes takes its calls with it', async () => {
@@ -383,7 +372,7 @@ describe('a source', () => {
     const { page, staged, feed, complaints } = await open();
     await staged.begin('call_get', 'get_order', { id: '1' });
     await page.evaluate(() => window.show({ type: 'one', callId: 'call_get' }));
-    expect(await page.getByText('Waiting for news').count()).toBe(1);
+    await page.getByText('Waiting for news').waitFor();
     await page.evaluate(() => window.feed.fail('the line is down'));
     await expect.poll(() => page.getByRole('alert').textContent()).toContain('the line is down');
     await page.getByRole('button', { name: 'Try again' }).click();

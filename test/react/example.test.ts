@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { approve } from '../approve.ts';
 import { launchBrowser } from '../browser.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -19,8 +20,7 @@ test('the example shows what its agent does, asks, and goes on when somebody say
     await page.goto(url);
     const card = (name: string) => page.getByRole('article', { name });
     await expect.poll(() => card('get_price').getAttribute('data-status')).toBe('succeeded');
-    await card('set_price').locator('.qt-consent[data-seen="true"]').waitFor();
-    await card('set_price').getByRole('button', { name: 'Approve' }).click();
+    await approve(card('set_price'));
     await expect.poll(() => card('set_price').getAttribute('data-status')).toBe('succeeded');
     expect(await lines.next()).toMatchObject({ value: 'The agent was told: ToolExecutionResult' });
 

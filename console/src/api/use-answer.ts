@@ -49,7 +49,9 @@ export function useAnswer<Answer>(
       loading: true,
     }));
     get<Answer>(address, {}, stop.signal).then(
-      (data) => setState({ address, data, error: undefined, loading: false }),
+      (data) => {
+        if (!stop.signal.aborted) setState({ address, data, error: undefined, loading: false });
+      },
       (error: unknown) => {
         if (stop.signal.aborted) return;
         setState((before) => ({ ...before, error: toApiError(error), loading: false }));
@@ -84,7 +86,14 @@ export function useAnswer<Answer>(
     };
   }, [everyMs, reload]);
 
-  return { data: state.data, error: state.error, loading: state.loading, reload };
+  // Until the effect above has run, the state is still that of the address before.
+  const here = state.address === address ? state : undefined;
+  return {
+    data: here?.data,
+    error: here?.error,
+    loading: here === undefined ? address !== undefined : here.loading,
+    reload,
+  };
 }
 
 export const toApiError = (error: unknown): ApiError =>

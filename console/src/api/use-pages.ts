@@ -47,6 +47,7 @@ export function usePages<Row>(
     setState((before) => (before.address === address ? before : fresh(address)));
     get<PageOf<Row>>(address, {}, stop.signal).then(
       (page) => {
+        if (stop.signal.aborted) return;
         busy.current = false;
         setState((before) => ({
           address,

@@ -6,6 +6,7 @@ import type { ToolOutcome } from 'quittance';
 import { createMemoryLedger, outcomeToModelContent, ToolDecision } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { afterAll, describe, expect, test, vi } from 'vitest';
+import { eventually } from './eventually.ts';
 import type { Harness, PlainTool, Script, Stage, StageOptions, Told } from './harness.ts';
 import { play } from './play.ts';
 
@@ -191,10 +192,7 @@ export function behaviourSuite(harness: Harness): void {
         .run([call('c1', 'pay', {}), ...done], { ...options, signal: controller.signal })
         .catch(() => undefined);
       await stopped.promise;
-      await vi.waitFor(
-        async () => expect(await outcomeOf('c1')).toMatchObject({ type: 'ToolFailure' }),
-        5_000,
-      );
+      await eventually(async () => expect(await outcomeOf('c1')).toMatchObject({ type: 'ToolFailure' }));
       expect(['tool.cancelled', 'tool.indeterminate']).toContain(
         ((await outcomeOf('c1')) as { code: string }).code,
       );
@@ -212,9 +210,8 @@ export function behaviourSuite(harness: Harness): void {
         const run = vi.fn<PlainTool['run']>(() => 'paid');
         const { stage } = await start(harness, [pay(run)], { ledger, overrides: { pay: { mode: 'local' } } });
         const running = stage.run([call('c1', 'pay', { cents: '500' }), ...done], options);
-        await vi.waitFor(
-          async () => expect((await stage.runtime.confirmations({ status: 'pending' })).rows).toHaveLength(1),
-          10_000,
+        await eventually(async () =>
+          expect((await stage.runtime.confirmations({ status: 'pending' })).rows).toHaveLength(1),
         );
         expect(run).not.toHaveBeenCalled();
         await play({ type: 'decide', ledger: path, decision, ...(edited && { arguments: edited }) });

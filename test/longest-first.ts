@@ -1,0 +1,72 @@
+import type { TestSpecification } from 'vitest/node';
+import { BaseSequencer } from 'vitest/node';
+
+/** The files that take ten seconds or more, longest first. */
+const longest: readonly string[] = [
+  'test/frameworks/claude-agent.test.ts',
+  'test/frameworks/attacks.test.ts',
+  'test/console/inbox.browser.test.ts',
+  'test/frameworks/plain-loops.test.ts',
+  'test/console/calls.browser.test.ts',
+  'test/console/integrity.browser.test.ts',
+  'test/frameworks/langchain.test.ts',
+  'test/console/contracts.browser.test.ts',
+  'test/console/call.browser.test.ts',
+  'test/react/behaviour.test.ts',
+  'test/console/sessions.browser.test.ts',
+  'test/frameworks/ai-sdk.test.ts',
+  'test/console/secret-ids.browser.test.ts',
+  'test/console/overview-and-tools.browser.test.ts',
+  'test/console/hostile-text.browser.test.ts',
+  'test/frameworks/claude-agent-odd.test.ts',
+  'test/console/reconcile.browser.test.ts',
+  'test/frameworks/mastra.test.ts',
+  'test/frameworks/openai-agents.test.ts',
+  'test/frameworks/examples.test.ts',
+  'test/frameworks/conformance.test.ts',
+  'test/durable/poison-code.test.ts',
+  'test/http/hostile.test.ts',
+  'test/first-minutes.test.ts',
+  'test/attacks/attacks.test.ts',
+  'src/cli/contracts.test.ts',
+  'test/promises/tamper-evident.test.ts',
+  'test/handbook.test.ts',
+  'test/promises/tamper-random.test.ts',
+  'test/examples.test.ts',
+  'src/ledger/tamper.test.ts',
+  'src/cli/people.test.ts',
+  'test/durable/handoff.test.ts',
+  'src/cli/serve.test.ts',
+  'test/behaviors/restart.test.ts',
+  'test/durable/poison.test.ts',
+  'test/http/streams.test.ts',
+  'test/durable/processes.test.ts',
+  'src/base/secret-patterns.test.ts',
+  'test/http/limits.test.ts',
+  'test/promises/no-silent-rerun.test.ts',
+  'src/cli/cli.test.ts',
+  'test/durable/dead-owner.test.ts',
+  'test/http/large-calls.test.ts',
+  'src/cli/look.test.ts',
+  'test/http/followers.test.ts',
+  'test/promises/changed-rows.test.ts',
+  'test/promises/approved-is-run.test.ts',
+  'test/http/who-decides.test.ts',
+  'src/store/sqlite/sqlite-ledger.test.ts',
+];
+
+/**
+ * Runs long files before short ones, so that none is left over alone at the end. Vitest goes by the size of a file where
+ * it has no times of an earlier run, and the suites of the frameworks are very small files.
+ */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = new Map(longest.map((path, index) => [path, index]));
+    const rankOf = ({ moduleId }: TestSpecification): number =>
+      rank.get(moduleId.slice(this.ctx.config.root.length + 1)) ?? longest.length;
+    // Files that share a worker follow one another: a worker is kept only for the next file of its project.
+    const isolated = ({ project }: TestSpecification): number => (project.config.isolate ? 0 : 1);
+    const sorted = await super.sort(files);
+    return sorted.toSorted((a, b) => isolated(a) - isolated(b) || rankOf(a) - rankOf(b));
+  }
+}
