@@ -55,7 +55,7 @@ printTable(
     [kind, tried, changed, found, crashed, wrote].map(String),
   ),
 );
-for (const line of wrong.slice(0, 20)) process.stdout.write(`${line}\n`);
+for (const line of wrong.slice(0, 200)) process.stdout.write(`${line}\n`);
 const sum = (
   pick: (row: { changed: number; found: number; crashed: number; wrote: number; tried: number }) => number,
 ): number => [...rows.values()].reduce((total, row) => total + pick(row), 0);

@@ -60,10 +60,11 @@ const filesIn = (folder: string): Files => ({
 
 async function verify(path: string): Promise<{ found: boolean; crash: string | undefined }> {
   let problems = 0;
+  const note = async (): Promise<void> => void problems++;
   try {
     const ledger = await openSqliteLedger(path, { readOnly: true });
     try {
-      await verifyLedger(ledger, undefined, options, async () => void problems++);
+      await verifyLedger(ledger, undefined, { ...options, note }, async () => void problems++);
     } finally {
       await ledger.close();
     }

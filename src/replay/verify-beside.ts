@@ -18,6 +18,8 @@ import { readSealedText, sealContext } from '../runtime/seal-input.ts';
 import { checkArtifact } from './verify-artifact.ts';
 
 export type BesideProblem = {
+  /** A note is about something that may be there in a sound ledger. */
+  readonly level: 'problem' | 'note';
   readonly sessionId?: string | undefined;
   readonly callId?: string | undefined;
   readonly message: string;
@@ -25,6 +27,7 @@ export type BesideProblem = {
 
 /** Something to look at: `look` says what is wrong with it as things stand now. */
 type Subject = {
+  readonly level: BesideProblem['level'];
   readonly sessionId?: string | undefined;
   readonly callId?: string | undefined;
   readonly look: () => Promise<string | undefined>;
@@ -85,10 +88,14 @@ async function compareRows(
 ): Promise<Map<string, BesideProblem>> {
   const problems = new Map<string, BesideProblem>();
   const seen = new Set<string>();
-  const look = (id: string, place: Omit<BesideProblem, 'message'>, message: string | undefined): void => {
+  const look = (
+    id: string,
+    place: Omit<BesideProblem, 'message' | 'level'>,
+    message: string | undefined,
+  ): void => {
     if (seen.has(id)) message ??= 'The same row stands twice beside the entries.';
     seen.add(id);
-    if (message !== undefined) problems.set(id, { ...place, message });
+    if (message !== undefined) problems.set(id, { level: 'problem', ...place, message });
   };
   for await (const row of ledger.readBeside()) {
     if (signal.aborted) break;
@@ -141,7 +148,7 @@ async function compareRows(
 
 const idOf = (...words: readonly string[]): string => JSON.stringify(words);
 
-const placeOf = (holder: ClaimHolder | undefined): Omit<BesideProblem, 'message'> =>
+const placeOf = (holder: ClaimHolder | undefined): Omit<BesideProblem, 'message' | 'level'> =>
   holder === undefined ? {} : { sessionId: holder.sessionId, callId: holder.callId };
 
 function compareClaim(row: BesideRow & { kind: 'claim' }, fold: BesideFold): string | undefined {
@@ -219,8 +226,10 @@ async function* subjectsOf(
     if ('sessionId' in row && row.sessionId === undefined) orphans.add(JSON.stringify(row));
     else if (row.kind === 'sealed' && isNew('sealed', row.sessionId ?? '', row.callId))
       yield sealedOf(ledger, fold, seal, row.sessionId ?? '', row.callId);
-    else if (row.kind === 'artifact' && isNew('artifact', row.sessionId ?? '', row.artifactId))
+    else if (row.kind === 'artifact' && isNew('artifact', row.sessionId ?? '', row.artifactId)) {
       yield artifactOf(ledger, fold, row);
+      yield unnamedArtifact(ledger, fold, row);
+    }
   }
   for (const { sessionId, callId } of fold.open.values())
     if (isNew('sealed', sessionId, callId)) yield sealedOf(ledger, fold, seal, sessionId, callId);
@@ -235,6 +244,7 @@ const sealedOf = (
   sessionId: string,
   callId: string,
 ): Subject => ({
+  level: 'problem',
   sessionId,
   callId,
   async look() {
@@ -266,12 +276,31 @@ const sealedOf = (
 const otherInput = 'The sealed input is not the one the call was let through with.';
 
 const artifactOf = (ledger: Ledger, fold: BesideFold, row: BesideRow & { kind: 'artifact' }): Subject => ({
+  level: 'problem',
   sessionId: row.sessionId,
   callId: row.callId,
   look: () => checkArtifact(ledger, row, fold.artifacts.get(callKey(row.sessionId ?? '', row.artifactId))),
 });
 
+/** An attempt that was lost may have kept an artifact that its outcome does not name. So may whoever has the file. */
+const unnamedArtifact = (
+  ledger: Ledger,
+  fold: BesideFold,
+  { sessionId = '', callId, artifactId }: BesideRow & { kind: 'artifact' },
+): Subject => ({
+  level: 'note',
+  sessionId,
+  callId,
+  async look() {
+    if (fold.artifacts.has(callKey(sessionId, artifactId))) return undefined;
+    return (await ledger.measureArtifact(sessionId, artifactId)) === undefined
+      ? undefined // erased or dropped since it was listed
+      : `No outcome names the artifact ${quote(artifactId)}: the attempt that kept it was lost, or other means than this program added it.`;
+  },
+});
+
 const missingArtifact = (ledger: Ledger, fold: BesideFold, named: NamedArtifact): Subject => ({
+  level: 'problem',
   sessionId: named.sessionId,
   callId: [...named.callIds][0],
   async look() {
@@ -293,7 +322,10 @@ async function* findOrphans(
   for await (const row of ledger.readBeside()) {
     if (signal.aborted) return;
     if (orphans.has(JSON.stringify(row)))
-      yield { message: `Something of kind "${row.kind}" belongs to a session that is not there.` };
+      yield {
+        level: 'problem',
+        message: `Something of kind "${row.kind}" belongs to a session that is not there.`,
+      };
   }
 }
 

@@ -39,7 +39,7 @@ export type Verdict = {
 export type VerifyOptions = {
   readonly signal: AbortSignal;
   readonly startProgress: (label: string, total: number) => { step(): void; done(): void };
-  /** Hears of what is foreign in the file and changes nothing, e.g. the tables of a backup tool. */
+  /** Hears of what may be there in a sound ledger and changes nothing, e.g. the tables of a backup tool. */
   readonly note?: ((message: string) => Promise<void>) | undefined;
 };
 
@@ -120,8 +120,9 @@ export async function verifyLedger(
       for (const entry of entries) addLater(entry);
   };
   await look('beside', async () => {
-    for await (const problem of checkBeside(ledger, beside, catchUp, signal))
-      await say([{ kind: 'beside', ...problem }]);
+    for await (const { level, ...finding } of checkBeside(ledger, beside, catchUp, signal))
+      if (level === 'problem') await say([{ kind: 'beside', ...finding }]);
+      else await note?.(finding.message);
   });
   const tables = startProgress('tables', 1);
   await look('file', async () => {

@@ -98,6 +98,32 @@ describe('[tamper-evident] verify', () => {
     );
   });
 
+  it.each([
+    ['a number kept as another kind of number', 'UPDATE sqlite_sequence SET seq = seq + 0.0'],
+    ['a text kept as bytes', `UPDATE artifacts SET encoding = CAST('utf8' AS BLOB)`],
+    ['a name of an encoding that does not exist', `UPDATE artifacts SET encoding = 'utf9'`],
+    ['a count kept as bytes', `UPDATE artifacts SET bytes = CAST(bytes AS BLOB)`],
+    [
+      'marks taken from an entry that has a claim',
+      `UPDATE entries SET marks = NULL WHERE position = (SELECT max(position) FROM entries WHERE instr(text, ',"claim":'))`,
+    ],
+    ['a digest kept as bytes', 'UPDATE claims SET digest = CAST(digest AS BLOB)'],
+  ])('[tamper-evident] finds %s', async (_, sql) => {
+    const { found, wrote } = await look(({ ledger }) => ledger.exec(sql));
+    expect(found).not.toEqual([]);
+    expect(wrote).toBe(false);
+  });
+
+  it('[tamper-evident] notes an artifact that no outcome names', async () => {
+    const { found, notes } = await look(({ ledger }) =>
+      ledger.exec(
+        `INSERT INTO artifacts SELECT session, 'art_added', call, mime, encoding, bytes, hash FROM artifacts LIMIT 1`,
+      ),
+    );
+    expect(found).toEqual([]);
+    expect(notes).toEqual([expect.stringMatching(/^No outcome names the artifact "art_added"/)]);
+  });
+
   it('[tamper-evident] finds a second intent on a key, though chain and tables were put right', async () => {
     const { found } = await look(({ ledger }) => {
       const key = /"claim":\{"key":("(?:[^"\\]|\\.)*")/;

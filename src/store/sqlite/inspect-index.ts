@@ -34,8 +34,10 @@ function* wrongColumns(ledger: Database): Generator<Found, void, undefined> {
     `SELECT position, name, e.session, e.sequence, call, version, ${hasMarks ? 'marks' : 'NULL AS marks'}, text, e.hash
      FROM entries AS e LEFT JOIN sessions AS s ON s.session = e.session ORDER BY position`,
   );
+  let isMarked = false;
   for (const row of rows.iterate()) {
-    const message = wrongColumn(row, hasMarks);
+    const message = wrongColumn(row, hasMarks, isMarked);
+    isMarked ||= row.marks !== null;
     if (message === undefined) continue;
     yield {
       kind: 'beside',
@@ -46,7 +48,8 @@ function* wrongColumns(ledger: Database): Generator<Found, void, undefined> {
   }
 }
 
-function wrongColumn(row: Columns, hasMarks: boolean): string | undefined {
+/** `isMarked`: an entry before this one has marks, so this one was written by a version that sets them. */
+function wrongColumn(row: Columns, hasMarks: boolean, isMarked: boolean): string | undefined {
   if (typeof row.text !== 'string') return undefined; // the chain says so
   const sessionId = nameOf(row.name);
   if (sessionId === undefined) return 'The entry belongs to a session that has no row, or no name.';
@@ -54,7 +57,7 @@ function wrongColumn(row: Columns, hasMarks: boolean): string | undefined {
     return 'The columns of the entry name another session, another call or another version than its text.';
   if (!hasMarks) return undefined;
   const due = /,"(claim|reserve|settle|moves|totals)":/.test(row.text) ? marksIn(row.text) : 0;
-  return due === undefined || row.marks === (due === 0 ? null : due) || isOld(row)
+  return due === undefined || row.marks === (due === 0 ? null : due) || (!isMarked && isOld(row))
     ? undefined
     : 'The entry does not have the number of marks that its text stands for.';
 }

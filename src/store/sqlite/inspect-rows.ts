@@ -37,10 +37,14 @@ export function* inspectLedgerRow(ledger: Database): Generator<Found, void, unde
       message: `${String(removals)} sessions are said to have been removed; the ledger's own chain tells of ${dropped}. ${goBack}`,
     };
   // Numbers of sessions are given once: each that was given has a row, or its session was removed.
-  const sequences = prepareRow<Row>(ledger, 'SELECT name, seq FROM sqlite_sequence').all();
+  const sequences = prepareRow<Row>(
+    ledger,
+    'SELECT name, seq, typeof(seq) AS type FROM sqlite_sequence',
+  ).all();
   const given = sequences.length === 0 ? 0 : sequences[0]?.['seq'];
   const listed = prepareValue<number>(ledger, 'SELECT count(*) FROM sessions').get() ?? 0;
-  const isOurs = sequences.every(({ name }) => name === 'sessions') && sequences.length < 2;
+  const isOurs =
+    sequences.every(({ name, type }) => name === 'sessions' && type === 'integer') && sequences.length < 2;
   if (!isOurs || given !== listed + dropped)
     yield {
       kind: 'beside',

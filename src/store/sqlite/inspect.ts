@@ -15,6 +15,7 @@ import { inspectCursors, inspectLedgerRow, inspectSessions } from './inspect-row
 import { inspectColumns, inspectIndex } from './inspect-index.ts';
 import { inspectMarks } from './inspect-marks.ts';
 import { inspectReadTables } from './inspect-read-tables.ts';
+import { inspectTypes } from './inspect-types.ts';
 import { openToRead } from './open-to-read.ts';
 import { readTablesSchema, readTablesVersion } from './read-schema.ts';
 import { compareSchema, readSchema } from './schema-check.ts';
@@ -42,6 +43,7 @@ export async function* inspectFile(
       () => checkPages(ledger, 'The ledger file'),
       () => inspectLedgerRow(ledger),
       () => inspectSessions(ledger),
+      () => inspectTypes(ledger, tableNames(version)),
       () => inspectColumns(ledger),
       () => inspectIndex(ledger),
       () => (version < marksVersion ? [] : inspectMarks(ledger)),
@@ -89,6 +91,9 @@ export async function* inspectFile(
 }
 
 const marksVersion = 4;
+
+const tableNames = (version: number): readonly string[] =>
+  ledgerSchema(version).flatMap(({ type, name }) => (type === 'table' ? [name] : []));
 
 /** A connection in a transaction that has begun to read, or why there is none. */
 function openSafely(path: string, prepare: (database: Database) => void): Database | string {

@@ -1,0 +1,36 @@
+/** Whether every value has the type that its column was made for. SQLite keeps any value in any column. */
+import type { Database } from './database.ts';
+import { prepareRow, prepareValue } from './database.ts';
+import type { Found } from './inspect-finding.ts';
+
+type Column = { readonly name: string; readonly type: string; readonly notnull: number; readonly pk: number };
+
+const encodings = `'utf8', 'utf16le', 'bytes'`;
+
+/** `tables`: those of the ledger, which are there as they were made. */
+export function* inspectTypes(
+  ledger: Database,
+  tables: readonly string[],
+): Generator<Found, void, undefined> {
+  const columnsOf = prepareRow<Column>(ledger, 'SELECT name, type, "notnull", pk FROM pragma_table_info(?)');
+  for (const table of tables)
+    for (const column of columnsOf.all(table)) {
+      const wrong = prepareValue<number>(
+        ledger,
+        `SELECT count(*) FROM ${table} WHERE NOT (${conditionOf(table, column)})`,
+      ).get();
+      if (wrong !== undefined && wrong > 0)
+        yield {
+          kind: 'beside',
+          message:
+            `The column "${column.name}" of the table "${table}" holds ${wrong} ${wrong === 1 ? 'value' : 'values'} of ` +
+            `another type than was written. Go back to a copy of the file, or run \`quittance rebuild\`.`,
+        };
+    }
+}
+
+function conditionOf(table: string, { name, type, notnull, pk }: Column): string {
+  const isType = `typeof(${name}) = '${type.toLowerCase()}'`;
+  if (table === 'artifacts' && name === 'encoding') return `${isType} AND ${name} IN (${encodings})`;
+  return notnull === 1 || pk > 0 ? isType : `${name} IS NULL OR ${isType}`;
+}
