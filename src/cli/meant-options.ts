@@ -1,5 +1,5 @@
 /**
- * Sessions and tools as they are shown: an id that looks like a secret is shown as `[REDACTED]~1a2b3c`, and whoever
+ * Sessions, calls and tools as they are shown: an id that looks like a secret is shown as `[REDACTED]~1a2b3c`, and whoever
  * types that form means the id behind it.
  */
 import type { SessionQuery, SessionSummary } from '../ledger/call-query.ts';
@@ -53,6 +53,16 @@ export async function meantSession(ledger: Ledger, typed: string, signal: AbortS
   ))
     for (const { sessionId } of rows) if (isShownAs(sessionId, typed)) found.add(sessionId);
   return onlyOne(found, typed, 'sessions', 'quittance sessions --json');
+}
+
+/** The same for a call of a session. */
+export async function meantCall(ledger: Ledger, sessionId: string, typed: string): Promise<string> {
+  if (!shownForm.test(typed)) return typed;
+  const events = await ledger.readSession(sessionId);
+  const ids = new Set(events.flatMap((event) => ('callId' in event ? [event.callId] : [])));
+  if (ids.has(typed)) return typed;
+  const found = new Set([...ids].filter((id) => isShownAs(id, typed)));
+  return onlyOne(found, typed, 'calls', 'quittance calls --json');
 }
 
 /** The same for the name of a tool. */

@@ -65,6 +65,10 @@ describe('[secrets-stay-out] a call whose id looks like a secret', () => {
       expect(missing.code).not.toBe(0);
       for (const { out, err } of [calls, page, missing]) expect(`${out}${err}`).not.toContain(fake(20));
       expect(await runCli(['verify', '--ledger', path])).toMatchObject({ code: 0 });
+      for (const option of ['--calls', '--until'])
+        expect(
+          await runCli(['cassette', 'export', shown, option, shown, '--out', '-', '--ledger', path]),
+        ).toMatchObject({ code: 0, out: expect.stringContaining('"calls"') as string });
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }

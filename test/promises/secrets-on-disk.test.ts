@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { createRuntime, defineTool, ToolError } from 'quittance';
 import type { JsonObject, JsonValue } from '../../src/base/json.ts';
-import { openLedger } from 'quittance/ledger';
+import { createHttpServer } from 'quittance/http';
 import { describe, expect, it } from 'vitest';
+import { openLedgerFile } from '../durable/ledger-file.ts';
 import { runCli } from '../run-cli.ts';
 
 const names = [
@@ -62,11 +63,11 @@ const argumentsWith = (secret: string): fc.Arbitrary<JsonObject> => {
     });
 };
 
-type Way = 'echo' | 'large' | 'throw' | 'log' | 'attach' | 'held';
-const ways: readonly Way[] = ['echo', 'large', 'throw', 'log', 'attach', 'held'];
+type Way = 'echo' | 'large' | 'throw' | 'log' | 'attach' | 'held' | 'spill';
+const ways: readonly Way[] = ['echo', 'large', 'throw', 'log', 'attach', 'held', 'spill'];
 
 describe('[secrets-stay-out] a secret of at least 8 characters that is placed by its key', () => {
-  it('[secrets-stay-out] is in no file, no output of the command line and no export', async () => {
+  it('[secrets-stay-out] is in no file, no spill, no answer over HTTP, no output of the command line and no export', async () => {
     const calls = fc.sample(
       fc
         .tuple(secretText, fc.constantFrom(...ways))
@@ -76,7 +77,7 @@ describe('[secrets-stay-out] a secret of at least 8 characters that is placed by
     const folder = mkdtempSync(join(tmpdir(), 'quittance-secrets-'));
     try {
       const path = join(folder, 'ledger.db');
-      const ledger = await openLedger(path);
+      const { ledger, protect, release } = openLedgerFile(path);
       const seen = new Map<string, string>();
       const runtime = createRuntime({
         ledger,
@@ -93,6 +94,7 @@ describe('[secrets-stay-out] a secret of at least 8 characters that is placed by
                 throw new ToolError('tool.network_error', `bad ${text}`, { extras: { text } });
               if (way === 'log') context.log(`got ${text}`, { text });
               if (way === 'attach') context.attach({ mimeType: 'text/plain', content: text, name: 'x.txt' });
+              if (way === 'spill') protect();
               return way === 'large' ? { text: text.padEnd(5_000, '.') } : args;
             },
           }),
@@ -100,11 +102,35 @@ describe('[secrets-stay-out] a secret of at least 8 characters that is placed by
       });
       const told: string[] = [];
       const turn = runtime.turn({ sessionId: 's' });
-      for (const [index, [, way, args]] of calls.entries())
+      let spilled = 0;
+      for (const [index, [, way, args]] of calls.entries()) {
         told.push(JSON.stringify(await turn.call({ id: `c${index}`, name: `do_${way}`, arguments: args })));
+        if (way !== 'spill') continue;
+        const spills = readdirSync(`${path}.spill`).map((name) => readFileSync(join(`${path}.spill`, name)));
+        if (spills.some((spill) => /\S/.test(spill.toString('utf8').replaceAll('\0', '')))) spilled++;
+        told.push(...spills.map((spill) => spill.toString('utf8')));
+        release();
+        await runtime.recover();
+      }
+      expect(spilled).toBeGreaterThan(0);
       told.push(
         JSON.stringify([await runtime.events({ sessionId: 's' }), await runtime.audit({ sessionId: 's' })]),
       );
+      const server = await createHttpServer({ ledger, runtime, port: 0, localName: 'ada' });
+      for (const route of [
+        '/v1/calls?limit=100',
+        '/v1/sessions/s',
+        ...calls.map((_, index) => `/v1/sessions/s/calls/c${index}`),
+        '/v1/audit',
+        '/v1/export?sessionId=s',
+      ]) {
+        const answer = await fetch(server.url + route, {
+          headers: { authorization: `Bearer ${server.token}` },
+        });
+        expect([route, answer.status]).toEqual([route, 200]);
+        told.push(await answer.text());
+      }
+      await server.close();
       const bytes = (): string =>
         readdirSync(folder, { recursive: true, encoding: 'utf8' })
           .map((name) => join(folder, name))

@@ -7,7 +7,7 @@ import { recordCassette } from '../../replay/record-cassette.ts';
 import type { Command, Given } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
-import { meantSession } from '../meant-options.ts';
+import { meantCall, meantSession } from '../meant-options.ts';
 import { safeId } from '../safe-text.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -45,10 +45,13 @@ export const cassetteExportCommand: Command = {
       ]);
     const target = targetOf(given, sessionId, context.out.isTerminal);
     const cassette = await context.withLedger(given, async (ledger) => {
-      const until = given.text('until');
-      const callIds = given.list('calls').flatMap((list) => list.split(','));
       const most = given.count('max-artifact-bytes');
       const wanted = await meantSession(ledger, sessionId, context.signal);
+      const typedUntil = given.text('until');
+      const until = typedUntil === undefined ? undefined : await meantCall(ledger, wanted, typedUntil);
+      const callIds: string[] = [];
+      for (const typed of given.list('calls').flatMap((list) => list.split(',')))
+        callIds.push(await meantCall(ledger, wanted, typed));
       try {
         return await recordCassette(
           ledger,
