@@ -34,6 +34,7 @@ async function makeOtherCalls(): Promise<void> {
 
 const delay = monitorEventLoopDelay({ resolution: 5 });
 const cpuBefore = process.cpuUsage();
+const mainBefore = process.threadCpuUsage();
 const startedMs = performance.now();
 delay.enable();
 const others = makeOtherCalls();
@@ -52,6 +53,7 @@ isOver = true;
 await others;
 delay.disable();
 const { user, system } = process.cpuUsage(cpuBefore);
+const main = process.threadCpuUsage(mainBefore);
 for (const call of recovered) how[call.how] = (how[call.how] ?? 0) + 1;
 const told: Recovered = {
   type: 'recovered',
@@ -59,6 +61,7 @@ const told: Recovered = {
   how,
   seconds,
   cpuSeconds: (user + system) / 1e6,
+  mainCpuSeconds: (main.user + main.system) / 1e6,
   peakMb: process.resourceUsage().maxRSS / 1_024,
   otherCalls: waits.length,
   longestWaitMs: Math.max(...waits),

@@ -5,6 +5,8 @@ export type Recovered = {
   readonly how: Readonly<Record<string, number>>;
   readonly seconds: number;
   readonly cpuSeconds: number;
+  /** Of these, what the thread of the event loop took. */
+  readonly mainCpuSeconds: number;
   readonly peakMb: number;
   /** Calls of other sessions made meanwhile, and the longest that one of them waited for its body to begin. */
   readonly otherCalls: number;

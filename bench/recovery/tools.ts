@@ -18,16 +18,18 @@ export const toolOf: { readonly [Name in State]: string } = {
 };
 
 const input = z.object({ order: z.string(), cents: z.number() });
+/** No body that hangs may time out while the others are left open. */
+const timeoutMs = 3_600_000;
 
 export function makeTools(run: (args: unknown) => unknown): readonly AnyTool[] {
   return [
-    defineTool({ name: 'note_order', mode: 'external', idempotent: true, input, run }),
-    defineTool({ name: 'refund_order', mode: 'external', input, run }),
-    defineTool({ name: 'cancel_order', mode: 'external', input, run }),
-    defineTool({ name: 'ship_order', mode: 'external', timeoutMs: 3_600_000, input, handoff: true }),
-    defineTool({ name: 'charge_card', mode: 'external', input, run }),
-    defineTool({ name: 'get_order', mode: 'read', costMicros: 1, input, run }),
-    defineTool({ name: 'ping', mode: 'external', loopLimit: 1e9, input, run }),
+    defineTool({ name: 'note_order', mode: 'external', idempotent: true, input, timeoutMs, run }),
+    defineTool({ name: 'refund_order', mode: 'external', input, timeoutMs, run }),
+    defineTool({ name: 'cancel_order', mode: 'external', input, timeoutMs, run }),
+    defineTool({ name: 'ship_order', mode: 'external', timeoutMs, input, handoff: true }),
+    defineTool({ name: 'charge_card', mode: 'external', input, timeoutMs, run }),
+    defineTool({ name: 'get_order', mode: 'read', costMicros: 1, input, timeoutMs, run }),
+    defineTool({ name: 'ping', mode: 'external', loopLimit: 1e9, input, timeoutMs, run }),
   ];
 }
 

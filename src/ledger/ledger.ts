@@ -308,6 +308,9 @@ export type OpenCall = {
   readonly ownerId: string;
   /** To go on after it. Means something to this store only. */
   readonly place: string;
+  /** As the list has them; a store that would have to read the call leaves them out. */
+  readonly status?: CallSummary['status'];
+  readonly mode?: CallSummary['mode'];
 };
 export type OpenCallQuery = { readonly after?: string; readonly limit?: number };
 

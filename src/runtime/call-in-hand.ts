@@ -67,6 +67,8 @@ export class CallInHand extends CallJournal implements CallWithSecrets {
   knownSecrets: CallWithSecrets['knownSecrets'];
 
   prepared: PreparedInput | undefined;
+  /** The input on record as recovery has just taken it, at this version of the call. */
+  justTaken: { readonly version: number; readonly taken: Taken } | undefined;
   /** Why the input on record cannot be used. */
   unusable: (Taken & { readonly type: 'unusable' }) | undefined;
   notes: readonly string[] = none;

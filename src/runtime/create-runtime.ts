@@ -56,8 +56,7 @@ import { createOwnFiles } from './own-files.ts';
 import { openTurn } from './open-turn.ts';
 import type { AskTool, FoundOut } from './reconcile.ts';
 import { reconcile } from './reconcile.ts';
-import type { RecoveredCall } from './recovery.ts';
-import type { RecoveryProgress } from './recover.ts';
+import type { RecoveredCall, RecoveryProgress } from './recovery.ts';
 import { endOrphan, recover, sweep } from './recover.ts';
 import { recoverCall } from './recover-call.ts';
 import { WaitingRoom } from './waiting-room.ts';
@@ -202,7 +201,7 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
     }),
     settling: undefined,
     swept: false,
-    sweeping: undefined,
+    run: undefined,
     sweptOwners: new Set(),
     closed: false,
   };

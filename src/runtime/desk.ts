@@ -1,6 +1,6 @@
 import type { CallInHand } from './call-in-hand.ts';
 import type { Engine } from './engine.ts';
-import type { Recovery } from './recovery.ts';
+import type { Recovery, RecoveryRun } from './recovery.ts';
 import type { WaitingRoom } from './waiting-room.ts';
 
 /** A runtime at work: what it is made of and the calls it is making. */
@@ -15,9 +15,10 @@ export type Desk = {
   /** Calls of owners that are gone, which wait for a person or a worker. */
   readonly room: WaitingRoom;
   settling: Promise<void> | undefined;
-  /** Set once open calls were looked through, and while they are. */
+  /** Set once no call of an owner that was gone is in doubt. */
   swept: boolean;
-  sweeping: Promise<void> | undefined;
+  /** The pass over the calls of gone owners, while one is under way. */
+  run: RecoveryRun | undefined;
   /** Dead owners whose open calls this process has seen to. */
   readonly sweptOwners: Set<string>;
   closed: boolean;

@@ -114,6 +114,7 @@ async function untilDecided(hand: CallInHand, confirmation: Confirmation): Promi
   const now = ledger.now();
   if (isExpired(confirmation, now) && arriving.mayDeny(confirmation, now) === undefined)
     return expire(hand, confirmation);
+  hand.justTaken = undefined; // it may be long until somebody decides
   const news = await firstNews(hand, confirmation);
   switch (news.type) {
     case 'changed':

@@ -107,7 +107,7 @@ function tellWhoJoins(hand: CallInHand, tell: () => Promise<Told>): void {
 async function recordAndEnd(hand: CallInHand, stored: StoredCall, call: Call): Promise<Recovery> {
   if (mustRecord(hand, stored, call) && !(await recordTakeover(hand)))
     return { how: 'overtaken', told: undefined };
-  return endByStatus(hand, hand.call ?? call);
+  return endByStatus(hand, stored, hand.call ?? call);
 }
 
 /** Could code run for the call before its next intent is on record? */
@@ -124,7 +124,7 @@ function mustRecord(hand: CallInHand, stored: StoredCall, call: Call): boolean {
   }
 }
 
-async function endByStatus(hand: CallInHand, call: Call): Promise<Recovery> {
+async function endByStatus(hand: CallInHand, stored: StoredCall, call: Call): Promise<Recovery> {
   const { givenUp } = hand;
   if (givenUp) endWithoutCode(hand, call);
   switch (call.status) {
@@ -142,11 +142,11 @@ async function endByStatus(hand: CallInHand, call: Call): Promise<Recovery> {
       if (isOver(call, hand.engine.ledger.now())) return { how: 'resumed', told: await resolveHold(hand) };
       if (givenUp && call.status === 'approved')
         return { how: 'failed', told: await settleStopped(hand, poison(call)) };
-      if (givenUp || (await prepareInput(hand)))
+      if (givenUp || (await prepareInput(hand, { stored })))
         return { how: 'resumed', told: await goOnFrom(intending(hand), call) };
       return { how: 'cancelled', told: await settleVoid(hand) };
     case 'running':
-      return isHandedOver(call) ? endHandoff(hand) : endAttempt(hand, call);
+      return isHandedOver(call) ? endHandoff(hand) : endAttempt(hand, stored, call);
     case 'settled':
       return { how: 'overtaken', told: undefined };
   }
@@ -200,13 +200,13 @@ async function endHandoff(hand: CallInHand): Promise<Recovery> {
 }
 
 /** An attempt without an end. */
-async function endAttempt(hand: CallInHand, call: Call): Promise<Recovery> {
+async function endAttempt(hand: CallInHand, stored: StoredCall, call: Call): Promise<Recovery> {
   const { tool, givenUp } = hand;
   const { failed } = call;
   if (failed !== undefined) {
     // Without its tool and its input as they were it is tried by nobody.
     const outcome =
-      !givenUp && tool !== undefined && (await prepareInput(hand))
+      !givenUp && tool !== undefined && (await prepareInput(hand, { stored }))
         ? await attemptNext(hand, failed)
         : await endAsFailed(hand, failed);
     return outcome === undefined
@@ -215,7 +215,7 @@ async function endAttempt(hand: CallInHand, call: Call): Promise<Recovery> {
   }
   if (givenUp) return giveUp(hand, call);
   const mayAsk = call.started?.mayRerun === true || tool?.reconcile !== undefined;
-  const ready = mayAsk && tool !== undefined && (await prepareInput(hand));
+  const ready = mayAsk && tool !== undefined && (await prepareInput(hand, { stored }));
   if (ready && call.started?.mayRerun === true && tool.mayRerun) {
     const told = await attemptAgain(hand);
     return told === undefined ? { how: 'overtaken', told } : { how: 'rerun', told: kept(hand, told) };

@@ -94,10 +94,42 @@ describe('a call that is being recovered', () => {
   });
 });
 
+describe('recovery asked for while one is under way', () => {
+  it('reads every open call once, and tells each caller of all of them', async () => {
+    const { start } = setScene();
+    const lost = start(put(never));
+    for (const sessionId of ['s1', 's2', 's3'])
+      void lost.runtime.turn({ sessionId }).call(envelope('a', 'put', { n: 0 }));
+    for (let round = 0; round < 5; round++) await quiet();
+    lost.kill();
+    const { ledger } = start();
+    const reads: string[] = [];
+    const counted: Ledger = {
+      ...ledger,
+      readCall(sessionId, callId) {
+        reads.push(sessionId);
+        return ledger.readCall(sessionId, callId);
+      },
+    };
+    const runtime = createRuntime({ ledger: counted, tools: [put(() => 'done')] });
+    // The first turn of a runtime begins a recovery by itself.
+    runtime.turn({ sessionId: 'other' });
+    const both = await Promise.all([runtime.recover(), runtime.recover()]);
+    for (const recovered of both)
+      expect(recovered.map(({ sessionId, how }) => [sessionId, how])).toEqual([
+        ['s1', 'rerun'],
+        ['s2', 'rerun'],
+        ['s3', 'rerun'],
+      ]);
+    // Once to find out what is to be done, once when it is done.
+    expect(reads.toSorted()).toEqual(['s1', 's1', 's2', 's2', 's3', 's3']);
+  });
+});
+
 describe('progress', () => {
   it('counts every call once, also those that wait until the others are done', async () => {
     const { start } = setScene();
-    const callIds = Array.from({ length: 40 }, (_, n) => `c${n}`);
+    const callIds = Array.from({ length: 80 }, (_, n) => `c${n}`);
     await lose(start(put(never)), 'put', callIds);
     // The second process loses an attempt of each as well: after two, a call is run alone.
     const second = start(put(never));
@@ -107,13 +139,28 @@ describe('progress', () => {
     const { runtime } = start(put(() => 'done'));
     const progress: unknown[] = [];
     const recovered = await runtime.recover({ onProgress: (each) => progress.push(each) });
-    expect(recovered).toHaveLength(40);
+    expect(recovered).toHaveLength(80);
     expect(progress).toEqual([
-      { done: 0, total: 40 },
-      { done: 24, total: 40 },
-      { done: 40, total: 40 },
+      { done: 0, total: 80 },
+      { done: 48, total: 80 },
+      { done: 80, total: 80 },
     ]);
-    expect((await eventsOf(runtime, 'tool.responded')).filter(({ final }) => final)).toHaveLength(40);
+    expect((await eventsOf(runtime, 'tool.responded')).filter(({ final }) => final)).toHaveLength(80);
+  });
+
+  it('fails only the caller whose listener throws', async () => {
+    const { start } = setScene();
+    await lose(start(put(never)), 'put', ['a']);
+    const { runtime } = start(put(() => 'done'));
+    const failing = runtime.recover({
+      onProgress() {
+        throw new TypeError('no screen');
+      },
+    });
+    const other = runtime.recover();
+    await expect(failing).rejects.toThrow('no screen');
+    expect(await other).toMatchObject([{ callId: 'a', how: 'rerun' }]);
+    await expectSettledOnce(runtime);
   });
 
   it('says nothing where there is nothing to recover', async () => {

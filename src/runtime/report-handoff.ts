@@ -158,7 +158,7 @@ async function settleReport(
 ): Promise<ToolOutcome | undefined> {
   requireTool(engine, call.toolName);
   const hand = await takeOver(engine, stored, call);
-  if (!(await prepareInput(hand, true)))
+  if (!(await prepareInput(hand, { mayDiffer: true })))
     throw new QuittanceError(
       'seal.broken',
       `The input of call ${call.callId} cannot be read here, so its end cannot be judged. Report where it can.`,
@@ -244,7 +244,7 @@ async function keepLate(
   { call, grant, read, digest, identity }: FoundReport,
 ): Promise<void> {
   // Where the input cannot be read any more, nobody can say what of the result gives something hidden away.
-  const mayShow = hand.tool !== undefined && (await prepareInput(hand, true));
+  const mayShow = hand.tool !== undefined && (await prepareInput(hand, { mayDiffer: true }));
   const end = mayShow || (call.hidden.length === 0 && hand.policy === undefined) ? read.end : withheldEnd;
   const result = await readLate(hand, end);
   hand.apply({

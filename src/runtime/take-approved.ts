@@ -18,7 +18,9 @@ export type Approved =
 
 export async function takeApproved(hand: CallInHand, { decision }: Confirmation): Promise<Approved> {
   const before = hand.prepared?.effective.digest;
-  const taken = await takeRecorded(hand);
+  const { justTaken } = hand;
+  hand.justTaken = undefined;
+  const taken = justTaken?.version === hand.version ? justTaken.taken : await takeRecorded(hand);
   hand.lastGate = 'validate';
   if (taken.type === 'unusable') {
     switch (taken.why) {

@@ -57,12 +57,16 @@ export async function takeOver(
 /**
  * Makes the input ready for the body, as it was approved. False where it cannot be had, or is not what was recorded.
  * What waits for a person is ready even where the schema now gives another value: whoever goes on with it asks again.
- * `mayDiffer`: nothing is run with it, so another value does no harm either.
+ * `mayDiffer`: nothing is run with it, so another value does no harm either. `stored`: the call as it was read just now.
  */
-export async function prepareInput(hand: CallInHand, mayDiffer = false): Promise<boolean> {
+export async function prepareInput(
+  hand: CallInHand,
+  { mayDiffer = false, stored }: { readonly mayDiffer?: boolean; readonly stored?: StoredCall } = {},
+): Promise<boolean> {
   const { call, tool } = hand;
   if (call?.inputDigest === undefined || tool === undefined) return false;
-  const taken = await takeRecorded(hand);
+  const taken = await takeRecorded(hand, stored);
+  if (stored !== undefined) hand.justTaken = { version: hand.version, taken };
   if (taken.type === 'unusable') {
     hand.unusable = taken;
     return false;

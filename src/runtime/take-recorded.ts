@@ -21,10 +21,11 @@ import { keepInput } from './kept-input.ts';
 import { readRecorded } from './read-recorded.ts';
 import type { Taken } from './taken.ts';
 
-export async function takeRecorded(hand: CallInHand): Promise<Taken> {
+/** `read`: the stored call, where it was read just now. */
+export async function takeRecorded(hand: CallInHand, read?: StoredCall): Promise<Taken> {
   const { engine, call, knownTool: tool } = hand;
   const { sessionId, callId } = hand;
-  const stored = await engine.ledger.readCall(sessionId, callId);
+  const stored = read ?? (await engine.ledger.readCall(sessionId, callId));
   const alteration = await stored?.findAlteration?.();
   if (alteration !== undefined) return { type: 'unusable', problem: alteration, why: 'altered' };
   if (call?.inputDigest === undefined) return gone('it has no input that was let through');

@@ -52,6 +52,30 @@ async function dieOver(tool: string): Promise<void> {
 }
 
 describe('[one-outcome] a call whose owner is gone', () => {
+  it('[one-outcome] is recovered by a recovery that was asked for while another one was under way', async () => {
+    const begun = deferred();
+    const gate = deferred<string>();
+    const first = await play.start({ afterwards: 'hang' });
+    void first.call('a', 'put').catch(() => undefined);
+    await first.reached;
+    const second = await play.start({ afterwards: 'hang' });
+    void second.call('b', 'put').catch(() => undefined);
+    await second.reached;
+    await first.kill();
+    const { runtime } = await comeAfter(['put'], () => {
+      begun.resolve();
+      return gate.promise;
+    });
+    const earlier = runtime.recover();
+    await begun.promise;
+    await second.kill();
+    const later = runtime.recover();
+    gate.resolve('done');
+    expect((await earlier).map(({ callId }) => callId)).toEqual(['a']);
+    expect((await later).map(({ callId }) => callId)).toEqual(['a', 'b']);
+    await expectSettledOnce(runtime);
+  });
+
   it('[one-outcome] that may be run again is left by whoever has no such tool, and run by somebody who has it', async () => {
     const knows = await comeAfter(['put', 'pay']);
     await knows.runtime.turn({ sessionId: 's' }).call(envelope('before', 'pay', { n: 1 })); // has looked around already

@@ -64,6 +64,8 @@ type OpenRow = {
   readonly owner_id: string;
   readonly requested_at: number;
   readonly position: number;
+  readonly status: CallSummary['status'];
+  readonly mode: CallSummary['mode'];
 };
 
 /** No call was requested before this. */
@@ -78,7 +80,7 @@ export class CallTable {
     this.#database = database;
     this.#open = prepareRow(
       database,
-      `SELECT session_id, call_id, owner_id, requested_at, calls.position
+      `SELECT session_id, call_id, owner_id, requested_at, calls.position, status, mode
        FROM calls INDEXED BY calls_open JOIN sessions USING (session)
        WHERE status <> 'settled' AND (requested_at, calls.position) > (?, ?)
        ORDER BY requested_at, calls.position LIMIT ?`,
@@ -92,6 +94,8 @@ export class CallTable {
       callId: fromSqlText(row.call_id),
       ownerId: row.owner_id,
       place: toCursor([row.requested_at, row.position]),
+      status: row.status,
+      mode: row.mode,
     }));
   }
 

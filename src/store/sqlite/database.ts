@@ -9,6 +9,8 @@ export type SqlValue = string | number | Uint8Array | null;
 export type DatabaseOptions = {
   readonly readOnly?: boolean;
   readonly mustExist?: boolean;
+  /** How much of the file this connection keeps in memory; 16,000 by default. */
+  readonly cacheKiB?: number;
 };
 
 /**
@@ -17,12 +19,13 @@ export type DatabaseOptions = {
  */
 export function openDatabase(
   path: string,
-  { readOnly = false, mustExist = false }: DatabaseOptions = {},
+  { readOnly = false, mustExist = false, cacheKiB }: DatabaseOptions = {},
 ): Database {
   const isNew = !readOnly && !mustExist && path !== ':memory:' && path !== '' && !existsSync(path);
   const database = new BetterSqlite3(path, { timeout: 0, readonly: readOnly, fileMustExist: mustExist });
   // Not by opening it ourselves: closing any descriptor of a file takes the locks of the whole process from it.
   if (isNew) chmodSync(path, 0o600);
+  if (cacheKiB !== undefined) database.pragma(`cache_size = -${cacheKiB}`);
   return database;
 }
 

@@ -74,8 +74,10 @@ export class EntryTable {
     let ownerId = '';
     let depth = 0;
     const events: QuittanceEvent[] = [];
+    const digests: (string | undefined)[] = [];
     for (const row of rows) {
       const entry = decode(row);
+      digests.push(entry.bodiesDigest);
       refuseMoved(row, entry, head, callId);
       if (row === rows[0]) depth = entry.depth;
       // Remarks move nothing: whoever makes one is not at the call.
@@ -90,35 +92,39 @@ export class EntryTable {
     const stored: StoredCall = { version, events, ownerId, ...(depth > 0 && { depth }) };
     // Not enumerable, so that what was read can be cloned and compared as the data it is.
     return Object.defineProperty(stored, 'findAlteration', {
-      value: (): string | undefined => this.#findAlteration(head, rows),
+      value: (): string | undefined => this.#findAlteration(head, rows, digests),
     });
   }
 
   /** Whether each row is the one that was appended, by its place in the chain and by the digest of its bodies. */
-  #findAlteration(head: SessionHead, rows: readonly EntryRow[]): string | undefined {
-    // The entries of a short session lie far apart among those of others: its index finds them sooner.
-    const nearby =
-      head.sequence <= shortSession ? this.#heads.positionsIn(head, 0, Number.MAX_SAFE_INTEGER) : [];
-    for (const row of rows) {
+  #findAlteration(
+    head: SessionHead,
+    rows: readonly EntryRow[],
+    digests: readonly (string | undefined)[],
+  ): string | undefined {
+    for (const [index, row] of rows.entries()) {
       const previous =
         row.sequence === 1
           ? { hash: genesisHash(head.sessionId), sequence: 0 }
-          : (this.#linkBefore(nearby, row) ??
+          : (this.#linkBefore(head, row) ??
             this.#before.get(row.session, row.position, row.position - farthestLook));
       const isNext = previous !== undefined && previous.sequence === row.sequence - 1;
       if (isNext && chainHash(previous.hash, row.sequence, row.text) !== row.hash)
         return 'a stored entry of the call was changed';
-      const { bodiesDigest: digest } = decode(row);
       const isErased = row.bodies === null && row.salt === null;
-      if (!isErased && bodiesDigest(row.salt ?? '', row.bodies ?? '') !== digest)
+      if (!isErased && bodiesDigest(row.salt ?? '', row.bodies ?? '') !== digests[index])
         return 'what is stored beside an entry of the call was changed';
     }
     return undefined;
   }
 
-  /** The entry before this one by the index of its session; undefined where the index does not lead to it. */
-  #linkBefore(nearby: readonly number[], row: EntryRow): Link | undefined {
-    const position = nearby.findLast((other) => other < row.position);
+  /**
+   * The entry before this one by the index of its session; undefined where the index does not lead to it. The entries of
+   * a short session lie far apart among those of others: its index finds them sooner.
+   */
+  #linkBefore(head: SessionHead, row: EntryRow): Link | undefined {
+    if (head.sequence > shortSession) return undefined;
+    const position = this.#heads.positionBefore(head, row.position);
     const link = position === undefined ? undefined : this.#linkAt.get(position, row.session);
     return link?.sequence === row.sequence - 1 ? link : undefined;
   }

@@ -30,6 +30,8 @@ export type SessionHead = {
   indexedEntries: number;
   /** Whether the index of the session was found to be complete. */
   isChecked: boolean;
+  /** Where its indexed entries stand, in order, once that was asked for. */
+  order: number[] | undefined;
   /** Where entries of the tail stand, by call; those about no call are under null. */
   tail: Map<string | null, number[]>;
 };
@@ -57,6 +59,8 @@ const mostSessions = 4_096;
 /** Versions remembered of one session: a call that is known not to exist need not be looked up. */
 const mostVersions = 16_384;
 const mostVersionsInAll = 262_144;
+/** Positions of entries remembered in their order, of all sessions. */
+const mostOrdered = 524_288;
 /** In sessions with more rows in the index, they are counted; in others, each is also compared with its entry. */
 const mostCompared = 1_024;
 
@@ -73,7 +77,7 @@ export class Heads {
   readonly #byNumber: Statement<SessionRow>;
   readonly #newSession: Statement<number>;
   readonly #versionOf: Statement<number | null>;
-  readonly #positionsOf: Statement<string>;
+  readonly #rowsOf: Statement<{ readonly positions: string; readonly version: number | null }>;
   readonly #positionsIn: Statement<string>;
   readonly #allHeads: Statement<SessionRow>;
   readonly #countListed: Statement<number>;
@@ -91,6 +95,8 @@ export class Heads {
   #position = 0;
   #tailLength = 0;
   #versions = 0;
+  /** How many positions are remembered in order. */
+  #ordered = 0;
   #hasUnsettled: boolean | undefined;
   /** How many sessions are listed, once somebody has asked. */
   #listed: number | undefined;
@@ -134,7 +140,7 @@ export class Heads {
     this.#newSession = prepareValue(database, 'INSERT INTO sessions (name) VALUES (?) RETURNING session');
     const ofCall = 'FROM entry_index WHERE session = ? AND call = ?';
     this.#versionOf = prepareValue(database, `SELECT max(version) ${ofCall}`);
-    this.#positionsOf = prepareValue(database, `SELECT positions ${ofCall} AND first <= ? ORDER BY first`);
+    this.#rowsOf = prepareRow(database, `SELECT positions, version ${ofCall} AND first <= ? ORDER BY first`);
     this.#positionsIn = prepareValue(
       database,
       'SELECT positions FROM entry_index WHERE session = ? AND last > ? AND first <= ?',
@@ -242,6 +248,7 @@ export class Heads {
     this.#sessionsByNumber.clear();
     this.#tailLength = 0;
     this.#versions = 0;
+    this.#ordered = 0;
     this.#hasUnsettled = undefined;
   }
 
@@ -314,8 +321,15 @@ export class Heads {
 
   /** Where the entries of a call stand, in order. */
   positionsOf(head: SessionHead, callId: string): number[] {
-    if (this.versionOf(head, callId) === 0) return [];
-    const positions = toPositions(this.#positionsOf.all(head.session, toSqlText(callId), this.#indexed));
+    this.requireSound();
+    const known = head.versions.get(callId);
+    if (known === 0 || (known === undefined && head.knowsAll)) return [];
+    if (known === undefined) this.#check(head);
+    const rows = this.#rowsOf.all(head.session, toSqlText(callId), this.#indexed);
+    // One question for both: whoever reads a call needs its version too.
+    if (known === undefined && head.versions.size < mostVersions)
+      this.#setVersion(head, callId, Math.max(0, ...rows.map(({ version }) => version ?? 0)));
+    const positions = toPositions(rows.map((row) => row.positions));
     for (const position of head.tail.get(callId) ?? []) positions.push(position);
     return positions;
   }
@@ -328,6 +342,28 @@ export class Heads {
       .filter((position) => position > after)
       .sort((left, right) => left - right)
       .slice(0, limit);
+  }
+
+  /** Where the last entry of a session before a position stands, if there is one. */
+  positionBefore(head: SessionHead, position: number): number | undefined {
+    let before = lastBelow(this.#orderOf(head), position) ?? 0;
+    if (position > this.#indexed)
+      for (const tail of head.tail.values())
+        for (const other of tail) if (other < position && other > before) before = other;
+    return before === 0 ? undefined : before;
+  }
+
+  /** Where the indexed entries of a session stand, in order. Remembered: several calls of a session are often asked about. */
+  #orderOf(head: SessionHead): readonly number[] {
+    if (head.order !== undefined) return head.order;
+    const order = toPositions(this.#positionsIn.all(head.session, 0, this.#indexed)).sort(
+      (left, right) => left - right,
+    );
+    if (this.#ordered + order.length <= mostOrdered) {
+      head.order = order;
+      this.#ordered += order.length;
+    }
+    return order;
   }
 
   /** Every session that has entries, in the order they began. */
@@ -371,7 +407,14 @@ export class Heads {
           callId === null ? null : this.versionOf(head, callId),
         );
       this.#setHead.run(head.sequence, head.hash, head.session);
-      for (const positions of head.tail.values()) head.indexedEntries += positions.length;
+      const { order } = head;
+      this.#ordered -= order?.length ?? 0;
+      for (const positions of head.tail.values()) {
+        head.indexedEntries += positions.length;
+        order?.push(...positions);
+      }
+      order?.sort((left, right) => left - right);
+      this.#ordered += order?.length ?? 0;
       head.tail = new Map();
       if (!head.isListed) {
         head.isListed = true;
@@ -451,12 +494,25 @@ export function toHead({ session, name, sequence, hash }: SessionRow): SessionHe
     knowsAll: sequence === 0,
     indexedEntries: sequence,
     isChecked: false,
+    order: undefined,
     tail: new Map(),
   };
 }
 
 const byCall = ([left]: [string | null, unknown], [right]: [string | null, unknown]): number =>
   (left ?? '') < (right ?? '') ? -1 : 1;
+
+/** The last of ascending numbers that is less than this one. */
+function lastBelow(ascending: readonly number[], limit: number): number | undefined {
+  let low = 0;
+  let high = ascending.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((ascending[middle] ?? limit) < limit) low = middle + 1;
+    else high = middle;
+  }
+  return ascending[low - 1];
+}
 
 const toPositions = (lists: readonly string[]): number[] =>
   lists.flatMap((list) => list.split(',').map(Number));

@@ -34,6 +34,8 @@ type Step = {
 
 const readTables = ['calls', 'audit', 'confirmations', 'sessions'] as const;
 const entriesPerStep = 2_048;
+/** A step that has read so much text ends early: all of it is in memory at once. */
+const charsPerStep = 16_777_216;
 const entriesPerSlice = 128;
 const callsPerSlice = 64;
 
@@ -133,11 +135,15 @@ export class Projection {
 
   async #read(from: number, isOver: () => boolean): Promise<Step | undefined> {
     const step: Step = { calls: new Map(), sessions: new Map(), loose: [], last: undefined };
-    for (let read = 0; read < entriesPerStep; read += entriesPerSlice) {
+    let chars = 0;
+    for (let read = 0; read < entriesPerStep && chars < charsPerStep; read += entriesPerSlice) {
       if (read > 0) await new Promise(setImmediate);
       if (isOver()) return undefined;
       const rows = this.#entries.after(step.last?.position ?? from, entriesPerSlice);
-      for (const row of rows) this.#take(step, row);
+      for (const row of rows) {
+        this.#take(step, row);
+        chars += row.text.length + (row.bodies?.length ?? 0);
+      }
       if (rows.length < entriesPerSlice) break;
     }
     return step;

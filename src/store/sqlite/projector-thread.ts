@@ -17,7 +17,7 @@ export type ProjectorData = {
 if (parentPort !== null) serve(parentPort, workerData as ProjectorData);
 
 function serve(port: MessagePort, { ledgerPath, tablesPath, ledgerId }: ProjectorData): void {
-  const ledger = openDatabase(ledgerPath, { readOnly: true, mustExist: true });
+  const ledger = openDatabase(ledgerPath, { readOnly: true, mustExist: true, cacheKiB: 4_000 });
   const heads = new Heads(ledger, Number.POSITIVE_INFINITY);
   const { writer } = openReadTables(tablesPath, ledgerId);
   const projection = new Projection(ledger, new EntryTable(ledger, heads), heads, writer);

@@ -47,6 +47,8 @@ export class Projector {
       const worker = new Worker(new URL(`./projector-thread${extension}`, import.meta.url), {
         workerData: this.#data,
         execArgv: ['--disable-warning=ExperimentalWarning'],
+        // It reads much and keeps little: without a bound the engine would let the garbage of many steps lie.
+        resourceLimits: { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 256 },
       });
       worker.on('message', (target: number) => this.#tell((waiter) => waiter.target <= target, true));
       worker.on('error', () => {

@@ -96,7 +96,7 @@ export function removeReadTables(path: string): void {
 function openFile(path: string, ledgerId: string): ReadTablesConnections {
   const writer = openWriter(path, ledgerId);
   try {
-    return { writer, reader: openDatabase(path) };
+    return { writer, reader: openDatabase(path, { cacheKiB: 4_000 }) };
   } catch (error) {
     writer.close();
     throw error;

@@ -31,6 +31,8 @@ type Opened = {
 
 /** How long nothing must be appended before the time counts as quiet. */
 const quietMs = 50;
+/** The share of the time since the tables were last looked after that the event loop may have been at work. */
+const quietLoop = 0.5;
 /** After the thread was at work in busy times it rests three times as long, so that it leaves the machine to them. */
 const restPerWork = 3;
 const longestRestMs = 5_000;
@@ -46,6 +48,7 @@ export class ReadTables {
   #opened: Promise<Opened> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #appendedAtMs = 0;
+  #loop = performance.eventLoopUtilization();
   #step: Promise<void> | undefined;
   #isFilling = false;
   #closed = false;
@@ -132,6 +135,7 @@ export class ReadTables {
   }
 
   #comeBack(afterMs = quietMs): void {
+    this.#loop = performance.eventLoopUtilization();
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       void this.#fillAside();
@@ -212,8 +216,8 @@ export class ReadTables {
         await this.#takeStep(projection);
         await new Promise(setImmediate);
       }
-      if (!this.#closed && projection.lag > 0 && this.#timer === undefined)
-        this.#comeBack(this.#isQuiet ? quietMs : Math.max(quietMs, restMs));
+      if (this.#closed || projection.lag === 0) return;
+      if (this.#timer === undefined) this.#comeBack(this.#isQuiet ? quietMs : Math.max(quietMs, restMs));
     } catch {
       return;
     } finally {
@@ -221,7 +225,14 @@ export class ReadTables {
     }
   }
 
+  /**
+   * Has nothing been appended for a while, and was there time for it? A process that reads for long, or gets little of
+   * a busy machine, appends nothing either.
+   */
   get #isQuiet(): boolean {
-    return performance.now() - this.#appendedAtMs >= quietMs;
+    return (
+      performance.now() - this.#appendedAtMs >= quietMs &&
+      performance.eventLoopUtilization(this.#loop).utilization < quietLoop
+    );
   }
 }
