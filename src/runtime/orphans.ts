@@ -29,8 +29,11 @@ export async function readOrphan(desk: Desk, orphan: Orphan): Promise<FoundCall 
   return found?.stored.ownerId === orphan.ownerId ? found : undefined;
 }
 
-/** Every open call whose owner is proven dead, oldest first. Asks about each owner once. */
-export async function* findOrphans({ engine: { ledger } }: Desk): AsyncGenerator<Orphan & OpenCall, void> {
+/** Every open call whose owner is proven dead, oldest first. Asks about each owner once, and adds those that are gone. */
+export async function* findOrphans(
+  { engine: { ledger } }: Desk,
+  gone: Set<string>,
+): AsyncGenerator<Orphan & OpenCall, void> {
   const owners = new Map<string, { readonly ownerId: string; readonly isAlive: boolean }>();
   for await (const open of readOpenCalls(ledger)) {
     let owner = owners.get(open.ownerId);
@@ -38,11 +41,26 @@ export async function* findOrphans({ engine: { ledger } }: Desk): AsyncGenerator
       const { ownerId } = open;
       owner = { ownerId, isAlive: (await ledger.ownerStatus(ownerId)) !== 'gone' };
       owners.set(ownerId, owner);
+      if (!owner.isAlive) gone.add(ownerId);
     }
     // Many calls have one owner: they share its name in memory too.
     const orphan = { ...open, ownerId: owner?.ownerId ?? open.ownerId };
     if (!(owner?.isAlive ?? (await hasLiveOwner(ledger, orphan, 0)))) yield orphan;
   }
+}
+
+/** Is there an open call of another gone owner than these? A store may remember for a moment that an owner lives. */
+export async function hasOtherOrphans(
+  { engine: { ledger } }: Desk,
+  known: ReadonlySet<string>,
+): Promise<boolean> {
+  const asked = new Set([...known, ledger.ownerId]);
+  for await (const { ownerId } of readOpenCalls(ledger)) {
+    if (asked.has(ownerId)) continue;
+    asked.add(ownerId);
+    if ((await ledger.ownerStatus(ownerId)) === 'gone') return true;
+  }
+  return false;
 }
 
 /**

@@ -11,7 +11,7 @@ import { isHandedOver } from '../call/handoff.ts';
 import type { StoredCall } from '../ledger/ledger.ts';
 import type { Desk } from './desk.ts';
 import { isDue } from './handoff-due.ts';
-import { hasLiveOwner, readOpen } from './orphans.ts';
+import { hasLiveOwner, hasOtherOrphans, readOpen } from './orphans.ts';
 import { recoverCall } from './recover-call.ts';
 import type { RecoveredCall, RecoveryProgress, RecoveryRun } from './recovery.ts';
 import { endsAtOnce, planRecovery } from './recovery-plan.ts';
@@ -26,9 +26,7 @@ export async function recover(
 ): Promise<readonly RecoveredCall[]> {
   const { run, isNew } = await joinRun(desk);
   const recovered = await follow(run, onProgress);
-  if (isNew || desk.closed) return recovered;
-  const goneSince = (await desk.engine.ledger.findGoneOwners()).some((ownerId) => !run.gone.has(ownerId));
-  if (!goneSince) return recovered;
+  if (isNew || desk.closed || !(await hasOtherOrphans(desk, run.owners))) return recovered;
   const next = await joinRun(desk);
   return [...recovered, ...(await follow(next.run, onProgress))];
 }

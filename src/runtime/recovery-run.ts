@@ -41,7 +41,7 @@ const mostAtOnce: { readonly [Name in Phase]: number } = {
 /** How many calls are looked at before other work has its turn. */
 const yieldEvery = 64;
 
-/** The pass under way, or a new one. `isNew` is false where it may have begun before some owners were gone. */
+/** The pass under way, or a new one. One that is not new may have begun before some owners were gone. */
 export async function joinRun(desk: Desk): Promise<{ readonly run: RecoveryRun; readonly isNew: boolean }> {
   if (desk.run !== undefined) return { run: desk.run, isNew: false };
   const gone = new Set(await desk.engine.ledger.findGoneOwners());
@@ -55,7 +55,8 @@ export async function joinRun(desk: Desk): Promise<{ readonly run: RecoveryRun; 
 function beginRun(desk: Desk, gone: ReadonlySet<string>): RecoveryRun {
   const recovered: RecoveredCall[] = [];
   const listeners: RecoveryRun['listeners'] = new Set();
-  const done = recoverOrphans(desk, gone, {
+  const owners = new Set<string>();
+  const done = recoverOrphans(desk, gone, owners, {
     onProgress(progress) {
       for (const listener of listeners) listener(progress);
     },
@@ -69,7 +70,7 @@ function beginRun(desk: Desk, gone: ReadonlySet<string>): RecoveryRun {
     desk.swept = false;
     throw error;
   });
-  const run: RecoveryRun = { gone, recovered, listeners, done };
+  const run: RecoveryRun = { owners, recovered, listeners, done };
   const leave = (): void => {
     desk.run = undefined;
   };
@@ -87,6 +88,7 @@ type Listener = {
 async function recoverOrphans(
   desk: Desk,
   gone: ReadonlySet<string>,
+  owners: Set<string>,
   { onProgress, onRecovered, onDoubtsSettled }: Listener,
 ): Promise<void> {
   const { engine, room } = desk;
@@ -100,7 +102,7 @@ async function recoverOrphans(
     suspects: [],
   };
   let total = 0;
-  for await (const { sessionId, callId, ownerId, ...facts } of findOrphans(desk)) {
+  for await (const { sessionId, callId, ownerId, ...facts } of findOrphans(desk, owners)) {
     waiting[firstPhase(facts)].push({ sessionId, callId, ownerId });
     total++;
   }

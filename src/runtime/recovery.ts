@@ -17,8 +17,8 @@ export type RecoveryProgress = { readonly done: number; readonly total: number }
 
 /** One pass over the calls of gone owners. All callers that want one at the same time share it. */
 export type RecoveryRun = {
-  /** Owners that were gone when it began. */
-  readonly gone: ReadonlySet<string>;
+  /** Owners whose calls it recovers. */
+  readonly owners: ReadonlySet<string>;
   /** What it has recovered so far. */
   readonly recovered: readonly RecoveredCall[];
   readonly listeners: Set<(progress: RecoveryProgress) => void>;
