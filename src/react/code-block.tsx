@@ -9,8 +9,9 @@ import { Pieces } from './shown-text.tsx';
 
 /** Longer than this is cut until somebody asks for the rest. */
 const mostCharacters = 4_000;
-/** What a person decides about is drawn whole, so many lines at a time: a page with a million would stand still. */
-const linesAtOnce = 10_000;
+/** What a person decides about is drawn whole, so many lines at a time: a page with many thousands would stand still. */
+const linesAtOnce = 2_000;
+const linesPerPart = 100;
 
 /** Text as it is, in lines. It can be scrolled by keyboard. */
 export function CodeBlock({
@@ -72,8 +73,14 @@ export function JsonBlock({
         data-qt-lines={all.length}
         data-qt-unfinished={left > 0}
       >
-        {lines.map((line, index) => (
-          <Line key={index} line={line} isLast={index === all.length - 1} />
+        {Array.from({ length: Math.ceil(lines.length / linesPerPart) }, (_, part) => (
+          <Part
+            key={part}
+            lines={lines}
+            from={part * linesPerPart}
+            to={Math.min(lines.length, (part + 1) * linesPerPart)}
+            last={all.length - 1}
+          />
         ))}
         {start !== undefined && '…'}
       </pre>
@@ -125,6 +132,35 @@ function cutLines(
   }
   return { lines, characters };
 }
+
+/** Lines that a browser lays out together, and only where they come into view. */
+const Part = memo(
+  function Part({
+    lines,
+    from,
+    to,
+    last,
+  }: {
+    readonly lines: readonly JsonLine[];
+    readonly from: number;
+    readonly to: number;
+    readonly last: number;
+  }): ReactNode {
+    const shown = lines
+      .slice(from, to)
+      .map((line, index) => <Line key={index} line={line} isLast={from + index === last} />);
+    return from === 0 && to === lines.length && to < linesPerPart ? (
+      shown
+    ) : (
+      <span className="qt-lines">{shown}</span>
+    );
+  },
+  (one, other) =>
+    one.to === other.to &&
+    one.last === other.last &&
+    one.lines[one.from] === other.lines[other.from] &&
+    one.lines[one.to - 1] === other.lines[other.to - 1],
+);
 
 const Line = memo(function Line({
   line: { depth, name, note, value, hasComma },

@@ -28,6 +28,12 @@ beforeAll(async () => {
         }),
         run: ({ cents }) => ({ cents }),
       }),
+      defineTool({
+        name: 'import_prices',
+        mode: 'destructive',
+        input: z.object({ prices: z.record(z.string(), z.number()) }),
+        run: () => null,
+      }),
     ],
   });
 });
@@ -196,6 +202,39 @@ describe('a held call', () => {
       /This is not all of it: the first 20,000 of 48,\d{3} characters are shown\./,
     );
     expect(await findBarriers(visitor.page)).toEqual([]);
+  });
+
+  test('with 10,000 keys is shown in parts, and cannot be approved before its end was in view', async () => {
+    const keys = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`key-${index}`, index]));
+    const held = await hold('import_prices', { prices: keys }, bakery);
+    const { page, goTo } = await visit();
+    await goTo(`/inbox/${held.confirmationId}`);
+    await question(page)
+      .getByText(/About [\d,]+ of 10,0\d\d lines have been in view/)
+      .waitFor();
+    const sent = decisionsSent(page);
+    const approve = button(page, 'Approve');
+    await expect.poll(() => approve.getAttribute('aria-disabled')).toBe('true');
+    const block = question(page).locator('[data-qt-unfinished]').first();
+    const toEnd = (): Promise<void> => block.evaluate((each) => each.scrollTo(0, each.scrollHeight));
+    for (let left = 10_004 - 2_000; left > 0; left -= 2_000) {
+      await toEnd();
+      expect(await approve.getAttribute('aria-disabled')).toBe('true');
+      await question(page)
+        .getByRole('button', { name: /^Show the next [\d,]+ of [\d,]+ more lines$/ })
+        .click();
+      await expect
+        .poll(() => block.textContent())
+        .toContain(`"key-${Math.min(9_999, 10_004 - left + 1_900)}"`);
+    }
+    await approve.click({ force: true });
+    expect(sent).toEqual([]);
+    await toEnd();
+    await block.scrollIntoViewIfNeeded();
+    await expect.poll(() => approve.getAttribute('aria-disabled')).toBe('false');
+    await untilStill(question(page));
+    await approve.click();
+    await expect.poll(() => sent).toHaveLength(1);
   });
 
   test('shows what tools and models wrote as text', async () => {
