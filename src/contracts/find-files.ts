@@ -9,7 +9,19 @@ export type FoundFiles = {
   readonly parents: readonly DocumentText[];
   /** All of them, to be watched. */
   readonly paths: readonly string[];
+  /** A document extends another, so other files of its folder count as well. */
+  readonly looksBeside: boolean;
 };
+
+/** Whether all that was found is still there as it was, byte for byte. False where that would take a look at more. */
+export async function areUnchanged({ documents, parents, looksBeside }: FoundFiles): Promise<boolean> {
+  if (looksBeside) return false;
+  for (const { source, text } of [...documents, ...parents]) {
+    const now = await readFile(source).catch(() => undefined);
+    if (now === undefined || !now.equals(Buffer.from(text))) return false;
+  }
+  return true;
+}
 
 /** Of a document that extends another, those of its folder are read too: a parent is known by the name it has inside. */
 export async function findFiles(
@@ -33,7 +45,12 @@ export async function findFiles(
     }
   const needed = chainOf(extending, [...given, ...beside], readText);
   const parents = [...given, ...beside.filter(({ source }) => needed.has(source))];
-  return { documents, parents, paths: [...documents, ...parents].map(({ source }) => source) };
+  return {
+    documents,
+    parents,
+    paths: [...documents, ...parents].map(({ source }) => source),
+    looksBeside: extending.length > 0,
+  };
 }
 
 const isAmong = (path: string, others: readonly string[]): boolean =>

@@ -5,7 +5,7 @@ import type { ReadContracts } from './loaded-contracts.ts';
 import { LoadedContracts } from './loaded-contracts.ts';
 import { createReadText, readDocuments } from './read-documents.ts';
 import type { FoundFiles } from './find-files.ts';
-import { findFiles } from './find-files.ts';
+import { areUnchanged, findFiles } from './find-files.ts';
 import { watchFiles } from './watch-files.ts';
 
 export type FileOptions = ContractsOptions & {
@@ -37,13 +37,19 @@ export async function loadFiles(paths: readonly string[], options: FileOptions):
   const first = await read();
   let { found } = first;
   const loaded = new LoadedContracts(first.read, options);
+  /** False after a problem: then everything is read again. */
+  let isInForce = true;
 
   const readAgain = async (): Promise<ReloadResult> => {
     try {
+      // Files that have not changed are not compiled again, however often somebody asks.
+      if (isInForce && (await areUnchanged(found))) return { ok: true, version: loaded.version };
+      isInForce = false;
       const again = await read();
       ({ found } = again);
       const sameFiles = again.read.files.join('\0') === loaded.files.join('\0');
       if (again.read.composed.version !== loaded.version || !sameFiles) loaded.replace(again.read);
+      isInForce = true;
       return { ok: true, version: loaded.version };
     } catch (error) {
       return { ok: false, error };
