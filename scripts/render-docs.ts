@@ -71,7 +71,10 @@ const full: { readonly [Type in ToolOutcome['type']]: Extract<ToolOutcome, { typ
     deadlineMs: 1_778_846_400_500,
     elapsedMs: 30_000,
     retryable: false,
-    modelNote: 'The tool may still take effect.',
+    inDoubt: true,
+    blocksTool: false,
+    payloadExtras: { partial: { sent: 3 } },
+    ...note,
   },
   ToolFailure: {
     type: 'ToolFailure',
@@ -105,6 +108,8 @@ const full: { readonly [Type in ToolOutcome['type']]: Extract<ToolOutcome, { typ
   },
 };
 
+const { inDoubt: _, blocksTool: __, ...withoutDoubt } = full.ToolTimeout;
+
 function outcomesPage(): string {
   return page(
     'Outcomes',
@@ -114,6 +119,7 @@ function outcomesPage(): string {
       Object.entries(outcomeTypes).map(([type, { when }]) => [link(type), when]),
     ),
     `All five carry \`callId\` and \`toolName\`, and may carry a \`modelNote\`: what else the model should know, as a content part of its own. All but the two successes carry a \`code\`, one of the [reason codes](reason-codes.md). \`toolResult\` is there only where the tool itself made one. What the model is told is on [its own page](model-content.md).`,
+    `\`inDoubt: true\` on a timeout or a failure means that the tool may have taken effect and may not be run again: the [twin guard](runtime.md#asking-again) stops an identical call. \`retryable\` is false then, and the error the model is told ends with a warning not to repeat the call. \`blocksTool: false\` says that this doubt is the only reason: the tool stays open for other arguments. Outcomes recorded before these fields have neither.`,
     `An output is shown inline up to \`TOOL_MESSAGE_MAX_CHARS\` = ${thousands(TOOL_MESSAGE_MAX_CHARS)} UTF-16 units of its JSON, which a tool may set for itself. Beyond that it is kept as an artifact, with a summary of at most ${ARTIFACT_SUMMARY_MAX_CHARS} characters.`,
     ...Object.values(full).flatMap((outcome) => [
       `## ${outcome.type}`,
@@ -142,7 +148,7 @@ function outcomesPage(): string {
         ['`outcomeIsRetryable`', "the outcome's own `retryable`; false where it has none"],
         [
           '`outcomeBlocksTool`',
-          'true for a timeout or failure that may not be retried, unless its [reason](reason-codes.md) says nothing against the tool: the tool is closed for the rest of the turn',
+          'true for a timeout or failure that may not be retried, unless its [reason](reason-codes.md) says nothing against the tool or only the doubt about this call forbids a retry: the tool is closed for the rest of the turn',
         ],
         ['`outcomeToModelContent`', 'the text [the model is told](model-content.md)'],
         ['`outcomeToContentParts`', 'that text, then the note, then the files'],
@@ -158,14 +164,17 @@ function outcomesPage(): string {
       ['outcome', 'is an error', 'is retryable', 'blocks the tool'],
       [
         full.ToolExecutionResult,
-        { ...full.ToolTimeout, retryable: true },
-        { ...full.ToolTimeout, retryable: false },
+        { ...withoutDoubt, retryable: true },
+        { ...withoutDoubt, retryable: false },
+        full.ToolTimeout,
         { ...full.ToolFailure, retryable: true },
         { ...full.ToolFailure, retryable: false },
         full.ToolDenied,
         full.ToolArtifactReference,
       ].map((outcome) => [
-        'retryable' in outcome ? `${outcome.type}, retryable ${outcome.retryable}` : outcome.type,
+        'retryable' in outcome
+          ? `${outcome.type}, retryable ${outcome.retryable}${outcome.inDoubt === true ? ', in doubt' : ''}`
+          : outcome.type,
         yes(outcomeIsError(outcome)),
         yes(outcomeIsRetryable(outcome)),
         yes(outcomeBlocksTool(outcome)),

@@ -83,6 +83,7 @@ const code = fc.constantFrom(...reasonCodes);
 // The keys of a table typed by its keys.
 const reason = fc.constantFrom(...(Object.keys(denialReasons) as DenialReason[]));
 const head = { callId: word, toolName: word, modelNote: anyText };
+const repeat = { inDoubt: fc.constant(true as const), blocksTool: fc.constant(false as const) };
 const undo = fc.record({ until: instant }, { requiredKeys: [] });
 const ran = { elapsedMs: count, wasCoerced: fc.boolean(), files, toolResult: anyToolResult, undo };
 
@@ -99,6 +100,8 @@ export const anyOutcome: fc.Arbitrary<ToolOutcome> = fc.oneof(
       deadlineMs: instant,
       elapsedMs: count,
       retryable: fc.boolean(),
+      ...repeat,
+      payloadExtras: anyJsonObject,
     },
     { requiredKeys: ['type', 'callId', 'toolName', 'code', 'deadlineMs', 'elapsedMs', 'retryable'] },
   ),
@@ -109,6 +112,7 @@ export const anyOutcome: fc.Arbitrary<ToolOutcome> = fc.oneof(
       code,
       error: anyText,
       retryable: fc.boolean(),
+      ...repeat,
       elapsedMs: count,
       payloadExtras: anyJsonObject,
       toolResult: anyToolResult,

@@ -70,6 +70,30 @@ describe('a recorded timeout', () => {
   });
 });
 
+describe('a recorded call in doubt', () => {
+  const ends: Readonly<Record<string, () => unknown>> = {
+    'an exception': () => Promise.reject(new Error('socket hang up')),
+    'an error its author calls final': () =>
+      Promise.reject(new ToolError('tool.network_error', 'closed', { retryable: false })),
+    'a timeout': () => new Promise(() => {}),
+  };
+  test.each(Object.entries(ends))('is the same to the last field: %s', async (_, end) => {
+    const tool = defineTool({ name: 'pay', mode: 'external', timeoutMs: 700, run: end });
+    const clock = createManualClock();
+    const ledger = createMemoryLedger({ clock });
+    const asked = createRuntime({ tools: [tool], ledger, clock })
+      .turn({ sessionId: 's' })
+      .call(envelope('c', 'pay'));
+    await quiet();
+    clock.advance(700);
+    const outcome = await asked;
+    expect(outcome).toMatchObject({ retryable: false, inDoubt: true });
+    const { tools } = recordedTools(await cassetteOf(ledger), [tool]);
+    const played = await createRuntime({ tools }).turn({ sessionId: 's' }).call(envelope('c', 'pay'));
+    expect(played).toEqual({ ...outcome, ...('elapsedMs' in played && { elapsedMs: played.elapsedMs }) });
+  });
+});
+
 const blockAll = contractsFromYamlString(`
 apiVersion: edictum/v1
 kind: Ruleset

@@ -61,7 +61,10 @@ export const errorTable: {
   'call.pending': {
     means:
       'The call is held for a person, or somebody else is making it, and the turn is over. This is not an outcome.',
-    remedy: 'Ask again with the same call id, in any turn of the session, to rejoin the call.',
+    remedy:
+      "Decide a held call with `runtime.decide` (`runtime.confirmations({ status: 'pending' })` lists it), in any process that shares the ledger. " +
+      'Ask again with the same call id, in any turn of the session, to rejoin the call. ' +
+      'To have calls decided at once give createRuntime an `onConfirm`; to run tools of a mode unasked set `treatments`.',
   },
   'call.unknown': {
     means: 'There is no such call in this ledger.',
@@ -181,6 +184,8 @@ export class QuittanceError extends Error {
   readonly code: ErrorCode;
   /** What a program may want to read, e.g. `{callId, confirmationId}` of `call.pending`. */
   readonly facts: Readonly<Record<string, string>>;
+  /** What a developer can do about it. The message may reach a model; this is never meant for one. */
+  readonly remedy: string;
 
   constructor(
     code: ErrorCode,
@@ -192,6 +197,7 @@ export class QuittanceError extends Error {
     this.name = 'QuittanceError';
     this.code = code;
     this.facts = facts;
+    this.remedy = errorTable[code].remedy;
     Object.defineProperty(this, brand, { value: true });
   }
 }

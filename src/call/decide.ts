@@ -1,6 +1,7 @@
 /** A command and a call give events, where `refuse` has nothing against it. */
 import type { Call } from './call.ts';
 import type { Command } from './command.ts';
+import { leavesDoubt } from './doubt.ts';
 import type { CallEvent } from './event.ts';
 import { isUntaken } from './handoff.ts';
 import { refuse } from './refuse.ts';
@@ -114,7 +115,7 @@ function toEvent(call: Call | undefined, command: Command, subject: Subject): Ca
         costMicros: command.costMicros,
         reached: command.reached,
         log: command.log,
-        unsettledEffect: call !== undefined && call.attempt > 0 && !isUntaken(call) && leavesDoubt(command),
+        unsettledEffect: call !== undefined && call.attempt > 0 && !isUntaken(call) && endsInDoubt(command),
         rules: command.rules,
       };
     case 'hold':
@@ -217,17 +218,11 @@ function takeoversBefore(call: Call | undefined, at: number): number {
 
 const crashLoopMs = 3_600_000;
 
-/**
- * Whether such an end leaves open if the effect happened. A tool that may run again does no harm by it, and one that
- * reports its own error, or says that trying again is safe, knows.
- */
-function leavesDoubt({ outcome, mayRerun, authorSaysRetry }: Command & { type: 'respond' }): boolean {
-  if (mayRerun || authorSaysRetry) return false;
+function endsInDoubt({ outcome, mayRerun, authorSaysRetry }: Command & { type: 'respond' }): boolean {
   switch (outcome.type) {
     case 'ToolTimeout':
-      return true;
     case 'ToolFailure':
-      return outcome.code !== 'tool.reported_error';
+      return leavesDoubt({ code: outcome.code, mayRerun, authorSaysRetry });
     case 'ToolExecutionResult':
     case 'ToolArtifactReference':
     case 'ToolDenied':

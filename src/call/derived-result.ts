@@ -4,7 +4,7 @@ import type { ToolExecutionResult, ToolFailure, ToolOutcome } from './outcome.ts
 import type { ReasonCode } from './reason.ts';
 import type { ToolResult } from './tool-result.ts';
 import { isJsonObject } from '../base/json.ts';
-import { denialReasons, timeoutMessage } from './outcome.ts';
+import { denialReasons, timeoutMessage, withWarning } from './outcome.ts';
 import { reasonOf } from './reason.ts';
 import { parseToolResult } from './tool-result.ts';
 
@@ -29,19 +29,32 @@ export function outcomeToToolResult(outcome: ToolOutcome): ToolResult {
       );
     }
     case 'ToolTimeout':
-      return unsuccessful(outcome.code, timeoutMessage(outcome), outcome.retryable);
+      return unsuccessful(outcome.code, withWarning(timeoutMessage(outcome), outcome), outcome);
     case 'ToolFailure':
-      return outcome.toolResult ?? unsuccessful(outcome.code, outcome.error, outcome.retryable);
+      return outcome.toolResult ?? unsuccessful(outcome.code, withWarning(outcome.error, outcome), outcome);
     case 'ToolDenied':
-      return unsuccessful(outcome.code, outcome.details || denialReasons[outcome.reason].sentence, false);
+      return unsuccessful(outcome.code, outcome.details || denialReasons[outcome.reason].sentence, {
+        retryable: false,
+      });
   }
 }
 
 const toData = (output: JsonValue): JsonObject => (isJsonObject(output) ? output : { value: output });
 
-function unsuccessful(code: ReasonCode, error: string, retryable: boolean): ToolResult {
+function unsuccessful(
+  code: ReasonCode,
+  error: string,
+  { retryable, inDoubt }: Pick<ToolFailure, 'retryable' | 'inDoubt'>,
+): ToolResult {
   const { title, nextAction, terminal, blocksTool } = reasonOf(code);
-  const next = nextAction !== 'retry' || retryable ? nextAction : blocksTool ? 'use_another_tool' : undefined;
+  const next =
+    inDoubt === true
+      ? 'await_person'
+      : nextAction !== 'retry' || retryable
+        ? nextAction
+        : blocksTool
+          ? 'use_another_tool'
+          : undefined;
   return {
     success: false,
     ...(terminal ? { terminal } : { needsFollowup: true }),

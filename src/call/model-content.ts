@@ -4,7 +4,7 @@
  */
 import type { JsonObject } from '../base/json.ts';
 import type { ToolDenied, ToolOutcome } from './outcome.ts';
-import { denialReasons, timeoutMessage } from './outcome.ts';
+import { denialReasons, timeoutMessage, withWarning } from './outcome.ts';
 
 /** A piece of what a model is shown. */
 export type ContentPart =
@@ -19,12 +19,16 @@ export function outcomeToModelContent(outcome: ToolOutcome): string {
     case 'ToolTimeout':
       return stringify({
         status: 'error',
-        error: timeoutMessage(outcome),
+        error: withWarning(timeoutMessage(outcome), outcome),
         timed_out: true,
         retryable: outcome.retryable,
       });
     case 'ToolFailure':
-      return stringify({ status: 'error', error: outcome.error, retryable: outcome.retryable });
+      return stringify({
+        status: 'error',
+        error: withWarning(outcome.error, outcome),
+        retryable: outcome.retryable,
+      });
     case 'ToolDenied':
       return stringify(denialContent(outcome));
     case 'ToolArtifactReference':

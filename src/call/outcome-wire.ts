@@ -7,7 +7,7 @@
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { Fields, given } from './fields.ts';
-import type { OutputFile, ToolOutcome, UndoHandle } from './outcome.ts';
+import type { OutputFile, ToolFailure, ToolOutcome, ToolTimeout, UndoHandle } from './outcome.ts';
 import { denialReasons, isDenialReason, isOutcomeType, outcomeTypes } from './outcome.ts';
 import { isReasonCode, reasonCodes } from './reason.ts';
 import type { ToolResult } from './tool-result.ts';
@@ -38,6 +38,8 @@ export function outcomeToWire(outcome: ToolOutcome): JsonObject {
         deadline_s: outcome.deadlineMs / 1_000,
         elapsed_ms: outcome.elapsedMs,
         retryable: outcome.retryable,
+        ...repeatToWire(outcome),
+        ...given({ payload_extras: outcome.payloadExtras }),
         ...note,
       };
     case 'ToolFailure':
@@ -47,6 +49,7 @@ export function outcomeToWire(outcome: ToolOutcome): JsonObject {
         error: outcome.error,
         retryable: outcome.retryable,
         elapsed_ms: outcome.elapsedMs,
+        ...repeatToWire(outcome),
         ...given({
           payload_extras: outcome.payloadExtras,
           tool_result: outcome.toolResult && toolResultToWire(outcome.toolResult),
@@ -94,6 +97,8 @@ export function outcomeFromWire(value: unknown): ToolOutcome {
         deadlineMs: toMilliseconds(fields.number('deadline_s')),
         elapsedMs: fields.number('elapsed_ms'),
         retryable: fields.flag('retryable'),
+        ...readRepeat(fields),
+        ...given({ payloadExtras: fields.maybe('payload_extras', (key) => fields.object(key)) }),
       };
     case 'ToolFailure':
       return {
@@ -103,6 +108,7 @@ export function outcomeFromWire(value: unknown): ToolOutcome {
         error: fields.text('error'),
         retryable: fields.flag('retryable'),
         elapsedMs: fields.number('elapsed_ms'),
+        ...readRepeat(fields),
         ...given({ payloadExtras: fields.maybe('payload_extras', (key) => fields.object(key)) }),
         ...readToolResult(fields),
       };
@@ -126,6 +132,15 @@ export function outcomeFromWire(value: unknown): ToolOutcome {
       };
   }
 }
+
+const repeatToWire = ({ inDoubt, blocksTool }: ToolTimeout | ToolFailure): JsonObject =>
+  given({ in_doubt: inDoubt, blocks_tool: blocksTool });
+
+/** Neither says anything by its opposite: `in_doubt: false` and `blocks_tool: true` read as absent. */
+const readRepeat = (fields: Fields): Pick<ToolFailure, 'inDoubt' | 'blocksTool'> => ({
+  ...(fields.maybe('in_doubt', (key) => fields.flag(key)) === true && { inDoubt: true }),
+  ...(fields.maybe('blocks_tool', (key) => fields.flag(key)) === false && { blocksTool: false }),
+});
 
 const isTimeoutCode = (value: unknown): value is 'tool.timeout' => value === 'tool.timeout';
 

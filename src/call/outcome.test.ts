@@ -32,7 +32,10 @@ describe('what follows from an outcome', () => {
         expect(outcomeIsError(outcome)).toBe(isError);
         expect(outcomeIsRetryable(outcome)).toBe('retryable' in outcome && outcome.retryable);
         expect(outcomeBlocksTool(outcome)).toBe(
-          isError && !outcome.retryable && reasonOf(outcome.code).blocksTool,
+          isError &&
+            !outcome.retryable &&
+            outcome.blocksTool === undefined &&
+            reasonOf(outcome.code).blocksTool,
         );
       }),
     );

@@ -45,24 +45,36 @@ export type UndoHandle = {
   readonly until?: number;
 };
 
-/** The body was still running at its deadline. */
-export type ToolTimeout = Ended<'ToolTimeout'> & {
-  readonly code: 'tool.timeout';
-  /** The deadline that was violated, in milliseconds since 1970. */
-  readonly deadlineMs: number;
-  readonly elapsedMs: number;
-  readonly retryable: boolean;
+/** What a timeout or a failure says about a repeat of the call. Outcomes recorded before these fields have neither. */
+type Repeat = {
+  /** The tool may have taken effect. `retryable` is false then: the twin guard stops an identical call. */
+  readonly inDoubt?: true;
+  /** Given where only the doubt forbids a retry. The tool stays open for other arguments. */
+  readonly blocksTool?: false;
 };
 
+/** The body was still running at its deadline. */
+export type ToolTimeout = Ended<'ToolTimeout'> &
+  Repeat & {
+    readonly code: 'tool.timeout';
+    /** The deadline that was violated, in milliseconds since 1970. */
+    readonly deadlineMs: number;
+    readonly elapsedMs: number;
+    readonly retryable: boolean;
+    /** What the body had recorded by then, and the files it had attached. */
+    readonly payloadExtras?: JsonObject;
+  };
+
 /** The body threw, reported an error or gave something of no use; or there was no body to run. */
-export type ToolFailure = Ended<'ToolFailure'> & {
-  readonly code: ReasonCode;
-  readonly error: string;
-  readonly retryable: boolean;
-  readonly elapsedMs: number;
-  readonly payloadExtras?: JsonObject;
-  readonly toolResult?: ToolResult;
-};
+export type ToolFailure = Ended<'ToolFailure'> &
+  Repeat & {
+    readonly code: ReasonCode;
+    readonly error: string;
+    readonly retryable: boolean;
+    readonly elapsedMs: number;
+    readonly payloadExtras?: JsonObject;
+    readonly toolResult?: ToolResult;
+  };
 
 /** A gate said no. The body never ran. */
 export type ToolDenied = Ended<'ToolDenied'> & {
@@ -212,10 +224,28 @@ export const outcomeIsRetryable = (outcome: ToolOutcome): boolean =>
 
 /**
  * True where the tool should be closed for the rest of the turn: after a failure or timeout that may not be
- * retried, unless its reason says nothing against the tool itself (see `blocksTool` in the reason table).
+ * retried, unless its reason says nothing against the tool itself (see `blocksTool` in the reason table) or only the
+ * doubt about this one call forbids a retry.
  */
 export const outcomeBlocksTool = (outcome: ToolOutcome): boolean =>
-  outcomeIsError(outcome) && !outcome.retryable && reasonOf(outcome.code).blocksTool;
+  outcomeIsError(outcome) && !outcome.retryable && (outcome.blocksTool ?? reasonOf(outcome.code).blocksTool);
+
+/** Added for the model to the error of a call that is in doubt. */
+export const doubtWarning =
+  'It may have happened; do not repeat it: a person has to find out first. Calls with other arguments are not affected.';
+
+/** What `retryable` would be if nothing were in doubt. */
+export const retryableButForDoubt = ({ retryable, blocksTool }: ToolTimeout | ToolFailure): boolean =>
+  retryable || blocksTool === false;
+
+/** An error text for the model, with the warning where the call is in doubt. */
+export const withWarning = (error: string, { inDoubt }: { readonly inDoubt?: true }): string =>
+  inDoubt === true ? `${endSentence(error)} ${doubtWarning}` : error;
+
+function endSentence(text: string): string {
+  const trimmed = text.trimEnd();
+  return /[.!?…]$/.test(trimmed) ? trimmed : `${trimmed}.`;
+}
 
 /** What a timeout says to whoever asked. */
 export const timeoutMessage = ({ toolName, elapsedMs }: ToolTimeout): string =>

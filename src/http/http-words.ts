@@ -95,10 +95,6 @@ const words: { readonly [Code in ErrorCode]?: Words } = {
 const phrases: readonly (readonly [RegExp, string])[] = [
   [/^runtime\.\w+: /, ''],
   [/^runtime\.\w+ takes /, 'Expected is '],
-  [
-    / To have calls decided at once give createRuntime an `onConfirm`, to run tools of a mode unasked `treatments`\./g,
-    '',
-  ],
   [/, in any process that shares the ledger\b/g, ''],
   [/ in another one on the same ledger\b/g, ' once the server runs again'],
   [/\bruntime\.confirmations\(\{ status: 'pending' \}\)/g, 'GET /v1/confirmations?status=pending'],

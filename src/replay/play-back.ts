@@ -5,7 +5,7 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { readJsonText } from '../base/json.ts';
 import type { ToolFailure, ToolOutcome, ToolTimeout } from '../call/outcome.ts';
-import { timeoutMessage } from '../call/outcome.ts';
+import { retryableButForDoubt, timeoutMessage } from '../call/outcome.ts';
 import { parseToolResult, toolResult } from '../call/tool-result.ts';
 import type { ToolContext } from '../tool/tool-context.ts';
 import { endAsRecorded } from '../runtime/recorded-end.ts';
@@ -43,7 +43,8 @@ export function playBack(
   const { outcome } = run;
   endAsRecorded(context, {
     thrown: played.type === 'threw' ? played.error : undefined,
-    timeout: outcome.type === 'ToolTimeout' ? outcome : undefined,
+    timeout:
+      outcome.type === 'ToolTimeout' ? { ...outcome, retryable: retryableButForDoubt(outcome) } : undefined,
     rules: isMissing(played) ? [] : run.rules,
     policyVersion,
     reportedAgain: isMissing(played) ? [] : run.reportedAgain,
@@ -71,7 +72,10 @@ function play(run: RecordedRun, artifacts: RecordedArtifacts, context: ToolConte
     case 'ToolTimeout':
       if (time === 'never')
         return threw(
-          new RecordedError(outcome.code, timeoutMessage(outcome), { ...outcome, unsettled: run.unsettled }),
+          new RecordedError(outcome.code, timeoutMessage(outcome), {
+            retryable: retryableButForDoubt(outcome),
+            unsettled: run.unsettled,
+          }),
         );
       return { type: 'pending', pending: runOut(outcome, run.late, context, time) };
     case 'ToolDenied':
@@ -141,12 +145,14 @@ function failed(
 }
 
 function failedWith(
-  { code, error, retryable, toolResult: made }: ToolFailure,
+  outcome: ToolFailure,
   extras: JsonObject | undefined,
   unsettled: boolean,
   artifacts: RecordedArtifacts,
   context: ToolContext,
 ): Playback {
+  const { code, error, toolResult: made } = outcome;
+  const retryable = retryableButForDoubt(outcome);
   if (code === 'tool.cancelled') return { type: 'pending', pending: untilCancelled(context) };
   if (code !== 'tool.reported_error' || !retryable || extras === undefined || !isReport(extras))
     return threw(new RecordedError(code, error, { retryable, unsettled, ...(extras && { extras }) }));

@@ -5,6 +5,7 @@
 import type { ParsedToolCall } from '../call/tool-call.ts';
 import { isPromiseLike } from '../tool/when-ready.ts';
 import type { PendingCall } from './await-told.ts';
+import { toPending } from './await-told.ts';
 import type { CallOptions } from './call-options.ts';
 import { CallInHand } from './call-in-hand.ts';
 import type { Desk } from './desk.ts';
@@ -13,6 +14,7 @@ import { foldStored } from './fold-stored.ts';
 import { gates } from './gates/gates.ts';
 import { keepInput } from './kept-input.ts';
 import { askByMode, makeCall, toRequestCommand, waitedFor } from './make-call.ts';
+import { openQuestion } from './told.ts';
 import type { TurnState } from './turn-state.ts';
 import { answerByGrant } from './use-grant.ts';
 import { walk } from './walk.ts';
@@ -30,20 +32,14 @@ export async function askFirst(
     const stored = await desk.engine.ledger.readCall(sessionId, callId);
     if (stored !== undefined) {
       // A call that is known is not taken on here: whoever asks for it does that, and hears of a conflict.
-      const confirmation = foldStored(stored)?.confirmation;
-      return confirmation?.status === 'pending' ? pending(callId, confirmation.confirmationId) : undefined;
+      const asked = openQuestion(foldStored(stored));
+      return asked && toPending(callId, asked);
     }
     if (!desk.closed && !(await wouldAsk(desk, turn, request, options))) return undefined;
   }
   const told = await makeCall(desk, turn, request, options, waitedFor).told;
-  return told?.type === 'held' ? pending(callId, told.confirmationId) : undefined;
+  return told?.type === 'held' ? toPending(callId, told) : undefined;
 }
-
-const pending = (callId: string, confirmationId: string | undefined): PendingCall => ({
-  type: 'pending',
-  callId,
-  confirmationId,
-});
 
 /** A preview changes what is on record, so it is left to whoever makes the call. */
 const gatesToLookAt = gates.filter(({ name }) => name !== 'preview');

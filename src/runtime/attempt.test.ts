@@ -94,7 +94,8 @@ describe('a body', () => {
       code: 'tool.timeout',
       deadlineMs: startedAt + 100,
       elapsedMs: 100,
-      retryable: true,
+      retryable: false,
+      inDoubt: true,
     });
     expect(contexts[0]?.signal.reason).toMatchObject({ name: 'TimeoutError' });
     await expectSettledOnce(runtime);

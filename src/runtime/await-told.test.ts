@@ -49,6 +49,7 @@ describe('a call that is held when the turn’s time is up', () => {
     expect(await pendingOf(asked)).toEqual({
       callId: 'c',
       confirmationId: expect.stringMatching(/^cnf_/) as string,
+      waitsFor: expect.any(String) as string,
     });
     expect(await eventTypes(runtime, 'c')).toEqual(['tool.requested', 'tool.decided', 'tool.held']);
 

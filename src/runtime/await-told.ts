@@ -4,6 +4,7 @@ import type { CallInHand } from './call-in-hand.ts';
 import type { CallOptions } from './call-options.ts';
 import { stayAwake } from './stay-awake.ts';
 import type { HeldCall, Told } from './told.ts';
+import { openQuestion } from './told.ts';
 import type { TurnState } from './turn-state.ts';
 
 /** In the place of an outcome: the call still waits for a person, or is still being made by somebody else. */
@@ -12,7 +13,19 @@ export type PendingCall = {
   readonly callId: string;
   /** What the person is asked; undefined where nobody is. */
   readonly confirmationId: string | undefined;
+  /** Why a person is asked, in words that may be shown to the model. Absent where nobody is. */
+  readonly waitsFor?: string;
 };
+
+export const toPending = (
+  callId: string,
+  asked: { readonly confirmationId: string | undefined; readonly waitsFor?: string } | undefined,
+): PendingCall => ({
+  type: 'pending',
+  callId,
+  confirmationId: asked?.confirmationId,
+  ...(asked?.waitsFor !== undefined && { waitsFor: asked.waitsFor }),
+});
 
 /**
  * The outcome, or word that there is none yet when the turn's time is up, or when the caller gives up a call that
@@ -41,8 +54,7 @@ export async function unlessGivenUp(
   const giveUp = async (): Promise<void> => {
     const isMaker = hand.options.signal === signal && !(await isMadeElsewhere(hand));
     const { callId, call } = hand;
-    const asked = call?.confirmation?.status === 'pending' ? call.confirmation.confirmationId : undefined;
-    if (!isMaker) given.resolve({ type: 'pending', callId, confirmationId: asked });
+    if (!isMaker) given.resolve(toPending(callId, openQuestion(call)));
   };
   const onAbort = (): void => void giveUp().catch(() => undefined); // then whoever waits is told the same
   signal.addEventListener('abort', onAbort, { once: true });
@@ -78,36 +90,37 @@ async function untilDeadline(
   leftMs: number,
 ): Promise<ToolOutcome | PendingCall> {
   const { engine, request } = hand;
-  let asked: string | undefined;
+  let asked: HeldCall | undefined;
   const outcome = async (): Promise<ToolOutcome> => {
     const told = await telling;
     if (told.type !== 'held') return told;
-    asked = told.confirmationId;
+    asked = told;
     return told.rest;
   };
   return new Promise((resolve, reject) => {
-    const watch = engine.deadlines.watch(Math.max(0, leftMs), () =>
-      resolve({ type: 'pending', callId: request.id, confirmationId: asked }),
-    );
+    const watch = engine.deadlines.watch(Math.max(0, leftMs), () => resolve(toPending(request.id, asked)));
     void outcome()
       .then(resolve, reject)
       .finally(() => watch.stop());
   });
 }
 
-/** For callers that want an outcome or an exception. */
+/**
+ * For callers that want an outcome or an exception. A framework may show the message to its model, so it only says what
+ * the call waits for; the remedy of the error is for the developer.
+ */
 export function orPending(answer: ToolOutcome | PendingCall): ToolOutcome {
   if (answer.type !== 'pending') return answer;
-  const { callId, confirmationId } = answer;
-  const rejoin = 'Ask again with the same id, in any turn of the session, to rejoin it.';
+  const { callId, confirmationId, waitsFor } = answer;
   throw new QuittanceError(
     'call.pending',
     confirmationId === undefined
-      ? `Call ${callId} is still being made, and nobody waits for it here any more: the turn is over, or its caller gave up. ${rejoin}`
-      : `Call ${callId} still waits for a person (confirmation ${confirmationId}) and the turn is over; nothing ran. ` +
-          "Whoever may decide finds it with runtime.confirmations({ status: 'pending' }) and answers with " +
-          'runtime.decide, in any process that shares the ledger. To have calls decided at once give createRuntime ' +
-          `an \`onConfirm\`, to run tools of a mode unasked \`treatments\`. ${rejoin}`,
-    { callId, ...(confirmationId !== undefined && { confirmationId }) },
+      ? `Call ${callId} is still being made elsewhere, and its caller no longer waits for it here. Do not make it again.`
+      : `Call ${callId} has not run: it still waits for a person.${waitsFor === undefined ? '' : ` ${waitsFor}`} Do not make it again.`,
+    {
+      callId,
+      ...(confirmationId !== undefined && { confirmationId }),
+      ...(waitsFor !== undefined && { waitsFor }),
+    },
   );
 }

@@ -56,8 +56,11 @@ export function checkOptions(options: RuntimeOptions<readonly AnyTool[]>): void 
       );
   for (const [name, least] of Object.entries(wholeNumbers)) {
     const value = options[name as keyof typeof wholeNumbers];
-    if (value !== undefined && !(Number.isSafeInteger(value) && value >= least))
-      refuse(`${name} must be a whole number of at least ${least}, found ${String(value)}.`);
+    const isNone = name === 'holdTimeoutMs' && value === 'none';
+    if (value !== undefined && !isNone && !(Number.isSafeInteger(value) && Number(value) >= least))
+      refuse(
+        `${name} must be a whole number of at least ${least}${name === 'holdTimeoutMs' ? ", or 'none'" : ''}, found ${String(value)}.`,
+      );
   }
   if (options.contracts !== undefined && typeof options.contracts.policy?.judgeCall !== 'function')
     refuse(

@@ -34,6 +34,7 @@ import { createDeadlines } from './deadlines.ts';
 import type { Desk } from './desk.ts';
 import { createInHand, keyOf } from './desk.ts';
 import type { Engine, Treatment } from './engine.ts';
+import { readHoldTimeout } from './expiry.ts';
 import { isCallEvent } from './fold-stored.ts';
 import { orUnavailable, tellTrouble } from './ledger-trouble.ts';
 import { followContracts } from './note-contracts.ts';
@@ -338,7 +339,7 @@ function createEngine<Tools extends readonly AnyTool[]>(
     mayDecide: options.mayDecide,
     mayGrant: options.mayGrant,
     separateDuties: options.separateDuties ?? false,
-    holdTimeoutMs: options.holdTimeoutMs,
+    holdTimeoutMs: readHoldTimeout(options.holdTimeoutMs),
     repair: typeof options.repair === 'function' ? { repair: options.repair, attempts: 2 } : options.repair,
     coerce: options.coerce ?? true,
     successCheck: options.successCheck ?? options.contracts?.successCheck ?? defaultSuccessCheck,

@@ -33,6 +33,12 @@ export function expiryOf(hand: CallInHand, asks: readonly Ask[]): Expiry {
   };
 }
 
+const dayMs = 24 * 60 * 60 * 1_000;
+
+/** How long a question waits where no rule or hook sets a time; undefined: for ever. */
+export const readHoldTimeout = (given: number | 'none' = dayMs): number | undefined =>
+  given === 'none' ? undefined : given;
+
 /** Whether the time for a question, and for its answer, is up. */
 export const isExpired = ({ expiresAt }: Pick<Confirmation, 'expiresAt'>, now: number): boolean =>
   expiresAt !== undefined && now >= expiresAt;
@@ -59,12 +65,13 @@ export function settleExpired(hand: CallInHand, { confirmationId }: Confirmation
 }
 
 export function tellExpired(hand: CallInHand): Promise<ToolOutcome> {
-  const what =
-    hand.call?.confirmation?.decision === undefined ? 'Nobody decided' : 'The approval was not used';
+  const asked = hand.call?.confirmation;
+  const what = asked?.decision === undefined ? 'Nobody decided' : 'The approval was not used';
+  const waitedFor = asked === undefined ? '' : ` It waited for a person: ${asked.description}`;
   return settleStopped(hand, {
     type: 'deny',
     reason: 'expired',
     code: 'confirmation.expired',
-    details: `${what} before the time was up.`,
+    details: `${what} before the time was up.${waitedFor}`,
   });
 }

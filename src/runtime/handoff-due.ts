@@ -9,8 +9,9 @@
 import type { Call } from '../call/call.ts';
 import { dueAt, isHandedOver, isUntaken, takenBy } from '../call/handoff.ts';
 import { outcomeToModelContent } from '../call/model-content.ts';
-import type { ToolOutcome } from '../call/outcome.ts';
+import type { ToolFailure, ToolOutcome } from '../call/outcome.ts';
 import type { CallInHand } from './call-in-hand.ts';
+import { inDoubt, repeatOf } from './doubt.ts';
 import type { Engine } from './engine.ts';
 import type { Judgement } from './judgement.ts';
 import type { Attempt } from './settle.ts';
@@ -41,21 +42,27 @@ function judgeTimeout(hand: CallInHand, call: Call): Judgement {
   const { request, tool, engine } = hand;
   const started = call.started;
   if (isUntaken(call)) hand.note('Nobody took the call in time, so it did not run.');
-  else if (started?.mayRerun !== true)
-    hand.note(
-      'The tool may still take effect. Do not repeat the call; an identical one will be held for a person.',
-    );
   const outcome: ToolOutcome = Object.freeze({
     type: 'ToolTimeout',
     callId: request.id,
     toolName: request.name,
     code: 'tool.timeout',
     deadlineMs: started?.deadlineMs ?? 0,
-    retryable: tool?.retryOnTimeout ?? true,
+    ...repeatOfHandoff(hand, call, tool?.retryOnTimeout ?? true),
     elapsedMs: elapsedSince(engine, started?.at),
     ...hand.modelNote(),
   });
   return { outcome, content: outcomeToModelContent(outcome), toolSuccess: false, authorSaysRetry: false };
+}
+
+/** By the record where this process does not have the tool. */
+function repeatOfHandoff(
+  { tool }: CallInHand,
+  call: Call,
+  retryable: boolean,
+): Pick<ToolFailure, 'retryable' | 'inDoubt' | 'blocksTool'> {
+  if (isUntaken(call) || call.started?.mayRerun === true) return { retryable };
+  return tool === undefined ? inDoubt(retryable) : repeatOf(tool, { code: 'tool.timeout', retryable });
 }
 
 /** The time since an event, for an outcome. The ledger's clock may be set back. */

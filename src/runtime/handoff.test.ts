@@ -1,5 +1,5 @@
 import type { HandoffClaim, JsonObject, Ledger, Runtime, ToolOutcome, Turn } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool, toolResult } from 'quittance';
+import { createMemoryLedger, createRuntime, defineTool, outcomeToModelContent, toolResult } from 'quittance';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
 import {
@@ -341,7 +341,7 @@ describe('time', () => {
   });
 
   it('runs out, and the model is told whether the call may have taken effect', async () => {
-    const noteOf = async (name: string, isTaken: boolean): Promise<unknown> => {
+    const toldOf = async (name: string, isTaken: boolean): Promise<string> => {
       const on = stage();
       const told = on.turn.call(envelope('c1', name));
       await quiet();
@@ -349,11 +349,18 @@ describe('time', () => {
       on.clock.advance(60_000);
       const outcome = await told;
       expect(code(outcome)).toBe('tool.timeout');
-      return outcome.modelNote;
+      return `${outcomeToModelContent(outcome)} ${outcome.modelNote ?? ''}`;
     };
-    expect(await noteOf('pay', true)).toMatch(/may still take effect/);
-    expect(await noteOf('get_all', true)).toBeUndefined();
-    expect(await noteOf('pay', false)).toMatch(/did not run/);
+    const claimed = await toldOf('pay', true);
+    expect(claimed).toMatch(/may have happened; do not repeat/);
+    expect(claimed).toContain('"retryable":false');
+    const read = await toldOf('get_all', true);
+    expect(read).not.toMatch(/may have happened/);
+    expect(read).toContain('"retryable":true');
+    const untaken = await toldOf('pay', false);
+    expect(untaken).toMatch(/did not run/);
+    expect(untaken).not.toMatch(/may have happened/);
+    expect(untaken).toContain('"retryable":true');
   });
 
   it('runs out for a call that nobody took: it costs nothing', async () => {

@@ -30,6 +30,7 @@ import { overtaken, settleDenied, settleStopped } from './settle.ts';
 import { sealInput } from './seal-input.ts';
 import { takeApproved } from './take-approved.ts';
 import type { HeldCall, Told } from './told.ts';
+import { openQuestion } from './told.ts';
 import { notAccepted } from './unavailable.ts';
 import { cancelStop } from './unless-over.ts';
 import { answerByGrant } from './use-grant.ts';
@@ -64,7 +65,11 @@ export async function hold(hand: CallInHand): Promise<Told | Moved> {
 export function holdOn(hand: CallInHand): HeldCall {
   const confirmation = questionOf(hand);
   const rest = resolveHold(hand).catch((error: unknown) => notAccepted(hand, error));
-  return { type: 'held', confirmationId: confirmation.confirmationId, rest };
+  return {
+    type: 'held',
+    ...(openQuestion(hand.call) ?? { confirmationId: confirmation.confirmationId }),
+    rest,
+  };
 }
 
 function questionOf(hand: CallInHand): Confirmation {
@@ -137,12 +142,12 @@ async function untilDecided(hand: CallInHand, confirmation: Confirmation): Promi
 }
 
 /** This runtime was closed: the call stays held, for whoever comes after, and is not this runtime's any more. */
-function letGo(hand: CallInHand, { confirmationId }: Confirmation): never {
+function letGo(hand: CallInHand, { confirmationId, description }: Confirmation): never {
   hand.owned = false;
   throw new QuittanceError(
     'call.pending',
-    `Call ${hand.callId} still waits for a person (confirmation ${confirmationId}), and this runtime was closed. Ask again with the same id in another one on the same ledger.`,
-    { callId: hand.callId, confirmationId },
+    `Call ${hand.callId} has not run: it still waits for a person, and this runtime was closed. ${description} Do not make it again.`,
+    { callId: hand.callId, confirmationId, waitsFor: description },
   );
 }
 

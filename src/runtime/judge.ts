@@ -12,6 +12,7 @@ import { isPromiseLike } from '../tool/when-ready.ts';
 import type { AttemptEnd } from './attempt.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import { classifyThrown } from './classify-thrown.ts';
+import { repeatOf } from './doubt.ts';
 import { judgeRecorded } from './judge-recorded.ts';
 import { recordedEndOf } from './recorded-end.ts';
 import type { AttemptFacts, Judgement } from './judgement.ts';
@@ -197,17 +198,13 @@ function cancelled(hand: CallInHand, reason: string, facts: AttemptFacts): Promi
 
 function timedOut(hand: CallInHand, { elapsedMs, deadlineMs }: AttemptFacts, retryable: boolean): Judgement {
   const { knownTool: tool, request } = hand;
-  if (!tool.mayRerun)
-    hand.note(
-      'The tool may still take effect. Do not repeat the call; an identical one will be held for a person.',
-    );
   const outcome: ToolOutcome = Object.freeze({
     type: 'ToolTimeout',
     callId: request.id,
     toolName: tool.name,
     code: 'tool.timeout',
     deadlineMs,
-    retryable,
+    ...repeatOf(tool, { code: 'tool.timeout', retryable }),
     elapsedMs,
     ...hand.modelNote(),
   });

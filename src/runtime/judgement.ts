@@ -13,6 +13,7 @@ import type { BodyContext } from './body-context.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import { clean, cleanObject, cleanOutput, knownSecrets } from './clean.ts';
 import { cleanBytes } from './clean-bytes.ts';
+import { repeatOf } from './doubt.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
 import { ruleFile } from './rule-beside.ts';
 import { ruleFailure } from './rule-output.ts';
@@ -235,17 +236,13 @@ export async function fail(
     ...(output !== undefined &&
       (large ? { [free('output_artifact')]: await keepText(hand, content) } : { [free('output')]: output })),
   };
-  if (!tool.mayRerun && failed.code !== 'tool.reported_error' && failed.authorSaysRetry !== true)
-    hand.note(
-      'The tool may have taken effect. Do not repeat the call; an identical one will be held for a person.',
-    );
   const outcome: ToolOutcome = {
     type: 'ToolFailure',
     callId: request.id,
     toolName: tool.name,
     code: failed.code,
     error: cutText(clean(hand, failed.error), longestError),
-    retryable: failed.retryable,
+    ...repeatOf(tool, failed),
     elapsedMs,
     ...(Object.keys(extras).length > 0 && { payloadExtras: freezeJson(extras) }),
     ...(failed.toolMade === true &&

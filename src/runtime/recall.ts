@@ -9,6 +9,7 @@ import { isDigestOf } from './kept-input.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
 import { readWaiting } from './spill.ts';
 import type { Told } from './told.ts';
+import { openQuestion } from './told.ts';
 import { notAccepted, notEnded, removedEnd } from './unavailable.ts';
 import { whenChanged } from './when-changed.ts';
 
@@ -17,7 +18,8 @@ export async function recall(hand: CallInHand, known: StoredCall): Promise<Told>
   const found = await settledOrOpen(hand, known);
   if (found.type !== 'held') return found;
   const rest = (found.rest ?? follow(hand, found.stored)).catch((error: unknown) => notAccepted(hand, error));
-  return { type: 'held', confirmationId: found.confirmationId, rest };
+  const { type, confirmationId, waitsFor } = found;
+  return { type, confirmationId, ...(waitsFor !== undefined && { waitsFor }), rest };
 }
 
 /** The outcome of a call that somebody else is making. */
@@ -35,6 +37,7 @@ export async function follow(hand: CallInHand, known: StoredCall): Promise<ToolO
 type Open = {
   readonly type: 'held';
   readonly confirmationId: string | undefined;
+  readonly waitsFor?: string;
   readonly stored: StoredCall;
   /** Where whoever held it is gone and this process holds it now: its way to the outcome. */
   readonly rest?: Promise<ToolOutcome>;
@@ -59,8 +62,7 @@ async function settledOrOpen(hand: CallInHand, known: StoredCall): Promise<ToolO
       stored = next;
       continue;
     }
-    const pending = call.confirmation?.status === 'pending' ? call.confirmation.confirmationId : undefined;
-    return { type: 'held', confirmationId: pending, stored };
+    return { type: 'held', ...(openQuestion(call) ?? { confirmationId: undefined }), stored };
   }
 }
 

@@ -37,8 +37,8 @@ export type RuntimeOptions<Tools extends readonly AnyTool[]> = {
   readonly mayDecide?: MayDecide;
   /** Who may give and revoke grants. Everybody the host lets by default; nobody gives any where `mayDecide` is set alone. */
   readonly mayGrant?: MayGrant;
-  /** How long held calls wait where nothing that asks says how long; then they are denied as `expired`. For ever by default. */
-  readonly holdTimeoutMs?: number;
+  /** How long held calls wait where no rule or hook sets a time; then they are denied as `expired`. 24 hours. */
+  readonly holdTimeoutMs?: number | 'none';
   /** Whether those on whose behalf a call is made may not approve it. */
   readonly separateDuties?: boolean;
   /**

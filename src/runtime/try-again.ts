@@ -11,6 +11,7 @@
  */
 import type { ToolResponded } from '../call/event.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
+import { outcomeIsError, retryableButForDoubt } from '../call/outcome.ts';
 import type { Offer } from './behaviors/behaviors.ts';
 import { settlementsFor, sharesOf } from './budget.ts';
 import type { CallInHand } from './call-in-hand.ts';
@@ -122,7 +123,7 @@ function whyNot(
 }
 
 const isRetryable = (outcome: ToolOutcome): boolean =>
-  (outcome.type === 'ToolFailure' || outcome.type === 'ToolTimeout') && outcome.retryable;
+  outcomeIsError(outcome) && retryableButForDoubt(outcome);
 
 async function askAndWait(hand: CallInHand, event: ToolResponded, terms: Terms): Promise<NextAttempt> {
   if (hand.call?.retry === undefined) {

@@ -2,6 +2,7 @@ import type { Call } from '../call/call.ts';
 import { isHandedOver } from '../call/handoff.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import type { CallInHand } from './call-in-hand.ts';
+import { inDoubt } from './doubt.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
 
 /** Said where the ledger could not take the call. Nothing ran and nothing is kept: the same id may ask again. */
@@ -48,8 +49,8 @@ export const unknownEnd = (
     callId: request.id,
     toolName: request.name,
     code: 'tool.indeterminate',
-    error: `${why}. It may have taken effect.`,
-    retryable: false,
+    error: `${why}.`,
+    ...inDoubt(false),
     elapsedMs: 0,
     ...note,
   });
@@ -77,7 +78,7 @@ export function notEnded(hand: CallInHand, call: Call, error: unknown): ToolOutc
     error:
       'The ledger could not be used, so it cannot be said yet how the call ended, which was begun by another process. ' +
       `Ask again with the same id: ${error.message}`,
-    retryable: true,
+    ...(started.mayRerun ? { retryable: true } : inDoubt(true)),
     elapsedMs: 0,
   });
 }

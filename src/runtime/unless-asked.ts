@@ -1,7 +1,9 @@
 import type { ToolOutcome } from '../call/outcome.ts';
 import type { PendingCall } from './await-told.ts';
+import { toPending } from './await-told.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import { foldStored } from './fold-stored.ts';
+import { openQuestion } from './told.ts';
 import { whenChanged } from './when-changed.ts';
 
 /**
@@ -18,9 +20,9 @@ export async function outcomeUnlessAsked(hand: CallInHand): Promise<ToolOutcome 
     const call = stored && foldStored(stored);
     const confirmation = call?.confirmation;
     if (stored === undefined || call === undefined || confirmation === undefined)
-      return { type: 'pending', callId, confirmationId: told.confirmationId };
-    if (confirmation.status === 'pending')
-      return { type: 'pending', callId, confirmationId: confirmation.confirmationId };
+      return toPending(callId, told);
+    const asked = openQuestion(call);
+    if (asked !== undefined) return toPending(callId, asked);
     const stop = new AbortController();
     const changed = whenChanged(engine, call, stored.version, stop.signal).then(() => undefined);
     const outcome = await Promise.race([told.rest, changed]).finally(() => stop.abort());

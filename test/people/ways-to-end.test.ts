@@ -44,25 +44,22 @@ describe('a question', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('outlives its turn: pending says what to do, and the same id rejoins', async () => {
+  it('outlives its turn: the message says what it waits for, the remedy what to do, and the same id rejoins', async () => {
     const { clock, runtime, ran } = setDesk();
     const pending = refusal(runtime.turn({ sessionId: 's', timeoutMs: 10 }).call(envelope('c', 'delete_it')));
     await quiet();
     clock.advance(10);
-    const { code, message, facts } = await pending;
+    const { code, message, remedy, facts } = await pending;
     const open = await question(runtime);
     expect({ code, facts }).toEqual({
       code: 'call.pending',
-      facts: { callId: 'c', confirmationId: open.confirmationId },
+      facts: { callId: 'c', confirmationId: open.confirmationId, waitsFor: open.description },
     });
-    for (const word of [
-      open.confirmationId,
-      'runtime.confirmations',
-      'runtime.decide',
-      'onConfirm',
-      'treatments',
-    ])
-      expect(message).toContain(word);
+    expect(message).toContain(open.description);
+    for (const word of ['runtime.confirmations', 'runtime.decide', 'onConfirm', 'treatments']) {
+      expect(remedy).toContain(word);
+      expect(message).not.toContain(word);
+    }
     await runtime.decide(open.confirmationId, yes(open));
     expect(await runtime.turn({ sessionId: 's' }).call(envelope('c', 'delete_it'))).toMatchObject({
       output: 1,

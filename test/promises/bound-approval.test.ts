@@ -337,7 +337,14 @@ describe('[bound-approval] nothing the model or a tool says can approve', () => 
       turn.callAll([ask('a', 'users')]),
       quiet().then(() => clock.advance(10)),
     ]);
-    expect(told).toEqual([{ type: 'pending', callId: 'a', confirmationId: expect.any(String) as string }]);
+    expect(told).toEqual([
+      {
+        type: 'pending',
+        callId: 'a',
+        confirmationId: expect.any(String) as string,
+        waitsFor: expect.any(String) as string,
+      },
+    ]);
     const { confirmationId } = await question(runtime);
     const decideWith = (decision: unknown) => refusal(runtime.decide(confirmationId, decision as never));
     for (const decision of [

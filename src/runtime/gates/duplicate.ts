@@ -3,6 +3,7 @@ import type { Awaitable } from '../../base/json.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import { whenReady } from '../../tool/when-ready.ts';
 import type { CallInHand } from '../call-in-hand.ts';
+import { isGuarded } from '../doubt.ts';
 import type { Gate, Stop } from './gate.ts';
 
 const loopLimit = 3;
@@ -11,9 +12,7 @@ const readLoopLimit = 20;
 export const duplicateGate: Gate = {
   name: 'duplicate',
   check: (hand) =>
-    findDuplicate(hand) ??
-    findLoop(hand) ??
-    (hand.knownTool.mayRerun || hand.knownTool.mode === 'read' ? undefined : findTwin(hand)),
+    findDuplicate(hand) ?? findLoop(hand) ?? (isGuarded(hand.knownTool) ? findTwin(hand) : undefined),
 };
 
 /** A tool that says repeating it is pointless, asked for the same thing again with nothing written in between. */
@@ -56,10 +55,8 @@ const loop = (details: string): Stop => ({ type: 'deny', reason: 'duplicate', co
  * already does not happen again unless a person says so.
  */
 function findTwin(hand: CallInHand): Awaitable<Stop | undefined> {
-  const { knownTool: tool, turn } = hand;
-  if (tool.rerun === 'allow') return undefined;
   // Somebody may have died over the same thing a moment ago: with every turn, that is found out first.
-  return turn.swept ? lookForTwins(hand) : sweepFirst(hand);
+  return hand.turn.swept ? lookForTwins(hand) : sweepFirst(hand);
 }
 
 async function sweepFirst(hand: CallInHand): Promise<Stop | undefined> {

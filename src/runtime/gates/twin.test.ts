@@ -181,7 +181,7 @@ describe('a call that repeats one whose effect nobody knows', () => {
     const { runtime, start } = twins(hang);
     await start();
     const [responded] = await eventsOf(runtime, 'tool.responded');
-    expect(responded?.outcome.modelNote).toContain('Do not repeat');
+    expect(responded?.content).toContain('do not repeat it');
     expect(responded?.unsettledEffect).toBe(true);
   });
 });

@@ -109,6 +109,47 @@ export function behaviourSuite(harness: Harness): void {
       expect(signal?.aborted ?? true).toBe(true);
     });
 
+    test.each(['throws', 'runs out of time'] as const)(
+      'the model is told not to repeat an effect that %s; other arguments go through, a repeat waits for a person',
+      async (how) => {
+        let runs = 0;
+        const asked: string[] = [];
+        const { stage, outcomeOf } = await start(
+          harness,
+          [
+            pay(() => {
+              if (runs++ > 0) return 'paid';
+              if (how === 'throws') throw new Error('socket hang up');
+              return new Promise(() => undefined);
+            }),
+          ],
+          {
+            overrides: { pay: { mode: 'external', timeoutMs: 40 } },
+            onConfirm: ({ callId, description }) => {
+              asked.push(callId, description);
+              return { decision: 'deny', by: 'ada' };
+            },
+          },
+        );
+        const script: Script = [
+          call('c1', 'pay', { cents: 5 }),
+          call('c2', 'pay', { cents: 6 }),
+          call('c3', 'pay', { cents: 5 }),
+          ...done,
+        ];
+        const { text, told } = await stage.run(script, options);
+        expect(text).toBe('Done.');
+        const first = JSON.parse(contentOf(told[0])) as { error: string; retryable: boolean };
+        expect(first).toMatchObject({ status: 'error', retryable: false });
+        expect(first.error).toMatch(/may have happened; do not repeat it/);
+        expect(contentOf(told[0])).toBe(outcomeToModelContent(await outcomeOf('c1')));
+        expect(contentOf(told[1])).toBe('"paid"');
+        expect(asked).toEqual(['c3', expect.stringContaining('Call c1 ')]);
+        expect(JSON.parse(contentOf(told[2]))).toMatchObject({ blocked: true });
+        expect(runs).toBe(2);
+      },
+    );
+
     test('an output too long to show becomes a reference that the model can read', async () => {
       const long = `${'x'.repeat(20_000)}END`;
       const { stage } = await start(harness, [{ name: 'fetch_page', parameters: {}, run: () => long }]);
@@ -238,7 +279,13 @@ export function behaviourSuite(harness: Harness): void {
         expect(readFileSync(effects, 'utf8')).toBe('{"cents":500}\n');
         expect(second.ran?.text).toBe('Done.');
         expect(JSON.parse(contentOf(second.ran?.told[0]))).toMatchObject(
-          dies === 'in the body' ? { status: 'error', retryable: false } : { paid: 500 },
+          dies === 'in the body'
+            ? {
+                status: 'error',
+                error: expect.stringMatching(/may have happened; do not repeat it/) as string,
+                retryable: false,
+              }
+            : { paid: 500 },
         );
       },
     );

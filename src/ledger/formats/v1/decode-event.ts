@@ -76,6 +76,8 @@ const outcomeOrder: { readonly [Name in keyof typeof outcomeFields]: true } = {
   digest: true,
   deadlineMs: true,
   retryable: true,
+  inDoubt: true,
+  blocksTool: true,
   elapsedMs: true,
   wasCoerced: true,
   payloadExtras: true,

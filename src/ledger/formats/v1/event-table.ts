@@ -36,6 +36,8 @@ export const outcomeFields: { readonly [Name in KeyOf<ToolOutcome>]: Field } = {
   code: text('code', { optional }),
   reason: text('reason', { optional }),
   retryable: text('retryable', { optional }),
+  inDoubt: text('in_doubt', { optional }),
+  blocksTool: text('blocks_tool', { optional }),
   elapsedMs: text('elapsed_ms', { optional }),
   wasCoerced: text('was_coerced', { optional }),
   deadlineMs: text('deadline_ms', { optional }),
