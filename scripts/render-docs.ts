@@ -119,7 +119,7 @@ function outcomesPage(): string {
       Object.entries(outcomeTypes).map(([type, { when }]) => [link(type), when]),
     ),
     `All five carry \`callId\` and \`toolName\`, and may carry a \`modelNote\`: what else the model should know, as a content part of its own. All but the two successes carry a \`code\`, one of the [reason codes](reason-codes.md). \`toolResult\` is there only where the tool itself made one. What the model is told is on [its own page](model-content.md).`,
-    `\`inDoubt: true\` on a timeout or a failure means that the tool may have taken effect and may not be run again: the [twin guard](runtime.md#asking-again) stops an identical call. \`retryable\` is false then, and the error the model is told ends with a warning not to repeat the call. \`blocksTool: false\` says that this doubt is the only reason: the tool stays open for other arguments. Outcomes recorded before these fields have neither.`,
+    `\`inDoubt: true\` on a timeout or a failure means that the tool may have taken effect and may not be run again: the twin guard stops an identical call. \`retryable\` is false then, and the error the model is told ends with a warning not to repeat the call. \`blocksTool: false\` says that this doubt is the only reason: the tool stays open for other arguments. Outcomes recorded before these fields have neither.`,
     `An output is shown inline up to \`TOOL_MESSAGE_MAX_CHARS\` = ${thousands(TOOL_MESSAGE_MAX_CHARS)} UTF-16 units of its JSON, which a tool may set for itself. Beyond that it is kept as an artifact, with a summary of at most ${ARTIFACT_SUMMARY_MAX_CHARS} characters.`,
     ...Object.values(full).flatMap((outcome) => [
       `## ${outcome.type}`,
