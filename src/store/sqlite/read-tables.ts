@@ -2,6 +2,7 @@
  * The read tables of one ledger: filled before they are asked, so that whoever was told of something finds it, and
  * in quiet moments, so that little is left to fill.
  */
+import { performance } from 'node:perf_hooks';
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
 import type { CallTally, TallyName, TallyQuery } from '../../ledger/call-tally.ts';
 import type { ConfirmationQuery, ConfirmationSummary } from '../../ledger/confirmation-query.ts';
