@@ -3,6 +3,7 @@ import { type } from 'arktype';
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { z as z3 } from 'zod/v3';
 import { isQuittanceError } from '../base/error.ts';
 import type { CompiledSchema } from './schema.ts';
 import { compileSchema, jsonSchema } from './schema.ts';
@@ -338,4 +339,28 @@ test('an async validator is waited for', async () => {
 
 test('jsonSchema gives back the schema itself', () => {
   expect(jsonSchema<{ amount: number }>(written)).toBe(written);
+});
+
+describe('a promise inside a schema that rejects', () => {
+  const explode = async (): Promise<never> => {
+    throw new Error('the registry is down');
+  };
+  test.each([
+    ['a transform of zod 4', z.object({ a: z.string().transform(explode) })],
+    ['a check of zod 4', z.object({ a: z.string().refine(explode) })],
+    ['a transform of zod 3', z3.object({ a: z3.string().transform(explode) })],
+    ['a check of zod 3', z3.object({ a: z3.string().refine(explode) })],
+  ])('is an issue, and no unhandled rejection: %s', async (_, schema) => {
+    const unhandled: unknown[] = [];
+    const listen = (cause: unknown): void => void unhandled.push(cause);
+    process.on('unhandledRejection', listen);
+    try {
+      const check = await compileSchema(schema, input).check({ a: 'x' });
+      expect(JSON.stringify(check)).toContain('the registry is down');
+      await new Promise(setImmediate);
+      expect(unhandled).toEqual([]);
+    } finally {
+      process.off('unhandledRejection', listen);
+    }
+  });
 });

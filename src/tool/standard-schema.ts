@@ -41,7 +41,7 @@ export function checkStandard(schema: StandardSchema, value: unknown): Awaitable
         failed,
       );
     return whenReady(
-      schema['~standard'].validate(value),
+      isZod3(schema) ? parseLater(schema, value) : schema['~standard'].validate(value),
       (result: unknown) => readResult(result, value),
       failed,
     );
@@ -65,13 +65,25 @@ function runZod(schema: StandardSchema, value: unknown): Awaitable<ZodRun> | und
 
 /** Zod writes its messages only for those who ask by another way. */
 function explain(schema: StandardSchema, value: unknown, ran: Awaitable<ZodRun>): Awaitable<unknown> {
-  const { safeParseAsync } = schema as { safeParseAsync?: unknown };
-  if (!isPromiseLike(ran) || typeof safeParseAsync !== 'function') return schema['~standard'].validate(value);
-  return whenReady(
-    safeParseAsync.call(schema, value) as Awaitable<{ data?: unknown; error?: { issues?: unknown } }>,
-    ({ error, data }) => (error === undefined ? { value: data } : { issues: error.issues }),
-  );
+  return isPromiseLike(ran) && canParseLater(schema)
+    ? parseLater(schema, value)
+    : schema['~standard'].validate(value);
 }
+
+type ParsesLater = { readonly safeParseAsync: (value: unknown) => PromiseLike<ZodParsed> };
+type ZodParsed = { readonly data?: unknown; readonly error?: { readonly issues?: unknown } };
+
+const canParseLater = (schema: object): schema is ParsesLater =>
+  'safeParseAsync' in schema && typeof schema.safeParseAsync === 'function';
+
+/** Zod 3 forgets promises as well, and its schemas can be run in one way only: asynchronously, all of them. */
+const isZod3 = (schema: StandardSchema): schema is StandardSchema & ParsesLater =>
+  schema['~standard'].vendor === 'zod' && canParseLater(schema);
+
+const parseLater = (schema: ParsesLater, value: unknown): Awaitable<unknown> =>
+  whenReady(schema.safeParseAsync(value), ({ error, data }) =>
+    error === undefined ? { value: data } : { issues: error.issues },
+  );
 
 /** The schema as JSON Schema 2020-12, if its validator can say it; undefined otherwise. */
 export function standardToJsonSchema(
