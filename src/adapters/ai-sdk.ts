@@ -15,9 +15,11 @@ import type { AiSdkCallOptions, AiSdkTool, GovernedAiSdkTool } from './ai-sdk-to
 import { openSchema, readAiSdkTool } from './ai-sdk-tool.ts';
 import type { Driver, Run } from './driver.ts';
 import { createDriver } from './driver.ts';
+import { reportVersions } from './framework-version.ts';
 import type { SendProbe } from './self-test.ts';
 import { probe, selfTest } from './self-test.ts';
 import { sessionCallId } from './session-call-id.ts';
+import { refuseNoRecord } from './tools-given.ts';
 
 /** What `governTools` takes beside the tools. */
 export type AiSdkOptions = AdapterOptions<AiSdkCallOptions> & {
@@ -62,6 +64,8 @@ export async function governTools<const Tools extends Readonly<Record<string, un
   tools: Tools,
   options: AiSdkOptions = {},
 ): Promise<GovernedTools<Tools>> {
+  reportVersions('quittance/ai-sdk', options.onTrouble);
+  refuseNoRecord('quittance/ai-sdk', tools);
   await selfTest('quittance/ai-sdk', sendProbe(wrap));
   return wrap(tools, options);
 }

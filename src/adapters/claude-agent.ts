@@ -21,8 +21,10 @@ import { readAnnotations, readClaudeAgentTool, toolUseIdKey } from './claude-age
 import { resumesDeferred } from './claude-agent-version.ts';
 import type { Driver, Run } from './driver.ts';
 import { createDriver } from './driver.ts';
+import { reportVersions } from './framework-version.ts';
 import type { SendProbe } from './self-test.ts';
 import { probe, selfTest } from './self-test.ts';
+import { refuseNoList } from './tools-given.ts';
 
 /** What `governTools` takes beside the tools. */
 export type ClaudeAgentOptions = AdapterOptions<ClaudeAgentCall> & {
@@ -78,6 +80,8 @@ export async function governTools(
   tools: readonly (ClaudeAgentTool | AnyTool)[],
   options: ClaudeAgentOptions,
 ): Promise<GovernedTools> {
+  reportVersions('quittance/claude-agent', options.onTrouble);
+  refuseNoList('quittance/claude-agent', tools);
   await selfTest('quittance/claude-agent', sendProbe(wrap));
   return wrap(tools, options);
 }

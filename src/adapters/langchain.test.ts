@@ -64,6 +64,25 @@ describe('the self-test', () => {
 });
 
 test('a list without a tool of the framework is refused, in words that say what is missing', async () => {
-  for (const tools of [[], [{ type: 'web_search', name: 'web_search' }]])
-    await expect(governTools(tools)).rejects.toThrow(/At least one must be made by tool\(…\)/);
+  await expect(governTools([{ type: 'web_search', name: 'web_search' }])).rejects.toThrow(
+    /At least one must be made by tool\(…\)/,
+  );
 });
+
+test('an empty list is taken: an agent without tools', async () => {
+  const { tools, wrapToolCall } = await governTools([]);
+  expect(tools).toEqual([]);
+  const request = { toolCall: { id: 'c1', name: 'invented', args: {} }, tool: undefined };
+  const answer = await wrapToolCall(request as never, (async () => 'no such tool') as never);
+  expect(answer).toBe('no such tool');
+  await expect(
+    wrapToolCall({ ...request, tool: { name: 'invented' } } as never, (async () => 'ran') as never),
+  ).rejects.toThrow('invented');
+});
+
+test.each([[{}], [{ pay: {} }], [undefined], ['pay']])(
+  'tools that are no list are refused: %j',
+  async (tools) => {
+    await expect(governTools(tools as never)).rejects.toThrow('takes a list of tools');
+  },
+);

@@ -7,6 +7,7 @@ import { quote } from '../tool/nearest.ts';
 import type { AdapterOptions } from './adapter-options.ts';
 import type { Driver, Run } from './driver.ts';
 import { createDriver } from './driver.ts';
+import { reportVersions } from './framework-version.ts';
 import type { LangChainCall, LangChainConfig } from './langchain-call.ts';
 import type { MakeToolCall } from './langchain-governed-tool.ts';
 import { createToolMaker } from './langchain-governed-tool.ts';
@@ -20,6 +21,7 @@ import type { LangChainTool, ToolClass } from './langchain-tool.ts';
 import { findToolClass, readLangChainTool } from './langchain-tool.ts';
 import { probe, selfTest } from './self-test.ts';
 import { sessionCallId } from './session-call-id.ts';
+import { refuseNoList } from './tools-given.ts';
 
 /** What `governTools` takes beside the tools. */
 export type LangChainOptions = AdapterOptions<LangChainConfig> & {
@@ -60,6 +62,9 @@ export type LangChainToolCallRequest = {
 export async function governTools<
   const Tools extends readonly (LangChainTool | AnyTool | Readonly<Record<string, unknown>>)[],
 >(tools: Tools, options: LangChainOptions = {}): Promise<GovernedTools<Tools>> {
+  reportVersions('quittance/langchain', options.onTrouble);
+  refuseNoList('quittance/langchain', tools);
+  if (tools.length === 0) return governNothing(options);
   const Base = findToolClass(tools);
   await selfTest('quittance/langchain', async (probeOptions, body) => {
     const tool = Object.assign(new Base({}), { name: probe.name, schema: { type: 'object' }, _call: body });
@@ -69,6 +74,26 @@ export async function governTools<
     await tested?.invoke({ id: probe.callId, name: probe.name, args: {}, type: 'tool_call' }, config);
   });
   return wrap(tools, Base, options);
+}
+
+/** An agent without tools: calls of a model that invents one are answered by the framework. */
+function governNothing<Tools extends readonly unknown[]>({
+  session: _session,
+  interruptOn: _interruptOn,
+  ungoverned: _ungoverned,
+  principal: _principal,
+  attrs: _attrs,
+  approver: _approver,
+  ...options
+}: LangChainOptions): GovernedTools<Tools> {
+  return {
+    runtime: createDriver([], options).runtime,
+    tools: [] as never, // as many as were given
+    async wrapToolCall(request, handler) {
+      if (request.tool !== undefined) throw refuseStranger(request.toolCall.name);
+      return handler(request as never);
+    },
+  };
 }
 
 function wrap<Tools extends readonly unknown[]>(

@@ -11,12 +11,14 @@ import { modelOutput, toOutput } from './ai-sdk-output.ts';
 import type { Answer } from './answer.ts';
 import type { Driver, Run } from './driver.ts';
 import { createDriver } from './driver.ts';
+import { reportVersions } from './framework-version.ts';
 import type { MastraAnswer, MastraQuestion } from './mastra-resume.ts';
 import { answerShape, createAnnouncements, openSchema, questionShape, readAnswer } from './mastra-resume.ts';
 import type { GovernedMastraTool, MastraAgentContext, MastraContext, MastraTool } from './mastra-tool.ts';
 import { readMastraTool, suspendsItself, toolMark } from './mastra-tool.ts';
 import type { SendProbe } from './self-test.ts';
 import { probe, selfTest } from './self-test.ts';
+import { refuseNoRecord } from './tools-given.ts';
 
 /** What `governTools` takes beside the tools. */
 export type MastraOptions = AdapterOptions<MastraContext> & {
@@ -45,6 +47,8 @@ export async function governTools<const Tools extends Readonly<Record<string, un
   tools: Tools,
   options: MastraOptions = {},
 ): Promise<GovernedTools<Tools>> {
+  reportVersions('quittance/mastra', options.onTrouble);
+  refuseNoRecord('quittance/mastra', tools);
   await selfTest('quittance/mastra', sendProbe(wrap));
   return wrap(tools, options);
 }

@@ -9,6 +9,7 @@ import { ownValue } from '../tool/own-value.ts';
 import type { AdapterOptions } from './adapter-options.ts';
 import type { Driver } from './driver.ts';
 import { createDriver } from './driver.ts';
+import { reportVersions } from './framework-version.ts';
 import { toToolOutput } from './openai-agents-output.ts';
 import type { OpenAiAgentsState } from './openai-agents-state.ts';
 import { takeApprovals } from './openai-agents-state.ts';
@@ -22,6 +23,7 @@ import type {
 import { readOpenAiAgentsTool, readTimeout } from './openai-agents-tool.ts';
 import type { SendProbe } from './self-test.ts';
 import { probe, selfTest } from './self-test.ts';
+import { refuseNoList } from './tools-given.ts';
 
 /** What `governTools` takes beside the tools. */
 export type OpenAiAgentsOptions<Context = unknown> = AdapterOptions<OpenAiAgentsCall<Context>> & {
@@ -56,6 +58,8 @@ export async function governTools<const Tools extends readonly unknown[], Contex
   tools: Tools,
   options: OpenAiAgentsOptions<Context> = {},
 ): Promise<GovernedTools<Tools>> {
+  reportVersions('quittance/openai-agents', options.onTrouble);
+  refuseNoList('quittance/openai-agents', tools);
   await selfTest('quittance/openai-agents', sendProbe(wrap));
   // The context is what the host gives the SDK, which passes it on: only the host can say what it is.
   return wrap(tools, options as OpenAiAgentsOptions);

@@ -13,7 +13,7 @@ function payTool() {
 }
 
 test('a helper whose way to answer makes no call refuses to start', async () => {
-  const starting = governLoop('quittance/broken', payTool().tools, {}, async () => []);
+  const starting = governLoop('quittance/openai', payTool().tools, {}, async () => []);
   await expect(starting).rejects.toMatchObject({
     code: 'adapter.unsafe',
     message: expect.stringContaining('never reached the ledger') as string,

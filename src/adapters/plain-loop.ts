@@ -10,6 +10,8 @@ import type { AdapterOptions } from './adapter-options.ts';
 import type { Answer } from './answer.ts';
 import { toAnswer } from './answer.ts';
 import { createDriver } from './driver.ts';
+import type { Adapter } from './framework-version.ts';
+import { reportVersions } from './framework-version.ts';
 import type { SendProbe } from './self-test.ts';
 import { probe, selfTest } from './self-test.ts';
 
@@ -43,7 +45,7 @@ export type Loop = { readonly runtime: Runtime; readonly run: (options: TurnOpti
 
 /** Makes the runtime of a loop, once its self-test has shown that what policy blocks does not run. */
 export async function governLoop(
-  adapter: string,
+  adapter: Adapter,
   tools: LoopTools,
   options: LoopOptions,
   answerProbe: (run: LoopRun, call: { readonly id: string; readonly name: string }) => Promise<unknown>,
@@ -52,6 +54,7 @@ export async function governLoop(
     const run = toLoop({ [probe.name]: body }, probeOptions).run({ sessionId: probe.sessionId });
     await answerProbe(run, { id: probe.callId, name: probe.name });
   };
+  reportVersions(adapter, options.onTrouble);
   await selfTest(adapter, send);
   return toLoop(tools, options);
 }

@@ -4,7 +4,7 @@
  * A behaviour that gets no further: the entry after `position` cannot be read, or the ledger could not be used five
  * times in a row. It skips nothing, and goes on by itself once it can.
  */
-export type RuntimeTrouble = StuckBehavior | ExposedFiles;
+export type RuntimeTrouble = StuckBehavior | ExposedFiles | UntestedFramework;
 
 export type StuckBehavior = {
   readonly type: 'behavior.stuck';
@@ -23,6 +23,15 @@ export type ExposedFiles = {
   /** The entry of `within`. */
   readonly area: string;
   readonly path: string;
+  readonly message: string;
+};
+
+/** A framework is installed in a version that its adapter is not tested with. Told when the adapter starts. */
+export type UntestedFramework = {
+  readonly type: 'framework.untested';
+  readonly adapter: string;
+  readonly package: string;
+  readonly version: string;
   readonly message: string;
 };
 
