@@ -108,8 +108,19 @@ describe('[tamper-evident] verify', () => {
       `UPDATE entries SET marks = NULL WHERE position = (SELECT max(position) FROM entries WHERE instr(text, ',"claim":'))`,
     ],
     ['a digest kept as bytes', 'UPDATE claims SET digest = CAST(digest AS BLOB)'],
+    [
+      'a table that belongs to another',
+      `UPDATE sqlite_schema SET tbl_name = 'Entry_index' WHERE name = 'entry_index'`,
+    ],
+    [
+      'a table of SQLite with other columns',
+      `UPDATE sqlite_schema SET sql = replace(sql, 'name,seq', 'name, seq') WHERE name = 'sqlite_sequence'`,
+    ],
   ])('[tamper-evident] finds %s', async (_, sql) => {
-    const { found, wrote } = await look(({ ledger }) => ledger.exec(sql));
+    const { found, wrote } = await look(({ ledger }) => {
+      if (sql.includes('sqlite_schema')) ledger.unsafeMode(true).pragma('writable_schema = ON');
+      ledger.exec(sql);
+    });
     expect(found).not.toEqual([]);
     expect(wrote).toBe(false);
   });

@@ -18,7 +18,7 @@ import { inspectReadTables } from './inspect-read-tables.ts';
 import { inspectTypes } from './inspect-types.ts';
 import { openToRead } from './open-to-read.ts';
 import { readTablesSchema, readTablesVersion } from './read-schema.ts';
-import { compareSchema, readSchema } from './schema-check.ts';
+import { compareSchema, findOddInternals, readSchema } from './schema-check.ts';
 import { sealKeyBytes } from './seal-key-file.ts';
 import { ledgerSchema, lookAtSchema, versionOf } from './schema.ts';
 
@@ -128,7 +128,8 @@ function* compareTables(
   try {
     const { problems, notes } = compareSchema(readSchema(database), expected);
     const advice = kind === 'file' ? 'Undo the change, or go back to a copy of the file.' : adviseRebuild;
-    for (const message of problems) yield problem({ kind, message: `${message} ${advice}` });
+    for (const message of [...problems, ...findOddInternals(database)])
+      yield problem({ kind, message: `${message} ${advice}` });
     for (const message of notes) yield { kind, level: 'note', message };
   } catch (error) {
     if (isTrouble(error)) throw error;

@@ -45,10 +45,10 @@ export function compareSchema(
   const byName = new Map(found.map((object) => [object.name, object]));
   const ours = new Set(expected.filter(({ type }) => type === 'table').map(({ name }) => name));
   const known = new Set(expected.map(({ name }) => name));
-  for (const { type, name, sql } of expected) {
+  for (const { type, name, tbl_name: table, sql } of expected) {
     const other = byName.get(name);
     if (other === undefined) problems.push(`The ${type} "${name}" is missing from the file.`);
-    else if (other.type !== type || other.sql !== sql)
+    else if (other.type !== type || other.tbl_name !== table || other.sql !== sql)
       problems.push(
         `The ${type} "${name}" is not the one that was made: its columns, constraints or text differ.`,
       );
@@ -61,6 +61,22 @@ export function compareSchema(
     else notes.push(`There is a ${type} "${name}" in the file, which is not the ledger's.`);
   }
   return { problems, notes };
+}
+
+/** What SQLite keeps for itself and writes in one way only. Gives those that are written otherwise. */
+export function findOddInternals(database: Database): readonly string[] {
+  const internals = prepareRow<SchemaObject>(
+    database,
+    `SELECT type, name, tbl_name, sql FROM main.sqlite_schema
+     WHERE name LIKE 'sqlite~_%' ESCAPE '~' AND name NOT LIKE 'sqlite~_stat%' ESCAPE '~'`,
+  ).all();
+  const isUsual = ({ type, name, tbl_name: table, sql }: SchemaObject): boolean =>
+    name === 'sqlite_sequence'
+      ? type === 'table' && table === name && sql === 'CREATE TABLE sqlite_sequence(name,seq)'
+      : type === 'index' && sql === null && /^\d+$/.test(name.replace(`sqlite_autoindex_${table}_`, ''));
+  return internals
+    .filter((object) => !isUsual(object))
+    .map(({ name }) => `The object "${name}" is not as SQLite writes it.`);
 }
 
 /** Whether the text of a trigger or a view names one of our tables. */
