@@ -82,7 +82,12 @@ export async function fillLedger(path: string): Promise<void> {
   await turn.call({ id: 'call_artifact', name: 'list_orders', arguments: {} });
   await turn.call({ id: 'call_unknown', name: 'refnd', arguments: {} });
   await turn.call({ id: `call_${nasty}`, name: 'get_page', arguments: { note: nasty } });
-  await new Promise((resolve) => setTimeout(resolve, 100)); // the late result of call_timeout
+  // The late result of call_timeout.
+  const isLate = async (): Promise<boolean> =>
+    (await runtime.events({ sessionId: 'ticket-42', callId: 'call_timeout' })).some(
+      ({ type }) => type === 'tool.late',
+    );
+  while (!(await isLate())) await new Promise((resolve) => setTimeout(resolve, 10));
   const other = runtime.turn({ sessionId: 'ticket-43' });
   await other.call({ id: 'call_read', name: 'get_order', arguments: { id: 8 } });
   await runtime.close();

@@ -6,12 +6,14 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fillLedger } from '../../test/fill-ledger.ts';
+import type { Ran } from '../../test/run-cli.ts';
 import { runCli } from '../../test/run-cli.ts';
+import { runProgramHere } from '../../test/run-program.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-contracts-'));
 const ledger = join(folder, 'ledger.db');
-const on = (args: readonly string[], columns?: number): ReturnType<typeof runCli> =>
-  runCli(['contracts', ...args], {
+const on = (args: readonly string[], columns?: number): Promise<Ran> =>
+  runProgramHere(['contracts', ...args], {
     cwd: folder,
     ...(columns !== undefined && { env: { COLUMNS: String(columns) } }),
   });
@@ -76,8 +78,8 @@ cases:
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-describe.concurrent('check', () => {
-  test('says that good contracts are good', async ({ expect }) => {
+describe('check', () => {
+  test('says that good contracts are good', async () => {
     expect(await on(['check', 'good.yaml'])).toEqual({
       code: 0,
       // One of its rules allows the folder it lies in.
@@ -88,7 +90,7 @@ describe.concurrent('check', () => {
     });
   });
 
-  test('says every problem with its place, and marks it', async ({ expect }) => {
+  test('says every problem with its place, and marks it', async () => {
     const { code, out } = await on(['check', 'bad.yaml'], 80);
     expect(code).toBe(1);
     expect(out).toContain(
@@ -102,7 +104,7 @@ describe.concurrent('check', () => {
     for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   });
 
-  test('warns of tools, named or seen in a ledger, that no rule is about', async ({ expect }) => {
+  test('warns of tools, named or seen in a ledger, that no rule is about', async () => {
     file('narrow.yaml', good.replace('tool: "*"', 'tool: Raed'));
     const named = await on(['check', 'narrow.yaml', '--tools', 'Bash,Read,Frobnicate,refund']);
     expect(named.code).toBe(0);
@@ -146,7 +148,7 @@ describe.concurrent('check', () => {
     expect(err).toContain(tryThis);
   });
 
-  test('contracts that cannot be loaded are sent to check', async ({ expect }) => {
+  test('contracts that cannot be loaded are sent to check', async () => {
     for (const command of ['test', 'explain']) {
       const { code, err } = await on([
         command,
@@ -160,8 +162,8 @@ describe.concurrent('check', () => {
   });
 });
 
-describe.concurrent('test', () => {
-  test('runs the cases beside the document', async ({ expect }) => {
+describe('test', () => {
+  test('runs the cases beside the document', async () => {
     expect(await on(['test', 'good.yaml'])).toEqual({ code: 0, out: '5 passed, 0 failed\n', err: '' });
   });
 
@@ -177,7 +179,7 @@ describe.concurrent('test', () => {
     expect(lines.at(-1)).toContain('quittance contracts explain newer.yaml --tool Bash --args');
   });
 
-  test('says with its line what is wrong with a case', async ({ expect }) => {
+  test('says with its line what is wrong with a case', async () => {
     file(
       'broken.cases.yaml',
       'cases:\n  - {id: a, tool: Bash, expect: deny}\n  - {id: a, tool: Bash, expct: allow}\n',
@@ -188,7 +190,7 @@ describe.concurrent('test', () => {
     expect(out).toContain('Did you mean expect?');
   });
 
-  test('knows principals, environments, counters and errors', async ({ expect }) => {
+  test('knows principals, environments, counters and errors', async () => {
     file(
       'facts.yaml',
       `apiVersion: edictum/v1
@@ -224,7 +226,7 @@ rules:
     expect({ code, out }).toEqual({ code: 0, out: '9 passed, 0 failed\n' });
   });
 
-  test('is JSON for programs', async ({ expect }) => {
+  test('is JSON for programs', async () => {
     const lines = json((await on(['test', 'good.yaml', '--json'])).out);
     expect(lines[2]).toMatchObject({
       type: 'case',
@@ -238,8 +240,8 @@ rules:
   });
 });
 
-describe.concurrent('diff', () => {
-  test('says which rules and which cases differ', async ({ expect }) => {
+describe('diff', () => {
+  test('says which rules and which cases differ', async () => {
     const { code, out } = await on(['diff', 'good.yaml', 'newer.yaml'], 80);
     expect(code).toBe(1);
     expect(out).toContain('~ changed  box');
@@ -251,7 +253,7 @@ describe.concurrent('diff', () => {
     expect(out).toContain('2 decided differently. 5 calls compared.');
   });
 
-  test('looks at the calls of a ledger, in their kept form', async ({ expect }) => {
+  test('looks at the calls of a ledger, in their kept form', async () => {
     const { code, out } = await on([
       'diff',
       'good.yaml',
@@ -279,7 +281,7 @@ describe.concurrent('diff', () => {
     });
   });
 
-  test('of the same version is nothing', async ({ expect }) => {
+  test('of the same version is nothing', async () => {
     expect(await on(['diff', 'good.yaml', 'good.yaml'])).toEqual({
       code: 0,
       out: 'Every call is decided as before. 5 calls compared.\n',
@@ -288,7 +290,7 @@ describe.concurrent('diff', () => {
   });
 });
 
-describe.concurrent('explain', () => {
+describe('explain', () => {
   test.each([80, 120])('says what every rule found, in %i columns', async (columns) => {
     const args = [
       '--tool',
@@ -307,7 +309,7 @@ describe.concurrent('explain', () => {
     for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(columns);
   });
 
-  test('masks secrets and obeys no text', async ({ expect }) => {
+  test('masks secrets and obeys no text', async () => {
     const command = 'rm \u001b[31m ghp_abcdefghijklmnopqrstuvwxyz0123456789';
     const { out } = await on([
       'explain',
@@ -321,7 +323,7 @@ describe.concurrent('explain', () => {
     expect(out).not.toContain('ghp_');
   });
 
-  test('takes a call from the ledger', async ({ expect }) => {
+  test('takes a call from the ledger', async () => {
     const { code, out } = await on([
       'explain',
       'good.yaml',
@@ -338,7 +340,7 @@ describe.concurrent('explain', () => {
     expect(missing.err).toContain('try: quittance calls');
   });
 
-  test('shows what is left of a result', async ({ expect }) => {
+  test('shows what is left of a result', async () => {
     const args = ['--tool', 'x', '--result', '{"k":"AKIA12345"}'];
     const { out } = await on(['explain', 'good.yaml', ...args]);
     expect(out).toContain('x would be allowed, and its result redacted, by hide:');
@@ -354,21 +356,19 @@ test('schema prints the schema that is published', async () => {
   expect(JSON.parse(out)).toEqual(published);
 });
 
-describe.concurrent('help and completion', () => {
-  test('know names of two words', async ({ expect }) => {
-    const [flag, word, group] = await Promise.all([
-      on(['check', '--help']),
-      runCli(['help', 'contracts', 'check']),
-      on(['--help']),
-    ]);
+describe('help and completion', () => {
+  test('know names of two words', async () => {
+    const flag = await on(['check', '--help']);
+    const word = await runProgramHere(['help', 'contracts', 'check']);
+    const group = await on(['--help']);
     expect(flag).toMatchObject({ code: 0, err: '' });
     expect(word.out).toBe(flag.out);
     for (const name of ['check', 'test', 'diff', 'explain', 'schema'])
       expect(group.out).toMatch(new RegExp(`^ {2}contracts ${name}\\b`, 'm'));
   });
 
-  test('bash completes them', async ({ expect }) => {
-    const { out } = await runCli(['completion', 'bash']);
+  test('bash completes them', async () => {
+    const { out } = await runProgramHere(['completion', 'bash']);
     const lines = ['contrac', 'contracts ch', 'contracts check --st', 'calls --outcome fa'];
     const script = lines.map(
       (line) =>

@@ -172,10 +172,16 @@ describe('two runs of the same program', () => {
 test('calls in another order differ in it, unless they ran side by side', async () => {
   const run = async (names: readonly string[], together: boolean): Promise<readonly ReadEvent[]> => {
     const ledger = createMemoryLedger();
-    const wait = (ms: number) => () => new Promise((resolve) => setTimeout(() => resolve({ ms }), ms));
-    const tools = ['x', 'y'].map((name) =>
-      defineTool({ name, mode: 'read', input: anything, run: wait(15) }),
-    );
+    let begun = 0;
+    const allBegun = Promise.withResolvers<void>();
+    const work = async (): Promise<{ ms: number }> => {
+      // Side by side means that each has begun before any has ended.
+      if (++begun === names.length || !together) allBegun.resolve();
+      await allBegun.promise;
+      await new Promise((resolve) => setTimeout(resolve, 15));
+      return { ms: 15 };
+    };
+    const tools = ['x', 'y'].map((name) => defineTool({ name, mode: 'read', input: anything, run: work }));
     const runtime = createRuntime({ tools, ledger });
     const turn = runtime.turn({ sessionId: 's' });
     const calls = names.map((name) => () => turn.call({ id: `c-${name}`, name, arguments: {} }));

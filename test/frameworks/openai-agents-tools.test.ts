@@ -103,7 +103,7 @@ test('a limit of the tool itself is a limit of the call', async () => {
   const longer = await callFirst(
     [tool({ name: 'pay', description: 'Pays.', parameters: pay, timeoutMs: 1, execute: slowly })],
     [{ cents: 5 }],
-    { overrides: { pay: { timeoutMs: 5_000 } } },
+    { overrides: { pay: { timeoutMs: 60_000 } } },
   );
   expect(await longer.outcomeOf('c0')).toMatchObject({ type: 'ToolExecutionResult', output: 'paid' });
 });

@@ -174,13 +174,10 @@ describe('numbers for Prometheus', () => {
     let page = '';
     // The page may be a moment old.
     await expect
-      .poll(
-        async () => {
-          page = await (await ask('/metrics')).text();
-          return page.includes('\nquittance_calls_open{tool="send_mail"} 1\n');
-        },
-        { timeout: 5_000 },
-      )
+      .poll(async () => {
+        page = await (await ask('/metrics')).text();
+        return page.includes('\nquittance_calls_open{tool="send_mail"} 1\n');
+      })
       .toBe(true);
     expect(page.includes('\n# TYPE quittance_calls_open gauge\n')).toBe(true);
     expect(page.includes('outcome="open"')).toBe(false);

@@ -72,7 +72,7 @@ const callsIn = (messages: readonly Message[]): Set<string> =>
 /** Until it holds: conditions are waited for, moments are not. */
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   for (let tries = 0; !(await holds()); tries++) {
-    if (tries > 1_000) throw new Error('It never came to that.');
+    if (tries > 5_000) throw new Error('It never came to that.');
     await sleep(20);
   }
 }

@@ -47,7 +47,7 @@ describe('whoever takes nothing', () => {
     await new Promise((resolve) => socket.once('connect', resolve));
     // Whoever does not read does not hear of their end either: both ends are in this process, and one goes.
     const open = sockets();
-    await expect.poll(() => sockets() < open, { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => sockets() < open).toBe(true);
     let text = '';
     await new Promise((resolve) =>
       socket
@@ -142,9 +142,7 @@ describe('what is no request', () => {
       });
       socket.on('close', () => resolve());
     });
-    await expect
-      .poll(async () => (await app.get<string>('/metrics')).body.includes(counted), { timeout: 5_000 })
-      .toBe(true);
+    await expect.poll(async () => (await app.get<string>('/metrics')).body.includes(counted)).toBe(true);
     expect(told).toEqual([]);
   });
 });

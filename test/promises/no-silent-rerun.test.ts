@@ -222,7 +222,7 @@ describe('[no-silent-rerun] a tool that can be asked what happened', () => {
 
 describe('[no-silent-rerun] a process that is slow is not dead', () => {
   it('[no-silent-rerun] nobody touches the call of one that is stopped, and it settles when it goes on', async () => {
-    const actor: Actor = await play.start({ afterwards: 'wait', waitMs: 100 });
+    const actor: Actor = await play.start({ afterwards: 'hang' });
     const told = actor.call('a', 'put');
     await actor.reached;
     actor.stop();
@@ -234,6 +234,7 @@ describe('[no-silent-rerun] a process that is slow is not dead', () => {
       expect(await Promise.race([joined, delay(400, 'waits')])).toBe('waits');
       expect(await runtime.recover()).toEqual([]);
       actor.goOn();
+      void actor.tell({ type: 'release' });
       expect(JSON.stringify(await joined)).toBe(JSON.stringify(await told));
     } finally {
       actor.goOn();

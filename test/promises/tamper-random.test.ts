@@ -11,7 +11,7 @@ import { makeScratch, tryEdit } from '../../bench/tamper/try-edit.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-edits-'));
 const sound = makeScratch(join(folder, 'sound'));
-beforeAll(() => fillForTampering(join(sound, 'ledger.db')), 60_000);
+beforeAll(() => fillForTampering(join(sound, 'ledger.db')));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const edits = 500;

@@ -134,6 +134,7 @@ describe('a question', () => {
     const card = cardOf(page, 'call_price');
     const refusal = card.getByText('This changed a moment ago, or moved.');
     await card.locator('button[aria-disabled="false"]', { hasText: 'Approve' }).waitFor();
+    await page.clock.runFor(100);
     await card.getByRole('button', { name: 'Approve' }).click();
     await refusal.waitFor();
     expect(decisions).toEqual([]);

@@ -90,7 +90,7 @@ describe('the read tables', () => {
     const ledger = await openSqliteLedger(path);
     for (const entry of entries.slice(0, 20)) await ledger.append(entry);
     let filled = 0;
-    for (let tries = 0; filled === 0 && tries < 200; tries++) {
+    for (let tries = 0; filled === 0 && tries < 3_000; tries++) {
       await new Promise((resolve) => setTimeout(resolve, 20));
       try {
         filled = readTables(path)['calls']?.length ?? 0;
