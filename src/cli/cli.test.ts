@@ -13,7 +13,6 @@ import { commands } from './commands.ts';
 import { commandHelp } from './help-text.ts';
 import { readVersion } from './version.ts';
 
-/** A process takes most of a second to start where others are busy. */
 const folder = mkdtempSync(join(tmpdir(), 'quittance-cli-'));
 const ledger = join(folder, 'ledger.db');
 const env = { QUITTANCE_LEDGER: ledger };
