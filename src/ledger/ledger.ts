@@ -276,6 +276,8 @@ export type StoredCall = {
   readonly ownerId: string;
   /** How many behaviours stand between its request and something no behaviour caused. Left out for none. */
   readonly depth?: number;
+  /** The key that its last claim is on. It may have been released or passed on since: `readClaim` says who has it. */
+  readonly claimKey?: string;
   /**
    * Says what is wrong where stored entries of the call are not those that were appended. Left out by stores that
    * nothing outside the process can change.

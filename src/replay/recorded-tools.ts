@@ -82,7 +82,10 @@ export function recordedTools<const Tools extends readonly AnyTool[]>(
     const wanted = {
       toolName: tool.name,
       input: keep(redactor, tool, input),
-      ...(drift === 'refuse' && { schemaDigest: tool.schemaDigest }),
+      ...(drift === 'refuse' && {
+        schemaDigest: tool.schemaDigest,
+        schemaDigestWithDefaults: tool.schemaDigestWithDefaults,
+      }),
     };
     const miss = (why: Miss, about: { expected?: Recording; stopped?: RecordedCall } = {}): never => {
       const error = describeMiss(wanted, why, shelf, {

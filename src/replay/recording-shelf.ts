@@ -19,6 +19,8 @@ export type Wanted = {
   readonly input: JsonValue;
   /** Of the tool as it is now; not given where any will do. */
   readonly schemaDigest?: string | undefined;
+  /** As recordings of earlier versions have it. */
+  readonly schemaDigestWithDefaults?: string | undefined;
 };
 
 export type Found =
@@ -142,8 +144,14 @@ function find(queue: Queue | undefined, isMeant: (recording: Recording) => boole
 }
 
 /** Whether it was recorded of the tool as it is, as far as anybody knows. */
-const fits = ({ call }: Recording, { schemaDigest }: Wanted): boolean =>
-  schemaDigest === undefined || call.schemaDigest === undefined || call.schemaDigest === schemaDigest;
+const fits = (
+  { call: { schemaDigest: recorded } }: Recording,
+  { schemaDigest, schemaDigestWithDefaults }: Wanted,
+): boolean =>
+  schemaDigest === undefined ||
+  recorded === undefined ||
+  recorded === schemaDigest ||
+  recorded === schemaDigestWithDefaults;
 
 function play(recording: Recording): Found {
   recording.status = 'played';

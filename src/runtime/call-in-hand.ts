@@ -103,7 +103,7 @@ export class CallInHand extends CallJournal implements CallWithSecrets {
   resourceKeys: readonly string[] | undefined;
   /** What the last preview would have the body do. */
   snapshot: Snapshot | undefined;
-  /** Stops the preview that is being made: nothing of it is kept any more. */
+  /** Stops the preview that is being made, or the wait for another call: nothing of it is kept any more. */
   abandon: (() => void) | undefined;
   /** The preview whose tool knows that nothing comes of it. */
   letGoOf: string | undefined;

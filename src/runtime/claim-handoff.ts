@@ -11,7 +11,7 @@ import type { JsonObject } from '../base/json.ts';
 import { isJsonObject, toJson } from '../base/json.ts';
 import type { Call } from '../call/call.ts';
 import { parseToolCall } from '../call/tool-call.ts';
-import { isHandedOver, leaseIsOver, takenBy } from '../call/handoff.ts';
+import { isHandedOver, isUntaken, leaseIsOver, takenBy } from '../call/handoff.ts';
 import type { DirectIdentity } from '../call/event.ts';
 import type { Principal } from '../tool/tool-context.ts';
 import { readIdentity } from './acting.ts';
@@ -22,11 +22,13 @@ import type { Desk } from './desk.ts';
 import type { Engine } from './engine.ts';
 import { foldStored } from './fold-stored.ts';
 import type { CallRef } from './gates/gate.ts';
-import { endDue, isDue } from './handoff-due.ts';
+import { elapsedSince, endDue, isDue, nothingSpent } from './handoff-due.ts';
+import { fail } from './judgement.ts';
 import { isDigestOf } from './kept-input.ts';
 import { makeToken, tokenDigest } from './handoff-token.ts';
 import type { OpenHandoff } from './list-handoffs.ts';
 import { findHandoffs, isWaiting } from './list-handoffs.ts';
+import { keepEnd } from './settle.ts';
 import { prepareInput, takeOver } from './take-over.ts';
 import type { ToolCallInput } from './turn.ts';
 
@@ -158,7 +160,10 @@ async function tryClaim(
   { worker, identity, leaseMs = Number.POSITIVE_INFINITY }: HandoffTerms,
 ): Promise<HandoffClaim | 'overtaken' | 'unreadable'> {
   const hand = await takeOver(engine, stored, call);
-  if (!(await prepareInput(hand))) return 'unreadable';
+  if (!(await prepareInput(hand, { stored }))) {
+    const differs = hand.justTaken?.taken.type === 'differs' && isUntaken(call);
+    return differs && (await endDiffering(hand, call)) ? 'overtaken' : 'unreadable';
+  }
   const input = argumentsOf(hand);
   if (input === undefined) return 'unreadable';
   const deadlineMs = call.started?.deadlineMs ?? 0;
@@ -189,6 +194,29 @@ async function tryClaim(
     deadlineMs,
     expiresAt,
   };
+}
+
+/**
+ * The schema gives a value that JSON cannot hold, and another one each time: no worker can ever be given what was
+ * accepted. So the call ends now, with the reason, and not at its deadline. False where another process moved it.
+ */
+async function endDiffering(hand: CallInHand, call: Call): Promise<boolean> {
+  const judgement = await fail(
+    hand,
+    {
+      code: 'tool.cancelled',
+      error:
+        'The call did not run: the input schema of the tool gives another value each time, so no worker can be given what was accepted.',
+      retryable: false,
+      authorSaysRetry: true, // it never ran: a repeat is no twin
+    },
+    {
+      context: new BodyContext(hand, call.attempt, hand.toolKey),
+      elapsedMs: elapsedSince(hand.engine, call.started?.at),
+      deadlineMs: call.started?.deadlineMs ?? 0,
+    },
+  );
+  return keepEnd(hand, judgement, nothingSpent);
 }
 
 /** The same call, deadline and reservation; another run of it. */

@@ -2,6 +2,7 @@ import type { HandoffClaim, JsonObject, Ledger, Runtime, ToolOutcome, Turn } fro
 import { createMemoryLedger, createRuntime, defineTool, outcomeToModelContent, toolResult } from 'quittance';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import {
   auditKinds,
   envelope,
@@ -173,6 +174,41 @@ describe('a call that is handed over', () => {
     expect(views).not.toContain(claim.token);
     const { outcome } = await on.runtime.report(claim.token, { output: 'used hunter2-hunter2' });
     expect(JSON.stringify(outcome)).not.toContain('hunter2');
+  });
+});
+
+describe('a call whose schema gives another value each time', () => {
+  let day = 0;
+  const ship = defineTool({
+    name: 'ship',
+    mode: 'external',
+    handoff: true,
+    timeoutMs: 60_000,
+    input: z.object({ to: z.string(), on: z.date().default(() => new Date(2_026, 0, ++day)) }),
+  });
+
+  it.each([
+    ['by its name', taken],
+    ['by its tool', { toolName: 'ship' }],
+  ])('ends with the reason when a worker reaches for it %s, long before its deadline', async (_, choice) => {
+    const on = setStage({ tools: [ship] });
+    const told = on.turn.call(envelope('c1', 'ship', { to: 'Ada' }));
+    for (let round = 0; round < 5; round++) await quiet();
+    const claim = on.runtime.claimHandoff(choice as { toolName: string }, by);
+    if ('toolName' in choice) expect(await claim).toBeUndefined();
+    else await expect(claim).rejects.toMatchObject({ code: 'handoff.unknown' });
+    expect(await told).toEqual({
+      type: 'ToolFailure',
+      callId: 'c1',
+      toolName: 'ship',
+      code: 'tool.cancelled',
+      retryable: false,
+      error: expect.stringContaining('gives another value each time'),
+      elapsedMs: 0,
+    });
+    // It never ran, so nothing is in doubt.
+    expect((await on.runtime.unresolved()).rows).toEqual([]);
+    await expectSettledOnce(on.runtime);
   });
 });
 

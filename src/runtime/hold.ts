@@ -64,7 +64,9 @@ export async function hold(hand: CallInHand): Promise<Told | Moved> {
 /** Waits for the decision about a call that is held. */
 export function holdOn(hand: CallInHand): HeldCall {
   const confirmation = questionOf(hand);
-  const rest = resolveHold(hand).catch((error: unknown) => notAccepted(hand, error));
+  const rest = resolveHold(hand)
+    .then((told) => (told.type === 'held' ? told.rest : told))
+    .catch((error: unknown) => notAccepted(hand, error));
   return {
     type: 'held',
     ...(openQuestion(hand.call) ?? { confirmationId: confirmation.confirmationId }),
@@ -78,8 +80,8 @@ function questionOf(hand: CallInHand): Confirmation {
   return confirmation;
 }
 
-/** Goes on from whatever the record says about the question. */
-export async function resolveHold(hand: CallInHand): Promise<ToolOutcome> {
+/** Goes on from whatever the record says about the question. Held again where it asks something else. */
+export async function resolveHold(hand: CallInHand): Promise<Told> {
   for (;;) {
     // Of several who took the call over when its owner died, another one was faster.
     if (hand.call?.status === 'running' || hand.call?.status === 'settled') return overtaken(hand);
@@ -250,7 +252,7 @@ async function readAgain(hand: CallInHand): Promise<void> {
 }
 
 /** After an approval: every check once more; another wish for a person than the ones approved asks again. */
-async function goOn(hand: CallInHand, confirmation: Confirmation): Promise<ToolOutcome> {
+async function goOn(hand: CallInHand, confirmation: Confirmation): Promise<Told> {
   // A check said no after the approval, and whoever made it died before the call could end: the no stands.
   if (hand.call?.ruling === 'deny') return settleStopped(hand, stoppedSince(hand.call));
   for (;;) {
@@ -275,7 +277,7 @@ async function goOn(hand: CallInHand, confirmation: Confirmation): Promise<ToolO
       continue;
     }
     const told = await hold(hand);
-    if (told !== 'moved') return told.type === 'held' ? told.rest : told;
+    if (told !== 'moved') return told;
   }
 }
 

@@ -1,5 +1,4 @@
 /** Recall: a call that is known is answered from its record, never made again. */
-import { QuittanceError } from '../base/error.ts';
 import type { Call } from '../call/call.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import type { StoredCall } from '../ledger/ledger.ts';
@@ -11,7 +10,7 @@ import { readWaiting } from './spill.ts';
 import type { Told } from './told.ts';
 import { openQuestion } from './told.ts';
 import { notAccepted, notEnded, removedEnd } from './unavailable.ts';
-import { whenChanged } from './when-changed.ts';
+import { unlessLeft } from './unless-left.ts';
 
 /** The recorded outcome of a settled call; a call that waits for a person; the end of one somebody else is making. */
 export async function recall(hand: CallInHand, known: StoredCall): Promise<Told> {
@@ -103,27 +102,8 @@ function withResolution({ resolution }: Call, outcome: ToolOutcome): ToolOutcome
 async function readChanged(hand: CallInHand, stored: StoredCall): Promise<StoredCall | undefined> {
   const { engine, turn, request } = hand;
   const call = foldStored(stored);
-  if (call !== undefined)
-    await unlessLeft(hand, (signal) => whenChanged(engine, call, stored.version, signal));
+  if (call !== undefined) await unlessLeft(hand, call, stored.version);
   return engine.ledger.readCall(turn.sessionId, request.id);
-}
-
-/** A runtime that is closed does not wait for a call of another process, which may be stopped or take for ever. */
-async function unlessLeft(hand: CallInHand, wait: (signal: AbortSignal) => Promise<void>): Promise<void> {
-  const stop = new AbortController();
-  hand.onLeave = () => stop.abort();
-  if (hand.left) stop.abort();
-  try {
-    await wait(stop.signal);
-  } finally {
-    hand.onLeave = undefined;
-  }
-  if (!hand.left) return;
-  throw new QuittanceError(
-    'call.pending',
-    `Another process makes call ${hand.callId}, and this runtime was closed. Ask again with the same id in another runtime on the same ledger.`,
-    { callId: hand.callId },
-  );
 }
 
 /** Answers a request whose id belongs to another one. Never that call's outcome. */

@@ -195,3 +195,37 @@ stages:
     expect(await turn.call(envelope('c', 'push'))).toMatchObject({ output: 'pushed' });
   });
 });
+
+describe('a process without the tool', () => {
+  it.each(['safe_to_retry', 'failed'] as const)(
+    'that resolves a call as %s frees its key',
+    async (resolution) => {
+      const clock = createManualClock();
+      const ledger = createMemoryLedger({ clock });
+      const ran: unknown[] = [];
+      const order = (run: () => unknown) =>
+        defineTool({
+          name: 'order',
+          mode: 'external',
+          timeoutMs: 1_000,
+          idempotencyKey: (args) => (args as { key: string }).key,
+          run,
+        });
+      const first = createRuntime({ clock, ledger, tools: [order(() => new Promise(() => undefined))] });
+      const told = first.turn({ sessionId: 's' }).call(envelope('a', 'order', { key: 'k' }));
+      await quiet();
+      clock.advance(1_000);
+      expect(await told).toMatchObject({ type: 'ToolTimeout' });
+      const desk = createRuntime({ clock, ledger, tools: [] });
+      await desk.reconcile(lost, { resolution, by: 'ada' });
+      const stored = await ledger.readCall('s', 'a');
+      expect(await ledger.readClaim(stored?.claimKey ?? '')).toBeUndefined();
+      const next = createRuntime({ clock, ledger, tools: [order(() => ran.push('ran'))] });
+      // With other arguments the key would be refused while the first call has it.
+      expect(
+        await next.turn({ sessionId: 's' }).call(envelope('b', 'order', { key: 'k', note: 'other' })),
+      ).toMatchObject({ type: 'ToolExecutionResult' });
+      expect(ran).toEqual(['ran']);
+    },
+  );
+});

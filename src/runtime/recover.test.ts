@@ -1,6 +1,6 @@
 /** Recovery on a ledger in memory, whose handles are killed as processes are: who joins, what is counted, what ends how. */
 import type { AnyTool, Ledger, QuittanceEvent, Runtime } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool } from 'quittance';
+import { createMemoryLedger, createRuntime, defineTool, ToolDecision } from 'quittance';
 import type { ManualClock } from 'quittance/testing';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
@@ -124,6 +124,61 @@ describe('recovery asked for while one is under way', () => {
     // Once to find out what is to be done, once when it is done.
     expect(reads.toSorted()).toEqual(['s1', 's1', 's2', 's2', 's3', 's3']);
   });
+});
+
+it('[bound-approval] does not wait for a person where an approved call asks something else', async () => {
+  const { clock, file, start } = setScene();
+  const ran: string[] = [];
+  const remove = defineTool({ name: 'delete_it', run: () => ran.push('ran') });
+  const holder = start(remove);
+  void holder.runtime.turn({ sessionId: 's' }).call(envelope('c', 'delete_it'));
+  const open = await question(holder.runtime);
+  holder.kill();
+  const desk = start();
+  await desk.runtime.decide(open.confirmationId, yes(open));
+  desk.kill();
+  const { ledger } = file.open();
+  const runtime = createRuntime({
+    clock,
+    ledger,
+    tools: [remove],
+    onPreToolUse: () => ToolDecision.requiresConfirmation('On a holiday?'),
+  });
+  expect(await runtime.recover()).toMatchObject([{ callId: 'c', how: 'resumed' }]);
+  const again = await question(runtime);
+  expect(again.confirmationId).not.toBe(open.confirmationId);
+  expect(ran).toEqual([]);
+  await runtime.decide(again.confirmationId, yes(again));
+  expect(await runtime.turn({ sessionId: 's' }).call(envelope('c', 'delete_it'))).toMatchObject({
+    type: 'ToolExecutionResult',
+  });
+  expect(ran).toEqual(['ran']);
+  await expectSettledOnce(runtime);
+});
+
+it('[bound-approval] runs an approved call after a restart where a default of its schema is a function', async () => {
+  const { start } = setScene();
+  const ran: unknown[] = [];
+  let made = 0;
+  // As two processes have it: defined twice.
+  const remove = (): AnyTool =>
+    defineTool({
+      name: 'delete_it',
+      input: z.object({ note: z.number().default(() => ++made) }),
+      run: (args) => ran.push(args),
+    });
+  const holder = start(remove());
+  void holder.runtime.turn({ sessionId: 's' }).call(envelope('c', 'delete_it'));
+  const open = await question(holder.runtime);
+  holder.kill();
+  const desk = start();
+  await desk.runtime.decide(open.confirmationId, yes(open));
+  desk.kill();
+  const { runtime } = start(remove());
+  expect(await runtime.recover()).toMatchObject([{ callId: 'c', how: 'resumed' }]);
+  // What was shown is what runs.
+  expect(ran).toEqual([open.effectiveInput]);
+  await expectSettledOnce(runtime);
 });
 
 describe('progress', () => {

@@ -5,6 +5,7 @@
 import type { Call } from '../call/call.ts';
 import { isHandedOver } from '../call/handoff.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
+import { isSameSchema } from '../tool/define-tool.ts';
 import type { Engine } from './engine.ts';
 import { isExpired, isUsedTooLate } from './expiry.ts';
 import { isDue } from './handoff-due.ts';
@@ -98,8 +99,7 @@ export function isForOthers(engine: Engine, tool: AnyTool | undefined, call: Cal
 
 /** Another version of the tool may mean something else by what was approved. */
 const isSameTool = (tool: AnyTool | undefined, { confirmation }: Call): boolean =>
-  tool !== undefined &&
-  (confirmation?.schemaDigest === undefined || confirmation.schemaDigest === tool.schemaDigest);
+  tool !== undefined && isSameSchema(tool, confirmation?.schemaDigest);
 
 /** The call needs neither a person nor time: recovering it does not take as long as the call itself. */
 export const endsAtOnce = (plan: RecoveryPlan): boolean => plan === 'settle' || plan === 'ask';

@@ -200,7 +200,10 @@ async function inBatches(
   }
 }
 
-/** Does the work for every item, so many at a time. Begins no more once one has failed, and fails like it. */
+/**
+ * Does the work for every item, so many at a time. Begins no more once one has failed, and fails like it, or once the
+ * runtime is closed.
+ */
 async function eachOf<Item>(
   desk: Desk,
   items: readonly Item[],
@@ -215,6 +218,7 @@ async function eachOf<Item>(
       try {
         await work(item);
       } catch (error) {
+        if (desk.closed) return; // it stopped waiting for another process
         failed = true;
         throw error;
       }

@@ -6,6 +6,7 @@ import { isKeyedDigest } from '../base/canonical.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { Call } from '../call/call.ts';
 import type { StoredCall } from '../ledger/ledger.ts';
+import { isSameSchema } from '../tool/define-tool.ts';
 import { bindBudgets, strictest } from './budget.ts';
 import { noFacts, readCallerFacts } from './caller-facts.ts';
 import { CallInHand } from './call-in-hand.ts';
@@ -47,6 +48,7 @@ export async function takeOver(
     },
   );
   hand.inherit(call, stored.version);
+  hand.claimKey = stored.claimKey;
   hand.previousOwner = stored.ownerId;
   hand.givenUp = isGivenUp(call);
   hand.sealedAs = sealedNameOf(call);
@@ -75,7 +77,10 @@ export async function prepareInput(
   const { prepared } = taken;
   const recorded = { ...prepared.effective, kept: call.effectiveInput ?? call.requestedInput };
   hand.prepared = { ...prepared, effective: { ...recorded, digest: call.inputDigest } };
+  const { claimKey } = hand;
   if (bindKey(hand) !== undefined) return false;
+  // The claim on record is the one to release, whatever key the tool makes now.
+  if (call.status === 'running' && claimKey !== undefined) hand.claimKey = claimKey;
   // What is held goes on to be said to be void; what ran must not be run again with a mask in the snapshot's place.
   return (await recallSnapshot(hand)) || call.status !== 'running';
 }
@@ -85,8 +90,7 @@ export function preparesByCode({ tool }: CallInHand, { events }: StoredCall, cal
   if (tool === undefined) return false;
   if (tool.idempotencyKey !== undefined || typeof tool.costMicros === 'function') return true;
   const request = events.find((event) => event.type === 'tool.requested');
-  const isSameSchema = request?.schemaDigest === undefined || request.schemaDigest === tool.schemaDigest;
-  return call.inputForm !== 'json' || !isSameSchema;
+  return call.inputForm !== 'json' || !isSameSchema(tool, request?.schemaDigest);
 }
 
 /**

@@ -9,7 +9,7 @@
 import { isKeyedDigest } from '../base/canonical.ts';
 import { formatPath } from '../base/json.ts';
 import type { StoredCall } from '../ledger/ledger.ts';
-import type { AnyTool } from '../tool/define-tool.ts';
+import { isSameSchema } from '../tool/define-tool.ts';
 import { acceptInput } from './accept-input.ts';
 import type { Unfilled } from './artifact-arguments.ts';
 import { fillRecorded } from './artifact-arguments.ts';
@@ -48,7 +48,7 @@ export async function takeRecorded(hand: CallInHand, read?: StoredCall): Promise
     digest: call.inputDigest,
     secrets: [...found.secrets, ...(found.hidden.length === 0 ? [] : collectHidden(effectiveInput, kept))],
   };
-  if (form === 'json' && isSameSchema(stored, tool)) {
+  if (form === 'json' && isSameSchema(tool, requestedSchema(stored))) {
     const { ledger } = engine;
     const filled = await fillRecorded(effectiveInput, call.artifacts, { ledger, sessionId });
     if (!filled.ok)
@@ -96,11 +96,8 @@ export async function takeRecorded(hand: CallInHand, read?: StoredCall): Promise
     : { type: 'differs', prepared };
 }
 
-/** Whether the tool takes and gives what it did when the call was asked for, as far as anybody knows. */
-function isSameSchema(stored: StoredCall | undefined, { schemaDigest }: AnyTool): boolean {
-  const request = stored?.events.find((event) => event.type === 'tool.requested');
-  return request?.schemaDigest === undefined || request.schemaDigest === schemaDigest;
-}
+const requestedSchema = (stored: StoredCall | undefined): string | undefined =>
+  stored?.events.find((event) => event.type === 'tool.requested')?.schemaDigest;
 
 const gone = (problem: string): Taken => ({ type: 'unusable', problem, why: 'gone' });
 

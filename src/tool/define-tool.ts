@@ -81,8 +81,10 @@ export type Tool<Name extends string = string, Input = unknown, Output = unknown
   readonly resources: ToolResources | undefined;
   readonly input: CompiledSchema;
   readonly output: CompiledSchema | undefined;
-  /** Changes when what the tool takes or gives does. */
+  /** Changes when what the tool takes or gives does. Default values do not count. */
   readonly schemaDigest: string;
+  /** The same with default values, as records of earlier versions have it. */
+  readonly schemaDigestWithDefaults?: string | undefined;
   readonly run: (args: unknown, context: ToolContext) => Awaitable<unknown>;
   /** In the types only. */
   readonly [carried]?: { readonly input: Input; readonly output: Output };
@@ -184,6 +186,10 @@ export function buildTool(spec: UntypedSpec): AnyTool {
     input,
     output,
     schemaDigest: digestJson({ input: input.digest, output: output?.digest ?? null }),
+    schemaDigestWithDefaults: digestJson({
+      input: input.digestWithDefaults,
+      output: output?.digestWithDefaults ?? null,
+    }),
     run: spec.run?.bind(spec) ?? runElsewhere,
   });
 }
@@ -210,6 +216,12 @@ const dependent = [
   ['undoMode', 'undo'],
   ['undoIdempotent', 'undo'],
 ] as const;
+
+/** Does the tool take and give what it did when this digest was recorded? Records without one do not say. */
+export const isSameSchema = (
+  { schemaDigest, schemaDigestWithDefaults }: AnyTool,
+  recorded: string | undefined,
+): boolean => recorded === undefined || recorded === schemaDigest || recorded === schemaDigestWithDefaults;
 
 /** True for what `defineTool` gives, also when two copies of the package are installed. */
 export const isTool = (value: unknown): value is AnyTool =>

@@ -8,6 +8,7 @@ import { describeValue } from './describe-value.ts';
 import type { JsonSchemaChecker } from './json-schema.ts';
 import { compileJsonSchema } from './json-schema.ts';
 import { quote } from './nearest.ts';
+import { digestSchema } from './schema-digest.ts';
 import type { SchemaCheck } from './schema-issue.ts';
 import { issueAtRoot } from './schema-issue.ts';
 import type { StandardInput, StandardOutput, StandardSchema } from './standard-schema.ts';
@@ -51,8 +52,10 @@ export type CompiledSchema = {
   readonly vendor: string;
   /** The schema as JSON Schema, for a model to read; undefined if its validator cannot say it. */
   readonly jsonSchema: JsonObject | undefined;
-  /** Changes when the schema does, as far as its JSON Schema tells. */
+  /** Changes when the schema does, as far as its JSON Schema tells. Default values do not count: see `schema-digest.ts`. */
   readonly digest: string;
+  /** The same with default values, as earlier versions computed it. */
+  readonly digestWithDefaults: string;
   /** Never throws, and answers at once where the validator does. */
   check(value: unknown): Awaitable<SchemaCheck>;
   /** True where an accepted value comes back as the same object, unchanged. */
@@ -87,7 +90,8 @@ function compileStandard(schema: StandardSchema, place: SchemaPlace): CompiledSc
   return Object.freeze({
     vendor,
     jsonSchema: written === undefined ? undefined : freezeJson(written),
-    digest: digestJson(written ?? { vendor, ...place }),
+    digest: digestSchema(written ?? { vendor, ...place }),
+    digestWithDefaults: digestJson(written ?? { vendor, ...place }),
     check: (value: unknown) => checkStandard(schema, value),
   });
 }
@@ -107,7 +111,8 @@ function compileJson(given: JsonSchema, place: SchemaPlace): CompiledSchema {
   return Object.freeze({
     vendor: 'json-schema',
     jsonSchema: written,
-    digest: digestJson(written),
+    digest: digestSchema(written),
+    digestWithDefaults: digestJson(written),
     check: place.what === 'input' ? check : (value: unknown) => checkAsJson(value, check),
     keepsValue: true as const,
   });

@@ -100,7 +100,11 @@ async function obey(order: Order): Promise<unknown> {
         ),
       );
     case 'submit':
-      return turnOf(order.sessionId).submit({ id: order.callId, name: order.tool, arguments: {} });
+      return turnOf(order.sessionId).submit({
+        id: order.callId,
+        name: order.tool,
+        arguments: order.args ?? {},
+      }).accepted;
     case 'work':
       return work(order.tool, order.leaseMs);
     case 'recover':

@@ -42,7 +42,8 @@ export type Order =
   /** Takes a call of the tool that was handed over, if one waits; has its effect; reports unless it hangs. */
   | { readonly type: 'work'; readonly tool: string; readonly leaseMs?: number }
   | { readonly type: 'recover' | 'fill' | 'free' | 'close' }
-  | { readonly type: 'submit'; readonly sessionId: string; readonly callId: string; readonly tool: string }
+  /** Answers once the call is accepted. */
+  | ({ readonly type: 'submit' } & CallOrder)
   /** Opens descriptors until none are left; closes them again. */
   | { readonly type: 'starve' | 'feed' }
   /** Lets the bodies that hang go on. */

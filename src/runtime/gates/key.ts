@@ -9,7 +9,7 @@ import { describeThrown } from '../../tool/describe-thrown.ts';
 import type { CallInHand } from '../call-in-hand.ts';
 import { clean } from '../clean.ts';
 import { foldStored } from '../fold-stored.ts';
-import { whenChanged } from '../when-changed.ts';
+import { unlessLeft } from '../unless-left.ts';
 import type { Gate, Stop } from './gate.ts';
 
 export const keyGate: Gate = {
@@ -66,7 +66,7 @@ export async function meetHolder(
   if (stored === undefined || call === undefined) return undefined;
   if (call.settled === undefined) {
     if ((await engine.endOrphan(stored, call, 'of another')) === true) return lookUp(hand, claimKey);
-    await whenChanged(engine, call, stored.version);
+    await unlessLeft(hand, call, stored.version);
     return lookUp(hand, claimKey);
   }
   if (!call.settled.unsettledEffect) return { type: 'copy', from: holder };

@@ -165,8 +165,14 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     readCall(sessionId, callId) {
       const call = sessions.get(sessionId)?.calls.get(callId);
       if (call === undefined) return undefined;
-      const { version, events, depth } = call;
-      return { version, events: frozen(events), ownerId, ...(depth !== undefined && depth > 0 && { depth }) };
+      const { version, events, depth, claimKey } = call;
+      return {
+        version,
+        events: frozen(events),
+        ownerId,
+        ...(depth !== undefined && depth > 0 && { depth }),
+        ...(claimKey !== undefined && { claimKey }),
+      };
     },
     measureCall(sessionId, callId) {
       const call = sessions.get(sessionId)?.calls.get(callId);

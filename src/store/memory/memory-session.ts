@@ -20,6 +20,8 @@ export type MemoryCall = {
   events: QuittanceEvent[];
   settled: boolean;
   sealed: string | undefined;
+  /** The key that its last claim is on. */
+  claimKey: string | undefined;
   waiters: Set<Waiter> | undefined;
 };
 
@@ -72,6 +74,7 @@ export class MemorySession {
         events: [],
         settled: false,
         sealed: undefined,
+        claimKey: undefined,
         waiters: undefined,
       };
       this.calls.set(callId, call);
@@ -83,6 +86,7 @@ export class MemorySession {
       }
     if (entry.sealed !== undefined) call.sealed = entry.sealed;
     if (entry.dropSealed === true) call.sealed = undefined;
+    call.claimKey = entry.claim?.key ?? call.claimKey;
     if (entry.expectedVersion === 'any') return call.version;
     call.version++;
     const { waiters } = call;

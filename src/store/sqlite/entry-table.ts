@@ -73,6 +73,7 @@ export class EntryTable {
     let version = 0;
     let ownerId = '';
     let depth = 0;
+    let claimKey: string | undefined;
     const events: QuittanceEvent[] = [];
     const digests: (string | undefined)[] = [];
     for (const row of rows) {
@@ -80,6 +81,7 @@ export class EntryTable {
       digests.push(entry.bodiesDigest);
       refuseMoved(row, entry, head, callId);
       if (row === rows[0]) depth = entry.depth;
+      claimKey = entry.claim?.key ?? claimKey;
       // Remarks move nothing: whoever makes one is not at the call.
       if (row.version !== null) {
         version = row.version;
@@ -89,7 +91,13 @@ export class EntryTable {
         if ('callId' in event && event.callId === callId) events.push(event);
     }
     if (version !== this.#heads.versionOf(head, callId)) throw changedError(head.sessionId, callId);
-    const stored: StoredCall = { version, events, ownerId, ...(depth > 0 && { depth }) };
+    const stored: StoredCall = {
+      version,
+      events,
+      ownerId,
+      ...(depth > 0 && { depth }),
+      ...(claimKey !== undefined && { claimKey }),
+    };
     // Not enumerable, so that what was read can be cloned and compared as the data it is.
     return Object.defineProperty(stored, 'findAlteration', {
       value: (): string | undefined => this.#findAlteration(head, rows, digests),

@@ -26,6 +26,7 @@ export const refusalChecks: readonly Check[] = [
       await ledger.append(first.begin({ claim }));
       const holder = { sessionId: 'session', callId: 'first', inputDigest: 'sha256:1' };
       assert.deepEqual(await ledger.readClaim('tool/key'), holder);
+      assert.equal((await ledger.readCall('session', 'first'))?.claimKey, 'tool/key');
       assert.deepEqual(await ledger.append(second.begin({ claim: { ...claim, inputDigest: 'sha256:2' } })), {
         status: 'claimed',
         holder,

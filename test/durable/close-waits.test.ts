@@ -1,0 +1,74 @@
+/** Closing ends every wait for another process, also for one that is stopped and will never answer. Real processes. */
+import type { Actor, Play } from './play.ts';
+import { openPlay } from './play.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+let play: Play;
+beforeEach(async () => {
+  play = await openPlay();
+});
+afterEach(() => play.end());
+
+/** A process whose call is in the middle of its body, and which is stopped there. */
+async function stopIn(callId: string, tool: string, args = {}): Promise<Actor> {
+  const actor = await play.start({ afterwards: 'hang' });
+  void actor.call(callId, tool, args).catch(() => undefined);
+  await actor.reached;
+  actor.stop();
+  return actor;
+}
+
+const refusal = (asked: Promise<unknown>): Promise<string> =>
+  asked.then(
+    (value) => `told ${JSON.stringify(value)}`,
+    (error: unknown) => String(error),
+  );
+
+describe('[one-outcome] a process closes while it waits', () => {
+  it('[one-outcome] for the key of a call that a stopped process makes, and the call can be asked again', async () => {
+    const stopped = await stopIn('a', 'order', { key: 'k' });
+    const second = await play.start();
+    const waiting = refusal(second.call('b', 'order', { key: 'k' }, 'other'));
+    await second.tell({ type: 'close' });
+    expect(await waiting).toMatch(/Call b waits for call a, which has the same idempotency key/u);
+    // The call that waited is free for the next process, which finds the key taken still.
+    const third = await play.start();
+    const again = third.call('b', 'order', { key: 'k' }, 'other');
+    stopped.goOn();
+    await stopped.tell({ type: 'release' });
+    expect(await again).toMatchObject({ type: 'ToolExecutionResult', callId: 'b', output: { key: 'k' } });
+    expect(play.world.count('k')).toBe(1);
+  });
+
+  it('[one-outcome] for a call that a stopped process makes', async () => {
+    await stopIn('a', 'pay');
+    const second = await play.start();
+    const waiting = refusal(second.call('a', 'pay'));
+    await second.tell({ type: 'close' });
+    expect(await waiting).toMatch(/Another process makes call a/u);
+  });
+
+  it('[one-outcome] for a worker that was stopped with the call it took', async () => {
+    const second = await play.start();
+    const waiting = refusal(second.call('a', 'ship'));
+    const worker = await play.start({ afterwards: 'hang' });
+    let taken: unknown;
+    while (taken === undefined)
+      taken = await Promise.race([worker.tell({ type: 'work', tool: 'ship' }), worker.reached]);
+    worker.stop();
+    await second.tell({ type: 'close' });
+    expect(await waiting).toMatch(/in the hands of another process/u);
+  });
+
+  it('[one-outcome] in a recovery, for the key of a call that a stopped process makes', async () => {
+    await stopIn('a', 'order', { key: 'k' });
+    // Handed in by a process that ends before it is its turn: recovery goes on with it, and meets the key.
+    const lost = await play.start();
+    await lost.tell({ type: 'submit', sessionId: 'other', callId: 'b', tool: 'order', args: { key: 'k' } });
+    await lost.kill();
+    const second = await play.start();
+    const recovering = refusal(second.tell({ type: 'recover' }));
+    await second.tell({ type: 'close' });
+    expect(await recovering).toBe('told []');
+  });
+});
