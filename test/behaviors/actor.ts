@@ -14,9 +14,11 @@ export type Errand = {
   readonly failures: number;
   readonly halt?:
     'in backoff' | 'before asking' | 'in the behaviour' | 'after the effect' | 'in the retry behaviour';
-  readonly play: 'attempts' | 'own retry' | 'redelivery';
+  readonly play: 'attempts' | 'own retry' | 'redelivery' | 'poison';
   /** Begins the work; others find it on the ledger. */
   readonly begin: boolean;
+  /** The calls it makes in the play about poison. */
+  readonly calls?: readonly string[];
 };
 
 const errand = JSON.parse(process.argv[2] ?? '{}') as Errand; // written by the test that started this process
@@ -97,6 +99,12 @@ if (errand.play === 'redelivery') {
     },
   );
   runtime.on({ name: 'end', on: 'report.sent', from: 'start' }, () => done.resolve());
+} else if (errand.play === 'poison') {
+  runtime.on({ name: 'poisoned', on: 'tool.responded', from: 'start' }, (event) => {
+    note(`heard ${event.callId}`);
+    if (event.callId === 'poison') process.kill(process.pid, 'SIGKILL');
+    if (event.callId === 'last') done.resolve();
+  });
 } else done.resolve();
 
 if (errand.halt === 'in backoff')
@@ -105,7 +113,10 @@ if (errand.halt === 'in backoff')
   })();
 
 const turn = runtime.turn({ sessionId: 's' });
-if (errand.begin)
+if (errand.play === 'poison') {
+  for (const id of errand.calls ?? [])
+    await turn.submit({ id, name: 'get_start', arguments: { id } }).accepted;
+} else if (errand.begin)
   await turn.call({
     id: errand.play === 'redelivery' ? 'start' : 'c',
     name: errand.play === 'redelivery' ? 'get_start' : 'get_rates',

@@ -169,3 +169,26 @@ it('one of two processes runs a durable behaviour, and the other goes on when it
   expect(await second).toBe('done');
   expect(world()).toEqual(['report 1', 'paid', 'report 1', 'run']);
 });
+
+describe('a durable behaviour whose handler ends the process', () => {
+  const start = (...calls: readonly string[]): Promise<string> =>
+    run({ play: 'poison', failures: 0, begin: calls.length > 0, calls });
+  const poisoned = (): number => world().filter((line) => line === 'heard poison').length;
+
+  it('is given the event by three processes; then the failure is kept and the rest is delivered', async () => {
+    await expect(start('before', 'poison')).rejects.toThrow('SIGKILL');
+    for (let process = 2; process <= 3; process++) await expect(start()).rejects.toThrow('SIGKILL');
+    expect(poisoned()).toBe(3);
+    expect(await start('last')).toBe('done');
+    expect(poisoned()).toBe(3);
+    for (const callId of ['before', 'last']) expect(world()).toContain(`heard ${callId}`);
+    expect((await events()).filter(({ type }) => type === 'behavior.failed')).toMatchObject([
+      {
+        behavior: 'poisoned',
+        reason: 'behavior.lost',
+        triggeringCallId: 'poison',
+        message: expect.stringContaining('each of 3 times') as string,
+      },
+    ]);
+  });
+});

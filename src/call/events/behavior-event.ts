@@ -20,4 +20,4 @@ export type BehaviorFailed = EventOf<
 >;
 
 /** It threw something that is no ToolError; it took too long; too many behaviours had set each other off. */
-export type BehaviorReason = 'behavior.error' | 'behavior.timeout' | 'behavior.depth';
+export type BehaviorReason = 'behavior.error' | 'behavior.timeout' | 'behavior.depth' | 'behavior.lost';

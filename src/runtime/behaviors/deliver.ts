@@ -4,7 +4,8 @@
  * 1. What a handler emits is appended together with the new position: once, however often an event is delivered.
  * 2. The position of a durable behaviour is held by one process at a time. Whoever loses it stops where it is.
  * 3. An event is delivered until it was handled or its failure is kept; a ledger in trouble only makes this later.
- * 4. What cannot be read is never skipped. The behaviour stays before it, the host is told, and whoever waits too.
+ * 4. An event whose handler ended three processes in a row is not delivered any more: its failure is kept.
+ * 5. What cannot be read is never skipped. The behaviour stays before it, the host is told, and whoever waits too.
  */
 import { isQuittanceError } from '../../base/error.ts';
 import { isEmittedEvent } from '../../call/emitted-event.ts';
@@ -180,14 +181,19 @@ export class BehaviorReader {
     const { signal } = this.#stop;
     const handled: Handled['events'][number][] = [];
     let heard = false;
+    let ended: number | undefined;
     for (const event of entry.events) {
       // What a newer version wrote means nothing to whoever was written for this one.
       if (!isKnownEvent(event) && !isEmittedEvent(event)) continue;
       for (const delivery of await this.#deliveriesOf(event, entry.depth)) {
         // One that was waited for may not be due yet.
         if (signal.aborted) return false;
+        if (!heard) ended = await this.#cursor?.poisonedBy(entry.position);
+        if (this.#cursor?.isLost === true) return false;
         heard = true;
-        handled.push(...(await this.#deliver(delivery)));
+        handled.push(
+          ...(ended === undefined ? await this.#deliver(delivery) : [this.#giveUp(delivery, ended)]),
+        );
         // A handler that was told to stop may not have done its work: whoever comes next is given the event again.
         if (signal.aborted) return false;
       }
@@ -225,6 +231,16 @@ export class BehaviorReader {
     }
     if (delivery.depth >= deepestCause) return this.#tooDeep(delivery);
     return (await runHandler(engine, callTool, registration, delivery, this.#stop.signal)).events;
+  }
+
+  /** The handler, or its filter, ends the process: it is given the event no more. */
+  #giveUp(delivery: Delivery, ended: number): Handled['events'][number] {
+    return {
+      ...failure(this.#desk.engine, this.#registration, delivery, undefined, false),
+      reason: 'behavior.lost',
+      message: `The process ended each of ${ended} times while this behavior handled the event, so it is not given the event again.`,
+      payloadExtras: undefined,
+    };
   }
 
   /** Said once: what says so is deeper still, and is heard by nobody. */

@@ -4,18 +4,32 @@
  * 1. Whoever holds it moves it, and nobody else; whoever has lost it finds out with the next move.
  * 2. It is moved in the commit that keeps what was emitted. Where nothing was, it is moved soon: while the ledger is busy
  *    with one move, the next goes as far as was read meanwhile.
+ * 3. A handler may end its process. So whoever takes the position over from a process that is gone records each entry
+ *    before it gives it to the handler: the name of the holder then says which entry, and how many processes gave it.
+ *    An entry that ended three processes in a row is not given to the handler any more.
  */
 import type { Entry } from '../../ledger/ledger.ts';
 import type { Engine } from '../engine.ts';
 import { pause } from './pause.ts';
 
 const lookAgainMs = 1_000;
+/** The first of them left no record: nothing was known against the entry then. */
+const mostRecorded = 2;
+/** The position is kept a little after the handler is done, so the entry that ended a process is among the next few. */
+const mostSuspects = 256;
+
+/** What the name of a holder says: the entry it was about to give to the handler, and which process in a row this is. */
+type Suspicion = { readonly position: number; readonly times: number };
 
 export class HeldCursor {
   readonly #engine: Engine;
   readonly #name: string;
   /** Of this reader alone: one that was stopped and does not know it yet must not be taken for the next. */
-  readonly #holder: string;
+  #holder: string;
+  readonly #reader: string;
+  /** How many more entries are recorded before they are given to the handler. */
+  #suspects = 0;
+  #suspicion: Suspicion | undefined;
   /** Up to where the ledger knows that it has read, and up to where it is to know soon. */
   #kept = 0;
   #toKeep = 0;
@@ -26,7 +40,8 @@ export class HeldCursor {
   constructor(engine: Engine, name: string) {
     this.#engine = engine;
     this.#name = name;
-    this.#holder = engine.ids.secret('rdr');
+    this.#reader = engine.ids.secret('rdr');
+    this.#holder = this.#reader;
   }
 
   /** Somebody else holds the position. */
@@ -52,10 +67,34 @@ export class HeldCursor {
         this.#kept = cursor.position;
         this.#toKeep = cursor.position;
         this.#isLost = false;
+        this.#suspects = instead === undefined ? 0 : mostSuspects;
+        this.#suspicion = instead === undefined ? undefined : readSuspicion(instead);
         return cursor.position;
       }
       await pause(clock, lookAgainMs, signal);
     }
+    return undefined;
+  }
+
+  /**
+   * To be asked before the handler is given anything of the entry. How many processes it ended, where it is not to be
+   * given to the handler any more; undefined where it is, which is on record then.
+   */
+  async poisonedBy(position: number): Promise<number | undefined> {
+    if (this.#suspects === 0) return undefined;
+    this.#suspects--;
+    const before = this.#suspicion?.position === position ? this.#suspicion.times : 0;
+    if (before >= mostRecorded) return before + 1;
+    await this.#moving;
+    const holder = `${this.#reader}${separator}${position}${separator}${before + 1}`;
+    const cursor = await this.#engine.ledger.takeCursor({
+      name: this.#name,
+      holder,
+      instead: this.#holder,
+      startAfter: position,
+    });
+    if (cursor.holder === holder) this.#holder = holder;
+    else this.#isLost = true;
     return undefined;
   }
 
@@ -110,4 +149,12 @@ export class HeldCursor {
   #move(to: number): NonNullable<Entry['cursor']> {
     return { name: this.#name, holder: this.#holder, from: this.#kept, to };
   }
+}
+
+/** In no name that `ids.secret` makes. */
+const separator = '@';
+
+function readSuspicion(holder: string): Suspicion | undefined {
+  const [, position, times] = holder.split(separator).map(Number);
+  return position === undefined || times === undefined ? undefined : { position, times };
 }
