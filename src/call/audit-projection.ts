@@ -1,7 +1,7 @@
 import type { Call } from './call.ts';
 import type { CallEvent, ToolPreviewed } from './event.ts';
 import type { ListenExecutionContext, ToolAuditOutcome, ToolAuditRecord } from './audit.ts';
-import type { ToolOutcome } from './outcome.ts';
+import type { ToolFailure, ToolOutcome } from './outcome.ts';
 import { outcomeToToolResult } from './derived-result.ts';
 import { evolve } from './evolve.ts';
 
@@ -74,10 +74,18 @@ const toListenContext = (preview: ToolPreviewed): ListenExecutionContext => ({
 });
 
 function settledOutcome(before: Call | undefined, outcome: ToolOutcome): ToolAuditOutcome {
+  if (isCancelledHold(before, outcome)) return { kind: 'invalidated', reason: outcome.error };
   if (outcome.type !== 'ToolDenied') return { kind: 'completed', result: outcomeToToolResult(outcome) };
   const closedWindow = outcome.reason === 'expired' || before?.confirmation?.status === 'withdrawn';
   return { kind: closedWindow ? 'invalidated' : 'blocked', reason: outcome.details || outcome.code };
 }
+
+/** A person was asked, and the call was cancelled before its body began. */
+const isCancelledHold = (before: Call | undefined, outcome: ToolOutcome): outcome is ToolFailure =>
+  outcome.type === 'ToolFailure' &&
+  outcome.code === 'tool.cancelled' &&
+  before?.confirmation !== undefined &&
+  before.attempt === 0;
 
 function toRecord(call: Call, event: CallEvent, outcome: ToolAuditOutcome): ToolAuditRecord {
   return {

@@ -143,7 +143,7 @@ describe('the outcome of a result the tool made', () => {
   });
 
   test.each([
-    [{ success: false, error: 'No such card.', message: 'Sorry.' }, 'No such card.'],
+    [{ success: false, error: 'No such card.', message: 'Sorry.' }, 'No such card. Sorry.'],
     [{ success: false, message: 'Sorry.' }, 'Sorry.'],
     [{ success: false }, 'Tool "refund" reported a failure and did not say why.'],
   ])('%j is a failure it reported', (result, error) => {

@@ -16,7 +16,10 @@ import { parseToolResult } from './tool-result.ts';
 export function outcomeToToolResult(outcome: ToolOutcome): ToolResult {
   switch (outcome.type) {
     case 'ToolExecutionResult':
-      return outcome.toolResult ?? { success: true, needsFollowup: true, data: toData(outcome.output) };
+      return (
+        outcome.toolResult ??
+        asPlain(outcome.output, true) ?? { success: true, needsFollowup: true, data: toData(outcome.output) }
+      );
     case 'ToolArtifactReference': {
       const { artifactId, summary, sizeBytes, toolResult } = outcome;
       return (
@@ -31,11 +34,29 @@ export function outcomeToToolResult(outcome: ToolOutcome): ToolResult {
     case 'ToolTimeout':
       return unsuccessful(outcome.code, withWarning(timeoutMessage(outcome), outcome), outcome);
     case 'ToolFailure':
-      return outcome.toolResult ?? unsuccessful(outcome.code, withWarning(outcome.error, outcome), outcome);
+      return (
+        outcome.toolResult ??
+        asPlain(outcome.payloadExtras?.['output'], false) ??
+        unsuccessful(outcome.code, withWarning(outcome.error, outcome), outcome)
+      );
     case 'ToolDenied':
       return unsuccessful(outcome.code, outcome.details || denialReasons[outcome.reason].sentence, {
         retryable: false,
       });
+  }
+}
+
+/**
+ * An output that is shaped like a ToolResult, as it is and not wrapped in another, where it says what the outcome says.
+ * It ends no turn: only what `toolResult()` made does.
+ */
+function asPlain(output: JsonValue | undefined, success: boolean): ToolResult | undefined {
+  if (!isJsonObject(output) || output['success'] !== success) return undefined;
+  try {
+    const { terminal: _, ...result } = parseToolResult(output);
+    return { ...result, needsFollowup: true };
+  } catch {
+    return undefined;
   }
 }
 
@@ -99,7 +120,9 @@ export function outcomeFromToolResult(
     toolName,
     code: 'tool.reported_error',
     error:
-      toolResult.error ?? toolResult.message ?? `Tool "${toolName}" reported a failure and did not say why.`,
+      [toolResult.error, toolResult.message]
+        .filter((text) => text !== undefined && text.trim() !== '')
+        .join(' ') || `Tool "${toolName}" reported a failure and did not say why.`,
     retryable: reasonOf('tool.reported_error').retryable,
     elapsedMs,
     toolResult,

@@ -88,7 +88,8 @@ describe('unwrap', () => {
       }),
     ).toMatchObject({
       reason: 'tool.execution_error',
-      message: 'It broke.',
+      problem: 'It broke.',
+      message: `tool.execution_error: It broke. ${reasonOf('tool.execution_error').whatToDo}`,
       retryable: false,
       payloadExtras: extras,
     });
@@ -106,7 +107,8 @@ describe('unwrap', () => {
       }),
     ).toMatchObject({
       reason: 'tool.timeout',
-      message: 'Tool "refund" did not finish before its deadline; it was stopped after 250 ms.',
+      problem: 'Tool "refund" did not finish before its deadline; it was stopped after 250 ms.',
+      message: expect.stringMatching(/^tool\.timeout: Tool "refund" did not finish .* ms\. \w/) as string,
       retryable: true,
       payloadExtras: { deadline_ms: 1_000, elapsed_ms: 250 },
     });
@@ -123,7 +125,8 @@ describe('unwrap', () => {
       }),
     ).toMatchObject({
       reason: 'policy.contract',
-      message: 'Tool "refund" was denied (contract): Too much.',
+      problem: 'Tool "refund" was denied (contract): Too much.',
+      message: `policy.contract: Tool "refund" was denied (contract): Too much. ${reasonOf('policy.contract').whatToDo}`,
       retryable: false,
       payloadExtras: { denial_reason: 'contract', details: 'Too much.' },
     });

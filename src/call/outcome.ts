@@ -5,9 +5,10 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { ReasonCode } from './reason.ts';
 import type { ToolResult } from './tool-result.ts';
+import { endSentence } from '../base/end-sentence.ts';
 import { freezeJson } from '../base/json.ts';
 import { reasonOf } from './reason.ts';
-import { ToolError } from './tool-error.ts';
+import { toToolError } from './tool-error.ts';
 
 /** Content longer than this, in UTF-16 units, is kept as an artifact. A tool may set its own limit. */
 export const TOOL_MESSAGE_MAX_CHARS = 12_000;
@@ -242,11 +243,6 @@ export const retryableButForDoubt = ({ retryable, blocksTool }: ToolTimeout | To
 export const withWarning = (error: string, { inDoubt }: { readonly inDoubt?: true }): string =>
   inDoubt === true ? `${endSentence(error)} ${doubtWarning}` : error;
 
-function endSentence(text: string): string {
-  const trimmed = text.trimEnd();
-  return /[.!?…]$/.test(trimmed) ? trimmed : `${trimmed}.`;
-}
-
 /** What a timeout says to whoever asked. */
 export const timeoutMessage = ({ toolName, elapsedMs }: ToolTimeout): string =>
   `Tool "${toolName}" did not finish before its deadline; it was stopped after ${Math.round(elapsedMs)} ms.`;
@@ -278,23 +274,46 @@ export function unwrap(outcome: ToolOutcome): JsonValue {
     case 'ToolArtifactReference':
       return { artifactId: outcome.artifactId, summary: outcome.summary, sizeBytes: outcome.sizeBytes };
     case 'ToolTimeout':
-      throw new ToolError(outcome.code, timeoutMessage(outcome), {
+      throw toToolError(outcome.code, withWarning(timeoutMessage(outcome), outcome), {
         retryable: outcome.retryable,
-        extras: { deadline_ms: outcome.deadlineMs, elapsed_ms: outcome.elapsedMs },
+        extras: {
+          deadline_ms: outcome.deadlineMs,
+          elapsed_ms: outcome.elapsedMs,
+          ...outcome.payloadExtras,
+        },
       });
     case 'ToolFailure':
-      throw new ToolError(outcome.code, outcome.error, {
+      throw toToolError(outcome.code, withWarning(outcome.error, outcome), {
         retryable: outcome.retryable,
         ...(outcome.payloadExtras && { extras: outcome.payloadExtras }),
       });
     case 'ToolDenied':
-      throw new ToolError(
+      throw toToolError(
         outcome.code,
-        `Tool "${outcome.toolName}" was denied (${outcome.reason}): ${outcome.details}`,
+        `Tool "${outcome.toolName}" was denied (${outcome.reason}): ${outcome.details || denialReasons[outcome.reason].sentence}`,
         {
           retryable: false,
           extras: { denial_reason: outcome.reason, details: outcome.details },
         },
       );
   }
+}
+
+/**
+ * The text a tool has for the user: `message` of its ToolResult, also of a plain object that is shaped like one.
+ * Undefined where it has none.
+ */
+export function userMessageOf(outcome: ToolOutcome): string | undefined {
+  const made = 'toolResult' in outcome ? outcome.toolResult : undefined;
+  const given =
+    outcome.type === 'ToolExecutionResult'
+      ? outcome.output
+      : outcome.type === 'ToolFailure'
+        ? outcome.payloadExtras?.['output']
+        : undefined;
+  const result: JsonValue | ToolResult | undefined = made ?? given;
+  if (typeof result !== 'object' || result === null || Array.isArray(result)) return undefined;
+  const { success, message } = result as Partial<Record<string, JsonValue>>;
+  if (typeof success !== 'boolean' || typeof message !== 'string' || message.trim() === '') return undefined;
+  return message;
 }

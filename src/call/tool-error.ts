@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { ReasonCode } from './reason.ts';
+import { endSentence } from '../base/end-sentence.ts';
 import { formatPath, toJson } from '../base/json.ts';
 import { isReasonCode, reasonOf } from './reason.ts';
 
@@ -11,6 +12,8 @@ export type ToolErrorOptions = {
   /** Whatever helps to find the cause. Kept under a key of its own. */
   readonly extras?: { readonly [key: string]: unknown };
   readonly cause?: unknown;
+  /** The failure without the reason code and the advice: what a model is told where a body throws the error on. */
+  readonly problem?: string;
 };
 
 /**
@@ -23,11 +26,18 @@ export class ToolError extends Error {
   /** True where whoever made it said in so many words that trying again is safe; a default says nothing. */
   readonly markedRetryable: boolean;
   readonly payloadExtras: JsonObject;
+  /** The failure in words. The message, unless `unwrap` made the error: its message also says what to do. */
+  readonly problem: string;
 
-  constructor(reason: ReasonCode, message: string, { retryable, extras, cause }: ToolErrorOptions = {}) {
+  constructor(
+    reason: ReasonCode,
+    message: string,
+    { retryable, extras, cause, problem = message }: ToolErrorOptions = {},
+  ) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = 'ToolError';
     this.reason = reason;
+    this.problem = problem;
     // A body in plain JavaScript may give any word. It must not throw here: that would hide what went wrong.
     this.retryable = retryable ?? reasonOf(isReasonCode(reason) ? reason : 'tool.execution_error').retryable;
     this.markedRetryable = retryable === true;
@@ -35,6 +45,13 @@ export class ToolError extends Error {
     Object.defineProperty(this, brand, { value: true });
   }
 }
+
+/** The error for code that wants a value: its message names the reason and says what a developer can do about it. */
+export const toToolError = (reason: ReasonCode, problem: string, options: ToolErrorOptions): ToolError =>
+  new ToolError(reason, `${reason}: ${endSentence(problem)} ${reasonOf(reason).whatToDo}`, {
+    ...options,
+    problem,
+  });
 
 /** Narrows to a ToolError, also one of another copy of this package. Never throws, whatever was thrown. */
 export function isToolError(value: unknown): value is ToolError {

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { ShownId, ShownText } from './shown-text.tsx';
+import { userMessageOf } from '../call/outcome.ts';
 import type { ToolCallView } from '../view/tool-call-view.ts';
 import { CodeBlock, JsonBlock } from './code-block.tsx';
 import { Disclosure } from './disclosure.tsx';
@@ -34,6 +35,12 @@ export function OutputBlock({ call: { outcome } }: { readonly call: ToolCallView
         </Disclosure>
       );
     case 'ToolFailure':
+      // The card shows what the tool says to the user; what it says to whoever debugs it is here.
+      return userMessageOf(outcome) === undefined ? null : (
+        <Disclosure title="Error">
+          <CodeBlock label="Error" text={outcome.error} />
+        </Disclosure>
+      );
     case 'ToolTimeout':
     case 'ToolDenied':
       return null;

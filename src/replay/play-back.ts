@@ -170,7 +170,9 @@ function failedWith(
 /** Whether these extras are what the runtime makes of an output that was no success, and nothing else. */
 const isReport = (extras: JsonObject): boolean =>
   (Object.hasOwn(extras, 'output') || Object.hasOwn(extras, 'output_artifact')) &&
-  Object.keys(extras).every((key) => ['output', 'output_artifact', 'partial'].includes(key));
+  Object.keys(extras).every((key) =>
+    ['output', 'output_artifact', 'partial', 'input', 'input_omitted'].includes(key),
+  );
 
 /** Reads an output that was kept aside. */
 function kept(

@@ -1,5 +1,5 @@
 /** One attempt of a call, from its body to the judgement of what that gave. */
-import { attachedFilesToExtra } from '../call/attached-files.ts';
+import { outcomeIsError } from '../call/outcome.ts';
 import { cutText } from '../tool/cut-text.ts';
 import type { BodyEnd } from './attempt.ts';
 import { runBody } from './attempt.ts';
@@ -7,7 +7,7 @@ import { BodyContext } from './body-context.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import { judgeEnd } from './judge.ts';
 import type { AttemptFacts, Judgement } from './judgement.ts';
-import { fail, keepFilesLeft } from './judgement.ts';
+import { fail } from './judgement.ts';
 import { appendLate } from './late.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
 import { ruleBeside, ruleLines, ruleTargets } from './rule-beside.ts';
@@ -59,17 +59,14 @@ export class AttemptRun {
   async kept({ outcome }: Judgement): Promise<Attempt> {
     const { targets, lines, partial, chargedMicros } = this.#context;
     const hand = this.#hand;
-    // A failure names them itself.
-    const files = outcome.type === 'ToolTimeout' ? await keepFilesLeft(hand, this.#context) : [];
-    const extras = {
-      ...(partial !== undefined && { partial: await ruleBeside(hand, partial) }),
-      ...(files.length > 0 && { files: attachedFilesToExtra(files) }),
-    };
+    // Failures and timeouts have extras of their own.
+    const kept =
+      partial !== undefined && !outcomeIsError(outcome) ? await ruleBeside(hand, partial) : undefined;
     return {
       costMicros: (chargedMicros ?? hand.costMicros) + hand.lostCostMicros,
       reached: targets.length === 0 ? targets : await ruleTargets(hand, targets),
       log: lines.length === 0 ? lines : await ruleLines(hand, lines),
-      payloadExtras: Object.keys(extras).length > 0 ? extras : undefined,
+      payloadExtras: kept === undefined ? undefined : { partial: kept },
     };
   }
 

@@ -260,6 +260,7 @@ describe('a body', () => {
       partial: 'mine',
       output: 'mine too',
       recorded_partial: { rows: 2 },
+      input: {},
     });
   });
 

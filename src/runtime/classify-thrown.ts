@@ -3,7 +3,7 @@ import { isJsonObject, toJson } from '../base/json.ts';
 import type { ReasonCode } from '../call/reason.ts';
 import { isReasonCode, reasonOf } from '../call/reason.ts';
 import { bodyMayClaim, isToolError } from '../call/tool-error.ts';
-import { cutText } from '../tool/cut-text.ts';
+import { isErrorLike, nameOfThrown, thrownInWords } from '../tool/describe-thrown.ts';
 import { isAltered } from './read-stored-artifact.ts';
 
 export type ThrownFailure = {
@@ -39,7 +39,7 @@ export function classifyThrown(thrown: unknown, may?: 'any reason'): ThrownFailu
     code,
     message: messageOf(thrown),
     retryable: reasonOf(code).retryable,
-    extras: { exception_type: typeOf(thrown) },
+    extras: { exception_type: nameOfThrown(thrown), ...thrownData(thrown) },
     traceback: stackOf(thrown),
     authorSaysRetry: false,
   };
@@ -52,12 +52,13 @@ function readToolError(
 ): ThrownFailure | undefined {
   if (!isToolError(thrown)) return undefined;
   try {
-    const { reason, message, retryable, markedRetryable, payloadExtras } = thrown;
+    const { reason, message, problem, retryable, markedRetryable, payloadExtras } = thrown;
     const code: ReasonCode = mayClaim(reason) ? reason : 'tool.execution_error';
     const extras = toJson(payloadExtras);
     return {
       code,
-      message: String(message) || reasonOf(code).title,
+      // An error of another copy of this package may have no problem.
+      message: (typeof problem === 'string' ? problem : '') || message || reasonOf(code).title,
       // A code that is not for a body to say says nothing about retrying either.
       retryable: code === reason ? retryable === true : markedRetryable === true || reasonOf(code).retryable,
       extras:
@@ -72,34 +73,45 @@ function readToolError(
   }
 }
 
+/** What a body threw, in a sentence for whoever reads the failure. */
 function messageOf(thrown: unknown): string {
-  if (thrown === undefined || thrown === null) return `The tool threw ${String(thrown)} instead of an error.`;
-  try {
-    const message: unknown = thrown instanceof Error ? thrown.message || thrown.name : thrown;
-    // Clients say little themselves ("fetch failed"); what happened is in the cause.
-    const cause = thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause.message : '';
-    if (cause !== '' && !String(message).includes(cause)) return `${String(message)}: ${cause}`;
-    if (String(message) !== '') return String(message);
-  } catch {
-    // Then its type has to do.
-  }
-  return `The tool threw a ${typeOf(thrown)} without a message.`;
+  const words = thrownInWords(thrown);
+  if (typeof thrown === 'string' && thrown.trim() !== '') return words;
+  if (isErrorLike(thrown) || hasMessage(thrown)) return words;
+  return `The tool threw ${article(thrown)}${words} instead of an error.`;
 }
 
-function typeOf(thrown: unknown): string {
-  if (thrown === null) return 'null';
-  if (typeof thrown !== 'object') return typeof thrown;
+const hasMessage = (thrown: unknown): boolean => {
   try {
-    const name: unknown = (thrown as { name?: unknown }).name ?? thrown.constructor.name;
-    return typeof name === 'string' && name !== '' ? cutText(name, 100) : 'object';
+    const { message } = (thrown ?? {}) as { message?: unknown };
+    return typeof message === 'string' && message.trim() !== '';
   } catch {
-    return 'object';
+    return false;
+  }
+};
+
+const article = (thrown: unknown): string =>
+  typeof thrown === 'number' || typeof thrown === 'bigint' || typeof thrown === 'boolean'
+    ? `the ${typeof thrown} `
+    : '';
+
+/** An object that was thrown instead of an error, where JSON can hold it: hidden by the names of its fields. */
+function thrownData(thrown: unknown): JsonObject {
+  if (typeof thrown !== 'object' || thrown === null || isErrorLike(thrown)) return {};
+  try {
+    const data = toJson(thrown);
+    return data.ok && isJsonObject(data.value) && Object.keys(data.value).length > 0
+      ? { thrown: data.value }
+      : {};
+  } catch {
+    return {};
   }
 }
 
 function stackOf(thrown: unknown): string | undefined {
   try {
-    return thrown instanceof Error && typeof thrown.stack === 'string' ? thrown.stack : undefined;
+    const { stack } = (thrown ?? {}) as { stack?: unknown };
+    return isErrorLike(thrown) && typeof stack === 'string' ? stack : undefined;
   } catch {
     return undefined;
   }

@@ -6,10 +6,12 @@
  * 2. A lease that ran out before: the worker may have done it. Only a tool that may run again is given to another;
  *    else the tool is asked what happened; else nobody knows.
  */
+import { freezeJson } from '../base/json.ts';
 import type { Call } from '../call/call.ts';
 import { dueAt, isHandedOver, isUntaken, takenBy } from '../call/handoff.ts';
 import { outcomeToModelContent } from '../call/model-content.ts';
 import type { ToolFailure, ToolOutcome } from '../call/outcome.ts';
+import { inputExtra } from './input-extra.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import { inDoubt, repeatOf } from './doubt.ts';
 import type { Engine } from './engine.ts';
@@ -50,6 +52,7 @@ function judgeTimeout(hand: CallInHand, call: Call): Judgement {
     deadlineMs: started?.deadlineMs ?? 0,
     ...repeatOfHandoff(hand, call, tool?.retryOnTimeout ?? true),
     elapsedMs: elapsedSince(engine, started?.at),
+    payloadExtras: freezeJson(inputExtra(hand)),
     ...hand.modelNote(),
   });
   return { outcome, content: outcomeToModelContent(outcome), toolSuccess: false, authorSaysRetry: false };

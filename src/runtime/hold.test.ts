@@ -250,7 +250,7 @@ describe('a held call', () => {
     answer.resolve(yes);
     await quiet();
     expect(ran).toEqual([]);
-    expect(await auditKinds(runtime, 'c')).toEqual(['requires_confirmation', 'completed']);
+    expect(await auditKinds(runtime, 'c')).toEqual(['requires_confirmation', 'invalidated']);
     await expectSettledOnce(runtime);
   });
 });

@@ -14,7 +14,7 @@ import { keptBeside } from './kept-beside.ts';
 import type { RecordedEnd } from './recorded-end.ts';
 
 export type Judge = (end: AttemptEnd, facts: AttemptFacts) => Judgement | Promise<Judgement>;
-export type TimeOut = (facts: AttemptFacts, retryable: boolean) => Judgement;
+export type TimeOut = (facts: AttemptFacts, retryable: boolean) => Promise<Judgement>;
 
 /** Stays synchronous where there is nothing to wait for, as for any other body. */
 export function judgeRecorded(
@@ -69,7 +69,11 @@ function judgeAs(
     return timeOut({ ...facts, ...timeout }, timeout.retryable);
   if (!isThrown) return judge(end, facts);
   const { message, ...classified } = classifyThrown(thrown, 'any reason');
-  return fail(hand, { ...classified, error: message }, facts);
+  return fail(
+    hand,
+    { ...classified, error: message, shows: 'whole', isRecorded: classified.code !== 'tool.fixture_missing' },
+    facts,
+  );
 }
 
 /** Puts what rules said then on the record of the call, and gives it where the rules are the very same. */

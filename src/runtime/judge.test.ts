@@ -155,9 +155,9 @@ describe('the success check', () => {
     const no: SuccessCheck = () => ({ ok: false, reason: 'tool says no' });
     const yes: SuccessCheck = () => true;
     expect(await judged({ error: 'x' }, yes, no)).toBe('ok');
-    expect(await judged(1, no, yes)).toBe('tool.reported_error: tool says no');
+    expect(await judged(1, no, yes)).toBe('tool.reported_error: tool says no. Output: 1');
     expect(await judged({ error: 'x' }, undefined, yes)).toBe('ok');
-    expect(await judged(1, undefined, no)).toBe('tool.reported_error: tool says no');
+    expect(await judged(1, undefined, no)).toBe('tool.reported_error: tool says no. Output: 1');
   });
 
   it.each<[string, SuccessCheck, string]>([

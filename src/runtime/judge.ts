@@ -2,12 +2,14 @@
  * What a body gave, judged: is it JSON, did it succeed, does it fit its schema, what of it may be kept, does it fit
  * inline. Ends in one outcome and the exact bytes the model is told.
  */
-import { formatPath, toJson } from '../base/json.ts';
-import type { JsonValue } from '../base/json.ts';
+import { formatPath, freezeJson, toJson } from '../base/json.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { attachedFilesToExtra } from '../call/attached-files.ts';
 import { isToolMadeResult } from '../call/tool-result.ts';
 import { formatIssues } from './format-issues.ts';
 import type { SuccessJudgement } from '../tool/success-check.ts';
-import { runSuccessCheck } from '../tool/success-check.ts';
+import { defaultSuccessCheck, isBareReason, runSuccessCheck } from '../tool/success-check.ts';
+import { isErrorLike } from '../tool/describe-thrown.ts';
 import { isPromiseLike } from '../tool/when-ready.ts';
 import type { AttemptEnd } from './attempt.ts';
 import type { CallInHand } from './call-in-hand.ts';
@@ -16,7 +18,9 @@ import { repeatOf } from './doubt.ts';
 import { judgeRecorded } from './judge-recorded.ts';
 import { recordedEndOf } from './recorded-end.ts';
 import type { AttemptFacts, Judgement } from './judgement.ts';
-import { fail, succeed } from './judgement.ts';
+import { fail, keepFilesLeft, succeed } from './judgement.ts';
+import { inputExtra } from './input-extra.ts';
+import { ruleBeside } from './rule-beside.ts';
 import type { RuledOutput } from './rule-output.ts';
 import { ruleValue } from './rule-output.ts';
 import { outcomeToModelContent } from '../call/model-content.ts';
@@ -156,6 +160,10 @@ function reported(
   { reason, retryable = true }: Extract<SuccessJudgement, { ok: false }>,
   facts: AttemptFacts,
 ): Promise<Judgement> {
+  const { engine, knownTool: tool } = hand;
+  const isDefault = (tool.successCheck ?? engine.successCheck) === defaultSuccessCheck;
+  // What was recorded has been put in words before.
+  const isRecorded = recordedEndOf(facts.context) !== undefined;
   return fail(
     hand,
     {
@@ -164,6 +172,7 @@ function reported(
       retryable,
       output,
       toolMade: isToolMadeResult(value),
+      shows: isRecorded ? 'whole' : isDefault && !isBareReason(reason) ? 'message' : 'output',
     },
     facts,
   );
@@ -178,7 +187,7 @@ function judgeThrown(hand: CallInHand, thrown: unknown, facts: AttemptFacts): Pr
 
 function isAbort(thrown: unknown): boolean {
   try {
-    return thrown instanceof Error && thrown.name === 'AbortError';
+    return isErrorLike(thrown) && (thrown as { name?: unknown }).name === 'AbortError';
   } catch {
     return false;
   }
@@ -196,8 +205,20 @@ function cancelled(hand: CallInHand, reason: string, facts: AttemptFacts): Promi
   return fail(hand, { code: 'tool.indeterminate', error, retryable: false }, facts);
 }
 
-function timedOut(hand: CallInHand, { elapsedMs, deadlineMs }: AttemptFacts, retryable: boolean): Judgement {
+/** What the body had recorded and attached by then is kept with it. */
+async function timedOut(
+  hand: CallInHand,
+  { context, elapsedMs, deadlineMs }: AttemptFacts,
+  retryable: boolean,
+): Promise<Judgement> {
   const { knownTool: tool, request } = hand;
+  const files = await keepFilesLeft(hand, context);
+  const { partial } = context;
+  const extras: JsonObject = {
+    ...inputExtra(hand),
+    ...(partial !== undefined && { partial: await ruleBeside(hand, partial) }),
+    ...(files.length > 0 && { files: attachedFilesToExtra(files) }),
+  };
   const outcome: ToolOutcome = Object.freeze({
     type: 'ToolTimeout',
     callId: request.id,
@@ -206,6 +227,7 @@ function timedOut(hand: CallInHand, { elapsedMs, deadlineMs }: AttemptFacts, ret
     deadlineMs,
     ...repeatOf(tool, { code: 'tool.timeout', retryable }),
     elapsedMs,
+    ...(Object.keys(extras).length > 0 && { payloadExtras: freezeJson(extras) }),
     ...hand.modelNote(),
   });
   return { outcome, content: outcomeToModelContent(outcome), toolSuccess: false, authorSaysRetry: false };

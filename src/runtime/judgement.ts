@@ -2,7 +2,8 @@
 import { latestInstant } from '../base/clock.ts';
 import { contentDigest } from '../base/content-digest.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
-import { freezeJson } from '../base/json.ts';
+import { endSentence } from '../base/end-sentence.ts';
+import { freezeJson, isJsonObject } from '../base/json.ts';
 import { attachedFilesToExtra } from '../call/attached-files.ts';
 import { outcomeToModelContent } from '../call/model-content.ts';
 import type { OutputFile, ToolOutcome, UndoHandle } from '../call/outcome.ts';
@@ -14,6 +15,7 @@ import type { CallInHand } from './call-in-hand.ts';
 import { clean, cleanObject, cleanOutput, knownSecrets } from './clean.ts';
 import { cleanBytes } from './clean-bytes.ts';
 import { repeatOf } from './doubt.ts';
+import { inputExtra } from './input-extra.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
 import { ruleFile } from './rule-beside.ts';
 import { ruleFailure } from './rule-output.ts';
@@ -123,6 +125,9 @@ async function keepAside(
   if (content.length <= (tool.inlineLimit ?? engine.inlineLimit))
     return inline(hand, kept, content, toolMade, facts, files);
   const artifactId = await keepText(hand, content);
+  // The reference shows the beginning of the output; what the tool has to say may stand at its end.
+  const message = isJsonObject(kept) && typeof kept['success'] === 'boolean' ? messageIn(kept) : undefined;
+  if (message !== undefined) hand.note(message);
   const outcome: ToolOutcome = {
     type: 'ToolArtifactReference',
     callId: request.id,
@@ -208,7 +213,32 @@ export type Failed = {
   readonly toolMade?: boolean;
   /** Keep the output on the record however large it is. */
   readonly whole?: boolean;
+  /** What of the output the error says beside its reason. `whole`: the error is complete, as it was recorded. */
+  readonly shows?: 'message' | 'output' | 'whole';
+  /** The extras are those of a recorded failure: its input is among them. */
+  readonly isRecorded?: boolean;
 };
+
+/** The most characters of an output that an error shows. */
+const longestShown = 2_000;
+
+/** The reason, what the tool says to the user, and the output where the reason may hide it. */
+function errorInWords(reason: string, output: JsonValue | undefined, shows: Failed['shows']): string {
+  if (shows === 'whole') return cutText(reason, longestError + 2 * longestShown);
+  const cut = cutText(reason, longestError);
+  if (output === undefined || shows === undefined) return cut;
+  const message = messageIn(output);
+  const said = message === undefined || cut.includes(message) ? cut : `${endSentence(cut)} ${message}`;
+  if (shows === 'message') return said;
+  const text = cutText(typeof output === 'string' ? output : JSON.stringify(output), longestShown);
+  return said.includes(text) ? said : `${endSentence(said)} Output: ${text}`;
+}
+
+/** The text for the user in what a tool returned. */
+function messageIn(output: JsonValue): string | undefined {
+  const message = isJsonObject(output) && Object.hasOwn(output, 'message') ? output['message'] : undefined;
+  return typeof message === 'string' && message.trim() !== '' ? cutText(message, longestShown) : undefined;
+}
 
 /** The outcome of a body that ran and failed. What it gave and left behind goes into the extras. */
 export async function fail(
@@ -228,6 +258,7 @@ export async function fail(
   const free = (key: string): string => (Object.hasOwn(given, key) ? `recorded_${key}` : key);
   const extras: JsonObject = {
     ...given,
+    ...(failed.isRecorded !== true && inputExtra(hand, free)),
     ...(failed.traceback !== undefined && {
       [free('traceback')]: cutText(clean(hand, failed.traceback), longestError),
     }),
@@ -241,7 +272,7 @@ export async function fail(
     callId: request.id,
     toolName: tool.name,
     code: failed.code,
-    error: cutText(clean(hand, failed.error), longestError),
+    error: errorInWords(clean(hand, failed.error), output, failed.shows),
     ...repeatOf(tool, failed),
     elapsedMs,
     ...(Object.keys(extras).length > 0 && { payloadExtras: freezeJson(extras) }),
@@ -303,8 +334,11 @@ const asToolResult = (kept: JsonValue): ToolResult => freezeJson(kept) as unknow
 
 const controls: ReadonlySet<string> = new Set(['success', 'terminal', 'needsFollowup', 'nextAction']);
 
-/** What a result says about the turn, without what made it too large. */
-const onlyControls = (result: ToolResult): ToolResult =>
-  Object.freeze(
-    Object.fromEntries(Object.entries(result).filter(([key]) => controls.has(key))),
-  ) as unknown as ToolResult;
+/** What a result says about the turn and to the user, without what made it too large. */
+function onlyControls(result: ToolResult): ToolResult {
+  const { message } = result;
+  return Object.freeze({
+    ...Object.fromEntries(Object.entries(result).filter(([key]) => controls.has(key))),
+    ...(message !== undefined && { message: cutText(message, longestShown) }),
+  }) as unknown as ToolResult;
+}

@@ -7,7 +7,7 @@ import type { Command } from '../call/command.ts';
 import type { DataOf } from '../call/event-data.ts';
 import { isUntaken } from '../call/handoff.ts';
 import { outcomeToModelContent } from '../call/model-content.ts';
-import { outcomeBlocksTool } from '../call/outcome.ts';
+import { outcomeBlocksTool, outcomeIsError } from '../call/outcome.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { isTerminalResult } from '../call/tool-result.ts';
 import { cutText } from '../tool/cut-text.ts';
@@ -161,7 +161,7 @@ export function toRespondCommand(
     content,
     toolSuccess,
     error: errorOf(outcome),
-    payloadExtras: outcome.type === 'ToolFailure' ? outcome.payloadExtras : attempt.payloadExtras,
+    payloadExtras: outcomeIsError(outcome) ? outcome.payloadExtras : attempt.payloadExtras,
     costMicros: final ? charged + (call?.spentMicros ?? 0) : charged,
     reached: attempt.reached,
     log: !final || hand.asides.length === 0 ? attempt.log : [...attempt.log, ...hand.asides],

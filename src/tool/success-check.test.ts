@@ -134,7 +134,7 @@ describe('asking a check', () => {
       'lookup',
       {},
     );
-    expect(odd).toEqual({ ok: false, reason: 'The success check itself threw: something of type object' });
+    expect(odd).toEqual({ ok: false, reason: 'The success check itself threw: an empty object' });
   });
 
   test.each([[undefined], [null], ['yes'], [1], [{}], [{ ok: 'yes' }], [[]]])(

@@ -98,17 +98,27 @@ function judge(verdict: unknown): SuccessJudgement {
       reason: `The success check answered with ${describeValue(verdict)}. Expected true, false or {ok, reason}.`,
     };
   }
-  const reason = typeof verdict === 'object' && verdict !== null ? ownValue(verdict, 'reason') : undefined;
+  if (typeof verdict !== 'object' || verdict === null) return { ok: false, reason: saidNo };
+  const reason = ownValue(verdict, 'reason');
+  const retryable = ownValue(verdict, 'retryable');
   return {
     ok: false,
-    reason: typeof reason === 'string' && reason !== '' ? reason : 'The success check said no.',
+    reason: typeof reason === 'string' && reason !== '' ? reason : saidNo,
+    ...(typeof retryable === 'boolean' && { retryable }),
   };
 }
+
+const saidNo = 'The success check said no.';
 
 const threw = (cause: unknown): SuccessJudgement => ({
   ok: false,
   reason: `The success check itself threw: ${describeThrown(cause)}`,
 });
+
+const bareReason = 'The tool reported a failure: ';
+
+/** Does the reason of the default check hold no words of the tool? */
+export const isBareReason = (reason: string): boolean => reason.startsWith(bareReason);
 
 function failed(result: object, fallback: string): SuccessJudgement {
   const error = ownValue(result, 'error');
@@ -119,7 +129,7 @@ function failed(result: object, fallback: string): SuccessJudgement {
   const said = retryable.find((value) => typeof value === 'boolean');
   return {
     ok: false,
-    reason: textOf(result) ?? `The tool reported a failure: ${fallback}.`,
+    reason: textOf(result) ?? `${bareReason}${fallback}.`,
     ...(typeof said === 'boolean' && { retryable: said }),
   };
 }

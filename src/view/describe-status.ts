@@ -1,7 +1,7 @@
 /** The words for where a call stands: what is shown, and what is read out when it changes. */
 import { shownId } from '../base/safe-id.ts';
 import { describeDecider } from '../call/describe-identity.ts';
-import { troubleOf } from '../call/outcome.ts';
+import { troubleOf, userMessageOf } from '../call/outcome.ts';
 import type { DisplayStatus, ToolCallView } from './tool-call-view.ts';
 
 /** How much attention a status asks for. */
@@ -42,7 +42,7 @@ const confirmationWords = {
 export function statusSentence(call: ToolCallView): string | undefined {
   const { outcome, confirmation, undone } = call;
   if (undone !== undefined) return `Undone by ${describeDecider(undone.by)}${because(undone.reason)}`;
-  if (outcome !== undefined) return troubleOf(outcome);
+  if (outcome !== undefined) return userMessageOf(outcome) ?? troubleOf(outcome);
   const failed = call.attempts.at(-1);
   if (failed?.outcome !== undefined)
     return `Attempt ${failed.attempt} ${failed.outcome.type === 'ToolTimeout' ? 'timed out' : 'failed'}; it may be tried again.`;
