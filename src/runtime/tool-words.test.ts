@@ -232,7 +232,7 @@ describe('the ToolError of an outcome', () => {
   );
 
   it('tells the model of another tool the problem, not the advice for developers', async () => {
-    const { turn } = setStage({
+    const { turn: inner } = setStage({
       tools: [
         defineTool({
           name: 'get_it',
@@ -240,9 +240,13 @@ describe('the ToolError of an outcome', () => {
             throw new ToolError('tool.network_error', 'the line is gone');
           },
         }),
+      ],
+    });
+    const { turn } = setStage({
+      tools: [
         defineTool({
           name: 'get_both',
-          run: async () => unwrap(await turn.call(envelope('inner', 'get_it'))),
+          run: async () => unwrap(await inner.call(envelope('inner', 'get_it'))),
         }),
       ],
     });
