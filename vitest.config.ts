@@ -19,8 +19,8 @@ const withParts = 'test/{frameworks,console,react}/**/*.test.ts';
 
 export default defineConfig({
   test: {
-    // One more than there are cores: browsers, processes and timers are waited for a good part of the time.
-    maxWorkers: availableParallelism() + 1,
+    // More than there are cores: browsers, processes and timers are waited for a good part of the time.
+    maxWorkers: availableParallelism() + 2,
     reporters: ['default', new ClosingLine()],
     teardownTimeout: 60_000,
     sequence: { sequencer: LongestFirst },
