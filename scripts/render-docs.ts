@@ -239,11 +239,12 @@ function reasonsPage(): string {
       `## ${heading}`,
       text,
       ...codes.flatMap((each) => {
-        const { title, whatHappened, whyItMatters, whatToDo, nextAction } = reasonOf(each);
+        const { title, whatHappened, whyItMatters, forModel, whatToDo, nextAction } = reasonOf(each);
         return [
           `### ${each}`,
           `**${title}.** ${whatHappened}`,
           `_Why it matters._ ${whyItMatters}`,
+          `_For the model._ ${forModel}`,
           `_What to do._ ${whatToDo}`,
           `\`nextAction\` of the derived result: \`${nextAction}\`${reasonOf(each).terminal ? ', and it is `terminal`' : ''}.`,
         ];

@@ -101,6 +101,7 @@ export const anyOutcome: fc.Arbitrary<ToolOutcome> = fc.oneof(
       elapsedMs: count,
       retryable: fc.boolean(),
       ...repeat,
+      finished: fc.constant(true as const),
       payloadExtras: anyJsonObject,
     },
     { requiredKeys: ['type', 'callId', 'toolName', 'code', 'deadlineMs', 'elapsedMs', 'retryable'] },

@@ -71,7 +71,11 @@ const refuseInterrupt = ({ toolName }: ToolContext, cause: unknown): ToolError =
     'tool.execution_error',
     `The body of the tool "${toolName}" called interrupt(), which would run it from its beginning a second time. People ` +
       'are asked before a tool runs: name it in interruptOn, or have a rule ask.',
-    { retryable: false, cause },
+    {
+      retryable: false,
+      cause,
+      problem: `The tool "${toolName}" tried to stop for an answer after it had begun, which it cannot.`,
+    },
   );
 
 const refuseCommand = ({ toolName }: ToolContext): ToolError =>
@@ -79,6 +83,7 @@ const refuseCommand = ({ toolName }: ToolContext): ToolError =>
     'tool.invalid_output',
     `The tool "${toolName}" gave a Command, which steers the graph and is no output. Steer it from a node, or hand the ` +
       `tool on as it is: governTools(tools, { ungoverned: ["${toolName}"] }).`,
+    { problem: `The tool "${toolName}" gave an instruction for the agent instead of an output.` },
   );
 
 const toText = (content: unknown): string =>

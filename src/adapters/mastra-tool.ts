@@ -148,7 +148,10 @@ function toPassed(native: MastraContext | undefined, { callId, sessionId, signal
           'tool.execution_error',
           `The tool ${quote(toolName)} suspended itself, which a governed tool cannot: its call has begun and must ` +
             'end. Ask before it runs: by requireApproval, a policy, or the mode of the tool.',
-          { retryable: false },
+          {
+            retryable: false,
+            problem: `The tool ${quote(toolName)} tried to stop for an answer after it had begun, which it cannot.`,
+          },
         );
       },
     },

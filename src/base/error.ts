@@ -203,8 +203,13 @@ export class QuittanceError extends Error {
 }
 
 /** Narrows to our error, also when two copies of the package are installed. */
-export const isQuittanceError = (value: unknown, code?: ErrorCode): value is QuittanceError =>
-  typeof value === 'object' &&
-  value !== null &&
-  (value as { [brand]?: unknown })[brand] === true &&
-  (code === undefined || (value as { code?: unknown }).code === code);
+export function isQuittanceError(value: unknown, code?: ErrorCode): value is QuittanceError {
+  if (typeof value !== 'object' || value === null) return false;
+  try {
+    const { [brand]: ours, code: found } = value as { [brand]?: unknown; code?: unknown };
+    return ours === true && (code === undefined || found === code);
+  } catch {
+    // A proxy that throws when it is looked at is none of ours.
+    return false;
+  }
+}

@@ -26,6 +26,9 @@ const insteadOf: Readonly<Record<string, string>> = {
 
 const tagOf = (source: object): string => Object.prototype.toString.call(source).slice(8, -1);
 
+/** The same problem without the advice for whoever wrote the code: for a model. */
+export const withoutAdvice = (problem: string): string => problem.replace(/( has no JSON form): .*$/s, '$1');
+
 /** Why an object that is not a plain one has no JSON form, or undefined when its own properties are all of it. */
 export function findExotic(source: object, hasToJson: boolean): string | undefined {
   // Before toJSON is asked: that of a Buffer writes one number per byte.

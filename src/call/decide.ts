@@ -221,6 +221,8 @@ const crashLoopMs = 3_600_000;
 function endsInDoubt({ outcome, mayRerun, authorSaysRetry }: Command & { type: 'respond' }): boolean {
   switch (outcome.type) {
     case 'ToolTimeout':
+      // A body that returned has done what it does: nobody needs to find out.
+      return outcome.finished !== true && leavesDoubt({ code: outcome.code, mayRerun, authorSaysRetry });
     case 'ToolFailure':
       return leavesDoubt({ code: outcome.code, mayRerun, authorSaysRetry });
     case 'ToolExecutionResult':

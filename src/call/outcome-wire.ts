@@ -39,7 +39,7 @@ export function outcomeToWire(outcome: ToolOutcome): JsonObject {
         elapsed_ms: outcome.elapsedMs,
         retryable: outcome.retryable,
         ...repeatToWire(outcome),
-        ...given({ payload_extras: outcome.payloadExtras }),
+        ...given({ finished: outcome.finished, payload_extras: outcome.payloadExtras }),
         ...note,
       };
     case 'ToolFailure':
@@ -98,6 +98,7 @@ export function outcomeFromWire(value: unknown): ToolOutcome {
         elapsedMs: fields.number('elapsed_ms'),
         retryable: fields.flag('retryable'),
         ...readRepeat(fields),
+        ...(fields.maybe('finished', (key) => fields.flag(key)) === true && { finished: true }),
         ...given({ payloadExtras: fields.maybe('payload_extras', (key) => fields.object(key)) }),
       };
     case 'ToolFailure':

@@ -62,6 +62,8 @@ export type ToolTimeout = Ended<'ToolTimeout'> &
     readonly deadlineMs: number;
     readonly elapsedMs: number;
     readonly retryable: boolean;
+    /** The body returned in time, but its result could not be checked before the deadline. It is stored as late. */
+    readonly finished?: true;
     /** What the body had recorded by then, and the files it had attached. */
     readonly payloadExtras?: JsonObject;
   };
@@ -113,7 +115,9 @@ export type OutputFile = {
 export const outcomeTypes: { readonly [Type in ToolOutcome['type']]: { readonly when: string } } = freezeJson(
   {
     ToolExecutionResult: { when: 'The body ran, succeeded, and its output fits inline.' },
-    ToolTimeout: { when: 'The body was still running at its deadline.' },
+    ToolTimeout: {
+      when: 'The body was still running at its deadline, or its result could not be checked by then (`finished`).',
+    },
     ToolFailure: {
       when: 'The body threw, reported an error or gave an output that is wrong or may not be shown; or there is no such tool, nobody knows how the call ended, or the ledger could not take it.',
     },
@@ -244,8 +248,10 @@ export const withWarning = (error: string, { inDoubt }: { readonly inDoubt?: tru
   inDoubt === true ? `${endSentence(error)} ${doubtWarning}` : error;
 
 /** What a timeout says to whoever asked. */
-export const timeoutMessage = ({ toolName, elapsedMs }: ToolTimeout): string =>
-  `Tool "${toolName}" did not finish before its deadline; it was stopped after ${Math.round(elapsedMs)} ms.`;
+export const timeoutMessage = ({ toolName, elapsedMs, finished, retryable }: ToolTimeout): string =>
+  finished === true
+    ? `Tool "${toolName}" finished, but its result could not be checked before the deadline.${retryable ? '' : ' Do not repeat the call: it ran.'}`
+    : `Tool "${toolName}" did not finish before its deadline; it was stopped after ${Math.round(elapsedMs)} ms.`;
 
 /** What an outcome that is no success says, in words; undefined for a success. */
 export function troubleOf(outcome: ToolOutcome): string | undefined {

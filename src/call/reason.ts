@@ -39,6 +39,9 @@ export type Reason = {
   readonly title: string;
   readonly whatHappened: string;
   readonly whyItMatters: string;
+  /** For the model: facts about the call and what it may do next. Names no function, no option, no way round a person. */
+  readonly forModel: string;
+  /** For the developer: options, functions, where to look. */
   readonly whatToDo: string;
 };
 
@@ -88,6 +91,8 @@ export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson
       'The body was still running when its deadline came: the smallest of the tool timeout, the default of five minutes and what was left of the turn.',
     whyItMatters:
       'Its signal was aborted and the caller was answered, but a body that ignores the signal may still finish. What it gives then is kept on the call and changes nothing.',
+    forModel:
+      'The tool did not finish in time. Try again later, unless the error says that it may have happened.',
     whatToDo:
       'Try again later, or give the tool a longer timeout. A tool that is safe to repeat should say `idempotent: true`; any other timed-out call waits for its late result or for a person.',
   },
@@ -101,6 +106,8 @@ export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson
     title: 'A service could not be reached',
     whatHappened: 'The body could not reach the system it depends on, or lost the connection to it.',
     whyItMatters: 'Such trouble passes by itself more often than not. No change of the arguments helps.',
+    forModel:
+      'A service the tool needs could not be reached. Try again after a pause, unless the error says that it may have happened.',
     whatToDo: 'Try again after a pause. If it stays, look at the service.',
   },
   'tool.execution_error': {
@@ -111,9 +118,11 @@ export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson
     terminal: false,
     nextAction: 'retry',
     title: 'The tool broke',
-    whatHappened: 'The body threw something nobody foresaw.',
+    whatHappened: 'The body threw an error that it does not declare.',
     whyItMatters:
       'Nothing is known about how far it came. What was thrown is kept in the payload extras of the call.',
+    forModel:
+      'The tool broke while it ran. Read the error; try again only where the answer says that it is retryable.',
     whatToDo:
       'Read the payload extras (`exception_type`, the trace, what the body recorded) and mend the body. A failure that is foreseen should be thrown as a ToolError with a code of its own.',
   },
@@ -128,6 +137,7 @@ export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson
     whatHappened:
       'The body ran to its end and returned an error, or the success check took what it returned for one.',
     whyItMatters: 'The tool knows what it did and says so: nothing is left in doubt.',
+    forModel: 'The tool ran and reports that it did not work. Read the error and change what it names.',
     whatToDo:
       'Read the error: it usually names what to change. If a success was taken for an error, give the tool a success check of its own.',
   },
@@ -142,6 +152,7 @@ export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson
     whatHappened:
       'The call was cancelled, or the process that owned it died, before the body began; or it was cancelled while the body of a tool that may be run again was running.',
     whyItMatters: 'Nothing is left in doubt: either nothing happened, or doing it again does no harm.',
+    forModel: 'The call was cancelled and did nothing that matters. Make it again if it is still wanted.',
     whatToDo: 'Ask again under a new call id if it is still wanted.',
   },
   'ledger.unavailable': {
@@ -155,6 +166,7 @@ export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson
     whatHappened:
       'The intent could not be written, so the body was not started and the call was not accepted.',
     whyItMatters: 'A body that runs without a trace is what the ledger is there to prevent.',
+    forModel: 'The call could not be recorded and did not run. Try again later.',
     whatToDo:
       'Ask again with the same call id once the ledger answers. If it stays, look at the disk or the database behind it.',
   },
@@ -170,6 +182,7 @@ export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson
       "The arguments were no JSON object or did not match the tool's input schema, and neither coercion nor repair could mend them.",
     whyItMatters:
       'The same arguments will be refused again. Unless it was the body that refused them, it never saw them.',
+    forModel: 'The arguments do not fit the tool. Correct what the details name and call it again.',
     whatToDo:
       'Send arguments that match the schema; the details name each path. If a model writes them, show it an example; if the schema is too strict, relax the field.',
   },
@@ -184,6 +197,7 @@ export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson
     whatHappened:
       "What the body returned does not match the tool's output schema, or is nothing JSON can hold.",
     whyItMatters: 'The body ran, and its effect may be real. Only its answer is of no use.',
+    forModel: 'The tool ran, but its answer is of no use. Do not repeat the call; use another tool.',
     whatToDo:
       'Mend the body so that it returns what the schema says, or correct the schema if the value is right. The caller can do nothing about it.',
   },
@@ -197,6 +211,7 @@ export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson
     title: 'There is no such tool',
     whatHappened: 'The name of the call is not the name of a tool of this turn.',
     whyItMatters: 'Nothing ran. The nearest names are in the error.',
+    forModel: 'There is no tool of this name. Use one of the tools you were given.',
     whatToDo: 'Call one of the tools that exist, or register the missing one with the runtime.',
   },
   'tool.fixture_missing': {
@@ -209,6 +224,7 @@ export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson
     title: 'The cassette holds no such call',
     whatHappened: 'In a replay, no recorded call has this tool and these arguments.',
     whyItMatters: 'A replay never touches the world, so a miss is never filled by running the tool.',
+    forModel: 'This call was not recorded, so it has no answer here. Go on without it.',
     whatToDo:
       'Record the run again with the arguments of today, or find out why they changed: the nearest recording is in the error.',
   },
@@ -224,6 +240,7 @@ export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson
       'The body started, its end was never recorded, and the tool is not one that may be run again.',
     whyItMatters:
       'Running it again could do the same thing twice; taking it for undone could be wrong as well.',
+    forModel: 'Nobody knows whether it happened. Do not repeat the call; a person has to find out.',
     whatToDo:
       'Look in the system the tool talks to and resolve the call, or give the tool a `reconcile` that does. A tool that is safe to repeat should say `idempotent: true`.',
   },
@@ -239,6 +256,7 @@ export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson
       'What the ledger holds of the call, or of an artifact it needs, is not what was recorded: its digest is another one. The runtime found this before the body got any of it.',
     whyItMatters:
       'An approval is about one exact input. Somebody or something changed the file, the database or an artifact after it was written, so nothing may run with it.',
+    forModel: 'What is stored of this call was changed, so it was not run. A person has to look into it.',
     whatToDo:
       'Run `quittance verify`: it lists every place that was changed. Find out who can write to the folder of the ledger, restore it from a copy, and make the call again under a new id.',
   },
@@ -252,6 +270,7 @@ export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson
     title: 'A hook of the host said no',
     whatHappened: 'A hook that looks at calls before they run blocked this one, or failed to answer.',
     whyItMatters: 'The body never ran. The same call will meet the same hook.',
+    forModel: 'A check did not allow the call. Ask for something else that meets the reason given.',
     whatToDo:
       'Ask for something the hook allows; its reason is in the details. Otherwise the host changes the hook.',
   },
@@ -265,6 +284,7 @@ export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson
     title: 'A contract said no',
     whatHappened: 'A rule or a limit of a contract blocked the call.',
     whyItMatters: 'The body never ran. The rule and the version of the contract are on the record.',
+    forModel: 'A rule did not allow the call. Ask for something else that meets the reason given.',
     whatToDo:
       'Ask for something the rule allows; its message is in the details. Otherwise whoever owns the contract changes the rule.',
   },
@@ -278,6 +298,7 @@ export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson
     title: 'A contract kept the output back',
     whatHappened: 'The body ran and a rule about outputs blocked what it returned.',
     whyItMatters: 'The effect is real although its answer is not shown: do not repeat the call to see it.',
+    forModel: 'The call ran, and a rule keeps its answer back. Do not repeat it to see the answer.',
     whatToDo:
       'Ask for something else, or let whoever owns the contract look at the rule and at the kept record.',
   },
@@ -293,6 +314,7 @@ export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson
       "The arguments name one of the runtime's own files, or a folder that holds one: the ledger and what lies beside it, a contract file in force, the runtime package.",
     whyItMatters:
       'An agent that can read the key or write the ledger is no longer governed. The body never ran, and neither a rule nor a person can allow the call.',
+    forModel: 'The call names files that no call may reach. Ask for other files.',
     whatToDo:
       "Ask for other files. Where the agent's folder holds the ledger, move the ledger out of it. Give tools that only read the mode `read`.",
   },
@@ -306,6 +328,7 @@ export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson
     title: 'No tool calls are left',
     whatHappened: 'As many bodies as the budget allows have started under this scope.',
     whyItMatters: 'Every further call of the scope will be denied until the budget is renewed.',
+    forModel: 'No tool calls are left. Finish with what you have.',
     whatToDo: 'Raise the budget for the next run, or live with the partial result that is recorded.',
   },
   'budget.cost_exhausted': {
@@ -318,6 +341,7 @@ export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson
     title: 'No money is left',
     whatHappened: 'What the call may cost is more than the budget still holds under this scope.',
     whyItMatters: 'The call was refused before it could spend anything.',
+    forModel: 'The budget has too little left for this call. Finish with what you have.',
     whatToDo: 'Raise the budget for the next run, choose a cheaper tool, or live with the partial result.',
   },
   'call.duplicate': {
@@ -331,6 +355,7 @@ export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson
     whatHappened:
       'An idempotent tool was called with the same input a second time in one turn, and the first call had succeeded.',
     whyItMatters: 'Running it again would cost and change nothing.',
+    forModel: 'The same call succeeded before. Use its result.',
     whatToDo: 'Use the result of the earlier call, which the details name.',
   },
   'call.loop': {
@@ -343,6 +368,7 @@ export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson
     title: 'The same call keeps giving the same answer',
     whatHappened: 'Several calls in a row had the same tool, the same input and the same outcome.',
     whyItMatters: 'An agent in a loop spends money and time and learns nothing.',
+    forModel: 'The same call keeps giving the same answer. Do something else.',
     whatToDo: 'Do something else. A tool that is meant to be polled can be given a higher limit.',
   },
   'call.twin': {
@@ -356,6 +382,8 @@ export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson
     whatHappened:
       'An earlier call of the session with the same tool and input timed out, failed after it had begun or is indeterminate, and the tool may not be run again.',
     whyItMatters: 'A model that retries under a new id is the commonest way to pay twice.',
+    forModel:
+      'An earlier call like this one may have happened. Wait until a person has found out; do not repeat it.',
     whatToDo:
       'Find out what became of the earlier call, then let a person decide. The tool can set `rerun` to ask, deny or allow.',
   },
@@ -369,6 +397,7 @@ export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson
     title: 'The tool is closed for this turn',
     whatHappened: 'The tool failed earlier in this turn in a way that trying again cannot mend.',
     whyItMatters: 'The body never ran. It would have failed again.',
+    forModel: 'The tool failed earlier in this turn. Use another tool.',
     whatToDo: 'Use another tool, or begin a new turn once the cause is mended.',
   },
   'call.conflict': {
@@ -383,6 +412,7 @@ export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson
       'The call id was used in this session for another tool or other arguments, or the idempotency key for other arguments.',
     whyItMatters:
       'The outcome on record belongs to the earlier call. Answering with it would be a lie; running under its id would hide it.',
+    forModel: 'The id of this call belongs to another call. Make the call again under a new id.',
     whatToDo:
       'Give every new call an id of its own. Ask with the old id only with the same tool and arguments.',
   },
@@ -396,6 +426,7 @@ export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson
     title: 'The time of the turn is up',
     whatHappened: 'The deadline of the turn had passed before the body could start.',
     whyItMatters: 'Every further call of this turn will be denied.',
+    forModel: 'The time for this turn is up. Finish with what you have.',
     whatToDo: 'Finish with what there is, or begin a new turn with more time.',
   },
   'turn.ended': {
@@ -408,6 +439,7 @@ export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson
     title: 'The turn is over',
     whatHappened: 'The turn was ended, or a terminal result ended it, before the body could start.',
     whyItMatters: 'Every further call of this turn will be denied.',
+    forModel: 'This turn is over. Finish with what you have.',
     whatToDo: 'Begin a new turn if there is more to do.',
   },
   'confirmation.rejected': {
@@ -420,6 +452,7 @@ export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson
     title: 'A person said no',
     whatHappened: 'The call was held for a person, who denied it.',
     whyItMatters: 'The body never ran. The name of the person is on the record.',
+    forModel: 'A person did not allow the call. Respect that; ask for something else.',
     whatToDo: 'Respect the decision: ask for something else, or talk to that person.',
   },
   'confirmation.answered': {
@@ -432,6 +465,7 @@ export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson
     title: 'A person answered instead',
     whatHappened: 'The call was held for a person, who wrote an answer instead of letting it run.',
     whyItMatters: 'The body never ran. The answer is in the details and stands in place of a result.',
+    forModel: 'A person answered instead of letting the call run. Read the answer and go on from there.',
     whatToDo: 'Read the answer and go on from there.',
   },
   'confirmation.expired': {
@@ -444,6 +478,7 @@ export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson
     title: 'Nobody decided in time',
     whatHappened: 'The call was held for a person and the time for a decision ran out.',
     whyItMatters: 'The body never ran. Silence is not consent, and it is not a refusal either.',
+    forModel: 'Nobody decided on the call in time, so it did not run. Say so, and go on without it.',
     whatToDo: 'Ask again under a new call id when somebody is there to decide, or allow more time.',
   },
   'preview.failed': {
@@ -457,6 +492,7 @@ export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson
     whatHappened: 'The preview of the tool threw, took too long or gave something that cannot be kept.',
     whyItMatters:
       'The body never ran. What cannot be shown cannot be judged by rules, nor approved by a person.',
+    forModel: 'What the call would do could not be shown, so it did not run. Go on without it.',
     whatToDo: 'Read the details, mend the preview of the tool, and ask again under a new call id.',
   },
 });

@@ -109,7 +109,7 @@ const phrases: readonly (readonly [RegExp, string])[] = [
     /\bthe runtime says with mayDecide who may decide, and not with mayGrant who\b/g,
     'the server says who may decide, and not who',
   ],
-  [/\bmay(?:Decide|Grant) says no\b/g, 'the server is set up to let others do so'],
+  [/\bthe host does not let them decide\b|\bmayGrant says no\b/g, 'the server is set up to let others do so'],
   [/\bmay(?:Decide|Grant) threw\b/g, 'the server could not find out whether they may'],
   [/, or use turn\.callAll\b/g, ''],
   [/\bthis runtime\b/g, 'this server'],

@@ -197,7 +197,7 @@ function leftBehind(artifactId: string, artifacts: RecordedArtifacts): Playback 
     sizeBytes === undefined
       ? `The cassette does not hold ${artifactId}. Record again.`
       : `The content of ${artifactId} (${sizeBytes} bytes, ${digest}) was too large for the cassette. ` +
-          'Record again with a larger `maxArtifactBytes`.',
+          'Record again with a larger limit.',
   );
 }
 

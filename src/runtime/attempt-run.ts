@@ -1,10 +1,15 @@
 /** One attempt of a call, from its body to the judgement of what that gave. */
+import { freezeJson } from '../base/json.ts';
+import { outcomeToModelContent } from '../call/model-content.ts';
+import type { ToolOutcome } from '../call/outcome.ts';
 import { outcomeIsError } from '../call/outcome.ts';
 import { cutText } from '../tool/cut-text.ts';
-import type { BodyEnd } from './attempt.ts';
+import type { AttemptEnd, BodyEnd } from './attempt.ts';
 import { runBody } from './attempt.ts';
 import { BodyContext } from './body-context.ts';
 import type { CallInHand } from './call-in-hand.ts';
+import { repeatOf } from './doubt.ts';
+import { inputExtra } from './input-extra.ts';
 import { judgeEnd } from './judge.ts';
 import type { AttemptFacts, Judgement } from './judgement.ts';
 import { fail } from './judgement.ts';
@@ -13,6 +18,7 @@ import { LedgerTrouble } from './ledger-trouble.ts';
 import { ruleBeside, ruleLines, ruleTargets } from './rule-beside.ts';
 import type { Attempt } from './settle.ts';
 import type { AttemptTerms } from './try-again.ts';
+import { unknownEnd } from './unavailable.ts';
 
 export class AttemptRun {
   readonly #hand: CallInHand;
@@ -21,6 +27,7 @@ export class AttemptRun {
   readonly #context: BodyContext;
   #late: { readonly end: BodyEnd; readonly elapsedMs: number }[] = [];
   #isOver = false;
+  #abandoned = false;
 
   constructor(hand: CallInHand, bounds: AttemptTerms) {
     this.#hand = hand;
@@ -52,13 +59,47 @@ export class AttemptRun {
       deadlineMs: wasIdle ? engine.clock.now() : deadlineMs,
     };
     const judged = judgeEnd(hand, bodyEnd, facts);
-    return judged instanceof Promise ? keptOrDoubtful(hand, judged, facts) : judged;
+    return judged instanceof Promise ? this.#inTime(bodyEnd, judged, facts) : judged;
+  }
+
+  /**
+   * The deadline bounds the judgement too: the success check, the output schema, the rules on results, the artifacts. What
+   * is synchronous cannot be interrupted. A result that could not be checked in time is stored as late.
+   */
+  async #inTime(end: AttemptEnd, judged: Promise<Judgement>, facts: AttemptFacts): Promise<Judgement> {
+    const hand = this.#hand;
+    const leftMs = this.#bounds.budgetMs - facts.elapsedMs;
+    const graceMs = end.type === 'returned' || end.type === 'threw' ? judgementGraceMs : storingGraceMs;
+    const tooLong = Promise.withResolvers<undefined>();
+    const watch = hand.engine.deadlines.watch(Math.max(leftMs, graceMs), () => tooLong.resolve(undefined));
+    try {
+      const judgement = await Promise.race([judged, tooLong.promise]);
+      if (judgement !== undefined) return judgement;
+    } catch (error) {
+      if (!(error instanceof LedgerTrouble)) throw error;
+      const problem = `The tool ran, but its output could not be kept: ${cutText(error.message, 500)}`;
+      return fail(hand, { code: 'tool.indeterminate', error: problem, retryable: false }, facts);
+    } finally {
+      watch.stop();
+    }
+    judged.catch(() => undefined);
+    this.#abandoned = true;
+    if (end.type === 'returned' || end.type === 'threw') this.#comesLate(end, facts.elapsedMs);
+    return outOfTime(hand, end, facts);
   }
 
   /** What is kept of it beside its end. */
   async kept({ outcome }: Judgement): Promise<Attempt> {
     const { targets, lines, partial, chargedMicros } = this.#context;
     const hand = this.#hand;
+    // Rules that did not answer in time about the result are not asked about what lies beside it.
+    if (this.#abandoned)
+      return {
+        costMicros: (chargedMicros ?? hand.costMicros) + hand.lostCostMicros,
+        reached: [],
+        log: [],
+        payloadExtras: undefined,
+      };
     // Failures and timeouts have extras of their own.
     const kept =
       partial !== undefined && !outcomeIsError(outcome) ? await ruleBeside(hand, partial) : undefined;
@@ -83,31 +124,37 @@ export class AttemptRun {
   }
 }
 
-/**
- * An output that could not be judged or kept aside: the effect happened and its result is gone. A check that never
- * answers holds nobody up longer than a body may.
- */
-async function keptOrDoubtful(
-  hand: CallInHand,
-  judged: Promise<Judgement>,
-  facts: AttemptFacts,
-): Promise<Judgement> {
-  const { deadlines, defaultTimeoutMs } = hand.engine;
-  const tooLong = Promise.withResolvers<undefined>();
-  const watch = deadlines.watch(defaultTimeoutMs, () => tooLong.resolve(undefined));
-  let problem = 'but nobody said in time whether it succeeded.';
-  try {
-    const judgement = await Promise.race([judged, tooLong.promise]);
-    if (judgement !== undefined) return judgement;
-  } catch (error) {
-    if (!(error instanceof LedgerTrouble)) throw error;
-    problem = `but its output could not be kept: ${cutText(error.message, 500)}`;
-  } finally {
-    watch.stop();
-  }
-  return fail(
-    hand,
-    { code: 'tool.indeterminate', error: `The tool ran, ${problem}`, retryable: false },
-    facts,
-  );
+/** A body that ends just before its deadline leaves this much time to check what it gave. */
+const judgementGraceMs = 50;
+
+/** What a body left behind is stored after its deadline: that is a write, and not a check of anybody's. */
+const storingGraceMs = 1_000;
+
+/** The end of a body whose judgement ran out of time. No rule and no check is asked about it. */
+function outOfTime(hand: CallInHand, end: AttemptEnd, { elapsedMs, deadlineMs }: AttemptFacts): Judgement {
+  const { knownTool: tool, request } = hand;
+  const finished = end.type === 'returned';
+  const { retryOnTimeout, mayRerun } = tool;
+  const repeat = finished
+    ? {
+        retryable: mayRerun && retryOnTimeout,
+        ...(!mayRerun && retryOnTimeout && { blocksTool: false as const }),
+        finished: true as const,
+      }
+    : repeatOf(tool, { code: 'tool.timeout', retryable: retryOnTimeout });
+  const outcome: ToolOutcome =
+    end.type === 'cancelled'
+      ? unknownEnd(hand, hand.modelNote(), 'The call was cancelled while the tool was running')
+      : Object.freeze({
+          type: 'ToolTimeout',
+          callId: request.id,
+          toolName: tool.name,
+          code: 'tool.timeout',
+          deadlineMs,
+          ...repeat,
+          elapsedMs,
+          payloadExtras: freezeJson(inputExtra(hand)),
+          ...hand.modelNote(),
+        });
+  return { outcome, content: outcomeToModelContent(outcome), toolSuccess: undefined, authorSaysRetry: false };
 }

@@ -17,7 +17,7 @@ import type { CallOptions } from './call-options.ts';
 import type { CallerFacts } from './caller-facts.ts';
 import { hideInFacts, readCallerFacts } from './caller-facts.ts';
 import type { CallWithSecrets } from './clean.ts';
-import { clean } from './clean.ts';
+import { clean, cleanObject } from './clean.ts';
 import type { ReadAnswer } from './confirm.ts';
 import type { Engine } from './engine.ts';
 import type { GrantInUse } from './grant-in-use.ts';
@@ -200,8 +200,12 @@ export class CallInHand extends CallJournal implements CallWithSecrets {
   }
 
   /** Puts something that went wrong beside the call into its log. */
-  aside(message: string): void {
-    this.asides = [...this.asides, { at: this.at, message: clean(this, message).slice(0, 2_000) }];
+  aside(message: string, fields?: JsonObject): void {
+    const line = { at: this.at, message: clean(this, message).slice(0, 2_000) };
+    this.asides = [
+      ...this.asides,
+      fields === undefined ? line : { ...line, fields: cleanObject(this, fields) },
+    ];
   }
 
   /** Has the model told something beside the tabled content. */

@@ -1,3 +1,4 @@
+import { isQuittanceError } from '../base/error.ts';
 import type { JsonObject } from '../base/json.ts';
 import { isJsonObject, toJson } from '../base/json.ts';
 import type { ReasonCode } from '../call/reason.ts';
@@ -24,6 +25,16 @@ export type ThrownFailure = {
 export function classifyThrown(thrown: unknown, may?: 'any reason'): ThrownFailure {
   const told = readToolError(thrown, may === undefined ? bodyMayClaim : isReasonCode);
   if (told !== undefined) return told;
+  // A mistake in how the tool uses this package: the model can do nothing about it.
+  if (isQuittanceError(thrown) && misuse.has(thrown.code))
+    return {
+      code: 'tool.execution_error',
+      message: 'The tool is not set up as it must be, so it could not go on.',
+      retryable: false,
+      extras: { exception_type: 'QuittanceError', developer: thrown.message },
+      traceback: stackOf(thrown),
+      authorSaysRetry: false,
+    };
   // Said by no body: by what a body reads stored content with.
   if (isAltered(thrown))
     return {
@@ -45,6 +56,13 @@ export function classifyThrown(thrown: unknown, may?: 'any reason'): ThrownFailu
   };
 }
 
+const misuse: ReadonlySet<string> = new Set([
+  'config.invalid',
+  'call.malformed',
+  'contracts.invalid',
+  'adapter.unsafe',
+]);
+
 /** Somebody else's object may answer otherwise when it is read again, so each property is read once. */
 function readToolError(
   thrown: unknown,
@@ -58,7 +76,7 @@ function readToolError(
     return {
       code,
       // An error of another copy of this package may have no problem.
-      message: (typeof problem === 'string' ? problem : '') || message || reasonOf(code).title,
+      message: (typeof problem === 'string' ? problem : '') || message || reasonOf(code).forModel,
       // A code that is not for a body to say says nothing about retrying either.
       retryable: code === reason ? retryable === true : markedRetryable === true || reasonOf(code).retryable,
       extras:

@@ -47,10 +47,11 @@ export type ConfirmationAnswer = {
 /** Asks a person. Whatever is not a well-formed decision is a denial. */
 export type OnConfirm = (request: ConfirmationRequest) => Awaitable<ConfirmationAnswer>;
 
-/** A decision as it is read. */
+/** A decision as it is read. `mistake`: what the host did wrong, for the log of the call. */
 export type ReadAnswer = {
   readonly by: DecidedBy;
   readonly reason: string | undefined;
+  readonly mistake?: string;
 } & (
   | { readonly decision: 'approve' | 'deny' }
   | { readonly decision: 'edit'; readonly arguments: JsonObject }
@@ -92,8 +93,13 @@ function describeMistake(decision: unknown, person: DecidedBy | undefined): stri
 
 const hook: DecidedBy = { type: 'hook', name: 'onConfirm' };
 
-/** Where nobody could be asked. */
-export const denyFor = (reason: string): ReadAnswer => ({ decision: 'deny', by: hook, reason });
+/** Where nobody could be asked because of a mistake of the host. The model is not told which. */
+export const denyFor = (mistake: string, reason: string = 'the decision could not be used.'): ReadAnswer => ({
+  decision: 'deny',
+  by: hook,
+  reason,
+  mistake,
+});
 
 /** What the model and the record are told about a no. */
 export const describeDenial = ({ by, reason }: Pick<ReadAnswer, 'by' | 'reason'>): string => {

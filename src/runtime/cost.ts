@@ -18,6 +18,7 @@ export function costOf(hand: CallInHand): number | Stop {
     type: 'deny',
     reason: 'budget',
     code: 'budget.cost_exhausted',
-    details: `costMicros of the tool "${tool.name}" must give a whole number of at least 0, so nothing could be reserved.`,
+    details: 'What the call costs could not be found out, so it was not run.',
+    developer: `costMicros of the tool "${tool.name}" must give a whole number of at least 0, so nothing could be reserved.`,
   };
 }

@@ -189,11 +189,12 @@ describe('a held call', () => {
       }),
     ],
   ])('is denied when asking %s', async (_, onConfirm) => {
-    const { turn, ran } = destructive(onConfirm);
+    const { runtime, turn, ran } = destructive(onConfirm);
     expect(await turn.call(envelope('c', 'delete_row', { n: 1 }))).toMatchObject({
       reason: 'write_denied',
-      details: expect.stringContaining('no screen') as string,
+      details: 'Nobody agreed to it: the decision could not be used.',
     });
+    expect(JSON.stringify(await eventsOf(runtime, 'tool.responded'))).toContain('onConfirm threw: no screen');
     expect(ran).toEqual([]);
   });
 
@@ -411,7 +412,8 @@ describe('a decider of the host', () => {
     const { runtime, turn, ran } = destructive(() => answer as unknown as ConfirmationAnswer);
     const outcome = await turn.call(envelope('c', 'delete_row', { n: 1 }));
     expect(outcome).toMatchObject({ type: 'ToolDenied', code: 'confirmation.rejected' });
-    expect(outcome).toHaveProperty('details', expect.stringContaining(`Nobody agreed to it: ${why}`));
+    expect(outcome).toHaveProperty('details', expect.stringContaining('Nobody agreed to it: '));
+    expect(JSON.stringify(await eventsOf(runtime, 'tool.responded'))).toContain(why);
     expect(ran).toEqual([]);
     await expectSettledOnce(runtime);
   });

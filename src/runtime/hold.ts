@@ -169,7 +169,9 @@ async function checkRights({ engine, call }: CallInHand, answer: ReadAnswer): Pr
   if (call === undefined || by.type !== 'person') return answer;
   try {
     const why = await whyForbidden(engine, call, actingOf(by), decision);
-    return why === undefined ? answer : denyFor(`${by.name} may not ${decision} this: ${why}.`);
+    if (why === undefined) return answer;
+    const forbidden = `${by.name} may not ${decision} this: ${why}.`;
+    return denyFor(forbidden, forbidden);
   } catch (error) {
     return denyFor(`mayDecide threw: ${describeThrown(error)}`);
   }
@@ -180,8 +182,9 @@ const actingOf = ({ name, identity = selfAsserted }: DecidedBy): Acting => ({ by
 /** The host's own decider said something. Somebody else may have been faster. */
 async function keepAnswer(hand: CallInHand, confirmation: Confirmation, answer: ReadAnswer): Promise<void> {
   const { confirmationId, inputDigest, revision } = confirmation;
-  const { decision, reason } = answer;
+  const { decision, reason, mistake } = answer;
   const { engine, call } = hand;
+  if (mistake !== undefined) hand.aside(mistake);
   const by =
     answer.by.type === 'person' && call !== undefined
       ? personOf(engine.redactor, call, actingOf(answer.by))
@@ -227,7 +230,14 @@ async function keepOther(
       // Other arguments that the tool cannot take are no yes.
       if (!isQuittanceError(error, 'confirmation.mismatch') && !isQuittanceError(error, 'config.invalid'))
         throw error;
-      return keepAnswer(hand, confirmation, denyFor(`${by.name} gave other arguments. ${error.message}`));
+      return keepAnswer(
+        hand,
+        confirmation,
+        denyFor(
+          `${by.name} gave other arguments. ${error.message}`,
+          `${by.name} gave other arguments. The tool cannot take them.`,
+        ),
+      );
     }
   }
 }

@@ -2,6 +2,7 @@
  * What a body gave, judged: is it JSON, did it succeed, does it fit its schema, what of it may be kept, does it fit
  * inline. Ends in one outcome and the exact bytes the model is told.
  */
+import { withoutAdvice } from '../base/json-exotic.ts';
 import { formatPath, freezeJson, toJson } from '../base/json.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { attachedFilesToExtra } from '../call/attached-files.ts';
@@ -64,7 +65,9 @@ function judgeOutput(hand: CallInHand, value: unknown, facts: AttemptFacts): Jud
     return unusable(
       hand,
       facts,
-      `returned something JSON cannot hold at ${formatPath(read.path)}: ${read.problem}`,
+      `returned something JSON cannot hold at ${formatPath(read.path)}: ${withoutAdvice(read.problem)}`,
+      undefined,
+      read.problem,
     );
   const verdict = runSuccessCheck(tool.successCheck ?? engine.successCheck, tool.name, read.value);
   if (isPromiseLike(verdict)) return judgeSlowly(hand, value, read.value, facts);
@@ -106,7 +109,9 @@ async function judgeSchema(
     return unusable(
       hand,
       facts,
-      `has an output schema whose reading JSON cannot hold at ${formatPath(read.path)}: ${read.problem}`,
+      `has an output schema whose reading JSON cannot hold at ${formatPath(read.path)}: ${withoutAdvice(read.problem)}`,
+      undefined,
+      read.problem,
     );
   return conclude(hand, read.value, isToolMadeResult(value), facts);
 }
@@ -144,7 +149,11 @@ function unusable(
   facts: AttemptFacts,
   problem: string,
   output?: JsonValue,
+  /** For the developer. */
+  advice?: string,
 ): Promise<Judgement> {
+  if (advice !== undefined && advice !== withoutAdvice(advice))
+    hand.aside(`What the tool returned: ${advice}.`);
   const error = `The tool "${hand.knownTool.name}" ${problem}.`;
   return fail(
     hand,
@@ -157,11 +166,12 @@ function reported(
   hand: CallInHand,
   value: unknown,
   output: JsonValue,
-  { reason, retryable = true }: Extract<SuccessJudgement, { ok: false }>,
+  { reason, retryable = true, mistake }: Extract<SuccessJudgement, { ok: false }>,
   facts: AttemptFacts,
 ): Promise<Judgement> {
   const { engine, knownTool: tool } = hand;
   const isDefault = (tool.successCheck ?? engine.successCheck) === defaultSuccessCheck;
+  if (mistake !== undefined) hand.aside(mistake);
   // What was recorded has been put in words before.
   const isRecorded = recordedEndOf(facts.context) !== undefined;
   return fail(

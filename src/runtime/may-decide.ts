@@ -69,7 +69,7 @@ export async function whyNotAllowed(
   for (const { by, identity, isMaker } of rightsUsed(acting)) {
     const allowed: unknown = await mayDecide(by, view, decision, identity);
     if (allowed === true) continue;
-    const why = typeof allowed === 'string' && allowed !== '' ? allowed : 'mayDecide says no';
+    const why = typeof allowed === 'string' && allowed !== '' ? allowed : 'the host does not let them decide';
     return isMaker ? `${by}, who made the link, may not: ${why}` : why;
   }
   return undefined;

@@ -1,7 +1,10 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { formatPath, isJsonObject, toJson } from '../base/json.ts';
 import type { SchemaIssue } from '../tool/schema-issue.ts';
+import { describeThrown } from '../tool/describe-thrown.ts';
 import type { CallInHand } from './call-in-hand.ts';
+import { formatIssues } from './format-issues.ts';
+import { keepInput } from './kept-input.ts';
 
 /**
  * Asks the host's repair callback for better arguments. Bounded per tool and failing path for the whole turn: a
@@ -29,10 +32,40 @@ export async function repairInput(
       schema: knownTool.input.jsonSchema,
       attempt: tries + 1,
     });
-  } catch {
+  } catch (error) {
     // A repair that fails leaves the arguments as wrong as they were: the call is denied for them.
+    noteTry(hand, failed.issues, `it threw: ${describeThrown(error)}`);
     return undefined;
   }
   const repaired = toJson(answer, { refuseUnsafeIntegers: true });
-  return repaired.ok && isJsonObject(repaired.value) ? repaired.value : undefined;
+  if (repaired.ok && isJsonObject(repaired.value)) {
+    const { kept } = keepInput(repaired.value, knownTool.redact?.input, engine.redactor, engine.seal);
+    noteTry(hand, failed.issues, 'it gave arguments', kept);
+    return repaired.value;
+  }
+  noteTry(hand, failed.issues, 'it gave no JSON object');
+  return undefined;
+}
+
+/** Puts a try on the record of the call: what was wrong, and what the callback did about it. */
+function noteTry(hand: CallInHand, issues: readonly SchemaIssue[], result: string, kept?: JsonValue): void {
+  hand.aside(`Repair, try ${hand.repairs}: ${result}.`, {
+    repair_try: hand.repairs,
+    issues: formatIssues(issues),
+    ...(kept !== undefined && { arguments: kept }),
+  });
+}
+
+/** Puts on record whether the arguments that the last try gave fit the tool. */
+export function noteRepaired(hand: CallInHand, issues: readonly SchemaIssue[]): void {
+  hand.aside(
+    issues.length === 0
+      ? `Repair, try ${hand.repairs}: the arguments fit.`
+      : `Repair, try ${hand.repairs}: the arguments still do not fit.`,
+    {
+      repair_try: hand.repairs,
+      accepted: issues.length === 0,
+      ...(issues.length > 0 && { issues: formatIssues(issues) }),
+    },
+  );
 }

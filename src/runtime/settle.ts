@@ -40,6 +40,7 @@ export async function settleStopped(
   stop: Exclude<Stop, { type: 'copy' }>,
 ): Promise<ToolOutcome> {
   const { request } = hand;
+  if (stop.type === 'deny' && stop.developer !== undefined) hand.aside(stop.developer);
   const reasonGiven = stop.type === 'deny' ? stop.details : stop.error;
   if (hand.call?.preview !== undefined && !(await letGo(hand, reasonGiven))) return overtaken(hand);
   const named = { callId: request.id, toolName: request.name };

@@ -51,29 +51,37 @@ export type ToolUse = {
 /** Called before a body runs. One that throws, or answers something else, blocks the call. */
 export type PreToolUse = (use: ToolUse) => Awaitable<ToolDecision>;
 
+/** A decision as it was read. `mistake`: what the hook did wrong, for the developer. */
+export type ReadDecision = ToolDecision & { readonly mistake?: string };
+
+const noDecision = 'A check of the host gave no usable answer, so the call was not allowed.';
+
+/** Blocks because of a mistake of the hook. The model is not told which. */
+export const blockFor = (mistake: string): ReadDecision => ({ ...ToolDecision.block(noDecision), mistake });
+
 /** Reads what a hook returned. Anything but a decision is a block that says so. */
-export function readToolDecision(answer: unknown, hookName: string): ToolDecision {
+export function readToolDecision(answer: unknown, hookName: string): ReadDecision {
   const decision = answer as Partial<Record<string, unknown>> | null | undefined;
   switch (decision?.['type']) {
     case 'allow':
       return ToolDecision.allow;
     case 'block':
-      return ToolDecision.block(textOr(decision['reason'], `${hookName} blocked the call.`));
+      return ToolDecision.block(textOr(decision['reason'], 'A check of the host did not allow the call.'));
     case 'requires_confirmation':
       return readQuestion(decision['description'], decision['timeoutMs'], hookName);
     default:
-      return ToolDecision.block(
+      return blockFor(
         `${hookName} must return ToolDecision.allow, .block(reason) or .requiresConfirmation(description); it returned ${describe(answer)}.`,
       );
   }
 }
 
-function readQuestion(description: unknown, timeoutMs: unknown, hookName: string): ToolDecision {
-  const question = textOr(description, `${hookName} asks for a person.`);
+function readQuestion(description: unknown, timeoutMs: unknown, hookName: string): ReadDecision {
+  const question = textOr(description, 'A check of the host asks for a person.');
   if (timeoutMs === undefined) return ToolDecision.requiresConfirmation(question);
   if (typeof timeoutMs === 'number' && Number.isFinite(timeoutMs) && timeoutMs > 0)
     return ToolDecision.requiresConfirmation(question, { timeoutMs });
-  return ToolDecision.block(
+  return blockFor(
     `${hookName} asks for a person with a timeoutMs that is no number of milliseconds above 0.`,
   );
 }

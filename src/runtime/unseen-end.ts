@@ -6,7 +6,6 @@ import { describeThrown } from '../tool/describe-thrown.ts';
 import type { Reconciliation } from '../tool/tool-spec.ts';
 import { BodyContext } from './body-context.ts';
 import type { CallInHand } from './call-in-hand.ts';
-import { clean } from './clean.ts';
 import { judgeEnd } from './judge.ts';
 import type { AttemptFacts, Judgement } from './judgement.ts';
 import { fail } from './judgement.ts';
@@ -28,7 +27,7 @@ export async function askTool(hand: CallInHand, call: Call): Promise<Reconciliat
     });
     return readReconciliation(found);
   } catch (error) {
-    hand.note(`The tool's reconcile threw: ${clean(hand, describeThrown(error))}`);
+    hand.aside(`reconcile of the tool threw: ${describeThrown(error)}`);
     return { status: 'unknown' };
   }
 }

@@ -142,7 +142,8 @@ describe('asking a check', () => {
     (answer) => {
       expect(ask(answer)).toEqual({
         ok: false,
-        reason: expect.stringMatching(
+        reason: 'The success check gave no usable answer, so the result counts as a failure.',
+        mistake: expect.stringMatching(
           /^The success check answered with .+\. Expected true, false or \{ok, reason\}\.$/,
         ),
       });

@@ -18,6 +18,8 @@ export type SuccessJudgement =
       readonly reason: string;
       /** Where the tool itself says, beside its error, whether trying again makes sense. */
       readonly retryable?: boolean;
+      /** What the check did wrong, for the developer. */
+      readonly mistake?: string;
     };
 
 /**
@@ -95,7 +97,8 @@ function judge(verdict: unknown): SuccessJudgement {
   if (said !== false) {
     return {
       ok: false,
-      reason: `The success check answered with ${describeValue(verdict)}. Expected true, false or {ok, reason}.`,
+      reason: 'The success check gave no usable answer, so the result counts as a failure.',
+      mistake: `The success check answered with ${describeValue(verdict)}. Expected true, false or {ok, reason}.`,
     };
   }
   if (typeof verdict !== 'object' || verdict === null) return { ok: false, reason: saidNo };

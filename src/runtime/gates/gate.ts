@@ -18,6 +18,8 @@ export type Stop =
       readonly reason: DenialReason;
       readonly code: ReasonCode;
       readonly details: string;
+      /** What the host or the tool's author did wrong, for the log of the call. The model is told `details` alone. */
+      readonly developer?: string;
       readonly by?: DecidedBy;
       readonly exhausted?: Pick<BudgetExhausted, 'scope' | 'metric' | 'limit' | 'used'>;
     }

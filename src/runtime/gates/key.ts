@@ -7,7 +7,6 @@ import type { ClaimHolder } from '../../ledger/ledger.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import { describeThrown } from '../../tool/describe-thrown.ts';
 import type { CallInHand } from '../call-in-hand.ts';
-import { clean } from '../clean.ts';
 import { foldStored } from '../fold-stored.ts';
 import { unlessLeft } from '../unless-left.ts';
 import type { Gate, Stop } from './gate.ts';
@@ -16,13 +15,14 @@ export const keyGate: Gate = {
   name: 'key',
   check(hand) {
     if (hand.knownTool.idempotencyKey === undefined) return undefined;
-    const problem = bindKey(hand);
-    if (problem !== undefined)
+    const mistake = bindKey(hand);
+    if (mistake !== undefined)
       return {
         type: 'deny',
         reason: 'validation',
         code: 'tool.invalid_input',
-        details: clean(hand, problem),
+        details: 'The tool could not tell this call from others by its arguments, so it was not run.',
+        developer: mistake,
       };
     return hand.claimKey === undefined ? undefined : lookUp(hand, hand.claimKey);
   },
@@ -33,7 +33,7 @@ export function bindKey(hand: CallInHand): string | undefined {
   const { knownTool: tool } = hand;
   if (tool.idempotencyKey === undefined) return undefined;
   const key = makeKey(tool, hand.handOut());
-  if (key.problem !== undefined) return key.problem;
+  if (key.mistake !== undefined) return key.mistake;
   hand.toolKey = key.key;
   const scope = tool.idempotencyScope === 'ledger' ? ['ledger'] : ['session', hand.turn.sessionId];
   // A key is made of arguments and may hold what is hidden in them: the ledger gets a digest of it.
@@ -81,14 +81,14 @@ export async function meetHolder(
   return undefined;
 }
 
-type MadeKey = { readonly key: string; readonly problem?: undefined } | { readonly problem: string };
+type MadeKey = { readonly key: string; readonly mistake?: undefined } | { readonly mistake: string };
 
 function makeKey(tool: AnyTool, executedInput: unknown): MadeKey {
   try {
     const key: unknown = tool.idempotencyKey?.(executedInput);
     if (typeof key === 'string' && key !== '') return { key };
-    return { problem: `idempotencyKey of the tool "${tool.name}" must give a non-empty text.` };
+    return { mistake: `idempotencyKey of the tool "${tool.name}" must give a non-empty text.` };
   } catch (error) {
-    return { problem: `idempotencyKey of the tool "${tool.name}" threw: ${describeThrown(error)}` };
+    return { mistake: `idempotencyKey of the tool "${tool.name}" threw: ${describeThrown(error)}` };
   }
 }

@@ -77,11 +77,12 @@ describe('hooks', () => {
     ['an inherited type', Object.create({ type: 'Allow' })],
     ['an array', ['allow']],
   ])('block when they answer %s', async (_, answer) => {
-    const { ran, turn } = hooked((() => answer) as PreToolUse);
+    const { ran, runtime, turn } = hooked((() => answer) as PreToolUse);
     expect(await turn.call(envelope('c', 'pay', { cents: 5 }))).toMatchObject({
       reason: 'pre_hook',
-      details: expect.stringContaining('must return ToolDecision') as string,
+      details: 'A check of the host gave no usable answer, so the call was not allowed.',
     });
+    expect(JSON.stringify(await eventsOf(runtime, 'tool.responded'))).toContain('must return ToolDecision');
     expect(ran).toEqual([]);
   });
 

@@ -7,8 +7,8 @@ import { whenReady } from '../../tool/when-ready.ts';
 import type { CallInHand } from '../call-in-hand.ts';
 import { clean } from '../clean.ts';
 import { askRules, toAsk, toMark, toMarks, toStop } from '../contract-rules.ts';
-import type { PreToolUse, ToolUse } from '../tool-decision.ts';
-import { readToolDecision, ToolDecision } from '../tool-decision.ts';
+import type { PreToolUse, ReadDecision, ToolUse } from '../tool-decision.ts';
+import { blockFor, readToolDecision } from '../tool-decision.ts';
 import { currentSnapshot } from '../recall-snapshot.ts';
 import { askWorkflows, workflowDecider } from '../follow-workflows.ts';
 import type { Gate, Stop } from './gate.ts';
@@ -92,6 +92,7 @@ async function askHooks(hand: CallInHand): Promise<Stop | undefined> {
           reason: 'pre_hook',
           code: 'policy.hook',
           details: clean(hand, decision.reason),
+          ...(decision.mistake !== undefined && { developer: decision.mistake }),
           by,
         };
         break;
@@ -109,11 +110,11 @@ async function askHooks(hand: CallInHand): Promise<Stop | undefined> {
   return block;
 }
 
-async function hear(hook: PreToolUse, use: ToolUse, name: string): Promise<ToolDecision> {
+async function hear(hook: PreToolUse, use: ToolUse, name: string): Promise<ReadDecision> {
   try {
     return readToolDecision(await hook(use), name);
   } catch (error) {
-    return ToolDecision.block(`${name} threw: ${describeThrown(error)}`);
+    return blockFor(`${name} threw: ${describeThrown(error)}`);
   }
 }
 

@@ -269,6 +269,30 @@ describe('the repair of arguments', () => {
     await expectSettledOnce(runtime);
   });
 
+  it('leaves every try and its result on the record of the call', async () => {
+    const answers = [{ id: 'wrong', password: 'correct horse battery' }, { id: 'o_1' }];
+    const { runtime, turn } = repairable(({ attempt }) => answers[attempt - 1]);
+    expect(await turn.call(envelope('c', 'buy', { id: '7' }))).toMatchObject({ output: 'o_1' });
+    const logOf = async (callId: string) =>
+      (await eventsOf(runtime, 'tool.responded')).find((event) => event.callId === callId)?.log ?? [];
+    expect(await logOf('c')).toMatchObject([
+      {
+        message: 'Repair, try 1: it gave arguments.',
+        fields: { issues: expect.stringContaining('$.id') as string, arguments: { id: 'wrong' } },
+      },
+      { message: 'Repair, try 1: the arguments still do not fit.', fields: { accepted: false } },
+      { message: 'Repair, try 2: it gave arguments.', fields: { arguments: { id: 'o_1' } } },
+      { message: 'Repair, try 2: the arguments fit.', fields: { accepted: true } },
+    ]);
+    expect(JSON.stringify(await runtime.events({ sessionId: 's' }))).not.toContain('correct horse');
+    const failing = repairable(() => {
+      throw new Error('no model at hand');
+    });
+    await failing.turn.call(envelope('c', 'buy', { id: '7' }));
+    const [responded] = await eventsOf(failing.runtime, 'tool.responded');
+    expect(responded?.log).toMatchObject([{ message: 'Repair, try 1: it threw: no model at hand.' }]);
+  });
+
   it('can be given more tries, or none', async () => {
     for (const allowed of [0, 1, 5]) {
       let tries = 0;

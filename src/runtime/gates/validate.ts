@@ -11,7 +11,7 @@ import { clean } from '../clean.ts';
 import { formatIssues } from '../format-issues.ts';
 import { copyOf } from '../hand-out.ts';
 import type { PreparedInput } from '../prepared-input.ts';
-import { repairInput } from '../repair-input.ts';
+import { noteRepaired, repairInput } from '../repair-input.ts';
 import { alteredStop } from '../altered-stop.ts';
 import type { Gate, Stop } from './gate.ts';
 
@@ -69,6 +69,7 @@ function take(
   input: JsonObject,
   earlier: readonly InputChange[],
 ): Stop | undefined | Promise<Stop | undefined> {
+  if (earlier.some(({ rule }) => rule === 'repair')) noteRepaired(hand, accepted.ok ? [] : accepted.issues);
   if (!accepted.ok) {
     if (accepted.unfilled === 'altered') return { ...alteredStop, error: alteredArtifact };
     return accepted.unfilled === undefined

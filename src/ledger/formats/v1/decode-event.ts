@@ -78,6 +78,7 @@ const outcomeOrder: { readonly [Name in keyof typeof outcomeFields]: true } = {
   retryable: true,
   inDoubt: true,
   blocksTool: true,
+  finished: true,
   elapsedMs: true,
   wasCoerced: true,
   payloadExtras: true,

@@ -38,6 +38,7 @@ export const outcomeFields: { readonly [Name in KeyOf<ToolOutcome>]: Field } = {
   retryable: text('retryable', { optional }),
   inDoubt: text('in_doubt', { optional }),
   blocksTool: text('blocks_tool', { optional }),
+  finished: text('finished', { optional }),
   elapsedMs: text('elapsed_ms', { optional }),
   wasCoerced: text('was_coerced', { optional }),
   deadlineMs: text('deadline_ms', { optional }),
