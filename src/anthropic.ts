@@ -1,6 +1,7 @@
 export { governTools } from './adapters/anthropic.ts';
 export type {
   AnthropicAnswer,
+  AnthropicAnswerOptions,
   AnthropicRun,
   AnthropicTool,
   AnthropicToolResult,

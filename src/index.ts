@@ -82,6 +82,7 @@ export type { Repair, Repairer, RepairRequest, Treatment } from './runtime/engin
 export { ToolDecision } from './runtime/tool-decision.ts';
 export type { PreToolUse, ToolUse } from './runtime/tool-decision.ts';
 
+export { sessionCallId } from './call/session-call-id.ts';
 export { parseToolCall } from './call/tool-call.ts';
 export type { ParsedToolCall, ToolCall } from './call/tool-call.ts';
 export { isTerminalResult, parseToolResult, toolResult } from './call/tool-result.ts';

@@ -1,6 +1,7 @@
 export { governTools } from './adapters/openai.ts';
 export type {
   GovernedOpenAiLoop,
+  OpenAiAnswerOptions,
   OpenAiCallOutput,
   OpenAiCompletion,
   OpenAiCompletionTool,

@@ -9,16 +9,16 @@ import { quote } from '../tool/nearest.ts';
 import { ownValue } from '../tool/own-value.ts';
 import type { AdapterOptions } from './adapter-options.ts';
 import type { ApprovalResponse } from './ai-sdk-messages.ts';
-import { approvalResponses, timesAnswered } from './ai-sdk-messages.ts';
+import { approvalResponses, timesUsed } from './ai-sdk-messages.ts';
 import { modelOutput, toOutput } from './ai-sdk-output.ts';
 import type { AiSdkCallOptions, AiSdkTool, GovernedAiSdkTool } from './ai-sdk-tool.ts';
 import { openSchema, readAiSdkTool } from './ai-sdk-tool.ts';
+import { placeCall } from './conversation.ts';
 import type { Driver, Run } from './driver.ts';
 import { createDriver } from './driver.ts';
 import { reportVersions } from './framework-version.ts';
 import type { SendProbe } from './self-test.ts';
 import { probe, selfTest } from './self-test.ts';
-import { sessionCallId } from './session-call-id.ts';
 import { refuseNoRecord } from './tools-given.ts';
 
 /** What `governTools` takes beside the tools. */
@@ -137,16 +137,12 @@ function toAiSdkRun<Tools extends Readonly<Record<string, unknown>>>(
   };
 }
 
-const toRequest = (
-  name: string,
-  input: unknown,
-  { toolCallId, messages }: AiSdkCallOptions,
-): ToolCallInput => ({
-  id: sessionCallId(toolCallId, timesAnswered(messages, toolCallId)),
-  name,
-  // What is no object is denied by the runtime, which says so.
-  arguments: input as ToolCallInput['arguments'],
-});
+const toRequest = (name: string, input: unknown, { toolCallId, messages }: AiSdkCallOptions): ToolCallInput =>
+  placeCall(
+    // What is no object is denied by the runtime, which says so.
+    { id: toolCallId, name, arguments: input as ToolCallInput['arguments'] },
+    timesUsed(messages, toolCallId),
+  );
 
 const responseTo = ({ id }: ToolCallInput, { messages }: AiSdkCallOptions): ApprovalResponse | undefined =>
   approvalResponses(messages).find(({ callId }) => callId === id);

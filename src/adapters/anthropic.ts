@@ -1,12 +1,12 @@
 /** A plain loop over the Messages API of Anthropic: tool-use blocks in, result blocks out. */
 import { isJsonObject } from '../base/json.ts';
-
 import type { PendingCall } from '../runtime/await-told.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
 import type { ToolCallInput, Turn } from '../runtime/turn.ts';
 import type { TurnOptions } from '../runtime/turn-options.ts';
 import type { AnswerFile } from './answer.ts';
-import type { LoopAnswer, LoopCall, LoopOptions, LoopRun, LoopTools } from './plain-loop.ts';
+import type { Said } from './conversation.ts';
+import type { LoopAnswer, LoopCall, LoopMessage, LoopOptions, LoopRun, LoopTools } from './plain-loop.ts';
 import { governLoop } from './plain-loop.ts';
 
 /** What the model said: a message of the API, or the blocks of one. */
@@ -38,6 +38,16 @@ export type AnthropicTool = {
   input_schema: { type: 'object'; [key: string]: unknown };
 };
 
+/** What may be said with an answer of the model. */
+export type AnthropicAnswerOptions = {
+  readonly signal?: AbortSignal;
+  /**
+   * Your `messages`, up to this answer or with it. Tells calls apart whose provider uses ids again, also after a
+   * restart. Without it only the answers given to this run are known.
+   */
+  readonly conversation?: readonly unknown[];
+};
+
 /** One turn of the loop. */
 export type AnthropicRun = {
   readonly turn: Turn;
@@ -47,17 +57,14 @@ export type AnthropicRun = {
    * Makes the calls of a message and gives the blocks of the user message that answers it, in their order. Waits for
    * people where they have to be asked. Empty where the model called nothing.
    */
-  answer(
-    message: AnthropicAnswer,
-    options?: { readonly signal?: AbortSignal },
-  ): Promise<AnthropicToolResult[]>;
+  answer(message: AnthropicAnswer, options?: AnthropicAnswerOptions): Promise<AnthropicToolResult[]>;
   /**
    * The same, and waits for no person: while anything is pending there is nothing to send, since the API wants every
    * block answered at once. Ask again with the same message, here or in another process, when people have decided.
    */
   answerOrPending(
     message: AnthropicAnswer,
-    options?: { readonly signal?: AbortSignal },
+    options?: AnthropicAnswerOptions,
   ): Promise<{ readonly results: AnthropicToolResult[]; readonly pending: readonly PendingCall[] }>;
 };
 
@@ -85,20 +92,42 @@ const toAnthropicRun = (run: LoopRun): AnthropicRun => ({
     description,
     input_schema: { ...schema, type: 'object' },
   })),
-  async answer(message, { signal } = {}) {
+  async answer(message, { signal, conversation } = {}) {
     const calls = readCalls(message);
-    const answers = await run.answer(calls, signal);
+    const answers = await run.answer(toLoopMessage(message, calls, conversation), signal);
     return calls.map(({ id }, index) => toResult(id, answers[index]));
   },
-  async answerOrPending(message, { signal } = {}) {
+  async answerOrPending(message, { signal, conversation } = {}) {
     const calls = readCalls(message);
-    const answers = await run.answerOrPending(calls, signal);
+    const answers = await run.answerOrPending(toLoopMessage(message, calls, conversation), signal);
     const pending = answers.filter((answer) => answer.type === 'pending');
     if (pending.length > 0) return { results: [], pending };
     const ended = answers.filter((answer) => answer.type !== 'pending');
     return { results: calls.map(({ id }, index) => toResult(id, ended[index])), pending };
   },
 });
+
+const toLoopMessage = (
+  message: AnthropicAnswer,
+  calls: readonly LoopCall[],
+  conversation: readonly unknown[] | undefined,
+): LoopMessage => ({ calls, source: message, conversation: conversation && readConversation(conversation) });
+
+/** The messages of a conversation, as far as the ids of its calls go. */
+function readConversation(messages: readonly unknown[]): readonly Said[] {
+  return messages.filter(isJsonObject).flatMap(({ role, content }): readonly Said[] => {
+    const blocks = Array.isArray(content) ? content.filter(isJsonObject) : [];
+    const idsOf = (wanted: string, key: string): string[] =>
+      blocks.flatMap((block) => {
+        const id = block['type'] === wanted ? block[key] : undefined;
+        return typeof id === 'string' ? [id] : [];
+      });
+    const ids = role === 'assistant' ? idsOf('tool_use', 'id') : [];
+    if (ids.length > 0) return [{ type: 'calls', ids }];
+    const answers = idsOf('tool_result', 'tool_use_id').map((id) => ({ type: 'answer', id }) as const);
+    return answers.length > 0 ? answers : [{ type: 'other' }];
+  });
+}
 
 /** The calls of a message. What the provider runs itself stands in other blocks. */
 function readCalls(message: AnthropicAnswer): readonly LoopCall[] {

@@ -56,6 +56,8 @@ export type ClaudeAgentExtra = {
 export type ClaudeAgentHookInput = {
   readonly hook_event_name: string;
   readonly session_id: string;
+  /** The file that the program keeps the conversation in. */
+  readonly transcript_path?: string;
   readonly cwd?: string;
   readonly permission_mode?: string;
   /** There where a subagent makes the call. */

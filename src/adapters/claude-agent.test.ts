@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { eventually } from '../../test/eventually.ts';
 import { z } from 'zod';
@@ -426,6 +429,43 @@ describe('the hook', () => {
     expect(handler).toHaveBeenCalledOnce();
     const [made] = await client.runtime.calls({ sessionId, callId: 'toolu_1' });
     expect(made?.confirmation?.by).toMatchObject({ name: 'grace' });
+  });
+
+  test('a session that goes on finds the calls of the queries before it in its transcript', async () => {
+    const path = join(mkdtempSync(join(tmpdir(), 'quittance-transcript-')), 'session.jsonl');
+    const lines = [
+      { type: 'summary', summary: 'A shop.' },
+      { type: 'user', message: { role: 'user', content: 'Go.' } },
+      {
+        type: 'assistant',
+        message: { role: 'assistant', id: 'm1', content: [{ type: 'text', text: 'Paying.' }] },
+      },
+      {
+        type: 'assistant',
+        message: { role: 'assistant', id: 'm1', content: [{ type: 'tool_use', id: 'toolu_1' }] },
+      },
+      { type: 'user', message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1' }] } },
+    ];
+    writeFileSync(path, `${lines.map((line) => JSON.stringify(line)).join('\n')}\n{"cut`);
+    const handler = vi.fn<() => Promise<object>>(async () => text('ok'));
+    const client = await start([makeTool('pay', { handler })]);
+    await client.call('pay', {}, 'toolu_1');
+    for (const resumed of [client.run({ sessionId }), client.run({ sessionId })]) {
+      const again = await connect(serverOf(resumed));
+      const told = { hook_event_name: 'PreToolUse', session_id: 's', transcript_path: path };
+      await resumed.options.hooks.PreToolUse[0]?.hooks[0]?.(
+        { ...told, tool_name: 'mcp__shop__pay' },
+        'toolu_1',
+      );
+      await again.call('pay', {}, 'toolu_1');
+    }
+    // The second resumed run is the first one again, as after a crash.
+    expect(handler).toHaveBeenCalledTimes(2);
+    expect((await client.runtime.calls({ sessionId })).map(({ callId }) => callId)).toEqual([
+      'toolu_1',
+      'toolu_1~2',
+    ]);
+    rmSync(dirname(path), { recursive: true });
   });
 });
 

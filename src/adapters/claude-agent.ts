@@ -18,7 +18,9 @@ import { createServer } from './claude-agent-server.ts';
 import { shownSchema } from './claude-agent-shape.ts';
 import type { ClaudeAgentCall, ClaudeAgentHookInput, ClaudeAgentTool } from './claude-agent-tool.ts';
 import { readAnnotations, readClaudeAgentTool, toolUseIdKey } from './claude-agent-tool.ts';
+import { TranscriptPlaces } from './claude-agent-transcript.ts';
 import { resumesDeferred } from './claude-agent-version.ts';
+import { earlierIn, placeCall } from './conversation.ts';
 import type { Driver, Run } from './driver.ts';
 import { createDriver } from './driver.ts';
 import { reportVersions } from './framework-version.ts';
@@ -144,22 +146,30 @@ function toRun(
   ungoverned: readonly string[],
 ): ClaudeAgentRun {
   const offered = run.turn.tools().map((tool) => toServedTool(driver, tool, own.get(tool.name)));
+  /** Our ids of calls that people approved: provider ids may be used again. */
   const approved = new Set<string>();
-  const hooked = new Map<string, ClaudeAgentHookInput>();
+  const hooked = new Map<string, { readonly hook: ClaudeAgentHookInput; readonly earlier: number }>();
+  let places = new TranscriptPlaces();
   let resumes = false;
   let deferred: string | undefined;
 
   const instance = createServer({
     name: server,
-    onConnect: () => (deferred = undefined),
+    onConnect() {
+      deferred = undefined;
+      places = new TranscriptPlaces();
+    },
     onClient: (version) => (resumes = resumesDeferred(version)),
     list: () => offered,
     async call(request) {
       const toolUseId = readToolUseId(request);
-      const hook = hooked.get(toolUseId);
+      const { hook, earlier = 0 } = hooked.get(toolUseId) ?? {};
       hooked.delete(toolUseId);
       if (deferred === toolUseId) deferred = undefined;
-      return answer(run, request, toolUseId, hook, approved.has(toolUseId));
+      const made = placeCall(toRequest(toolUseId, request.name, request.arguments), earlier);
+      const result = await answer(run, request, made, { toolUseId, hook }, approved.has(made.id));
+      places.answered(toolUseId);
+      return result;
     },
   });
 
@@ -177,9 +187,11 @@ function toRun(
       const [oldest] = hooked.keys();
       // What the SDK denies after this is never called: that must not pile up.
       if (hooked.size >= mostHooked && oldest !== undefined) hooked.delete(oldest);
-      hooked.set(toolUseId, hook);
-      if (!run.suspends || !resumes || approved.has(toolUseId)) return undefined;
-      const request = toRequest(toolUseId, name, hook.tool_input);
+      const earlier = await places.earlier(toolUseId, hook.transcript_path);
+      hooked.set(toolUseId, { hook, earlier });
+      if (!run.suspends || !resumes) return undefined;
+      const request = placeCall(toRequest(toolUseId, name, hook.tool_input), earlier);
+      if (approved.has(request.id)) return undefined;
       return run.ask(request, { native: { toolUseId, hook } });
     },
     mayDefer: (toolUseId) => (deferred ??= toolUseId) === toolUseId,
@@ -189,28 +201,45 @@ function toRun(
     turn: run.turn,
     options: { mcpServers, hooks },
     async takeApprovals(approvals) {
-      for (const { toolUseId, approved: isApproved, reason } of approvals)
-        if (isApproved === true) approved.add(toolUseId);
-        else await run.deny(toolUseId, reason, { native: { toolUseId } });
+      for (const { toolUseId, approved: isApproved, reason } of approvals) {
+        const callId = await findHeld(driver, run, toolUseId);
+        if (isApproved === true) approved.add(callId);
+        else await run.deny(callId, reason, { native: { toolUseId } });
+      }
     },
   };
 }
 
 async function answer(
   run: Run<ClaudeAgentCall>,
-  { name, arguments: args, meta, requestId, signal, notify }: ServedCall,
-  toolUseId: string,
-  hook: ClaudeAgentHookInput | undefined,
+  { meta, requestId, signal, notify }: ServedCall,
+  request: ToolCallInput,
+  { toolUseId, hook }: { readonly toolUseId: string; readonly hook: ClaudeAgentHookInput | undefined },
   isApproved: boolean,
 ): Promise<ClaudeAgentResult> {
   const extra = { signal, requestId, _meta: meta, sendNotification: notify };
   const native = { toolUseId, extra, ...(hook !== undefined && { hook }) };
-  const request = toRequest(toolUseId, name, args);
   const made = await (isApproved
     ? run.callApproved(request, { native, signal })
     : run.call(request, { native, signal }));
   // An approval that counts for nothing leaves the question open: then it waits, as it would have without.
   return toResult(made.type === 'pending' ? await run.call(request, { native, signal }) : made);
+}
+
+/** The newest call with this id that waits for a person: a query defers one call at most. */
+async function findHeld(
+  { runtime }: Driver<ClaudeAgentCall>,
+  { sessionId }: Run<ClaudeAgentCall>,
+  toolUseId: string,
+): Promise<string> {
+  let cursor: string | undefined;
+  do {
+    const page = await runtime.confirmations({ status: 'pending', sessionId, cursor });
+    const held = page.rows.find(({ callId }) => earlierIn(callId, toolUseId) !== undefined);
+    if (held !== undefined) return held.callId;
+    cursor = page.next;
+  } while (cursor !== undefined);
+  return toolUseId;
 }
 
 const toRequest = (id: string, name: string, args: unknown): ToolCallInput => ({

@@ -5,7 +5,7 @@ import { defineTool } from '../tool/define-tool.ts';
 import type { AdapterOptions } from './adapter-options.ts';
 import type { AdoptedTool } from './adopted-tool.ts';
 import { createDriver } from './driver.ts';
-import { sessionCallId } from './session-call-id.ts';
+import { sessionCallId } from '../call/session-call-id.ts';
 
 type Native = { readonly user?: string };
 const sessionId = 's';

@@ -1,6 +1,14 @@
 /** What the messages of a graph say about its calls. They may come from a client, so nothing here is believed further. */
+import { isJsonObject } from '../base/json.ts';
+import type { Said } from './conversation.ts';
+import { earlierUses } from './conversation.ts';
 
-type Message = { readonly type?: unknown; readonly id?: unknown; readonly tool_call_id?: unknown };
+type Message = {
+  readonly type?: unknown;
+  readonly id?: unknown;
+  readonly tool_calls?: unknown;
+  readonly tool_call_id?: unknown;
+};
 
 function messagesOf(state: unknown): readonly Message[] {
   const held: unknown =
@@ -9,9 +17,17 @@ function messagesOf(state: unknown): readonly Message[] {
   return held.filter((message): message is Message => typeof message === 'object' && message !== null);
 }
 
-/** How many calls of this id have been answered. */
-export const timesAnswered = (state: unknown, toolCallId: string): number =>
-  messagesOf(state).filter(({ type, tool_call_id: id }) => type === 'tool' && id === toolCallId).length;
+/** How many assistant messages before the one of the current call hold this id. */
+export const timesUsed = (state: unknown, toolCallId: string): number =>
+  earlierUses(messagesOf(state).map(toSaid), toolCallId);
+
+function toSaid({ type, tool_calls: calls, tool_call_id: id }: Message): Said {
+  if (type === 'tool' && typeof id === 'string') return { type: 'answer', id };
+  const ids = (type === 'ai' && Array.isArray(calls) ? (calls as readonly unknown[]) : []).flatMap((call) =>
+    isJsonObject(call) && typeof call['id'] === 'string' ? [call['id']] : [],
+  );
+  return ids.length === 0 ? { type: 'other' } : { type: 'calls', ids };
+}
 
 /** The message that the run is an answer to. */
 export function lastAsked(state: unknown): string | undefined {

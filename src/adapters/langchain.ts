@@ -5,6 +5,7 @@ import type { Runtime } from '../runtime/create-runtime.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import { quote } from '../tool/nearest.ts';
 import type { AdapterOptions } from './adapter-options.ts';
+import { placeCall } from './conversation.ts';
 import type { Driver, Run } from './driver.ts';
 import { createDriver } from './driver.ts';
 import { reportVersions } from './framework-version.ts';
@@ -15,12 +16,11 @@ import type { Shelf } from './langchain-interrupt.ts';
 import { callOrInterrupt, checkCanStop } from './langchain-interrupt.ts';
 import type { InterruptOn, LangChainInterruptOn } from './langchain-interrupt-on.ts';
 import { readInterruptOn } from './langchain-interrupt-on.ts';
-import { lastAsked, timesAnswered } from './langchain-messages.ts';
+import { lastAsked, timesUsed } from './langchain-messages.ts';
 import { toContent } from './langchain-output.ts';
 import type { LangChainTool, ToolClass } from './langchain-tool.ts';
 import { findToolClass, readLangChainTool } from './langchain-tool.ts';
 import { probe, selfTest } from './self-test.ts';
-import { sessionCallId } from './session-call-id.ts';
 import { refuseNoList } from './tools-given.ts';
 
 /** What `governTools` takes beside the tools. */
@@ -159,11 +159,11 @@ function createCaller(
       inPlace: AsyncLocalStorage.snapshot(),
       artifact: undefined,
     };
-    const request = {
-      id: sessionCallId(id, timesAnswered(config.state, id)),
-      name,
-      arguments: args as Record<string, unknown>, // what is no object is denied by the runtime, which says so
-    };
+    const request = placeCall(
+      // What is no object is denied by the runtime, which says so.
+      { id, name, arguments: args as Record<string, unknown> },
+      timesUsed(config.state, id),
+    );
     const { signal } = config;
     const given = { native, ...(signal !== undefined && { signal }) };
     let shelf = shelves.get(run);

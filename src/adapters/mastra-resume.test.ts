@@ -3,21 +3,21 @@ import { createAnnouncements, readAnswer } from './mastra-resume.ts';
 
 describe('announcements', () => {
   test('data counts where the model wrote none', () => {
-    const announcements = createAnnouncements();
+    const announcements = createAnnouncements(() => 0);
     announcements.add('c1', { cents: 5 });
-    expect([announcements.take('c1'), announcements.take('c1')]).toEqual([true, false]);
+    expect([announcements.take('c1').isOfPerson, announcements.take('c1').isOfPerson]).toEqual([true, false]);
   });
 
   test('what was never announced counts for nothing', () => {
-    expect(createAnnouncements().take('c1')).toBe(false);
+    expect(createAnnouncements(() => 0).take('c1')).toEqual({ isOfPerson: false, at: undefined });
   });
 
   test.each([{ approved: true }, null, undefined, ''])(
     'an argument of %j is data the model wrote',
     (resumeData) => {
-      const announcements = createAnnouncements();
+      const announcements = createAnnouncements(() => 0);
       announcements.add('c1', { resumeData });
-      expect(announcements.take('c1')).toBe(false);
+      expect(announcements.take('c1').isOfPerson).toBe(false);
     },
   );
 
@@ -25,21 +25,24 @@ describe('announcements', () => {
     ['written first', [true, false]],
     ['written last', [false, true]],
   ])('of two runs that share an id, %s, neither is believed while the other could be meant', (_, written) => {
-    const announcements = createAnnouncements();
+    const announcements = createAnnouncements(() => 0);
     for (const one of written) announcements.add('c1', one ? { resumeData: { approved: true } } : {});
-    expect([announcements.take('c1'), announcements.take('c1')]).toEqual([false, false]);
+    expect([announcements.take('c1').isOfPerson, announcements.take('c1').isOfPerson]).toEqual([
+      false,
+      false,
+    ]);
     announcements.add('c1', {});
-    expect(announcements.take('c1')).toBe(true);
+    expect(announcements.take('c1').isOfPerson).toBe(true);
   });
 
   test('announcements of calls that never came are forgotten, and then not believed', () => {
-    const announcements = createAnnouncements();
+    const announcements = createAnnouncements(() => 0);
     for (let count = 0; count <= 1_000; count++) announcements.add(`c${count}`, {});
-    expect([announcements.take('c0'), announcements.take('c1'), announcements.take('c1000')]).toEqual([
-      false,
-      true,
-      true,
-    ]);
+    expect([
+      announcements.take('c0').isOfPerson,
+      announcements.take('c1').isOfPerson,
+      announcements.take('c1000').isOfPerson,
+    ]).toEqual([false, true, true]);
   });
 });
 

@@ -21,16 +21,24 @@ export type MastraAnswer = {
 export interface Announcements {
   /** Takes down what Mastra says a model wrote. */
   add(toolCallId: string, input: unknown): void;
-  /** Whether what this call is resumed with is nothing its model wrote. */
-  take(toolCallId: string): boolean;
+  /** What was announced of a call that is made now. */
+  take(toolCallId: string): Announced;
 }
 
+export type Announced = {
+  /** Is what this call is resumed with nothing that its model wrote? */
+  readonly isOfPerson: boolean;
+  /** When it was announced, by the clock. Undefined where nothing was. */
+  readonly at: number | undefined;
+};
+
 /** Counts the announcements whose call has not been made yet. Ids are those of providers: two runs may share one. */
-export function createAnnouncements(): Announcements {
-  const open = new Map<string, { clean: number; written: number }>();
+export function createAnnouncements(clock: () => number): Announcements {
+  const open = new Map<string, { clean: number; written: number; readonly at: number[] }>();
   return {
     add(toolCallId, input) {
-      const counts = open.get(toolCallId) ?? { clean: 0, written: 0 };
+      const counts = open.get(toolCallId) ?? { clean: 0, written: 0, at: [] };
+      counts.at.push(clock());
       if (isJsonObject(input) && 'resumeData' in input) counts.written++;
       else counts.clean++;
       const [oldest] = open.keys();
@@ -40,12 +48,13 @@ export function createAnnouncements(): Announcements {
     },
     take(toolCallId) {
       const counts = open.get(toolCallId);
-      if (counts === undefined) return false;
-      const isClean = counts.written === 0;
+      if (counts === undefined) return { isOfPerson: false, at: undefined };
+      const isOfPerson = counts.written === 0;
+      const at = counts.at.shift();
       if (counts.clean > 0) counts.clean--;
       else counts.written--;
       if (counts.clean + counts.written === 0) open.delete(toolCallId);
-      return isClean;
+      return { isOfPerson, at };
     },
   };
 }

@@ -1,5 +1,6 @@
 /** Tools of Mastra under Quittance. */
 import { QuittanceError } from '../base/error.ts';
+import { isJsonObject } from '../base/json.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
 import type { PendingCall } from '../runtime/await-told.ts';
 import type { BoundTool, ToolCallInput } from '../runtime/turn.ts';
@@ -7,8 +8,10 @@ import { isTool } from '../tool/define-tool.ts';
 import { quote } from '../tool/nearest.ts';
 import { ownValue } from '../tool/own-value.ts';
 import type { AdapterOptions } from './adapter-options.ts';
+import { readMessages } from './ai-sdk-messages.ts';
 import { modelOutput, toOutput } from './ai-sdk-output.ts';
 import type { Answer } from './answer.ts';
+import { AnsweredCalls, earlierIn, placeCall } from './conversation.ts';
 import type { Driver, Run } from './driver.ts';
 import { createDriver } from './driver.ts';
 import { reportVersions } from './framework-version.ts';
@@ -83,12 +86,14 @@ async function wrap<const Tools extends Readonly<Record<string, unknown>>>(
     }),
   );
   const driver = createDriver(adopted, options);
-  const makeCall = createCaller(driver, session);
+  let ticks = 0;
+  const clock = (): number => ++ticks;
+  const makeCall = createCaller(driver, session, clock);
   // Without a prototype, so that a name is a name.
   const tools = Object.create(null) as Record<string, unknown>;
   for (const [name, tool] of Object.entries(given)) tools[name] = tool;
   for (const bound of driver.open({ sessionId: 'none' }).turn.tools())
-    tools[bound.name] = toMastraTool(driver, makeCall, bound, ownValue(given, bound.name));
+    tools[bound.name] = toMastraTool(driver, makeCall, clock, bound, ownValue(given, bound.name));
   return {
     runtime: driver.runtime,
     tools: tools as GovernedTools<Tools>['tools'], // made above, name by name
@@ -100,11 +105,22 @@ type MakeCall = (
   request: ToolCallInput,
   context: MastraContext,
   answer: MastraAnswer | undefined,
+  announcedAt: number | undefined,
 ) => Promise<Made>;
 type Made = { readonly sessionId: string; readonly told: Answer | PendingCall };
 
+/** The calls a run has answered, and when it answered the last of each id. */
+type FollowedRun = {
+  readonly answered: AnsweredCalls;
+  readonly last: Map<string, { readonly at: number; readonly earlier: number }>;
+};
+
 /** The call, as the runtime makes it, with what a person said about it. */
-function createCaller(driver: Driver<MastraContext>, session: MastraOptions['session']): MakeCall {
+function createCaller(
+  driver: Driver<MastraContext>,
+  session: MastraOptions['session'],
+  clock: () => number,
+): MakeCall {
   const runOf = (context: MastraContext): Run<MastraContext> => {
     const sessionId = session?.(context) ?? context.agent?.threadId ?? context.runId;
     if (sessionId === undefined || sessionId === '')
@@ -117,14 +133,35 @@ function createCaller(driver: Driver<MastraContext>, session: MastraOptions['ses
     if (runId === undefined) return driver.open({ sessionId });
     return driver.runOf(JSON.stringify([sessionId, runId]), () => ({ sessionId }));
   };
-  return async (request, context, answer) => {
+  const followed = new WeakMap<Run<MastraContext>, FollowedRun>();
+  /** Mastra shows a tool the messages that the run began with, and none of its own. */
+  const follow = (run: Run<MastraContext>, messages: unknown): FollowedRun => {
+    const known = followed.get(run);
+    if (known !== undefined) return known;
+    const begun = { answered: new AnsweredCalls(), last: new Map() };
+    begun.answered.read(readMessages(messages));
+    followed.set(run, begun);
+    return begun;
+  };
+  return async (call, context, answer, announcedAt) => {
     const run = runOf(context);
+    const { answered, last } = follow(run, context.agent?.messages);
+    const before = last.get(call.id);
+    // Mastra announces all calls of a message before it makes one of them, and may then make them one by one.
+    const isSibling = announcedAt !== undefined && before !== undefined && announcedAt < before.at;
+    const earlier =
+      suspendedUse(context, call.id) ?? (isSibling ? before.earlier : answered.earlier(call.id));
+    const request = placeCall(call, earlier);
     const signal = context.abortSignal;
     const given = { native: context, ...(signal !== undefined && { signal }) };
-    const made = async (told: Promise<Answer | PendingCall>): Promise<Made> => ({
-      sessionId: run.sessionId,
-      told: await told,
-    });
+    const made = async (telling: Promise<Answer | PendingCall>): Promise<Made> => {
+      const told = await telling;
+      if (told.type !== 'pending') {
+        answered.answered(call.id, earlier);
+        last.set(call.id, { at: clock(), earlier });
+      }
+      return { sessionId: run.sessionId, told };
+    };
     if (!driver.suspends || context.agent?.suspend === undefined) return made(run.call(request, given));
     if (answer === undefined) return made(run.callOrPending(request, given));
     const [held] = await driver.runtime.calls({ sessionId: run.sessionId, callId: request.id });
@@ -137,14 +174,21 @@ function createCaller(driver: Driver<MastraContext>, session: MastraOptions['ses
   };
 }
 
+/** A run that goes on has the id of the call in the question it stopped with. */
+function suspendedUse({ agent }: MastraContext, id: string): number | undefined {
+  const asked = isJsonObject(agent?.suspendPayload) ? ownValue(agent.suspendPayload, 'callId') : undefined;
+  return typeof asked === 'string' ? earlierIn(asked, id) : undefined;
+}
+
 function toMastraTool(
   driver: Driver<MastraContext>,
   makeCall: MakeCall,
+  clock: () => number,
   { name, description, schema }: BoundTool,
   given: unknown,
 ): object {
   const own: MastraTool = isTool(given) || given === undefined ? {} : (given as MastraTool); // was read as one
-  const announcements = createAnnouncements();
+  const announcements = createAnnouncements(clock);
   const view = own.toModelOutput?.bind(own);
   const toView = view && ((options: { readonly output: never }) => view(options.output));
   const wrapped: MastraTool & { readonly [toolMark]: true; readonly needsApproval: undefined } = {
@@ -166,12 +210,13 @@ function toMastraTool(
     },
     execute: async (input: unknown, context: MastraContext) => {
       const agent = requireAgent(name, context);
-      const isOfPerson = announcements.take(agent.toolCallId);
+      const { isOfPerson, at } = announcements.take(agent.toolCallId);
       const { sessionId, told } = await makeCall(
         // What is no object is denied by the runtime, which says so.
         { id: agent.toolCallId, name, arguments: input as ToolCallInput['arguments'] },
         context,
         isOfPerson ? readAnswer(agent.resumeData, agent.suspendPayload) : undefined,
+        at,
       );
       if (told.type === 'pending')
         return agent.suspend?.((await toQuestion(driver, sessionId, told)) as never);

@@ -4,12 +4,15 @@
  * is on record. That lets nothing run: what was decided, and by whom, is the ledger's to say.
  */
 import { isJsonObject } from '../base/json.ts';
+import { placeCall } from './conversation.ts';
 import type { Driver } from './driver.ts';
 import type { OpenAiAgentsCall, OpenAiAgentsRunContext, RunOf } from './openai-agents-tool.ts';
 
 /** The `RunState` of the SDK, as far as this adapter touches it. Methods, so that the real one fits. */
 export interface OpenAiAgentsState {
   readonly _context: OpenAiAgentsRunContext;
+  /** What the run has made so far. */
+  readonly _generatedItems?: readonly { readonly rawItem?: unknown }[];
   getInterruptions(): OpenAiAgentsInterruption[];
   approve(interruption: never): void;
 }
@@ -33,13 +36,16 @@ export async function takeApprovals(
     const { type, callId, arguments: text } = rawItem as Readonly<Record<string, unknown>>;
     if (type !== 'function_call' || typeof callId !== 'string' || !governed.has(name)) continue;
     const said = runContext.isToolApproved({ toolName: name, callId, agent: agent as never }); // its own agent
+    const { run, answered, asked } = runOf(runContext);
+    const request = { id: callId, name, arguments: String(text) };
+    const { id } = placeCall(request, answered.earlier(callId));
+    asked.add(id);
     if (said === true) continue;
-    const run = runOf(runContext);
     if (said === false)
-      await run.deny(callId, runContext.getRejectionMessage(name, callId), {
+      await run.deny(id, runContext.getRejectionMessage(name, callId), {
         native: { callId, runContext },
       });
-    const [kept] = await runtime.calls({ sessionId: run.sessionId, callId });
+    const [kept] = await runtime.calls({ sessionId: run.sessionId, callId: id });
     // Arguments that are no object stop a run without anybody having been asked. The tool answers them, or the SDK.
     const isAnswered =
       kept === undefined

@@ -7,6 +7,7 @@ import { isTool } from '../tool/define-tool.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import { describeValue } from '../tool/describe-value.ts';
 import type { AdoptedTool } from './adopted-tool.ts';
+import type { AnsweredCalls } from './conversation.ts';
 import type { Run } from './driver.ts';
 import { keepFiles } from './openai-agents-output.ts';
 
@@ -36,8 +37,18 @@ export type OpenAiAgentsCall<Context = unknown> = {
   readonly details?: OpenAiAgentsCallDetails | undefined;
 };
 
-/** The run of ours that a run of the SDK is. All tools of a run are given the same context. */
-export type RunOf = (runContext: OpenAiAgentsRunContext) => Run<OpenAiAgentsCall>;
+/** The run of ours that a run of the SDK is. All tools of a run get the same context. */
+export type FollowedRun = {
+  readonly run: Run<OpenAiAgentsCall>;
+  /** The calls it has answered. */
+  readonly answered: AnsweredCalls;
+  /**
+   * Our ids of calls that the SDK asks people about. It keeps approvals by the provider's id, so that one of an earlier
+   * call looks like one of a later call with the same id.
+   */
+  readonly asked: Set<string>;
+};
+export type RunOf = (runContext: OpenAiAgentsRunContext) => FollowedRun;
 
 /** A function tool of the SDK. */
 export type OpenAiAgentsTool = {

@@ -163,3 +163,85 @@ test('a tool that asks for approval and needs the run context to say so is asked
   expect(outcome).toMatchObject({ type: 'ToolDenied', reason: 'write_denied' });
   expect(body).not.toHaveBeenCalled();
 });
+
+describe('a provider that uses call ids again', () => {
+  const free = { overrides: { pay: { mode: 'external' } } } as const;
+  const items = (id: string) => [
+    { type: 'function_call', callId: id, name: 'pay', arguments: '{}' },
+    { type: 'function_call_result', callId: id, name: 'pay', output: 'paid' },
+  ];
+
+  async function stage(options: object = {}) {
+    const run = vi.fn<() => Promise<string>>(async () => 'paid');
+    const governed = await governTools([handMade('pay', run)], { ...free, ...options });
+    const [pay] = governed.tools as unknown as readonly OpenAiAgentsTool[];
+    const call = (context: OpenAiAgentsRunContext, toolCall = { callId: 'x', arguments: '{}' }) =>
+      pay?.invoke(context as never, '{}', { toolCall });
+    return { run, governed, call };
+  }
+
+  test('a later item of a run is a new call, the same item is a repeat', async () => {
+    const { run, call } = await stage();
+    const context = runContext({ sessionId: 's' });
+    const item = { callId: 'x', arguments: '{}' };
+    await call(context, item);
+    await call(context, item);
+    await call(context);
+    expect(run).toHaveBeenCalledTimes(2);
+  });
+
+  test('a run that begins with earlier calls is told so by the host', async () => {
+    const { run, governed, call } = await stage({
+      conversation: ({ context }: OpenAiAgentsRunContext<{ history: unknown[] }>) => context.history,
+    });
+    await call(runContext({ sessionId: 's', history: [] }));
+    const later = { sessionId: 's', history: items('x') };
+    await call(runContext(later));
+    await call(runContext(later));
+    expect(run).toHaveBeenCalledTimes(2);
+    const kept = await governed.runtime.calls({ sessionId: 's' });
+    expect(kept.map(({ callId }) => callId)).toEqual(['x', 'x~2']);
+  });
+
+  test('a run that goes on from its state knows the calls before it stopped', async () => {
+    const { run, governed, call } = await stage();
+    await call(runContext({ sessionId: 's' }));
+    const restored = runContext({ sessionId: 's' });
+    await governed.takeApprovals({
+      _context: restored,
+      _generatedItems: [...items('x').map((rawItem) => ({ rawItem })), { rawItem: items('x')[0] }],
+      getInterruptions: () => [],
+      approve: () => undefined,
+    });
+    await call(restored);
+    expect(run).toHaveBeenCalledTimes(2);
+  });
+
+  test('an approval that the SDK keeps under the id of an earlier call lets no later call run', async () => {
+    const { run, governed, call } = await stage({
+      approver: 'grace',
+      overrides: { pay: { mode: 'local' } },
+    });
+    const context = { ...runContext({ sessionId: 's' }), isToolApproved: () => true };
+    const [pay] = governed.tools as unknown as readonly OpenAiAgentsTool[];
+    expect(await pay?.needsApproval(context, {}, 'x')).toBe(true);
+    await call(context);
+    expect(run).toHaveBeenCalledOnce();
+    // The SDK asks nobody about an id that was approved, and calls the tool.
+    const waiting = [call(context), call(context)];
+    await vi.waitFor(async () =>
+      expect((await governed.runtime.confirmations({ status: 'pending' })).rows).toMatchObject([
+        { callId: 'x~2' },
+      ]),
+    );
+    expect(run).toHaveBeenCalledOnce();
+    const [question] = (await governed.runtime.confirmations({ status: 'pending' })).rows;
+    await governed.runtime.decide(question?.confirmationId ?? '', {
+      decision: 'deny',
+      by: 'ada',
+      inputDigest: question?.inputDigest ?? '',
+    });
+    await Promise.all(waiting);
+    expect(run).toHaveBeenCalledOnce();
+  });
+});

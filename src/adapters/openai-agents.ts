@@ -7,13 +7,16 @@ import { isTool } from '../tool/define-tool.ts';
 import { quote } from '../tool/nearest.ts';
 import { ownValue } from '../tool/own-value.ts';
 import type { AdapterOptions } from './adapter-options.ts';
+import { AnsweredCalls, placeCall } from './conversation.ts';
 import type { Driver } from './driver.ts';
 import { createDriver } from './driver.ts';
 import { reportVersions } from './framework-version.ts';
+import { readItems } from './openai-items.ts';
 import { toToolOutput } from './openai-agents-output.ts';
 import type { OpenAiAgentsState } from './openai-agents-state.ts';
 import { takeApprovals } from './openai-agents-state.ts';
 import type {
+  FollowedRun,
   OpenAiAgentsCall,
   OpenAiAgentsCallDetails,
   OpenAiAgentsRunContext,
@@ -29,6 +32,11 @@ import { refuseNoList } from './tools-given.ts';
 export type OpenAiAgentsOptions<Context = unknown> = AdapterOptions<OpenAiAgentsCall<Context>> & {
   /** The session a run belongs to, where that is not the `sessionId` of the context given to `run`. */
   readonly session?: (runContext: OpenAiAgentsRunContext<Context>) => string | undefined;
+  /**
+   * The items the run began with, where they hold calls of the session that were made before. Needed where the provider
+   * uses call ids again: the SDK does not show a tool the conversation.
+   */
+  readonly conversation?: (runContext: OpenAiAgentsRunContext<Context>) => readonly unknown[] | undefined;
   /** Tools to hand on as they are, by name. Any tool that is not a function here is refused unless it is named. */
   readonly ungoverned?: readonly string[];
 };
@@ -83,7 +91,7 @@ export const sendProbe =
 
 async function wrap<const Tools extends readonly unknown[]>(
   given: Tools,
-  { ungoverned = [], session, overrides = {}, ...options }: OpenAiAgentsOptions,
+  { ungoverned = [], session, conversation, overrides = {}, ...options }: OpenAiAgentsOptions,
 ): Promise<GovernedTools<Tools>> {
   const governed = new Map<string, unknown>();
   const adopted = given.flatMap((tool) => {
@@ -102,8 +110,17 @@ async function wrap<const Tools extends readonly unknown[]>(
     ...options,
     overrides: { ...overrides, ...Object.fromEntries(limits) },
   });
-  const runOf: RunOf = (runContext) =>
-    driver.runOf(runContext, () => ({ sessionId: findSession(runContext, session) }));
+  const followed = new WeakMap<OpenAiAgentsRunContext, FollowedRun>();
+  const runOf: RunOf = (runContext) => {
+    const known = followed.get(runContext);
+    if (known !== undefined) return known;
+    const run = driver.runOf(runContext, () => ({ sessionId: findSession(runContext, session) }));
+    const answered = new AnsweredCalls();
+    answered.read(readItems(conversation?.(runContext) ?? []));
+    const begun = { run, answered, asked: new Set<string>() };
+    followed.set(runContext, begun);
+    return begun;
+  };
   const neverAsks = await findNeverAsks([...governed.values()]);
   // What the model is offered does not depend on the run; this one only lists it, and leaves nothing behind.
   const offered = driver.open({ sessionId: 'tools' }).turn.tools();
@@ -122,7 +139,12 @@ async function wrap<const Tools extends readonly unknown[]>(
   return {
     runtime: driver.runtime,
     tools: [...places, ...others] as GovernedTools<Tools>['tools'], // place by place
-    takeApprovals: (state) => takeApprovals(driver, runOf, new Set(wrapped.keys()), state),
+    async takeApprovals(state) {
+      const { answered } = runOf(state._context);
+      const made = (state._generatedItems ?? []).map(({ rawItem }) => rawItem);
+      answered.read(readItems([...(conversation?.(state._context) ?? []), ...made]));
+      await takeApprovals(driver, runOf, new Set(wrapped.keys()), state);
+    },
   };
 }
 
@@ -133,6 +155,8 @@ function toSdkTool(
   name: string,
   own: object,
 ): object {
+  /** The SDK goes on with a call by the very item, so an item that is known is no later call. */
+  const earlierOf = new WeakMap<object, number>();
   return {
     type: 'function',
     name,
@@ -145,8 +169,10 @@ function toSdkTool(
     needsApproval: driver.suspends
       ? async (runContext: OpenAiAgentsRunContext, args: Readonly<Record<string, unknown>>, id?: string) => {
           const callId = checkCallId(name, id);
-          const request = { id: callId, name, arguments: args };
-          const question = await runOf(runContext).ask(request, { native: { callId, runContext } });
+          const { run, answered, asked } = runOf(runContext);
+          const request = placeCall({ id: callId, name, arguments: args }, answered.earlier(callId));
+          const question = await run.ask(request, { native: { callId, runContext } });
+          if (question !== undefined) asked.add(request.id);
           return question !== undefined;
         }
       : neverAsks,
@@ -154,14 +180,21 @@ function toSdkTool(
       const callId = checkCallId(name, details.toolCall?.callId);
       // The call has its outcome, so going on inside it could not be told to anybody.
       if (details.resumeState !== undefined) throw refuseResuming(name);
-      const run = runOf(runContext);
-      const request = { id: callId, name, arguments: input };
-      const { signal } = details;
+      const { run, answered, asked } = runOf(runContext);
+      const { signal, toolCall } = details;
+      const earlier = (toolCall && earlierOf.get(toolCall)) ?? answered.earlier(callId);
+      if (toolCall !== undefined) earlierOf.set(toolCall, earlier);
+      const request = placeCall({ id: callId, name, arguments: input }, earlier);
       const given = { native: { callId, runContext, details }, ...(signal !== undefined && { signal }) };
-      const isApproved = driver.suspends && runContext.isToolApproved({ toolName: name, callId }) === true;
+      const isApproved =
+        driver.suspends &&
+        (earlier === 0 || asked.has(request.id)) &&
+        runContext.isToolApproved({ toolName: name, callId }) === true;
       const answer = await (isApproved ? run.callApproved(request, given) : run.call(request, given));
       // An approval that counts for nothing leaves the question open: then it waits, as it would have without.
-      return toToolOutput(answer.type === 'pending' ? await run.call(request, given) : answer);
+      const told = answer.type === 'pending' ? await run.call(request, given) : answer;
+      answered.answered(callId, earlier);
+      return toToolOutput(told);
     },
   };
 }

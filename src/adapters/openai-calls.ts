@@ -1,6 +1,8 @@
 /** Reads the calls out of what a model of OpenAI said. What the provider runs itself stands in items of other types. */
 import { isJsonObject } from '../base/json.ts';
 import { ownValue } from '../tool/own-value.ts';
+import type { Said } from './conversation.ts';
+import { readItems } from './openai-items.ts';
 import type { LoopCall } from './plain-loop.ts';
 
 /** A call, and whether it is of a tool that takes free text: such a tool gets it as `{input}`. */
@@ -38,6 +40,21 @@ export function readCompletion(completion: unknown): readonly CallItem[] {
     };
   });
   return toItems(found, at(choice, 'finish_reason') === 'length');
+}
+
+/** A conversation of either API, as far as the ids of its calls go. */
+export function readConversation(items: readonly unknown[]): readonly Said[] {
+  if (!items.some((item) => listAt(item, 'tool_calls').length > 0 || at(item, 'role') === 'tool'))
+    return readItems(items);
+  return items.map((message): Said => {
+    const answered = at(message, 'role') === 'tool' ? at(message, 'tool_call_id') : undefined;
+    if (typeof answered === 'string') return { type: 'answer', id: answered };
+    const ids = listAt(message, 'tool_calls').flatMap((call) => {
+      const id = at(call, 'id');
+      return typeof id === 'string' ? [id] : [];
+    });
+    return ids.length > 0 ? { type: 'calls', ids } : { type: 'other' };
+  });
 }
 
 /** An answer that came to its limit is cut off in its last call. */

@@ -3,10 +3,10 @@ import type { PendingCall } from '../runtime/await-told.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
 import type { Turn } from '../runtime/turn.ts';
 import type { TurnOptions } from '../runtime/turn-options.ts';
-import type { LoopAnswer, LoopCall, LoopOptions, LoopRun, LoopTools } from './plain-loop.ts';
+import type { LoopAnswer, LoopCall, LoopMessage, LoopOptions, LoopRun, LoopTools } from './plain-loop.ts';
 import { governLoop } from './plain-loop.ts';
 import type { CallItem } from './openai-calls.ts';
-import { readCompletion, readResponse } from './openai-calls.ts';
+import { readCompletion, readConversation, readResponse } from './openai-calls.ts';
 
 /** What the model said: a response, or its output items. */
 export type OpenAiResponse =
@@ -50,7 +50,15 @@ export type OpenAiCompletionTool = {
   function: { name: string; description: string; parameters: { [key: string]: unknown } };
 };
 
-type Signal = { readonly signal?: AbortSignal };
+/** What may be said with an answer of the model. */
+export type OpenAiAnswerOptions = {
+  readonly signal?: AbortSignal;
+  /**
+   * Your `input` or `messages`, up to this answer or with it. Tells calls apart whose provider uses ids again, also
+   * after a restart. Without it only the answers given to this run are known.
+   */
+  readonly conversation?: readonly unknown[];
+};
 type OrPending<Result> = { readonly results: Result[]; readonly pending: readonly PendingCall[] };
 
 /**
@@ -64,15 +72,18 @@ export type OpenAiRun = {
   /** For `tools` of a request to the Chat Completions API. */
   readonly completionTools: OpenAiCompletionTool[];
   /** Makes the calls of a response and gives the items that answer them. Waits for people where they must be asked. */
-  answerResponse(response: OpenAiResponse, options?: Signal): Promise<OpenAiCallOutput[]>;
+  answerResponse(response: OpenAiResponse, options?: OpenAiAnswerOptions): Promise<OpenAiCallOutput[]>;
   /** The same, and waits for no person. */
-  answerResponseOrPending(response: OpenAiResponse, options?: Signal): Promise<OrPending<OpenAiCallOutput>>;
+  answerResponseOrPending(
+    response: OpenAiResponse,
+    options?: OpenAiAnswerOptions,
+  ): Promise<OrPending<OpenAiCallOutput>>;
   /** Makes the calls of a completion and gives the messages that answer them. Waits for people where they must be asked. */
-  answerCompletion(completion: OpenAiCompletion, options?: Signal): Promise<OpenAiToolMessage[]>;
+  answerCompletion(completion: OpenAiCompletion, options?: OpenAiAnswerOptions): Promise<OpenAiToolMessage[]>;
   /** The same, and waits for no person. */
   answerCompletionOrPending(
     completion: OpenAiCompletion,
-    options?: Signal,
+    options?: OpenAiAnswerOptions,
   ): Promise<OrPending<OpenAiToolMessage>>;
 };
 
@@ -92,19 +103,21 @@ export async function governTools(tools: LoopTools, options: LoopOptions = {}): 
 
 function toOpenAiRun(run: LoopRun): OpenAiRun {
   const answer = async <Result>(
+    source: object,
     calls: readonly CallItem[],
-    { signal }: Signal,
+    options: OpenAiAnswerOptions,
     toResult: (call: CallItem, answer: LoopAnswer) => Result,
   ): Promise<Result[]> => {
-    const answers = await run.answer(calls, signal);
+    const answers = await run.answer(toLoopMessage(source, calls, options), options.signal);
     return calls.map((call, index) => toResult(call, answerAt(answers, index, call)));
   };
   const answerOrPending = async <Result>(
+    source: object,
     calls: readonly CallItem[],
-    { signal }: Signal,
+    options: OpenAiAnswerOptions,
     toResult: (call: CallItem, answer: LoopAnswer) => Result,
   ): Promise<OrPending<Result>> => {
-    const answers = await run.answerOrPending(calls, signal);
+    const answers = await run.answerOrPending(toLoopMessage(source, calls, options), options.signal);
     const pending = answers.filter((one) => one.type === 'pending');
     const ended = answers.filter((one) => one.type !== 'pending');
     if (pending.length > 0) return { results: [], pending };
@@ -125,15 +138,22 @@ function toOpenAiRun(run: LoopRun): OpenAiRun {
       type: 'function',
       function: { name, description, parameters: parametersOf(schema) },
     })),
-    answerResponse: (response, options = {}) => answer(readResponse(response), options, toCallOutput),
+    answerResponse: (response, options = {}) =>
+      answer(response, readResponse(response), options, toCallOutput),
     answerResponseOrPending: (response, options = {}) =>
-      answerOrPending(readResponse(response), options, toCallOutput),
+      answerOrPending(response, readResponse(response), options, toCallOutput),
     answerCompletion: (completion, options = {}) =>
-      answer(readCompletion(completion), options, toToolMessage),
+      answer(completion, readCompletion(completion), options, toToolMessage),
     answerCompletionOrPending: (completion, options = {}) =>
-      answerOrPending(readCompletion(completion), options, toToolMessage),
+      answerOrPending(completion, readCompletion(completion), options, toToolMessage),
   };
 }
+
+const toLoopMessage = (
+  source: object,
+  calls: readonly CallItem[],
+  { conversation }: OpenAiAnswerOptions,
+): LoopMessage => ({ calls, source, conversation: conversation && readConversation(conversation) });
 
 function answerAt(answers: readonly LoopAnswer[], index: number, { id }: LoopCall): LoopAnswer {
   const found = answers[index];

@@ -178,3 +178,79 @@ describe('quittance/openai', () => {
     expect(JSON.stringify(result)).toContain('No tool named');
   });
 });
+
+describe('a provider that uses call ids again', () => {
+  const blocks = (cents = 5) => [{ type: 'tool_use', id: 'x', name: 'pay', input: { cents } }];
+  const free = { overrides: { pay: { mode: 'external' } } } as const;
+
+  test('without the conversation: a later message of the run is new, the same object is a repeat', async () => {
+    const { run, tools } = payTool();
+    const governed = await governAnthropic(tools, free);
+    const loop = governed.run({ sessionId });
+    const [first, second] = [blocks(), blocks()];
+    for (const message of [first, first, second, second, first]) await loop.answer(message);
+    expect(run).toHaveBeenCalledTimes(2);
+  });
+
+  test('a message that waits for a person is the same message until it has its results', async () => {
+    const { run, tools } = payTool();
+    const governed = await governAnthropic(tools, held);
+    const loop = governed.run({ sessionId });
+    const pendingIds = [await loop.answerOrPending(blocks()), await loop.answerOrPending(blocks())].map(
+      ({ pending }) => pending.map(({ callId }) => callId),
+    );
+    expect(pendingIds).toEqual([['x'], ['x']]);
+    expect(run).not.toHaveBeenCalled();
+  });
+
+  test('with the conversation: the last message alone is recognised after a restart', async () => {
+    const { run, tools } = payTool();
+    const governed = await governAnthropic(tools, free);
+    const messages: object[] = [{ role: 'user', content: 'Go.' }];
+    for (let round = 0; round < 3; round++) {
+      // Every round in a run of its own, as by a service that keeps nothing but the messages.
+      const content = blocks();
+      const results = await governed.run({ sessionId }).answer(content, { conversation: messages });
+      messages.push({ role: 'assistant', content });
+      await governed.run({ sessionId }).answer(blocks(), { conversation: messages });
+      messages.push({ role: 'user', content: results });
+    }
+    expect(run).toHaveBeenCalledTimes(3);
+    expect((await governed.runtime.calls({ sessionId })).map(({ callId }) => callId)).toEqual([
+      'x',
+      'x~2',
+      'x~3',
+    ]);
+  });
+
+  test.each([
+    [
+      'answerResponse',
+      { type: 'function_call', call_id: 'x', name: 'pay', arguments: '{"cents":5}' },
+      { type: 'function_call_output', call_id: 'x', output: 'paid' },
+    ],
+    [
+      'answerCompletion',
+      {
+        role: 'assistant',
+        tool_calls: [{ id: 'x', type: 'function', function: { name: 'pay', arguments: '{"cents":5}' } }],
+      },
+      { role: 'tool', tool_call_id: 'x', content: 'paid' },
+    ],
+  ] as const)('the same with OpenAI: %s', async (answer, said, result) => {
+    const { run, tools } = payTool();
+    const governed = await governOpenAi(tools, free);
+    const conversation = [{ role: 'user', content: 'Go.' }, said, result];
+    const answerNext = async (before: readonly unknown[]) => {
+      const loop = governed.run({ sessionId });
+      return answer === 'answerResponse'
+        ? loop.answerResponse([{ ...said }], { conversation: before })
+        : loop.answerCompletion({ ...said } as { tool_calls?: readonly unknown[] }, { conversation: before });
+    };
+    await answerNext(conversation.slice(0, 1));
+    await answerNext(conversation.slice(0, 2));
+    await answerNext(conversation);
+    await answerNext([...conversation, said]);
+    expect(run).toHaveBeenCalledTimes(2);
+  });
+});

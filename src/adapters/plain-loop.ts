@@ -9,6 +9,8 @@ import { govern } from '../tool/govern.ts';
 import type { AdapterOptions } from './adapter-options.ts';
 import type { Answer } from './answer.ts';
 import { toAnswer } from './answer.ts';
+import type { Said } from './conversation.ts';
+import { AnsweredCalls, earlierUses, placeCall } from './conversation.ts';
 import { createDriver } from './driver.ts';
 import type { Adapter } from './framework-version.ts';
 import { reportVersions } from './framework-version.ts';
@@ -33,12 +35,21 @@ export type LoopRun = {
   readonly turn: Turn;
   readonly offered: readonly BoundTool[];
   /** Makes the calls and waits for all of them. They run as `turn.callAll` runs them. */
-  answer(calls: readonly LoopCall[], signal: AbortSignal | undefined): Promise<readonly LoopAnswer[]>;
+  answer(said: LoopMessage, signal: AbortSignal | undefined): Promise<readonly LoopAnswer[]>;
   /** Makes the calls and waits for no person. Asked again, what has ended is answered from the record. */
   answerOrPending(
-    calls: readonly LoopCall[],
+    said: LoopMessage,
     signal: AbortSignal | undefined,
   ): Promise<readonly (LoopAnswer | PendingCall)[]>;
+};
+
+/** One answer of the model, and where it stands in the conversation. */
+export type LoopMessage = {
+  readonly calls: readonly LoopCall[];
+  /** The object the host has for it: the same again is the same answer of the model. */
+  readonly source: object;
+  /** The conversation it belongs to, up to it or with it. Undefined where the host does not say. */
+  readonly conversation: readonly Said[] | undefined;
 };
 
 export type Loop = { readonly runtime: Runtime; readonly run: (options: TurnOptions) => LoopRun };
@@ -68,34 +79,73 @@ function toLoop(tools: LoopTools, { overrides = {}, ...options }: LoopOptions): 
     run(turnOptions) {
       const run = driver.open(turnOptions);
       const { turn, sessionId } = run;
+      const places = new Places();
+      const toRequests = (said: LoopMessage): ReadonlyMap<LoopCall, ToolCallInput> => {
+        const earlier = places.earlierOf(said);
+        const whole = said.calls.filter(({ isCutOff }) => !isCutOff);
+        return new Map(whole.map((call) => [call, placeCall(toRequest(call), earlier(call.id))]));
+      };
       return {
         turn,
         offered: turn.tools(),
-        async answer(calls, signal) {
-          const whole = calls.filter(({ isCutOff }) => !isCutOff);
+        async answer(said, signal) {
+          const { calls } = said;
+          const requests = toRequests(said);
+          const whole = [...requests.keys()];
           const given = signal === undefined ? {} : { signal };
-          const told = await turn.callAll(whole.map(toRequest), given);
+          const told = await turn.callAll([...requests.values()], given);
           const answers = new Map<LoopCall, LoopAnswer>();
           for (const [index, call] of whole.entries()) {
             const ended = told[index];
             // At the deadline of the turn a held call has no outcome: then this throws, and says how to go on.
             const outcome =
-              ended === undefined || ended.type === 'pending' ? await turn.call(toRequest(call)) : ended;
+              ended === undefined || ended.type === 'pending'
+                ? await turn.call(requests.get(call) ?? toRequest(call))
+                : ended;
             answers.set(call, await toAnswer(ledger, sessionId, outcome));
           }
+          places.answered(said);
           return calls.map((call) => answers.get(call) ?? cutOff);
         },
-        answerOrPending: (calls, signal) =>
-          Promise.all(
-            calls.map(async (call) =>
-              call.isCutOff
-                ? cutOff
-                : run.callOrPending(toRequest(call), signal === undefined ? {} : { signal }),
-            ),
-          ),
+        async answerOrPending(said, signal) {
+          const requests = toRequests(said);
+          const given = signal === undefined ? {} : { signal };
+          const answers = await Promise.all(
+            said.calls.map(async (call) => {
+              const request = requests.get(call);
+              return request === undefined ? cutOff : run.callOrPending(request, given);
+            }),
+          );
+          if (!answers.some(({ type }) => type === 'pending')) places.answered(said);
+          return answers;
+        },
       };
     },
   };
+}
+
+/**
+ * Where the answers of the model stand. Without a conversation of the host's, what this run has answered is the
+ * conversation; the same object again, and a message like the one that still waits for people, is a repeat.
+ */
+class Places {
+  readonly #counts = new AnsweredCalls();
+  readonly #known = new WeakMap<object, (id: string) => number>();
+
+  earlierOf({ source, conversation }: LoopMessage): (id: string) => number {
+    if (conversation !== undefined) return (id) => earlierUses(conversation, id);
+    const known = this.#known.get(source);
+    if (known !== undefined) return known;
+    const counts = this.#counts.copy();
+    const earlier = (id: string): number => counts.earlier(id);
+    this.#known.set(source, earlier);
+    return earlier;
+  }
+
+  answered(said: LoopMessage): void {
+    const earlier = this.earlierOf(said);
+    for (const { id } of said.calls) this.#counts.answered(id, earlier(id));
+  }
 }
 
 const toRequest = ({ id, name, arguments: args }: LoopCall): ToolCallInput => ({ id, name, arguments: args });

@@ -111,8 +111,8 @@ export async function conflict(hand: CallInHand, call: Call): Promise<ToolOutcom
   const { request } = hand;
   const details = hand.engine.redactor.text(
     call.toolName === request.name
-      ? `Call ${request.id} was made with other arguments; use a new id for a new call.`
-      : `Call ${request.id} was a call of the tool "${call.toolName}"; use a new id for a new call.`,
+      ? `Nothing ran: the id ${request.id} belongs to an earlier call of this tool with other arguments. Make the call again as a new call.`
+      : `Nothing ran: the id ${request.id} belongs to an earlier call of the tool "${call.toolName}". Make the call again as a new call.`,
   );
   await note(hand, call, 'conflict', details);
   return Object.freeze({

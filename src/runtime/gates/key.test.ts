@@ -92,7 +92,7 @@ describe('a key the tool made', () => {
     expect(await turn.call(envelope('b', 'pay', { order: '7', cents: 6 }))).toMatchObject({
       type: 'ToolDenied',
       reason: 'conflict',
-      details: expect.stringContaining('Call a ') as string,
+      details: expect.stringContaining('Nothing ran: call a ') as string,
     });
     expect(runs()).toBe(1);
     await expectSettledOnce(runtime);

@@ -59,7 +59,7 @@ export async function meetHolder(
       type: 'deny',
       reason: 'conflict',
       code: 'call.conflict',
-      details: `Call ${holder.callId} has the same idempotency key with other arguments.`,
+      details: `Nothing ran: call ${holder.callId} of this tool has the same idempotency key and other arguments. Look at what that call did before you ask for more.`,
     };
   const stored = await engine.ledger.readCall(holder.sessionId, holder.callId);
   const call = stored && foldStored(stored);

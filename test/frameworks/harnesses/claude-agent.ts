@@ -23,6 +23,7 @@ const harness: Harness = {
   streams: true,
   // Before 0.3.325 a call that was deferred is lost when the session is resumed: there, calls wait where they are.
   suspends: version.localeCompare('0.3.325', 'en', { numeric: true }) >= 0,
+  reuse: 'told once',
   async start(plain, options) {
     const governed = await governTools(plain.map(toTool), { server, ...options });
 

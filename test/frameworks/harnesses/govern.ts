@@ -1,5 +1,5 @@
 /** A loop of one's own over any functions: `govern`, a runtime and a turn, and no adapter at all. */
-import { createRuntime, govern, outcomeIsError, outcomeToContentParts } from 'quittance';
+import { createRuntime, govern, outcomeIsError, outcomeToContentParts, sessionCallId } from 'quittance';
 import type { Harness, Told } from '../suite/harness.ts';
 import { createPlayer } from '../suite/harness.ts';
 import { plainTools } from './plain-tools.ts';
@@ -17,17 +17,23 @@ const harness: Harness = {
         const player = createPlayer(script);
         const told: Told[] = [];
         const turn = runtime.turn({ sessionId, ...everyTurn });
+        const rounds: (readonly string[])[] = [];
         for (;;) {
           const round = await player.next(told);
           if ('text' in round) return { text: round.text, told };
-          const outcomes = await turn.callAll(round.calls, { ...(signal !== undefined && { signal }) });
+          const calls = round.calls.map((call) => {
+            const earlier = rounds.filter((ids) => ids.includes(call.id)).length;
+            return { ...call, id: sessionCallId(call.id, earlier) };
+          });
+          rounds.push(round.calls.map(({ id }) => id));
+          const outcomes = await turn.callAll(calls, { ...(signal !== undefined && { signal }) });
           signal?.throwIfAborted();
-          for (const outcome of outcomes) {
+          for (const [index, outcome] of outcomes.entries()) {
             if (outcome.type === 'pending') throw new Error(`Call ${outcome.callId} is pending.`);
             const texts = outcomeToContentParts(outcome).flatMap((part) =>
               part.type === 'text' ? [part.text] : [],
             );
-            told.push({ callId: outcome.callId, texts, isError: outcomeIsError(outcome) });
+            told.push({ callId: round.calls[index]?.id ?? '', texts, isError: outcomeIsError(outcome) });
           }
         }
       },

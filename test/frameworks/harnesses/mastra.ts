@@ -13,6 +13,7 @@ const harness: Harness = {
   module: import.meta.url,
   streams: true,
   suspends: true,
+  reuse: 'told once',
   async start(plain, options) {
     const governed = await governTools(
       Object.fromEntries(plain.map((one) => [one.name, toTool(one)])),

@@ -15,6 +15,7 @@ const harness: Harness = {
   module: import.meta.url,
   streams: true,
   suspends: true,
+  reuse: 'refused',
   async start(plain, options) {
     const governed = await governTools(plain.map(toTool), options);
     const agentOf = (model: Model | undefined): Agent<Context> =>

@@ -198,6 +198,71 @@ export function behaviourSuite(harness: Harness): void {
       expect(run).toHaveBeenCalledOnce();
     });
 
+    describe('a provider that uses a call id again', () => {
+      const tellsOnce = harness.reuse === 'told once';
+
+      test('in a later message: the same arguments and others are new calls', async () => {
+        const run = vi.fn<PlainTool['run']>(({ cents }) => ({ paid: cents }));
+        const { stage } = await start(harness, [pay(run)]);
+        const script: Script = [5, 5, 7, 5].map((cents) => call('call_0', 'pay', { cents }));
+        const ran = await stage.run([...script, ...done], options).catch(refusal);
+        const paid = run.mock.calls.map(([args]) => args['cents']);
+        // What the framework keeps from its tools, no adapter can make.
+        if (harness.reuse === 'refused' && ran === undefined) return;
+        if (harness.reuse === 'left out' && paid.length === 1) return;
+        expect(paid).toEqual([5, 5, 7, 5]);
+        const { told } = ran ?? { told: [] };
+        const contents = told.map(contentOf);
+        if (tellsOnce) expect(contents).toEqual(['{"paid":5}']);
+        else expect(contents).toEqual([5, 5, 7, 5].map((cents) => JSON.stringify({ paid: cents })));
+        const kept = await stage.runtime.calls({ sessionId });
+        expect(kept.map(({ callId }) => callId)).toEqual(['call_0', 'call_0~2', 'call_0~3', 'call_0~4']);
+        // The same conversation once more, as after a restart: every call finds its record.
+        const again = await stage.run([...script, ...done], options);
+        expect(again.told.map(contentOf)).toEqual(told.map(contentOf));
+        expect(run).toHaveBeenCalledTimes(4);
+      });
+
+      test('in the same message: the same arguments are a repeat, others are refused in words', async () => {
+        const run = vi.fn<PlainTool['run']>(({ cents }) => ({ paid: cents }));
+        const { stage } = await start(harness, [pay(run)]);
+        const calls = [5, 5, 7].map((cents) => ({ id: 'call_0', name: 'pay', arguments: { cents } }));
+        const ran = await stage.run([{ calls }, ...done], options).catch(refusal);
+        if (harness.reuse === 'refused' && ran === undefined) return;
+        expect(run.mock.calls.map(([args]) => args['cents'])).toHaveLength(1);
+        if (!tellsOnce)
+          expect(
+            ran?.told.map(contentOf).filter((content) => content.includes('Make the call again')),
+          ).toHaveLength(1);
+      });
+
+      test('a process killed in the second call and run again repeats neither', async () => {
+        const [ledger, effects] = [newPath('.db'), newPath('.txt')];
+        const part = {
+          type: 'run',
+          ledger,
+          effects,
+          sessionId,
+          module: harness.module,
+          rounds: 2,
+          diesAt: 2,
+        } as const;
+        let runs = 0;
+        const first = await play(
+          { ...part, dies: 'in the body' },
+          ({ running }) => running !== undefined && ++runs === 2,
+        );
+        if ((harness.reuse === 'left out' || harness.reuse === 'refused') && first.signal === null) return;
+        expect(first.signal).toBe('SIGKILL');
+        const second = await play({ ...part, dies: 'never' });
+        expect(readFileSync(effects, 'utf8')).toBe('{"cents":500}\n'.repeat(2));
+        expect(second.ran?.text).toBe('Done.');
+        const told = second.ran?.told.map((one) => JSON.parse(contentOf(one)) as unknown) ?? [];
+        if (!tellsOnce) expect(told).toMatchObject([{ paid: 500 }, { status: 'error', retryable: false }]);
+        else expect(told).toHaveLength(1);
+      });
+    });
+
     test.each(['no_such_tool', 'constructor', '__proto__'])(
       'a model that calls for %s does not crash the run',
       async (name) => {
@@ -361,6 +426,29 @@ export function behaviourSuite(harness: Harness): void {
         expect(readFileSync(effects, 'utf8')).toBe('{"cents":500}\n');
       });
 
+      test('an approval is of one call, and of no later call with its id', async () => {
+        if (harness.reuse === 'refused' || harness.reuse === 'left out') return;
+        const run = vi.fn<PlainTool['run']>(() => 'paid');
+        const found = await suspend(held, run);
+        const again: Script = [call('c1', 'pay', { cents: '500' }), ...done];
+        const stop = new AbortController();
+        const going = found.stage.resume?.(found.suspended, { approved: true }, again, {
+          sessionId,
+          signal: stop.signal,
+        });
+        // The second call is held: the run stops for it again, or waits.
+        await vi.waitFor(
+          async () =>
+            expect((await found.stage.runtime.confirmations({ status: 'pending' })).rows).toMatchObject([
+              { callId: 'c1~2' },
+            ]),
+          10_000,
+        );
+        stop.abort();
+        await going?.catch(() => undefined);
+        expect(run).toHaveBeenCalledOnce();
+      });
+
       test('a tool that asks for approval in the words of the framework is held', async () => {
         const run = vi.fn<PlainTool['run']>(() => 'paid');
         const { stage } = await start(harness, [{ ...pay(run), needsApproval: true }], {
@@ -373,6 +461,11 @@ export function behaviourSuite(harness: Harness): void {
     });
   });
 }
+
+/** The one error that stands for "the framework refuses reused ids". */
+const refusal = (error: unknown): undefined => {
+  if (!(error instanceof Error) || !/reused/.test(error.message)) throw error;
+};
 
 type OutcomeOf = (callId: string) => Promise<ToolOutcome>;
 

@@ -2,7 +2,7 @@
  * A process of its own for the suite: `node child.ts JSON`. It plays one part, says what happened in lines of JSON, and
  * may be killed at any time.
  */
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, readFileSync } from 'node:fs';
 import { openLedger } from 'quittance/ledger';
 import { createRuntime } from 'quittance';
 import type { Harness, PlainTool, Script } from './harness.ts';
@@ -24,6 +24,10 @@ export type Part = { readonly ledger: string } & (
       readonly dies: 'in the body' | 'before the model goes on' | 'never';
       readonly suspended?: string;
       readonly holds?: boolean;
+      /** How many rounds of the model make the call, all under the same id. One where it is not said. */
+      readonly rounds?: number;
+      /** The run of the body that never comes back, counted from 1 by the lines in `effects`. The first otherwise. */
+      readonly diesAt?: number;
     }
 );
 
@@ -54,7 +58,8 @@ if (part.type === 'decide') {
     run: (args) => {
       appendFileSync(part.effects, `${JSON.stringify(args)}\n`);
       say({ running: args });
-      return part.dies === 'in the body'
+      const ran = readFileSync(part.effects, 'utf8').split('\n').length - 1;
+      return part.dies === 'in the body' && ran === (part.diesAt ?? 1)
         ? new Promise(() => setInterval(() => undefined, 1_000))
         : { paid: args['cents'] };
     },
@@ -66,7 +71,9 @@ if (part.type === 'decide') {
   });
   const script: Script = [
     ...(part.suspended === undefined
-      ? [{ calls: [{ id: 'call_pay', name: 'pay', arguments: { cents: 500 } }] }]
+      ? Array.from({ length: part.rounds ?? 1 }, () => ({
+          calls: [{ id: 'call_pay', name: 'pay', arguments: { cents: 500 } }],
+        }))
       : []),
     () => {
       if (part.dies === 'before the model goes on') process.kill(process.pid, 'SIGKILL');

@@ -90,6 +90,11 @@ export type Harness = {
   readonly streams: boolean;
   /** Whether a run can stop for an approval the framework's own way. Then its stages have `resume`. */
   readonly suspends: boolean;
+  /**
+   * What the framework itself does where a model uses a call id again in one run: it stops the run, leaves the call out,
+   * or tells the model one answer only. Undefined where it does not mind.
+   */
+  readonly reuse?: 'refused' | 'left out' | 'told once';
   /** Makes an agent of these tools by the adapter's own door. */
   start(tools: readonly PlainTool[], options: StageOptions): Promise<Stage>;
 };
