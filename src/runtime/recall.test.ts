@@ -192,6 +192,7 @@ describe('a call whose id belongs to another call', () => {
         type: 'ToolDenied',
         reason: 'conflict',
         code: 'call.conflict',
+        details: expect.stringMatching(/^Nothing ran: .* Make the call again as a new call\.$/) as string,
         callId: 'c',
       });
     expect(otherTool).toMatchObject({
