@@ -175,7 +175,7 @@ describe('a provider that uses call ids again', () => {
     const run = vi.fn<() => Promise<string>>(async () => 'paid');
     const governed = await governTools([handMade('pay', run)], { ...free, ...options });
     const [pay] = governed.tools as unknown as readonly OpenAiAgentsTool[];
-    const call = (context: OpenAiAgentsRunContext, toolCall = { callId: 'x', arguments: '{}' }) =>
+    const call = async (context: OpenAiAgentsRunContext, toolCall = { callId: 'x', arguments: '{}' }) =>
       pay?.invoke(context as never, '{}', { toolCall });
     return { run, governed, call };
   }

@@ -213,8 +213,9 @@ export function behaviourSuite(harness: Harness): void {
         expect(paid).toEqual([5, 5, 7, 5]);
         const { told } = ran ?? { told: [] };
         const contents = told.map(contentOf);
-        if (tellsOnce) expect(contents).toEqual(['{"paid":5}']);
-        else expect(contents).toEqual([5, 5, 7, 5].map((cents) => JSON.stringify({ paid: cents })));
+        expect(contents).toEqual(
+          (tellsOnce ? [5] : [5, 5, 7, 5]).map((cents) => JSON.stringify({ paid: cents })),
+        );
         const kept = await stage.runtime.calls({ sessionId });
         expect(kept.map(({ callId }) => callId)).toEqual(['call_0', 'call_0~2', 'call_0~3', 'call_0~4']);
         // The same conversation once more, as after a restart: every call finds its record.
@@ -230,10 +231,8 @@ export function behaviourSuite(harness: Harness): void {
         const ran = await stage.run([{ calls }, ...done], options).catch(refusal);
         if (harness.reuse === 'refused' && ran === undefined) return;
         expect(run.mock.calls.map(([args]) => args['cents'])).toHaveLength(1);
-        if (!tellsOnce)
-          expect(
-            ran?.told.map(contentOf).filter((content) => content.includes('Make the call again')),
-          ).toHaveLength(1);
+        const refused = ran?.told.map(contentOf).filter((content) => content.includes('Make the call again'));
+        expect(refused?.length).toBe(tellsOnce ? 0 : 1);
       });
 
       test('a process killed in the second call and run again repeats neither', async () => {
@@ -258,8 +257,10 @@ export function behaviourSuite(harness: Harness): void {
         expect(readFileSync(effects, 'utf8')).toBe('{"cents":500}\n'.repeat(2));
         expect(second.ran?.text).toBe('Done.');
         const told = second.ran?.told.map((one) => JSON.parse(contentOf(one)) as unknown) ?? [];
-        if (!tellsOnce) expect(told).toMatchObject([{ paid: 500 }, { status: 'error', retryable: false }]);
-        else expect(told).toHaveLength(1);
+        expect(told.length).toBe(tellsOnce ? 1 : 2);
+        expect(tellsOnce ? told : told.slice(1)).toMatchObject(
+          tellsOnce ? [expect.anything()] : [{ status: 'error', retryable: false }],
+        );
       });
     });
 
