@@ -16,13 +16,12 @@ export class TranscriptPlaces {
   async earlier(id: string, path: string | undefined): Promise<number> {
     const before = await (this.#before ??= readTranscript(path));
     const answered = this.#answered.get(id) ?? 0;
-    if (answered === 0) return earlierUses(before, id);
+    if (answered === 0 || path === undefined) return earlierUses(before, id);
     const due = answersTo(before, id) + answered;
     // The program writes with some delay. This only waits where an id is used again.
     for (let look = 0; look < mostLooks; look++) {
       const now = await readTranscript(path);
       if (answersTo(now, id) >= due) return earlierUses(now, id);
-      if (now.length === 0) break;
       await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
     }
     return earlierUses(before, id);
@@ -33,7 +32,7 @@ export class TranscriptPlaces {
   }
 }
 
-const mostLooks = 100;
+const mostLooks = 250;
 const lookEveryMs = 20;
 
 const answersTo = (conversation: readonly Said[], id: string): number =>
