@@ -148,7 +148,7 @@ export function buildTool(spec: UntypedSpec): AnyTool {
   const { mode, origin } = classifyTool(name, spec.mode);
   const isSureRead = surelyReads({ name, mode, modeOrigin: origin });
   const idempotent = spec.idempotent ?? false;
-  const input = compileSchema(spec.input ?? true, { what: 'input', tool: name });
+  const input = compileSchema(spec.input === undefined ? true : spec.input, { what: 'input', tool: name });
   const output =
     spec.output === undefined ? undefined : compileSchema(spec.output, { what: 'output', tool: name });
   const { costMicros } = spec;

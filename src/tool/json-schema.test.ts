@@ -29,12 +29,73 @@ describe('a JSON Schema', () => {
     expect(issuesOf(schema, ['1'])).toEqual([{ path: [0], message: 'must be number, not string' }]);
   });
 
-  test('may carry keywords and formats nobody knows', () => {
+  test('may carry notes that change no verdict', () => {
     const schema = object(
-      { a: { type: 'string', format: 'zork', 'x-hint': 1, example: 'b' } },
-      { title: 'T' },
+      { a: { type: 'string', 'x-hint': 1, example: 'b', enumNames: ['B'], whatever: true } },
+      { title: 'T', discriminator: { propertyName: 'a' } },
     );
     expect(issuesOf(schema, { a: 'b' })).toEqual([]);
+  });
+
+  test.each([
+    ['requried', { type: 'object', requried: ['a'] }, 'required'],
+    ['Required', { type: 'object', Required: ['a'] }, 'required'],
+    ['min_length', object({ a: { type: 'string', min_length: 2 } }), 'minLength'],
+    ['maxlenght', object({ a: { anyOf: [{ maxlenght: 2 }] } }), 'maxLength'],
+    ['enums', { $defs: { a: { enums: [1] } } }, 'enum'],
+    ['aditionalProperties', { aditionalProperties: false }, 'additionalProperties'],
+    ['anyof', { anyof: [{ type: 'string' }] }, 'anyOf'],
+  ] as const)('is refused where it has the misspelt keyword %s', (key, schema, meant) => {
+    expect(() => compileJsonSchema(schema)).toThrow(`"${key}"`);
+    expect(() => compileJsonSchema(schema)).toThrow(`Did you mean "${meant}"`);
+  });
+
+  test('may have properties and values that are called like misspelt keywords', () => {
+    const schema = object(
+      { requried: { type: 'string' }, enums: { const: { anyof: 1 } } },
+      { default: { typ: 1 }, required: ['requried'] },
+    );
+    expect(issuesOf(schema, { requried: 'a' })).toEqual([]);
+  });
+
+  test.each(['zork', 'date_time', 'Email', 'iso-8601'])('is refused where it has the format %s', (format) => {
+    expect(() => compileJsonSchema(object({ a: { type: 'string', format } }))).toThrow(
+      `the format "${format}"`,
+    );
+  });
+
+  test.each([
+    ['$dynamicRef', { $dynamicRef: '#a' }],
+    ['unevaluatedItems', { contains: { type: 'number' }, unevaluatedItems: false }],
+    ['unevaluatedItems', { allOf: [{ prefixItems: [true] }], unevaluatedItems: false }],
+    ['unevaluatedProperties', { if: { required: ['a'] }, else: true, unevaluatedProperties: false }],
+    [
+      'unevaluatedProperties',
+      { allOf: [{ if: { required: ['a'] }, then: true }], unevaluatedProperties: false },
+    ],
+  ])('is refused where %s could not be judged', (keyword, schema) => {
+    expect(() => compileJsonSchema(schema)).toThrow(`"${keyword}"`);
+  });
+
+  test('may say that no value is taken', () => {
+    const schema = object({ a: { enum: [] }, b: { enum: [], allOf: [{ type: 'string' }] } });
+    expect(issuesOf(schema, {})).toEqual([]);
+    expect(issuesOf(schema, { a: 1 })).not.toEqual([]);
+    expect(issuesOf(schema, { b: 'b' })).not.toEqual([]);
+  });
+
+  test.each([
+    [{ $ref: '#' }],
+    [{ $defs: { a: { $ref: '#/$defs/b' }, b: { allOf: [{ $ref: '#/$defs/a' }] } }, $ref: '#/$defs/a' }],
+    [{ anyOf: [{ type: 'object' }, { not: { $ref: '#' } }] }],
+  ] as const)('is refused where it refers to itself without end: %j', (schema) => {
+    expect(() => compileJsonSchema(schema)).toThrow('without end');
+  });
+
+  test('may refer to itself for what lies deeper in the value', () => {
+    const tree = object({ children: { type: 'array', items: { $ref: '#' } }, name: { type: 'string' } });
+    expect(issuesOf(tree, { children: [{ children: [], name: 'a' }] })).toEqual([]);
+    expect(issuesOf(tree, { children: [{ name: 1 }] })).toHaveLength(1);
   });
 
   test('checks the formats everybody knows', () => {

@@ -15,6 +15,7 @@ import { cutText } from './cut-text.ts';
 import { valueAt } from './json-edit.ts';
 import { jsonTypeOf } from './json-type.ts';
 import { ownValue } from './own-value.ts';
+import { refuseUnclear, uncheckedFormats, withoutEmptyEnums } from './schema-keywords.ts';
 import type { SchemaIssue } from './schema-issue.ts';
 import { mostIssues, toJsonPath } from './schema-issue.ts';
 
@@ -84,7 +85,8 @@ export function compileJsonSchema(schema: JsonObject | boolean): JsonSchemaCheck
   refuseBroken(schema, spoken);
   const ajv = spoken.create(options);
   addFormats.default(ajv);
-  const validate = ajv.compile(schema);
+  refuseUnclear(schema, new Set([...Object.keys(ajv.formats), ...uncheckedFormats]));
+  const validate = ajv.compile(withoutEmptyEnums(schema));
   if ('$async' in validate) throw new Error('$async schemas are not supported.');
   return (value) => {
     if (validate(value)) return [];

@@ -24,6 +24,10 @@ export function nearestNames(wanted: string, known: Iterable<string>, limit = 3)
     .map(({ name }) => name);
 }
 
+/** Is one name the other with at most `reach` slips? Case does not matter. */
+export const isSlipOf = (name: string, known: string, reach: number): boolean =>
+  countSlips(comparable(name), comparable(known), reach) <= reach;
+
 /** `No tool named "refnd". Known tools: refund, lookup.` with the nearest names first, and never a long list. */
 export function describeUnknownName(what: string, wanted: string, known: readonly string[]): string {
   const shown = 5;

@@ -105,7 +105,9 @@ function compileJson(given: JsonSchema, place: SchemaPlace): CompiledSchema {
       const issues = issuesOf(value);
       return issues.length === 0 ? { ok: true, value } : { ok: false, issues };
     } catch (cause) {
-      return { ok: false, issues: [issueAtRoot(`could not be checked: ${describeThrown(cause)}`)] };
+      const why =
+        cause instanceof RangeError ? 'it is nested too deep for its schema' : describeThrown(cause);
+      return { ok: false, issues: [issueAtRoot(`could not be checked: ${why}`)] };
     }
   };
   return Object.freeze({
