@@ -1,3 +1,4 @@
+/* oxlint-disable unicorn/no-thenable -- `then` is a word of JSON Schema */
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../base/json.ts';
 import { compileJsonSchema } from './json-schema.ts';
