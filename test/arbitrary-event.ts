@@ -374,6 +374,7 @@ export const anyEvent: fc.Arbitrary<QuittanceEvent> = fc.oneof(
   fc.record({
     ...envelope('contracts.loaded'),
     policyVersion: word,
+    workingDirectory: word,
     documents: fc.array(
       fc.record({ name: word, stamp: word, text: anyText }, { requiredKeys: ['name', 'stamp'] }),
       { maxLength: 2 },

@@ -49,7 +49,7 @@ rules:
   - id: big-refunds
     type: pre
     tool: refund
-    when: {args.cents: {gt: 1}}
+    when: {args.cents: {gt: 1, on_missing: skip}}
     then: {action: ask, message: "Refund {args.cents}?"}
 `;
 

@@ -47,11 +47,13 @@ export class LoadedContracts implements Contracts {
     call: PolicyCall,
     about: CallCircumstances,
   ) => Promise<CallExplanation>;
+  readonly #options: ContractsOptions;
   #inForce: InForce;
   readonly #listeners = new Set<() => void>();
   #close: (() => void) | undefined;
 
   constructor(read: ReadContracts, options: ContractsOptions) {
+    this.#options = options;
     const world = createWorld(options);
     this.successCheck = options.successCheck;
     this.workflowHost = createWorkflowHost(options);
@@ -134,6 +136,11 @@ export class LoadedContracts implements Contracts {
   /** What `close` has to stop. */
   closeWith(close: () => void): void {
     this.#close = close;
+  }
+
+  /** The same rules, with relative paths relative to this folder. They are not reloaded. */
+  inDirectory(workingDirectory: string): LoadedContracts {
+    return new LoadedContracts(this.#inForce, { ...this.#options, workingDirectory });
   }
 
   /** What they are made of, for whoever puts several together. */

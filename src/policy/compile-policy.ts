@@ -26,6 +26,7 @@ import type { LimitShare, SessionCounters } from './session-limits.ts';
 import { compileLimits } from './session-limits.ts';
 import type { KnownToolFacts } from './tool-facts.ts';
 import { compileToolFacts } from './tool-facts.ts';
+import { compileUnlisted } from './unlisted-tools.ts';
 import type { Workflow } from './workflow.ts';
 
 export type { ToolEnd } from './output-view.ts';
@@ -94,7 +95,11 @@ export function compilePolicy(
     },
   });
 
-  const before = createRuleIndex(rules.flatMap((rule) => compileBeforeRule(rule, contextOf(rule)) ?? []));
+  const unlisted = compileUnlisted(composed);
+  const before = createRuleIndex([
+    ...rules.flatMap((rule) => compileBeforeRule(rule, contextOf(rule)) ?? []),
+    ...(unlisted === undefined ? [] : [{ tools: undefined, entry: unlisted }]),
+  ]);
   const after = createRuleIndex(rules.flatMap((rule) => compileAfterRule(rule, contextOf(rule)) ?? []));
   const session = compileSession(rules, contextOf);
   const toolFacts = compileToolFacts(composed.tools);

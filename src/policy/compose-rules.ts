@@ -96,11 +96,13 @@ export function composeRules(parts: readonly ContractPart[]): ComposedRules {
 
   const mode = leading.at(-1)?.mode ?? 'enforce';
   report.warnings.push(...warnOfWeakerDefault(leading, placed));
+  const unlisted = leading.findLast(({ unlistedTools }) => unlistedTools !== undefined)?.unlistedTools;
   return {
     rules: [...placed.values(), ...candidates.values()].map((rule) => ({ ...rule, mode: rule.mode ?? mode })),
     tools: mergeToolFacts(...leading.map(({ tools }) => tools)),
     workflows: [...workflows.values()].map(({ workflow }) => workflow),
     observability: leading.findLast(({ observability }) => observability !== undefined)?.observability,
+    ...(unlisted === 'block' && { unlistedTools: { mode } }),
     ...mergeMetadata(leading),
     version: joinVersions(parts.map(versionOf)),
     report,

@@ -10,6 +10,8 @@ export type ComposedRules = {
   readonly tools: readonly ToolFacts[];
   readonly workflows: readonly Workflow[];
   readonly observability: JsonObject | undefined;
+  /** Whether calls of tools that nothing here names are blocked, and in which mode. Absent: they are allowed. */
+  readonly unlistedTools?: { readonly mode: RuleMode };
   /** Of all documents, later ones over earlier ones. */
   readonly metadata?: { readonly name: string; readonly description?: string };
   /** sha256 of the only document, or over the stamps of several joined by `:`. */

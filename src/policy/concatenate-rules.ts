@@ -32,11 +32,15 @@ export function concatenateRules(parts: readonly ComposedRules[]): ComposedRules
   }
   const metadata = parts.find((part) => part.metadata !== undefined)?.metadata;
   const all = [...rules.values()];
+  const unlisted = parts.flatMap(({ unlistedTools }) => unlistedTools ?? []);
   return {
     rules: [...all.filter(({ candidate }) => !candidate), ...all.filter(({ candidate }) => candidate)],
     tools: [...tools.values()],
     workflows: [...workflows.values()],
     observability: parts.find(({ observability }) => observability !== undefined)?.observability,
+    ...(unlisted.length > 0 && {
+      unlistedTools: { mode: unlisted.some(({ mode }) => mode === 'enforce') ? 'enforce' : 'observe' },
+    }),
     ...(metadata === undefined ? {} : { metadata }),
     version: joinVersions(parts.map(({ version }) => version)),
     report: {

@@ -11,6 +11,8 @@ export type Contracts = {
   /** The files they were read from, absolute. Left out by rules that come from no file. */
   readonly files?: readonly string[];
   readonly workflowHost: WorkflowHost;
+  /** The same rules with relative paths relative to this folder. Left out by rules that cannot be moved. */
+  readonly inDirectory?: (workingDirectory: string) => Contracts;
   /** Used for tools that have no check of their own in a runtime that has none. */
   readonly successCheck: SuccessCheck | undefined;
 };

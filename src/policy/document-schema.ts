@@ -34,6 +34,7 @@ import {
   thenShapes,
   timeoutEffects,
   toolFactsShape,
+  unlistedEffects,
 } from './rule-shape.ts';
 import { workflowDefinitions, workflowSchema } from './workflow-schema.ts';
 
@@ -178,7 +179,13 @@ function rulesetSchema(): JsonObject {
         name: { type: 'string', pattern: namePattern.source },
         description: { type: 'string' },
       }),
-      defaults: closed(defaultsShape, { mode }),
+      defaults: closed(defaultsShape, {
+        mode,
+        unlisted_tools: {
+          ...words(unlistedEffects),
+          description: 'What happens to calls of tools that no rule and no entry of tools names.',
+        },
+      }),
       rules,
       tools: {
         type: 'object',

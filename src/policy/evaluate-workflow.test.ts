@@ -61,7 +61,7 @@ describe('in its stage', () => {
     expect(ruling).toMatchObject({
       decision: 'block',
       message: 'Tool "Deploy" is not allowed in this workflow stage, "study": it takes Read, Grep.',
-      state: { activeStage: 'study', blockedReason: ruling.message },
+      state: { activeStage: 'study', blockedReason: 'Tool is not allowed in this workflow stage' },
     });
     expect(ruling.state.lastBlockedAction).toEqual({
       tool: 'Deploy',

@@ -9,7 +9,8 @@
 import type { Awaitable } from '../base/json.ts';
 import { quote } from '../tool/nearest.ts';
 import { whenReady } from '../tool/when-ready.ts';
-import { isTakenLater, isTakenNext, reasonAgainst } from './stage-fit.ts';
+import type { StageRefusal } from './stage-fit.ts';
+import { inWords, isTakenLater, isTakenNext, reasonAgainst } from './stage-fit.ts';
 import type { WorkflowHost } from './stage-gates.ts';
 import { firstShutGate, shutOnLeaving } from './stage-gates.ts';
 import type { Stage, Workflow } from './workflow.ts';
@@ -63,7 +64,9 @@ function look(walk: Walk, stageId: string): Awaitable<WorkflowRuling> {
     return block(
       walk,
       undefined,
-      `Workflow ${quote(workflow.name)} stands in stage ${quote(stageId)}, which it does not have; reset it to one of ${known}.`,
+      inWords(
+        `Workflow ${quote(workflow.name)} stands in stage ${quote(stageId)}, which it does not have; reset it to one of ${known}.`,
+      ),
     );
   }
   const reason = reasonAgainst(stage, call, host.evidence);
@@ -73,7 +76,7 @@ function look(walk: Walk, stageId: string): Awaitable<WorkflowRuling> {
         return block(
           walk,
           stage,
-          `${quote(workflow.name)}: workflow complete, no further calls are accepted.`,
+          inWords(`${quote(workflow.name)}: workflow complete, no further calls are accepted.`),
         );
       return reason === undefined ? allow(walk, stage) : block(walk, stage, reason);
     });
@@ -91,12 +94,12 @@ function leave(
   stage: Stage,
   index: number,
   next: Stage,
-  reason: string,
+  reason: StageRefusal,
 ): Awaitable<WorkflowRuling> {
   const { workflow, call, host, state } = walk;
   if (!isTakenLater(workflow, index, call, host.evidence)) return block(walk, stage, reason);
   return whenReady(shutOnLeaving(workflow, stage, state, host), (shut): Awaitable<WorkflowRuling> => {
-    if (shut !== undefined) return block(walk, stage, shut);
+    if (shut !== undefined) return block(walk, stage, inWords(shut));
     if (!isTakenNext(workflow, index, call, host.evidence)) return block(walk, stage, reason);
     if (stage.approvalMessage !== undefined && !isApproved(state, stage.id))
       return ask(walk, stage, stage.approvalMessage);
@@ -110,7 +113,7 @@ function drift(
   stage: Stage,
   index: number,
   next: Stage,
-  reason: string,
+  reason: StageRefusal,
 ): Awaitable<WorkflowRuling> {
   const { workflow, call, host } = walk;
   if (next.terminal) return enter(walk, stage, next);
@@ -120,11 +123,11 @@ function drift(
 }
 
 /** Out of the last stage, and so of the workflow. A stage that takes calls is not left by one it refuses. */
-function finish(walk: Walk, stage: Stage, reason: string): Awaitable<WorkflowRuling> {
+function finish(walk: Walk, stage: Stage, reason: StageRefusal): Awaitable<WorkflowRuling> {
   const { workflow, host, state } = walk;
   if (!mustBeLeft(stage)) return block(walk, stage, reason);
   return whenReady(shutOnLeaving(workflow, stage, state, host), (shut) => {
-    if (shut !== undefined) return block(walk, stage, isBoundary(stage) ? shut : reason);
+    if (shut !== undefined) return block(walk, stage, isBoundary(stage) ? inWords(shut) : reason);
     if (stage.approvalMessage !== undefined && !isApproved(state, stage.id))
       return isBoundary(stage) ? ask(walk, stage, stage.approvalMessage) : block(walk, stage, reason);
     return allow(advance(walk, stage, undefined));
@@ -132,13 +135,18 @@ function finish(walk: Walk, stage: Stage, reason: string): Awaitable<WorkflowRul
 }
 
 /** Through the entry gates of the next stage, unless there is a reason to stay even so. */
-function enter(walk: Walk, stage: Stage, next: Stage, reasonToStay?: string): Awaitable<WorkflowRuling> {
+function enter(
+  walk: Walk,
+  stage: Stage,
+  next: Stage,
+  reasonToStay?: StageRefusal,
+): Awaitable<WorkflowRuling> {
   const { workflow, host } = walk;
   const moved = advance(walk, stage, next);
   return whenReady(
     firstShutGate(next.entry, { workflow, stage: next, side: 'entry' }, moved.state, host),
     (shut) => {
-      const reason = shut ?? reasonToStay;
+      const reason = shut === undefined ? reasonToStay : inWords(shut);
       return reason === undefined ? look(moved, next.id) : block(walk, stage, reason);
     },
   );
@@ -182,13 +190,13 @@ function ask({ state, advances }: Walk, stage: Stage, message: string): Workflow
   };
 }
 
-function block(walk: Walk, stage: Stage | undefined, message: string): WorkflowRuling {
+function block(walk: Walk, stage: Stage | undefined, { reason, message }: StageRefusal): WorkflowRuling {
   const isThere = stage?.terminal === true;
   const state = isThere ? walk.state : walk.before;
   const note = noteOf(walk.call, walk.host.evidence);
   const last = state.lastBlockedAction;
   const isSame =
-    state.blockedReason === message &&
+    state.blockedReason === reason &&
     state.pendingApproval === undefined &&
     last?.tool === note.tool &&
     last.summary === note.summary &&
@@ -201,7 +209,7 @@ function block(walk: Walk, stage: Stage | undefined, message: string): WorkflowR
       ? state
       : {
           ...state,
-          blockedReason: message,
+          blockedReason: reason,
           pendingApproval: undefined,
           lastBlockedAction: { ...note, message },
         },

@@ -77,7 +77,7 @@ function pathText(path: FoundPath): string {
     case 'pattern':
       return `${path.folder.path.replace(/\/$/, '')}/${path.parts.join('/')}`;
     case 'floating':
-      return `${path.parts.join('/')} (relative to a directory nobody named)`;
+      return `${path.parts.join('/')} (relative; the option workingDirectory says to which folder)`;
     case 'unreadable':
       return 'a path nobody can read off the call';
   }

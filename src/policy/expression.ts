@@ -14,6 +14,8 @@ export type Leaf = {
   readonly operand: JsonValue;
   /** What the leaf says about a field that is absent or null. `exists` never asks. */
   readonly onMissing: 'fire' | 'skip';
+  /** The document says `on_missing: skip` itself: that leaving the field out is harmless is meant. */
+  readonly saysMissing?: true;
 };
 
 /** Where a value comes from: `args.path.to` is source `args`, path `['path', 'to']`. */

@@ -89,13 +89,17 @@ function lintLiteral(operator: string, text: string): readonly Finding[] {
   ];
 }
 
+/** Limits: a call that leaves the number out, or names it otherwise, is under no limit. */
+const comparing: ReadonlySet<string> = new Set(['gt', 'gte', 'lt', 'lte']);
+
 /** What `not_equals`, `not_in` and `not` say about a field that is not there surprises people. */
 function lintAbsence(
-  { selector, operator, onMissing }: Leaf,
+  { selector, operator, onMissing, saysMissing }: Leaf,
   present: Present,
   negated: boolean,
 ): readonly Finding[] {
-  if (operator === 'exists' || onMissing === 'fire' || present.has(selector.text)) return [];
+  if (operator === 'exists' || onMissing === 'fire' || saysMissing === true || present.has(selector.text))
+    return [];
   if (['tool.name', 'environment', 'output.text'].includes(selector.text)) return [];
   const negative = operator === 'not_equals' || operator === 'not_in';
   if (negative && !negated)
@@ -104,6 +108,14 @@ function lintAbsence(
         code: 'absent_field',
         message: `${operator} does not hold when ${selector.text} is absent, so leaving it out passes the rule by.`,
         advice: `Add on_missing: fire, or {${selector.text}: {exists: true}} beside it if that is meant.`,
+      },
+    ];
+  if (comparing.has(operator) && !negated && selector.text.includes('.') && !selector.text.startsWith('env.'))
+    return [
+      {
+        code: 'absent_field',
+        message: `The rule is blind where ${selector.text} is absent: ${operator} does not hold then.`,
+        advice: `Add on_missing: fire, or on_missing: skip if leaving ${selector.text} out is harmless.`,
       },
     ];
   if (!negative && negated)

@@ -18,6 +18,8 @@ const codes = (rules: readonly JsonValue[], knownTools?: readonly string[]): rea
 
 const of = (when: JsonValue): readonly string[] => codes([{ ...preRule, when }]);
 
+const blind = ['absent_field'];
+
 describe('a condition', () => {
   it.each<[JsonValue, readonly string[]]>([
     [{ 'args.a': { matches: 'a^b' } }, ['never_matches']],
@@ -44,9 +46,16 @@ describe('a condition', () => {
     [{ not: { 'args.a': { equals: 'x' } } }, ['absent_field']],
     [{ not: { not: { 'args.a': { equals: 'x' } } } }, []],
     [{ not: { 'args.a': { exists: true } } }, []],
-    [{ all: [{ 'args.n': { gt: 5 } }, { 'args.n': { lt: 3 } }] }, ['never_matches']],
-    [{ all: [{ 'args.n': { gt: 5 } }, { 'args.n': { lte: 5 } }] }, ['never_matches']],
-    [{ all: [{ 'args.n': { gte: 5 } }, { 'args.n': { lte: 5 } }] }, []],
+    [{ all: [{ 'args.n': { gt: 5 } }, { 'args.n': { lt: 3 } }] }, ['never_matches', ...blind, ...blind]],
+    [{ all: [{ 'args.n': { gt: 5 } }, { 'args.n': { lte: 5 } }] }, ['never_matches', ...blind, ...blind]],
+    [{ all: [{ 'args.n': { gte: 5 } }, { 'args.n': { lte: 5 } }] }, [...blind, ...blind]],
+    [{ 'args.n': { gt: 5 } }, blind],
+    [{ 'principal.claims.level': { lt: 3 } }, blind],
+    [{ 'args.n': { gt: 5, on_missing: 'fire' } }, []],
+    [{ 'args.n': { gt: 5, on_missing: 'skip' } }, []],
+    [{ all: [{ 'args.n': { exists: true } }, { 'args.n': { gt: 5 } }] }, []],
+    [{ 'args.a': { not_in: ['x'], on_missing: 'skip' } }, []],
+    [{ 'env.LIMIT': { gt: 5 } }, []],
     [{ all: [{ 'args.n': { equals: 1 } }, { 'args.n': { equals: 2 } }] }, ['never_matches']],
     [{ all: [{ 'args.n': { exists: false } }, { 'args.n': { equals: 2 } }] }, ['never_matches']],
     [{ any: [{ 'args.n': { equals: 1 } }, { 'args.n': { equals: 2 } }] }, []],

@@ -8,6 +8,7 @@ import { compileGlob } from './glob.ts';
 import { lintExpression } from './lint-expression.ts';
 import type { Finding, LintWarning } from './lint-warning.ts';
 import { defaultTimeout } from './rule-shape.ts';
+import { toolsOf } from './rule-tools.ts';
 import type { Rule } from './ruleset.ts';
 
 /** `knownTools` are the tools there are, where they are known: then names are checked, too. */
@@ -116,20 +117,6 @@ function lintDefault({ rules }: ComposedRules): readonly Finding[] {
   ];
 }
 
-/** The names and patterns by which a rule says which tools it is about. */
-function toolsOf(rule: Rule | CodeRule): readonly string[] {
-  switch (rule.type) {
-    case 'pre':
-    case 'post':
-    case 'code':
-      return [rule.tool];
-    case 'sandbox':
-      return rule.tools;
-    case 'session':
-      return rule.limits.maxCallsPerTool.map(([tool]) => tool);
-  }
-}
-
 function lintToolNames(rule: Rule | CodeRule, knownTools: readonly string[]): readonly Finding[] {
   return toolsOf(rule).flatMap((pattern): readonly Finding[] => {
     const glob = compileGlob(pattern);
@@ -148,17 +135,26 @@ function lintToolNames(rule: Rule | CodeRule, knownTools: readonly string[]): re
   });
 }
 
-function lintCoverage({ rules }: ComposedRules, knownTools: readonly string[]): readonly Finding[] {
+function lintCoverage(
+  { rules, unlistedTools, tools }: ComposedRules,
+  knownTools: readonly string[],
+): readonly Finding[] {
+  const isDenied = unlistedTools?.mode === 'enforce';
   // A limit on the number of calls says nothing about what a call may do.
   const patterns = rules
     .filter(({ candidate }) => !candidate)
     .flatMap(({ rule }) => (rule.type === 'session' ? [] : toolsOf(rule)))
+    .concat(isDenied ? tools.map(({ tool }) => tool) : [])
     .map((pattern) => compileGlob(pattern));
   return knownTools
     .filter((name) => !patterns.some((glob) => glob.matches(name)))
     .map((name) => ({
       code: 'uncovered_tool',
-      message: `No rule is about the tool ${quote(name)}: every call of it is allowed.`,
-      advice: 'Add a rule for it, or one for all tools with tool: "*".',
+      message: isDenied
+        ? `Nothing names the tool ${quote(name)}: every call of it is blocked.`
+        : `No rule is about the tool ${quote(name)}: every call of it is allowed.`,
+      advice: isDenied
+        ? 'Name it under tools if it may be called.'
+        : 'Add a rule for it, or one for all tools with tool: "*", or set defaults.unlisted_tools to block.',
     }));
 }

@@ -69,7 +69,14 @@ function readLeaf({ key, keyAt, value }: DocumentMember, place: ExpressionPlace)
     );
   const operand = readOperand(operator, place.settings);
   if (selector === undefined || operand === undefined) return undefined;
-  return { type: 'leaf', selector, operator: operator.key, operand, onMissing: onMissing ?? 'skip' };
+  return {
+    type: 'leaf',
+    selector,
+    operator: operator.key,
+    operand,
+    onMissing: onMissing ?? 'skip',
+    ...(onMissing === 'skip' && { saysMissing: true }),
+  };
 }
 
 function readSelector(

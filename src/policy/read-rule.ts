@@ -1,5 +1,6 @@
 /** Reads one rule of a document. */
 import type { ClosedObject, DocumentReader } from './document-reader.ts';
+import type { Expression } from './expression.ts';
 import { readExpression } from './read-expression.ts';
 import type { ReadSettings } from './read-options.ts';
 import { readSandboxRule } from './read-sandbox-rule.ts';
@@ -73,14 +74,17 @@ function readBody(
   }
 }
 
+/** The condition of a rule that has none: nothing has to hold. */
+const always: Expression = { type: 'all', of: [] };
+
 function readPreRule(
   object: ClosedObject<string>,
   head: RuleHead,
   settings: ReadSettings,
 ): PreRule | undefined {
   const tool = object.required('tool')?.text();
-  const whenAt = object.required('when');
-  const when = whenAt && readExpression(whenAt, { ruleType: 'pre', settings });
+  const whenAt = object.optional('when');
+  const when = whenAt === undefined ? always : readExpression(whenAt, { ruleType: 'pre', settings });
   const then = readThen(object.required('then'), 'pre');
   if (tool === undefined || when === undefined || then === undefined) return undefined;
   const { fields, ...said } = then;

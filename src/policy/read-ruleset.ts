@@ -13,6 +13,7 @@ import {
   rulesetShape,
   sideEffects,
   toolFactsShape,
+  unlistedEffects,
 } from './rule-shape.ts';
 import type { Rule, RulePlace, Ruleset, ToolFacts } from './ruleset.ts';
 
@@ -30,17 +31,16 @@ export function readRuleset(
     patternWords: 'a name of a-z, 0-9, ".", "_" and "-" that begins with a letter or a digit',
   });
   const description = metadata?.optional('description')?.text({ least: 0 });
-  const mode = document
-    .required('defaults')
-    ?.closed(keysOf(defaultsShape))
-    ?.required('mode')
-    ?.oneOf(ruleModes);
+  const defaults = document.required('defaults')?.closed(keysOf(defaultsShape));
+  const mode = defaults?.required('mode')?.oneOf(ruleModes);
+  const unlistedTools = defaults?.optional('unlisted_tools')?.oneOf(unlistedEffects);
   const parent = document.optional('extends')?.text();
   const { rules, disabled, places } = readRules(document, settings);
   return {
     name: name ?? '',
     description,
     mode: mode ?? 'enforce',
+    unlistedTools,
     rules,
     disabled,
     tools: readToolFacts(document.optional('tools')),

@@ -89,6 +89,7 @@ function inherit(parent: Ruleset, child: Ruleset): Ruleset {
     disabled: [...parent.disabled.filter((id) => !again.has(id)), ...child.disabled],
     tools: mergeToolFacts(parent.tools, child.tools),
     observability: child.observability ?? parent.observability,
+    unlistedTools: child.unlistedTools ?? parent.unlistedTools,
     extends: undefined,
     places: new Map([...parent.places, ...child.places]),
   };

@@ -13,7 +13,8 @@ export const rulesetShape: ObjectShape = {
   optional: ['rules', 'tools', 'observability', 'observe_alongside', 'extends'],
 };
 export const metadataShape: ObjectShape = { required: ['name'], optional: ['description'] };
-export const defaultsShape: ObjectShape = { required: ['mode'], optional: [] };
+// `unlisted_tools` is beyond the public language.
+export const defaultsShape: ObjectShape = { required: ['mode'], optional: ['unlisted_tools'] };
 export const toolFactsShape: ObjectShape = { required: [], optional: ['side_effect', 'idempotent'] };
 export const limitsShape: ObjectShape = {
   required: [],
@@ -28,7 +29,8 @@ const conditionRule: ObjectShape = {
 };
 
 export const ruleShapes: { readonly [Type in Rule['type']]: ObjectShape } = {
-  pre: conditionRule,
+  // Without `when` a pre rule applies to every call of its tools. Beyond the public language.
+  pre: { required: ['id', 'type', 'tool', 'then'], optional: ['when', 'enabled', 'mode'] },
   post: conditionRule,
   session: { required: ['id', 'type', 'limits', 'then'], optional: ['enabled', 'mode'] },
   sandbox: {
@@ -75,6 +77,8 @@ export const actionsOf: {
 };
 
 export const ruleModes = ['enforce', 'observe'] as const;
+/** What happens to calls of tools that the documents do not name. */
+export const unlistedEffects = ['allow', 'block'] as const;
 /** Whether a chain of commands is outside as a whole, or judged command by command. */
 export const chainWords = ['refuse', 'judge'] as const;
 export const sideEffects = ['pure', 'read', 'write', 'irreversible'] as const;

@@ -9,6 +9,8 @@ export type Ruleset = {
   readonly description: string | undefined;
   /** For rules that say nothing themselves. */
   readonly mode: RuleMode;
+  /** What happens to calls of tools that nothing here names. Undefined where the document does not say. */
+  readonly unlistedTools: 'allow' | 'block' | undefined;
   /** Without those that say `enabled: false`. Ids are unique. */
   readonly rules: readonly Rule[];
   /** Ids of the rules that are switched off. */

@@ -7,23 +7,38 @@ import { isBoundary } from './workflow.ts';
 import type { EvidenceSources, WorkflowCall } from './workflow-evidence.ts';
 import { commandsOf } from './workflow-evidence.ts';
 
+/** Why a call is stopped: the reason that the state keeps, and what the caller is told. */
+export type StageRefusal = { readonly reason: string; readonly message: string };
+
+/** The reason for every tool that a stage does not take, word for word. */
+export const toolNotAllowed = 'Tool is not allowed in this workflow stage';
+
 /** Why the stage does not take the call; undefined where it does. */
 export function reasonAgainst(
   stage: Stage,
   call: WorkflowCall,
   sources: EvidenceSources,
-): string | undefined {
+): StageRefusal | undefined {
   if (!takesTool(stage, call.toolName))
-    return `Tool ${quote(call.toolName)} is not allowed in this workflow stage, ${quote(stage.id)}: ${whatItTakes(stage)}.`;
+    return {
+      reason: toolNotAllowed,
+      message: `Tool ${quote(call.toolName)} is not allowed in this workflow stage, ${quote(stage.id)}: ${whatItTakes(stage)}.`,
+    };
   // Checks are about commands: a tool that runs none has nothing to be checked.
   const commands = stage.checks.length === 0 ? undefined : commandsOf(call, sources);
   if (commands === undefined) return undefined;
   if (commands.type === 'unclear')
-    return `Stage ${quote(stage.id)} checks commands, and this call of ${quote(call.toolName)} has none as text in ${quote(commands.argument)}.`;
-  return stage.checks.find(
+    return inWords(
+      `Stage ${quote(stage.id)} checks commands, and this call of ${quote(call.toolName)} has none as text in ${quote(commands.argument)}.`,
+    );
+  const failed = stage.checks.find(
     ({ type, regex }) => !commands.texts.every((text) => isCommandRight(type, regex, text)),
-  )?.message;
+  );
+  return failed && inWords(failed.message);
 }
+
+/** A refusal whose reason is what the caller is told. */
+export const inWords = (message: string): StageRefusal => ({ reason: message, message });
 
 /** Whether the stage that follows takes the call, looking through boundaries; after the last one everything is taken. */
 export function isTakenNext(

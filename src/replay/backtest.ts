@@ -7,6 +7,7 @@ import type { AnyTool } from '../tool/define-tool.ts';
 import type { BacktestReport, CallVerdict } from './backtest-report.ts';
 import { BacktestTally } from './backtest-report.ts';
 import { SessionBacktest } from './backtest-session.ts';
+import { inRecordedDirectory } from './recorded-directory.ts';
 
 /** Which calls are judged. Those that came before in their sessions count for limits and workflows all the same. */
 export type BacktestSlice = {
@@ -34,7 +35,8 @@ export type BacktestOptions = BacktestSlice & {
 type Readable = Pick<Ledger, 'querySessions' | 'readEntries' | 'readArtifact'>;
 
 /** What other rules would have said about the calls of a ledger. Nothing is run; a session at a time is read. */
-export async function backtest(ledger: Readable, options: BacktestOptions): Promise<BacktestReport> {
+export async function backtest(ledger: Readable, given: BacktestOptions): Promise<BacktestReport> {
+  const options = { ...given, contracts: await inRecordedDirectory(ledger, given.contracts) };
   const tally = new BacktestTally(options.contracts.policy.version, options.samples ?? defaultSamples);
   for await (const { sessionId, calls } of sessionsOf(ledger, options)) {
     if (isStopped(options)) break;

@@ -33,14 +33,16 @@ export function followContracts(
 }
 
 async function note(
-  { documents }: Contracts,
+  { documents, workflowHost: { workingDirectory } }: Contracts,
   policyVersion: string,
   ledger: Ledger,
   ids: Ids,
 ): Promise<void> {
   const known = await ledger.readSession(ledgerSessionId);
-  if (known.some((event) => event.type === 'contracts.loaded' && event.policyVersion === policyVersion))
-    return;
+  const last = known.findLast(
+    (event) => event.type === 'contracts.loaded' && event.policyVersion === policyVersion,
+  );
+  if (last?.type === 'contracts.loaded' && last.workingDirectory === workingDirectory) return;
   const event: ContractsLoaded = {
     id: ids.next('evt'),
     type: 'contracts.loaded',
@@ -50,6 +52,7 @@ async function note(
     cause: undefined,
     policyVersion,
     documents,
+    ...(workingDirectory !== undefined && { workingDirectory }),
   };
   await ledger.append({
     entryId: ids.next('ent'),

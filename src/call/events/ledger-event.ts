@@ -36,5 +36,7 @@ export type ContractsLoaded = EventOf<
   {
     policyVersion: string;
     documents: readonly { readonly name: string; readonly stamp: string; readonly text?: string }[];
+    /** What relative paths were relative to. Absent: nothing was said, or an older version wrote this. */
+    workingDirectory?: string;
   }
 >;

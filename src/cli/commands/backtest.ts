@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { backtest, defaultSamples, sessionsOf } from '../../replay/backtest.ts';
 import type { BacktestReport } from '../../replay/backtest-report.ts';
+import { recordedDirectory } from '../../replay/recorded-directory.ts';
 import { backtestLines, backtestToJson } from '../backtest-page.ts';
 import type { ThreadData } from '../backtest-thread.ts';
 import { backtestInThreads } from '../backtest-threads.ts';
@@ -75,6 +76,7 @@ export const backtestCommand: Command = {
         return threads > 1
           ? await backtestInThreads(ledger, {
               ...data,
+              contractsOptions: { ...(await recorded(ledger)), ...data.contractsOptions },
               slice,
               ...rest,
               policyVersion: contracts.version,
@@ -115,6 +117,12 @@ function readOptions(given: Given, context: Context): ThreadData {
     samples: given.count('samples') ?? defaultSamples,
     toolsPath,
   };
+}
+
+/** Where relative paths started when the ledger was written; `--working-directory` is stronger. */
+async function recorded(ledger: Ledger): Promise<ThreadData['contractsOptions']> {
+  const workingDirectory = await recordedDirectory(ledger);
+  return workingDirectory === undefined ? {} : { workingDirectory };
 }
 
 type Size = { readonly sessions: number; readonly calls: number };

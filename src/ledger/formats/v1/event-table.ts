@@ -300,6 +300,7 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     documents: text('documents', {
       items: { name: text('name'), stamp: text('stamp'), text: body('text', { optional }) },
     }),
+    workingDirectory: text('working_directory', { optional }),
   },
   'body.erased': {
     entryIds: text('entry_ids'),

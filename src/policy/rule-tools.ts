@@ -1,0 +1,16 @@
+import type { CodeRule } from './code-rule.ts';
+import type { Rule } from './ruleset.ts';
+
+/** The names and patterns by which a rule says which tools it is about. */
+export function toolsOf(rule: Rule | CodeRule): readonly string[] {
+  switch (rule.type) {
+    case 'pre':
+    case 'post':
+    case 'code':
+      return [rule.tool];
+    case 'sandbox':
+      return rule.tools;
+    case 'session':
+      return rule.limits.maxCallsPerTool.map(([tool]) => tool);
+  }
+}
