@@ -25,6 +25,11 @@ export type AdapterOptions<Native = unknown> = Omit<
   /** Metadata of a call, from what the framework gives the tool: on its record, and there for policy. */
   readonly attrs?: (native: Native) => JsonObject | undefined;
   /**
+   * Whether MCP annotations of tools are believed where they make a tool safer (`readOnlyHint`, `idempotentHint`): for
+   * all tools, or by name. Not by default: they are the words of the server. `destructiveHint` counts in any case.
+   */
+  readonly trustAnnotations?: boolean | ((toolName: string) => boolean);
+  /**
    * Who answers in the framework's own approvals: a name, or a function that gives one. With it, a call that needs a
    * person stops the run the framework's way, and an approval that comes back through the framework counts as the
    * decision of the person named; undefined counts as none. Without it, the tool waits until somebody decides.

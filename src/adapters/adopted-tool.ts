@@ -6,6 +6,8 @@ import type { ToolOverrides } from '../tool/govern.ts';
 import type { ToolContext } from '../tool/tool-context.ts';
 import type { PreToolUse } from '../runtime/tool-decision.ts';
 import { ToolDecision } from '../runtime/tool-decision.ts';
+import type { ToolHints } from './tool-hints.ts';
+import { hintedTraits } from './tool-hints.ts';
 
 /** A tool of a framework, as its adapter reads it. */
 export type AdoptedTool<Native> = {
@@ -14,6 +16,8 @@ export type AdoptedTool<Native> = {
   /** A Standard Schema or a JSON Schema; any object where there is none. */
   readonly input?: unknown;
   readonly output?: unknown;
+  /** MCP annotations that the framework hands over with it. */
+  readonly hints?: ToolHints | undefined;
   /** Whether the framework's tool itself wants a person, as its author said there: true, or what the person is asked. */
   readonly asks?: ((args: unknown, native: Native | undefined) => Awaitable<boolean | string>) | undefined;
   /**
@@ -34,7 +38,13 @@ export function adoptTools<Native>(
   tools: readonly (AdoptedTool<Native> | AnyTool)[],
   overrides: Readonly<Record<string, ToolOverrides>>,
   nativeOf: NativeOf<Native>,
+  trusts: (toolName: string) => boolean = () => false,
 ): readonly AnyTool[] {
+  const hinted = tools.flatMap((tool) => {
+    const traits = isTool(tool) ? {} : hintedTraits(tool.name, tool.hints, trusts(tool.name));
+    const said = Object.hasOwn(overrides, tool.name) ? overrides[tool.name] : undefined;
+    return Object.keys(traits).length === 0 ? [] : [[tool.name, { ...traits, ...said }] as const];
+  });
   return govern(
     tools.map((tool) =>
       isTool(tool)
@@ -47,7 +57,7 @@ export function adoptTools<Native>(
             execute: (args: unknown, context: ToolContext) => tool.run(args, nativeOf(context), context),
           },
     ),
-    overrides,
+    { ...overrides, ...Object.fromEntries(hinted) },
   );
 }
 

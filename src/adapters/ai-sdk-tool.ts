@@ -12,6 +12,7 @@ import { compileSchema } from '../tool/schema.ts';
 import { isStandardSchema } from '../tool/standard-schema.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import type { AdoptedTool } from './adopted-tool.ts';
+import { readHints } from './tool-hints.ts';
 
 /** What the AI SDK gives a tool beside its input. */
 export type AiSdkCallOptions = {
@@ -67,6 +68,7 @@ export async function readAiSdkTool(
     input: await readSchema(given.inputSchema, { tool: name, what: 'input' }),
     output: await readSchema(given.outputSchema, { tool: name, what: 'output' }),
     asks: readAsks(given),
+    hints: readHints(given),
     run: (args, native, { callId, signal }) =>
       // The signal of the call ends with its deadline too, not only with the run.
       lastOf(execute.call(given, args, { toolCallId: callId, messages: [], ...native, abortSignal: signal })),

@@ -110,9 +110,10 @@ export function readAnnotations(tool: unknown): ToolOverrides | undefined {
   const { title, readOnlyHint, destructiveHint, idempotentHint } = hints;
   return {
     ...(typeof title === 'string' && title !== '' && { displayName: title }),
-    ...(readOnlyHint === true
-      ? { mode: 'read' as const }
-      : destructiveHint === true && { mode: 'destructive' as const }),
+    // Of two hints that disagree, the one that raises the risk counts.
+    ...(destructiveHint === true
+      ? { mode: 'destructive' as const }
+      : readOnlyHint === true && { mode: 'read' as const }),
     ...(idempotentHint === true && { idempotent: true }),
   };
 }

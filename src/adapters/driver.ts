@@ -76,6 +76,7 @@ export function createDriver<Native>(
 ): Driver<Native> {
   const {
     overrides = {},
+    trustAnnotations = false,
     approver,
     principal,
     attrs,
@@ -88,7 +89,9 @@ export function createDriver<Native>(
   const waiting = new Map<string, Native>();
   const nativeOf: NativeOf<Native> = (call) => inHand.get(keyOf(call)) ?? waiting.get(keyOf(call));
   const ledger = given ?? createMemoryLedger(options.clock && { clock: options.clock });
-  const adopted = adoptTools(tools, overrides, nativeOf);
+  const adopted = adoptTools(tools, overrides, nativeOf, (toolName) =>
+    typeof trustAnnotations === 'function' ? trustAnnotations(toolName) === true : trustAnnotations === true,
+  );
   const runtime: Runtime = createRuntimeOn({
     ...options,
     ledger,

@@ -12,6 +12,7 @@ import type { AdoptedTool } from './adopted-tool.ts';
 import type { LangChainCall } from './langchain-call.ts';
 import type { InterruptOn } from './langchain-interrupt-on.ts';
 import { readOutput } from './langchain-output.ts';
+import { readHints } from './tool-hints.ts';
 
 /** A tool made by `tool`, of a class of its own, or a runnable as a tool. */
 export type LangChainTool = {
@@ -67,6 +68,7 @@ export function readLangChainTool(
     description: typeof description === 'string' ? description : undefined,
     input: takesText(schema) ? textInput : schema,
     asks: interruptOn.asks(name),
+    hints: readHints(given),
     run: async (args, native, context) => {
       const body = (): unknown => runBody(given, Base, args, native, context);
       const { output, artifact } = await readOutput(

@@ -14,6 +14,7 @@ import type { ToolContext } from '../tool/tool-context.ts';
 import type { AdoptedTool } from './adopted-tool.ts';
 import type { AiSdkCallOptions } from './ai-sdk-tool.ts';
 import { readAiSdkTool } from './ai-sdk-tool.ts';
+import { readHints } from './tool-hints.ts';
 
 /** What Mastra gives a tool beside its input. */
 export type MastraContext = {
@@ -98,6 +99,7 @@ export async function readMastraTool(
     // It checks what it gives itself, and what it gives is then no longer what the schema takes.
     output: undefined,
     asks: readAsks(given),
+    hints: readHints(given),
     run: async (args, native, context) => {
       const output = await execute.call(given, args, toPassed(native, context));
       throwWhereInvalid(output);

@@ -10,6 +10,7 @@ import type { AdoptedTool } from './adopted-tool.ts';
 import type { AnsweredCalls } from './conversation.ts';
 import type { Run } from './driver.ts';
 import { keepFiles } from './openai-agents-output.ts';
+import { readHints } from './tool-hints.ts';
 
 /** The run context of the SDK. `context` is what the host gave `run`. */
 export type OpenAiAgentsRunContext<Context = unknown> = {
@@ -109,6 +110,7 @@ export function readOpenAiAgentsTool(given: unknown): AdoptedTool<OpenAiAgentsCa
     input: tool.parameters,
     output: tool.outputSchema,
     asks: readAsks(tool),
+    hints: readHints(tool),
     async run(args, native, context) {
       const text = JSON.stringify(args);
       const output: unknown = await invoke.call(
