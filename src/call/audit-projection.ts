@@ -2,7 +2,9 @@ import type { Call } from './call.ts';
 import type { CallEvent, ToolPreviewed } from './event.ts';
 import type { ListenExecutionContext, ToolAuditOutcome, ToolAuditRecord } from './audit.ts';
 import type { ToolFailure, ToolOutcome } from './outcome.ts';
-import { outcomeToToolResult } from './derived-result.ts';
+import { outcomeToToolResult, outputToToolResult } from './derived-result.ts';
+import type { PersistenceBoundary } from './persistence-boundary.ts';
+import type { ToolResult } from './tool-result.ts';
 import { evolve } from './evolve.ts';
 
 /**
@@ -18,9 +20,42 @@ export function projectAudit(events: Iterable<CallEvent>): ToolAuditRecord[] {
     calls.set(event.callId, call);
     const outcome = auditOutcomeOf(before, event);
     if (outcome !== undefined) records.push(toRecord(call, event, outcome));
+    completeFailedWrites(records, event);
   }
   return records;
 }
+
+/**
+ * A failed write of a result is on record before that result is. It carries the result all the same: the end that was
+ * written later, the output an artifact could not take, or what was stored as late because the end had to be told first.
+ */
+function completeFailedWrites(records: ToolAuditRecord[], event: CallEvent): void {
+  const given = event.type === 'tool.responded' && event.final ? resultOf(event.outcome) : lateResult(event);
+  if (given === undefined) return;
+  for (const [index, record] of records.entries()) {
+    const { outcome } = record;
+    if (record.callId !== event.callId || record.sessionId !== event.sessionId) continue;
+    if (outcome.kind !== 'persistence_failed' || !carriesResult(outcome.boundary)) continue;
+    // What came late is what the body gave; the end only says that it could not be stored.
+    if (outcome.result === undefined || event.type === 'tool.late')
+      records[index] = { ...record, outcome: { ...outcome, result: given } };
+  }
+}
+
+const carriesResult = (boundary: PersistenceBoundary): boolean =>
+  boundary === 'settle' || boundary === 'artifact' || boundary === 'report';
+
+function resultOf(outcome: ToolOutcome): ToolResult {
+  const kept = outcome.type === 'ToolFailure' ? outcome.payloadExtras?.['output'] : undefined;
+  return outcome.type === 'ToolFailure' && outcome.code === 'tool.indeterminate' && kept !== undefined
+    ? outputToToolResult(kept)
+    : outcomeToToolResult(outcome);
+}
+
+const lateResult = (event: CallEvent): ToolResult | undefined =>
+  event.type === 'tool.late' && event.result.type === 'returned'
+    ? outputToToolResult(event.result.output)
+    : undefined;
 
 function auditOutcomeOf(before: Call | undefined, event: CallEvent): ToolAuditOutcome | undefined {
   switch (event.type) {

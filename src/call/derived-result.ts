@@ -16,10 +16,7 @@ import { parseToolResult } from './tool-result.ts';
 export function outcomeToToolResult(outcome: ToolOutcome): ToolResult {
   switch (outcome.type) {
     case 'ToolExecutionResult':
-      return (
-        outcome.toolResult ??
-        asPlain(outcome.output, true) ?? { success: true, needsFollowup: true, data: toData(outcome.output) }
-      );
+      return outcome.toolResult ?? outputToToolResult(outcome.output);
     case 'ToolArtifactReference': {
       const { artifactId, summary, sizeBytes, toolResult } = outcome;
       return (
@@ -59,6 +56,10 @@ function asPlain(output: JsonValue | undefined, success: boolean): ToolResult | 
     return undefined;
   }
 }
+
+/** What a body gave, as the result of a success that no tool made. */
+export const outputToToolResult = (output: JsonValue): ToolResult =>
+  asPlain(output, true) ?? { success: true, needsFollowup: true, data: toData(output) };
 
 const toData = (output: JsonValue): JsonObject => (isJsonObject(output) ? output : { value: output });
 

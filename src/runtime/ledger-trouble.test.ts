@@ -146,6 +146,12 @@ describe.each([
     expect(outcome).toMatchObject({ ...doubtful, payloadExtras: { output: expect.anything() as unknown } });
     expect(outcomeToModelContent(outcome).length).toBeLessThan(1_000);
     expect(await auditKinds(runtime, 'c')).toEqual(['persistence_failed', 'completed']);
+    const [failed] = await runtime.audit({ sessionId: 's', callId: 'c' });
+    expect(failed?.outcome).toMatchObject({
+      kind: 'persistence_failed',
+      boundary: 'artifact',
+      result: { success: true },
+    });
     expect(runs()).toBe(1);
     await expectSettledOnce(runtime);
   });

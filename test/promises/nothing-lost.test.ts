@@ -91,6 +91,15 @@ describe.each(Object.keys(troubles) as Trouble[])('[nothing-lost] %s', (kind) =>
       end();
       await turn.call(envelope('after', 'note'));
       expect(await auditKinds(runtime, 'a')).toEqual(['persistence_failed', 'completed']);
+      const [failed, completed] = await runtime.audit({ sessionId: 's', callId: 'a' });
+      // The record of the failed write carries the result that could not be stored.
+      const stored = completed?.outcome.kind === 'completed' ? completed.outcome.result : undefined;
+      expect(stored).toBeDefined();
+      expect(failed?.outcome).toMatchObject({
+        kind: 'persistence_failed',
+        boundary: 'settle',
+        result: stored,
+      });
       expect(await eventsOf(runtime, 'persistence.failed')).toMatchObject([
         { callId: 'a', boundary: 'settle', keptIn: 'spill' },
       ]);
