@@ -14,13 +14,20 @@ import { evolve } from './evolve.ts';
 export function projectAudit(events: Iterable<CallEvent>): ToolAuditRecord[] {
   const records: ToolAuditRecord[] = [];
   const calls = new Map<string, Call>();
+  /** Where the records of failed writes of a call are. */
+  const failedWrites = new Map<string, readonly number[]>();
   for (const event of events) {
     const before = calls.get(event.callId);
     const call = evolve(before, event);
     calls.set(event.callId, call);
     const outcome = auditOutcomeOf(before, event);
-    if (outcome !== undefined) records.push(toRecord(call, event, outcome));
-    completeFailedWrites(records, event);
+    if (outcome !== undefined) {
+      if (outcome.kind === 'persistence_failed' && carriesResult(outcome.boundary))
+        failedWrites.set(event.callId, [...(failedWrites.get(event.callId) ?? []), records.length]);
+      records.push(toRecord(call, event, outcome));
+    }
+    const written = failedWrites.size === 0 ? undefined : failedWrites.get(event.callId);
+    if (written !== undefined) completeFailedWrites(records, written, event);
   }
   return records;
 }
@@ -29,16 +36,19 @@ export function projectAudit(events: Iterable<CallEvent>): ToolAuditRecord[] {
  * A failed write of a result is on record before that result is. It carries the result all the same: the end that was
  * written later, the output an artifact could not take, or what was stored as late because the end had to be told first.
  */
-function completeFailedWrites(records: ToolAuditRecord[], event: CallEvent): void {
+function completeFailedWrites(
+  records: ToolAuditRecord[],
+  written: readonly number[],
+  event: CallEvent,
+): void {
   const given = event.type === 'tool.responded' && event.final ? resultOf(event.outcome) : lateResult(event);
   if (given === undefined) return;
-  for (const [index, record] of records.entries()) {
-    const { outcome } = record;
-    if (record.callId !== event.callId || record.sessionId !== event.sessionId) continue;
-    if (outcome.kind !== 'persistence_failed' || !carriesResult(outcome.boundary)) continue;
+  for (const index of written) {
+    const record = records[index];
+    if (record?.outcome.kind !== 'persistence_failed') continue;
     // What came late is what the body gave; the end only says that it could not be stored.
-    if (outcome.result === undefined || event.type === 'tool.late')
-      records[index] = { ...record, outcome: { ...outcome, result: given } };
+    if (record.outcome.result === undefined || event.type === 'tool.late')
+      records[index] = { ...record, outcome: { ...record.outcome, result: given } };
   }
 }
 
