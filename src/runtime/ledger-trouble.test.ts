@@ -334,6 +334,35 @@ describe('[nothing-lost] a ledger that fails where people decide', () => {
     expect(await asked).toMatchObject({ output: 'sent' });
     await expectSettledOnce(runtime);
   });
+  it.each(['lease', 'cancel'])(
+    '[told-equals-kept] at the end of a %s: nothing is told that the ledger does not have',
+    async (kind) => {
+      const { clock, ledger, broken } = brittle(false);
+      const { runtime, turn } = setStage({ clock, ledger, tools: tools([]) });
+      const stop = new AbortController();
+      const told: ToolOutcome[] = [];
+      const asked = turn.call(envelope('c', 'send_it'), { signal: stop.signal });
+      void asked.then((outcome) => told.push(outcome));
+      await quiet();
+      await runtime.claimHandoff({ sessionId: 's', callId: 'c' }, { worker: 'w', leaseMs: 2_000 });
+      await quiet();
+      broken.add('tool.responded');
+      if (kind === 'cancel') stop.abort();
+      for (let step = 0; step < 10; step++) {
+        clock.advance(1_000);
+        await quiet();
+      }
+      expect(told).toEqual([]);
+      broken.clear();
+      for (let step = 0; step < 10; step++) {
+        clock.advance(1_000);
+        await quiet();
+      }
+      const outcome = await asked;
+      const events = await runtime.events({ sessionId: 's' });
+      expect(events.filter(({ type }) => type === 'tool.responded')).toMatchObject([{ outcome }]);
+    },
+  );
 });
 
 it('[nothing-lost] an outcome that was spilled counts although the session has moved on since', async () => {

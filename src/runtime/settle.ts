@@ -94,7 +94,11 @@ export async function keepEnd(hand: CallInHand, judgement: Judgement, attempt: A
   for (;;) {
     if (ran && hand.policy !== undefined && hand.policy.workflows.length > 0)
       await keepEvidence(hand, judgement.toolSuccess === true, judgement.outcome);
-    const { status } = await hand.flush(respond(hand, judgement, attempt));
+    const { status } = await hand.flush(respond(hand, judgement, attempt)).catch((error: unknown) => {
+      // What is not in the ledger has not happened: a waiting call must not take it for its end.
+      hand.rewind(mark);
+      throw error;
+    });
     if (status === 'appended') {
       remember(hand, judgement.outcome, judgement.content, ran);
       if (hand.undoes !== undefined && hand.call !== undefined && isSuccess(judgement.outcome))
