@@ -125,6 +125,17 @@ describe('[tamper-evident] verify', () => {
     expect(wrote).toBe(false);
   });
 
+  it.each(['mode', 'attempt', 'at', 'outcome', 'type'])(
+    '[tamper-evident] rebuilds a ledger whose entries lack %s, and names the places',
+    async (name) => {
+      const { found } = await look(
+        ({ ledger }) => ledger.exec(`UPDATE entries SET text = replace(text, '"${name}":', '"${name}x":')`),
+        true,
+      );
+      expect(found).not.toEqual([]);
+    },
+  );
+
   it('[tamper-evident] notes an artifact that no outcome names', async () => {
     const { found, notes } = await look(({ ledger }) =>
       ledger.exec(

@@ -59,6 +59,10 @@ export const isDamaged = (error: unknown): boolean =>
 /** The tables are not those that the statement was written for: somebody changed them. */
 export const isForeign = (error: unknown): boolean => codeOf(error) === 'SQLITE_ERROR';
 
+/** A value that a column does not take: a missing one, or one of another type. */
+export const isRefusedValue = (error: unknown): boolean =>
+  error instanceof TypeError || /^SQLITE_(?:CONSTRAINT|MISMATCH)/.test(codeOf(error) ?? '');
+
 export const isNoDatabase = (error: unknown): boolean => codeOf(error) === 'SQLITE_NOTADB';
 
 function codeOf(error: unknown): string | undefined {

@@ -15,7 +15,7 @@ import { countCall, countEvent, newSessionTally } from '../../ledger/summarise-s
 import type { Decoded } from './call-rows.ts';
 import { CallRows } from './call-rows.ts';
 import type { Database, Statement } from './database.ts';
-import { prepareRow, prepareValue } from './database.ts';
+import { isRefusedValue, prepareRow, prepareValue } from './database.ts';
 import type { EntryRow, EntryTable } from './entry-table.ts';
 import { decode } from './entry-table.ts';
 import type { Heads } from './heads.ts';
@@ -195,8 +195,9 @@ export class Projection {
 
   #putRows(step: Step, entries: readonly Decoded[], isNew: boolean): void {
     const [first] = entries;
-    const put = this.#rows.put(entries, isNew);
-    if (put === undefined || first === undefined) return;
+    if (first === undefined) return;
+    const put = asDamage(first.row.position, () => this.#rows.put(entries, isNew));
+    if (put === undefined) return;
     const tally = tallyOf(step, first.row.session, first.entry.sessionId);
     if (put.before !== undefined) countCall(tally, put.before, -1);
     countCall(tally, put.after);
@@ -210,16 +211,18 @@ export class Projection {
   }
 
   #putTally(session: number, tally: SessionTally): void {
-    this.#putSession.run(
-      session,
-      toSqlText(tally.sessionId),
-      tally.calls,
-      tally.openCalls,
-      tally.failures,
-      tally.denials,
-      tally.unresolved,
-      tally.firstAt,
-      tally.lastAt,
+    asDamage(undefined, () =>
+      this.#putSession.run(
+        session,
+        toSqlText(tally.sessionId),
+        tally.calls,
+        tally.openCalls,
+        tally.failures,
+        tally.denials,
+        tally.unresolved,
+        tally.firstAt,
+        tally.lastAt,
+      ),
     );
   }
 
@@ -259,6 +262,21 @@ const unfillableError = (position: number): QuittanceError =>
     `The hash of the entry at position ${position} is not one that was written, so the read tables cannot be filled. ` +
       '`quittance verify` names every such place.',
   );
+
+/** A row that cannot be written because an entry lacks something, or says it in another type, was changed. */
+function asDamage<Result>(position: number | undefined, put: () => Result): Result {
+  try {
+    return put();
+  } catch (error) {
+    if (!isRefusedValue(error)) throw error;
+    const where = position === undefined ? '' : ` of which the first is at position ${position}`;
+    throw new QuittanceError(
+      'ledger.damaged',
+      `The entries of a call${where} lack what every call has, so the read tables cannot be filled. ` +
+        '`quittance verify` names what was changed.',
+    );
+  }
+}
 
 const sessionOf = ([first]: readonly Decoded[]): number => first?.row.session ?? 0;
 
