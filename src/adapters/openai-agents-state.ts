@@ -12,7 +12,7 @@ import type { OpenAiAgentsCall, OpenAiAgentsRunContext, RunOf } from './openai-a
 export interface OpenAiAgentsState {
   readonly _context: OpenAiAgentsRunContext;
   /** What the run has made so far. */
-  readonly _generatedItems?: readonly { readonly rawItem?: unknown }[];
+  readonly _generatedItems?: readonly { readonly type?: string; readonly rawItem?: unknown }[];
   getInterruptions(): OpenAiAgentsInterruption[];
   approve(interruption: never): void;
 }

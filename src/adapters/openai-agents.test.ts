@@ -209,7 +209,11 @@ describe('a provider that uses call ids again', () => {
     const restored = runContext({ sessionId: 's' });
     await governed.takeApprovals({
       _context: restored,
-      _generatedItems: [...items('x').map((rawItem) => ({ rawItem })), { rawItem: items('x')[0] }],
+      _generatedItems: [
+        ...items('x').map((rawItem) => ({ rawItem })),
+        { rawItem: items('x')[0] },
+        { type: 'tool_approval_item', rawItem: items('x')[0] },
+      ],
       getInterruptions: () => [],
       approve: () => undefined,
     });

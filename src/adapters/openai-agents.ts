@@ -141,7 +141,10 @@ async function wrap<const Tools extends readonly unknown[]>(
     tools: [...places, ...others] as GovernedTools<Tools>['tools'], // place by place
     async takeApprovals(state) {
       const { answered } = runOf(state._context);
-      const made = (state._generatedItems ?? []).map(({ rawItem }) => rawItem);
+      const made = (state._generatedItems ?? [])
+        // A question holds the item of its call once more.
+        .filter(({ type }) => type !== 'tool_approval_item')
+        .map(({ rawItem }) => rawItem);
       answered.read(readItems([...(conversation?.(state._context) ?? []), ...made]));
       await takeApprovals(driver, runOf, new Set(wrapped.keys()), state);
     },
