@@ -79,10 +79,13 @@ function readToolError(
       message: (typeof problem === 'string' ? problem : '') || message || reasonOf(code).forModel,
       // A code that is not for a body to say says nothing about retrying either.
       retryable: code === reason ? retryable === true : markedRetryable === true || reasonOf(code).retryable,
-      extras:
-        extras.ok && isJsonObject(extras.value)
+      extras: {
+        // What the message says beyond the problem is for the developer.
+        ...(typeof problem === 'string' && problem !== message && { developer: message }),
+        ...(extras.ok && isJsonObject(extras.value)
           ? extras.value
-          : { not_kept: 'The extras hold something JSON cannot.' },
+          : { not_kept: 'The extras hold something JSON cannot.' }),
+      },
       traceback: undefined,
       authorSaysRetry: markedRetryable === true,
     };

@@ -252,6 +252,11 @@ describe('the ToolError of an outcome', () => {
     });
     const outcome = await turn.call(envelope('outer', 'get_both'));
     expect(told(outcome).error).toBe('the line is gone');
+    expect(outcome).toMatchObject({
+      payloadExtras: {
+        developer: expect.stringMatching(/^tool\.network_error: the line is gone\. /) as string,
+      },
+    });
   });
 
   it('leaves an input that is very long on the record of the call', async () => {
