@@ -173,7 +173,7 @@ describe('outputs of every make', () => {
     ]);
   });
 
-  test('a Command or an interrupt of a body is a failure that says what to do instead', async () => {
+  test('a Command or an interrupt of a body is a failure that says what happened', async () => {
     const command = tool(() => new Command({ goto: 'elsewhere' }), {
       name: 'steer',
       description: '',
@@ -189,7 +189,7 @@ describe('outputs of every make', () => {
     const { tools } = await governTools([asking]);
     const model = new ScriptedModel([calls(toolCall('c1', 'ask')), done]);
     await createAgent({ model, tools, checkpointer: new MemorySaver() }).invoke(go, config);
-    expect(model.told[0]?.texts[0]).toMatch(/interruptOn/);
+    expect(model.told[0]?.texts[0]).toMatch(/tried to stop for an answer/);
   });
 
   test('whoever listens to tools hears what the model is told, and no more', async () => {
