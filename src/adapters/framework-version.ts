@@ -16,9 +16,16 @@ type Range = {
   readonly before?: number;
 };
 
-export type Adapter = keyof typeof testedVersions;
+export type Adapter =
+  | 'quittance/ai-sdk'
+  | 'quittance/anthropic'
+  | 'quittance/claude-agent'
+  | 'quittance/langchain'
+  | 'quittance/mastra'
+  | 'quittance/openai'
+  | 'quittance/openai-agents';
 
-export const testedVersions = {
+export const testedVersions: Readonly<Record<Adapter, readonly Range[]>> = {
   'quittance/ai-sdk': [{ package: 'ai', from: '6.0.0', before: 8 }],
   'quittance/anthropic': [{ package: '@anthropic-ai/sdk', from: '0.74.0' }],
   'quittance/claude-agent': [{ package: '@anthropic-ai/claude-agent-sdk', from: '0.2.89' }],
@@ -30,7 +37,7 @@ export const testedVersions = {
   'quittance/mastra': [{ package: '@mastra/core', from: '1.13.2', before: 2 }],
   'quittance/openai': [{ package: 'openai', from: '6.46.0' }],
   'quittance/openai-agents': [{ package: '@openai/agents', from: '0.14.0' }],
-} as const satisfies Readonly<Record<string, readonly Range[]>>;
+};
 
 /** Tells of every framework of the adapter that is installed in a version it is not tested with. */
 export function reportVersions(
@@ -38,7 +45,7 @@ export function reportVersions(
   onTrouble: OnTrouble = warnOfTrouble,
   importer: string | URL = import.meta.url,
 ): void {
-  for (const range of testedVersions[adapter] as readonly Range[]) {
+  for (const range of testedVersions[adapter]) {
     const version = findVersion(range.package, importer);
     if (version === undefined || isWithin(version, range)) continue;
     onTrouble({
