@@ -37,7 +37,7 @@ try {
   if (!isToolError(error)) throw error;
   assert.equal(error.reason, 'tool.network_error');
   assert.equal(error.retryable, true);
-  assert.deepEqual(error.payloadExtras, { bank: 'north' });
+  assert.deepEqual(error.payloadExtras, { bank: 'north', input: { currency: 'SEK' } });
   console.log(`${error.message} ${reasonOf(error.reason).whatToDo}`);
 }
 

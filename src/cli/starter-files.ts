@@ -70,7 +70,7 @@ rules:
     type: pre
     tool: refund
     when:
-      args.cents: { gt: 50000 }
+      args.cents: { gt: 50000, on_missing: fire }
     then:
       action: block
       message: 'A refund of {args.cents} cents is for a person.'

@@ -326,6 +326,7 @@ function createEngine<Tools extends readonly AnyTool[]>(
     seal: createSeal(ledger.sealKey),
     redactor: createRedactor(options.redaction),
     deadlines: createDeadlines(clock),
+    expiries: createDeadlines(clock, { keepsAlive: false }),
     arriving: new ArrivingDecisions(),
     tools,
     contracts: options.contracts,

@@ -15,7 +15,11 @@ export interface Watch {
   move(delayMs: number): void;
 }
 
-export function createDeadlines(clock: Clock): Deadlines {
+/** `keepsAlive: false`: for what is on record for the next process too. Who awaits it stays awake by other means. */
+export function createDeadlines(
+  clock: Clock,
+  { keepsAlive = true }: { readonly keepsAlive?: boolean } = {},
+): Deadlines {
   const waiting = new Set<DeadlineWatch>();
   let timer: Timer | undefined;
   let timerAtMs = Number.POSITIVE_INFINITY;
@@ -24,6 +28,7 @@ export function createDeadlines(clock: Clock): Deadlines {
     timer?.stop();
     timerAtMs = atMs;
     timer = clock.startTimer(sweep, Math.max(0, atMs - clock.monotonicMs()));
+    if (!keepsAlive) timer.keepAlive(false);
   };
 
   const sweep = (): void => {
@@ -66,7 +71,7 @@ export function createDeadlines(clock: Clock): Deadlines {
       const watch = new DeadlineWatch(clock.monotonicMs() + delayMs, fire);
       waiting.add(watch);
       if (watch.atMs < timerAtMs) arm(watch.atMs);
-      else if (waiting.size === 1) timer?.keepAlive(true);
+      else if (waiting.size === 1 && keepsAlive) timer?.keepAlive(true);
       return watch;
     },
   };

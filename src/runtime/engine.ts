@@ -35,6 +35,8 @@ export type Engine = {
   readonly seal: Seal;
   readonly redactor: Redactor;
   readonly deadlines: Deadlines;
+  /** The same for the expiry of held calls, which never keeps the process alive. */
+  readonly expiries: Deadlines;
   /** Decisions about to be made: expiry waits for them. */
   readonly arriving: ArrivingDecisions;
   readonly tools: ReadonlyMap<string, AnyTool>;

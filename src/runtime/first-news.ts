@@ -77,7 +77,7 @@ function watchExpiry(
     watch.stop();
     const now = engine.ledger.now();
     if (now < expiresAt) {
-      watch = engine.deadlines.watch(Math.max(1, left()), look);
+      watch = engine.expiries.watch(Math.max(1, left()), look);
       return;
     }
     // A denial that began to arrive in time counts: it is heard as a change of the record.
@@ -86,10 +86,10 @@ function watchExpiry(
       tell();
       return;
     }
-    watch = engine.deadlines.watch(Math.max(1, expiresAt + longestArrivalMs - now), look);
+    watch = engine.expiries.watch(Math.max(1, expiresAt + longestArrivalMs - now), look);
     void arriving.then(look);
   };
-  let watch = engine.deadlines.watch(left(), look);
+  let watch = engine.expiries.watch(left(), look);
   return {
     stop() {
       isOver = true;

@@ -5,7 +5,7 @@
  * 2. What is emitted by a handler that fails is not kept.
  * 3. A handler that outlives its time is told to stop, and what it says afterwards is refused.
  */
-import { QuittanceError } from '../../base/error.ts';
+import { isQuittanceError, QuittanceError } from '../../base/error.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { freezeJson, isJsonObject, toJson } from '../../base/json.ts';
 import type { EmittedEvent } from '../../call/emitted-event.ts';
@@ -90,6 +90,8 @@ export function failure(
   tookTooLong: boolean,
 ): BehaviorFailed {
   const { code, message, extras, traceback } = classifyThrown(thrown, 'any reason');
+  // Nothing of this is for a model: whoever wrote the behaviour reads what is wrong.
+  const said = isQuittanceError(thrown) ? thrown.message : message;
   const clean = (text: string): string => cutText(engine.redactor.text(text), 4_000);
   const kept = engine.redactor.input(
     traceback === undefined ? extras : { ...extras, traceback: cutText(traceback, 4_000) },
@@ -102,7 +104,7 @@ export function failure(
     cause: event.id,
     behavior: name,
     reason: tookTooLong ? 'behavior.timeout' : isToolError(thrown) ? code : 'behavior.error',
-    message: tookTooLong ? `It took longer than ${timeoutMs} ms.` : clean(message),
+    message: tookTooLong ? `It took longer than ${timeoutMs} ms.` : clean(said),
     attempt,
     triggeringEventId: event.id,
     triggeringCallId: callIdOf(event),
