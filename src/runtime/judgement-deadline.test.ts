@@ -82,7 +82,7 @@ describe('a judgement that does not end in time', () => {
     expect(await asked).toMatchObject({ type: 'ToolExecutionResult', output: 'paid' });
   });
 
-  it('of a body that threw leaves it in doubt', async () => {
+  it('of a body that never ended leaves it in doubt', async () => {
     const { turn, clock, runtime } = stageOf({}, () => never<string>());
     const asked = turn.call(envelope('a', 'pay'));
     await quiet();
