@@ -4,7 +4,8 @@
  */
 import type { Awaitable } from './json.ts';
 
-export type Steps<T> = Generator<undefined, T, undefined>;
+/** A step that gives `rest` ends its slice: the next one takes long. */
+export type Steps<T> = Generator<'rest' | undefined, T, undefined>;
 
 /** How long steps run before other work of the event loop gets a turn. */
 const sliceMs = 8;
@@ -25,10 +26,11 @@ async function takeRest<T>(steps: Steps<T>): Promise<T> {
   }
 }
 
-function takeSlice<T>(steps: Steps<T>): IteratorResult<undefined, T> {
+function takeSlice<T>(steps: Steps<T>): IteratorResult<'rest' | undefined, T> {
   const endsAt = performance.now() + sliceMs;
   for (let taken = 1; ; taken++) {
     const step = steps.next();
-    if (step.done === true || (taken >= fewSteps && performance.now() >= endsAt)) return step;
+    if (step.done === true || step.value === 'rest') return step;
+    if (taken >= fewSteps && performance.now() >= endsAt) return step;
   }
 }

@@ -54,6 +54,8 @@ const mostCandidates = 1_500;
 const mostDataTokens = 300;
 const longestPath = 4_096;
 const deepestText = 3;
+/** Taking a longer text apart is a step of some length. */
+const longText = 8_192;
 const strength: Readonly<Record<FileUse, number>> = { lists: 0, reads: 1, unknown: 2, changes: 3 };
 
 /** What a quick look at arguments needs; roles are remembered, since the same names come with every call. */
@@ -231,6 +233,7 @@ class Finding {
       case 'command':
       case 'words':
         this.#hasTargets = true;
+        if (text.length > longText) yield 'rest';
         return yield* this.#readCommand(readCommandPieces(text));
       case 'url':
         return this.#readPath(text, this.#plain());
@@ -250,6 +253,7 @@ class Finding {
     }
     if (text.length <= longestPath) this.#readPath(text.trim(), this.#plain());
     if (!/[\s"'`,;|()<>]/.test(text)) return;
+    if (text.length > longText) yield 'rest';
     // A text whose first word is a program with a meaning of its own is a command, whatever its argument is called.
     const command = readCommandPieces(text.slice(0, 100_000));
     const first = command.pieces[0]?.words ?? [];
@@ -267,7 +271,7 @@ class Finding {
   }
 
   *#readCommand({ pieces, feedsArguments }: ReadCommand): Steps<void> {
-    yield;
+    yield pieces.length > 100 ? 'rest' : undefined;
     const uses = pieces.map(({ words }) => readCommandUse(words));
     const strongest = uses.reduce<FileUse>(
       (most, { use }) => (strength[use] > strength[most] ? use : most),
