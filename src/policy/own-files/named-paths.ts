@@ -11,6 +11,7 @@ import type { PathSpelling } from '../path-spelling.ts';
 import { ResourceReader } from '../resource-reader.ts';
 import { readCommandPieces, readWordList, type ReadCommand } from './command-pieces.ts';
 import { readCommandUse, type FileUse } from './command-use.ts';
+import { expandBraces, expandKnown, tailOf } from './expand-path.ts';
 
 export type NamedPath = {
   readonly spelling: PathSpelling;
@@ -398,46 +399,6 @@ const tokensOf = (text: string): readonly string[] =>
   [...text.slice(0, 200_000).matchAll(/[^\s"'`,;|()<>]+/g)]
     .map(([token]) => token)
     .filter((token) => pathLike.test(token));
-
-/** Variables whose value is known. */
-const expandKnown = (text: string): string =>
-  text
-    .replace(/^(?:\$HOME|\$\{HOME\}|%USERPROFILE%|\$env:(?:HOME|USERPROFILE))(?=$|[/\\])/i, '~')
-    .replace(/^(?:\$PWD|\$\{PWD\}|%CD%|~\+)(?=$|[/\\])/i, '.');
-
-/** What stands behind the last variable, substitution or foreign home. */
-function tailOf(text: string): string | undefined {
-  if (!/\$|`|%\w+%|^~[^/\\]/.test(text)) return undefined;
-  const tail = text
-    .replace(/^.*(?:\$\{[^}]*\}?|\$\([^)]*\)?|\$\w+|`[^`]*`?|%\w+%)/s, '')
-    .replace(/^~[^/\\]*/, '')
-    .replace(/^[/\\]+/, '');
-  return tail === '' ? undefined : tail;
-}
-
-const mostBraces = 64;
-const braces = /\{([^{}\s"']*(?:,|\.\.)[^{}\s"']*)\}/;
-
-/** `a{b,c}` as a shell reads it. Too many become a wildcard. */
-function expandBraces(text: string): readonly string[] {
-  if (!braces.test(text)) return [text];
-  let all = [text];
-  for (let round = 0; round < 6; round++) {
-    const next = all.flatMap((one) => {
-      const found = braces.exec(one);
-      if (found === null) return [one];
-      const [whole, inner = ''] = found;
-      const choices = inner.includes(',') ? inner.split(',') : ['*'];
-      return choices.map(
-        (choice) => one.slice(0, found.index) + choice + one.slice(found.index + whole.length),
-      );
-    });
-    if (next.length > mostBraces) return [text.replace(/\{.*\}/s, '*')];
-    if (next.length === all.length && next.every((one, index) => one === all[index])) break;
-    all = next;
-  }
-  return [text, ...all];
-}
 
 function parseLeniently(text: string): JsonValue | undefined {
   try {
