@@ -136,6 +136,6 @@ function print(classes: ReadonlyMap<string, ReadonlyMap<string, Tally>>, wrong: 
   process.stdout.write(
     `${JSON.stringify({ type: 'schema-suite', classes: summary, silentlyWrongMandatory: silent })}\n`,
   );
-  // A wrong verdict that nobody hears of is the one thing that must not be.
+  // The command fails if the schema gives a wrong verdict without a refusal.
   if (silent > 0) process.exitCode = 1;
 }
