@@ -5,10 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { draw } from '../bench/mutate/draw.ts';
+import { createJudge } from '../bench/mutate/judge.ts';
 import { readKnown } from '../bench/mutate/known.ts';
+import type { Mutation } from '../bench/mutate/mutations.ts';
 import { applyMutation, makeMutations } from '../bench/mutate/mutations.ts';
 import { addProbes, blockAt } from '../bench/mutate/probes.ts';
+import { nearTests } from '../bench/mutate/order-tests.ts';
+import type { Stopped, TestRun } from '../bench/mutate/run-tests.ts';
 import { findTargets } from '../bench/mutate/targets.ts';
+import { openVerdicts } from '../bench/mutate/verdict.ts';
 import { root } from './sources.ts';
 
 const source = `
@@ -92,6 +97,125 @@ else console.log('not reached');
     } finally {
       rmSync(folder, { recursive: true });
     }
+  });
+});
+
+describe('a verdict', () => {
+  type Answer = 'passes' | 'fails' | 'times out' | 'hangs' | 'dies';
+  /** Judges one mutation with tests `a` and `b`; each answers in turn, apart with and without the mutation. */
+  const judge = async (
+    answers: Readonly<Record<string, readonly Answer[]>>,
+    tests = ['a', 'b'],
+  ): Promise<{ readonly verdict: unknown; readonly ran: readonly string[] }> => {
+    const [mutation] = makeMutations('a.ts', source);
+    let text = source;
+    const ran: string[] = [];
+    const left = new Map(Object.entries(answers).map(([run, each]) => [run, [...each]]));
+    const answer = (test: string): Answer => {
+      const run = text === source ? `${test} unchanged` : `${test} mutated`;
+      ran.push(run);
+      return left.get(run)?.shift() ?? 'passes';
+    };
+    const verdict = await createJudge({
+      run: (_, plan) => {
+        for (const test of plan.tests) {
+          const given = answer(test);
+          if (given !== 'passes') return Promise.resolve(resultOf(test, given));
+        }
+        return Promise.resolve({ passed: true, files: [], unhandled: undefined });
+      },
+    })(
+      {
+        root: '',
+        read: () => text,
+        write: (_, changed) => void (text = changed),
+        remove: () => undefined,
+      },
+      mutation as Mutation,
+      tests,
+    );
+    expect(text).toBe(source);
+    return { verdict, ran };
+  };
+  const resultOf = (test: string, answer: Exclude<Answer, 'passes'>): TestRun | Stopped => {
+    if (answer === 'hangs') return { stopped: 'silent', test, said: '' };
+    if (answer === 'dies') return { stopped: 'died', test, said: '' };
+    const message = answer === 'fails' ? 'expected 1 to be 2' : 'Test timed out in 30000ms.';
+    const failure = { title: 'spends', message, ms: answer === 'fails' ? 5 : 30_000 };
+    return { passed: false, files: [{ test, ms: 5, failure }], unhandled: undefined };
+  };
+
+  it('is a kill where a test fails with the mutation and passes without it', async () => {
+    expect(await judge({ 'a mutated': ['fails'] })).toEqual({
+      verdict: { type: 'killed', test: 'a', title: 'spends', by: 'assertion' },
+      ran: ['a mutated', 'a unchanged'],
+    });
+  });
+
+  it('is none where every test passes', async () => {
+    expect(await judge({})).toEqual({ verdict: { type: 'passed' }, ran: ['a mutated', 'b mutated'] });
+  });
+
+  it('is left to the other tests where a test fails without the mutation as well', async () => {
+    const red = { 'a mutated': ['fails'], 'a unchanged': ['fails'] } as const;
+    expect((await judge(red)).verdict).toEqual({ type: 'doubtful', test: 'a' });
+    expect(await judge({ ...red, 'b mutated': ['fails'] })).toEqual({
+      verdict: { type: 'killed', test: 'b', title: 'spends', by: 'assertion' },
+      ran: ['a mutated', 'a unchanged', 'b mutated', 'b unchanged'],
+    });
+  });
+
+  it.each([
+    ['times out', 'spends', 'timeout'],
+    ['hangs', '(did not end)', 'timeout'],
+    ['dies', '(the process died)', 'crash'],
+  ] as const)(
+    'of a test that %s counts only if it does so again, and not without the mutation',
+    async (answer, title, by) => {
+      expect(await judge({ 'a mutated': [answer, answer] })).toEqual({
+        verdict: { type: 'killed', test: 'a', title, by },
+        ran: ['a mutated', 'a unchanged', 'a mutated'],
+      });
+      // Slow by chance, once with the mutation or also without it: the next test decides.
+      const once = await judge({ 'a mutated': [answer] });
+      expect(once.verdict).toEqual({ type: 'doubtful', test: 'a' });
+      expect(once.ran).toEqual(['a mutated', 'a unchanged', 'a mutated', 'b mutated']);
+      const both = await judge({ 'a mutated': [answer], 'a unchanged': [answer], 'b mutated': ['fails'] });
+      expect(both.verdict).toMatchObject({ type: 'killed', test: 'b' });
+    },
+  );
+
+  it('is kept with what it rests on, sorted, and read by the next run', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'quittance-verdicts-'));
+    try {
+      const files = [join(folder, 'kills.json'), join(folder, 'survivals.json')] as const;
+      const kill = { test: 'a.test.ts', title: 'spends', by: 'assertion', source: 's', hash: 'h' } as const;
+      const verdicts = openVerdicts(...files);
+      for (const key of ['b', 'c', 'a']) verdicts.keepKill(key, kill);
+      verdicts.forgetKill('c');
+      verdicts.keepSurvival('d', { source: 's', tests: 't', verdict: { type: 'unreached' } });
+      const next = openVerdicts(...files);
+      expect(next.kills()).toEqual([
+        ['a', kill],
+        ['b', kill],
+      ]);
+      expect(next.survival('d', { source: 's', tests: 't' })).toEqual({ type: 'unreached' });
+      expect(next.survival('d', { source: 'other', tests: 't' })).toBeUndefined();
+      expect(next.survival('d', { source: 's', tests: 'other' })).toBeUndefined();
+      writeFileSync(files[0], '{ "a": ');
+      expect(() => openVerdicts(...files)).toThrow(/JSON/);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it('is sought first in the test beside the file, then in tests that killed before', () => {
+    const tests = ['src/a/spend.test.ts', 'src/b/other.test.ts', 'test/spending.test.ts', 'test/far.test.ts'];
+    expect(nearTests('src/a/spend.ts', tests, new Map([['src/b/other.test.ts', 1]]))).toEqual([
+      'src/a/spend.test.ts',
+      'src/b/other.test.ts',
+      'test/spending.test.ts',
+    ]);
   });
 });
 

@@ -2,29 +2,34 @@
  * Changes the source in small ways and sees whether a test notices:
  *
  *   npm run mutate -- [--seed 1] [--count 200] [--only src/call/refuse.ts] [--since main] [--key text] [--seconds 120]
- *     [--jobs 1] [--fresh] [--list]
+ *     [--jobs 1] [--doubt] [--fresh] [--list]
  *
  * Exit code 1 if fewer than 95 of 100 mutations that are not equivalent are killed.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { printTable } from '../table.ts';
 import { createTypeCheck, rememberChecks } from './check-types.ts';
+import type { Drawn } from './draw.ts';
 import { draw } from './draw.ts';
+import { createJudge } from './judge.ts';
 import { readKnown } from './known.ts';
 import type { Mutation } from './mutations.ts';
-import { applyMutation, makeMutations } from './mutations.ts';
-import type { ReachingTest } from './reach.ts';
-import { hashOf, measureReach } from './reach.ts';
-import { endGroup, runTests } from './run-tests.ts';
+import { makeMutations } from './mutations.ts';
+import { nearTests, orderTests } from './order-tests.ts';
+import type { Reach } from './reach.ts';
+import { findTests, hashOf, isMeasured, measureReach } from './reach.ts';
+import type { Ended } from './report.ts';
+import { report } from './report.ts';
+import { endGroup } from './run-tests.ts';
 import type { Scratch } from './scratch.ts';
 import { makeScratch } from './scratch.ts';
+import type { Target } from './targets.ts';
 import { findTargets } from './targets.ts';
-import type { Basis, Verdict } from './verdict.ts';
-import { isKill, openVerdicts } from './verdict.ts';
+import type { Kill } from './verdict.ts';
+import { openVerdicts } from './verdict.ts';
 
 const root = join(import.meta.dirname, '../..');
 const cache = join(root, 'node_modules/.cache/mutate');
@@ -37,6 +42,7 @@ const { values } = parseArgs({
     key: { type: 'string', default: '' },
     seconds: { type: 'string', default: '120' },
     jobs: { type: 'string', default: '1' },
+    doubt: { type: 'boolean', default: false },
     fresh: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
   },
@@ -56,25 +62,10 @@ process.once('exit', () => {
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 
 const targets = chooseTargets();
-const areaOf = new Map(targets.map(({ area, path }) => [path, area]));
 const all = targets
   .flatMap(({ path }) => makeMutations(path, scratch.read(path)))
   .filter(({ key }) => key.includes(values.key));
-const types = rememberChecks(
-  createTypeCheck(
-    root,
-    targets.map(({ path }) => path),
-  ),
-  join(cache, 'types.json'),
-  hashOf,
-);
-const { mutations, refused } = draw(all, {
-  seed,
-  count,
-  check: types.check,
-  read: (path) => scratch.read(path),
-});
-types.save();
+const { mutations, refused } = drawSound();
 say(
   `${mutations.length} mutations from seed ${seed}, of ${all.length} in ${targets.length} files; ${refused} more were drawn that do not compile`,
 );
@@ -83,40 +74,41 @@ if (values.list) {
   process.exit(0);
 }
 
-// A timeout counts as a kill, so more jobs than cores would count mutations that no test noticed.
+// More jobs than cores would turn slow tests into timeouts, each of which takes two more runs to be told from a kill.
 const most = availableParallelism();
-if (Number(values.jobs) > most)
-  process.stderr.write(
-    `At most ${most} jobs at a time here: a timeout on a busy machine looks like a kill.\n`,
-  );
+if (Number(values.jobs) > most) process.stderr.write(`At most ${most} jobs at a time on this machine.\n`);
 const workers = Array.from({ length: Math.min(most, Math.max(1, Number(values.jobs))) }, () =>
   makeScratch(root),
 );
 copies.push(...workers);
-const reach = await measureReach(scratch, workers, join(cache, 'reach.json'), {
-  fresh: values.fresh,
-  say,
-  running,
-});
-for (const test of reach.red) say(`Left out, because it fails without a mutation: ${test}`);
 
-const verdicts = openVerdicts(join(cache, 'verdicts.json'));
+const verdicts = openVerdicts(join(import.meta.dirname, 'verdicts.json'), join(cache, 'survivals.json'));
 const known = new Map(readKnown().map((one) => [one.key, one]));
-const keys = new Set(all.map(({ key }) => key));
-for (const { key } of known.values())
-  if (values.key === '' && areaOf.has(key.split('#')[0] ?? '') && !keys.has(key))
-    say(`Known, but made no more: ${key}`);
+sayWhatIsMadeNoMore();
 
-/** Tests that killed a mutation of the file before; they are the likeliest to do so again. */
+/** Tests that killed mutations of a file before; they are the likeliest to do so again. */
 const kills = new Map<string, Map<string, number>>();
-type Ended = { readonly mutation: Mutation; verdict: Verdict | { readonly type: 'equivalent' } };
+for (const [key, kill] of verdicts.kills()) countKill(key.split('#')[0] ?? '', kill);
+const judge = createJudge({ running });
+const tests = findTests(scratch.root);
+const reachFile = join(cache, 'reach.json');
 const ended: Ended[] = [];
-const waiting = mutations.values();
-await Promise.all(workers.map(work));
-await doubtKills();
-report();
 
-function chooseTargets(): { readonly area: string; readonly path: string }[] {
+const first = mutations.filter((mutation) => !endAtOnce(mutation));
+const unsettled: Mutation[] = [];
+const reachIsKnown = !values.fresh && isMeasured(scratch, reachFile);
+await inEachCopy(first, async (copy, mutation) => {
+  if (!(await killAgain(copy, mutation))) unsettled.push(mutation);
+});
+if (unsettled.length > 0) {
+  const reach = await measureReach(scratch, workers, reachFile, { fresh: values.fresh, say, running });
+  for (const test of reach.red) say(`Left out, because it fails without a mutation: ${test}`);
+  await inEachCopy(unsettled, (copy, mutation) => runReaching(copy, mutation, reach));
+}
+const share = report(ended, { targets, known, facts: { seed, refused_by_compiler: refused }, say });
+process.exitCode = share >= goal ? 0 : 1;
+
+function chooseTargets(): Target[] {
   const known = findTargets(root);
   const named =
     values.since === undefined
@@ -131,165 +123,116 @@ function chooseTargets(): { readonly area: string; readonly path: string }[] {
   return named.map((path) => known.find((target) => target.path === path) ?? { area: 'other', path });
 }
 
-async function work(copy: Scratch): Promise<void> {
-  for (const mutation of waiting) {
-    const isEquivalent = known.get(mutation.key)?.as === 'equivalent';
-    const verdict = isEquivalent ? ({ type: 'equivalent' } as const) : await judge(copy, mutation);
-    ended.push({ mutation, verdict });
-    if (verdict.type === 'killed') {
-      const here = kills.get(mutation.path) ?? new Map<string, number>();
-      here.set(verdict.test, (here.get(verdict.test) ?? 0) + 1);
-      kills.set(mutation.path, here);
-    }
-    const how = verdict.type === 'killed' ? `${verdict.test}: ${verdict.title}` : '';
-    say(
-      `${String(ended.length).padStart(4)}/${mutations.length} ${verdict.type.padEnd(10)} ${mutation.path}:${mutation.line} ${mutation.kind} ${how}`,
-    );
-  }
+/** In a function of its own, so that the compiler and all it has read are not kept for the rest of the run. */
+function drawSound(): Drawn {
+  const paths = targets.map(({ path }) => path);
+  const types = rememberChecks(createTypeCheck(root, paths), join(cache, 'types.json'), hashOf);
+  const drawn = draw(all, { seed, count, check: types.check, read: (path) => scratch.read(path) });
+  types.save();
+  return drawn;
 }
 
-/** A kill proves nothing where the test fails without a mutation too: every test that killed runs once more. */
-async function doubtKills(): Promise<void> {
-  const killers = new Set(ended.flatMap(({ verdict }) => (verdict.type === 'killed' ? verdict.test : [])));
-  const tests = [...killers].filter((test) => existsSync(join(scratch.root, test)));
-  say(`Running the ${tests.length} test files that killed once more, without a mutation`);
-  for (const test of await failing(await failing(tests)))
-    for (const each of ended)
-      if (each.verdict.type === 'killed' && each.verdict.test === test)
-        each.verdict = { type: 'doubtful', test };
+function sayWhatIsMadeNoMore(): void {
+  if (values.key !== '') return;
+  const keys = new Set(all.map(({ key }) => key));
+  const isGone = (key: string): boolean =>
+    targets.some(({ path }) => key.startsWith(`${path}#`)) && !keys.has(key);
+  for (const key of known.keys()) if (isGone(key)) say(`Known, but made no more: ${key}`);
+  for (const [key] of verdicts.kills()) if (isGone(key)) verdicts.forgetKill(key);
 }
 
-/** Those of the tests that fail. */
-async function failing(tests: readonly string[]): Promise<string[]> {
-  if (tests.length === 0) return [];
-  const ran = await runTests(scratch.root, { tests, timeoutMs: 1_800_000, all: true, running });
-  if (ran === 'timeout' || 'broken' in ran) return [...tests];
-  return ran.files.filter(({ failure }) => failure !== undefined).map(({ test }) => test);
-}
-
-/** The tests beside the file first, then those near it, those that killed before, and the quickest. */
-function orderTests(path: string, tests: readonly ReachingTest[]): ReachingTest[] {
-  const here = kills.get(path);
-  const rank = ({ test, ms }: ReachingTest): number =>
-    (distance(path, test) * (ms + 500)) / (1 + 4 * (here?.get(test) ?? 0));
-  return tests.toSorted((a, b) => rank(a) - rank(b));
-}
-
-/** How far a test is from a file: beside it, named after a part of it, in its folder, about a promise, elsewhere. */
-function distance(path: string, test: string): number {
-  if (test === path.replace(/\.ts$/, '.test.ts')) return 0.05;
-  const words = basename(path, '.ts').split('-');
-  if (words.some((word) => word.length > 3 && basename(test).includes(word))) return 0.1;
-  if (dirname(test) === dirname(path)) return 0.2;
-  return test.startsWith('test/') || test.startsWith(`${dirname(path)}/`) ? 0.6 : 2;
-}
-
-async function judge(copy: Scratch, mutation: Mutation): Promise<Verdict> {
-  const { path, start, key } = mutation;
-  const text = scratch.read(path);
-  const reaching = reach.testsAt(path, start);
-  const basis: Basis = {
-    source: hashOf(text),
-    tests: hashOf([mostMs, ...reaching.map(({ test }) => test + hashOf(scratch.read(test)))].join('\n')),
-    hashOfTest: (test) => (existsSync(join(scratch.root, test)) ? hashOf(scratch.read(test)) : undefined),
-  };
-  const before = verdicts.find(key, basis);
-  if (before !== undefined) return before;
-  let total = 0;
-  const tests = orderTests(path, reaching).filter(({ ms }) => (total += ms) <= mostMs || total === ms);
-  const verdict: Verdict =
-    tests.length === 0 ? { type: 'unreached' } : await run(copy, mutation, tests, reaching.length);
-  verdicts.keep(key, basis, verdict);
-  return verdict;
-}
-
-async function run(
-  copy: Scratch,
-  mutation: Mutation,
-  tests: readonly ReachingTest[],
-  reaching: number,
-): Promise<Verdict> {
-  const timeoutMs = 60_000 + 4 * tests.reduce((sum, { ms }) => sum + ms, 0);
-  const text = scratch.read(mutation.path);
-  copy.write(mutation.path, applyMutation(text, mutation));
-  const ran = await runTests(copy.root, { tests: tests.map(({ test }) => test), timeoutMs, running });
-  copy.write(mutation.path, text);
-  if (ran === 'timeout') return { type: 'timeout' };
-  if ('broken' in ran)
-    return { type: 'killed', test: '(the run)', title: 'did not end', message: ran.broken };
-  if (ran.passed) return { type: 'survived', tests: tests.length, reaching };
-  const failed = ran.files.find(({ failure }) => failure !== undefined);
-  if (failed?.failure?.message.includes('timed out') === true) {
-    // On a busy machine a test may be too slow without any mutation. Then the others decide.
-    const alone = await runTests(copy.root, { tests: [failed.test], timeoutMs, running });
-    if (alone === 'timeout' || 'broken' in alone || !alone.passed) {
-      const others = tests.filter(({ test }) => test !== failed.test);
-      return others.length === 0
-        ? { type: 'doubtful', test: failed.test }
-        : run(copy, mutation, others, reaching);
-    }
-  }
-  return {
-    type: 'killed',
-    test: failed?.test ?? '(the run)',
-    title: failed?.failure?.title ?? 'an error outside of all tests',
-    message: failed?.failure?.message ?? ran.unhandled ?? '',
-  };
-}
-
-function report(): void {
-  const rows = targets.map(({ area, path }) => {
-    const here = ended.filter(({ mutation }) => mutation.path === path).map(({ verdict }) => verdict);
-    const killed = here.filter((verdict) => verdict.type !== 'equivalent' && isKill(verdict)).length;
-    const equivalent = here.filter(({ type }) => type === 'equivalent').length;
-    return {
-      area,
-      path,
-      drawn: here.length,
-      killed,
-      equivalent,
-      survived: here.length - killed - equivalent,
-    };
-  });
-  say('');
-  printTable(
-    ['area', 'file', 'drawn', 'killed', 'equivalent', 'survived'],
-    rows
-      .filter(({ drawn }) => drawn > 0)
-      .map(({ area, path, ...numbers }) => [area, path, ...Object.values(numbers).map(String)]),
-  );
-  for (const { mutation, verdict } of ended) {
-    if (verdict.type !== 'equivalent' && isKill(verdict)) continue;
-    const { key, path, line, original, replacement } = mutation;
-    const detail =
-      verdict.type === 'survived'
-        ? ` (${verdict.tests} of ${verdict.reaching} test files that reach it)`
-        : '';
-    say(`${verdict.type}${detail}: ${path}:${line}`);
-    say(`  key ${JSON.stringify(key)}`);
-    for (const one of original.split('\n')) say(`  - ${one.trim()}`);
-    for (const one of replacement.split('\n')) say(`  + ${one.trim()}`);
-    const reason = known.get(key)?.reason;
-    if (reason !== undefined) say(`  reason: ${reason}`);
-    say('');
-  }
-  const sum = (pick: (row: (typeof rows)[number]) => number): number =>
-    rows.reduce((total, row) => total + pick(row), 0);
-  const [killed, equivalent] = [sum((row) => row.killed), sum((row) => row.equivalent)];
-  const share = mutations.length === equivalent ? 1 : killed / (mutations.length - equivalent);
-  say(
-    JSON.stringify({
-      mutate: 'source',
-      seed,
-      drawn: mutations.length,
-      refused_by_compiler: refused,
-      killed,
-      timeouts: ended.filter(({ verdict }) => verdict.type === 'timeout').length,
-      equivalent,
-      survived: sum((row) => row.survived),
-      unreached: ended.filter(({ verdict }) => verdict.type === 'unreached').length,
-      killed_share: Number(share.toFixed(3)),
+async function inEachCopy(
+  some: readonly Mutation[],
+  work: (copy: Scratch, mutation: Mutation) => Promise<void>,
+): Promise<void> {
+  const waiting = some.values();
+  await Promise.all(
+    workers.map(async (copy) => {
+      for (const mutation of waiting) await work(copy, mutation);
     }),
   );
-  process.exitCode = share >= goal ? 0 : 1;
+}
+
+/** Known to be equivalent, or killed by a test that is as it was, of a source that is as it was. */
+function endAtOnce(mutation: Mutation): boolean {
+  if (known.get(mutation.key)?.as === 'equivalent' && !values.doubt) {
+    end(mutation, { type: 'equivalent' });
+    return true;
+  }
+  const kept = verdicts.kill(mutation.key);
+  if (values.fresh || kept === undefined) return false;
+  if (kept.source !== hashAt(mutation.path) || kept.hash !== hashAt(kept.test)) return false;
+  end(mutation, { type: 'killed', test: kept.test, title: kept.title, by: kept.by });
+  return true;
+}
+
+/** Runs the test that killed before. Unless it is known which tests reach the change, runs those near it as well. */
+async function killAgain(copy: Scratch, mutation: Mutation): Promise<boolean> {
+  const { path, key } = mutation;
+  const before = verdicts.kill(key)?.test;
+  const likely = new Set([
+    ...(before !== undefined && tests.includes(before) ? [before] : []),
+    ...(reachIsKnown ? [] : nearTests(path, tests, kills.get(path))),
+  ]);
+  if (likely.size === 0) return false;
+  const verdict = await judge(copy, mutation, [...likely]);
+  if (verdict.type !== 'killed') return false;
+  keepKill(mutation, verdict);
+  return true;
+}
+
+async function runReaching(copy: Scratch, mutation: Mutation, reach: Reach): Promise<void> {
+  const { path, start, key } = mutation;
+  const reaching = reach.testsAt(path, start);
+  const basis = {
+    source: hashAt(path) ?? '',
+    tests: hashOf([mostMs, ...reaching.map(({ test }) => test + hashAt(test))].join('\n')),
+  };
+  const before = values.fresh ? undefined : verdicts.survival(key, basis);
+  if (before !== undefined) return end(mutation, before);
+  let total = 0;
+  const some = orderTests(path, reaching, kills.get(path)).filter(
+    ({ ms }) => (total += ms) <= mostMs || total === ms,
+  );
+  const judged = await judge(
+    copy,
+    mutation,
+    some.map(({ test }) => test),
+  );
+  if (judged.type === 'killed') return keepKill(mutation, judged);
+  const verdict =
+    judged.type === 'doubtful'
+      ? judged
+      : some.length === 0
+        ? ({ type: 'unreached' } as const)
+        : ({ type: 'survived', tests: some.length, reaching: reaching.length } as const);
+  verdicts.forgetKill(key);
+  verdicts.keepSurvival(key, { ...basis, verdict });
+  end(mutation, known.get(key)?.as === 'equivalent' ? { type: 'equivalent' } : verdict);
+}
+
+function keepKill(mutation: Mutation, kill: Kill): void {
+  const [source, hash] = [hashAt(mutation.path), hashAt(kill.test)];
+  if (source !== undefined && hash !== undefined) verdicts.keepKill(mutation.key, { ...kill, source, hash });
+  countKill(mutation.path, kill);
+  end(mutation, kill);
+}
+
+function countKill(path: string, { test }: Pick<Kill, 'test'>): void {
+  const here = kills.get(path) ?? new Map<string, number>();
+  here.set(test, (here.get(test) ?? 0) + 1);
+  kills.set(path, here);
+}
+
+function end(mutation: Mutation, verdict: Ended['verdict']): void {
+  ended.push({ mutation, verdict });
+  const how = verdict.type === 'killed' ? `${verdict.test}: ${verdict.title}` : '';
+  const { path, line, kind } = mutation;
+  say(
+    `${String(ended.length).padStart(4)}/${mutations.length} ${verdict.type.padEnd(10)} ${path}:${line} ${kind} ${how}`,
+  );
+}
+
+function hashAt(path: string): string | undefined {
+  return existsSync(join(scratch.root, path)) ? hashOf(scratch.read(path)) : undefined;
 }

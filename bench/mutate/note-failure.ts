@@ -1,13 +1,18 @@
 import { writeFileSync } from 'node:fs';
 import type { Reporter, SerializedError, TestModule, TestRunEndReason } from 'vitest/node';
 import type { Plan, TestRun } from './run-tests.ts';
+import { beginsWith } from './run-tests.ts';
 
-/** Writes how a run went: how long each test file took, and which failed first. */
+/** Says which test file runs, and writes how the run went: the time of each file, and the first failure in it. */
 export class NoteFailure implements Reporter {
   readonly #plan: Plan;
 
   constructor(plan: Plan) {
     this.#plan = plan;
+  }
+
+  onTestModuleStart(module: TestModule): void {
+    process.stdout.write(`\n${beginsWith}${this.#nameOf(module.moduleId)}\n`);
   }
 
   onTestRunEnd(
@@ -16,27 +21,38 @@ export class NoteFailure implements Reporter {
     reason: TestRunEndReason,
   ): void {
     const files = modules.map((module) => {
-      const test = this.#plan.tests.find((path) => module.moduleId.endsWith(`/${path}`)) ?? module.moduleId;
       const failed = [...module.children.allTests('failed')][0];
       const broken =
         module.errors()[0] ?? [...module.children.allSuites()].flatMap((suite) => suite.errors())[0];
       const { duration, collectDuration, environmentSetupDuration, prepareDuration } = module.diagnostic();
       return {
-        test,
+        test: this.#nameOf(module.moduleId),
         ms: Math.round(duration + collectDuration + environmentSetupDuration + prepareDuration),
         failure:
           failed === undefined
-            ? broken && { title: '(the file)', message: firstLine(broken.message) }
-            : { title: failed.fullName, message: firstLine(failed.result().errors?.[0]?.message) },
+            ? broken && { title: '(the file)', message: firstLine(broken.message), ms: Math.round(duration) }
+            : {
+                title: failed.fullName,
+                message: firstLine(failed.result().errors?.[0]?.message),
+                ms: Math.round(failed.diagnostic()?.duration ?? 0),
+              },
       };
     });
     const first = unhandledErrors[0];
+    const during: unknown = first?.['VITEST_TEST_PATH'];
     const run: TestRun = {
       passed: reason === 'passed' && first === undefined,
       files,
-      unhandled: first && firstLine(first.message),
+      unhandled: first && {
+        test: typeof during === 'string' ? this.#nameOf(during) : undefined,
+        message: firstLine(first.message),
+      },
     };
     writeFileSync(this.#plan.result, JSON.stringify(run));
+  }
+
+  #nameOf(file: string): string {
+    return this.#plan.tests.find((path) => file.endsWith(`/${path}`)) ?? file;
   }
 }
 

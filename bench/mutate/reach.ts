@@ -31,6 +31,26 @@ export type Reach = {
 export const hashOf = (text: string): string =>
   createHash('sha256').update(text).digest('base64url').slice(0, 16);
 
+/** Is it known of every test what it reaches? */
+export const isMeasured = (scratch: Scratch, cacheFile: string): boolean =>
+  lookUp(scratch, readCache(cacheFile)).missing.length === 0;
+
+function lookUp(
+  scratch: Scratch,
+  kept: Measurements,
+): {
+  readonly tests: readonly string[];
+  readonly hashes: ReadonlyMap<string, string>;
+  readonly known: readonly (readonly [test: string, measured: Measured])[];
+  readonly missing: readonly string[];
+} {
+  const tests = findTests(scratch.root);
+  const hashes = new Map(tests.map((test) => [test, hashOf(scratch.read(test))]));
+  const known = Object.entries(kept).filter(([test, { hash }]) => hashes.get(test) === hash);
+  const have = new Set(known.map(([test]) => test));
+  return { tests, hashes, known, missing: tests.filter((test) => !have.has(test)) };
+}
+
 /** Measures what is not known yet. `copies` are changed for it and put back; `scratch` is only read. */
 export async function measureReach(
   scratch: Scratch,
@@ -42,12 +62,7 @@ export async function measureReach(
     running,
   }: { readonly fresh: boolean; readonly say: (line: string) => void; readonly running: Set<number> },
 ): Promise<Reach> {
-  const tests = findTests(scratch.root);
-  const hashes = new Map(tests.map((test) => [test, hashOf(scratch.read(test))]));
-  const known = Object.entries(fresh ? {} : readCache(cacheFile)).filter(
-    ([test, { hash }]) => hashes.get(test) === hash,
-  );
-  const missing = tests.filter((test) => !known.some(([path]) => path === test));
+  const { tests, hashes, known, missing } = lookUp(scratch, fresh ? {} : readCache(cacheFile));
   if (missing.length > 0) say(`Measuring what ${missing.length} of ${tests.length} test files reach`);
   let measured: Measurements = Object.fromEntries(known);
   mkdirSync(dirname(cacheFile), { recursive: true });
@@ -95,7 +110,7 @@ const leftOut =
   /^test\/(frameworks|console|react|golden)\/|^test\/(attacks|conformance|demo|docs|doors|examples|first-minutes|handbook|layering|lockfile|mutate|names|readme|templates|threat-model)\b/;
 
 /** The tests of the project `core`, but for those that are left out. */
-const findTests = (root: string): string[] =>
+export const findTests = (root: string): string[] =>
   globSync('{src,test}/**/*.test.ts', { cwd: root, exclude: (path) => path.includes('node_modules') })
     .map((path) => path.split(sep).join('/'))
     .filter((path) => !leftOut.test(path))
@@ -125,15 +140,14 @@ async function measure(
   chmodSync(log, 0o666); // some tests run programs as another user
   const sources = new Map(findSources(scratch.root).map((path) => [path, scratch.read(path)]));
   for (const [path, text] of sources) scratch.write(path, addProbes(path, text, log));
-  const probed = await runTests(scratch.root, { tests, log, timeoutMs: 3_600_000, all: true, running });
+  const probed = await runTests(scratch.root, { tests, log, silentMs: 1_800_000, all: true, running });
   for (const [path, text] of sources) scratch.write(path, text);
-  if (probed === 'timeout' || 'broken' in probed)
-    throw new Error(`The tests could not be measured: ${probed === 'timeout' ? probed : probed.broken}`);
+  if ('stopped' in probed) throw new Error(`The tests could not be measured: ${probed.said}`);
   // Probes change the source, which some tests look at; what fails with them gets a second chance without.
   const red = new Set(probed.files.filter(({ failure }) => failure !== undefined).map(({ test }) => test));
   for (const test of red) {
-    const again = await runTests(scratch.root, { tests: [test], timeoutMs: 600_000, running });
-    if (again !== 'timeout' && 'passed' in again && again.passed) red.delete(test);
+    const again = await runTests(scratch.root, { tests: [test], silentMs: 600_000, running });
+    if ('passed' in again && again.passed) red.delete(test);
   }
   const sourceHashes = new Map([...sources].map(([path, text]) => [path, hashOf(text)]));
   const reached = readLog(readFileSync(log, 'utf8'));

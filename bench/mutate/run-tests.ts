@@ -18,29 +18,40 @@ export type TestRun = {
   readonly files: readonly {
     readonly test: string;
     readonly ms: number;
-    readonly failure: { readonly title: string; readonly message: string } | undefined;
+    readonly failure: { readonly title: string; readonly message: string; readonly ms: number } | undefined;
   }[];
-  readonly unhandled: string | undefined;
+  readonly unhandled: { readonly test: string | undefined; readonly message: string } | undefined;
 };
 
-/** Undefined where the run did not end in time or left no result. */
+/** The run left no result: it said nothing for too long and was ended, or its process died. */
+export type Stopped = {
+  readonly stopped: 'silent' | 'died';
+  /** The test file that ran then, where one had begun. */
+  readonly test: string | undefined;
+  readonly said: string;
+};
+
+/** Before the name of a test file that begins, in what a run prints. */
+export const beginsWith = '@begins ';
+
 export async function runTests(
   root: string,
   {
     tests,
     log,
-    timeoutMs,
+    silentMs,
     all = false,
     running,
   }: {
     readonly tests: readonly string[];
     readonly log?: string;
-    readonly timeoutMs: number;
+    /** How long one test file may take. A body that never gives the thread back hears no timeout of its own. */
+    readonly silentMs: number;
     readonly all?: boolean;
     /** Told of the process while it runs, so that it can be ended with this one. */
     readonly running?: Set<number>;
   },
-): Promise<TestRun | 'timeout' | { readonly broken: string }> {
+): Promise<TestRun | Stopped> {
   const plan: Plan = { tests, log, all, result: join(root, 'mutate-result.json') };
   const planFile = join(root, 'mutate-plan.json');
   writeFileSync(planFile, JSON.stringify(plan));
@@ -57,23 +68,40 @@ export async function runTests(
     ],
     {
       cwd: root,
-      env: { ...process.env, QUITTANCE_MUTATE_PLAN: planFile, NODE_NO_WARNINGS: '1', CI: '1' },
+      env: {
+        ...process.env,
+        QUITTANCE_MUTATE_PLAN: planFile,
+        NODE_NO_WARNINGS: '1',
+        CI: '1',
+        // Many tests start processes. Most of what a process does is to load modules, which the cache halves.
+        NODE_COMPILE_CACHE: join(root, 'mutate-compiled'),
+      },
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     },
   );
+  const endAll = (): void => endGroup(child.pid);
+  let late = false;
+  const giveUp = (): void => {
+    late = true;
+    endAll();
+  };
+  let timer = setTimeout(giveUp, silentMs);
   let said = '';
+  let test: string | undefined;
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (data: Buffer) => {
       said = (said + data.toString()).slice(-4_000);
+      const begun = said
+        .match(new RegExp(`^${beginsWith}.+$`, 'gm'))
+        ?.at(-1)
+        ?.slice(beginsWith.length);
+      if (begun === undefined || begun === test) return;
+      test = begun;
+      clearTimeout(timer);
+      timer = setTimeout(giveUp, silentMs);
     });
-  const endAll = (): void => endGroup(child.pid);
   if (child.pid !== undefined) running?.add(child.pid);
-  let late = false;
-  const timer = setTimeout(() => {
-    late = true;
-    endAll();
-  }, timeoutMs);
   await new Promise((resolve) => {
     child.once('close', resolve);
     // A process that a test left behind may keep the pipes open.
@@ -82,8 +110,8 @@ export async function runTests(
   clearTimeout(timer);
   endAll();
   if (child.pid !== undefined) running?.delete(child.pid);
-  if (late) return 'timeout';
-  if (!existsSync(plan.result)) return { broken: said.trim().slice(-500) };
+  if (late || !existsSync(plan.result))
+    return { stopped: late ? 'silent' : 'died', test, said: said.trim().slice(-500) };
   return JSON.parse(readFileSync(plan.result, 'utf8')) as TestRun;
 }
 

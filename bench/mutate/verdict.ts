@@ -1,60 +1,79 @@
-/** How mutations ended, kept between runs so that an interrupted one goes on where it stopped. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+/**
+ * How mutations ended, kept between runs. Kills are kept in the repository, so that the next run needs nothing but the
+ * test that killed; survivals are kept with the other caches, because they rest on many tests.
+ */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-export type Verdict =
-  | { readonly type: 'killed'; readonly test: string; readonly title: string; readonly message: string }
-  /** The tests did not end, which fails a run as well. */
-  | { readonly type: 'timeout' }
-  | { readonly type: 'survived'; readonly tests: number; readonly reaching: number }
-  | { readonly type: 'unreached' }
-  /** The test that killed it also fails without it. */
-  | { readonly type: 'doubtful'; readonly test: string };
-
-/** What a verdict rests on. */
-export type Basis = {
-  readonly source: string;
-  /** Of all tests that reach the change, and of how many of them may run. */
-  readonly tests: string;
-  readonly hashOfTest: (test: string) => string | undefined;
+export type Kill = {
+  readonly type: 'killed';
+  readonly test: string;
+  readonly title: string;
+  /** How the test failed. A timeout and a crash counted only after a run of the same test without the mutation. */
+  readonly by: 'assertion' | 'timeout' | 'crash';
 };
 
-type Kept = {
+export type Verdict =
+  | Kill
+  | { readonly type: 'survived'; readonly tests: number; readonly reaching: number }
+  | { readonly type: 'unreached' }
+  /** The only tests that failed also fail without it, or did not fail again. */
+  | { readonly type: 'doubtful'; readonly test: string };
+
+/** A kill in the repository. It is believed while both hashes are right; else its test runs again. */
+type KeptKill = Omit<Kill, 'type'> & { readonly source: string; readonly hash: string };
+
+/** A survival rests on all tests that reach the change, and on how many of them may run. */
+type KeptSurvival = {
   readonly source: string;
-  /** For a kill, of the test that killed it: whatever changes in other tests, it would do so again. */
   readonly tests: string;
-  readonly verdict: Verdict;
+  readonly verdict: Exclude<Verdict, Kill>;
 };
 
 export type Verdicts = {
+  kill(key: string): KeptKill | undefined;
+  keepKill(key: string, kill: KeptKill): void;
+  /** A mutation whose test kills it no more, or that is made no more. */
+  forgetKill(key: string): void;
+  kills(): readonly (readonly [key: string, kill: KeptKill])[];
   /** Undefined unless it rests on the same source and tests. */
-  find(key: string, basis: Basis): Verdict | undefined;
-  keep(key: string, basis: Basis, verdict: Verdict): void;
+  survival(key: string, basis: Pick<KeptSurvival, 'source' | 'tests'>): KeptSurvival['verdict'] | undefined;
+  keepSurvival(key: string, survival: KeptSurvival): void;
 };
 
-export function openVerdicts(file: string): Verdicts {
-  const kept = new Map<string, Kept>();
-  try {
-    for (const [key, value] of Object.entries(JSON.parse(readFileSync(file, 'utf8')) as Record<string, Kept>))
-      kept.set(key, value);
-  } catch {
-    // There are none yet.
-  }
+export function openVerdicts(killFile: string, survivalFile: string): Verdicts {
+  const kills = read<KeptKill>(killFile);
+  const survivals = read<KeptSurvival>(survivalFile);
   return {
-    find: (key, basis) => {
-      const found = kept.get(key);
-      if (found === undefined || found.source !== basis.source) return undefined;
-      return found.tests === restsOn(found.verdict, basis) ? found.verdict : undefined;
+    kill: (key) => kills.get(key),
+    keepKill(key, { test, title, by, source, hash }) {
+      kills.set(key, { test, title, by, source, hash });
+      save(killFile, kills);
     },
-    keep(key, basis, verdict) {
-      kept.set(key, { source: basis.source, tests: restsOn(verdict, basis), verdict });
-      mkdirSync(dirname(file), { recursive: true });
-      writeFileSync(file, JSON.stringify(Object.fromEntries(kept), undefined, 1));
+    forgetKill(key) {
+      if (kills.delete(key)) save(killFile, kills);
+    },
+    kills: () => [...kills],
+    survival(key, { source, tests }) {
+      const found = survivals.get(key);
+      return found?.source === source && found.tests === tests ? found.verdict : undefined;
+    },
+    keepSurvival(key, survival) {
+      survivals.set(key, survival);
+      save(survivalFile, survivals);
     },
   };
 }
 
-const restsOn = (verdict: Verdict, { tests, hashOfTest }: Basis): string =>
-  verdict.type === 'killed' ? (hashOfTest(verdict.test) ?? tests) : tests;
+/** Throws for a file that is not JSON: it would be overwritten with less than it held. */
+function read<Value>(file: string): Map<string, Value> {
+  if (!existsSync(file)) return new Map();
+  return new Map(Object.entries(JSON.parse(readFileSync(file, 'utf8')) as Record<string, Value>));
+}
 
-export const isKill = ({ type }: Verdict): boolean => type === 'killed' || type === 'timeout';
+/** Sorted, so that a change of one verdict is a change of a few lines. */
+function save(file: string, values: ReadonlyMap<string, unknown>): void {
+  mkdirSync(dirname(file), { recursive: true });
+  const sorted = [...values].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  writeFileSync(file, `${JSON.stringify(Object.fromEntries(sorted), undefined, 2)}\n`);
+}
