@@ -27,6 +27,7 @@ export default defineConfig([
       'backtest-thread': 'src/cli/backtest-thread.ts',
       'job-thread': 'src/http/job-thread.ts',
       'reader-thread': 'src/http/reader-thread.ts',
+      'document-thread': 'src/contracts/document-thread.ts',
       'contract-thread': 'src/http/contract-thread.ts',
       'export-thread': 'src/http/export-thread.ts',
     },

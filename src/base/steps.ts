@@ -18,6 +18,14 @@ export function takeSteps<T>(steps: Steps<T>): Awaitable<T> {
   return taken.done === true ? taken.value : takeRest(steps);
 }
 
+/** Runs all steps at once, where nothing else waits for the event loop. */
+export function finishSteps<T>(steps: Steps<T>): T {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
 async function takeRest<T>(steps: Steps<T>): Promise<T> {
   for (;;) {
     await new Promise(setImmediate);

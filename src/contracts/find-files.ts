@@ -31,7 +31,9 @@ export async function findFiles(
 ): Promise<FoundFiles> {
   const documents = await Promise.all(paths.map(readFileText));
   const given = await Promise.all(parentPaths.map(readFileText));
-  const extending = documents.filter((document) => extendsAnother(document, readText));
+  const extending: DocumentText[] = [];
+  for (const document of documents)
+    if ((await rulesetOf(document, readText))?.extends !== undefined) extending.push(document);
   const folders = new Set(extending.map(({ source }) => dirname(resolve(source))));
   const beside: DocumentText[] = [];
   for (const folder of folders)
@@ -41,9 +43,10 @@ export async function findFiles(
       const text = await readFile(path).catch(() => undefined);
       const document = text && { source: path, text };
       // A folder may hold anything; what is no ruleset is nobody's parent.
-      if (document !== undefined && rulesetOf(document, readText) !== undefined) beside.push(document);
+      if (document !== undefined && (await rulesetOf(document, readText)) !== undefined)
+        beside.push(document);
     }
-  const needed = chainOf(extending, [...given, ...beside], readText);
+  const needed = await chainOf(extending, [...given, ...beside], readText);
   const parents = [...given, ...beside.filter(({ source }) => needed.has(source))];
   return {
     documents,
@@ -74,35 +77,32 @@ async function readFileText(path: string): Promise<DocumentText> {
   }
 }
 
-const rulesetOf = (
+async function rulesetOf(
   document: DocumentText,
   readText: ReadText,
-): { readonly name: string; readonly extends: string | undefined } | undefined => {
-  const result = readText(document);
+): Promise<{ readonly name: string; readonly extends: string | undefined } | undefined> {
+  const result = await readText(document);
   return result.ok && result.document.kind === 'Ruleset' ? result.document.ruleset : undefined;
-};
-
-const extendsAnother = (document: DocumentText, readText: ReadText): boolean =>
-  rulesetOf(document, readText)?.extends !== undefined;
+}
 
 /** The sources of all that is inherited from. */
-function chainOf(
+async function chainOf(
   documents: readonly DocumentText[],
   candidates: readonly DocumentText[],
   readText: ReadText,
-): ReadonlySet<string> {
+): Promise<ReadonlySet<string>> {
   const byName = new Map<string, DocumentText>();
   for (const candidate of candidates) {
-    const name = rulesetOf(candidate, readText)?.name;
+    const name = (await rulesetOf(candidate, readText))?.name;
     if (name !== undefined && !byName.has(name)) byName.set(name, candidate);
   }
   const needed = new Set<string>();
   for (const document of documents)
-    for (let next = rulesetOf(document, readText)?.extends; next !== undefined;) {
+    for (let next = (await rulesetOf(document, readText))?.extends; next !== undefined;) {
       const parent = byName.get(next);
       if (parent === undefined || needed.has(parent.source)) break;
       needed.add(parent.source);
-      next = rulesetOf(parent, readText)?.extends;
+      next = (await rulesetOf(parent, readText))?.extends;
     }
   return needed;
 }

@@ -30,7 +30,9 @@ export function contractsFromMultiple(
     ...options,
     ...(successCheck !== undefined && { successCheck }),
   });
-  const stops = parts.map((part) => part.onReplaced(() => joined.replace(read())));
+  const stops = parts.map((part) =>
+    part.onReplaced((how) => (how === 'at once' ? joined.replace(read()) : joined.replaceInSlices(read()))),
+  );
   joined.closeWith(() => {
     for (const stop of stops) stop();
   });

@@ -3,7 +3,9 @@ import { contractsError } from '../policy/contracts-problem.ts';
 import type { ContractsOptions } from './contracts-options.ts';
 import type { ReadContracts } from './loaded-contracts.ts';
 import { LoadedContracts } from './loaded-contracts.ts';
-import { createReadText, readDocuments } from './read-documents.ts';
+import type { DocumentText, ReadDocument, ReadText } from './read-documents.ts';
+import { composeDocuments, createReadText, readDocuments } from './read-documents.ts';
+import { readInThread } from './read-in-thread.ts';
 import type { FoundFiles } from './find-files.ts';
 import { areUnchanged, findFiles } from './find-files.ts';
 import { watchFiles } from './watch-files.ts';
@@ -28,13 +30,16 @@ export const contractsFromYaml = (path: string, options: FileOptions = {}): Prom
 
 /** Composes documents from files, left to right: a later rule replaces an earlier one of its id. */
 export async function loadFiles(paths: readonly string[], options: FileOptions): Promise<FileContracts> {
-  const read = async (): Promise<{ readonly found: FoundFiles; readonly read: ReadContracts }> => {
-    const readText = createReadText(options);
+  const read = async (
+    readText: ReadText,
+  ): Promise<{ readonly found: FoundFiles; readonly read: ReadContracts }> => {
     const files = await findFiles(paths, options.parents ?? [], readText);
-    const composed = readDocuments(files.documents, files.parents, readText);
+    const readAll = (texts: readonly DocumentText[]): Promise<ReadDocument[]> =>
+      Promise.all(texts.map(async (text) => ({ text, result: await readText(text) })));
+    const composed = composeDocuments(await readAll(files.documents), await readAll(files.parents));
     return { found: files, read: { ...composed, files: files.paths.map((path) => resolve(path)) } };
   };
-  const first = await read();
+  const first = await read(createReadText(options));
   let { found } = first;
   const loaded = new LoadedContracts(first.read, options);
   /** False after a problem: then everything is read again. */
@@ -45,10 +50,12 @@ export async function loadFiles(paths: readonly string[], options: FileOptions):
       // Files that have not changed are not compiled again, however often somebody asks.
       if (isInForce && (await areUnchanged(found))) return { ok: true, version: loaded.version };
       isInForce = false;
-      const again = await read();
+      // Calls are judged meanwhile: what takes long happens in a thread, or in slices.
+      const again = await readInThread(options, read);
       ({ found } = again);
       const sameFiles = again.read.files.join('\0') === loaded.files.join('\0');
-      if (again.read.composed.version !== loaded.version || !sameFiles) loaded.replace(again.read);
+      if (again.read.composed.version !== loaded.version || !sameFiles)
+        await loaded.replaceInSlices(again.read);
       isInForce = true;
       return { ok: true, version: loaded.version };
     } catch (error) {

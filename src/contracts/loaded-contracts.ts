@@ -5,8 +5,10 @@
  * never by some of each, and documents with a problem leave the old ones in force.
  */
 import type { Awaitable, JsonObject } from '../base/json.ts';
+import type { Steps } from '../base/steps.ts';
+import { finishSteps, takeSteps } from '../base/steps.ts';
 import type { Policy, SessionCounters, ToolEnd } from '../policy/compile-policy.ts';
-import { compilePolicy } from '../policy/compile-policy.ts';
+import { compileInSteps } from '../policy/compile-policy.ts';
 import type { ComposedRules, CompositionReport } from '../policy/composed-rules.ts';
 import type { ContractDocument, Contracts } from '../policy/contracts.ts';
 import type { CallExplanation, ExplainOptions } from '../policy/explain-call.ts';
@@ -36,12 +38,15 @@ export type ReadContracts = {
   readonly files: readonly string[];
 };
 
+/** Follows a replacement the way it was made. One at once is followed before this returns. */
+type Follow = (how: 'at once' | 'in slices') => Awaitable<void>;
+
 type InForce = ReadContracts & { readonly policy: Policy };
 
 export class LoadedContracts implements Contracts {
   readonly successCheck: SuccessCheck | undefined;
   readonly workflowHost: WorkflowHost;
-  readonly #compile: (read: ReadContracts) => InForce;
+  readonly #compile: (read: ReadContracts) => Steps<InForce>;
   readonly #explain: (
     composed: ComposedRules,
     call: PolicyCall,
@@ -49,7 +54,10 @@ export class LoadedContracts implements Contracts {
   ) => Promise<CallExplanation>;
   readonly #options: ContractsOptions;
   #inForce: InForce;
-  readonly #listeners = new Set<() => void>();
+  /** How many times other rules were given, and which of these times counts. */
+  #replacements = 0;
+  #inForceSince = 0;
+  readonly #listeners = new Set<Follow>();
   #close: (() => void) | undefined;
 
   constructor(read: ReadContracts, options: ContractsOptions) {
@@ -57,19 +65,17 @@ export class LoadedContracts implements Contracts {
     const world = createWorld(options);
     this.successCheck = options.successCheck;
     this.workflowHost = createWorkflowHost(options);
-    this.#compile = (found) => ({
-      ...found,
-      policy: compilePolicy(found.composed, world, {
-        allowBacktracking: options.allowBacktracking ?? false,
-      }),
-    });
+    this.#compile = function* (found): Steps<InForce> {
+      const { allowBacktracking = false } = options;
+      return { ...found, policy: yield* compileInSteps(found.composed, world, { allowBacktracking }) };
+    };
     this.#explain = (composed, call, about) =>
       explainCall(composed, world, call, {
         ...about,
         allowBacktracking: options.allowBacktracking ?? false,
         workflowHost: this.workflowHost,
       });
-    this.#inForce = this.#compile(read);
+    this.#inForce = finishSteps(this.#compile(read));
   }
 
   get policy(): Policy {
@@ -116,13 +122,27 @@ export class LoadedContracts implements Contracts {
 
   /** Puts other rules into force. Throws, and leaves the old ones, where they cannot be. */
   replace(read: ReadContracts): void {
-    const next = this.#compile(read);
-    this.#inForce = next;
-    for (const tell of this.#listeners) tell();
+    this.#replacements++;
+    this.#inForce = finishSteps(this.#compile(read));
+    this.#inForceSince = this.#replacements;
+    for (const tell of this.#listeners) void tell('at once');
   }
 
-  /** Tells whenever other rules came into force. Gives the way to stop it. */
-  onReplaced(tell: () => void): () => void {
+  /**
+   * The same while the event loop stays free. Rules that were given later and came into force meanwhile stay in force.
+   * Resolves when contracts made of these follow, too.
+   */
+  async replaceInSlices(read: ReadContracts): Promise<void> {
+    const mine = ++this.#replacements;
+    const next = await takeSteps(this.#compile(read));
+    if (this.#inForceSince > mine) return;
+    this.#inForce = next;
+    this.#inForceSince = mine;
+    for (const tell of this.#listeners) await tell('in slices');
+  }
+
+  /** Tells whenever other rules came into force, and how they did. Gives the way to stop it. */
+  onReplaced(tell: Follow): () => void {
     this.#listeners.add(tell);
     return () => this.#listeners.delete(tell);
   }

@@ -1,4 +1,5 @@
 /** From texts to rules put together: every problem of every document at once. */
+import type { Awaitable } from '../base/json.ts';
 import type { ContractDocument } from '../policy/contracts.ts';
 import type { ContractsProblem } from '../policy/contracts-problem.ts';
 import { contractsError } from '../policy/contracts-problem.ts';
@@ -16,29 +17,48 @@ import type { ReadContracts } from './loaded-contracts.ts';
 export type DocumentText = { readonly source: string; readonly text: string | Uint8Array };
 
 /** Reads a document, the same one only once: looking for parents and composing both need it. */
-export type ReadText = (document: DocumentText) => DocumentResult;
+export type ReadText = (document: DocumentText) => Awaitable<DocumentResult>;
 
-export function createReadText(options: ContractsOptions): ReadText {
+/** Reads documents here and now. */
+export function createReadText(options: ContractsOptions): (document: DocumentText) => DocumentResult {
   const reading = toReadOptions(options);
-  const known = new Map<DocumentText, DocumentResult>();
+  return rememberDocuments((document) => readDocument(document.text, document.source, reading));
+}
+
+/** The same reader, which reads no document twice. */
+export function rememberDocuments<Result>(
+  read: (document: DocumentText) => Result,
+): (document: DocumentText) => Result {
+  const known = new Map<DocumentText, Result>();
   return (document) => {
-    const result = known.get(document) ?? readDocument(document.text, document.source, reading);
+    const result = known.get(document) ?? read(document);
     known.set(document, result);
     return result;
   };
 }
 
 /** Composes documents, left to right. `parents` are what they may extend, by the name in their metadata. */
-export function readDocuments(
+export const readDocuments = (
   texts: readonly DocumentText[],
   parents: readonly DocumentText[],
-  readText: ReadText,
+  readText: (document: DocumentText) => DocumentResult,
+): ReadContracts => composeDocuments(texts.map(withResult(readText)), parents.map(withResult(readText)));
+
+export type ReadDocument = { readonly text: DocumentText; readonly result: DocumentResult };
+
+const withResult =
+  (readText: (document: DocumentText) => DocumentResult) =>
+  (text: DocumentText): ReadDocument => ({ text, result: readText(text) });
+
+/** The same for documents that have been read. */
+export function composeDocuments(
+  texts: readonly ReadDocument[],
+  parents: readonly ReadDocument[],
 ): ReadContracts {
   const problems: ContractsProblem[] = [];
-  const read = (document: DocumentText): Extract<DocumentResult, { ok: true }>['document'][] => {
-    const result = readText(document);
+  const read = ({ result }: ReadDocument): Extract<DocumentResult, { ok: true }>['document'][] => {
     if (result.ok) return [result.document];
-    problems.push(...result.problems);
+    for (const problem of result.problems) problems.push(problem);
     return [];
   };
   const documents = texts.flatMap(read);
@@ -53,7 +73,7 @@ export function readDocuments(
         : document,
     ),
   );
-  return { composed, documents: [...texts, ...parents].map(toDocument), files: [] };
+  return { composed, documents: [...texts, ...parents].map(({ text }) => toDocument(text)), files: [] };
 }
 
 const utf8 = new TextDecoder();

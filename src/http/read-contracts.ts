@@ -1,9 +1,10 @@
 /** Rules as routes tell of them: those in force, those somebody typed, and what became of both. */
+import { takeSteps } from '../base/steps.ts';
 import { LoadedContracts } from '../contracts/loaded-contracts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { sessionCounterPrefixes } from '../ledger/session-counters.ts';
 import type { ComposedRule } from '../policy/composed-rules.ts';
-import { lintRules } from '../policy/lint-rules.ts';
+import { lintInSteps } from '../policy/lint-rules.ts';
 import type {
   CallToExplain,
   ContractsInForce,
@@ -111,7 +112,7 @@ export async function reloadContracts({
         changed: version !== before,
         policyVersion: version,
         problems: [],
-        warnings: lintRules(contracts.policy.composed),
+        warnings: await takeSteps(lintInSteps(contracts.policy.composed)),
       }
     : { ok: false, changed: false, policyVersion: before, problems: problemsOf(result.error), warnings: [] };
 }

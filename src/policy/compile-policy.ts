@@ -5,12 +5,15 @@
 import type { Awaitable } from '../base/json.ts';
 import type { Redactor } from '../base/redaction.ts';
 import { createRedactor } from '../base/redaction.ts';
+import type { Steps } from '../base/steps.ts';
+import { finishSteps } from '../base/steps.ts';
 import { compileAfterRule } from './after-rule.ts';
 import { compileBeforeRule } from './before-rule.ts';
 import { CallFacts } from './call-facts.ts';
 import type { TraceLeaf } from './compile-expression.ts';
 import type { ComposedRule, ComposedRules } from './composed-rules.ts';
 import { contractsError } from './contracts-problem.ts';
+import type { Expression } from './expression.ts';
 import type { CompileContext, FireRule } from './fire-rule.ts';
 import { compileFire } from './fire-rule.ts';
 import { judgeCall } from './judge-call.ts';
@@ -64,11 +67,18 @@ export type PolicyOptions = RegexOptions & {
 };
 
 /** Throws `contracts.invalid` for a pattern that cannot be used. */
-export function compilePolicy(
+export const compilePolicy = (
   composed: ComposedRules,
   given: PolicyWorld,
   options: PolicyOptions = {},
-): Policy {
+): Policy => finishSteps(compileInSteps(composed, given, options));
+
+/** The same with a step for each pattern and each rule, for a process that has other work meanwhile. */
+export function* compileInSteps(
+  composed: ComposedRules,
+  given: PolicyWorld,
+  options: PolicyOptions = {},
+): Steps<Policy> {
   // What a call names is found once for all its rules, sandbox rules included.
   const factsOf = new WeakMap<PolicyCall, CallFacts>();
   const found = (call: PolicyCall): ReturnType<CallFacts['texts']> => {
@@ -95,12 +105,27 @@ export function compilePolicy(
     },
   });
 
+  // Patterns take longest, and one rule may have thousands. Each is read here once, before a rule asks for it.
+  for (const rule of rules)
+    for (const pattern of patternsOf(rule.rule)) {
+      contextOf(rule).readRegex(pattern);
+      yield;
+    }
+  const beforeRules: NonNullable<ReturnType<typeof compileBeforeRule>>[] = [];
+  const afterRules: NonNullable<ReturnType<typeof compileAfterRule>>[] = [];
+  for (const rule of rules) {
+    const beforeRule = compileBeforeRule(rule, contextOf(rule));
+    if (beforeRule !== undefined) beforeRules.push(beforeRule);
+    const afterRule = compileAfterRule(rule, contextOf(rule));
+    if (afterRule !== undefined) afterRules.push(afterRule);
+    yield;
+  }
   const unlisted = compileUnlisted(composed);
   const before = createRuleIndex([
-    ...rules.flatMap((rule) => compileBeforeRule(rule, contextOf(rule)) ?? []),
+    ...beforeRules,
     ...(unlisted === undefined ? [] : [{ tools: undefined, entry: unlisted }]),
   ]);
-  const after = createRuleIndex(rules.flatMap((rule) => compileAfterRule(rule, contextOf(rule)) ?? []));
+  const after = createRuleIndex(afterRules);
   const session = compileSession(rules, contextOf);
   const toolFacts = compileToolFacts(composed.tools);
   const byId = new Map(rules.map((rule) => [rule.id, rule]));
@@ -127,6 +152,29 @@ export function compilePolicy(
       return rule && digestRule(rule);
     },
   };
+}
+
+/** The regular expressions of a rule's condition. */
+function* patternsOf(rule: ComposedRule['rule']): Generator<string, void, undefined> {
+  if (rule.type === 'pre' || rule.type === 'post') yield* patternsIn(rule.when);
+}
+
+function* patternsIn(expression: Expression): Generator<string, void, undefined> {
+  switch (expression.type) {
+    case 'all':
+    case 'any':
+      for (const part of expression.of) yield* patternsIn(part);
+      return;
+    case 'not':
+      yield* patternsIn(expression.of);
+      return;
+    case 'leaf': {
+      const { operator, operand } = expression;
+      if (operator !== 'matches' && operator !== 'matches_any') return;
+      for (const pattern of Array.isArray(operand) ? operand : [operand])
+        if (typeof pattern === 'string') yield pattern;
+    }
+  }
 }
 
 /** Documents have been read with the same engine; rules made by programs have not. */

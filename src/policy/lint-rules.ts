@@ -1,5 +1,7 @@
 /** What is legal in contracts and probably not meant, for people who check them before they are in force. */
 import { canonicalJson } from '../base/canonical.ts';
+import type { Steps } from '../base/steps.ts';
+import { finishSteps } from '../base/steps.ts';
 import { nearestNames, quote } from '../tool/nearest.ts';
 import type { CodeRule } from './code-rule.ts';
 import type { ComposedRule, ComposedRules } from './composed-rules.ts';
@@ -12,22 +14,27 @@ import { toolsOf } from './rule-tools.ts';
 import type { Rule } from './ruleset.ts';
 
 /** `knownTools` are the tools there are, where they are known: then names are checked, too. */
-export function lintRules(composed: ComposedRules, knownTools?: readonly string[]): readonly LintWarning[] {
+export const lintRules = (composed: ComposedRules, knownTools?: readonly string[]): readonly LintWarning[] =>
+  finishSteps(lintInSteps(composed, knownTools));
+
+/** The same with a step for each rule, for a process that has other work meanwhile. */
+export function* lintInSteps(
+  composed: ComposedRules,
+  knownTools?: readonly string[],
+): Steps<readonly LintWarning[]> {
   const blocking = new Map<string, ComposedRule>();
-  const ofRules = composed.rules.flatMap((each) => {
+  const ofRules: LintWarning[] = [];
+  for (const each of composed.rules) {
     const findings = [
       ...lintCondition(each.rule),
       ...lintTimeout(each.rule),
       ...lintShadow(each, blocking),
       ...(knownTools === undefined ? [] : lintToolNames(each.rule, knownTools)),
     ];
-    return findings.map((finding) => ({
-      ...finding,
-      ruleId: each.id,
-      source: each.source,
-      line: each.line,
-    }));
-  });
+    for (const finding of findings)
+      ofRules.push({ ...finding, ruleId: each.id, source: each.source, line: each.line });
+    yield;
+  }
   const ofAll = [
     ...lintDefault(composed),
     ...(knownTools === undefined ? [] : lintCoverage(composed, knownTools)),

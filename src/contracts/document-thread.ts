@@ -1,0 +1,23 @@
+/** Reads contract documents in a thread: a long one takes a second of YAML and patterns, which no call should wait for. */
+import { parentPort } from 'node:worker_threads';
+import { readDocument } from '../policy/parse-document.ts';
+import type { ReadOptions } from '../policy/read-options.ts';
+import type { PackedDocument } from './packed-document.ts';
+import { packDocument } from './packed-document.ts';
+import type { DocumentText } from './read-documents.ts';
+
+export type ReadOrder =
+  | { readonly type: 'read'; readonly document: DocumentText; readonly options: ReadOptions }
+  /** The thread ends by itself. */
+  | { readonly type: 'end' };
+
+export type ReadAnswer = PackedDocument;
+
+if (parentPort !== null) {
+  const port = parentPort;
+  port.on('message', (order: ReadOrder) => {
+    if (order.type === 'end') return port.close();
+    const { text, source } = order.document;
+    port.postMessage(packDocument(readDocument(text, source, order.options)) satisfies ReadAnswer);
+  });
+}

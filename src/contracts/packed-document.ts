@@ -1,0 +1,130 @@
+/**
+ * A document that was read in a thread, on its way to the thread that judges calls. Functions cannot travel, so patterns
+ * do, and long lists travel in packs: each is unpacked in a step of its own.
+ */
+import { deserialize, serialize } from 'node:v8';
+import type { Steps } from '../base/steps.ts';
+import { compileGlob } from '../policy/glob.ts';
+import type { LinearRegex, RegexOptions } from '../policy/linear-regex.ts';
+import { parseRegex } from '../policy/linear-regex.ts';
+import type { ContractDocument, DocumentResult } from '../policy/parse-document.ts';
+import type { Stage, StageCondition, StageGate, Workflow } from '../policy/workflow.ts';
+
+type Pack = Uint8Array<ArrayBuffer>;
+
+export type PackedDocument =
+  | { readonly kind: 'problems'; readonly problems: readonly Pack[] }
+  | {
+      readonly kind: 'Ruleset';
+      /** The document without the lists below. */
+      readonly rest: Pack;
+      readonly rules: readonly Pack[];
+      readonly places: readonly Pack[];
+    }
+  | { readonly kind: 'Workflow'; readonly rest: Pack; readonly stages: readonly Pack[] };
+
+const itemsInPack = 100;
+
+export function packDocument(result: DocumentResult): PackedDocument {
+  if (!result.ok) return { kind: 'problems', problems: packList(result.problems) };
+  const { document } = result;
+  if (document.kind === 'Workflow')
+    return {
+      kind: 'Workflow',
+      rest: pack({ ...document, workflow: { ...document.workflow, stages: [] } }),
+      stages: packList(document.workflow.stages.map(packStage)),
+    };
+  const { rules, places } = document.ruleset;
+  return {
+    kind: 'Ruleset',
+    rest: pack({ ...document, ruleset: { ...document.ruleset, rules: [], places: new Map() } }),
+    rules: packList(rules),
+    places: packList([...places]),
+  };
+}
+
+export function* unpackDocument(packed: PackedDocument, options: RegexOptions): Steps<DocumentResult> {
+  switch (packed.kind) {
+    case 'problems':
+      return { ok: false, problems: yield* unpackList(packed.problems) };
+    case 'Ruleset': {
+      const document = unpack<Extract<ContractDocument, { kind: 'Ruleset' }>>(packed.rest);
+      const rules = yield* unpackList<(typeof document.ruleset.rules)[number]>(packed.rules);
+      const places = new Map(
+        yield* unpackList<
+          typeof document.ruleset.places extends ReadonlyMap<infer K, infer V> ? [K, V] : never
+        >(packed.places),
+      );
+      return { ok: true, document: { ...document, ruleset: { ...document.ruleset, rules, places } } };
+    }
+    case 'Workflow': {
+      const document = unpack<{ kind: 'Workflow'; source: string; workflow: Workflow }>(packed.rest);
+      const stages: Stage[] = [];
+      for (const stage of yield* unpackList<PackedStage>(packed.stages)) {
+        stages.push(unpackStage(stage, options));
+        yield;
+      }
+      return { ok: true, document: { ...document, workflow: { ...document.workflow, stages } } };
+    }
+  }
+}
+
+type PackedStage = ReturnType<typeof packStage>;
+
+const packStage = (stage: Stage) => ({
+  ...stage,
+  entry: stage.entry.map(packGate),
+  exit: stage.exit.map(packGate),
+  tools: stage.tools.map(({ pattern }) => pattern),
+  checks: stage.checks.map((check) => ({ ...check, regex: check.regex.source })),
+});
+
+const unpackStage = (stage: PackedStage, options: RegexOptions): Stage => ({
+  ...stage,
+  entry: stage.entry.map((gate) => unpackGate(gate, options)),
+  exit: stage.exit.map((gate) => unpackGate(gate, options)),
+  tools: stage.tools.map((pattern) => compileGlob(pattern)),
+  checks: stage.checks.map((check) => ({ ...check, regex: regexOf(check.regex, options) })),
+});
+
+type PackedGate = ReturnType<typeof packGate>;
+
+const packGate = ({ condition, message }: StageGate) => ({
+  condition: 'regex' in condition ? { type: condition.type, regex: condition.regex.source } : condition,
+  message,
+});
+
+const unpackGate = ({ message, condition }: PackedGate, options: RegexOptions): StageGate => ({
+  condition:
+    'regex' in condition
+      ? ({ type: condition.type, regex: regexOf(condition.regex, options) } satisfies StageCondition)
+      : condition,
+  message,
+});
+
+function regexOf(pattern: string, options: RegexOptions): LinearRegex {
+  const reading = parseRegex(pattern, options);
+  if (!reading.ok) throw new TypeError(`A pattern that was read once cannot be read again: ${pattern}`);
+  return reading.regex;
+}
+
+const pack = (value: unknown): Pack => new Uint8Array(serialize(value));
+
+function packList(list: readonly unknown[]): readonly Pack[] {
+  const packs: Pack[] = [];
+  for (let from = 0; from < list.length; from += itemsInPack)
+    packs.push(pack(list.slice(from, from + itemsInPack)));
+  return packs;
+}
+
+// Only what `pack` wrote in a thread of ours is unpacked, and the place that unpacks names the type that was packed.
+const unpack = <T>(packed: Pack): T => deserialize(packed) as T;
+
+function* unpackList<T>(packs: readonly Pack[]): Steps<T[]> {
+  const list: T[] = [];
+  for (const packed of packs) {
+    list.push(...unpack<readonly T[]>(packed));
+    yield;
+  }
+  return list;
+}
