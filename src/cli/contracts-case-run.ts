@@ -73,11 +73,7 @@ async function runCase(each: ContractCase, contracts: LoadedContracts): Promise<
   }
   const explanation = await contracts.explain(toCall(each), {
     end,
-    counters: counters && {
-      toolCalls: counters.toolCalls,
-      attempts: counters.attempts,
-      callsOf: (toolName) => counters.perTool.get(toolName) ?? 0,
-    },
+    counters,
     stateOf: (workflow) => states.get(workflow.name) ?? initialState(workflow),
   });
   const { word: came, decidedBy } = wordOf(explanation);

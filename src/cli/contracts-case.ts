@@ -7,6 +7,7 @@ import type { ContractsProblem } from '../policy/contracts-problem.ts';
 import type { ClosedObject } from '../policy/document-reader.ts';
 import { DocumentReader } from '../policy/document-reader.ts';
 import { readDocumentText } from '../policy/document-text.ts';
+import type { SessionCounters } from '../policy/session-metric.ts';
 import { readYaml } from '../policy/yaml-document.ts';
 import type { Principal } from '../tool/tool-context.ts';
 import type { ToolResources } from '../tool/tool-resources.ts';
@@ -29,7 +30,7 @@ export type ContractCase = {
   readonly environment: string | undefined;
   /** The variables rules see as `env.NAME`. */
   readonly env: Readonly<Record<string, string>>;
-  readonly counters: CaseCounters | undefined;
+  readonly counters: SessionCounters | undefined;
   readonly end:
     | { readonly type: 'result'; readonly value: JsonValue }
     | { readonly type: 'error'; readonly text: string }
@@ -42,12 +43,6 @@ export type ContractCase = {
     readonly message: string | undefined;
     readonly output: { readonly value: JsonValue } | undefined;
   };
-};
-
-export type CaseCounters = {
-  readonly toolCalls: number;
-  readonly attempts: number;
-  readonly perTool: ReadonlyMap<string, number>;
 };
 
 /** A call, or a person's yes to a stage. */
@@ -199,15 +194,36 @@ function readEnvironment(at: DocumentReader | undefined): Pick<ContractCase, 'en
   return { environment: undefined, env: Object.fromEntries(variables) };
 }
 
-function readCounters(at: DocumentReader | undefined): CaseCounters | undefined {
-  const fields = at?.closed(['tool_calls', 'attempts', 'per_tool']);
+function readCounters(at: DocumentReader | undefined): SessionCounters | undefined {
+  const fields = at?.closed([
+    'tool_calls',
+    'attempts',
+    'per_tool',
+    'failures',
+    'consecutive_failures',
+    'failures_per_tool',
+    'consecutive_failures_per_tool',
+  ]);
   if (fields === undefined) return undefined;
-  const count = (key: 'tool_calls' | 'attempts'): number => fields.optional(key)?.integer({ least: 0 }) ?? 0;
-  const perTool = (fields.optional('per_tool')?.members() ?? []).flatMap(({ key, value }) => {
-    const used = value.integer({ least: 0 });
-    return used === undefined ? [] : [[key, used] as const];
-  });
-  return { toolCalls: count('tool_calls'), attempts: count('attempts'), perTool: new Map(perTool) };
+  const count = (key: Parameters<typeof fields.optional>[0]): number =>
+    fields.optional(key)?.integer({ least: 0 }) ?? 0;
+  const perTool = (key: Parameters<typeof fields.optional>[0]): ((toolName: string) => number) => {
+    const counts = (fields.optional(key)?.members() ?? []).flatMap(({ key: toolName, value }) => {
+      const used = value.integer({ least: 0 });
+      return used === undefined ? [] : [[toolName, used] as const];
+    });
+    const byTool = new Map(counts);
+    return (toolName) => byTool.get(toolName) ?? 0;
+  };
+  return {
+    toolCalls: count('tool_calls'),
+    attempts: count('attempts'),
+    callsOf: perTool('per_tool'),
+    failures: count('failures'),
+    consecutiveFailures: count('consecutive_failures'),
+    failuresOf: perTool('failures_per_tool'),
+    consecutiveFailuresOf: perTool('consecutive_failures_per_tool'),
+  };
 }
 
 function readStep(at: DocumentReader): readonly CaseStep[] {

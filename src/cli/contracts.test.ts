@@ -202,6 +202,8 @@ rules:
   - {id: word, type: pre, tool: b, when: {environment: {equals: staging}}, then: {action: block, message: m}}
   - {id: variable, type: pre, tool: c, when: {env.LEVEL: {gt: 3}}, then: {action: block, message: m}}
   - {id: limit, type: session, limits: {max_calls_per_tool: {d: 2}}, then: {action: block, message: m}}
+  - {id: failures, type: session, limits: {max_consecutive_failures_per_tool: {f: 2}}, then: {action: block, message: m}}
+  - {id: failed, type: pre, tool: g, when: {session.failures: {gte: 3}}, then: {action: ask, message: m}}
   - {id: error, type: post, tool: e, when: {output.text: {contains: pw}}, then: {action: redact, message: m}}
 `,
     );
@@ -216,6 +218,10 @@ rules:
   - {id: no variable of this machine, tool: c, expect: allow}
   - {id: limit, tool: d, session: {per_tool: {d: 2}}, expect: block, rule: limit}
   - {id: below the limit, tool: d, session: {per_tool: {d: 1}}, expect: allow}
+  - {id: failures, tool: f, session: {consecutive_failures_per_tool: {f: 2}}, expect: block, rule: failures}
+  - {id: failures of another tool, tool: f, session: {consecutive_failures_per_tool: {d: 9}}, expect: allow}
+  - {id: failed, tool: g, session: {failures: 3}, expect: ask, rule: failed}
+  - {id: not failed, tool: g, expect: allow}
   - {id: error, tool: e, error: the pw is, expect: redact, output: "the [REDACTED] is"}
 `,
     );
@@ -223,7 +229,7 @@ rules:
       cwd: folder,
       env: { LEVEL: '9' },
     });
-    expect({ code, out }).toEqual({ code: 0, out: '9 passed, 0 failed\n' });
+    expect({ code, out }).toEqual({ code: 0, out: '13 passed, 0 failed\n' });
   });
 
   test('is JSON for programs', async () => {

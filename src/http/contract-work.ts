@@ -5,6 +5,8 @@ import { readJsonText } from '../base/json.ts';
 import { LoadedContracts } from '../contracts/loaded-contracts.ts';
 import { createReadText, readDocuments } from '../contracts/read-documents.ts';
 import type { ContractsProblem } from '../policy/contracts-problem.ts';
+import type { SessionMetric } from '../policy/session-metric.ts';
+import { countersFrom } from '../policy/session-metric.ts';
 import type { Principal } from '../tool/tool-context.ts';
 import type { ContractsCheck, ContractsExplanation, TypedDocuments } from './api/contract.ts';
 
@@ -25,11 +27,8 @@ export type ExplainOrder = {
   readonly counters: ExplainCounters | undefined;
 };
 
-export type ExplainCounters = {
-  readonly toolCalls: number;
-  readonly attempts: number;
-  readonly callsOfTool: number;
-};
+/** By what is counted; passed between threads. What is absent is zero. */
+export type ExplainCounters = Readonly<Partial<Record<SessionMetric, number>>>;
 
 /** The answer as JSON text. Throws `contracts.invalid` where documents that must load do not. */
 export async function workOnContracts(order: ContractOrder): Promise<string> {
@@ -67,7 +66,7 @@ export async function explainWith(
     },
     {
       ...(counters !== undefined && {
-        counters: { ...counters, callsOf: () => counters.callsOfTool },
+        counters: countersFrom((metric) => counters[metric] ?? 0),
       }),
       ...(output !== undefined && { end: { type: 'result', value: output } }),
     },

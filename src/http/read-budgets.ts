@@ -24,7 +24,8 @@ export async function readBudgets(
     for (const event of stored === 'large' || stored === undefined ? [] : stored.events) {
       if (event.type === 'tool.started')
         for (const { counter, metric } of event.reserved)
-          if (drawn.size < mostBudgets) drawn.set(counter, metric);
+          if (drawn.size < mostBudgets && metric !== 'failures' && metric !== 'consecutive_failures')
+            drawn.set(counter, metric);
       if (event.type === 'runtime.budget_exhausted' && !spent.has(event.scope)) {
         const { scope, metric, used, limit, at } = event;
         spent.set(scope, { counter: scope, metric, used, reserved: 0, limit, exhaustedAt: at });

@@ -5,6 +5,8 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { sessionCounterPrefixes } from '../ledger/session-counters.ts';
 import type { ComposedRule } from '../policy/composed-rules.ts';
 import { lintInSteps } from '../policy/lint-rules.ts';
+import type { SessionMetric } from '../policy/session-metric.ts';
+import { counterNameOf, sessionMetrics } from '../policy/session-metric.ts';
 import type {
   CallToExplain,
   ContractsInForce,
@@ -120,8 +122,11 @@ export async function reloadContracts({
 /** What session rules are judged by: the numbers this session has used up. */
 async function readCounters(ledger: Ledger, sessionId: string, toolName: string): Promise<ExplainCounters> {
   const [prefix] = sessionCounterPrefixes(sessionId);
-  const names = ['tool_calls', 'attempts', `calls_per_tool/${JSON.stringify(toolName)}`];
-  const counters = await ledger.readCounters(names.map((name) => `${prefix}contract/${name}`));
-  const [toolCalls = 0, attempts = 0, calls = 0] = counters.map(({ used, reserved }) => used + reserved);
-  return { toolCalls, attempts, callsOfTool: calls };
+  const metrics = Object.keys(sessionMetrics) as SessionMetric[]; // the keys of a table of all of them
+  const counters = await ledger.readCounters(
+    metrics.map((metric) => `${prefix}contract/${counterNameOf(metric, toolName)}`),
+  );
+  return Object.fromEntries(
+    metrics.map((metric, index) => [metric, (counters[index]?.used ?? 0) + (counters[index]?.reserved ?? 0)]),
+  );
 }

@@ -12,7 +12,7 @@ import type { ToolOutcome } from '../call/outcome.ts';
 import { isKnownEvent } from './formats/v1/event-table.ts';
 import { ERASED } from './formats/v1/field.ts';
 import type { ReadEntry } from './formats/v1/read-entry.ts';
-import type { Claim, ClaimHolder, Counter, CounterTotal } from './ledger.ts';
+import type { Claim, ClaimHolder, Counter, CounterTotal, Settlement } from './ledger.ts';
 import { ledgerSessionId } from './ledger.ts';
 import { sessionCounterPrefixes } from './session-counters.ts';
 import { stateIn } from './state-of.ts';
@@ -131,7 +131,7 @@ export class BesideFold {
     const { sessionId, callId, claim, releaseClaim } = entry;
     if (!this.sessions.has(sessionId)) this.sessions.set(sessionId, position);
     for (const { counter, amount, limit } of entry.reserve ?? []) this.#reserve(counter, amount, limit);
-    for (const { counter, reserved, used } of entry.settle ?? []) this.#count(counter, used, -reserved);
+    for (const settlement of entry.settle ?? []) this.#settle(settlement);
     for (const { subject, expectedVersion } of entry.moves ?? [])
       this.states.set(callKey(sessionId, subject), {
         sessionId,
@@ -202,6 +202,11 @@ export class BesideFold {
           `${used + reserved} were taken.`,
       });
     this.#count(name, 0, amount);
+  }
+
+  #settle({ counter, reserved, used, reset }: Settlement): void {
+    const before = reset === true ? this.counterOf(counter).used : 0;
+    this.#count(counter, used - before, -reserved);
   }
 
   #count(name: string, used: number, reserved: number): void {

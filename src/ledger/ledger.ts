@@ -263,8 +263,13 @@ export type ClaimHolder = {
 
 /** Takes `amount` of what is left under `limit`, or nothing. */
 export type Reservation = { readonly counter: string; readonly amount: number; readonly limit: number };
-/** Gives back what was reserved and charges what was used. */
-export type Settlement = { readonly counter: string; readonly reserved: number; readonly used: number };
+/** Gives back what was reserved and charges what was used. With `reset` what is used becomes `used`, whatever it was. */
+export type Settlement = {
+  readonly counter: string;
+  readonly reserved: number;
+  readonly used: number;
+  readonly reset?: true | undefined;
+};
 export type Counter = { readonly used: number; readonly reserved: number };
 /** What a counter has come to with an entry. It is part of the entry's hashed text: see rule 4 of this file. */
 export type CounterTotal = Counter & { readonly counter: string };

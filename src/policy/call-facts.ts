@@ -3,7 +3,7 @@ import { toTexts } from './found-texts.ts';
 import type { PolicyCall, PolicyWorld } from './policy-call.ts';
 import type { Resources } from './resources.ts';
 import { findResources } from './resources.ts';
-import type { SessionCounters } from './session-limits.ts';
+import type { SessionCounters } from './session-metric.ts';
 
 /** What rules are judged by: the call, what its session has used, and what the call names, found when first asked for. */
 export class CallFacts {

@@ -14,6 +14,7 @@ import type { TraceLeaf } from './compile-expression.ts';
 import type { ComposedRule, ComposedRules } from './composed-rules.ts';
 import { contractsError } from './contracts-problem.ts';
 import type { Expression } from './expression.ts';
+import { compileCountsNeeded } from './counts-needed.ts';
 import type { CompileContext, FireRule } from './fire-rule.ts';
 import { compileFire } from './fire-rule.ts';
 import { judgeCall } from './judge-call.ts';
@@ -25,15 +26,17 @@ import type { PolicyCall, PolicyWorld } from './policy-call.ts';
 import { digestRule } from './rule-digest.ts';
 import { createRuleIndex } from './rule-index.ts';
 import type { FiredRule, OutputRuling, Ruling } from './ruling.ts';
-import type { LimitShare, SessionCounters } from './session-limits.ts';
+import type { LimitShare } from './session-limits.ts';
 import { compileLimits } from './session-limits.ts';
+import type { SessionCounters, SessionMetric } from './session-metric.ts';
 import type { KnownToolFacts } from './tool-facts.ts';
 import { compileToolFacts } from './tool-facts.ts';
 import { compileUnlisted } from './unlisted-tools.ts';
 import type { Workflow } from './workflow.ts';
 
 export type { ToolEnd } from './output-view.ts';
-export type { LimitShare, SessionCounters } from './session-limits.ts';
+export type { LimitShare } from './session-limits.ts';
+export type { SessionCounters, SessionMetric } from './session-metric.ts';
 export type { KnownToolFacts } from './tool-facts.ts';
 
 export type Policy = {
@@ -50,8 +53,10 @@ export type Policy = {
   readonly judgeOutput: (call: PolicyCall, end: ToolEnd) => Awaitable<OutputRuling>;
   /** What has to be reserved before a call of this tool may run. Those that only observe are listed too. */
   readonly limitsFor: (toolName: string) => readonly LimitShare[];
+  /** What conditions and messages look at, for calls of this tool. Numbers that nothing looks at are not kept. */
+  readonly countsFor: (toolName: string) => readonly SessionMetric[];
   /** Says that a limit was used up when this call wanted its share. */
-  readonly limitFired: (share: LimitShare, call: PolicyCall) => FiredRule;
+  readonly limitFired: (share: LimitShare, call: PolicyCall, counters?: SessionCounters) => FiredRule;
   readonly toolFacts: (toolName: string) => KnownToolFacts;
   /** What the rule of this id says, as a digest; undefined where there is no such rule. */
   readonly digestOf: (ruleId: string) => string | undefined;
@@ -90,6 +95,7 @@ export function* compileInSteps(
   const world: PolicyWorld = Object.defineProperties({} as PolicyWorld, {
     ...Object.getOwnPropertyDescriptors(given),
     found: { value: found, enumerable: true },
+    counted: { value: (call: PolicyCall) => factsOf.get(call)?.counters, enumerable: true },
   });
   const { version, rules } = composed;
   const { redactor = createRedactor(), trace } = options;
@@ -142,8 +148,10 @@ export function* compileInSteps(
     judgeOutput: (call, end) => judgeOutput(after(call.toolName), call, end, version),
     limitsFor: (toolName) =>
       session.length === 0 ? noLimits : session.flatMap(({ limits }) => limits.sharesOf(toolName)),
-    limitFired: (share, call) => {
+    countsFor: compileCountsNeeded(rules, world),
+    limitFired: (share, call, counters) => {
       const rule = session.find(({ id }) => id === share.ruleId);
+      factsOf.set(call, new CallFacts(call, counters, world));
       return rule === undefined ? unknownLimit(share) : rule.fire(call, undefined, false);
     },
     toolFacts,

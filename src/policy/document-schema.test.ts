@@ -30,6 +30,7 @@ const everything = rulesetOf(
           { 'env.HOME': { contains_any: ['root'] } },
           { 'args.n': { gte: 1.5 } },
           { 'args.f': { exists: false } },
+          { 'session.tool.consecutive_failures': { gte: 2 } },
         ],
       },
       then: {
@@ -48,7 +49,18 @@ const everything = rulesetOf(
       when: { 'result.a': { equals: 1 } },
       then: { action: 'redact', message: 'm' },
     },
-    { ...sessionRule, limits: { max_tool_calls: 1, max_attempts: 2, max_calls_per_tool: { 'a*': 3 } } },
+    {
+      ...sessionRule,
+      limits: {
+        max_tool_calls: 1,
+        max_attempts: 2,
+        max_calls_per_tool: { 'a*': 3 },
+        max_failures: 4,
+        max_consecutive_failures: 5,
+        max_failures_per_tool: { 'b*': 6 },
+        max_consecutive_failures_per_tool: { c: 7 },
+      },
+    },
     {
       ...sandboxRule,
       not_within: ['/x'],

@@ -98,17 +98,23 @@ const then = (type: keyof typeof thenShapes): JsonObject =>
     ...timeouts,
   });
 
+const perTool: JsonObject = {
+  type: 'object',
+  minProperties: 1,
+  propertyNames: { minLength: 1 },
+  additionalProperties: count,
+};
+
 const limits: JsonObject = closed(
   limitsShape,
   {
     max_tool_calls: count,
     max_attempts: count,
-    max_calls_per_tool: {
-      type: 'object',
-      minProperties: 1,
-      propertyNames: { minLength: 1 },
-      additionalProperties: count,
-    },
+    max_calls_per_tool: perTool,
+    max_failures: { ...count, description: 'Calls that ran and did not succeed.' },
+    max_consecutive_failures: { ...count, description: 'Failures since the last success of the session.' },
+    max_failures_per_tool: perTool,
+    max_consecutive_failures_per_tool: perTool,
   },
   { minProperties: 1 },
 );

@@ -7,7 +7,7 @@ import type { Redactor } from '../base/redaction.ts';
 import { createRedactor } from '../base/redaction.ts';
 import { redacted } from '../base/secret-mask.ts';
 import { cutText } from '../tool/cut-text.ts';
-import type { PolicyOptions, SessionCounters, ToolEnd } from './compile-policy.ts';
+import type { PolicyOptions, ToolEnd } from './compile-policy.ts';
 import { compilePolicy } from './compile-policy.ts';
 import type { ComposedRule, ComposedRules } from './composed-rules.ts';
 import { evaluateWorkflow } from './evaluate-workflow.ts';
@@ -20,6 +20,8 @@ import { findResources } from './resources.ts';
 import { createRuleIndex } from './rule-index.ts';
 import type { FiredRule, OutputRuling, Ruling } from './ruling.ts';
 import { decideRuling } from './ruling.ts';
+import type { SessionCounters } from './session-metric.ts';
+import { countOf } from './session-metric.ts';
 import type { WorkflowHost } from './stage-gates.ts';
 import type { Workflow } from './workflow.ts';
 import type { WorkflowState } from './workflow-state.ts';
@@ -134,7 +136,7 @@ export async function explainCall(
         .map(({ metric, limit }) => ({
           counter: metric,
           limit,
-          used: usedOf(metric, counters, call.toolName),
+          used: countOf(metric, counters, call.toolName),
         })),
     };
   });
@@ -184,21 +186,6 @@ function verdictOf(
   const isAfter = rule.type === 'post' || (rule.type === 'code' && rule.when === 'after');
   if (isAfter ? output === undefined : rule.type === 'session' && counters === undefined) return 'not_asked';
   return 'quiet';
-}
-
-function usedOf(
-  metric: 'tool_calls' | 'attempts' | 'calls_per_tool',
-  counters: SessionCounters | undefined,
-  toolName: string,
-): number {
-  switch (metric) {
-    case 'tool_calls':
-      return counters?.toolCalls ?? 0;
-    case 'attempts':
-      return counters?.attempts ?? 0;
-    case 'calls_per_tool':
-      return counters?.callsOf(toolName) ?? 0;
-  }
 }
 
 async function explainWorkflow(

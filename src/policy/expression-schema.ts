@@ -2,6 +2,7 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { operandKinds, type OperandKind } from './operand.ts';
 import { foundKinds } from './found-kinds.ts';
+import { countSelectors } from './session-metric.ts';
 
 /** Words a host added to the language. */
 export type HostWords = { readonly operators: readonly string[]; readonly selectors: readonly string[] };
@@ -62,6 +63,9 @@ function selectorPattern(hostSelectors: readonly string[], afterRun: boolean): s
     `(${keyed.join('|')})${path}+`,
     String.raw`env\.[\s\S]+`,
     String.raw`found\.(${foundKinds.join('|')})`,
+    ...(afterRun
+      ? []
+      : [String.raw`session\.(${[...countSelectors.keys()].join('|').replaceAll('.', '\\.')})`]),
     String.raw`principal\.(user_id|service_id|org_id|role|ticket_ref)`,
     String.raw`principal\.claims${path}*`,
     ...(hostSelectors.length === 0 ? [] : [`(${hostSelectors.join('|')})${path}*`]),

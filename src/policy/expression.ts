@@ -38,7 +38,9 @@ export type SelectorSource =
   | 'result'
   | 'snapshot'
   /** What the call names, found in all arguments: a list, of which one has to fit. */
-  | 'found';
+  | 'found'
+  /** What is counted for the session: always there, and a number. */
+  | 'session';
 
 export type BuiltInOperator =
   | 'exists'

@@ -42,6 +42,10 @@ export function compileMessage(message: string, world: PolicyWorld, redactor: Re
 export const tidyMessage = (message: string, redactor: Redactor): string =>
   cutText(redactor.text(cutText(message, mostLookedAt)), mostOfMessage);
 
+/** What a message shows. */
+export const selectorsIn = (message: string, world: PolicyWorld): readonly Selector[] =>
+  readParts(message, world).flatMap((part) => (typeof part === 'string' ? [] : [part.selector]));
+
 function readParts(message: string, world: PolicyWorld): readonly Part[] {
   const hostPrefixes = new Set(Object.keys(world.selectors));
   // Every second piece stood between braces.

@@ -100,7 +100,8 @@ function lintAbsence(
 ): readonly Finding[] {
   if (operator === 'exists' || onMissing === 'fire' || saysMissing === true || present.has(selector.text))
     return [];
-  if (['tool.name', 'environment', 'output.text'].includes(selector.text)) return [];
+  if (['tool.name', 'environment', 'output.text'].includes(selector.text) || selector.source === 'session')
+    return [];
   const negative = operator === 'not_equals' || operator === 'not_in';
   if (negative && !negated)
     return [

@@ -2,6 +2,7 @@
 import { nearestNames, quote } from '../tool/nearest.ts';
 import type { Selector, SelectorSource } from './expression.ts';
 import { foundKinds } from './found-kinds.ts';
+import { countSelectors } from './session-metric.ts';
 
 export type SelectorReading =
   { readonly ok: true; readonly selector: Selector } | { readonly ok: false; readonly problem: string };
@@ -30,6 +31,9 @@ export const builtInPrefixes: readonly string[] = [
   'found',
 ];
 
+/** What is counted for the session. A host may have the word for itself: then its meaning counts. */
+const sessionPrefix = 'session';
+
 const noPrefixes: ReadonlySet<string> = new Set();
 
 export function parseSelector(text: string, hostPrefixes: ReadonlySet<string> = noPrefixes): SelectorReading {
@@ -48,8 +52,15 @@ export function parseSelector(text: string, hostPrefixes: ReadonlySet<string> = 
     if (dot < 0) return take({ hostPrefix: prefix }, []);
     return path.includes('') ? refuse(emptyStep(text)) : take({ hostPrefix: prefix }, path);
   }
+  if (prefix === sessionPrefix)
+    return countSelectors.has(rest)
+      ? take('session', path)
+      : refuse(
+          `${quote(text)} is nothing that is counted for a session. Expected session. followed by ` +
+            `${[...countSelectors.keys()].join(', ')}.`,
+        );
   if (!builtInPrefixes.includes(prefix))
-    return refuse(describeUnknown(text, prefix, [...builtInPrefixes, ...hostPrefixes]));
+    return refuse(describeUnknown(text, prefix, [...builtInPrefixes, sessionPrefix, ...hostPrefixes]));
   const whole = wholeSources.find((source) => source.split('.')[0] === prefix);
   if (whole !== undefined) return refuse(`${quote(text)} selects nothing. Did you mean ${whole}?`);
   if (rest === '')

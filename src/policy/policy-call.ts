@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { Principal } from '../tool/tool-context.ts';
 import type { ToolResources } from '../tool/tool-resources.ts';
 import type { FoundTexts } from './found-kinds.ts';
+import type { SessionCounters } from './session-metric.ts';
 
 export type PolicyCall = {
   readonly toolName: string;
@@ -34,6 +35,8 @@ export type PolicyWorld = {
   readonly homeDirectory: string | undefined;
   /** What a call names, for `found.…`. The compiled policy sets it. */
   readonly found?: ((call: PolicyCall) => FoundTexts) | undefined;
+  /** What the session of a call has counted, for `session.…`. The compiled policy sets it. */
+  readonly counted?: ((call: PolicyCall) => SessionCounters | undefined) | undefined;
   /** Values behind selectors that begin with a word the host registered. */
   readonly selectors: Readonly<Record<string, HostSelector>>;
   readonly operators: Readonly<Record<string, HostOperator>>;

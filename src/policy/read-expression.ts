@@ -89,6 +89,8 @@ function readSelector(
   const { source } = reading.selector;
   if (ruleType === 'pre' && typeof source === 'string' && postSources.has(source))
     return at.refuse(`${quote(text)} exists only after the tool has run; use it in rules of type post.`);
+  if (ruleType === 'post' && source === 'session')
+    return at.refuse(`${quote(text)} is what was counted before the call; use it in rules of type pre.`);
   return reading.selector;
 }
 

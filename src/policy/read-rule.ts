@@ -15,7 +15,15 @@ import {
   ruleShapes,
   ruleTypes,
 } from './rule-shape.ts';
-import type { PostRule, PreRule, Rule, RuleMode, SessionLimits, SessionRule } from './ruleset.ts';
+import type {
+  PerToolLimit,
+  PostRule,
+  PreRule,
+  Rule,
+  RuleMode,
+  SessionLimits,
+  SessionRule,
+} from './ruleset.ts';
 
 export type ReadRule = {
   readonly id: string;
@@ -117,17 +125,34 @@ function readSessionRule(object: ClosedObject<string>, head: RuleHead): SessionR
 function readLimits(at: DocumentReader): SessionLimits | undefined {
   const limits = at.closed(keysOf(limitsShape));
   if (limits === undefined) return undefined;
-  const maxToolCalls = limits.optional('max_tool_calls')?.integer({ least: 1 });
-  const maxAttempts = limits.optional('max_attempts')?.integer({ least: 1 });
-  const perToolAt = limits.optional('max_calls_per_tool');
-  const perTool = perToolAt?.members('an object of tool names and numbers');
-  if (perTool?.length === 0) perToolAt?.expected('at least one tool name with a number');
-  const maxCallsPerTool = perTool?.flatMap(({ key, keyAt, value }) => {
-    if (key === '') keyAt.refuse('max_calls_per_tool has an empty tool name; expected a name or a glob.');
+  const whole = (key: string): number | undefined => limits.optional(key)?.integer({ least: 1 });
+  const perTool = (key: string): PerToolLimit | undefined => readPerTool(key, limits.optional(key));
+  const maxToolCalls = whole('max_tool_calls');
+  const maxAttempts = whole('max_attempts');
+  const maxCallsPerTool = perTool('max_calls_per_tool') ?? [];
+  const maxFailures = whole('max_failures');
+  const maxConsecutiveFailures = whole('max_consecutive_failures');
+  const maxFailuresPerTool = perTool('max_failures_per_tool');
+  const maxConsecutiveFailuresPerTool = perTool('max_consecutive_failures_per_tool');
+  if (!keysOf(limitsShape).some((key) => limits.has(key)))
+    return at.refuse(`limits has no limit; expected at least one of ${keysOf(limitsShape).join(', ')}.`);
+  return {
+    maxToolCalls,
+    maxAttempts,
+    maxCallsPerTool,
+    ...(maxFailures !== undefined && { maxFailures }),
+    ...(maxConsecutiveFailures !== undefined && { maxConsecutiveFailures }),
+    ...(maxFailuresPerTool !== undefined && { maxFailuresPerTool }),
+    ...(maxConsecutiveFailuresPerTool !== undefined && { maxConsecutiveFailuresPerTool }),
+  };
+}
+
+function readPerTool(name: string, at: DocumentReader | undefined): PerToolLimit | undefined {
+  const perTool = at?.members('an object of tool names and numbers');
+  if (perTool?.length === 0) at?.expected('at least one tool name with a number');
+  return perTool?.flatMap(({ key, keyAt, value }) => {
+    if (key === '') keyAt.refuse(`${name} has an empty tool name; expected a name or a glob.`);
     const limit = value.integer({ least: 1 });
     return limit === undefined ? [] : [[key, limit] as const];
   });
-  if (!keysOf(limitsShape).some((key) => limits.has(key)))
-    return at.refuse(`limits has no limit; expected at least one of ${keysOf(limitsShape).join(', ')}.`);
-  return { maxToolCalls, maxAttempts, maxCallsPerTool: maxCallsPerTool ?? [] };
 }

@@ -18,7 +18,16 @@ export const defaultsShape: ObjectShape = { required: ['mode'], optional: ['unli
 export const toolFactsShape: ObjectShape = { required: [], optional: ['side_effect', 'idempotent'] };
 export const limitsShape: ObjectShape = {
   required: [],
-  optional: ['max_tool_calls', 'max_attempts', 'max_calls_per_tool'],
+  optional: [
+    'max_tool_calls',
+    'max_attempts',
+    'max_calls_per_tool',
+    // Beyond the public language.
+    'max_failures',
+    'max_consecutive_failures',
+    'max_failures_per_tool',
+    'max_consecutive_failures_per_tool',
+  ],
 };
 export const allowsShape: ObjectShape = { required: [], optional: ['commands', 'domains'] };
 export const notAllowsShape: ObjectShape = { required: ['domains'], optional: [] };

@@ -1,5 +1,6 @@
 import type { CodeRule } from './code-rule.ts';
 import type { Rule } from './ruleset.ts';
+import { perToolLimits } from './session-limits.ts';
 
 /** The names and patterns by which a rule says which tools it is about. */
 export function toolsOf(rule: Rule | CodeRule): readonly string[] {
@@ -11,6 +12,6 @@ export function toolsOf(rule: Rule | CodeRule): readonly string[] {
     case 'sandbox':
       return rule.tools;
     case 'session':
-      return rule.limits.maxCallsPerTool.map(([tool]) => tool);
+      return perToolLimits.flatMap(([key]) => (rule.limits[key] ?? []).map(([tool]) => tool));
   }
 }

@@ -65,12 +65,19 @@ export type SessionRule = RuleBase & {
   readonly action: 'block';
 };
 
+/** By tool name or glob, in the order written. */
+export type PerToolLimit = readonly (readonly [tool: string, limit: number])[];
+
 /** At least one. N allows N. */
 export type SessionLimits = {
   readonly maxToolCalls: number | undefined;
   readonly maxAttempts: number | undefined;
-  /** By tool name or glob, in the order written. */
-  readonly maxCallsPerTool: readonly (readonly [tool: string, limit: number])[];
+  readonly maxCallsPerTool: PerToolLimit;
+  /** Beyond the public language, like the rest: these depend on the success check. Absent where nothing is said. */
+  readonly maxFailures?: number;
+  readonly maxConsecutiveFailures?: number;
+  readonly maxFailuresPerTool?: PerToolLimit;
+  readonly maxConsecutiveFailuresPerTool?: PerToolLimit;
 };
 
 export type SandboxRule = RuleBase &

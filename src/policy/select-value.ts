@@ -8,6 +8,7 @@ import type { Selector } from './expression.ts';
 import { foundKinds } from './found-kinds.ts';
 import type { OutputView } from './output-view.ts';
 import type { PolicyCall, PolicyWorld } from './policy-call.ts';
+import { countOf, countSelectors } from './session-metric.ts';
 
 /** Gives what is there, or undefined; never null. `output` is undefined before the tool has run. Only a host's resolver throws. */
 export type Select = (call: PolicyCall, output: OutputView | undefined) => JsonValue | undefined;
@@ -46,6 +47,11 @@ export function compileSelector({ source, path }: Selector, world: PolicyWorld):
         const texts = world.found?.(call)[kind] ?? [];
         return texts.length === 0 ? undefined : texts;
       };
+    }
+    case 'session': {
+      const metric = countSelectors.get(path.join('.'));
+      if (metric === undefined) return () => undefined;
+      return (call) => countOf(metric, world.counted?.(call), call.toolName);
     }
   }
 }

@@ -5,14 +5,14 @@
  */
 import type { JsonObject } from '../base/json.ts';
 import { createRuleIndex } from './rule-index.ts';
-import type { RuleMode, SessionRule } from './ruleset.ts';
-
-export type LimitMetric = 'tool_calls' | 'attempts' | 'calls_per_tool';
+import type { RuleMode, SessionLimits, SessionRule } from './ruleset.ts';
+import type { SessionCounters, SessionMetric } from './session-metric.ts';
+import { counterNameOf, countOf } from './session-metric.ts';
 
 /** What one rule allows of one counter. */
 export type LimitShare = {
   readonly ruleId: string;
-  readonly metric: LimitMetric;
+  readonly metric: SessionMetric;
   /** Names the number within its session: the same for every rule that counts the same thing. */
   readonly counter: string;
   readonly limit: number;
@@ -25,16 +25,6 @@ export type LimitShare = {
   readonly candidate: boolean;
 };
 
-/** How much a session has used, before the call that is judged. */
-export type SessionCounters = {
-  /** Calls whose body started. */
-  readonly toolCalls: number;
-  /** Calls that reached the policy, denied ones too. */
-  readonly attempts: number;
-  /** Calls of one tool, by its exact name, whose body started. */
-  readonly callsOf: (toolName: string) => number;
-};
-
 /** A rule's limits, made ready. */
 export type CompiledLimits = {
   /** What they hold for a call of this tool. */
@@ -43,40 +33,60 @@ export type CompiledLimits = {
   readonly isUsedUp: (toolName: string, counters: SessionCounters) => boolean;
 };
 
+type Bound = { readonly metric: SessionMetric; readonly limit: number };
+
 /**
- * In `max_calls_per_tool` a pattern gives each tool it matches that many calls of its own: that is what "per tool"
- * says. Where several entries match a tool, all of them hold.
+ * In a limit per tool a pattern gives each tool it matches that many of its own: that is what "per tool" says. Where
+ * several entries match a tool, all of them hold.
  */
 export function compileLimits(
   { limits, message, tags, metadata }: SessionRule,
   { id, mode, candidate }: { readonly id: string; readonly mode: RuleMode; readonly candidate: boolean },
 ): CompiledLimits {
-  const { maxToolCalls = Number.POSITIVE_INFINITY, maxAttempts = Number.POSITIVE_INFINITY } = limits;
-  const perTool = createRuleIndex(
-    limits.maxCallsPerTool.map(([tool, limit]) => ({ tools: [tool], entry: limit })),
-  );
-  const share = (metric: LimitMetric, counter: string, limit: number): LimitShare => ({
-    ruleId: id,
-    metric,
-    counter,
-    limit,
-    message,
-    tags,
-    metadata,
-    mode,
-    candidate,
-  });
+  const boundsOf = createRuleIndex<Bound>([
+    ...wholeLimits.flatMap(([key, metric]) => {
+      const limit = limits[key];
+      return limit === undefined ? [] : [{ tools: undefined, entry: { metric, limit } }];
+    }),
+    ...perToolLimits.flatMap(([key, metric]) =>
+      (limits[key] ?? []).map(([tool, limit]) => ({ tools: [tool], entry: { metric, limit } })),
+    ),
+  ]);
   return {
-    sharesOf: (toolName) => [
-      ...(Number.isFinite(maxToolCalls) ? [share('tool_calls', 'tool_calls', maxToolCalls)] : []),
-      ...(Number.isFinite(maxAttempts) ? [share('attempts', 'attempts', maxAttempts)] : []),
-      ...perTool(toolName).map((limit) =>
-        share('calls_per_tool', `calls_per_tool/${JSON.stringify(toolName)}`, limit),
-      ),
-    ],
-    isUsedUp: (toolName, { toolCalls, attempts, callsOf }) =>
-      toolCalls >= maxToolCalls ||
-      attempts >= maxAttempts ||
-      perTool(toolName).some((limit) => callsOf(toolName) >= limit),
+    sharesOf: (toolName) =>
+      boundsOf(toolName).map(({ metric, limit }) => ({
+        ruleId: id,
+        metric,
+        counter: counterNameOf(metric, toolName),
+        limit,
+        message,
+        tags,
+        metadata,
+        mode,
+        candidate,
+      })),
+    isUsedUp: (toolName, counters) =>
+      boundsOf(toolName).some(({ metric, limit }) => countOf(metric, counters, toolName) >= limit),
   };
 }
+
+type KeysOf<Value> = {
+  [Key in keyof SessionLimits]-?: SessionLimits[Key] extends Value ? Key : never;
+}[keyof SessionLimits];
+
+const wholeLimits: readonly (readonly [KeysOf<number | undefined>, SessionMetric])[] = [
+  ['maxToolCalls', 'tool_calls'],
+  ['maxAttempts', 'attempts'],
+  ['maxFailures', 'failures'],
+  ['maxConsecutiveFailures', 'consecutive_failures'],
+];
+
+/** With the field of the limits of a document that each comes of. */
+export const perToolLimits: readonly (readonly [
+  KeysOf<readonly (readonly [string, number])[] | undefined>,
+  SessionMetric,
+])[] = [
+  ['maxCallsPerTool', 'calls_per_tool'],
+  ['maxFailuresPerTool', 'failures_per_tool'],
+  ['maxConsecutiveFailuresPerTool', 'consecutive_failures_per_tool'],
+];

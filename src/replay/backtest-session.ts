@@ -19,7 +19,7 @@ import type {
 import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';
 import type { ReadEntry } from '../ledger/formats/v1/read-entry.ts';
 import type { ReadEvent } from '../ledger/unknown-event.ts';
-import type { Policy, SessionCounters } from '../policy/compile-policy.ts';
+import type { Policy } from '../policy/compile-policy.ts';
 import type { FiredRule, Ruling } from '../policy/ruling.ts';
 import { decideRuling } from '../policy/ruling.ts';
 import type { WorkflowHost } from '../policy/stage-gates.ts';
@@ -40,6 +40,7 @@ import {
 import type { CallVerdict, CallWord, NotJudged } from './backtest-report.ts';
 import { judgeEnd } from './judge-end.ts';
 import { readArguments } from './judge-arguments.ts';
+import { SessionTally } from './session-tally.ts';
 import { SessionWorkflows } from './session-workflows.ts';
 
 export type SessionTrial = {
@@ -58,9 +59,7 @@ export class SessionBacktest {
   readonly #trial: SessionTrial;
   readonly #workflows: SessionWorkflows | undefined;
   readonly #open = new Map<string, OpenCall>();
-  readonly #perTool = new Map<string, number>();
-  #toolCalls = 0;
-  #attempts = 0;
+  readonly #counts = new SessionTally();
 
   constructor(trial: SessionTrial) {
     this.#trial = trial;
@@ -159,7 +158,7 @@ export class SessionBacktest {
 
   async #judge(call: OpenCall, event: ToolDecided, input: JsonObject, wasRefused: boolean): Promise<void> {
     const { policy } = this.#trial;
-    const asked = await policy.judgeCall(toPolicyCall(call, input), this.#counters());
+    const asked = await policy.judgeCall(toPolicyCall(call, input), this.#counts.counters);
     const workflows = await this.#workflows?.ask(toWorkflowCall(call, input), event.decision !== 'ask');
     let ruling = merge(asked, workflows?.fired ?? []);
     // Under the very same rules, what hidden arguments made them say is on record.
@@ -181,6 +180,8 @@ export class SessionBacktest {
     this.#open.delete(call.requested.callId);
     const runs = wouldRun(call);
     this.#count(call, runs && (event.attempt > 0 || wasStoppedByRules(call, event)));
+    // How a body would have ended that never ran is not known: then nothing is counted.
+    if (runs && event.attempt > 0) this.#counts.ended(event);
     if (event.attempt === 0 || erased || !runs || call.input === undefined)
       return this.#close(call, undefined, event);
     if (call.workflows !== undefined)
@@ -215,23 +216,12 @@ export class SessionBacktest {
     });
   }
 
-  #counters(): SessionCounters {
-    return {
-      toolCalls: this.#toolCalls,
-      attempts: this.#attempts,
-      callsOf: (toolName) => this.#perTool.get(toolName) ?? 0,
-    };
-  }
-
   /** A call that came to the rules is counted once, and once more where its body would have started. */
   #count(call: OpenCall, runs: boolean): void {
     if (call.counted || call.after === undefined || call.after === 'refused') return;
     call.counted = true;
-    this.#attempts++;
-    if (!runs) return;
-    this.#toolCalls++;
-    const { toolName } = call.requested;
-    this.#perTool.set(toolName, (this.#perTool.get(toolName) ?? 0) + 1);
+    this.#counts.reached();
+    if (runs) this.#counts.started(call.requested.toolName);
   }
 }
 

@@ -3,7 +3,7 @@
  * intent, so that N parallel calls under a limit of K start at most K times, and settles with its outcome.
  */
 import { QuittanceError } from '../base/error.ts';
-import type { BudgetMetric, ReservedShare } from '../call/event.ts';
+import type { BudgetMetric, EndMetric, ReservedShare } from '../call/event.ts';
 import { checkKeys } from './check-keys.ts';
 import type { Reservation, Settlement } from '../ledger/ledger.ts';
 import type { LimitShare } from '../policy/compile-policy.ts';
@@ -132,7 +132,10 @@ function checkRule(rule: BudgetRule): void {
 export type BudgetShare = Reservation & Pick<Budget, 'metric' | 'scope' | 'label'>;
 
 /** What a call takes from what a session rule allows. */
-export type ContractShare = Reservation & { readonly metric: BudgetMetric; readonly limits: LimitShare };
+export type ContractShare = Reservation & {
+  readonly metric: BudgetMetric | EndMetric;
+  readonly limits: LimitShare;
+};
 
 /** One of the times a standing permission may be used. */
 export type GrantShare = Reservation & { readonly metric: BudgetMetric; readonly grantId: string };
@@ -166,7 +169,7 @@ export const noShares: readonly never[] = [];
 
 /** What is given back where nobody began what was reserved for: only that rules have looked at the call counts. */
 export const returnsFor = (shares: readonly ReservedShare[]): Settlement[] =>
-  shares.map(({ counter, amount, metric }) => ({
+  shares.filter(isTaken).map(({ counter, amount, metric }) => ({
     counter,
     reserved: amount,
     used: metric === 'attempts' ? amount : 0,
@@ -174,8 +177,23 @@ export const returnsFor = (shares: readonly ReservedShare[]): Settlement[] =>
 
 /** Gives the reservations back and charges what the attempt really cost. */
 export const settlementsFor = (shares: readonly ReservedShare[], costMicros: number): Settlement[] =>
-  shares.map(({ counter, amount, metric }) => ({
+  shares.filter(isTaken).map(({ counter, amount, metric }) => ({
     counter,
     reserved: amount,
     used: metric === 'cost_micros' ? costMicros : amount,
   }));
+
+/** Counts how the call ended: a failure adds one, a success sets back what counts failures in a row. */
+export const countEnd = (shares: readonly ReservedShare[], end: 'succeeded' | 'failed'): Settlement[] =>
+  endCounts(shares).flatMap(({ counter, metric }) => {
+    if (end === 'failed') return [{ counter, reserved: 0, used: 1 }];
+    return metric === 'consecutive_failures' ? [{ counter, reserved: 0, used: 0, reset: true as const }] : [];
+  });
+
+/** What the end of the call counts. */
+export const endCounts = (shares: readonly ReservedShare[]): readonly ReservedShare[] =>
+  shares.filter((share) => !isTaken(share));
+
+/** Whether anything is reserved of it: how a call ends is counted and takes nothing. */
+export const isTaken = ({ metric }: Pick<ReservedShare, 'metric'>): boolean =>
+  metric !== 'failures' && metric !== 'consecutive_failures';

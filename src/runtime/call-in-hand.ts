@@ -2,7 +2,7 @@
 import type { JsonObject } from '../base/json.ts';
 import { createKnownSecrets, shortestShared } from '../base/known-secrets.ts';
 import type { Call } from '../call/call.ts';
-import type { Ask, GatePassage, LogLine, RuleMark } from '../call/event.ts';
+import type { Ask, GatePassage, LogLine, ReservedShare, RuleMark } from '../call/event.ts';
 import type { DataOf } from '../call/event-data.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import type { ParsedToolCall } from '../call/tool-call.ts';
@@ -97,6 +97,8 @@ export class CallInHand extends CallJournal implements CallWithSecrets {
   /** What an attempt cost whose end nobody saw. */
   lostCostMicros = 0;
   shares: readonly Share[] = noShares;
+  /** What the end of the call counts. */
+  counted: readonly ReservedShare[] = noShares;
   /** The key a tool made of its arguments, and the claim on it. */
   toolKey: string | undefined;
   claimKey: string | undefined;
@@ -229,6 +231,7 @@ export class CallInHand extends CallJournal implements CallWithSecrets {
     this.notes = left.notes;
     this.costMicros = left.costMicros;
     this.shares = left.shares;
+    this.counted = left.counted;
     this.toolKey = left.toolKey;
     this.claimKey = left.claimKey;
     this.twins = left.twins;

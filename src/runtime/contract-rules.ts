@@ -1,10 +1,11 @@
 /** What contracts say about a call, as the runtime keeps it. */
 import type { Awaitable } from '../base/json.ts';
-import type { Ask, RuleMark } from '../call/event.ts';
+import type { Ask, ReservedShare, RuleMark } from '../call/event.ts';
 import type { Settlement } from '../ledger/ledger.ts';
-import type { LimitShare, Policy, SessionCounters } from '../policy/compile-policy.ts';
+import type { Policy, SessionCounters } from '../policy/compile-policy.ts';
 import type { PolicyCall } from '../policy/policy-call.ts';
 import type { FiredRule, Ruling } from '../policy/ruling.ts';
+import { countersFrom, counterNameOf, sessionMetrics } from '../policy/session-metric.ts';
 import { whenReady } from '../tool/when-ready.ts';
 import type { ContractShare } from './budget.ts';
 import { noShares } from './budget.ts';
@@ -31,50 +32,73 @@ export function toPolicyCall(hand: CallInHand): PolicyCall {
 /** Asks every rule, session limits too: they are judged by what was counted until now. */
 export function askRules(hand: CallInHand, policy: Policy): Awaitable<Ruling> {
   const call = toPolicyCall(hand);
-  const limits = policy.limitsFor(call.toolName);
-  if (limits.length === 0) return policy.judgeCall(call);
-  const names = limits.map((share) => counterOf(hand, share));
-  return whenReady(hand.engine.ledger.readCounters(names), (counters) => {
-    const count = (metric: LimitShare['metric']): number => {
-      const at = limits.findIndex((share) => share.metric === metric);
-      const { used, reserved } = counters[at] ?? { used: 0, reserved: 0 };
+  const counted = readCounted(hand, policy);
+  return counted === undefined
+    ? policy.judgeCall(call)
+    : whenReady(counted, (counters) => policy.judgeCall(call, counters));
+}
+
+/** What the session has counted until now; undefined where no rule looks at any of it. */
+function readCounted(hand: CallInHand, policy: Policy): Awaitable<SessionCounters> | undefined {
+  const { name: toolName } = hand.knownTool;
+  const metrics = [
+    ...new Set([...policy.limitsFor(toolName).map(({ metric }) => metric), ...policy.countsFor(toolName)]),
+  ];
+  if (metrics.length === 0) return undefined;
+  const names = metrics.map((metric) => counterOf(hand, counterNameOf(metric, toolName)));
+  return whenReady(hand.engine.ledger.readCounters(names), (counters) =>
+    countersFrom((metric) => {
+      const { used, reserved } = counters[metrics.indexOf(metric)] ?? { used: 0, reserved: 0 };
       return used + reserved;
-    };
-    const counted: SessionCounters = {
-      toolCalls: count('tool_calls'),
-      attempts: count('attempts'),
-      callsOf: () => count('calls_per_tool'),
-    };
-    return policy.judgeCall(call, counted);
-  });
+    }),
+  );
 }
 
 /**
  * What the call has to reserve: one share of each number, under the strictest rule that is enforced. Where all that look
- * at it only observe, it is counted without a limit.
+ * at it only observe, it is counted without a limit. Of failures nothing is taken, since no call is meant to fail: the
+ * intent is refused where as many were counted as the limit allows.
  */
 export function contractShares(hand: CallInHand, policy: Policy): readonly ContractShare[] {
   const all = policy.limitsFor(hand.knownTool.name);
   if (all.length === 0) return noShares;
   const shares = new Map<string, ContractShare>();
   for (const limits of all) {
-    const counter = counterOf(hand, limits);
+    const counter = counterOf(hand, limits.counter);
     const isEnforced = limits.mode === 'enforce' && !limits.candidate;
-    const limit = isEnforced ? limits.limit : Number.MAX_SAFE_INTEGER;
-    const metric = limits.metric === 'attempts' ? 'attempts' : 'tool_calls';
+    const { byEnd } = sessionMetrics[limits.metric];
+    // A number that nothing is taken of and no limit holds for is not reserved: `countedByEnd` has it.
+    if (byEnd !== undefined && !isEnforced) continue;
+    const most = isEnforced ? limits.limit : Number.MAX_SAFE_INTEGER;
+    const limit = byEnd === undefined ? most : most - 1;
+    const metric = byEnd ?? (limits.metric === 'attempts' ? 'attempts' : 'tool_calls');
     const known = shares.get(counter);
     if (known === undefined || limit < known.limit)
-      shares.set(counter, { counter, amount: 1, limit, metric, limits });
+      shares.set(counter, { counter, amount: byEnd === undefined ? 1 : 0, limit, metric, limits });
   }
   return [...shares.values()];
 }
 
-/** Somebody else took the last share between the gate and the intent. */
-export const usedUp = (hand: CallInHand, policy: Policy, { limits }: ContractShare): Stop => {
-  const fired = policy.limitFired(limits, toPolicyCall(hand));
+/** What the end of the call counts, whatever process ends it: it is kept with the intent. */
+export function countedByEnd(hand: CallInHand, policy: Policy): readonly ReservedShare[] {
+  const { name: toolName } = hand.knownTool;
+  const metrics = new Set([
+    ...policy.limitsFor(toolName).map(({ metric }) => metric),
+    ...policy.countsFor(toolName),
+  ]);
+  return [...metrics].flatMap((metric) => {
+    const { byEnd } = sessionMetrics[metric];
+    const counter = counterOf(hand, counterNameOf(metric, toolName));
+    return byEnd === undefined ? [] : [{ counter, amount: 0, metric: byEnd }];
+  });
+}
+
+/** Another call took the last share, or failed, between the gate and the intent. */
+export async function usedUp(hand: CallInHand, policy: Policy, { limits }: ContractShare): Promise<Stop> {
+  const fired = policy.limitFired(limits, toPolicyCall(hand), await readCounted(hand, policy));
   hand.rules = [...hand.rules, toMark(hand, fired)];
   return toStop(hand, fired);
-};
+}
 
 /** A call that was stopped after the rules looked at it is counted with its end. */
 export const stoppedShares = (hand: CallInHand): readonly Settlement[] =>
@@ -85,7 +109,7 @@ export const stoppedShares = (hand: CallInHand): readonly Settlement[] =>
         .map(({ counter }) => ({ counter, reserved: 0, used: 1 }));
 
 /** One for each thing that is counted, whatever rules look at it, so that a session takes its counters along. */
-export const counterOf = ({ turn }: CallInHand, { counter }: LimitShare): string =>
+const counterOf = ({ turn }: CallInHand, counter: string): string =>
   `session/${JSON.stringify(turn.sessionId)}/contract/${counter}`;
 
 export const toStop = (hand: CallInHand, { ruleId, message }: FiredRule): Stop => ({

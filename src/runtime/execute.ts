@@ -1,11 +1,12 @@
 /** From the last gate to the outcome: a place, the claim and the intent in one append, the body, the judgement. */
-import type { StageMark, ToolResponded } from '../call/event.ts';
+import type { ReservedShare, StageMark, ToolResponded } from '../call/event.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { outcomeIsError } from '../call/outcome.ts';
 import type { Policy } from '../policy/compile-policy.ts';
 import { isPromiseLike } from '../tool/when-ready.ts';
 import { AttemptRun } from './attempt-run.ts';
 import { untilReported } from './await-report.ts';
+import { isTaken } from './budget.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import { clean } from './clean.ts';
 import { usedUp } from './contract-rules.ts';
@@ -76,7 +77,7 @@ async function start(hand: CallInHand, heldBefore: boolean): Promise<ToolOutcome
     mayRerun: tool.mayRerun,
     handoff: tool.handoff,
     ...(hand.workflowSteps.length > 0 && { stages: stagesOf(hand) }),
-    reserved: hand.shares.map(({ counter, amount, metric }) => ({ counter, amount, metric })),
+    reserved: reservedBy(hand),
   });
   if (grantIsPast(hand)) {
     hand.rewind(undecided);
@@ -94,6 +95,12 @@ async function start(hand: CallInHand, heldBefore: boolean): Promise<ToolOutcome
   }
   return attempt(hand, { budgetMs, deadlineMs }, heldBefore);
 }
+
+/** What is taken, and what the end of the call counts. */
+const reservedBy = ({ shares, counted }: CallInHand): readonly ReservedShare[] => [
+  ...shares.filter(isTaken).map(({ counter, amount, metric }) => ({ counter, amount, metric })),
+  ...counted,
+];
 
 const stagesOf = ({ workflowSteps }: CallInHand): readonly StageMark[] =>
   workflowSteps.flatMap(({ workflow, ruling: { stageId } }) =>

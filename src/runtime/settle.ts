@@ -2,6 +2,7 @@
  * SETTLE: the outcome, its record, the budgets and the claim in one append. Only then does anybody hear of it.
  */
 import type { Confirmation } from '../call/call.ts';
+import { countedAs } from '../call/counted-end.ts';
 import { surelyReads } from '../tool/mode.ts';
 import type { Command } from '../call/command.ts';
 import type { DataOf } from '../call/event-data.ts';
@@ -11,7 +12,7 @@ import { outcomeBlocksTool, outcomeIsError } from '../call/outcome.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { isTerminalResult } from '../call/tool-result.ts';
 import { cutText } from '../tool/cut-text.ts';
-import { returnsFor, settlementsFor } from './budget.ts';
+import { countEnd, returnsFor, settlementsFor } from './budget.ts';
 import { stoppedShares } from './contract-rules.ts';
 import { keepEvidence } from './follow-workflows.ts';
 import type { CallInHand, Unkept } from './call-in-hand.ts';
@@ -125,13 +126,19 @@ function respond(hand: CallInHand, judgement: Judgement, attempt: Attempt): Entr
   // What somebody may want undone, or find out about, needs the input it was done with.
   const canUndo = started !== undefined && 'undo' in outcome && outcome.undo !== undefined;
   const isAltered = outcome.type === 'ToolFailure' && outcome.code === 'ledger.altered';
-  const toSettle = settledBefore
+  const isUnbegun = hand.call !== undefined && isUntaken(hand.call);
+  const charged = settledBefore
     ? []
     : started === undefined
       ? stoppedShares(hand)
-      : hand.call !== undefined && isUntaken(hand.call)
+      : isUnbegun
         ? returnsFor(started.reserved)
         : settlementsFor(started.reserved, attempt.costMicros);
+  const end = isUnbegun ? undefined : countedAs(outcome, judgement.toolSuccess);
+  const toSettle = [
+    ...charged,
+    ...(started === undefined || end === undefined ? [] : countEnd(started.reserved, end)),
+  ];
   return {
     settle: toSettle.length === 0 ? undefined : toSettle,
     // One that never began holds no claim: under its key stands the claim of another.

@@ -13,7 +13,7 @@ import type { ToolResponded } from '../call/event.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { outcomeIsError, retryableButForDoubt } from '../call/outcome.ts';
 import type { Offer } from './behaviors/behaviors.ts';
-import { settlementsFor, sharesOf } from './budget.ts';
+import { endCounts, settlementsFor, sharesOf } from './budget.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import { clean } from './clean.ts';
 import { costOf } from './cost.ts';
@@ -64,9 +64,9 @@ export async function tryAgain(
     hand.aside(`Not tried again, although a behavior might have asked for it: ${forbidden}`);
     return undefined;
   }
-  const reserved = hand.call?.started?.reserved ?? [];
+  const charged = settlementsFor(hand.call?.started?.reserved ?? [], attempt.costMicros);
   const kept = await flushed(hand, mark, {
-    ...(reserved.length > 0 && { settle: settlementsFor(reserved, attempt.costMicros) }),
+    ...(charged.length > 0 && { settle: charged }),
   });
   // Where somebody else has ended the call meanwhile, what this attempt gave is late: that is for whoever settles it.
   if (kept !== 'appended') return undefined;
@@ -252,7 +252,10 @@ async function begin(hand: CallInHand, terms: Terms): Promise<NextAttempt> {
     deadlineMs,
     mayRerun: tool.mayRerun,
     stages: call?.started?.stages ?? [],
-    reserved: shares.map(({ counter, amount, metric }) => ({ counter, amount, metric })),
+    reserved: [
+      ...shares.map(({ counter, amount, metric }) => ({ counter, amount, metric })),
+      ...endCounts(call?.started?.reserved ?? []),
+    ],
   });
   const kept = await flushed(hand, mark, shares.length > 0 ? { reserve: shares } : {});
   return kept === 'appended' ? { budgetMs, deadlineMs } : kept;

@@ -4,7 +4,7 @@ import type { ToolOutcome } from '../outcome.ts';
 import type { Identity } from '../identity.ts';
 import type { ReasonCode } from '../reason.ts';
 import type { CallEventOf } from './envelope.ts';
-import type { BudgetMetric, RuleMark } from './gate-event.ts';
+import type { BudgetMetric, EndMetric, RuleMark } from './gate-event.ts';
 
 /** The intent: only after this is kept may the body run. */
 export type ToolStarted = CallEventOf<
@@ -26,11 +26,11 @@ export type ToolStarted = CallEventOf<
 
 export type StageMark = { readonly workflow: string; readonly stageId: string };
 
-/** What an attempt took from one budget. */
+/** What an attempt took from one budget, or what its end counts: then nothing is taken and `amount` is 0. */
 export type ReservedShare = {
   readonly counter: string;
   readonly amount: number;
-  readonly metric: BudgetMetric;
+  readonly metric: BudgetMetric | EndMetric;
 };
 
 /**

@@ -142,3 +142,6 @@ export type BudgetExhausted = CallEventOf<
 >;
 
 export type BudgetMetric = 'tool_calls' | 'cost_micros' | 'attempts';
+
+/** What is counted when a call ends, by how it ended. */
+export type EndMetric = 'failures' | 'consecutive_failures';

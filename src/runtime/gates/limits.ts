@@ -1,7 +1,7 @@
 import type { CallInHand } from '../call-in-hand.ts';
 import type { BudgetShare, ContractShare } from '../budget.ts';
 import { noShares, sharesOf } from '../budget.ts';
-import { contractShares } from '../contract-rules.ts';
+import { contractShares, countedByEnd } from '../contract-rules.ts';
 import { costOf } from '../cost.ts';
 import type { Gate, Stop } from './gate.ts';
 
@@ -20,6 +20,7 @@ export const limitsGate: Gate = {
     // The policy gate has looked at the limits of contracts.
     const limits = hand.policy === undefined ? noShares : contractShares(hand, hand.policy);
     hand.shares = limits;
+    hand.counted = hand.policy === undefined ? noShares : countedByEnd(hand, hand.policy);
     return hand.turn.budgets.length === 0 ? undefined : look(hand, limits);
   },
 };

@@ -134,7 +134,8 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     if (displaced !== undefined) return { status: 'displaced', ...displaced };
 
     for (const { counter, amount } of entry.reserve ?? []) count(counter, 0, amount);
-    for (const { counter, reserved, used } of entry.settle ?? []) count(counter, used, -reserved);
+    for (const { counter, reserved, used, reset } of entry.settle ?? [])
+      count(counter, used - (reset === true ? (counters.get(counter)?.used ?? 0) : 0), -reserved);
     if (entry.releaseClaim !== undefined) claims.delete(entry.releaseClaim);
     if (entry.claim !== undefined && entry.callId !== undefined) {
       const { key, inputDigest } = entry.claim;

@@ -202,7 +202,10 @@ export class SideTables {
       totals.set(counter, { counter, used: before.used + used, reserved: before.reserved + reserved });
     };
     for (const { counter, amount } of reserve) count(counter, 0, amount);
-    for (const { counter, reserved, used } of settle) count(counter, used, -reserved);
+    for (const { counter, reserved, used, reset } of settle) {
+      const before = reset === true ? (totals.get(counter) ?? this.readCounter(counter)).used : 0;
+      count(counter, used - before, -reserved);
+    }
     return [...totals.values()];
   }
 

@@ -61,6 +61,20 @@ export const keepingChecks: readonly Check[] = [
     },
   ],
   [
+    'a settlement that resets sets what is used, whatever it was, and leaves what is reserved',
+    async ({ ledger }) => {
+      const reserve = [{ counter: 'n', amount: 2, limit: 9 }];
+      const used = { counter: 'n', reserved: 0, used: 3 };
+      await ledger.append(new SampleCall('a').begin({ reserve, settle: [used] }));
+      await ledger.append(new SampleCall('b').begin({ settle: [used, { ...used, used: 1, reset: true }] }));
+      assert.deepEqual(await ledger.readCounters(['n']), [{ used: 1, reserved: 2 }]);
+      const entries = await ledger.readEntries({ limit: 10 });
+      assert.deepEqual(readEntry(entries.at(-1) as (typeof entries)[number]).totals, [
+        { counter: 'n', used: 1, reserved: 2 },
+      ]);
+    },
+  ],
+  [
     'an entry that reserves or settles states what its counters have come to',
     async ({ ledger }) => {
       const call = new SampleCall('c');
