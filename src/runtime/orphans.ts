@@ -1,11 +1,14 @@
 /** Open calls whose owner is gone: how they are found and read. */
 import type { Call } from '../call/call.ts';
+import { readEntry } from '../ledger/formats/v1/read-entry.ts';
 import type { Ledger, OpenCall, StoredCall } from '../ledger/ledger.ts';
+import type { StoredEntry } from '../ledger/stored-entry.ts';
 import type { Desk } from './desk.ts';
 import { keyOf } from './desk.ts';
 import { foldStored } from './fold-stored.ts';
 import type { CallRef } from './gates/gate.ts';
 import { readOpenCalls } from './open-calls.ts';
+import type { RecoveryList } from './recovery.ts';
 
 export type Orphan = Pick<OpenCall, 'sessionId' | 'callId' | 'ownerId'>;
 
@@ -29,38 +32,69 @@ export async function readOrphan(desk: Desk, orphan: Orphan): Promise<FoundCall 
   return found?.stored.ownerId === orphan.ownerId ? found : undefined;
 }
 
-/** Every open call whose owner is proven dead, oldest first. Asks about each owner once, and adds those that are gone. */
+/** Every open call whose owner is proven dead, oldest first. Asks about each owner once, and notes it in the list. */
 export async function* findOrphans(
   { engine: { ledger } }: Desk,
-  gone: Set<string>,
+  list: RecoveryList,
 ): AsyncGenerator<Orphan & OpenCall, void> {
-  const owners = new Map<string, { readonly ownerId: string; readonly isAlive: boolean }>();
+  const ownerIds = new Map<string, string>();
+  list.beganAt = await ledger.lastPosition();
   for await (const open of readOpenCalls(ledger)) {
-    let owner = owners.get(open.ownerId);
-    if (owner === undefined && open.ownerId !== ledger.ownerId) {
-      const { ownerId } = open;
-      owner = { ownerId, isAlive: (await ledger.ownerStatus(ownerId)) !== 'gone' };
-      owners.set(ownerId, owner);
-      if (!owner.isAlive) gone.add(ownerId);
+    let ownerId = ownerIds.get(open.ownerId);
+    if (ownerId === undefined) {
+      ({ ownerId } = open);
+      ownerIds.set(ownerId, ownerId);
+      if (ownerId !== ledger.ownerId)
+        list.owners.set(ownerId, (await ledger.ownerStatus(ownerId)) === 'gone' ? 'gone' : 'spared');
     }
     // Many calls have one owner: they share its name in memory too.
-    const orphan = { ...open, ownerId: owner?.ownerId ?? open.ownerId };
-    if (!(owner?.isAlive ?? (await hasLiveOwner(ledger, orphan, 0)))) yield orphan;
+    const orphan = { ...open, ownerId };
+    const isOrphan =
+      ownerId === ledger.ownerId
+        ? !(await hasLiveOwner(ledger, orphan, 0))
+        : list.owners.get(ownerId) === 'gone';
+    if (isOrphan) yield orphan;
   }
 }
 
-/** Is there an open call of another gone owner than these? A store may remember for a moment that an owner lives. */
-export async function hasOtherOrphans(
+/**
+ * May an owner have died after the list was read and before the ledger reached `until`, and have left calls open? Such
+ * an owner was spared by the list, or has written since the list was begun. Reading the list again would cost far
+ * more: the store would first have to work through everything the recovery itself has written.
+ */
+export async function hasLostOwnersSince(
   { engine: { ledger } }: Desk,
-  known: ReadonlySet<string>,
+  { beganAt, owners }: RecoveryList,
+  until: number,
 ): Promise<boolean> {
-  const asked = new Set([...known, ledger.ownerId]);
-  for await (const { ownerId } of readOpenCalls(ledger)) {
-    if (asked.has(ownerId)) continue;
+  const asked = new Set([ledger.ownerId]);
+  const isGone = async (ownerId: string): Promise<boolean> => {
+    if (asked.has(ownerId)) return false;
     asked.add(ownerId);
-    if ((await ledger.ownerStatus(ownerId)) === 'gone') return true;
+    return (await ledger.ownerStatus(ownerId)) === 'gone';
+  };
+  for (const [ownerId, status] of owners) if (status === 'spared' && (await isGone(ownerId))) return true;
+  for (let after = beganAt ?? until; after < until;) {
+    const entries = await ledger.readEntries({ after, limit: pageSize });
+    for (const entry of entries)
+      // Most entries are this owner's, and need not be decoded to know that.
+      if (!entry.text.includes(ledger.ownerId) && (await isGone(ownerOf(entry)))) return true;
+    if (entries.length < pageSize) return false;
+    after = entries.at(-1)?.position ?? until;
+    await new Promise(setImmediate);
   }
   return false;
+}
+
+const pageSize = 256;
+
+/** An entry that cannot be read counts as one of a lost owner: looking once more does no harm. */
+function ownerOf(entry: StoredEntry): string {
+  try {
+    return readEntry(entry).ownerId;
+  } catch {
+    return '';
+  }
 }
 
 /**

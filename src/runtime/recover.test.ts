@@ -104,11 +104,16 @@ describe('recovery asked for while one is under way', () => {
     lost.kill();
     const { ledger } = start();
     const reads: string[] = [];
+    let lists = 0;
     const counted: Ledger = {
       ...ledger,
       readCall(sessionId, callId) {
         reads.push(sessionId);
         return ledger.readCall(sessionId, callId);
+      },
+      findOpenCalls(query) {
+        lists++;
+        return ledger.findOpenCalls(query);
       },
     };
     const runtime = createRuntime({ ledger: counted, tools: [put(() => 'done')] });
@@ -123,6 +128,8 @@ describe('recovery asked for while one is under way', () => {
       ]);
     // Once to find out what is to be done, once when it is done.
     expect(reads.toSorted()).toEqual(['s1', 's1', 's2', 's2', 's3', 's3']);
+    // A store may have to work through everything the recovery has written before it can answer once more.
+    expect(lists).toBe(1);
   });
 });
 

@@ -11,7 +11,7 @@ import { isHandedOver } from '../call/handoff.ts';
 import type { StoredCall } from '../ledger/ledger.ts';
 import type { Desk } from './desk.ts';
 import { isDue } from './handoff-due.ts';
-import { hasLiveOwner, hasOtherOrphans, readOpen } from './orphans.ts';
+import { hasLiveOwner, hasLostOwnersSince, readOpen } from './orphans.ts';
 import { recoverCall } from './recover-call.ts';
 import type { RecoveredCall, RecoveryProgress, RecoveryRun } from './recovery.ts';
 import { endsAtOnce, planRecovery } from './recovery-plan.ts';
@@ -25,8 +25,11 @@ export async function recover(
   onProgress: (progress: RecoveryProgress) => void = () => undefined,
 ): Promise<readonly RecoveredCall[]> {
   const { run, isNew } = await joinRun(desk);
+  // A list that is read from now on has every owner that is gone by now.
+  const isListed = !isNew && run.list.beganAt !== undefined;
+  const joinedAt = isListed ? await desk.engine.ledger.lastPosition() : 0;
   const recovered = await follow(run, onProgress);
-  if (isNew || desk.closed || !(await hasOtherOrphans(desk, run.owners))) return recovered;
+  if (!isListed || desk.closed || !(await hasLostOwnersSince(desk, run.list, joinedAt))) return recovered;
   const next = await joinRun(desk);
   return [...recovered, ...(await follow(next.run, onProgress))];
 }

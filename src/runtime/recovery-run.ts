@@ -15,7 +15,7 @@ import { isSuspect } from './lost-attempts.ts';
 import type { Orphan } from './orphans.ts';
 import { findOrphans, readOrphan } from './orphans.ts';
 import { reportRecovery } from './recover-call.ts';
-import type { RecoveredCall, RecoveryProgress, RecoveryRun } from './recovery.ts';
+import type { RecoveredCall, RecoveryList, RecoveryProgress, RecoveryRun } from './recovery.ts';
 import type { RecoveryPlan } from './recovery-plan.ts';
 import { endsAtOnce, planRecovery, toolOf } from './recovery-plan.ts';
 import { importSpills } from './spill.ts';
@@ -55,8 +55,8 @@ export async function joinRun(desk: Desk): Promise<{ readonly run: RecoveryRun; 
 function beginRun(desk: Desk, gone: ReadonlySet<string>): RecoveryRun {
   const recovered: RecoveredCall[] = [];
   const listeners: RecoveryRun['listeners'] = new Set();
-  const owners = new Set<string>();
-  const done = recoverOrphans(desk, gone, owners, {
+  const list: RecoveryList = { beganAt: undefined, owners: new Map() };
+  const done = recoverOrphans(desk, gone, list, {
     onProgress(progress) {
       for (const listener of listeners) listener(progress);
     },
@@ -70,7 +70,7 @@ function beginRun(desk: Desk, gone: ReadonlySet<string>): RecoveryRun {
     desk.swept = false;
     throw error;
   });
-  const run: RecoveryRun = { owners, recovered, listeners, done };
+  const run: RecoveryRun = { list, recovered, listeners, done };
   const leave = (): void => {
     desk.run = undefined;
   };
@@ -88,7 +88,7 @@ type Listener = {
 async function recoverOrphans(
   desk: Desk,
   gone: ReadonlySet<string>,
-  owners: Set<string>,
+  list: RecoveryList,
   { onProgress, onRecovered, onDoubtsSettled }: Listener,
 ): Promise<void> {
   const { engine, room } = desk;
@@ -102,7 +102,7 @@ async function recoverOrphans(
     suspects: [],
   };
   let total = 0;
-  for await (const { sessionId, callId, ownerId, ...facts } of findOrphans(desk, owners)) {
+  for await (const { sessionId, callId, ownerId, ...facts } of findOrphans(desk, list)) {
     waiting[firstPhase(facts)].push({ sessionId, callId, ownerId });
     total++;
   }

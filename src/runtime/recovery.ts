@@ -15,10 +15,18 @@ export type Recovery = { readonly how: RecoveredCall['how'] | 'overtaken'; reado
 /** How far a recovery has come, for a host that shows it. */
 export type RecoveryProgress = { readonly done: number; readonly total: number };
 
+/** How the list of open calls came about that a pass works through. */
+export type RecoveryList = {
+  /** Where the ledger ended when the pass began to read the list; undefined before that. */
+  beganAt: number | undefined;
+  /** Owners with open calls in the list, and whether each was proven dead. */
+  readonly owners: Map<string, 'gone' | 'spared'>;
+};
+
 /** One pass over the calls of gone owners. All callers that want one at the same time share it. */
 export type RecoveryRun = {
-  /** Owners whose calls it recovers. */
-  readonly owners: ReadonlySet<string>;
+  /** What its list of open calls was made of. */
+  readonly list: RecoveryList;
   /** What it has recovered so far. */
   readonly recovered: readonly RecoveredCall[];
   readonly listeners: Set<(progress: RecoveryProgress) => void>;

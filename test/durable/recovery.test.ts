@@ -76,6 +76,30 @@ describe('[one-outcome] a call whose owner is gone', () => {
     await expectSettledOnce(runtime);
   });
 
+  it('[one-outcome] is recovered by a later caller if its owner came and died while a recovery was under way', async () => {
+    const begun = deferred();
+    const gate = deferred<string>();
+    await dieOver('put');
+    const { runtime } = await comeAfter(['put', 'pay'], (callId) => {
+      if (callId !== 'a') return 'done';
+      begun.resolve();
+      return gate.promise;
+    });
+    const earlier = runtime.recover();
+    await begun.promise;
+    const second = await play.start({ afterwards: 'hang' });
+    void second.call('b', 'put').catch(() => undefined);
+    await second.reached;
+    await second.kill();
+    const later = runtime.recover();
+    // What comes after the later caller does not make it look further.
+    await runtime.turn({ sessionId: 'other' }).call(envelope('c', 'pay'));
+    gate.resolve('done');
+    expect((await earlier).map(({ callId }) => callId)).toEqual(['a']);
+    expect((await later).map(({ callId }) => callId)).toEqual(['a', 'b']);
+    await expectSettledOnce(runtime);
+  });
+
   it('[one-outcome] that may be run again is left by whoever has no such tool, and run by somebody who has it', async () => {
     const knows = await comeAfter(['put', 'pay']);
     await knows.runtime.turn({ sessionId: 's' }).call(envelope('before', 'pay', { n: 1 })); // has looked around already
