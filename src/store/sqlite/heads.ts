@@ -7,11 +7,13 @@
  * 2. What is here is true only while nobody else wrote. SQLite says whether somebody did: `PRAGMA data_version`
  *    changes with every commit of another connection and with none of our own. `refresh` asks, and reads what others
  *    appended; it must be called before anything here is believed, and by whoever writes inside the transaction.
+ * 3. What is remembered is compared with what is read. Readers therefore read in one snapshot: see `snapshot.ts`.
  */
 import { QuittanceError } from '../../base/error.ts';
 import { genesisHash } from '../../ledger/chain.ts';
 import type { Database, Statement } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
+import { Snapshot } from './snapshot.ts';
 import { fromSqlText, toSqlText } from './sql-text.ts';
 
 /** The end of a session's chain. */
@@ -86,6 +88,7 @@ export class Heads {
   readonly #setHead: Statement<never>;
   readonly #setIndexed: Statement<never>;
 
+  readonly #snapshot: Snapshot;
   readonly #longestTail: number;
   readonly #sessions = new Map<string, SessionHead>();
   readonly #sessionsByNumber = new Map<number, SessionHead>();
@@ -109,6 +112,7 @@ export class Heads {
   /** `longestTail`: entries after which the tail is to be written to the index. */
   constructor(database: Database, longestTail: number) {
     this.#longestTail = longestTail;
+    this.#snapshot = new Snapshot(database);
     this.#dataVersion = prepareValue(database, 'PRAGMA data_version');
     this.#state = prepareRow(database, 'SELECT indexed, removals FROM ledger');
     this.#after = prepareRow(
@@ -153,18 +157,28 @@ export class Heads {
 
   /**
    * For readers. Asks once for all that is read without a pause in between: nobody can have heard meanwhile of
-   * anything that was committed since.
+   * anything that was committed since. All of it is read in one snapshot.
    */
   refresh(): void {
     if (this.#isFresh) return;
-    this.refreshNow();
+    this.#snapshot.begin();
+    try {
+      this.refreshNow();
+    } catch (error) {
+      this.#snapshot.end();
+      throw error;
+    }
     this.#isFresh = true;
     queueMicrotask(this.#goStale);
   }
 
-  readonly #goStale = (): void => {
+  readonly #goStale = (): void => this.endSnapshot();
+
+  /** For whoever is about to do what SQLite refuses inside a transaction. */
+  endSnapshot(): void {
     this.#isFresh = false;
-  };
+    this.#snapshot.end();
+  }
 
   /** For whoever writes, inside the transaction. Gives whether anybody else has written since the last time. */
   refreshNow(): boolean {

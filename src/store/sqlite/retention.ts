@@ -89,6 +89,7 @@ export class Retention {
 
   /** What is gone from the file may still stand in the log beside it. Where others read, it goes a little later. */
   #emptyLog(): void {
+    this.#parts.heads.endSnapshot();
     this.#database.pragma('wal_checkpoint(TRUNCATE)');
   }
 
