@@ -29,7 +29,9 @@ if (!isThere) {
     },
   );
   if (status !== 0) {
-    console.error(`The frameworks could not be installed. Try it by hand: cd ${folder} && npm ci`);
+    console.error(
+      `The frameworks could not be installed. Try it by hand: cd ${folder} && npm ci --ignore-scripts`,
+    );
     process.exit(1);
   }
 }

@@ -45,6 +45,8 @@ describe('the version of a framework', () => {
     ['quittance/mastra', '@mastra/core', '0.24.0', true],
     ['quittance/claude-agent', '@anthropic-ai/claude-agent-sdk', '0.1.0', true],
     ['quittance/openai-agents', '@openai/agents', '0.13.0', true],
+    ['quittance/google-genai', '@google/genai', '0.15.0', true],
+    ['quittance/google-genai', '@google/genai', '2.32.0', false],
     ['quittance/langchain', 'langchain', '0.3.37', true],
     ['quittance/langchain', '@langchain/core', '2.0.0', true],
   ] as const)('%s with %s %s is told of: %s', (adapter, name, version, isTold) => {

@@ -20,6 +20,7 @@ export type Adapter =
   | 'quittance/ai-sdk'
   | 'quittance/anthropic'
   | 'quittance/claude-agent'
+  | 'quittance/google-genai'
   | 'quittance/langchain'
   | 'quittance/mastra'
   | 'quittance/openai'
@@ -29,6 +30,7 @@ export const testedVersions: Readonly<Record<Adapter, readonly Range[]>> = {
   'quittance/ai-sdk': [{ package: 'ai', from: '6.0.0', before: 8 }],
   'quittance/anthropic': [{ package: '@anthropic-ai/sdk', from: '0.74.0' }],
   'quittance/claude-agent': [{ package: '@anthropic-ai/claude-agent-sdk', from: '0.2.89' }],
+  'quittance/google-genai': [{ package: '@google/genai', from: '1.30.0' }],
   'quittance/langchain': [
     { package: '@langchain/core', from: '1.1.21', before: 2 },
     { package: '@langchain/langgraph', from: '1.1.2', before: 2 },

@@ -7,6 +7,7 @@ import type { AnyTool } from '../tool/define-tool.ts';
 import type { AnyFunction, ToolObject } from '../tool/existing-tool.ts';
 import { govern } from '../tool/govern.ts';
 import type { AdapterOptions } from './adapter-options.ts';
+import type { AdoptedTool } from './adopted-tool.ts';
 import type { Answer } from './answer.ts';
 import { toAnswer } from './answer.ts';
 import type { Said } from './conversation.ts';
@@ -60,6 +61,7 @@ export async function governLoop(
   tools: LoopTools,
   options: LoopOptions,
   answerProbe: (run: LoopRun, call: { readonly id: string; readonly name: string }) => Promise<unknown>,
+  adopted: readonly AdoptedTool<unknown>[] = [],
 ): Promise<Loop> {
   const send: SendProbe = async (probeOptions, body) => {
     const run = toLoop({ [probe.name]: body }, probeOptions).run({ sessionId: probe.sessionId });
@@ -67,12 +69,22 @@ export async function governLoop(
   };
   reportVersions(adapter, options.onTrouble);
   await selfTest(adapter, send);
-  return toLoop(tools, options);
+  return toLoop(tools, options, adopted);
 }
 
-function toLoop(tools: LoopTools, { overrides = {}, ...options }: LoopOptions): Loop {
+/** `adopted` are tools of the SDK itself, beside those of the host. */
+function toLoop(
+  tools: LoopTools,
+  { overrides = {}, ...options }: LoopOptions,
+  adopted: readonly AdoptedTool<unknown>[] = [],
+): Loop {
+  const isAdopted = (name: string): boolean => adopted.some((tool) => tool.name === name);
+  const [ofSdk, ofHost] = [true, false].map((wanted) =>
+    Object.fromEntries(Object.entries(overrides).filter(([name]) => isAdopted(name) === wanted)),
+  );
   // Both shapes are read by one function, which checks them; its types only tell them apart.
-  const driver = createDriver(govern(tools as Readonly<Record<string, AnyFunction>>, overrides), options);
+  const own = govern(tools as Readonly<Record<string, AnyFunction>>, ofHost);
+  const driver = createDriver([...own, ...adopted], { ...options, ...(ofSdk && { overrides: ofSdk }) });
   const { runtime, ledger } = driver;
   return {
     runtime,

@@ -8,6 +8,7 @@ import { ToolDecision } from 'quittance';
 import * as aiSdk from 'quittance/ai-sdk';
 import * as anthropic from 'quittance/anthropic';
 import * as claudeAgent from 'quittance/claude-agent';
+import * as genAi from 'quittance/google-genai';
 import * as langChain from 'quittance/langchain';
 import * as mastra from 'quittance/mastra';
 import * as openai from 'quittance/openai';
@@ -101,10 +102,19 @@ const wraps: readonly (readonly [string, (body: Body) => Promise<Wrapped>])[] = 
       return { original, governed: { governed, run }, tools: run.responseTools };
     },
   ],
+  [
+    'Google GenAI SDK',
+    async (body) => {
+      const original = { ...named, inputSchema: shape, execute: body };
+      const governed = await genAi.governTools([original], blocks);
+      const run = governed.run({ sessionId, conversation: [] });
+      return { original, governed: { governed, run }, tools: [run.callableTool(), ...run.tools] };
+    },
+  ],
 ];
 
 /** Where a tool keeps what its author wrote, by the framework's names. */
-const bodyKeys = ['execute', 'invoke', 'handler', 'func', '_call', 'call', 'stream'] as const;
+const bodyKeys = ['execute', 'invoke', 'handler', 'func', '_call', 'call', 'stream', 'callTool'] as const;
 
 describe.each(wraps)('%s', (_, wrap) => {
   test('neither the tool nor its body can be reached from what was made of it', async () => {

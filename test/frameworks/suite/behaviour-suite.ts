@@ -65,11 +65,12 @@ export function behaviourSuite(harness: Harness): void {
           ['a', 'b', 'c'].map((name) => [name, Promise.withResolvers<void>()]),
         );
         let running = 0;
+        const together = stream && harness.streamsOneByOne === true ? 1 : 3;
         const echo: PlainTool = {
           name: 'lookup',
           parameters: { name: 'string' },
           run: async ({ name }) => {
-            if (++running === 3) for (const gate of [...gates.values()].toReversed()) gate.resolve();
+            if (++running === together) for (const gate of [...gates.values()].toReversed()) gate.resolve();
             await gates.get(name)?.promise;
             return { for: name };
           },

@@ -95,6 +95,8 @@ export type Harness = {
    * or tells the model one answer only. Undefined where it does not mind.
    */
   readonly reuse?: 'refused' | 'left out' | 'told once';
+  /** Whether the framework makes the calls of one streamed message one after the other. */
+  readonly streamsOneByOne?: boolean;
   /** Makes an agent of these tools by the adapter's own door. */
   start(tools: readonly PlainTool[], options: StageOptions): Promise<Stage>;
 };

@@ -1,0 +1,13 @@
+export { governTools } from './adapters/google-genai.ts';
+export type {
+  GenAiAnswer,
+  GenAiCallableTool,
+  GenAiOptions,
+  GenAiResponsePart,
+  GenAiRun,
+  GenAiRunOptions,
+  GenAiTool,
+  GovernedGenAiLoop,
+} from './adapters/google-genai.ts';
+export type { GenAiCallable } from './adapters/google-genai-callable.ts';
+export type { LoopOptions, LoopTools } from './adapters/plain-loop.ts';
