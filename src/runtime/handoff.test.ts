@@ -622,19 +622,31 @@ describe('a claim of a call by its name', () => {
 });
 
 describe('a report that comes late, to a process without the tool', () => {
+  const withCode = defineTool({
+    name: 'pay_by_code',
+    mode: 'external',
+    handoff: true,
+    timeoutMs: 60_000,
+    redact: { input: ['$.code'] },
+    input: z.object({ amount: z.number(), code: z.string().default('k-4711-xyz') }),
+  });
+
   it.each([
-    [{ amount: 3 }, { returned: 'it was paid' }],
-    [{ amount: 3, password: 'hunter2hunter2' }, undefined],
-  ])('is kept as it is where nothing of %j is hidden', async (args, shown) => {
-    const on = stage();
-    const { claim } = await start(on, { args });
+    ['pay', { amount: 3 }, 'shown'],
+    ['pay', { amount: 3, password: 'hunter2hunter2' }, 'withheld'],
+    // [secrets-stay-out] What is hidden need not be in the request: the schema adds the code.
+    ['pay_by_code', { amount: 3 }, 'withheld'],
+  ])('is kept as it is where nothing of the input is hidden: %s %j is %s', async (name, args, expected) => {
+    const on = setStage({ tools: [pay, withCode] });
+    const { claim } = await start(on, { name, args });
     on.clock.advance(60_000);
     await quiet();
     const elsewhere = createRuntime({ tools: [], ledger: on.ledger, clock: on.clock });
-    expect(await elsewhere.report(claim.token, { output: 'it was paid' })).toMatchObject({ status: 'late' });
+    const report = { output: 'it was paid by k-4711-xyz' };
+    expect(await elsewhere.report(claim.token, report)).toMatchObject({ status: 'late' });
     const [event] = await eventsOf(on.runtime, 'tool.late');
     const output = event?.result.type === 'returned' ? event.result.output : undefined;
-    expect(output === 'it was paid').toBe(shown !== undefined);
+    expect(output).toBe(expected === 'shown' ? report.output : '[WITHHELD]');
   });
 });
 

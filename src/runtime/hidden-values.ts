@@ -1,6 +1,6 @@
 /** Which values were hidden, told by comparing a payload with its kept form. Used where only these two are at hand. */
-import type { JsonObject, JsonValue } from '../base/json.ts';
-import { isJsonObject } from '../base/json.ts';
+import type { JsonObject, JsonPath, JsonValue } from '../base/json.ts';
+import { formatPath, isJsonObject } from '../base/json.ts';
 import { shortestEchoed as shortest } from '../base/known-secrets.ts';
 import { redacted } from '../base/secret-mask.ts';
 
@@ -51,4 +51,12 @@ function collectLeaves(value: JsonValue, found: Set<string>): void {
     if (String(value).length >= shortest) found.add(String(value));
   } else if (Array.isArray(value)) for (const item of value) collectLeaves(item, found);
   else if (isJsonObject(value)) for (const item of Object.values(value)) collectLeaves(item, found);
+}
+
+/** The places whose whole value is hidden in a kept form. */
+export function maskedPaths(kept: JsonValue | undefined, at: JsonPath = []): readonly string[] {
+  if (kept === redacted) return [formatPath(at)];
+  if (Array.isArray(kept)) return kept.flatMap((item: JsonValue, index) => maskedPaths(item, [...at, index]));
+  if (!isJsonObject(kept)) return [];
+  return Object.entries(kept).flatMap(([key, value]) => maskedPaths(value, [...at, key]));
 }

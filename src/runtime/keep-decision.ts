@@ -4,6 +4,7 @@ import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject, toJson } from '../base/json.ts';
 import { createKnownSecrets, shortestEchoed } from '../base/known-secrets.ts';
 import type { Call, Confirmation } from '../call/call.ts';
+import { acceptedInputOf, hidesInput } from '../call/call.ts';
 import type { Command } from '../call/command.ts';
 import { decide } from '../call/decide.ts';
 import type { ArtifactArgument, DecidedBy, DirectIdentity, InputForm } from '../call/event.ts';
@@ -17,6 +18,7 @@ import type { Engine } from './engine.ts';
 import { isExpired } from './expiry.ts';
 import { approvalsOf } from './follow-workflows.ts';
 import { formatIssues } from './format-issues.ts';
+import { maskedPaths } from './hidden-values.ts';
 import type { KeptInput } from './kept-input.ts';
 import { keepInput } from './kept-input.ts';
 import { sealContext, toPayload } from './seal-input.ts';
@@ -127,7 +129,7 @@ async function cleanerFor(
 ): Promise<(text: string) => string> {
   const { redactor } = engine;
   const isSilent = decision.reason === undefined && decision.decision !== 'respond';
-  if (isSilent || call.hidden.length === 0) return (text) => redactor.text(text);
+  if (isSilent || !hidesInput(call)) return (text) => redactor.text(text);
   const known = createKnownSecrets(secretsOf(engine, call, await readExecuted(engine, call)), shortestEchoed);
   return (text) => known.text(redactor.text(text));
 }
@@ -158,15 +160,18 @@ async function readEdit(engine: Engine, call: Call, given: JsonObject): Promise<
       { callId: call.callId },
     );
   const tool = engine.tools.get(call.toolName);
-  // Whoever has no such tool does not know what it hides, but what was hidden before stays so.
-  const paths = [...(tool?.redact?.input ?? []), ...call.hidden];
+  // A process without the tool does not know what it hides, but what was hidden before stays hidden.
+  const hide = [
+    ...new Set([...call.hidden, ...maskedPaths(acceptedInputOf(call)), ...maskedPaths(call.effectiveInput)]),
+  ];
+  const paths = [...(tool?.redact?.input ?? []), ...hide];
   const kept = keepInput(wanted, paths, engine.redactor, engine.seal);
   const context = sealContext(call.sessionId, call.callId);
   const seal = ({ hidden }: KeptInput, payload: JsonValue): string | undefined =>
     hidden.length === 0 ? undefined : engine.seal.seal(JSON.stringify(payload), context);
   if (tool === undefined)
     return { input: kept, form: undefined, accepted: undefined, artifacts: [], sealed: seal(kept, wanted) };
-  const place = { engine, tool, sessionId: call.sessionId, hide: call.hidden };
+  const place = { engine, tool, sessionId: call.sessionId, hide };
   const fit = await acceptInput(place, { input: wanted, kept }, wanted, false);
   if (!fit.ok)
     throw new QuittanceError(

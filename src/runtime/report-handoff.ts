@@ -9,6 +9,7 @@
 import { keyedDigestJson } from '../base/canonical.ts';
 import { QuittanceError } from '../base/error.ts';
 import type { Call } from '../call/call.ts';
+import { hidesInput } from '../call/call.ts';
 import type { CallEvent, DirectIdentity, ToolReported } from '../call/event.ts';
 import { isHandedOver, leaseIsOver } from '../call/handoff.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
@@ -245,7 +246,7 @@ async function keepLate(
 ): Promise<void> {
   // Where the input cannot be read any more, nobody can say what of the result gives something hidden away.
   const mayShow = hand.tool !== undefined && (await prepareInput(hand, { mayDiffer: true }));
-  const end = mayShow || (call.hidden.length === 0 && hand.policy === undefined) ? read.end : withheldEnd;
+  const end = mayShow || (!hidesInput(call) && hand.policy === undefined) ? read.end : withheldEnd;
   const result = await readLate(hand, end);
   hand.apply({
     type: 'report',

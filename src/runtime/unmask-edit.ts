@@ -7,7 +7,7 @@ import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
 import { redacted } from '../base/secret-mask.ts';
 import type { Call } from '../call/call.ts';
-import { acceptedInputOf } from '../call/call.ts';
+import { acceptedInputOf, hidesInput } from '../call/call.ts';
 import { ownValue } from '../tool/own-value.ts';
 import type { Engine } from './engine.ts';
 import type { RecordedInput } from './input-digest.ts';
@@ -15,7 +15,7 @@ import { readRecorded } from './read-recorded.ts';
 
 /** The edited arguments with what was hidden put back. Throws where a mask would be left. */
 export async function unmaskEdit(engine: Engine, call: Call, edited: JsonObject): Promise<JsonObject> {
-  if (call.hidden.length === 0 || !holdsMask(edited)) return edited;
+  if (!hidesInput(call) || !holdsMask(edited)) return edited;
   const executed = await readRecorded(engine, call);
   const restored = executed.ok ? restore(edited, call, executed) : edited;
   if (isJsonObject(restored) && !holdsMask(restored)) return restored;
