@@ -2,6 +2,7 @@ import type { Ledger } from 'quittance';
 import { createMemoryLedger, createRuntime, defineTool } from 'quittance';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
+import { createMortalLedger } from '../../test/mortal-ledger.ts';
 import {
   auditKinds,
   deferred,
@@ -260,4 +261,47 @@ describe('a call whose id belongs to another call', () => {
     answer.resolve({ decision: 'approve', by: 'ada' });
     expect(await first).toMatchObject({ output: 1 });
   });
+
+  it.each(['running', 'held'] as const)(
+    'is told so each time it asks while another process has that call %s',
+    async (status) => {
+      const clock = createManualClock();
+      const file = createMortalLedger(clock);
+      const ran: unknown[] = [];
+      const body = deferred<string>();
+      const answer = deferred<{ decision: 'approve'; by: string }>();
+      const name = status === 'held' ? 'delete_it' : 'pay';
+      const start = () =>
+        createRuntime({
+          clock,
+          ledger: file.open().ledger,
+          tools: [
+            defineTool({
+              name,
+              run: (args) => {
+                ran.push(args);
+                return body.promise;
+              },
+            }),
+          ],
+          onConfirm: () => answer.promise,
+        });
+      const [here, elsewhere] = [start(), start()];
+      const first = elsewhere.turn({ sessionId: 's' }).call(envelope('c', name, { to: 'ada' }));
+      await quiet();
+      const other = () =>
+        here.turn({ sessionId: 's', timeoutMs: 1_000 }).call(envelope('c', name, { to: 'bob' }));
+      for (let asked = 1; asked <= 3; asked++) {
+        const told = other();
+        await quiet();
+        clock.advance(1_000); // one that waits gives up
+        expect(await told).toMatchObject({ reason: 'conflict' });
+      }
+      answer.resolve({ decision: 'approve', by: 'ada' });
+      body.resolve('done');
+      expect(await first).toMatchObject({ output: 'done' });
+      expect(ran).toEqual([{ to: 'ada' }]);
+      await expectSettledOnce(here);
+    },
+  );
 });

@@ -136,6 +136,36 @@ describe('a preview', () => {
     expect(await outcome).toMatchObject({ output: {} });
   });
 
+  it('is not made again for a call that was cancelled while its tool let go of the one before', async () => {
+    let made = 0;
+    const lettingGo = deferred();
+    const gone = deferred();
+    const tool = defineTool({
+      name: 'write',
+      mode: 'local',
+      input: z.object({ password: z.string() }),
+      preview: ({ password }) => ({ kind: 'text', text: password, snapshot: { nth: ++made } }),
+      cancel: () => {
+        lettingGo.resolve();
+        return gone.promise;
+      },
+      run: () => null,
+    }) as AnyTool;
+    const { runtime } = await start(tool);
+    const cancel = new AbortController();
+    const outcome = runtime.turn({ sessionId: 's' }).call(call, { signal: cancel.signal });
+    const { confirmationId, inputDigest } = await question(runtime);
+    const edited = { arguments: { password: 'hunter23' }, revision: 1, inputDigest, by: 'ada' } as const;
+    await runtime.decide(confirmationId, { decision: 'edit', ...edited });
+    await lettingGo.promise;
+    cancel.abort();
+    expect(await outcome).toMatchObject({ code: 'tool.cancelled' });
+    gone.resolve();
+    for (let round = 0; round < 5; round++) await quiet();
+    expect(made).toBe(1);
+    await expectSettledOnce(runtime);
+  });
+
   it('that went stale while nobody was there lets nothing run, and is let go of', async () => {
     const first = await start(writer(() => ({ ...secret(), expiresInMs: 1_000 })).tool);
     void first.runtime

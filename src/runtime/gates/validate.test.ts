@@ -4,6 +4,7 @@ import { defineTool, outcomeToContentParts, outcomeToModelContent } from 'quitta
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { deferred, envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../../../test/stage.ts';
+import { digestJson } from '../../base/canonical.ts';
 
 const order = z.object({
   id: z.string(),
@@ -343,21 +344,23 @@ describe('the repair of arguments', () => {
 
 it('a validator that changes what it is given changes neither the request on record nor the object of the caller', async () => {
   const ran: unknown[] = [];
-  let asked = 0;
+  const shown: unknown[] = [];
   const input = {
     '~standard': {
       version: 1,
       vendor: 'test',
       validate: (value: unknown) => {
-        (value as { n: number }).n++;
-        return { value: value as { n: number } };
+        const given = value as { n: number };
+        // As code that is not strict would: what cannot be changed stays as it is, without an error.
+        Reflect.set(given, 'n', given.n + 1);
+        return { value: given };
       },
     },
   } as const;
   const { runtime, turn } = setStage({
     tools: [defineTool({ name: 'delete_it', input, run: (args) => ran.push(args) })],
-    onConfirm: () => {
-      asked++;
+    onConfirm: ({ arguments: given, inputDigest }) => {
+      shown.push({ given, inputDigest });
       return { decision: 'approve', by: 'ada' };
     },
   });
@@ -366,7 +369,9 @@ it('a validator that changes what it is given changes neither the request on rec
   expect(args).toEqual({ n: 1 });
   expect((await eventsOf(runtime, 'tool.requested'))[0]?.requestedInput).toEqual({ n: 1 });
   // After the approval the schema is asked again about what was accepted, and gives the same value.
-  expect([ran, asked]).toEqual([[{ n: 2 }], 1]);
+  expect(ran).toEqual([{ n: 2 }]);
+  // [bound-approval] The person approved what ran, by its digest.
+  expect(shown).toEqual([{ given: { n: 2 }, inputDigest: digestJson({ n: 2 }) }]);
 });
 
 describe('argument text with a slip', () => {
