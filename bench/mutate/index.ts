@@ -28,7 +28,7 @@ import type { Scratch } from './scratch.ts';
 import { makeScratch } from './scratch.ts';
 import type { Target } from './targets.ts';
 import { findTargets } from './targets.ts';
-import type { Kill } from './verdict.ts';
+import type { Kill, Verdict } from './verdict.ts';
 import { openVerdicts } from './verdict.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -93,17 +93,32 @@ const judge = createJudge({ running });
 const tests = findTests(scratch.root);
 const reachFile = join(cache, 'reach.json');
 const ended: Ended[] = [];
+/** What is known of mutations that no test has killed yet. */
+const withoutKill = new Map<
+  Mutation,
+  {
+    readonly passed: ReadonlySet<string>;
+    readonly doubtful: Extract<Verdict, { type: 'doubtful' }> | undefined;
+  }
+>();
 
 const first = mutations.filter((mutation) => !endAtOnce(mutation));
-const unsettled: Mutation[] = [];
-const reachIsKnown = !values.fresh && isMeasured(scratch, reachFile);
-await inEachCopy(first, async (copy, mutation) => {
-  if (!(await killAgain(copy, mutation))) unsettled.push(mutation);
-});
-if (unsettled.length > 0) {
-  const reach = await measureReach(scratch, workers, reachFile, { fresh: values.fresh, say, running });
+const quick = tests.filter((test) => test.startsWith('src/'));
+const isKnown = (some: readonly string[]): boolean => !values.fresh && isMeasured(scratch, reachFile, some);
+const nearFirst = !isKnown(quick);
+let unsettled = await leftBy(first, killAgain);
+// Tests beside the source are quick to measure. The others start processes, and most mutations never need them.
+for (const some of isKnown(tests) ? [tests] : [quick, tests]) {
+  if (unsettled.length === 0) break;
+  const reach = await measureReach(scratch, workers, reachFile, {
+    tests: some,
+    fresh: values.fresh,
+    say,
+    running,
+  });
   for (const test of reach.red) say(`Left out, because it fails without a mutation: ${test}`);
-  await inEachCopy(unsettled, (copy, mutation) => runReaching(copy, mutation, reach));
+  const isLast = some === tests;
+  unsettled = await leftBy(unsettled, (copy, mutation) => runReaching(copy, mutation, reach, isLast));
 }
 const share = report(ended, { targets, known, facts: { seed, refused_by_compiler: refused }, say });
 process.exitCode = share >= goal ? 0 : 1;
@@ -141,29 +156,30 @@ function sayWhatIsMadeNoMore(): void {
   for (const [key] of verdicts.kills()) if (isGone(key)) verdicts.forgetKill(key);
 }
 
-async function inEachCopy(
+/** The mutations that `settle` leaves. */
+async function leftBy(
   some: readonly Mutation[],
-  work: (copy: Scratch, mutation: Mutation) => Promise<void>,
-): Promise<void> {
+  settle: (copy: Scratch, mutation: Mutation) => Promise<boolean>,
+): Promise<readonly Mutation[]> {
   const waiting = some.values();
+  const left = new Set<Mutation>();
   await Promise.all(
     workers.map(async (copy) => {
-      for (const mutation of waiting) await work(copy, mutation);
+      for (const mutation of waiting) if (!(await settle(copy, mutation))) left.add(mutation);
     }),
   );
+  return some.filter((mutation) => left.has(mutation));
 }
 
 /** Known to be equivalent, or killed by a test that is as it was, of a source that is as it was. */
 function endAtOnce(mutation: Mutation): boolean {
   if (known.get(mutation.key)?.as === 'equivalent' && !values.doubt) {
-    end(mutation, { type: 'equivalent' });
-    return true;
+    return end(mutation, { type: 'equivalent' });
   }
   const kept = verdicts.kill(mutation.key);
   if (values.fresh || kept === undefined) return false;
   if (kept.source !== hashAt(mutation.path) || kept.hash !== hashAt(kept.test)) return false;
-  end(mutation, { type: 'killed', test: kept.test, title: kept.title, by: kept.by });
-  return true;
+  return end(mutation, { type: 'killed', test: kept.test, title: kept.title, by: kept.by });
 }
 
 /** Runs the test that killed before. Unless it is known which tests reach the change, runs those near it as well. */
@@ -172,43 +188,61 @@ async function killAgain(copy: Scratch, mutation: Mutation): Promise<boolean> {
   const before = verdicts.kill(key)?.test;
   const likely = new Set([
     ...(before !== undefined && tests.includes(before) ? [before] : []),
-    ...(reachIsKnown ? [] : nearTests(path, tests, kills.get(path))),
+    ...(nearFirst ? nearTests(path, quick, kills.get(path)) : []),
   ]);
   if (likely.size === 0) return false;
-  const verdict = await judge(copy, mutation, [...likely]);
-  if (verdict.type !== 'killed') return false;
-  keepKill(mutation, verdict);
-  return true;
+  return runSome(copy, mutation, [...likely]);
 }
 
-async function runReaching(copy: Scratch, mutation: Mutation, reach: Reach): Promise<void> {
+/** True where one of the tests kills. What they tell else is noted for the end. */
+async function runSome(copy: Scratch, mutation: Mutation, some: readonly string[]): Promise<boolean> {
+  const { passed, doubtful } = withoutKill.get(mutation) ?? {
+    passed: new Set<string>(),
+    doubtful: undefined,
+  };
+  const verdict = await judge(
+    copy,
+    mutation,
+    some.filter((test) => !passed.has(test)),
+  );
+  if (verdict.type === 'killed') keepKill(mutation, verdict);
+  else
+    withoutKill.set(mutation, {
+      passed: new Set([...passed, ...some]),
+      doubtful: verdict.type === 'doubtful' ? verdict : doubtful,
+    });
+  return verdict.type === 'killed';
+}
+
+async function runReaching(
+  copy: Scratch,
+  mutation: Mutation,
+  reach: Reach,
+  isLast: boolean,
+): Promise<boolean> {
   const { path, start, key } = mutation;
   const reaching = reach.testsAt(path, start);
   const basis = {
     source: hashAt(path) ?? '',
     tests: hashOf([mostMs, ...reaching.map(({ test }) => test + hashAt(test))].join('\n')),
   };
-  const before = values.fresh ? undefined : verdicts.survival(key, basis);
-  if (before !== undefined) return end(mutation, before);
+  const isEquivalent = known.get(key)?.as === 'equivalent';
+  const before = values.fresh || !isLast ? undefined : verdicts.survival(key, basis);
+  if (before !== undefined) return end(mutation, isEquivalent ? { type: 'equivalent' } : before);
   let total = 0;
-  const some = orderTests(path, reaching, kills.get(path)).filter(
-    ({ ms }) => (total += ms) <= mostMs || total === ms,
-  );
-  const judged = await judge(
-    copy,
-    mutation,
-    some.map(({ test }) => test),
-  );
-  if (judged.type === 'killed') return keepKill(mutation, judged);
+  const some = orderTests(path, reaching, kills.get(path))
+    .filter(({ ms }) => (total += ms) <= mostMs || total === ms)
+    .map(({ test }) => test);
+  if (await runSome(copy, mutation, some)) return true;
+  if (!isLast) return false;
   const verdict =
-    judged.type === 'doubtful'
-      ? judged
-      : some.length === 0
-        ? ({ type: 'unreached' } as const)
-        : ({ type: 'survived', tests: some.length, reaching: reaching.length } as const);
+    withoutKill.get(mutation)?.doubtful ??
+    (some.length === 0
+      ? ({ type: 'unreached' } as const)
+      : ({ type: 'survived', tests: some.length, reaching: reaching.length } as const));
   verdicts.forgetKill(key);
   verdicts.keepSurvival(key, { ...basis, verdict });
-  end(mutation, known.get(key)?.as === 'equivalent' ? { type: 'equivalent' } : verdict);
+  return end(mutation, isEquivalent ? { type: 'equivalent' } : verdict);
 }
 
 function keepKill(mutation: Mutation, kill: Kill): void {
@@ -224,13 +258,14 @@ function countKill(path: string, { test }: Pick<Kill, 'test'>): void {
   kills.set(path, here);
 }
 
-function end(mutation: Mutation, verdict: Ended['verdict']): void {
+function end(mutation: Mutation, verdict: Ended['verdict']): true {
   ended.push({ mutation, verdict });
   const how = verdict.type === 'killed' ? `${verdict.test}: ${verdict.title}` : '';
   const { path, line, kind } = mutation;
   say(
     `${String(ended.length).padStart(4)}/${mutations.length} ${verdict.type.padEnd(10)} ${path}:${line} ${kind} ${how}`,
   );
+  return true;
 }
 
 function hashAt(path: string): string | undefined {

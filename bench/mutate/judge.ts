@@ -21,7 +21,7 @@ type Failure = Omit<Kill, 'type' | 'test'> & {
 };
 
 /** Far above what a test of its own takes, and above the 30 seconds after which vitest ends a test that waits. */
-const silentMs = 120_000;
+const silentMs = 90_000;
 
 /** A test that takes longer and then fails has probably waited for something that did not come. */
 const slowMs = 5_000;

@@ -31,24 +31,23 @@ export type Reach = {
 export const hashOf = (text: string): string =>
   createHash('sha256').update(text).digest('base64url').slice(0, 16);
 
-/** Is it known of every test what it reaches? */
-export const isMeasured = (scratch: Scratch, cacheFile: string): boolean =>
-  lookUp(scratch, readCache(cacheFile)).missing.length === 0;
+/** Is it known of all these tests what they reach? */
+export const isMeasured = (scratch: Scratch, cacheFile: string, tests: readonly string[]): boolean =>
+  lookUp(scratch, tests, readCache(cacheFile)).missing.length === 0;
 
 function lookUp(
   scratch: Scratch,
+  tests: readonly string[],
   kept: Measurements,
 ): {
-  readonly tests: readonly string[];
   readonly hashes: ReadonlyMap<string, string>;
   readonly known: readonly (readonly [test: string, measured: Measured])[];
   readonly missing: readonly string[];
 } {
-  const tests = findTests(scratch.root);
   const hashes = new Map(tests.map((test) => [test, hashOf(scratch.read(test))]));
   const known = Object.entries(kept).filter(([test, { hash }]) => hashes.get(test) === hash);
   const have = new Set(known.map(([test]) => test));
-  return { tests, hashes, known, missing: tests.filter((test) => !have.has(test)) };
+  return { hashes, known, missing: tests.filter((test) => !have.has(test)) };
 }
 
 /** Measures what is not known yet. `copies` are changed for it and put back; `scratch` is only read. */
@@ -57,12 +56,19 @@ export async function measureReach(
   copies: readonly Scratch[],
   cacheFile: string,
   {
+    tests,
     fresh,
     say,
     running,
-  }: { readonly fresh: boolean; readonly say: (line: string) => void; readonly running: Set<number> },
+  }: {
+    readonly tests: readonly string[];
+    readonly fresh: boolean;
+    readonly say: (line: string) => void;
+    readonly running: Set<number>;
+  },
 ): Promise<Reach> {
-  const { tests, hashes, known, missing } = lookUp(scratch, fresh ? {} : readCache(cacheFile));
+  const kept = readCache(cacheFile);
+  const { hashes, known, missing } = lookUp(scratch, tests, fresh ? {} : kept);
   if (missing.length > 0) say(`Measuring what ${missing.length} of ${tests.length} test files reach`);
   let measured: Measurements = Object.fromEntries(known);
   mkdirSync(dirname(cacheFile), { recursive: true });
@@ -75,7 +81,7 @@ export async function measureReach(
     for (const some of parts) {
       const found = await measure(copy, some, hashes, running);
       measured = { ...measured, ...found };
-      writeFileSync(cacheFile, JSON.stringify(measured));
+      writeFileSync(cacheFile, JSON.stringify({ ...kept, ...measured }));
       done += some.length;
       say(`  ${done} of ${missing.length}`);
     }

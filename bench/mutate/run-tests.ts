@@ -1,6 +1,6 @@
 /** Runs test files in a scratch copy, in a process of its own that can be ended with everything it started. */
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export type Plan = {
@@ -109,6 +109,7 @@ export async function runTests(
   });
   clearTimeout(timer);
   endAll();
+  endStrays(root);
   if (child.pid !== undefined) running?.delete(child.pid);
   if (late || !existsSync(plan.result))
     return { stopped: late ? 'silent' : 'died', test, said: said.trim().slice(-500) };
@@ -122,4 +123,16 @@ export function endGroup(pid: number | undefined): void {
   } catch {
     // All of them have ended.
   }
+}
+
+/** Ends what tests started in groups of their own from files of the copy: mutated code may run for ever. */
+function endStrays(root: string): void {
+  if (!existsSync('/proc/self/cmdline')) return;
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name)))
+    try {
+      if (readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`${root}/`))
+        process.kill(Number(pid), 'SIGKILL');
+    } catch {
+      // It has ended.
+    }
 }

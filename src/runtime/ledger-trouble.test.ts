@@ -129,6 +129,17 @@ describe.each([
     await expectSettledOnce(runtime);
   });
 
+  it('[nothing-lost] at keeping and at spilling the outcome of a read: no outcome is told before one is kept', async () => {
+    const { broken, runtime, turn, runs } = onBrittle(slow);
+    for (const what of ['tool.responded', 'spill']) broken.add(what);
+    expect(await turn.call(envelope('c', 'get_it'))).toMatchObject(unavailable);
+    expect(await turn.call(envelope('c', 'get_it'))).toMatchObject(unavailable);
+    broken.clear();
+    expect(await turn.call(envelope('c', 'get_it'))).toMatchObject({ output: 'got 1' });
+    expect(runs()).toBe(1);
+    await expectSettledOnce(runtime);
+  });
+
   it('at keeping the outcome leaves a twin behind: the same under a new id asks a person', async () => {
     const { broken, runtime, turn } = onBrittle(slow);
     broken.add('tool.responded');
