@@ -7,8 +7,10 @@
 
 import json
 import os
+import time
 import urllib.error
 import urllib.request
+import uuid
 
 
 class Refused(Exception):
@@ -37,10 +39,19 @@ class Quittance:
     def call(self, session, call, tools, patience=600):
         """Runs one call of a model, {id, name, arguments}, and gives what the model should be told.
 
-        Asking again with the same id is safe at any time: whatever became of the call is what is answered.
+        Asking again with the same id is safe at any time: whatever became of the call is what is answered. Only one
+        answer says "allow". If that one was lost, the next request says so: this program has not run the call.
         """
+        lost = []
         for _ in range(max(1, patience // 60)):
-            answer = self.post("/v1/calls", {"sessionId": session, "call": call, "waitMs": 60_000})
+            request = str(uuid.uuid4())
+            asked = {"sessionId": session, "call": call, "waitMs": 60_000, "requestId": request, "reclaim": lost}
+            try:
+                answer = self.post("/v1/calls", asked)
+            except OSError:  # the connection broke: the answer may be lost
+                lost.append(request)
+                time.sleep(1)
+                continue
             if answer["decision"] == "allow":
                 return self.run(answer, tools)
             if answer["decision"] in ("deny", "settled"):

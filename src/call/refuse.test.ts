@@ -133,6 +133,12 @@ const report = (type: 'claimed' | 'given' | 'differs', attempt = 1): Command => 
   worker: 'w',
   what: type === 'claimed' ? { type, expiresAt: undefined, tokenDigest: 't' } : { type, digest: 'd' },
 });
+const reclaim = (replaces: string, worker: string): Command => ({
+  type: 'report',
+  attempt: 1,
+  worker,
+  what: { type: 'claimed', expiresAt: undefined, tokenDigest: 't2', replaces },
+});
 const tryAgain = (forEvent: string, attempt: number): Command => ({
   type: 'try_again',
   forEvent,
@@ -241,6 +247,9 @@ const commands: Readonly<Record<string, Command>> = {
   'expire another question': expire('block', 'q9'),
   claim: report('claimed'),
   'claim attempt 2': report('claimed', 2),
+  'claim again': reclaim('t', 'w'),
+  'claim again, another claim': reclaim('t9', 'w'),
+  'claim again, another worker': reclaim('t', 'w9'),
   give: report('given'),
   'give attempt 2': report('given', 2),
   differ: report('differs'),
@@ -344,7 +353,7 @@ const legal: Readonly<Record<keyof typeof states, readonly string[]>> = {
   failed: [...always, ...endingsAfterRun, ...lateBoth, 'try again'],
   'to be tried again': [...always, ...endingsAfterRun, ...lateBoth, 'start'],
   'handed over': [...whileRunning, 'claim'],
-  taken: [...whileRunning, 'give'],
+  taken: [...whileRunning, 'give', 'claim again'],
   'taken, then handed over again': [...whileRunning, 'claim attempt 2', 'late, attempt 1'],
   'settled by a result': [...afterRun, 'undo'],
   'settled by an artifact': [...afterRun, 'undo'],

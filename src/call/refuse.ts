@@ -12,6 +12,7 @@ import { describeDecider } from './describe-identity.ts';
 import type { Call } from './call.ts';
 import type { Command } from './command.ts';
 import { isHandedOver, takenBy } from './handoff.ts';
+import type { ToolReported } from './event.ts';
 import type { ToolOutcome } from './outcome.ts';
 
 /** Why a command may not be; undefined where it may. */
@@ -173,14 +174,17 @@ function refuseUndo({ status, settled, undone, resolution }: Call): string | und
 }
 
 /** An attempt is handed to one worker, and only that one says how it went. */
-function refuseReport(call: Call, { what, attempt }: Command & { type: 'report' }): string | undefined {
+function refuseReport(
+  call: Call,
+  { what, attempt, worker }: Command & { type: 'report' },
+): string | undefined {
   if (call.attempt === 0) return 'Nothing was handed over yet.';
   const settled = call.status === 'settled';
   switch (what.type) {
     case 'claimed':
       if (!isHandedOver(call) || attempt !== call.attempt)
         return 'Only a call that was handed over can be claimed.';
-      return takenBy(call) === undefined ? undefined : `${takenBy(call)?.worker} has it in hand.`;
+      return refuseSecondClaim(takenBy(call), what, worker);
     case 'given':
       return settled || takenBy(call)?.attempt === attempt
         ? undefined
@@ -188,6 +192,17 @@ function refuseReport(call: Call, { what, attempt }: Command & { type: 'report' 
     case 'differs':
       return settled ? undefined : 'Nothing was reported yet.';
   }
+}
+
+/** Only the worker who has the call may claim it again, and only by naming the claim that is in force. */
+function refuseSecondClaim(
+  taken: ToolReported | undefined,
+  { replaces }: ToolReported['what'] & { type: 'claimed' },
+  worker: string,
+): string | undefined {
+  if (taken === undefined) return replaces === undefined ? undefined : 'There is no claim to replace.';
+  const isSame = taken.what.type === 'claimed' && taken.what.tokenDigest === replaces;
+  return isSame && taken.worker === worker ? undefined : `${taken.worker} has it in hand.`;
 }
 
 /** The failures a call may end with although its body never ran. */

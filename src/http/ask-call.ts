@@ -21,6 +21,8 @@ import { refusePrincipal } from './token-principals.ts';
 import { workerName } from './worker-name.ts';
 
 export const longestWaitMs = 60_000;
+export const requestIdLimits = { minLength: 1, maxLength: 100 } as const;
+export const mostReclaimed = 100;
 
 type Ref = { readonly sessionId: string; readonly callId: string };
 
@@ -114,30 +116,28 @@ const settleMs = 2_000;
 async function takeUp(
   service: Service,
   actor: Actor,
-  { worker, leaseMs, call: request }: NewCall,
+  { worker, leaseMs, requestId, reclaim, call: request }: NewCall,
   call: Call,
   /** Of a request that is not known here: it gets what it was the request for, and nothing else. */
   unknown?: string,
 ): Promise<CallAnswer | undefined> {
-  const { runtime, askedCalls, ledger } = service;
+  const { runtime, askedCalls } = service;
   const { sessionId, callId, toolName } = call;
   if (call.settled !== undefined || !isHandedOver(call)) return standing(call);
   const name = workerName(actor, worker);
-  const known = unknown === undefined ? askedCalls.claimOf(sessionId, callId, name, ledger.now()) : undefined;
   try {
-    const claim =
-      known ??
-      (await runtime.claimHandoff(
-        { sessionId, callId },
-        {
-          worker: name,
-          identity: identityOf(actor),
-          ...(leaseMs !== undefined && { leaseMs }),
-          ...(unknown !== undefined && { asked: request }),
-        },
-      ));
+    const claim = await runtime.claimHandoff(
+      { sessionId, callId },
+      {
+        worker: name,
+        identity: identityOf(actor),
+        ...(leaseMs !== undefined && { leaseMs }),
+        ...(requestId !== undefined && { requestId }),
+        ...(reclaim !== undefined && { reclaim }),
+        ...(unknown !== undefined && { asked: request }),
+      },
+    );
     if (unknown !== undefined) askedCalls.note(sessionId, callId, unknown);
-    askedCalls.noteClaim(claim, name);
     const { token, arguments: input, attempt, idempotencyKey, deadlineMs, expiresAt } = claim;
     return {
       decision: 'allow',

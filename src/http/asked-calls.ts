@@ -1,6 +1,5 @@
 /**
- * Calls that were asked for through this server: which request an id belongs to, and what was handed to whoever asked,
- * so that a request that is sent twice, because its answer got lost, gets the same answer.
+ * Calls that were asked for through this server: which request an id belongs to.
  *
  * Nothing is handed to anybody whose request is not known to be the very one the call was made for.
  */
@@ -9,18 +8,14 @@ import { canonicalJson } from '../base/canonical.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import type { PendingCall } from '../runtime/await-told.ts';
-import type { HandoffClaim } from '../runtime/claim-handoff.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
 import type { Turn } from '../runtime/turn.ts';
 import type { NewCall } from './api/call.ts';
 import { Asking } from './asking.ts';
 
 type Asked = { readonly digest: string; readonly asking: Asking<ToolOutcome | PendingCall> };
-type Handed = { readonly actor: string; readonly claim: HandoffClaim; readonly chars: number };
 
 const mostCalls = 10_000;
-/** Of arguments that are kept to be handed out again, together. */
-const mostChars = 32_000_000;
 const mostTurns = 2_000;
 
 export class AskedCalls {
@@ -28,9 +23,6 @@ export class AskedCalls {
   /** The digest of the request that each was made for. */
   readonly #calls = new Map<string, string>();
   readonly #turns = new Map<string, Turn>();
-  /** What was handed out and not reported, oldest first. */
-  readonly #handed = new Map<string, Handed>();
-  #chars = 0;
   /** Requests the runtime has not answered yet, by call. */
   readonly #asking = new Map<string, Asked>();
 
@@ -55,11 +47,7 @@ export class AskedCalls {
     const key = keyOf(sessionId, callId);
     if (this.#calls.has(key)) return;
     this.#calls.set(key, digest);
-    for (const oldest of this.#calls.keys()) {
-      if (this.#calls.size <= mostCalls) break;
-      this.#forget(oldest);
-      this.#calls.delete(oldest);
-    }
+    dropOldest(this.#calls, mostCalls);
   }
 
   /** The same request again, while the first is under way, waits for the same answer. */
@@ -77,35 +65,6 @@ export class AskedCalls {
     });
     if (known === undefined) this.#asking.set(key, { digest, asking });
     return asking;
-  }
-
-  noteClaim(claim: HandoffClaim, actor: string): void {
-    const key = keyOf(claim.sessionId, claim.callId);
-    if (!this.#calls.has(key)) return;
-    this.#forget(key);
-    const chars = JSON.stringify(claim.arguments).length;
-    this.#handed.set(key, { actor, claim, chars });
-    this.#chars += chars;
-    for (const oldest of this.#handed.keys()) {
-      if (this.#chars <= mostChars) break;
-      this.#forget(oldest);
-    }
-  }
-
-  /** It was reported, so it is handed out no more. Arguments are in the clear here, and may be large. */
-  noteReport(sessionId: string, callId: string): void {
-    this.#forget(keyOf(sessionId, callId));
-  }
-
-  #forget(key: string): void {
-    this.#chars -= this.#handed.get(key)?.chars ?? 0;
-    this.#handed.delete(key);
-  }
-
-  /** What this actor was handed, while it is good. */
-  claimOf(sessionId: string, callId: string, actor: string, now: number): HandoffClaim | undefined {
-    const handed = this.#handed.get(keyOf(sessionId, callId));
-    return handed?.actor === actor && handed.claim.expiresAt > now ? handed.claim : undefined;
   }
 
   /** A turn that is named is one turn, however many requests it takes: what it remembers counts for all of them. */

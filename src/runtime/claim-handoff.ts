@@ -4,6 +4,7 @@
  * 1. One worker has it, by compare-and-set, until its lease or the call's deadline is over.
  * 2. Only then does anybody outside the runtime see the exact arguments, what is hidden in them included.
  * 3. A lease that ran out is a new attempt for the next worker, and only where the tool may run again.
+ * 4. A worker whose answer was lost may claim again what it has. Of several requests that say so, one gets it.
  */
 import { timeText } from '../base/clock.ts';
 import { QuittanceError } from '../base/error.ts';
@@ -42,6 +43,14 @@ export type HandoffTerms = {
   readonly identity?: DirectIdentity;
   /** How long nobody else may have it; until the call's deadline where nothing is said. */
   readonly leaseMs?: number;
+  /** What the worker calls this claim, another text for each. With it the claim can be made again if its answer is lost. */
+  readonly requestId?: string;
+  /**
+   * Claims of this worker whose answers were lost, by their `requestId`. If one of them has the call, and the worker has
+   * not run it, this claim takes its place, with another token for the same attempt. It can do so once: of two claims
+   * that name the same lost one, the second hears `handoff.taken`.
+   */
+  readonly reclaim?: readonly string[];
   /** What the call was asked for with. Where it was made for another request, it is not to be had: `handoff.unknown`. */
   readonly asked?: ToolCallInput;
   /** With `{ toolName }`: calls that are larger in the ledger, in bytes, are left to others. */
@@ -83,8 +92,9 @@ export async function claimHandoff(
     throw invalid('asked says which call was asked for; name that call: {sessionId, callId}.');
   requireTool(engine, choice.toolName);
   for await (const found of findHandoffs(desk, choice.toolName, terms.mostBytes)) {
-    if (!isWaiting(found.call, engine.ledger.now())) continue;
-    const claimed = await tryClaim(engine, found, terms);
+    const replaces = findReplaced(engine, found.call, terms);
+    if (replaces === undefined) continue;
+    const claimed = await tryClaim(engine, found, terms, replaces);
     // Somebody was faster, or this process cannot open the input: the next one may do.
     if (typeof claimed === 'object') return claimed;
   }
@@ -120,9 +130,9 @@ async function claimOne(engine: Engine, ref: CallRef, terms: HandoffTerms): Prom
       await endDue(await takeOver(engine, stored, call));
       continue;
     }
-    const now = engine.ledger.now();
-    if (!isWaiting(call, now)) throw alreadyTaken(call);
-    const claimed = await tryClaim(engine, { stored, call }, terms);
+    const replaces = findReplaced(engine, call, terms);
+    if (replaces === undefined) throw alreadyTaken(call);
+    const claimed = await tryClaim(engine, { stored, call }, terms, replaces);
     if (claimed === 'overtaken') continue;
     if (claimed !== 'unreadable') return claimed;
     throw new QuittanceError(
@@ -139,6 +149,24 @@ function isMadeFor({ seal }: Engine, call: Call, asked: ToolCallInput): boolean 
   const raw = input.ok ? input.arguments : input.raw;
   return id === call.callId && name === call.toolName && isDigestOf(call.requestDigest, raw, seal);
 }
+
+/** The claim that has the call, if it is one of this worker's whose answer was lost. */
+function findLostClaim(
+  { redactor }: Engine,
+  call: Call,
+  { worker, reclaim = [] }: HandoffTerms,
+): LostClaim | undefined {
+  const taken = takenBy(call);
+  if (taken?.what.type !== 'claimed' || taken.worker !== redactor.text(worker)) return undefined;
+  const { requestId, tokenDigest: digest } = taken.what;
+  return reclaim.some((id) => redactor.text(id) === requestId) ? { tokenDigest: digest } : undefined;
+}
+
+type LostClaim = { readonly tokenDigest: string };
+
+/** What a claim would take the place of; undefined where the call is in the hands of another. */
+const findReplaced = (engine: Engine, call: Call, terms: HandoffTerms): LostClaim | 'nothing' | undefined =>
+  isWaiting(call, engine.ledger.now()) ? 'nothing' : findLostClaim(engine, call, terms);
 
 const alreadyTaken = (call: Call): QuittanceError => {
   const taken = takenBy(call);
@@ -157,7 +185,8 @@ const alreadyTaken = (call: Call): QuittanceError => {
 async function tryClaim(
   engine: Engine,
   { stored, call }: OpenHandoff,
-  { worker, identity, leaseMs = Number.POSITIVE_INFINITY }: HandoffTerms,
+  { worker, identity, requestId, leaseMs = Number.POSITIVE_INFINITY }: HandoffTerms,
+  replaces: LostClaim | 'nothing',
 ): Promise<HandoffClaim | 'overtaken' | 'unreadable'> {
   const hand = await takeOver(engine, stored, call);
   if (!(await prepareInput(hand, { stored }))) {
@@ -178,7 +207,13 @@ async function tryClaim(
     attempt,
     worker: name,
     identity: readIdentity('runtime.claimHandoff', identity, engine.redactor),
-    what: { type: 'claimed', expiresAt, tokenDigest: tokenDigest(engine.seal, token) },
+    what: {
+      type: 'claimed',
+      expiresAt,
+      tokenDigest: tokenDigest(engine.seal, token),
+      ...(requestId !== undefined && { requestId: engine.redactor.text(requestId) }),
+      ...(replaces !== 'nothing' && { replaces: replaces.tokenDigest }),
+    },
   });
   if ((await hand.flush()).status !== 'appended') return 'overtaken';
   const { idempotencyKey, principal } = new BodyContext(hand, attempt, hand.toolKey);
@@ -250,12 +285,28 @@ const invalid = (problem: string): QuittanceError =>
 function checkTerms(terms: HandoffTerms): void {
   if (typeof terms !== 'object' || terms === null)
     throw invalid('say who takes the call: { worker: "mailer-1" }.');
-  checkKeys('runtime.claimHandoff', terms, ['worker', 'identity', 'leaseMs', 'asked', 'mostBytes']);
-  const { worker, leaseMs } = terms;
+  checkKeys('runtime.claimHandoff', terms, termNames);
+  const { worker, leaseMs, requestId, reclaim } = terms;
   if (typeof worker !== 'string' || worker.trim() === '' || worker.length > longestName)
     throw invalid(`worker must be a name of 1 to ${longestName} characters.`);
   if (leaseMs !== undefined && !(typeof leaseMs === 'number' && leaseMs >= 1))
     throw invalid('leaseMs must be a number of milliseconds of at least 1.');
+  if (requestId !== undefined && !isRequestId(requestId))
+    throw invalid(`requestId must be a text of 1 to ${longestName} characters.`);
+  if (reclaim !== undefined && !(Array.isArray(reclaim) && reclaim.every(isRequestId)))
+    throw invalid('reclaim must be a list of the requestIds of earlier claims.');
 }
 
+const termNames: readonly (keyof HandoffTerms)[] = [
+  'worker',
+  'identity',
+  'leaseMs',
+  'requestId',
+  'reclaim',
+  'asked',
+  'mostBytes',
+];
+
 const longestName = 200;
+
+const isRequestId = (id: unknown): boolean => typeof id === 'string' && id !== '' && id.length <= longestName;

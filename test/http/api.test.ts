@@ -16,6 +16,7 @@ import type {
   Job,
   Me,
   Problem,
+  ClaimAnswer,
   ReportAnswer,
   RuleHits,
   SessionDetail,
@@ -67,10 +68,48 @@ describe('a program in another language', () => {
     expect(twice.body).toMatchObject({ status: 'replayed', differs: false });
   });
 
-  test('that asks twice because the answer got lost is handed the same call once more', async () => {
-    const first = await app.ask<Allowed>('w2', 'get_weather', { city: 'Oslo' });
-    const second = await app.ask<Allowed>('w2', 'get_weather', { city: 'Oslo' });
-    expect(second.body.token).toBe(first.body.token);
+  test('that asks twice hears "run it" once, and once more if it says which answer was lost', async () => {
+    const ask = async (more = {}): Promise<CallAnswer> =>
+      (await app.ask<CallAnswer>('w2', 'get_weather', { city: 'Oslo' }, more)).body;
+    const runs = { decision: 'running', worker: 'operator-person' };
+    expect(await ask({ requestId: 'q1' })).toMatchObject({ decision: 'allow' });
+    expect(await ask()).toMatchObject(runs);
+    expect(await ask({ requestId: 'q1' })).toMatchObject(runs);
+    expect(await ask({ requestId: 'q2', reclaim: ['q0'] })).toMatchObject(runs);
+    expect(await ask({ requestId: 'q2', reclaim: ['q1'], worker: 'another' })).toMatchObject(runs);
+    const again = await ask({ requestId: 'q2', reclaim: ['q0', 'q1'] });
+    expect(again).toMatchObject({ decision: 'allow', attempt: 1, arguments: { city: 'Oslo' } });
+    expect(await ask({ requestId: 'q3', reclaim: ['q1'] })).toMatchObject(runs);
+    const { token } = again as Allowed;
+    const reported = await app.post('/v1/handoffs/report', { token, report: { output: 'rain' } });
+    expect(reported.body).toMatchObject({ status: 'settled' });
+    expect(await ask({ requestId: 'q4', reclaim: ['q2'] })).toMatchObject({ decision: 'settled' });
+  });
+
+  test('of which twenty requests overlap hears "run it" once, also where all of them say that the answer was lost', async () => {
+    const ask = (more = {}): Promise<string> =>
+      app.ask<CallAnswer>('w5', 'get_weather', { city: 'Oslo' }, more).then(({ body }) => body.decision);
+    const twenty = (more: (index: number) => object): Promise<string[]> =>
+      Promise.all(Array.from({ length: 20 }, (_, index) => ask(more(index))));
+    const once = ['allow', ...Array.from({ length: 19 }, () => 'running')];
+    expect((await twenty(() => ({ requestId: 'a' }))).toSorted()).toEqual(once);
+    expect((await twenty((index) => ({ requestId: `b${index}`, reclaim: ['a'] }))).toSorted()).toEqual(once);
+  });
+
+  test('takes a call of a tool again whose id it never heard', async () => {
+    void app.runtime
+      .turn({ sessionId: 's1' })
+      .call({ id: 'w6', name: 'send_mail', arguments: { to: 'ada' } });
+    const claim = async (more: object): Promise<unknown> =>
+      (await app.post<ClaimAnswer>('/v1/handoffs/claim', { toolName: 'send_mail', ...more }, 'operator'))
+        .body;
+    await expect.poll(() => claim({ requestId: 'c1' })).toMatchObject({ claim: { callId: 'w6' } });
+    expect(await claim({ requestId: 'c2' })).toEqual({ claim: null });
+    const again = await claim({ requestId: 'c3', reclaim: ['c1'] });
+    expect(again).toMatchObject({ claim: { callId: 'w6', attempt: 1 } });
+    expect(await claim({ requestId: 'c4', reclaim: ['c1'] })).toEqual({ claim: null });
+    const { token } = (again as { claim: { token: string } }).claim;
+    await app.post('/v1/handoffs/report', { token, report: { output: 'sent' } }, 'operator');
   });
 
   test('under the id of another request is told of the conflict, and handed nothing', async () => {
@@ -530,7 +569,7 @@ describe('reading', () => {
     expect(lines).toContain('quittance_export_end');
     const metrics = (await app.get<string>('/metrics')).body;
     expect(metrics).toMatch(
-      /^quittance_calls_total\{tool="get_weather",outcome="ToolExecutionResult",code=""\} 1$/m,
+      /^quittance_calls_total\{tool="get_weather",outcome="ToolExecutionResult",code=""\} 2$/m,
     );
     expect((await app.get<Me>('/v1/me', 'approver')).body).toEqual({
       name: 'approver-person',

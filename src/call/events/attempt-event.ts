@@ -57,7 +57,15 @@ export type ToolReported = CallEventOf<
     /** How that worker was identified. Absent: not recorded. */
     identity?: Identity;
     what:
-      | { readonly type: 'claimed'; readonly expiresAt: number | undefined; readonly tokenDigest: string }
+      | {
+          readonly type: 'claimed';
+          readonly expiresAt: number | undefined;
+          readonly tokenDigest: string;
+          /** What the worker calls its request for the call. Absent: it gave no id, and cannot claim the call again. */
+          readonly requestId?: string;
+          /** The token that the same worker claimed before and never received. Absent: the first claim. */
+          readonly replaces?: string;
+        }
       /** It said how it went: the outcome, or the late result, that is kept with this. */
       | { readonly type: 'given'; readonly digest: string }
       /** It came again, and differently: what was recorded first stays. */

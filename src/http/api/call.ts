@@ -74,6 +74,10 @@ export type NewCall = {
   /** Who runs it, where the tool is run by whoever asks. The token's name by default. */
   readonly worker?: string;
   readonly leaseMs?: number;
+  /** What the program calls this request, another text for each. Needed to claim the call again if the answer is lost. */
+  readonly requestId?: string;
+  /** The `requestId`s of earlier requests for this call whose answers were lost. The program has not run the call. */
+  readonly reclaim?: readonly string[];
 };
 
 /** Where a call stands, as its asker needs to know it. */

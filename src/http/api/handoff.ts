@@ -11,7 +11,15 @@ export type HandoffList = { readonly rows: readonly HandoffView[]; readonly larg
 /** `POST /v1/handoffs/claim`: this call, or the one that waits longest for a tool. */
 export type NewClaim = (
   { readonly sessionId: string; readonly callId: string } | { readonly toolName: string }
-) & { readonly worker?: string; readonly leaseMs?: number; readonly waitMs?: number };
+) & {
+  readonly worker?: string;
+  readonly leaseMs?: number;
+  readonly waitMs?: number;
+  /** What the worker calls this claim, another text for each. Needed to claim the call again if the answer is lost. */
+  readonly requestId?: string;
+  /** The `requestId`s of earlier claims whose answers were lost. The worker has not run the call. */
+  readonly reclaim?: readonly string[];
+};
 /** `claim` is null where no call of the tool waits. */
 export type ClaimAnswer = { readonly claim: HandoffClaim | null };
 

@@ -4,7 +4,7 @@ import type { ToolOutcome } from '../../call/outcome.ts';
 import type { CallQuery } from '../../ledger/call-query.ts';
 import type { ToolMode } from '../../tool/mode.ts';
 import type { CallAnswer, CallDetail, CallFacets, CallPage, FacetCount, NewCall } from '../api/call.ts';
-import { askCall, longestWaitMs } from '../ask-call.ts';
+import { askCall, longestWaitMs, mostReclaimed, requestIdLimits } from '../ask-call.ts';
 import {
   callAnswerShape,
   callDetailShape,
@@ -109,6 +109,8 @@ const newCallShape: Shape<NewCall> = object<NewCall>(
     waitMs: maybe(integer({ minimum: 0, maximum: longestWaitMs })),
     worker: maybe(nameText(100)),
     leaseMs: maybe(integer({ minimum: 1 })),
+    requestId: maybe(text(requestIdLimits)),
+    reclaim: maybe(list(text(requestIdLimits), { maxItems: mostReclaimed })),
   },
   'NewCall',
 );

@@ -6,7 +6,7 @@ import { readToken } from '../../runtime/handoff-token.ts';
 import type { HandoffView } from '../../runtime/list-handoffs.ts';
 import { identityOf } from '../actor.ts';
 import type { ClaimAnswer, HandoffList, NewClaim, NewReport, ReportAnswer } from '../api/handoff.ts';
-import { longestWaitMs } from '../ask-call.ts';
+import { longestWaitMs, mostReclaimed, requestIdLimits } from '../ask-call.ts';
 import { largeCallShape, outcomeShape } from '../call-shapes.ts';
 import { largestChangedBytes, refuseLargeCall } from '../large-calls.ts';
 import type { HandoffFilters } from '../read-handoffs.ts';
@@ -58,11 +58,13 @@ const claimShape: Shape<HandoffClaim> = open(
   },
 );
 
-type Terms = { readonly worker?: string; readonly leaseMs?: number; readonly waitMs?: number };
+type Terms = Pick<NewClaim, 'worker' | 'leaseMs' | 'waitMs' | 'requestId' | 'reclaim'>;
 const terms: Fields<Terms> = {
   worker: maybe(nameText(100)),
   leaseMs: maybe(integer({ minimum: 1 })),
   waitMs: maybe(integer({ minimum: 0, maximum: longestWaitMs })),
+  requestId: maybe(text(requestIdLimits)),
+  reclaim: maybe(list(text(requestIdLimits), { maxItems: mostReclaimed })),
 };
 
 const newClaimShape: Shape<NewClaim> = oneOf<NewClaim>(
@@ -112,13 +114,15 @@ export const handoffRoutes: readonly Route[] = [
     body: newClaimShape,
     answer: object<ClaimAnswer>({ claim: orNull(claimShape) }, 'ClaimAnswer'),
     async handle({ service, body, actor, signal }) {
-      const { worker, leaseMs, waitMs = 0, ...choiceOf } = body;
+      const { worker, leaseMs, requestId, reclaim, waitMs = 0, ...choiceOf } = body;
       const name = workerName(actor, worker);
       const offer = {
         worker: name,
         identity: identityOf(actor),
         mostBytes: largestChangedBytes,
         ...(leaseMs !== undefined && { leaseMs }),
+        ...(requestId !== undefined && { requestId }),
+        ...(reclaim !== undefined && { reclaim }),
       };
       if (!('toolName' in choiceOf)) {
         await refuseLargeCall(service, choiceOf);
@@ -149,7 +153,6 @@ export const handoffRoutes: readonly Route[] = [
       const grant = readToken(createSeal(service.ledger.sealKey), token);
       if (grant !== undefined) await refuseLargeCall(service, grant);
       const reported = await service.runtime.report(token, report, notes, identityOf(actor));
-      service.askedCalls.noteReport(reported.sessionId, reported.callId);
       return { ...reported, content: outcomeToModelContent(reported.outcome) };
     },
   }),

@@ -232,7 +232,12 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     worker: text('worker'),
     identity: text('identity', { optional }),
     what: text('what', {
-      inside: { expiresAt: 'expires_at', tokenDigest: 'token_digest' },
+      inside: {
+        expiresAt: 'expires_at',
+        tokenDigest: 'token_digest',
+        requestId: 'request_id',
+        replaces: 'replaces',
+      },
     }),
   },
   'tool.undone': { undoCallId: text('undo_call_id'), by: text('by'), reason: body('reason') },
