@@ -17,9 +17,11 @@ type Range = {
 };
 
 export type Adapter =
+  | 'quittance/ag-ui'
   | 'quittance/ai-sdk'
   | 'quittance/anthropic'
   | 'quittance/claude-agent'
+  | 'quittance/google-adk'
   | 'quittance/google-genai'
   | 'quittance/langchain'
   | 'quittance/mastra'
@@ -27,9 +29,11 @@ export type Adapter =
   | 'quittance/openai-agents';
 
 export const testedVersions: Readonly<Record<Adapter, readonly Range[]>> = {
+  'quittance/ag-ui': [{ package: '@ag-ui/core', from: '0.0.59' }],
   'quittance/ai-sdk': [{ package: 'ai', from: '6.0.0', before: 8 }],
   'quittance/anthropic': [{ package: '@anthropic-ai/sdk', from: '0.74.0' }],
   'quittance/claude-agent': [{ package: '@anthropic-ai/claude-agent-sdk', from: '0.2.89' }],
+  'quittance/google-adk': [{ package: '@google/adk', from: '2.0.0' }],
   'quittance/google-genai': [{ package: '@google/genai', from: '1.30.0' }],
   'quittance/langchain': [
     { package: '@langchain/core', from: '1.1.21', before: 2 },

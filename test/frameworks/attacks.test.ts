@@ -141,12 +141,20 @@ describe.each(await loadHarnesses())('$name', (harness) => {
       ['other arguments', '31337', '99999'],
       ['another tool', 'pay_bill', 'pay_self'],
       ['another call', 'call_aaa', 'call_bbb'],
-    ])('and is resumed with %s runs nothing', async (_, from, to) => {
+    ])('and is resumed with %s runs nothing but what was asked about', async (_, from, to) => {
       const body = vi.fn<Body>(() => 'paid');
       const { stage, suspended } = await stop(createMemoryLedger(), body);
       const changed = forge(suspended, from, to);
       await runUntilHeld(stage, (signal) => approve(stage, changed, sessionId, signal));
-      expect(body).not.toHaveBeenCalled();
+      // A person who answers a question approves what stands in the ledger, and that alone.
+      const approved = harness.answersQuestions === true ? [['call_aaa', 'pay_bill']] : [];
+      await eventually(async () => {
+        const ran = (await stage.runtime.calls({ sessionId })).filter(
+          ({ settled }) => settled?.outcome.type === 'ToolExecutionResult',
+        );
+        expect(ran.map(({ callId, toolName }) => [callId, toolName])).toEqual(approved);
+      });
+      expect(body.mock.calls.map(([args]) => args)).toEqual(approved.map(() => ({ cents: 31_337 })));
     });
 
     test('and is resumed in another session runs nothing', async () => {

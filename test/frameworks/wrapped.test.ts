@@ -3,11 +3,13 @@ import { tool as agentsTool } from '@openai/agents';
 import { tool as claudeTool } from '@anthropic-ai/claude-agent-sdk';
 import { tool as langChainTool } from '@langchain/core/tools';
 import { createTool } from '@mastra/core/tools';
+import { FunctionTool } from '@google/adk';
 import { tool as aiTool } from 'ai';
 import { ToolDecision } from 'quittance';
 import * as aiSdk from 'quittance/ai-sdk';
 import * as anthropic from 'quittance/anthropic';
 import * as claudeAgent from 'quittance/claude-agent';
+import * as adk from 'quittance/google-adk';
 import * as genAi from 'quittance/google-genai';
 import * as langChain from 'quittance/langchain';
 import * as mastra from 'quittance/mastra';
@@ -103,6 +105,14 @@ const wraps: readonly (readonly [string, (body: Body) => Promise<Wrapped>])[] = 
     },
   ],
   [
+    'Google ADK',
+    async (body) => {
+      const original = new FunctionTool({ ...named, parameters: shape, execute: body });
+      const governed = await adk.governTools([original], { ...blocks, approver: 'grace' });
+      return { original, governed, tools: governed.tools };
+    },
+  ],
+  [
     'Google GenAI SDK',
     async (body) => {
       const original = { ...named, inputSchema: shape, execute: body };
@@ -114,7 +124,17 @@ const wraps: readonly (readonly [string, (body: Body) => Promise<Wrapped>])[] = 
 ];
 
 /** Where a tool keeps what its author wrote, by the framework's names. */
-const bodyKeys = ['execute', 'invoke', 'handler', 'func', '_call', 'call', 'stream', 'callTool'] as const;
+const bodyKeys = [
+  'execute',
+  'invoke',
+  'handler',
+  'func',
+  '_call',
+  'call',
+  'stream',
+  'callTool',
+  'runAsync',
+] as const;
 
 describe.each(wraps)('%s', (_, wrap) => {
   test('neither the tool nor its body can be reached from what was made of it', async () => {
@@ -136,6 +156,12 @@ describe.each(wraps)('%s', (_, wrap) => {
       toolCall: { id: 'c1', name: 'pay', args: {}, callId: 'c1', arguments: '{}', type: 'tool_call' },
       context: { sessionId },
       isToolApproved: () => undefined,
+      args: {},
+      toolContext: {
+        functionCallId: 'c1',
+        invocationContext: { invocationId: 'i', session: { id: sessionId, events: [] } },
+        toolConfirmation: { confirmed: true },
+      },
     };
     for (const tool of Object.values(tools as Record<string, Record<string, unknown>>))
       for (const key of bodyKeys)

@@ -10,7 +10,7 @@ const harness: Harness = {
   module: import.meta.url,
   streams: true,
   suspends: false,
-  streamsOneByOne: true,
+  oneByOne: 'streaming',
   async start(tools, options) {
     const governed = await governTools(plainTools(tools), options);
     return {

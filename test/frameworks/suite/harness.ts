@@ -92,11 +92,13 @@ export type Harness = {
   readonly suspends: boolean;
   /**
    * What the framework itself does where a model uses a call id again in one run: it stops the run, leaves the call out,
-   * or tells the model one answer only. Undefined where it does not mind.
+   * tells the model one answer only, or tells it the last answer for each. Undefined where it does not mind.
    */
-  readonly reuse?: 'refused' | 'left out' | 'told once';
-  /** Whether the framework makes the calls of one streamed message one after the other. */
-  readonly streamsOneByOne?: boolean;
+  readonly reuse?: 'refused' | 'left out' | 'told once' | 'told the last';
+  /** Whether an answer names the question itself, so that a state somebody changed has no say in what it is about. */
+  readonly answersQuestions?: boolean;
+  /** Where the framework makes the calls of one message one after the other. */
+  readonly oneByOne?: 'always' | 'streaming';
   /** Makes an agent of these tools by the adapter's own door. */
   start(tools: readonly PlainTool[], options: StageOptions): Promise<Stage>;
 };
