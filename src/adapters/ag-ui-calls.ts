@@ -1,16 +1,28 @@
 /** Writes the calls of a session as events of AG-UI, as they are kept: a call, then its answer, each once in a run. */
+import { randomUUID } from 'node:crypto';
 import type { Runtime } from '../runtime/create-runtime.ts';
 import type { AgUiEvent } from './ag-ui-event.ts';
 
-/** Follows the session until it is ended. What is kept by then is written. */
+/**
+ * Follows the session until it is ended. What is kept by then is written. Where the host's `write` throws, nothing more is
+ * written, and the end throws the same.
+ */
 export async function followCalls(
   runtime: Runtime,
   sessionId: string,
-  runId: string,
-  send: (event: AgUiEvent) => void,
+  write: (event: AgUiEvent) => void,
   parentMessageId: (() => string | undefined) | undefined,
 ): Promise<{ end(): Promise<void> }> {
   const answered = new Set<string>();
+  let failed: { readonly error: unknown } | undefined;
+  const send = (event: AgUiEvent): void => {
+    if (failed !== undefined) return;
+    try {
+      write(event);
+    } catch (error) {
+      failed = { error };
+    }
+  };
   const answer = (toolCallId: string, content: string): void => {
     if (answered.has(toolCallId)) return;
     answered.add(toolCallId);
@@ -19,7 +31,8 @@ export async function followCalls(
   };
   const following = runtime.on(
     {
-      name: `ag-ui.${runId}`,
+      // A run id comes from the client, who may use one again.
+      name: `ag-ui.${randomUUID()}`,
       on: ['tool.requested', 'tool.recalled', 'tool.responded'],
       where: { sessionId },
       ephemeral: true,
@@ -56,6 +69,7 @@ export async function followCalls(
     async end() {
       await following.caughtUp();
       await following.off();
+      if (failed !== undefined) throw failed.error;
     },
   };
 }

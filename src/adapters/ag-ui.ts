@@ -102,7 +102,7 @@ export function createAgUi({
       // The events fit the protocol; the type of the host's own package says so.
       const send = write as (event: AgUiEvent) => void;
       send({ type: 'RUN_STARTED', threadId, runId });
-      const calls = await followCalls(runtime, sessionId, runId, send, parentMessageId);
+      const calls = await followCalls(runtime, sessionId, send, parentMessageId);
       return {
         async finish() {
           await calls.end();

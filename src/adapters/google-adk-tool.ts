@@ -33,6 +33,8 @@ export type AdkInvocation = {
     readonly userId: string;
     readonly events: readonly object[];
   };
+  readonly sessionService?:
+    { appendEvent(request: { session: never; event: never }): Promise<unknown> } | undefined;
   /** There in a live run, which cannot stop for an approval. */
   readonly liveRequestQueue?: unknown;
 };

@@ -10,10 +10,12 @@ import { quote } from '../tool/nearest.ts';
 import { ownValue } from '../tool/own-value.ts';
 import type { AdapterOptions } from './adapter-options.ts';
 import type { Answer } from './answer.ts';
+import { toAnswer } from './answer.ts';
 import { placeCall } from './conversation.ts';
 import type { Driver, Run } from './driver.ts';
 import { createDriver } from './driver.ts';
 import { reportVersions } from './framework-version.ts';
+import { tellBeside } from './google-adk-beside.ts';
 import type { AdkPlugin } from './google-adk-plugin.ts';
 import { createPlugin } from './google-adk-plugin.ts';
 import type { AdkTool, AdkToolContext } from './google-adk-tool.ts';
@@ -150,6 +152,19 @@ function createCaller(driver: Driver<AdkToolContext>, session: AdkOptions['sessi
     const request = { id, name, arguments: args as ToolCallInput['arguments'] };
     return placeCall(request, Math.max(0, usesOf(id, invocationContext.session.events) - 1));
   };
+  const answerBeside = async (
+    name: string,
+    functionCallId: string,
+    context: AdkToolContext,
+  ): Promise<Record<string, unknown> | undefined> => {
+    const sessionId = sessionOf(context);
+    const beside = Object.assign(Object.create(context) as AdkToolContext, { functionCallId });
+    const { id: callId } = toRequest(name, {}, beside);
+    const [call] = await driver.runtime.calls({ sessionId, callId });
+    // The kit itself goes on with a call that was held.
+    if (call?.settled === undefined || call.confirmation !== undefined) return undefined;
+    return toResponse(await toAnswer(driver.ledger, sessionId, call.settled.outcome));
+  };
   return {
     async make(name, args, context) {
       const request = toRequest(name, args, context);
@@ -165,6 +180,7 @@ function createCaller(driver: Driver<AdkToolContext>, session: AdkOptions['sessi
         await askPerson(driver, run, told, context);
         return undefined;
       }
+      await tellBeside(context, (id) => answerBeside(name, id, context));
       const [held] = await driver.runtime.calls({ sessionId: run.sessionId, callId: request.id });
       // An answer to another question is none to this one.
       const about = isJsonObject(said.payload) ? ownValue(said.payload, 'confirmationId') : undefined;

@@ -223,6 +223,39 @@ describe('what a client is shown', () => {
   });
 });
 
+test('a client may use a run id again, at the same time, and one of any length', async () => {
+  const runtime = createRuntime({ tools: govern({ pay: () => 'paid' }) });
+  const ui = createAgUi({ runtime });
+  const runId = 'r'.repeat(500);
+  const written: AgUiEvent[][] = [[], []];
+  const runs = await Promise.all(
+    written.map((events) =>
+      ui.openRun({ sessionId, threadId: 't', runId, write: (event) => events.push(event) }),
+    ),
+  );
+  await runtime.turn({ sessionId }).call(call('c1', {}));
+  for (const run of runs) await run.finish();
+  expect(written.map((events) => events.length)).toEqual([6, 6]);
+});
+
+test('a client that is gone ends the writing, and the host hears of it; the call is not touched', async () => {
+  const runtime = createRuntime({ tools: govern({ pay: () => 'paid' }) });
+  let writes = 0;
+  const run = await createAgUi({ runtime }).openRun({
+    sessionId,
+    threadId: 't',
+    runId: 'r',
+    write: () => {
+      if (++writes > 1) throw new Error('The client is gone.');
+    },
+  });
+  const outcome = await runtime.turn({ sessionId }).call(call('c1', {}));
+  await expect(run.finish()).rejects.toThrow('The client is gone.');
+  expect([outcome.type, writes]).toEqual(['ToolExecutionResult', 2]);
+  const types = (await runtime.events({ sessionId })).map(({ type }) => type);
+  expect(types).not.toContain('behavior.failed');
+});
+
 describe('what a client sends back', () => {
   test('counts as the decision of the person whom the host names, with how they were identified', async () => {
     const body = vi.fn<Body>(() => 'paid');

@@ -1,12 +1,13 @@
 /** What is special about the Agent Development Kit: other tools of its agents, toolsets, agents as tools, approvals. */
 import { join } from 'node:path';
-import type { BaseTool, Event, RunConfig } from '@google/adk';
+import type { BaseLlmConnection, BaseTool, Event, RunConfig } from '@google/adk';
 import {
   AgentTool,
   FunctionTool,
   GOOGLE_SEARCH,
   InMemoryMemoryService,
   InMemorySessionService,
+  LiveRequestQueue,
   LlmAgent,
   LoadMemoryTool,
   LogLevel,
@@ -373,21 +374,33 @@ describe('approvals of the kit', () => {
     });
   });
 
-  test('the answer of a call beside a held one is on record, and the kit does not tell its model', async () => {
+  test('the answers of calls beside held ones, which the kit drops, are told when the run goes on', async () => {
     const body = vi.fn<Body>(({ cents }) => ({ paid: cents }));
     const find = vi.fn<Body>(() => 'found');
-    const tools = [
-      payTool(body),
-      new FunctionTool({ name: 'find', description: 'Finds.', execute: find as never }),
-    ];
-    const governed = await governTools(tools, { ...held, approver: 'grace' });
+    const finder = new FunctionTool({ name: 'find', description: 'Finds.', execute: find as never });
+    const governed = await governTools([payTool(body), finder], { ...held, approver: 'grace' });
     const told: Told[] = [];
-    const script = [calls(call('c1', 'find'), call('c2', 'pay', { cents: 7 })), ...done];
+    const script = [
+      calls(
+        call('c1', 'find'),
+        call('c2', 'pay', { cents: 7 }),
+        call('c3', 'find'),
+        call('c4', 'pay', { cents: 9 }),
+      ),
+      ...done,
+    ];
     const say = await talk(agentOf(script, governed.tools, told), governed.plugin);
     await say(answerTo(await say('Go.'), true));
-    expect(find).toHaveBeenCalledOnce();
-    expect(told.map(({ callId }) => callId)).toEqual(['c2']);
-    expect(await outcomesOf(governed.runtime)).toMatchObject({ c1: { output: 'found' } });
+    expect(Object.fromEntries(told.map(({ callId, texts }) => [callId, texts[0]]))).toEqual({
+      c1: '"found"',
+      c2: '{"paid":7}',
+      c3: '"found"',
+      c4: '{"paid":9}',
+    });
+    expect(told).toHaveLength(4);
+    expect([find.mock.calls.length, body.mock.calls.length]).toEqual([2, 2]);
+    await say('Go on.');
+    expect(told).toHaveLength(4);
   });
 
   test('an answer to another question, and an approver who names nobody, leave the call held', async () => {
@@ -430,5 +443,70 @@ describe('approvals of the kit', () => {
     expect(body).toHaveBeenCalledOnce();
     const [made] = await governed.runtime.calls({ sessionId: ledgerSession });
     expect(made?.confirmation?.by).toMatchObject({ name: 'ada' });
+  });
+});
+
+describe('a live run', () => {
+  const runLive = async (agent: LlmAgent, plugin: AdkPlugin): Promise<readonly Event[]> => {
+    const sessionService = new InMemorySessionService();
+    await sessionService.createSession(user);
+    const runner = new Runner({ appName: 'shop', agent, sessionService, plugins: [plugin] });
+    const events: Event[] = [];
+    const liveRequestQueue = new LiveRequestQueue();
+    for await (const event of runner.runLive({ userId: 'ada', sessionId: user.sessionId, liveRequestQueue }))
+      events.push(event);
+    return events;
+  };
+  /** Says one message, and hangs up when it was answered. */
+  class LiveModel extends ScriptedModel {
+    readonly #said: ScriptedCall[];
+
+    constructor(...said: ScriptedCall[]) {
+      super([]);
+      this.#said = said;
+    }
+
+    override async connect(): Promise<BaseLlmConnection> {
+      const parts = this.#said.map(({ id, name, arguments: args }) => ({
+        functionCall: { id, name, args: { ...args } },
+      }));
+      const quiet = async (): Promise<void> => undefined;
+      return {
+        sendHistory: quiet,
+        sendContent: quiet,
+        sendRealtime: quiet,
+        close: quiet,
+        async *receive() {
+          yield { content: { role: 'model', parts } };
+          yield { turnComplete: true };
+        },
+      };
+    }
+  }
+
+  test('passes the gates: what is not governed does not run, and a held call waits for a person', async () => {
+    const [body, other] = [vi.fn<Body>(() => 'paid'), vi.fn<Body>()];
+    const governed = await governTools([payTool(body)], {
+      approver: 'grace',
+      overrides: { pay: { mode: 'local' } },
+    });
+    const wire = new FunctionTool({ name: 'wire', description: 'Sends.', execute: other as never });
+    const model = new LiveModel(call('c1', 'wire'), call('c2', 'pay', { cents: 5 }));
+    const agent = new LlmAgent({ name: 'clerk', model, tools: [...governed.tools, wire] });
+    const running = runLive(agent, governed.plugin);
+    const [question] = await vi.waitFor(async () => {
+      const { rows } = await governed.runtime.confirmations({ status: 'pending' });
+      expect(rows).toHaveLength(1);
+      return rows;
+    });
+    const { confirmationId, inputDigest } = question ?? { confirmationId: '', inputDigest: '' };
+    await governed.runtime.decide(confirmationId, { decision: 'approve', by: 'ada', inputDigest });
+    const events = await running;
+    expect(JSON.stringify(events)).toContain('"result":"paid"');
+    expect([body.mock.calls.length, other.mock.calls.length]).toEqual([1, 0]);
+    expect(await outcomesOf(governed.runtime)).toMatchObject({
+      c1: { code: 'tool.unknown' },
+      c2: { type: 'ToolExecutionResult' },
+    });
   });
 });
