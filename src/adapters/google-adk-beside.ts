@@ -14,7 +14,7 @@ type AnswerOf = (id: string) => Promise<Record<string, unknown> | undefined>;
 export async function tellBeside(context: AdkToolContext, answerOf: AnswerOf): Promise<void> {
   const { session, sessionService } = context.invocationContext;
   const { events } = session;
-  const at = events.findLastIndex((event) => isOf(event, context.functionCallId));
+  const at = events.findLastIndex((event) => isMessageOf(event, context.functionCallId));
   const event = events[at];
   if (event === undefined || sessionService === undefined) return;
   const told = new Set(events.slice(at).flatMap((later) => responsesIn(later).map((one) => one['id'])));
@@ -47,7 +47,8 @@ export async function tellBeside(context: AdkToolContext, answerOf: AnswerOf): P
   await sessionService.appendEvent(missing as never); // an event of the kit, with what it has of its own
 }
 
-const isOf = (event: object, id: string | undefined): boolean =>
+/** Is it a message of the model that has this call? What a user sends is none, whatever stands in it. */
+export const isMessageOf = (event: object, id: string | undefined): boolean =>
   ownValue(event, 'partial') !== true &&
   ownValue(event, 'author') !== 'user' &&
   callsIn(ownValue(event, 'content')).some((call) => ownValue(call, 'id') === id);

@@ -15,12 +15,11 @@ import { placeCall } from './conversation.ts';
 import type { Driver, Run } from './driver.ts';
 import { createDriver } from './driver.ts';
 import { reportVersions } from './framework-version.ts';
-import { tellBeside } from './google-adk-beside.ts';
+import { isMessageOf, tellBeside } from './google-adk-beside.ts';
 import type { AdkPlugin } from './google-adk-plugin.ts';
 import { createPlugin } from './google-adk-plugin.ts';
 import type { AdkTool, AdkToolContext } from './google-adk-tool.ts';
 import { expandTools, governedMark, readAdkTool, toolMark, ungovernedWithin } from './google-adk-tool.ts';
-import { callsIn } from './google-genai-calls.ts';
 import type { SendProbe } from './self-test.ts';
 import { probe, selfTest } from './self-test.ts';
 import { refuseNoList } from './tools-given.ts';
@@ -202,14 +201,9 @@ function createCaller(driver: Driver<AdkToolContext>, session: AdkOptions['sessi
   };
 }
 
-/** How many messages of the session hold this call id, with the one that is answered now. */
+/** How many messages of the model in the session hold this call id, with the one that is answered now. */
 const usesOf = (id: string, events: readonly object[]): number =>
-  events.filter((event) => {
-    const content = ownValue(event, 'content');
-    return (
-      ownValue(event, 'partial') !== true && callsIn(content).some((call) => ownValue(call, 'id') === id)
-    );
-  }).length;
+  events.filter((event) => isMessageOf(event, id)).length;
 
 async function askPerson(
   { runtime }: Driver<AdkToolContext>,
