@@ -37,18 +37,23 @@ export function createJudge({
   const green = new Set<string>();
   const red = new Set<string>();
 
-  const failureOf = async (copy: Scratch, tests: readonly string[]): Promise<Failure | undefined> =>
-    readFailure(await run(copy.root, { tests, silentMs, ...(running && { running }) }));
+  const failureOf = async (
+    copy: Scratch,
+    tests: readonly string[],
+    mostMs = silentMs,
+  ): Promise<Failure | undefined> =>
+    readFailure(await run(copy.root, { tests, silentMs: mostMs, ...(running && { running }) }));
 
   const failureWith = async (
     copy: Scratch,
     mutation: Mutation,
     tests: readonly string[],
+    mostMs?: number,
   ): Promise<Failure | undefined> => {
     const text = copy.read(mutation.path);
     copy.write(mutation.path, applyMutation(text, mutation));
     try {
-      return await failureOf(copy, tests);
+      return await failureOf(copy, tests, mostMs);
     } finally {
       copy.write(mutation.path, text);
     }
@@ -62,12 +67,16 @@ export function createJudge({
   ): Promise<boolean> => {
     if (by === 'assertion' && test !== undefined && green.has(test)) return true;
     const failing = test === undefined ? tests : [test];
+    const startedAtMs = performance.now();
     if ((await failureOf(copy, failing)) !== undefined) {
       if (by === 'assertion') for (const one of failing) red.add(one);
       return false;
     }
     for (const one of failing) green.add(one);
-    return by === 'assertion' || (await failureWith(copy, mutation, failing)) !== undefined;
+    if (by === 'assertion') return true;
+    // Many times as long as the same tests have just taken without the mutation.
+    const longMs = 20_000 + 5 * (performance.now() - startedAtMs);
+    return (await failureWith(copy, mutation, failing, Math.min(silentMs, longMs))) !== undefined;
   };
 
   return async (copy, mutation, tests) => {

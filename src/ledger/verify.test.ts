@@ -134,6 +134,9 @@ describe('what was changed is found where it is', () => {
     expect(kinds(edit(3, { text: 'nonsense' }))).toEqual(['chain', 'text']);
     const newer = edit(3, { text: (sound[3] as StoredEntry).text.replace('"v":1', '"v":9') });
     expect(kinds(rechain(newer))).toEqual(['newer']);
+    // The message says what is wrong with it.
+    expect(verify(edit(3, { text: 'nonsense' })).problems.at(-1)?.message).toMatch(/JSON/);
+    expect(verify(rechain(newer)).problems[0]?.message).toMatch(/newer version/);
     const marked = rechain(edit(3, { text: (sound[3] as StoredEntry).text.replace('send_mail', '\ufffd') }));
     expect(kinds(marked)).toEqual([]);
     expect(

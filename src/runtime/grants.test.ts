@@ -222,6 +222,25 @@ describe('who may give a grant', () => {
   });
 });
 
+it('a grant is not on the record of a call that was denied after all', async () => {
+  let given = false;
+  const { clock, runtime } = setStage({
+    tools: [defineTool({ name: 'delete_it', run: () => 'gone' })],
+    mayGrant: () => {
+      if (given) clock.advance(1_000);
+      return true;
+    },
+  });
+  await runtime.grant({ sessionId: 's', toolName: 'delete_it', by: 'ada' });
+  given = true;
+  // The turn ends while the giver of the grant is looked up.
+  const outcome = await runtime.turn({ sessionId: 's', timeoutMs: 500 }).call(envelope('c', 'delete_it'));
+  expect(outcome).toMatchObject({ type: 'ToolDenied', reason: 'deadline' });
+  const [decided] = await eventsOf(runtime, 'tool.decided');
+  expect(decided?.decision).toBe('deny');
+  expect(decided?.grantId).toBeUndefined();
+});
+
 describe('what cannot be granted', () => {
   it.each<[string, object]>([
     ['nobody gives it', { by: ' ' }],

@@ -621,6 +621,23 @@ describe('a claim of a call by its name', () => {
   });
 });
 
+describe('a cancelled call that a worker has', () => {
+  it('is let go of at once where its runtime is closed while the worker has its grace', async () => {
+    const on = stage();
+    const cancel = new AbortController();
+    const told = on.turn.call(envelope('c1', 'pay', { amount: 3 }), { signal: cancel.signal });
+    let thrown: unknown;
+    told.catch((error: unknown) => (thrown = error));
+    await quiet();
+    await on.runtime.claimHandoff(taken, by);
+    cancel.abort();
+    for (let round = 0; round < 5; round++) await quiet();
+    void on.runtime.close();
+    for (let round = 0; round < 5; round++) await quiet();
+    expect(thrown).toMatchObject({ code: 'call.pending' });
+  });
+});
+
 describe('a report that comes late, to a process without the tool', () => {
   const withCode = defineTool({
     name: 'pay_by_code',

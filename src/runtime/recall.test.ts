@@ -1,8 +1,9 @@
-import type { Ledger } from 'quittance';
+import type { Entry, Ledger } from 'quittance';
 import { createMemoryLedger, createRuntime, defineTool } from 'quittance';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
 import { createMortalLedger } from '../../test/mortal-ledger.ts';
+import { no, question } from '../../test/people/question.ts';
 import {
   auditKinds,
   deferred,
@@ -304,4 +305,40 @@ describe('a call whose id belongs to another call', () => {
       await expectSettledOnce(here);
     },
   );
+
+  it('is told so where that call was made, held and denied while this one was at its gates', async () => {
+    const clock = createManualClock();
+    const file = createMortalLedger(clock);
+    const tools = [defineTool({ name: 'delete_it', run: ({ n }) => n })];
+    const gate = deferred();
+    const here = createRuntime({
+      clock,
+      ledger: file.open().ledger,
+      tools,
+      onPreToolUse: async () => {
+        await gate.promise;
+        return undefined;
+      },
+    });
+    const told = here.turn({ sessionId: 's' }).call(envelope('c', 'delete_it', { n: 2 }));
+    await quiet();
+    // It is slow to end the call that a person denied.
+    const ends = deferred();
+    const { ledger } = file.open();
+    const slow: Ledger = Object.assign(Object.create(ledger) as Ledger, {
+      append: async (entry: Entry) => {
+        if (entry.events.some(({ type }) => type === 'tool.responded')) await ends.promise;
+        return ledger.append(entry);
+      },
+    });
+    const elsewhere = createRuntime({ clock, ledger: slow, tools });
+    const first = elsewhere.turn({ sessionId: 's' }).call(envelope('c', 'delete_it', { n: 1 }));
+    const { confirmationId } = await question(elsewhere);
+    await elsewhere.decide(confirmationId, no());
+    gate.resolve();
+    expect(await told).toMatchObject({ reason: 'conflict' });
+    ends.resolve();
+    expect(await first).toMatchObject({ code: 'confirmation.rejected' });
+    await expectSettledOnce(here);
+  });
 });

@@ -131,6 +131,17 @@ async function problems(): Promise<readonly string[]> {
   return found;
 }
 
+it('a denial in time is recorded without the time it was received at: only a late one needs that', async () => {
+  const { holder, decider, asked, confirmationId } = await hold();
+  clock.advance(1_000);
+  await decider.decide(confirmationId, { ...noInTime, receivedAt: 1_500 });
+  expect(await asked).toMatchObject({ code: 'confirmation.rejected' });
+  const events = await holder.events({ sessionId: 's', callId: 'c' });
+  const decided = events.find((event) => event.type === 'confirmation.decided');
+  expect(decided).toMatchObject({ decision: 'deny', at: 2_000 });
+  expect(decided?.receivedAt).toBeUndefined();
+});
+
 describe.each(['safe_write', 'read'] as const)('a denial from another process, of a %s call', (mode) => {
   it('keeps the call from running while its last checks are made', async () => {
     const { holder, decider, asked, confirmationId, ran, checking, check } = await hold(mode);

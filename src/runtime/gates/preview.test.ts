@@ -472,3 +472,27 @@ describe('what a preview shows', () => {
     expect(JSON.stringify(event?.snapshot)).toBe('{"__proto__":{"a":1}}');
   });
 });
+
+it('[deny-wins] policy counts as it is with the snapshot: what it asked before is not asked any more', async () => {
+  const saw: unknown[] = [];
+  const { runtime, turn } = setStage({
+    tools: [
+      defineTool({
+        name: 'update_it',
+        mode: 'safe_write',
+        preview: () => ({ kind: 'text', text: 'harmless', snapshot: { rows: 1 } }),
+        run: () => 'done',
+      }),
+    ],
+    onPreToolUse: ({ snapshot }) => {
+      saw.push(snapshot);
+      return snapshot === undefined
+        ? ToolDecision.requiresConfirmation('How many rows?')
+        : ToolDecision.allow;
+    },
+    onConfirm: () => ({ decision: 'deny', by: 'ada' }),
+  });
+  expect(await turn.call(envelope('c', 'update_it'))).toMatchObject({ output: 'done' });
+  expect(saw).toEqual([undefined, { rows: 1 }]);
+  await expectSettledOnce(runtime);
+});
