@@ -182,6 +182,14 @@ const running = [request, rule('allow'), start()];
 const held = [request, rule('ask'), hold()];
 
 /** States by the commands that lead to them. The last event of each has the id `e` and the number of those before it. */
+const approvedInTime: readonly Command[] = [
+  request,
+  rule('ask'),
+  hold({ expiresAt: 9 }),
+  answer('approve'),
+  rule('allow'),
+  start(),
+];
 const states = {
   'never requested': [],
   requested: [request],
@@ -204,6 +212,8 @@ const states = {
   'refused by a person': [...held, answer('deny')],
   withdrawn: [...held, { type: 'withdraw', confirmationId: 'q', reason: 'over' }],
   running,
+  'running, of an approval that could expire': approvedInTime,
+  'settled, of an approval that could expire': [...approvedInTime, respond(result)],
   'run again': [...running, start()],
   failed: [...running, respond(timeout, false)],
   'to be tried again': [...running, respond(timeout, false), tryAgain('e3', 2)],
@@ -349,6 +359,8 @@ const legal: Readonly<Record<keyof typeof states, readonly string[]>> = {
   'refused by a person': [...always, ...gates, ...endingsWithoutRun],
   withdrawn: [...always, ...gates, ...endingsWithoutRun],
   running: whileRunning,
+  'running, of an approval that could expire': whileRunning,
+  'settled, of an approval that could expire': [...afterRun, 'undo'],
   'run again': [...whileRunning, 'late, attempt 1'],
   failed: [...always, ...endingsAfterRun, ...lateBoth, 'try again'],
   'to be tried again': [...always, ...endingsAfterRun, ...lateBoth, 'start'],

@@ -2,9 +2,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { SampleCall } from '../../testing/sample-call.ts';
 import type { Database } from './database.ts';
+import { openDatabase } from './database.ts';
 import { openLedgerFile } from './open-file.ts';
 import { SqliteLedger } from './sqlite-ledger.ts';
 
@@ -20,7 +21,12 @@ afterEach(async () => {
 type Fault = { before?: () => void; after?: () => void };
 
 /** A ledger on a real file whose commits can be disturbed. */
-async function openDisturbed(): Promise<{ ledger: SqliteLedger; fault: Fault; commits: () => number }> {
+async function openDisturbed(): Promise<{
+  ledger: SqliteLedger;
+  path: string;
+  fault: Fault;
+  commits: () => number;
+}> {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-writer-'));
   const path = join(folder, 'ledger.db');
   const database = await openLedgerFile(path, false);
@@ -42,7 +48,7 @@ async function openDisturbed(): Promise<{ ledger: SqliteLedger; fault: Fault; co
   }) as Database['prepare'];
   const ledger = new SqliteLedger(database, path, {});
   open.push({ ledger, folder });
-  return { ledger, fault, commits: () => commits };
+  return { ledger, path, fault, commits: () => commits };
 }
 
 /** Has the next commits fail with these errors, each once. */
@@ -110,4 +116,25 @@ describe('a commit', () => {
     expect(await ledger.append(whole('a'))).toEqual({ status: 'appended', version: 1 });
     expect(ledger.readEntries({ limit: 10 })).toHaveLength(1);
   });
+});
+
+test('a writer that finds another at work waits, however long its own process has lived', async () => {
+  const aged = performance.now.bind(performance);
+  const now = vi.spyOn(performance, 'now').mockImplementation(() => aged() + 3_600_000);
+  const { ledger, path } = await openDisturbed();
+  const other = openDatabase(path, { mustExist: true });
+  try {
+    other.exec('BEGIN IMMEDIATE');
+    const appended = Promise.resolve(ledger.append(whole('a')));
+    let ended = false;
+    void appended.catch(() => undefined).finally(() => (ended = true));
+    // Long enough for several tries; the other lets go only afterwards.
+    for (let round = 0; round < 50; round++) await new Promise((resolve) => setImmediate(resolve));
+    expect(ended).toBe(false);
+    other.exec('ROLLBACK');
+    expect(await appended).toMatchObject({ status: 'appended' });
+  } finally {
+    other.close();
+    now.mockRestore();
+  }
 });
