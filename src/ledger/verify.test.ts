@@ -309,6 +309,27 @@ test('a call that was undone is sound where it had succeeded, or was found to ha
   };
   for (const story of ['read', 'write', 'artifact', 'timeout'] as const)
     expect([story, kinds(storeEntries(undoing(story)))]).toEqual([story, []]);
+  // It stays a call that was completed: what was reported of it may be reported again.
+  const replayed: QuittanceEvent = {
+    id: 'r1',
+    type: 'tool.recalled',
+    sessionId: 'a',
+    turnId: 't-a',
+    callId: 'c',
+    at: 1_790_000_000_950,
+    cause: undefined,
+    how: 'replayed',
+    fromCallId: 'c',
+    details: 'It was reported again.',
+  };
+  const again: Entry = {
+    entryId: 'nr1',
+    sessionId: 'a',
+    callId: 'c',
+    expectedVersion: 'any',
+    events: [replayed],
+  };
+  expect(kinds(storeEntries([...undoing('write'), again]))).toEqual([]);
   for (const story of ['failure', 'denied', 'open'] as const)
     expect([story, kinds(storeEntries(undoing(story)))]).toEqual([story, ['order']]);
   expect(kinds(storeEntries(undoing('write', undoing('write').slice(-1))))).toEqual(['order']);

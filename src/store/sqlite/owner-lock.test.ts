@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -114,6 +114,23 @@ describe('an owner', () => {
     const ownerId = newOwnerId();
     put(join(folder, ownerId));
     expect(readOwnerStatus(folder, ownerId)).toBe('unknown');
+  });
+
+  test('whose file cannot be made is told so, and does not try for ever', () => {
+    const folder = newFolder();
+    const ownerId = newOwnerId();
+    mkdirSync(join(folder, ownerId), { recursive: true });
+    const program = `
+      import { takeOwnerLock } from ${JSON.stringify(join(import.meta.dirname, 'owner-lock.ts'))};
+      try { takeOwnerLock(${JSON.stringify(folder)}, ${JSON.stringify(ownerId)}); }
+      catch (error) { console.log(error.code); }`;
+    // In a process that can be ended: nothing else stops a loop that never gives the thread back.
+    const { stdout } = spawnSync(process.execPath, [...nodeArguments, '-e', program], {
+      encoding: 'utf8',
+      timeout: 60_000,
+      killSignal: 'SIGKILL',
+    });
+    expect(stdout).toMatch(/^SQLITE_CANTOPEN/);
   });
 
   test('is gone where its file holds other bytes and no process has it locked', () => {
