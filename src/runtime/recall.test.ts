@@ -1,5 +1,5 @@
 import type { Entry, Ledger } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool } from 'quittance';
+import { createMemoryLedger, createRuntime, defineTool, ToolDecision } from 'quittance';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
 import { createMortalLedger } from '../../test/mortal-ledger.ts';
@@ -317,7 +317,7 @@ describe('a call whose id belongs to another call', () => {
       tools,
       onPreToolUse: async () => {
         await gate.promise;
-        return undefined;
+        return ToolDecision.allow;
       },
     });
     const told = here.turn({ sessionId: 's' }).call(envelope('c', 'delete_it', { n: 2 }));
