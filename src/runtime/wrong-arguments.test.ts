@@ -184,6 +184,14 @@ describe('a hand-off', () => {
     expect((await runtime.calls(ref))[0]?.status).toBe('running');
   });
 
+  it.each([0.5, -1, Number.NaN])('is told what is wrong with a cost of %d', async (costMicros) => {
+    const { runtime } = await handOver();
+    const { token } = await runtime.claimHandoff(ref, { worker: 'w' });
+    await expect(runtime.report(token, { output: 1 }, { costMicros })).rejects.toThrow(
+      /costMicros must be a whole number of at least 0/,
+    );
+  });
+
   it.each<[string, HandoffReport, HandoffNotes | undefined, object]>([
     ['an output of null', { output: null }, undefined, { type: 'ToolExecutionResult', output: null }],
     ['an error', { error: 'e' }, undefined, { code: 'tool.execution_error', error: 'e' }],

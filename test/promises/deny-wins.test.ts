@@ -375,6 +375,34 @@ describe('[deny-wins] an approval never skips a check', () => {
     expect(await asking.outcome).toMatchObject({ type: 'ToolExecutionResult' });
   });
 
+  it.each([
+    ['deny', 'approves no stage', true],
+    ['respond', 'approves no stage', true],
+    ['edit', 'approves the stage', false],
+    ['approve', 'approves the stage', false],
+  ] as const)('[deny-wins] to %s what a workflow asks about %s', async (decision, _, asksAgain) => {
+    const { runtime, turn } = setStage({
+      tools: [defineTool({ name: 'Bash', mode: 'read', run: () => 'ran' })],
+      contracts: load(workflow('ask')),
+    });
+    const first = turn.call(envelope('c1', 'Bash', call));
+    const { confirmationId, inputDigest } = await question(runtime);
+    const who = { by: 'ada', inputDigest } as const;
+    await runtime.decide(
+      confirmationId,
+      decision === 'edit'
+        ? { ...who, decision, arguments: call }
+        : decision === 'respond'
+          ? { ...who, decision, response: 'no' }
+          : { ...who, decision },
+    );
+    expect((await first).type).toBe(asksAgain ? 'ToolDenied' : 'ToolExecutionResult');
+    void turn.call(envelope('c2', 'Bash', call)).catch(() => undefined);
+    for (let round = 0; round < 5; round++) await quiet();
+    const [next] = (await runtime.calls({ sessionId: 's' })).filter(({ callId }) => callId === 'c2');
+    expect(next?.status).toBe(asksAgain ? 'held' : 'settled');
+  });
+
   it('[deny-wins] a no of a person holds, whatever the rules say by now', async () => {
     const held = await holdCall();
     held.reload([pre('other', 'block', { tool: 'No' })]);
