@@ -3,6 +3,7 @@ import { createMemoryLedger, createRuntime, defineTool, QuittanceError } from 'q
 import { contractsFromYamlString } from 'quittance/contracts';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
+import { createMortalLedger } from '../../test/mortal-ledger.ts';
 import { envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../../test/stage.ts';
 
 const lost = { sessionId: 's', callId: 'a' };
@@ -228,4 +229,30 @@ describe('a process without the tool', () => {
       expect(ran).toEqual(['ran']);
     },
   );
+});
+
+it('a call of a dead process that its tool knows did not take effect may be made again', async () => {
+  const clock = createManualClock();
+  const file = createMortalLedger(clock);
+  const pay = defineTool({
+    name: 'pay',
+    mode: 'external',
+    run: () => new Promise(() => undefined),
+    reconcile: () => ({ status: 'failed', reason: 'no such payment' }),
+  });
+  const owner = file.open();
+  void createRuntime({ clock, ledger: owner.ledger, tools: [pay] })
+    .turn({ sessionId: 's' })
+    .call(envelope('a', 'pay'));
+  await quiet();
+  owner.kill();
+  const runtime = createRuntime({ clock, ledger: file.open().ledger, tools: [pay] });
+  await runtime.recover();
+  const [call] = await runtime.calls(lost);
+  expect(call?.settled?.outcome).toMatchObject({
+    code: 'tool.execution_error',
+    retryable: true,
+    error: expect.stringContaining('no such payment') as string,
+  });
+  await expectSettledOnce(runtime);
 });

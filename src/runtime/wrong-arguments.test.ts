@@ -138,6 +138,11 @@ describe('a hand-off', () => {
     ['a lease of nothing', { worker: 'w', leaseMs: 0 }],
     ['a lease that is not a number', { worker: 'w', leaseMs: '5' }],
     ['a lease of NaN', { worker: 'w', leaseMs: Number.NaN }],
+    ['a requestId that is a number', { worker: 'w', requestId: 5 }],
+    ['an empty requestId', { worker: 'w', requestId: '' }],
+    ['a requestId of 201 characters', { worker: 'w', requestId: 'q'.repeat(201) }],
+    ['reclaim that is a text', { worker: 'w', reclaim: 'q1' }],
+    ['reclaim with an empty id', { worker: 'w', reclaim: ['q1', ''] }],
     ['a field it does not know', { worker: 'w', forMs: 5 }],
   ])('is not claimed with %s', async (_, terms) => {
     const { runtime } = await handOver();
@@ -148,6 +153,8 @@ describe('a hand-off', () => {
   it.each<[string, HandoffTerms]>([
     ['a worker of 200 characters', { worker: 'w'.repeat(200) }],
     ['a lease of a millisecond', { worker: 'w', leaseMs: 1 }],
+    ['a requestId of 200 characters', { worker: 'w', requestId: 'q'.repeat(200) }],
+    ['reclaim of claims that it never made', { worker: 'w', requestId: 'q2', reclaim: ['q0', 'q1'] }],
   ])('is claimed with %s', async (_, terms) => {
     const { runtime } = await handOver();
     expect(await runtime.claimHandoff(ref, terms)).toMatchObject({ callId: 'c' });

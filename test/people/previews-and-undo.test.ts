@@ -166,6 +166,30 @@ describe('a preview', () => {
     await expectSettledOnce(runtime);
   });
 
+  it('that changes with every edit is asked about once each time', async () => {
+    const tool = defineTool({
+      name: 'write',
+      mode: 'local',
+      input: z.object({ note: z.string() }),
+      preview: ({ note }) => ({ kind: 'text', text: note, snapshot: { note } }),
+      run: () => null,
+    }) as AnyTool;
+    const { runtime } = await start(tool);
+    const outcome = runtime.turn({ sessionId: 's' }).call(envelope('c', 'write', { note: 'one' }));
+    for (const note of ['two', 'three']) {
+      const { confirmationId, inputDigest, preview } = await question(runtime);
+      const { revision = 0 } = preview ?? {};
+      const edit = { decision: 'edit', by: 'ada', inputDigest, revision, arguments: { note } } as const;
+      await runtime.decide(confirmationId, edit);
+    }
+    const asked = await question(runtime);
+    const words = asked.asks.map(({ description }) => description);
+    expect(words).toContain('What the tool would do has changed: see its preview.');
+    expect(words).toEqual([...new Set(words)]);
+    await runtime.decide(asked.confirmationId, yes(asked));
+    expect(await outcome).toMatchObject({ output: null });
+  });
+
   it('that went stale while nobody was there lets nothing run, and is let go of', async () => {
     const first = await start(writer(() => ({ ...secret(), expiresInMs: 1_000 })).tool);
     void first.runtime
