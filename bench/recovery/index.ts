@@ -1,7 +1,8 @@
 /**
  * How long recovery takes, what it needs, and how long calls of other sessions wait meanwhile. Processes leave calls open
  * in every state and are killed; then one process recovers them all. Its heap is bounded as in a small container:
- * without a bound V8 lets garbage lie as long as the machine has room. Ends with one line of JSON.
+ * without a bound V8 lets garbage lie as long as the machine has room. Beside it stands the raw limit: reading and
+ * writing the same entries with nothing but SQLite and JSON.parse. Ends with one line of JSON.
  *
  *   npm run recovery -- [--calls 1000,10000,100000]
  */
@@ -13,11 +14,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createProgress } from '../progress.ts';
 import { printTable } from '../table.ts';
+import type { RawLimit } from './raw-limit.ts';
 import type { Recovered } from './recovered.ts';
 
 const goal = { seconds: 15, peakMb: 300, waitMs: 100, calls: 100_000 };
 /** How many calls one process leaves open: each of them is in its memory. */
-const perProcess = 25_000;
+const perProcess = 10_000;
 
 const at = process.argv.indexOf('--calls');
 const sizes = (at < 0 ? '1000,10000,100000' : (process.argv[at + 1] ?? '')).split(',').map(Number);
@@ -26,7 +28,7 @@ if (sizes.some((size) => !Number.isSafeInteger(size) || size < 1)) {
   process.exit(2);
 }
 
-const heapBounds = ['--max-semi-space-size=16', '--max-old-space-size=160'];
+const heapBounds = ['--max-semi-space-size=8', '--max-old-space-size=160'];
 
 const start = (name: string, args: readonly string[], flags: readonly string[] = []): ChildProcess =>
   fork(join(import.meta.dirname, name), [...args], {
@@ -34,7 +36,10 @@ const start = (name: string, args: readonly string[], flags: readonly string[] =
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
 
-/** All of them live until the last is done: a process that finds another one gone would recover its calls. */
+/**
+ * All of them live until the last is done: a process that finds another one gone would recover its calls. Those that are
+ * done are stopped. A stopped process counts as alive, and costs the others nothing.
+ */
 async function leaveOpen(path: string, calls: number): Promise<void> {
   const progress = createProgress(`leaving ${calls} calls open`, calls);
   const children: ChildProcess[] = [];
@@ -47,6 +52,7 @@ async function leaveOpen(path: string, calls: number): Promise<void> {
       child.once('message', () => left.resolve());
       child.once('exit', (code) => left.reject(new Error(`It ended with ${code} before it was killed.`)));
       await left.promise;
+      child.kill('SIGSTOP');
       for (let made = 0; made < count; made++) progress.step();
     }
   } finally {
@@ -75,13 +81,23 @@ async function recover(path: string, calls: number): Promise<Recovered> {
   return recovered;
 }
 
+/** What reading and writing the same entries takes without any of our code, on this machine and at this moment. */
+async function measureRaw(path: string, { entriesBefore, entriesAfter }: Recovered): Promise<RawLimit> {
+  const child = start('raw.ts', [path, String(entriesBefore), String(entriesAfter)], heapBounds);
+  const told = Promise.withResolvers<RawLimit>();
+  child.once('message', (message) => told.resolve(message as RawLimit));
+  child.once('exit', (code, signal) => told.reject(new Error(`It ended with ${signal ?? code}.`)));
+  return told.promise;
+}
+
 const folder = mkdtempSync(join(tmpdir(), 'quittance-recovery-'));
-const results: { readonly size: number; readonly recovered: Recovered }[] = [];
+const results: { readonly size: number; readonly recovered: Recovered; readonly raw: RawLimit }[] = [];
 try {
   for (const size of sizes) {
     const path = join(folder, `${size}.db`);
     await leaveOpen(path, size);
-    results.push({ size, recovered: await recover(path, size) });
+    const recovered = await recover(path, size);
+    results.push({ size, recovered, raw: await measureRaw(path, recovered) });
   }
 } finally {
   rmSync(folder, { recursive: true, force: true });
@@ -98,8 +114,9 @@ printTable(
     'other calls',
     'longest wait ms',
     'loop delay ms',
+    'raw s',
   ],
-  results.map(({ size, recovered }) => [
+  results.map(({ size, recovered, raw }) => [
     String(size),
     number(recovered.seconds, 1),
     number(recovered.cpuSeconds, 1),
@@ -108,6 +125,7 @@ printTable(
     String(recovered.otherCalls),
     number(recovered.longestWaitMs),
     number(recovered.longestDelayMs),
+    number(raw.readSeconds + raw.writeSeconds, 1),
   ]),
 );
 const missed = results.filter(
@@ -115,6 +133,6 @@ const missed = results.filter(
     calls !== size || longestWaitMs > goal.waitMs || seconds > goal.seconds || peakMb > goal.peakMb,
 );
 process.stdout.write(
-  `${JSON.stringify({ recovery: results.map(({ size, recovered }) => ({ size, ...recovered })), goal, met: missed.length === 0 })}\n`,
+  `${JSON.stringify({ recovery: results.map(({ size, recovered, raw }) => ({ size, ...recovered, ...raw })), goal, met: missed.length === 0 })}\n`,
 );
 process.exitCode = missed.length === 0 ? 0 : 1;

@@ -32,6 +32,7 @@ async function makeOtherCalls(): Promise<void> {
   }
 }
 
+const entriesBefore = await ledger.lastPosition();
 const delay = monitorEventLoopDelay({ resolution: 5 });
 const cpuBefore = process.cpuUsage();
 const mainBefore = process.threadCpuUsage();
@@ -66,6 +67,8 @@ const told: Recovered = {
   otherCalls: waits.length,
   longestWaitMs: Math.max(...waits),
   longestDelayMs: delay.max / 1e6,
+  entriesBefore,
+  entriesAfter: await ledger.lastPosition(),
 };
 process.send?.(told);
 await runtime.close();

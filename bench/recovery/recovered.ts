@@ -12,4 +12,7 @@ export type Recovered = {
   readonly otherCalls: number;
   readonly longestWaitMs: number;
   readonly longestDelayMs: number;
+  /** Entries of the ledger before the recovery and after it. */
+  readonly entriesBefore: number;
+  readonly entriesAfter: number;
 };

@@ -67,7 +67,8 @@ export interface Ledger {
   ): Awaitable<Uint8Array | undefined>;
   /**
    * Calls without an outcome, oldest first: all of them, or a page after the place of a row of the page before. A page
-   * with fewer rows than asked for is the last.
+   * with fewer rows than asked for is the last. What is appended after the first page was read may be missing in the
+   * others, and a call that has ended since may still be there.
    */
   findOpenCalls(query?: OpenCallQuery): Awaitable<readonly OpenCall[]>;
   /** Calls, newest first, a page at a time. Whoever was told of an outcome finds it here. */

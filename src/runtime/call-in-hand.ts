@@ -129,7 +129,9 @@ export class CallInHand extends CallJournal implements CallWithSecrets {
   adopted: string | undefined;
   /** Takes the question back, while one is open. */
   withdraw: ((reason: string) => void) | undefined;
-  told: Promise<Told> | undefined;
+  private toldYet: Promise<Told> | undefined;
+  /** Makes what is told when somebody first asks for it. */
+  private tellLater: (() => Promise<Told>) | undefined;
   unkept: Unkept | undefined;
 
   constructor(
@@ -158,6 +160,23 @@ export class CallInHand extends CallJournal implements CallWithSecrets {
     this.undoes = mode.tool === undefined ? undefined : undoneCallId(request.id);
     this.submitted = mode.submitted;
     this.takePlace = mode.takePlace;
+  }
+
+  /** What whoever asks for the call is told; undefined before anything will be. */
+  get told(): Promise<Told> | undefined {
+    const tell = this.tellLater;
+    if (tell !== undefined) this.told = tell();
+    return this.toldYet;
+  }
+
+  set told(told: Promise<Told> | undefined) {
+    this.tellLater = undefined;
+    this.toldYet = told;
+  }
+
+  /** Has what is told made when somebody first asks for it, and not before. */
+  tellWhenAsked(tell: () => Promise<Told>): void {
+    this.tellLater = tell;
   }
 
   /** The tool, for whoever comes after it was resolved. */

@@ -37,24 +37,30 @@ export async function* findOrphans(
   { engine: { ledger } }: Desk,
   list: RecoveryList,
 ): AsyncGenerator<Orphan & OpenCall, void> {
-  const ownerIds = new Map<string, string>();
+  const share = shareTexts();
   list.beganAt = await ledger.lastPosition();
   for await (const open of readOpenCalls(ledger)) {
-    let ownerId = ownerIds.get(open.ownerId);
-    if (ownerId === undefined) {
-      ({ ownerId } = open);
-      ownerIds.set(ownerId, ownerId);
-      if (ownerId !== ledger.ownerId)
-        list.owners.set(ownerId, (await ledger.ownerStatus(ownerId)) === 'gone' ? 'gone' : 'spared');
-    }
-    // Many calls have one owner: they share its name in memory too.
-    const orphan = { ...open, ownerId };
+    const orphan = { ...open, ownerId: share(open.ownerId), sessionId: share(open.sessionId) };
+    const { ownerId } = orphan;
+    if (ownerId !== ledger.ownerId && !list.owners.has(ownerId))
+      list.owners.set(ownerId, (await ledger.ownerStatus(ownerId)) === 'gone' ? 'gone' : 'spared');
     const isOrphan =
       ownerId === ledger.ownerId
         ? !(await hasLiveOwner(ledger, orphan, 0))
         : list.owners.get(ownerId) === 'gone';
     if (isOrphan) yield orphan;
   }
+}
+
+/** Gives equal texts as one in memory: many calls have the same owner, session and tool. */
+export function shareTexts(): (text: string) => string {
+  const known = new Map<string, string>();
+  return (text) => {
+    const shared = known.get(text);
+    if (shared !== undefined) return shared;
+    known.set(text, text);
+    return text;
+  };
 }
 
 /**

@@ -25,26 +25,13 @@ import { resolveHold } from './hold.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
 import { lostRuns } from './lost-attempts.ts';
 import { goOnFrom } from './make-call.ts';
-import type { RecoveredCall, Recovery } from './recovery.ts';
+import type { Recovery } from './recovery.ts';
 import { isForOthers, isOver, planRecovery } from './recovery-plan.ts';
 import { overtaken, settle, settleStopped } from './settle.ts';
 import { preparesByCode, prepareInput, recordTakeover, takeOver } from './take-over.ts';
-import type { Told } from './told.ts';
 import { notEnded } from './unavailable.ts';
 import { cancelStop } from './unless-over.ts';
 import { askTool, judgePoison, judgeUnseen, lostAttempt } from './unseen-end.ts';
-
-/** Takes one call over and says what became of it; undefined where another process was first. */
-export async function reportRecovery(
-  desk: Desk,
-  stored: StoredCall,
-  call: Call,
-  takePlace?: CallInHand['takePlace'],
-): Promise<RecoveredCall | undefined> {
-  const { sessionId, callId, toolName } = call;
-  const { how } = await recoverCall(desk, stored, call, takePlace);
-  return how === 'overtaken' ? undefined : { sessionId, callId, toolName, how };
-}
 
 /** Takes one call over. The same call asked for meanwhile joins it. */
 export function recoverCall(
@@ -76,7 +63,9 @@ async function takeInHand(
   const key = keyOf(call);
   const mine = !desk.inHand.has(key);
   const recovery = recordAndEnd(hand, stored, call);
-  tellWhoJoins(hand, () =>
+  // Where no caller joins, none follows the call to its end, which another process may bring about much later, and the
+  // record does not say that one was told of it.
+  hand.tellWhenAsked(() =>
     recovery.then(
       ({ told }) => told ?? overtaken(hand),
       (error: unknown) => notEnded(hand, call, error),
@@ -93,15 +82,6 @@ async function takeInHand(
     if (mine) desk.inHand.delete(key);
     throw error;
   }
-}
-
-/**
- * Made when it is first asked for: where nobody joins, nobody follows the call to its end, which another process may
- * bring about much later, and nobody is noted to have been told of it.
- */
-function tellWhoJoins(hand: CallInHand, tell: () => Promise<Told>): void {
-  let told: Promise<Told> | undefined;
-  Object.defineProperty(hand, 'told', { configurable: true, get: () => (told ??= tell()) });
 }
 
 async function recordAndEnd(hand: CallInHand, stored: StoredCall, call: Call): Promise<Recovery> {

@@ -13,8 +13,8 @@ import type { OpenCall } from '../ledger/ledger.ts';
 import type { Desk } from './desk.ts';
 import { isSuspect } from './lost-attempts.ts';
 import type { Orphan } from './orphans.ts';
-import { findOrphans, readOrphan } from './orphans.ts';
-import { reportRecovery } from './recover-call.ts';
+import { findOrphans, readOrphan, shareTexts } from './orphans.ts';
+import { recoverCall } from './recover-call.ts';
 import type { RecoveredCall, RecoveryList, RecoveryProgress, RecoveryRun } from './recovery.ts';
 import type { RecoveryPlan } from './recovery-plan.ts';
 import { endsAtOnce, planRecovery, toolOf } from './recovery-plan.ts';
@@ -31,15 +31,19 @@ type Phase = (typeof phases)[number];
 
 /** Measured: so many share a commit, and other calls wait for few milliseconds. */
 const mostAtOnce: { readonly [Name in Phase]: number } = {
-  now: 128,
+  now: 256,
   ask: 64,
   // Each of these bodies runs once at most: if one of them ends the process, the others that run are in doubt.
   go_on: 64,
   rerun: 128,
   suspects: 1,
 };
-/** How many calls are looked at before other work has its turn. */
-const yieldEvery = 64;
+/** How often progress is reported, in calls. */
+const reportEvery = 64;
+/** Other work has its turn after so many calls, or as soon as they took so long. Looked at every few calls. */
+const yieldEvery = 256;
+const longestSliceMs = 8;
+const lookEvery = 16;
 
 /** The pass under way, or a new one. One that is not new may have begun before some owners were gone. */
 export async function joinRun(desk: Desk): Promise<{ readonly run: RecoveryRun; readonly isNew: boolean }> {
@@ -101,6 +105,7 @@ async function recoverOrphans(
     rerun: [],
     suspects: [],
   };
+  const share = shareTexts();
   let total = 0;
   for await (const { sessionId, callId, ownerId, ...facts } of findOrphans(desk, list)) {
     waiting[firstPhase(facts)].push({ sessionId, callId, ownerId });
@@ -112,12 +117,15 @@ async function recoverOrphans(
   let done = 0;
   let looked = 0;
   let rest: Promise<void> | undefined;
+  let sliceBeganMs = engine.clock.monotonicMs();
   const giveWay = (): void => {
-    if (++looked % yieldEvery !== 0) return;
-    onProgress({ done, total });
-    rest ??= new Promise<void>((resolve) => {
+    if (++looked % reportEvery === 0) onProgress({ done, total });
+    if (looked % lookEvery !== 0 || rest !== undefined) return;
+    if (looked % yieldEvery !== 0 && engine.clock.monotonicMs() - sliceBeganMs < longestSliceMs) return;
+    rest = new Promise<void>((resolve) => {
       setImmediate(() => {
         rest = undefined;
+        sliceBeganMs = engine.clock.monotonicMs();
         resolve();
       });
     });
@@ -139,11 +147,14 @@ async function recoverOrphans(
         return;
       }
       // What waits but can never run as it was shown ends now.
-      const recovered =
+      const how =
         plan === 'wait' && (await room.admit(stored, call, readAt))
-          ? waitsOn(call)
-          : await reportRecovery(desk, stored, call, takePlace);
-      if (recovered !== undefined) onRecovered(recovered);
+          ? 'resumed'
+          : (await recoverCall(desk, stored, call, takePlace)).how;
+      if (how !== 'overtaken') {
+        const { sessionId, callId } = orphan;
+        onRecovered({ sessionId, callId, toolName: share(call.toolName), how });
+      }
     }
     done++;
     giveWay();
@@ -175,13 +186,6 @@ function phaseOf({ engine }: Desk, plan: RecoveryPlan, call: Call): Phase {
   // What may run again may have run already, unrecorded, and may be what ended its process.
   return plan === 'go_on' && toolOf(engine, call)?.mayRerun === true ? 'rerun' : plan;
 }
-
-const waitsOn = ({ sessionId, callId, toolName }: Call): RecoveredCall => ({
-  sessionId,
-  callId,
-  toolName,
-  how: 'resumed',
-});
 
 /** Does the work batch by batch. No body of a batch begins before all the checks of its batch are made. */
 async function inBatches(

@@ -1,7 +1,7 @@
 /** Questions to the read tables, a page at a time. A long search lets others have their turn. */
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
 import type { ConfirmationQuery, ConfirmationSummary } from '../../ledger/confirmation-query.ts';
-import type { OpenCall, OpenCallQuery } from '../../ledger/ledger.ts';
+import type { OpenCall } from '../../ledger/ledger.ts';
 import type { Place } from '../../ledger/paging.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
 import { limitOf, parseCursor, toCursor } from '../../ledger/paging.ts';
@@ -68,6 +68,18 @@ type OpenRow = {
   readonly mode: CallSummary['mode'];
 };
 
+/** Where a row of the list of open calls stands, and up to which position the tables were filled for its first page. */
+export type OpenPlace = { readonly row: Place; readonly target: number };
+
+const toOpenPlace = ({ row, target }: OpenPlace): string => `${toCursor(row)}.${target.toString(36)}`;
+
+export function parseOpenPlace(text: string): OpenPlace {
+  const end = text.lastIndexOf('.');
+  const place = { row: parseCursor(text.slice(0, end)), target: Number.parseInt(text.slice(end + 1), 36) };
+  if (toOpenPlace(place) !== text) parseCursor(text); // which refuses it
+  return place;
+}
+
 /** No call was requested before this. */
 const beforeAll: Place = [Number.MIN_SAFE_INTEGER, 0];
 
@@ -87,13 +99,12 @@ export class CallTable {
     );
   }
 
-  findOpen({ after, limit = -1 }: OpenCallQuery): OpenCall[] {
-    const place = after === undefined ? beforeAll : parseCursor(after);
-    return this.#open.all(...place, limit).map((row) => ({
+  findOpen(after: OpenPlace | undefined, limit: number, target: number): OpenCall[] {
+    return this.#open.all(...(after?.row ?? beforeAll), limit).map((row) => ({
       sessionId: fromSqlText(row.session_id),
       callId: fromSqlText(row.call_id),
       ownerId: row.owner_id,
-      place: toCursor([row.requested_at, row.position]),
+      place: toOpenPlace({ row: [row.requested_at, row.position], target }),
       status: row.status,
       mode: row.mode,
     }));

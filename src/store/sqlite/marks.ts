@@ -33,14 +33,16 @@ const effectPrefix = (session: number, toolName: string, inputDigest: string): s
 /** How many marks an entry sets by what its text says. Kept with the entry, so that `verify` can compare it. */
 export const countMarks = ({
   claim,
-  reserve = [],
-  settle = [],
-  moves = [],
-  totals = [],
+  reserve,
+  settle,
+  moves,
+  totals,
 }: Pick<Entry, 'claim' | 'reserve' | 'settle' | 'moves'> & Partial<Pick<ReadEntry, 'totals'>>): number =>
   (claim === undefined ? 0 : 1) +
-  moves.length +
-  new Set([...reserve, ...settle, ...totals].map(({ counter }) => counter)).size;
+  (moves?.length ?? 0) +
+  (reserve === undefined && settle === undefined && totals === undefined
+    ? 0
+    : new Set([...(reserve ?? []), ...(settle ?? []), ...(totals ?? [])].map(({ counter }) => counter)).size);
 
 export type Mark = { readonly key: string; readonly position: number };
 

@@ -119,3 +119,27 @@ describe('the read tables', () => {
     await ledger.close();
   });
 });
+
+test('a later page of the open calls does not wait for what was appended since the first one', async () => {
+  const path = join(folder, 'pages.db');
+  const ledger = await openSqliteLedger(path);
+  const open = (call: string): Parameters<typeof ledger.append>[0][] =>
+    makeEntries([{ session: call, call, story: 'open' }]);
+  for (const entry of [...open('a'), ...open('b')]) await ledger.append(entry);
+  const [first] = await ledger.findOpenCalls({ limit: 1 });
+  for (const entry of open('c')) await ledger.append(entry);
+  // Nothing can fill the tables now, so whoever needs the newest entry would wait.
+  const other = new Database(`${path}.read`, { timeout: 5_000 });
+  other.exec('BEGIN IMMEDIATE');
+  const second = await ledger.findOpenCalls({ limit: 1, after: first?.place ?? '' });
+  const third = await ledger.findOpenCalls({ limit: 1, after: second[0]?.place ?? '' });
+  other.exec('ROLLBACK');
+  other.close();
+  expect([first, ...second].map((call) => call?.callId)).toEqual(['a', 'b']);
+  // It may be there already: the tables are filled in quiet moments too.
+  expect(third.map(({ callId }) => callId).filter((callId) => callId !== 'c')).toEqual([]);
+  expect((await ledger.findOpenCalls()).map(({ callId }) => callId)).toEqual(['a', 'b', 'c']);
+  await expect(ledger.findOpenCalls({ after: 'x.y.z.' })).rejects.toThrow(/A cursor is the "next"/);
+  await expect(ledger.findOpenCalls({ after: '1.1' })).rejects.toThrow(/A cursor is the "next"/);
+  await ledger.close();
+});

@@ -10,7 +10,7 @@ import type { OpenCall, OpenCallQuery } from '../../ledger/ledger.ts';
 import { isQuittanceError } from '../../base/error.ts';
 import { closedError } from '../../ledger/refuse-entry.ts';
 import { backoffMs, whenFree } from './backoff.ts';
-import { CallTable } from './call-table.ts';
+import { CallTable, parseOpenPlace } from './call-table.ts';
 import type { Database } from './database.ts';
 import { isBusy, isDamaged, isForeign, prepareValue } from './database.ts';
 import type { EntryTable } from './entry-table.ts';
@@ -88,9 +88,14 @@ export class ReadTables {
     return calls.findConfirmation(confirmationId);
   }
 
-  async findOpenCalls(query: OpenCallQuery): Promise<readonly OpenCall[]> {
-    const { calls } = await this.#filled();
-    return calls.findOpen(query);
+  /**
+   * The first page says how far the tables reached, and the others need no more. Else whoever lists many open calls
+   * would wait with each page for everything that was appended since the page before.
+   */
+  async findOpenCalls({ after, limit = -1 }: OpenCallQuery): Promise<readonly OpenCall[]> {
+    const place = after === undefined ? undefined : parseOpenPlace(after);
+    const { calls, target } = await this.#filled(place?.target);
+    return calls.findOpen(place, limit, target);
   }
 
   /** Empties the tables and fills them from the entries. Gives what kept it from filling them, in words. */
@@ -171,11 +176,13 @@ export class ReadTables {
     return opening;
   }
 
-  /** Whoever was told of something until now finds it in the tables. */
-  async #filled(): Promise<Opened> {
+  /** Whoever was told of something until now, or until a position, finds it in the tables. */
+  async #filled(until?: number): Promise<Opened & { readonly target: number }> {
     const opened = await this.#open();
     const { projection, projector } = opened;
-    const target = projection.end;
+    const { end } = projection;
+    const target = Math.min(until ?? end, end); // a ledger that was put back to an earlier state ends earlier
+    if (projection.reaches(target)) return { ...opened, target };
     if (projection.lag > this.#threadLag) await projector?.fill(target);
     for (let tries = 0; !projection.reaches(target);)
       try {
@@ -186,7 +193,7 @@ export class ReadTables {
         if (!isBusy(error)) throw error;
         await new Promise((resolve) => setTimeout(resolve, backoffMs(tries++)));
       }
-    return opened;
+    return { ...opened, target };
   }
 
   /** One at a time: whoever comes meanwhile waits for the step that is being taken. */

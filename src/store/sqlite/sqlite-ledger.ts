@@ -90,6 +90,8 @@ export class SqliteLedger implements Ledger {
   readonly #tables: ReadTables;
   readonly #retention: Retention;
   readonly #salt = createSalts();
+  /** What calls that were read last ask for, and at which version. */
+  readonly #lastRead = new Map<string, { readonly version: number; readonly asked: AskedFor }>();
 
   constructor(
     database: Database,
@@ -178,7 +180,9 @@ export class SqliteLedger implements Ledger {
 
   readCall(sessionId: string, callId: string): StoredCall | undefined {
     const head = this.#fresh().find(sessionId);
-    return head && this.#entries.readCall(head, callId);
+    const stored = head && this.#entries.readCall(head, callId);
+    if (stored !== undefined) this.#noteRead(sessionId, callId, stored);
+    return stored;
   }
 
   measureCall(sessionId: string, callId: string): number {
@@ -423,11 +427,32 @@ export class SqliteLedger implements Ledger {
     return this.#heads;
   }
 
+  /** Whoever reads a call that may be in doubt is about to append its end: see `#askedFor`. */
+  #noteRead(sessionId: string, callId: string, { version, events }: StoredCall): void {
+    if (events.at(-1)?.type !== 'tool.started') return;
+    const asked = askedForIn(events, callId);
+    if (asked === undefined) return;
+    if (this.#lastRead.size >= mostRead) this.#lastRead.clear();
+    this.#lastRead.set(callKey(sessionId, callId), { version, asked });
+  }
+
+  /** What a call asks for by its record, after the entry that moved it to its version of now. */
   #askedFor(sessionId: string, callId: string): AskedFor | undefined {
     const head = this.#heads.find(sessionId);
-    const events = (head && this.#entries.readCall(head, callId)?.events) ?? [];
-    const toolName = events.find((event) => event.type === 'tool.requested')?.toolName;
-    const inputDigest = lastInputDigest(events, callId);
-    return toolName === undefined || inputDigest === undefined ? undefined : { toolName, inputDigest };
+    if (head === undefined) return undefined;
+    const read = this.#lastRead.get(callKey(sessionId, callId));
+    // That entry says nothing of the input, and names the version that was read: nothing else came in between.
+    if (read?.version === this.#heads.versionOf(head, callId) - 1) return read.asked;
+    return askedForIn(this.#entries.readCall(head, callId)?.events ?? [], callId);
   }
+}
+
+const mostRead = 1_024;
+
+const callKey = (sessionId: string, callId: string): string => `${sessionId.length}:${sessionId}${callId}`;
+
+function askedForIn(events: readonly QuittanceEvent[], callId: string): AskedFor | undefined {
+  const toolName = events.find((event) => event.type === 'tool.requested')?.toolName;
+  const inputDigest = lastInputDigest(events, callId);
+  return toolName === undefined || inputDigest === undefined ? undefined : { toolName, inputDigest };
 }

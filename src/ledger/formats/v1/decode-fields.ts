@@ -24,7 +24,7 @@ export function decodeFields(
   others: readonly string[] = [],
   fields: Decoded['fields'] = {},
 ): Decoded {
-  const inner: [string, UnknownFields][] = [];
+  let inner: [string, UnknownFields][] | undefined;
   let known = 0;
   for (const name in table) {
     const field = table[name] as Field;
@@ -46,15 +46,22 @@ export function decodeFields(
               erased,
             );
       value = decoded.fields;
-      if (decoded.unknown !== undefined) inner.push([field.name, decoded.unknown]);
+      if (decoded.unknown !== undefined) (inner ??= []).push([field.name, decoded.unknown]);
     }
     if (value !== undefined || field.optional !== true) fields[name] = value;
   }
   for (const name of others) if (Object.hasOwn(text, name)) known++;
-  const all = Object.keys(text).length + (body === undefined ? 0 : Object.keys(body).length);
+  const all = countMembers(text) + (body === undefined ? 0 : countMembers(body));
   const unknown =
-    all === known && inner.length === 0 ? undefined : findUnknown(table, text, body, others, inner);
+    all === known && inner === undefined ? undefined : findUnknown(table, text, body, others, inner ?? []);
   return { fields, unknown };
+}
+
+/** Without a list of their names: there are many events, each with many fields. */
+function countMembers(holder: JsonObject): number {
+  let count = 0;
+  for (const name in holder) if (Object.hasOwn(holder, name)) count++;
+  return count;
 }
 
 function decodeItems(

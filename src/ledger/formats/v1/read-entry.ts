@@ -77,7 +77,6 @@ export function readEntry(written: Pick<WrittenEntry, 'text' | 'bodies'>): ReadE
   const bodies = digest === null || written.bodies === undefined ? [] : parse(written.bodies);
   if (!Array.isArray(bodies)) throw damaged('the bodies are not a list');
   const holder = { sessionId: session, callId: call ?? undefined };
-  const unknown = Object.entries(entry).filter(([name]) => !names.has(name));
   return {
     format: 1,
     entryId,
@@ -94,8 +93,18 @@ export function readEntry(written: Pick<WrittenEntry, 'text' | 'bodies'>): ReadE
     events: decodeEvents(events, bodies, holder, erased),
     bodiesDigest: digest ?? undefined,
     erased,
-    ...(unknown.length > 0 && { unknownFields: Object.fromEntries(unknown) }),
+    ...unknownFieldsOf(entry),
   };
+}
+
+/** Almost every entry has none, and whoever reads many must not pay for those that do. */
+function unknownFieldsOf(entry: JsonObject): Pick<ReadEntry, 'unknownFields'> | undefined {
+  for (const name in entry)
+    if (!names.has(name))
+      return {
+        unknownFields: Object.fromEntries(Object.entries(entry).filter(([each]) => !names.has(each))),
+      };
+  return undefined;
 }
 
 function decodeEvents(
