@@ -30,11 +30,23 @@ if (sizes.some((size) => !Number.isSafeInteger(size) || size < 1)) {
 
 const heapBounds = ['--max-semi-space-size=8', '--max-old-space-size=160'];
 
-const start = (name: string, args: readonly string[], flags: readonly string[] = []): ChildProcess =>
-  fork(join(import.meta.dirname, name), [...args], {
+/** A stopped process does not end with this one by itself. */
+const living = new Set<ChildProcess>();
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => {
+    for (const child of living) child.kill('SIGKILL');
+    process.exit(130);
+  });
+
+function start(name: string, args: readonly string[], flags: readonly string[] = []): ChildProcess {
+  const child = fork(join(import.meta.dirname, name), [...args], {
     execArgv: ['--conditions=quittance-source', '--disable-warning=ExperimentalWarning', ...flags],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
+  living.add(child);
+  child.once('exit', () => living.delete(child));
+  return child;
+}
 
 /**
  * All of them live until the last is done: a process that finds another one gone would recover its calls. Those that are

@@ -17,6 +17,11 @@ export type EntryQuery = {
   readonly after?: number;
   readonly sessionId?: string;
   readonly limit: number;
+  /**
+   * Only entries up to this position whose text contains one of these, for whoever needs few of many. A store may answer
+   * with others too: it only spares reading them.
+   */
+  readonly about?: { readonly until: number; readonly texts: readonly [string, string] };
 };
 
 export type EntrySize = Pick<StoredEntry, 'position' | 'sessionId'> & { readonly bytes: number };

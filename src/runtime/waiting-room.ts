@@ -35,7 +35,7 @@ export type RoomDesk = {
   recover(stored: StoredCall, call: Call): Promise<unknown>;
 };
 
-const batchSize = 256;
+const batchSize = 1_024;
 const mostAtOnce = 64;
 /** The ledger's clock may jump: it is looked at so often. */
 const lookEveryMs = 1_000;
@@ -159,12 +159,17 @@ export class WaitingRoom {
 
   async #readOn(): Promise<void> {
     const { ledger } = this.#desk.engine;
-    for (;;) {
-      const entries = await ledger.readEntries({ after: this.#position, limit: batchSize });
+    for (const end = await ledger.lastPosition(); this.#position < end;) {
+      const until = Math.min(end, this.#position + batchSize);
+      const entries = await ledger.readEntries({
+        after: this.#position,
+        limit: batchSize,
+        about: { until, texts: wakingTexts },
+      });
       await this.#wake(entries.flatMap((entry) => this.#keyOfEntry(entry)));
-      this.#position = entries.at(-1)?.position ?? this.#position;
-      if (entries.length < batchSize || this.#closing.signal.aborted) return;
-      await new Promise(setImmediate);
+      this.#position = Math.max(until, entries.at(-1)?.position ?? 0);
+      if (this.#closing.signal.aborted) return;
+      if (this.#position < end) await new Promise(setImmediate);
     }
   }
 
@@ -214,9 +219,10 @@ export class WaitingRoom {
   }
 }
 
-/** Only a decision, a lease and a report change how long a call waits. Whatever else is written is not decoded. */
-const mayWake = ({ text }: StoredEntry): boolean =>
-  text.includes('"confirmation.') || text.includes('"tool.reported"');
+/** Only a decision, a lease and a report change how long a call waits. Whatever else is written is not even read. */
+const wakingTexts = ['"confirmation.', '"tool.reported"'] as const;
+
+const mayWake = ({ text }: StoredEntry): boolean => wakingTexts.some((waking) => text.includes(waking));
 
 const keyOf = ({ sessionId, callId }: Pick<Waiting, 'sessionId' | 'callId'>): string =>
   `${sessionId.length}:${sessionId}${callId}`;

@@ -231,6 +231,27 @@ describe('[no-silent-rerun] a call that was left open', () => {
     await expectSettledOnce(runtime);
   });
 
+  it('[one-outcome] is woken by a decision elsewhere, however much is written before it', async () => {
+    const ran = deferred<unknown>();
+    const remove = defineTool({ name: 'delete_it', mode: 'destructive', run: (args) => ran.resolve(args) });
+    await leaveOpen(remove, { n: 1 }, { onConfirm: never });
+    const { runtime } = await returnWith(remove);
+    expect(await runtime.recover()).toMatchObject([{ callId: 'a', how: 'resumed' }]);
+    const other = await returnWith(defineTool({ name: 'get_it', mode: 'read', run: () => 'got' }));
+    const turn = other.runtime.turn({ sessionId: 'other' });
+    await Promise.all(Array.from({ length: 1_500 }, (_, n) => turn.call(envelope(`r${n}`, 'get_it', { n }))));
+    const [held] = (await other.runtime.confirmations({ status: 'pending' })).rows;
+    await other.runtime.decide(held?.confirmationId ?? '', {
+      decision: 'approve',
+      by: 'Ada',
+      inputDigest: held?.inputDigest ?? '',
+    });
+    // No caller waits for it here.
+    expect(await ran.promise).toEqual({ n: 1 });
+    await runtime.turn({ sessionId: 's' }).call(envelope('a', 'delete_it', { n: 1 }));
+    await expectSettledOnce(runtime);
+  });
+
   it('[secrets-stay-out] runs with what a repair put in, and says nothing of it', async () => {
     const secret = 'sk-live-51Habcdefghijklmnopqrstu';
     const got: unknown[] = [];

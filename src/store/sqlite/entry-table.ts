@@ -44,6 +44,7 @@ export class EntryTable {
   readonly #heads: Heads;
   readonly #at: Statement<EntryRow>;
   readonly #after: Statement<EntryRow>;
+  readonly #about: Statement<EntryRow>;
   readonly #sizeAt: Statement<SizeRow>;
   readonly #sizesAfter: Statement<SizeRow>;
   readonly #before: Statement<Link>;
@@ -54,6 +55,11 @@ export class EntryTable {
     this.#heads = heads;
     this.#at = prepareRow(database, `${columns} WHERE position = ?`);
     this.#after = prepareRow(database, `${columns} WHERE position > ? ORDER BY position LIMIT ?`);
+    this.#about = prepareRow(
+      database,
+      `${columns} WHERE position > ? AND position <= ? AND (instr(text, ?) > 0 OR instr(text, ?) > 0)
+       ORDER BY position LIMIT ?`,
+    );
     this.#sizeAt = prepareRow(database, `${sizes} WHERE position = ?`);
     this.#sizesAfter = prepareRow(database, `${sizes} WHERE position > ? ORDER BY position LIMIT ?`);
     this.#before = prepareRow(
@@ -160,8 +166,13 @@ export class EntryTable {
   }
 
   /** Entries as they are written: of one session, or of all. */
-  read({ after = 0, limit }: EntryQuery, head: SessionHead | undefined): StoredEntry[] {
-    const rows = head === undefined ? this.after(after, limit) : [...this.ofSession(head, after, limit)];
+  read({ after = 0, limit, about }: EntryQuery, head: SessionHead | undefined): StoredEntry[] {
+    const rows =
+      head !== undefined
+        ? [...this.ofSession(head, after, limit)]
+        : about === undefined
+          ? this.after(after, limit)
+          : this.#about.all(after, about.until, ...about.texts, limit);
     const nameOf = this.#createNameOf(head);
     return rows.map(({ position, session, sequence, text, bodies, salt, hash }) => ({
       position,

@@ -58,6 +58,34 @@ export const entryChecks: readonly Check[] = [
     },
   ],
   [
+    'whoever asks for entries about something gets all of them, as they were written',
+    async ({ ledger }) => {
+      const calls = ['a', 'b', 'c'].map((id) => new SampleCall(id));
+      for (const call of calls) await ledger.append(call.begin());
+      for (const call of calls) await ledger.append(call.end());
+      const all = await ledger.readEntries({ limit: 100 });
+      const texts = ['"call":"b"', '"call":"c"'] as const;
+      const until = all.at(-2)?.position ?? 0;
+      const found = await ledger.readEntries({ limit: 100, about: { until, texts } });
+      const wanted = all.filter(
+        ({ position, text }) => position <= until && texts.some((each) => text.includes(each)),
+      );
+      assert.equal(wanted.length, 3);
+      for (const entry of wanted)
+        assert.deepEqual(
+          found.find(({ position }) => position === entry.position),
+          entry,
+        );
+      const later = await ledger.readEntries({
+        after: wanted[0]?.position ?? 0,
+        limit: 100,
+        about: { until, texts },
+      });
+      assert.ok(later.every(({ position }) => position > (wanted[0]?.position ?? 0)));
+      assert.ok(wanted.slice(1).every((entry) => later.some(({ position }) => position === entry.position)));
+    },
+  ],
+  [
     'the heads are where the chains end',
     async ({ ledger }) => {
       for (const [sessionId, id] of [
