@@ -133,6 +133,30 @@ describe('recovery asked for while one is under way', () => {
   });
 });
 
+it('a recovery that is under way when its runtime is closed ends without an error, whatever the ledger says then', async () => {
+  const { start } = setScene();
+  await lose(start(put(never)), 'put', ['a']);
+  const { ledger } = start();
+  const listing = deferred();
+  const closed = deferred();
+  const runtime = createRuntime({
+    ledger: {
+      ...ledger,
+      async findOpenCalls() {
+        listing.resolve();
+        await closed.promise;
+        throw new TypeError('The database connection is not open');
+      },
+    },
+    tools: [put(() => 'done')],
+  });
+  const recovering = [runtime.recover(), runtime.recover()];
+  await listing.promise;
+  await runtime.close();
+  closed.resolve();
+  expect(await Promise.all(recovering)).toEqual([[], []]);
+});
+
 it('[bound-approval] does not wait for a person where an approved call asks something else', async () => {
   const { clock, file, start } = setScene();
   const ran: string[] = [];

@@ -29,9 +29,18 @@ export async function recover(
   const isListed = !isNew && run.list.beganAt !== undefined;
   const joinedAt = isListed ? await desk.engine.ledger.lastPosition() : 0;
   const recovered = await follow(run, onProgress);
-  if (!isListed || desk.closed || !(await hasLostOwnersSince(desk, run.list, joinedAt))) return recovered;
+  if (!isListed || desk.closed || !(await hasLostOwners(desk, run, joinedAt))) return recovered;
   const next = await joinRun(desk);
   return [...recovered, ...(await follow(next.run, onProgress))];
+}
+
+async function hasLostOwners(desk: Desk, { list }: RecoveryRun, joinedAt: number): Promise<boolean> {
+  try {
+    return await hasLostOwnersSince(desk, list, joinedAt);
+  } catch (error) {
+    if (desk.closed) return false;
+    throw error;
+  }
 }
 
 /** What the whole pass recovers, also before this caller came. A listener that throws fails this caller only. */

@@ -72,7 +72,8 @@ function beginRun(desk: Desk, gone: ReadonlySet<string>): RecoveryRun {
     },
   }).catch((error: unknown) => {
     desk.swept = false;
-    throw error;
+    // The host may close the ledger after the runtime: the next process goes on where this one stopped.
+    if (!desk.closed) throw error;
   });
   const run: RecoveryRun = { list, recovered, listeners, done };
   const leave = (): void => {
