@@ -1,3 +1,6 @@
+export { isToolOutcome } from './call/is-tool-outcome.ts';
+export { isToolOutcomeError, ToolOutcomeError } from './adapters/outcome-error.ts';
+export { toErrorText } from './adapters/ai-sdk-output.ts';
 export { governTools } from './adapters/ai-sdk.ts';
 export type {
   AiSdkApprovalCall,

@@ -106,6 +106,7 @@ export type {
   ToolTimeout,
   UndoHandle,
 } from './call/outcome.ts';
+export { isToolOutcome } from './call/is-tool-outcome.ts';
 export { outcomeToContentParts, outcomeToModelContent } from './call/model-content.ts';
 export type { ContentPart } from './call/model-content.ts';
 export { outcomeFromToolResult, outcomeToToolResult } from './call/derived-result.ts';

@@ -1,6 +1,7 @@
 /** Tools of the Vercel AI SDK, versions 6 and 7, under Quittance. */
 import { QuittanceError } from '../base/error.ts';
 import type { Confirmation } from '../call/call.ts';
+import type { ToolOutcome } from '../call/outcome.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
 import type { BoundTool, ToolCallInput, Turn } from '../runtime/turn.ts';
 import type { TurnOptions } from '../runtime/turn-options.ts';
@@ -9,8 +10,9 @@ import { quote } from '../tool/nearest.ts';
 import { ownValue } from '../tool/own-value.ts';
 import type { AdapterOptions } from './adapter-options.ts';
 import type { ApprovalResponse } from './ai-sdk-messages.ts';
-import { approvalResponses, timesUsed } from './ai-sdk-messages.ts';
-import { modelOutput, toOutput } from './ai-sdk-output.ts';
+import { approvalResponses, refuseNoMessages, timesUsed } from './ai-sdk-messages.ts';
+import type { FindOutcome } from './ai-sdk-output.ts';
+import { modelOutput, rememberOutcomes, toOutput } from './ai-sdk-output.ts';
 import type { AiSdkCallOptions, AiSdkTool, GovernedAiSdkTool } from './ai-sdk-tool.ts';
 import { openSchema, readAiSdkTool } from './ai-sdk-tool.ts';
 import { placeCall } from './conversation.ts';
@@ -34,8 +36,9 @@ export type AiSdkRun<Tools> = {
   /** For version 7: stops the run where a person has to be asked, and says what about. Version 6 asks the tools. */
   readonly toolApproval: (call: AiSdkApprovalCall) => Promise<AiSdkApprovalStatus>;
   /**
-   * Takes the answers people gave through the SDK: denials are recorded here, before the run goes on, because the SDK
-   * never asks a tool about them. Approvals are taken when the tool runs.
+   * Takes the answers people gave through the SDK, from model messages or from the UI messages of a page. Denials are
+   * recorded here, before the run goes on, because the SDK never asks a tool about them. Approvals are taken when the
+   * tool runs. Throws where it is given anything else, and where a denial cannot be recorded.
    */
   readonly takeApprovals: (messages: readonly unknown[]) => Promise<void>;
 };
@@ -115,7 +118,10 @@ function toAiSdkRun<Tools extends Readonly<Record<string, unknown>>>(
   // Without a prototype: version 6 would find a tool named "constructor" in any other.
   const tools = Object.create(null) as Record<string, unknown>;
   for (const [name, tool] of Object.entries(given)) tools[name] = bound.has(name) ? undefined : tool;
-  for (const [name, tool] of bound) tools[name] = toAiSdkTool(driver, run, tool, ownValue(given, name));
+  const outcomes = rememberOutcomes(driver.runtime, run.sessionId);
+  const takeDenials = denialsOf(driver, run);
+  const place: Place = { driver, run, takeDenials, ...outcomes };
+  for (const [name, tool] of bound) tools[name] = toAiSdkTool(place, tool, ownValue(given, name));
   return {
     turn: run.turn,
     tools: tools as AiSdkRun<Tools>['tools'], // made above, name by name
@@ -123,6 +129,7 @@ function toAiSdkRun<Tools extends Readonly<Record<string, unknown>>>(
       if (!run.suspends || !bound.has(toolName)) return undefined;
       const native: AiSdkCallOptions = { toolCallId, ...(messages !== undefined && { messages }) };
       const request = toRequest(toolName, input, native);
+      await takeDenials(messages);
       const question = await findQuestion(driver, run, request, native);
       if (responseTo(request, native) !== undefined)
         return question === undefined
@@ -131,9 +138,37 @@ function toAiSdkRun<Tools extends Readonly<Record<string, unknown>>>(
       return question && { type: 'user-approval', reason: question.description };
     },
     async takeApprovals(messages) {
-      for (const { toolCallId, callId, approved, reason } of approvalResponses(messages))
-        if (!approved) await run.deny(callId, reason, { native: { toolCallId, messages } });
+      refuseNoMessages(messages);
+      await takeDenials(messages);
     },
+  };
+}
+
+/** What the tools of one run share. */
+type Place = {
+  readonly driver: Driver<AiSdkCallOptions>;
+  readonly run: Run<AiSdkCallOptions>;
+  readonly takeDenials: TakeDenials;
+  readonly find: FindOutcome;
+  readonly add: (toolCallId: string, outcome: ToolOutcome) => void;
+};
+
+type TakeDenials = (messages: readonly unknown[] | undefined) => Promise<void>;
+
+/**
+ * Records the denials in the messages, each once. The SDK shows a denial as final, so it must not stay open here: where
+ * a call still waits after it, this throws. Also asked wherever the SDK shows us its messages, in case the host forgot.
+ */
+function denialsOf({ runtime }: Driver<AiSdkCallOptions>, run: Run<AiSdkCallOptions>): TakeDenials {
+  const taken = new Set<string>();
+  return async (messages) => {
+    for (const { toolCallId, callId, approved, reason } of approvalResponses(messages)) {
+      if (approved || taken.has(callId)) continue;
+      await run.deny(callId, reason, { native: { toolCallId, ...(messages && { messages }) } });
+      const [call] = await runtime.calls({ sessionId: run.sessionId, callId });
+      if (call?.confirmation?.status === 'pending') throw refuseUnnamed(callId);
+      taken.add(callId);
+    }
   };
 }
 
@@ -165,8 +200,7 @@ async function findQuestion(
 }
 
 function toAiSdkTool(
-  driver: Driver<AiSdkCallOptions>,
-  run: Run<AiSdkCallOptions>,
+  { driver, run, takeDenials, find, add }: Place,
   bound: BoundTool,
   given: unknown,
 ): object {
@@ -177,8 +211,10 @@ function toAiSdkTool(
     inputSchema: schema === undefined ? own.inputSchema : openSchema(schema),
     outputSchema: undefined,
     needsApproval: run.suspends
-      ? async (input: unknown, native: AiSdkCallOptions) =>
-          (await findQuestion(driver, run, toRequest(name, input, native), native)) !== undefined
+      ? async (input: unknown, native: AiSdkCallOptions) => {
+          await takeDenials(native.messages);
+          return (await findQuestion(driver, run, toRequest(name, input, native), native)) !== undefined;
+        }
       : undefined,
     execute: async (input: unknown, native: AiSdkCallOptions) => {
       const request = toRequest(name, input, native);
@@ -195,9 +231,10 @@ function toAiSdkTool(
           : await run.call(request, callGiven);
       // An approval that counts for nothing leaves the question open: then it waits, as it would have without.
       const { outcome } = answer.type === 'pending' ? await run.call(request, callGiven) : answer;
+      add(native.toolCallId, outcome);
       return toOutput(outcome);
     },
-    toModelOutput: modelOutput(driver.ledger, run.sessionId, own.toModelOutput?.bind(own)),
+    toModelOutput: modelOutput(driver.ledger, run.sessionId, find, own.toModelOutput?.bind(own)),
   };
 }
 
@@ -206,6 +243,14 @@ const refuseMadeUp = ({ id, name }: ToolCallInput): QuittanceError =>
     'confirmation.unknown',
     `Nobody was asked about the call ${quote(id)} of the tool ${quote(name)}, so it was not approved either. Nothing ran.`,
     { tool: name },
+  );
+
+const refuseUnnamed = (callId: string): QuittanceError =>
+  new QuittanceError(
+    'confirmation.forbidden',
+    `The messages say that the call ${quote(callId)} was denied, but \`approver\` names no person for this run, so the ` +
+      'denial cannot be recorded and the call could still be approved. Name the person who makes the request: ' +
+      'governed.run({ sessionId, approver }).',
   );
 
 const refuseUngoverned = (name: string): QuittanceError =>

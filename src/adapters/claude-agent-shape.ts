@@ -6,16 +6,18 @@ import { defineMember, isJsonObject } from '../base/json.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { ownValue } from '../tool/own-value.ts';
 import type { StandardSchema } from '../tool/standard-schema.ts';
-import { checkStandard, isStandardSchema, standardToJsonSchema } from '../tool/standard-schema.ts';
+import { checkStandard, standardToJsonSchema, toStandardSchema } from '../tool/standard-schema.ts';
+import { isZod3, mayBeMissing } from '../tool/zod3-json-schema.ts';
 
 type Shape = readonly (readonly [name: string, schema: StandardSchema])[];
 
 /** A schema as the runtime takes it: one made of a shape, or what was given, where that is no shape. */
 export function readShape(given: unknown): unknown {
-  if (!isJsonObject(given) || isStandardSchema(given)) return given;
-  const fields: Shape = Object.entries(given).flatMap(([name, schema]) =>
-    isStandardSchema(schema) ? [[name, schema] as const] : [],
-  );
+  if (!isJsonObject(given) || toStandardSchema(given) !== undefined) return given;
+  const fields: Shape = Object.entries(given).flatMap(([name, field]) => {
+    const schema = toStandardSchema(field);
+    return schema === undefined ? [] : [[name, schema] as const];
+  });
   // An empty shape takes no arguments; the empty JSON Schema would take all.
   if (fields.length !== Object.keys(given).length) return given;
   const written = (what: 'input' | 'output'): (() => JsonObject) => {
@@ -63,6 +65,8 @@ function toJsonSchema(fields: Shape, what: 'input' | 'output'): JsonObject {
 
 /** An argument may be left out where its schema takes undefined, as for a default. */
 function takesNothing(schema: StandardSchema): boolean {
+  // Zod 3 answers later than this is needed.
+  if (isZod3(schema)) return mayBeMissing(schema, 'input');
   const result = checkStandard(schema, undefined);
   return 'ok' in result && result.ok;
 }

@@ -9,7 +9,7 @@ import { quote } from '../tool/nearest.ts';
 import { ownValue } from '../tool/own-value.ts';
 import type { AdapterOptions } from './adapter-options.ts';
 import { readMessages } from './ai-sdk-messages.ts';
-import { modelOutput, toOutput } from './ai-sdk-output.ts';
+import { modelOutput, toOutputOrOutcome } from './ai-sdk-output.ts';
 import type { Answer } from './answer.ts';
 import { AnsweredCalls, earlierIn, placeCall } from './conversation.ts';
 import type { Driver, Run } from './driver.ts';
@@ -223,7 +223,12 @@ function toMastraTool(
       return toResult(told, sessionId);
     },
     toModelOutput: (output: unknown) =>
-      modelOutput(driver.ledger, sessionOf(output), toView)({ toolCallId: '', input: undefined, output }),
+      modelOutput(
+        driver.ledger,
+        sessionOf(output),
+        () => Promise.resolve(undefined),
+        toView,
+      )({ toolCallId: '', input: undefined, output }),
   };
   // An instance of whatever class it was, with everything else it says about itself.
   return Object.assign(Object.create(Object.getPrototypeOf(own) as object) as object, own, wrapped);
@@ -231,7 +236,7 @@ function toMastraTool(
 
 /** Mastra shows nothing its own way where there is no output, and reads no output as no end of the call. */
 function toResult({ outcome }: Answer, sessionId: string): unknown {
-  const output = toOutput(outcome);
+  const output = toOutputOrOutcome(outcome);
   if (output !== outcome) return output ?? outcome;
   // Files are found by their session, and whoever shows the output has nothing but the output.
   return 'files' in outcome && outcome.files?.length ? { ...outcome, sessionId } : outcome;

@@ -4,7 +4,7 @@ import { isJsonObject } from '../base/json.ts';
 import { describeValue } from './describe-value.ts';
 import { quote } from './nearest.ts';
 import { ownValue } from './own-value.ts';
-import { isStandardSchema } from './standard-schema.ts';
+import { toStandardSchema } from './standard-schema.ts';
 import type { ToolContext } from './tool-context.ts';
 
 /** Where other libraries keep the input schema; the first that is there counts. */
@@ -106,7 +106,7 @@ const callable =
 
 /** Some libraries hand a JSON Schema around in an object of their own, under `jsonSchema`. */
 function unwrapSchema(schema: unknown): unknown {
-  if (isStandardSchema(schema) || !isJsonObject(schema)) return schema ?? undefined;
+  if (toStandardSchema(schema) !== undefined || !isJsonObject(schema)) return schema ?? undefined;
   const { jsonSchema, type } = schema;
   return type === undefined && isJsonObject(jsonSchema) ? jsonSchema : schema;
 }

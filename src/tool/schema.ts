@@ -12,7 +12,7 @@ import { digestSchema } from './schema-digest.ts';
 import type { SchemaCheck } from './schema-issue.ts';
 import { issueAtRoot } from './schema-issue.ts';
 import type { StandardInput, StandardOutput, StandardSchema } from './standard-schema.ts';
-import { checkStandard, isStandardSchema, standardToJsonSchema } from './standard-schema.ts';
+import { checkStandard, standardToJsonSchema, toStandardSchema } from './standard-schema.ts';
 
 export type { SchemaCheck, SchemaIssue } from './schema-issue.ts';
 
@@ -72,7 +72,8 @@ const anyObject: JsonObject = freezeJson({ type: 'object', properties: {} });
 
 /** Makes a schema ready, or throws `config.invalid` naming the tool and the field. */
 export function compileSchema(schema: unknown, place: SchemaPlace): CompiledSchema {
-  if (isStandardSchema(schema)) return compileStandard(schema, place);
+  const standard = toStandardSchema(schema);
+  if (standard !== undefined) return compileStandard(standard, place);
   if (typeof schema === 'boolean' || isJsonObject(schema)) return compileJson(schema, place);
   throw refuse(
     place,
@@ -138,7 +139,7 @@ function compiled(schema: JsonObject, place: SchemaPlace): JsonSchemaChecker {
 function readJsonSchema(given: JsonSchema, place: SchemaPlace): JsonSchema {
   const isInput = place.what === 'input';
   if (typeof given === 'boolean') return given && isInput ? anyObject : given;
-  if (Object.values(given).some(isStandardSchema)) {
+  if (Object.values(given).some((part) => toStandardSchema(part) !== undefined)) {
     throw refuse(place, 'is a plain object of schemas. Wrap them in one schema, such as z.object({…}).');
   }
   const reading = toJson(given);

@@ -8,6 +8,7 @@ import { describeValue } from './describe-value.ts';
 import type { SchemaCheck, SchemaIssue } from './schema-issue.ts';
 import { issueAtRoot, mostIssues, toJsonPath } from './schema-issue.ts';
 import { isPromiseLike, whenReady } from './when-ready.ts';
+import { isZod3, zod3ToJsonSchema } from './zod3-json-schema.ts';
 
 /** A schema of any validator that implements Standard Schema. */
 export type StandardSchema = StandardSchemaV1;
@@ -23,6 +24,23 @@ export function isStandardSchema(value: unknown): value is StandardSchema {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false;
   const standard: unknown = '~standard' in value ? value['~standard'] : undefined;
   return isJsonObject(standard) && 'validate' in standard && typeof standard['validate'] === 'function';
+}
+
+/** The schema through the interface validators share. Zod 3 has that only since 3.24; earlier schemas are wrapped. */
+export function toStandardSchema(value: unknown): StandardSchema | undefined {
+  if (isStandardSchema(value)) return value;
+  if (!isZod3(value)) return undefined;
+  return {
+    '~standard': {
+      version: 1,
+      vendor: 'zod',
+      validate: (given: unknown) => parseLater(value as ParsesLater, given) as never, // read by readResult
+      jsonSchema: {
+        input: () => zod3ToJsonSchema(value, 'input'),
+        output: () => zod3ToJsonSchema(value, 'output'),
+      },
+    },
+  } as StandardSchema;
 }
 
 /** Asks the validator. Whatever it does, the answer is a check: throwing or answering nonsense is an issue. */
@@ -41,7 +59,7 @@ export function checkStandard(schema: StandardSchema, value: unknown): Awaitable
         failed,
       );
     return whenReady(
-      isZod3(schema) ? parseLater(schema, value) : schema['~standard'].validate(value),
+      isZod(schema) ? parseLater(schema, value) : schema['~standard'].validate(value),
       (result: unknown) => readResult(result, value),
       failed,
     );
@@ -77,7 +95,7 @@ const canParseLater = (schema: object): schema is ParsesLater =>
   'safeParseAsync' in schema && typeof schema.safeParseAsync === 'function';
 
 /** Zod 3 forgets promises as well, and its schemas can be run in one way only: asynchronously, all of them. */
-const isZod3 = (schema: StandardSchema): schema is StandardSchema & ParsesLater =>
+const isZod = (schema: StandardSchema): schema is StandardSchema & ParsesLater =>
   schema['~standard'].vendor === 'zod' && canParseLater(schema);
 
 const parseLater = (schema: ParsesLater, value: unknown): Awaitable<unknown> =>
@@ -98,7 +116,8 @@ export function standardToJsonSchema(
   return (
     ask(jsonSchema, jsonSchema?.[what], { target }) ??
     ask(jsonSchema, jsonSchema?.[what], { target, libraryOptions: lenient }) ??
-    ask(schema, toJSONSchema, { target, io: what, ...lenient })
+    ask(schema, toJSONSchema, { target, io: what, ...lenient }) ??
+    (isZod3(schema) ? zod3ToJsonSchema(schema, what) : undefined)
   );
 }
 

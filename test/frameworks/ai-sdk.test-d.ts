@@ -1,10 +1,11 @@
 /** The types the adapter declares, held against the real ones. */
-import { generateText, streamText, tool, ToolLoopAgent } from 'ai';
+import type { UIMessage } from 'ai';
+import { convertToModelMessages, generateText, streamText, tool, ToolLoopAgent } from 'ai';
 import { MockLanguageModelV4 } from 'ai/test';
 import { generateText as generateText6, tool as tool6 } from 'ai6';
 import { MockLanguageModelV3 } from 'ai6/test';
 import type { ToolOutcome } from 'quittance';
-import { governTools } from 'quittance/ai-sdk';
+import { governTools, isToolOutcome, toErrorText } from 'quittance/ai-sdk';
 import { z } from 'zod';
 
 const inputSchema = z.object({ city: z.string() });
@@ -24,9 +25,15 @@ new ToolLoopAgent({ model, tools: run.tools });
 const [result] = toolResults;
 if (result !== undefined && result.dynamic !== true) {
   result.output satisfies { city: string; degrees: number } | ToolOutcome;
-  // @ts-expect-error it may have been denied
+  // @ts-expect-error it may be a reference to an output too long to show
   result.output satisfies { city: string; degrees: number };
+  if (isToolOutcome(result.output)) result.output satisfies ToolOutcome;
+  else result.output satisfies { city: string; degrees: number };
 }
+streamText({ model, tools: run.tools, prompt: '' }).toUIMessageStreamResponse({ onError: toErrorText });
+declare const page: UIMessage[];
+await run.takeApprovals(page);
+await run.takeApprovals(await convertToModelMessages(page, { tools: run.tools }));
 
 const governed6 = await governTools({ weather: tool6({ inputSchema, execute }) });
 const run6 = governed6.run({ sessionId: 's' });

@@ -193,7 +193,10 @@ test('a governed tool that is governed again has both gates before its body', as
   const inner = await aiSdk.governTools({ pay: aiTool({ inputSchema: shape, execute: body }) }, blocks);
   const { pay } = inner.run({ sessionId }).tools;
   const outer = await aiSdk.governTools({ pay });
-  await outer.run({ sessionId }).tools.pay.execute({}, { toolCallId: 'c1', messages: [] } as never);
+  const { pay: twice } = outer.run({ sessionId }).tools;
+  await expect(twice.execute({}, { toolCallId: 'c1', messages: [] } as never)).rejects.toThrow(
+    'Blocked: No.',
+  );
   expect(body).not.toHaveBeenCalled();
   const [made] = await inner.runtime.calls({ sessionId, callId: 'c1' });
   expect(made?.settled?.outcome.type).toBe('ToolDenied');

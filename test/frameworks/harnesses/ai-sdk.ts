@@ -34,6 +34,7 @@ export function aiSdkHarness(version: 6 | 7, module: string, sdk: AiSdk, Mock: M
     module,
     streams: true,
     suspends: true,
+    denialIsError: true,
     async start(plain, options) {
       const governed = await governTools(
         Object.fromEntries(plain.map((one) => [one.name, toTool(sdk, one)])),

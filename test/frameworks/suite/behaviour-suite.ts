@@ -33,7 +33,7 @@ export function behaviourSuite(harness: Harness): void {
         const { text, told } = await stage.run([call('c1', 'pay', { cents: 5 }), ...done], options);
         expect([text, run.mock.calls]).toEqual(['Done.', []]);
         expect(told.map(contentOf)).toEqual(['{"error":"Blocked: Not on a Sunday.","blocked":true}']);
-        expect(told[0]?.isError ?? false).toBe(false);
+        expect(told[0]?.isError ?? false).toBe(harness.denialIsError ?? false);
         expect(await outcomeOf('c1')).toMatchObject({ type: 'ToolDenied', code: 'policy.hook' });
       });
 
