@@ -4,6 +4,7 @@ export type {
   GovernedTools,
   OpenAiAgentsOptions,
 } from './adapters/openai-agents.ts';
+export type { OpenAiAgentsMcpServer } from './adapters/openai-agents-mcp.ts';
 export type { OpenAiAgentsInterruption, OpenAiAgentsState } from './adapters/openai-agents-state.ts';
 export type {
   OpenAiAgentsCall,

@@ -2,6 +2,7 @@
 import { isJsonObject } from '../base/json.ts';
 import type { ToolContext } from '../tool/tool-context.ts';
 import type { Answer } from './answer.ts';
+import { toSingleText } from './outcome-error.ts';
 
 type Part = Readonly<Record<string, unknown>>;
 
@@ -42,11 +43,16 @@ function readDataUrl(text: string): InlineFile | undefined {
 
 /**
  * What `invoke` gives back: the tabled content as text, or parts of which it is the first. Never an object: the SDK
- * would read one that says `type: 'text'` its own way.
+ * would read one that says `type: 'text'` its own way. Only the Responses API takes two texts; for any other the SDK
+ * writes them one behind the other, so there the note is part of the JSON.
  */
-export function toToolOutput({ content, note, files, outcome }: Answer): string | readonly Part[] {
+export function toToolOutput(
+  { content, note, files, outcome }: Answer,
+  itemId: unknown,
+): string | readonly Part[] {
+  const takesTexts = typeof itemId === 'string' && itemId.startsWith('fc_');
   const parts: Part[] = [
-    ...(note === undefined ? [] : [{ type: 'text', text: note }]),
+    ...(note === undefined || !takesTexts ? [] : [{ type: 'text', text: note }]),
     ...files.map(({ mimeType, name, artifactId, content: bytes }) => {
       const data = Buffer.from(bytes as Uint8Array).toString('base64'); // or text, which it takes as well
       return mimeType.startsWith('image/')
@@ -55,7 +61,8 @@ export function toToolOutput({ content, note, files, outcome }: Answer): string 
     }),
     ...(outcome.type === 'ToolExecutionResult' ? findReferences(outcome.output) : []),
   ];
-  return parts.length === 0 ? content : [{ type: 'text', text: content }, ...parts];
+  const text = takesTexts ? content : toSingleText(content, note);
+  return parts.length === 0 ? text : [{ type: 'text', text }, ...parts];
 }
 
 /** Images and files that the model's provider fetches itself: said in the content, they would not be seen. */

@@ -3,12 +3,17 @@
  * none of it; test/frameworks holds them against the real ones.
  */
 import { QuittanceError } from '../base/error.ts';
+import { ToolError } from '../call/tool-error.ts';
 import { isTool } from '../tool/define-tool.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import { describeValue } from '../tool/describe-value.ts';
+import { quote } from '../tool/nearest.ts';
 import type { AdoptedTool } from './adopted-tool.ts';
 import type { AnsweredCalls } from './conversation.ts';
 import type { Run } from './driver.ts';
+import type { Observed } from './observed-rejection.ts';
+import { observeRejection } from './observed-rejection.ts';
+import { refuseMcpError } from './openai-agents-mcp.ts';
 import { keepFiles } from './openai-agents-output.ts';
 import { readHints } from './tool-hints.ts';
 
@@ -25,7 +30,8 @@ export type OpenAiAgentsRunContext<Context = unknown> = {
 
 /** What the SDK gives `invoke` about the call. */
 export type OpenAiAgentsCallDetails = {
-  readonly toolCall?: { readonly callId: string; readonly arguments: string } | undefined;
+  readonly toolCall?:
+    { readonly callId: string; readonly arguments: string; readonly id?: string } | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Of an agent as a tool, whose run stopped inside. */
   readonly resumeState?: string | undefined;
@@ -113,13 +119,13 @@ export function readOpenAiAgentsTool(given: unknown): AdoptedTool<OpenAiAgentsCa
     hints: readHints(tool),
     async run(args, native, context) {
       const text = JSON.stringify(args);
-      const output: unknown = await invoke.call(
-        given,
-        native?.runContext,
-        text,
-        toDetails(native?.details, text, context.signal),
+      const details = toDetails(native?.details, text, context.signal);
+      const { result, rejection } = observeRejection(
+        (): unknown => invoke.call(given, native?.runContext, text, details) as unknown,
       );
-      refuseHiddenFailure(name, tool.timeoutMs, output);
+      const output = await result;
+      if (isHiddenFailure(name, tool.timeoutMs, output)) throw await findCause(name, output, rejection);
+      refuseMcpError(output);
       return keepFiles(output, context);
     },
   };
@@ -166,17 +172,25 @@ function sameJson(left: string, right: string): boolean {
 
 const hiding = 'An error occurred while running the tool. Please try again.';
 
-/**
- * tool() turns what a body throws into a text, which nothing tells from a result. The texts it makes by default are
- * known; what an errorFunction of the author makes is an output like any other.
- */
-function refuseHiddenFailure(name: string, timeoutMs: unknown, output: unknown): void {
-  if (output === `Tool '${name}' timed out after ${String(timeoutMs)}ms.`) throw new Error(output);
-  if (typeof output !== 'string' || !output.startsWith(hiding)) return;
-  const error = output.slice(hiding.length).replace(/^ Error: /, '');
-  throw new Error(
-    error === ''
-      ? 'The tool threw, and the SDK hides what. Make it with errorFunction: null to have that on record.'
-      : error,
+/** tool() turns what a body throws into a text. The texts it makes by default are known. */
+function isHiddenFailure(name: string, timeoutMs: unknown, output: unknown): output is string {
+  if (output === `Tool '${name}' timed out after ${String(timeoutMs)}ms.`) return true;
+  return typeof output === 'string' && output.startsWith(hiding);
+}
+
+async function findCause(
+  name: string,
+  output: string,
+  rejection: Observed<unknown>['rejection'],
+): Promise<unknown> {
+  const observed = await rejection();
+  if (observed !== undefined) return observed.error;
+  // Earlier versions write the error behind the text.
+  const written = output.startsWith(hiding) ? output.slice(hiding.length).replace(/^ Error: /, '') : output;
+  if (written !== '') return new Error(written);
+  return new ToolError(
+    'tool.execution_error',
+    `The tool ${quote(name)} threw, and the SDK hides what. Make it with errorFunction: null to have that on record.`,
+    { problem: 'The tool failed. What went wrong is not known.' },
   );
 }

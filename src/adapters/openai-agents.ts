@@ -12,6 +12,9 @@ import type { Driver } from './driver.ts';
 import { createDriver } from './driver.ts';
 import { reportVersions } from './framework-version.ts';
 import { readItems } from './openai-items.ts';
+import { governedMark, refuseUngovernedAgent } from './openai-agents-graph.ts';
+import type { OpenAiAgentsMcpServer } from './openai-agents-mcp.ts';
+import { listMcpTools } from './openai-agents-mcp.ts';
 import { toToolOutput } from './openai-agents-output.ts';
 import type { OpenAiAgentsState } from './openai-agents-state.ts';
 import { takeApprovals } from './openai-agents-state.ts';
@@ -37,14 +40,19 @@ export type OpenAiAgentsOptions<Context = unknown> = AdapterOptions<OpenAiAgents
    * uses call ids again: the SDK does not show a tool the conversation.
    */
   readonly conversation?: (runContext: OpenAiAgentsRunContext<Context>) => readonly unknown[] | undefined;
-  /** Tools to hand on as they are, by name. Any tool that is not a function here is refused unless it is named. */
+  /**
+   * Tools to hand on as they are, by name. Any tool that is not a function here is refused unless it is named, and so is
+   * a run that could reach an ungoverned tool or MCP server through its agent or through handoffs.
+   */
   readonly ungoverned?: readonly string[];
+  /** Connected MCP servers, whose tools are governed too. Do not give them to the agents as well. */
+  readonly mcpServers?: readonly OpenAiAgentsMcpServer[];
 };
 
-/** The same tools, in the same places, and behind them `read_artifact`. */
+/** The same tools, in the same places, and behind them those of MCP servers and `read_artifact`. */
 export type GovernedOpenAiAgentsTools<Tools extends readonly unknown[]> = [
   ...{ -readonly [Index in keyof Tools]: Tools[Index] extends AnyTool ? OpenAiAgentsTool : Tools[Index] },
-  OpenAiAgentsTool,
+  ...OpenAiAgentsTool[],
 ];
 
 export type GovernedTools<Tools extends readonly unknown[]> = {
@@ -56,6 +64,12 @@ export type GovernedTools<Tools extends readonly unknown[]> = {
    * the SDK which questions have been answered elsewhere; what is still open stops the run again.
    */
   readonly takeApprovals: (state: OpenAiAgentsState) => Promise<void>;
+  /**
+   * Throws where a run of this agent could reach a tool or an MCP server that is not governed, by itself or through
+   * handoffs. Every run with governed tools checks this before each round; call it when your service starts to hear of
+   * it then, and for agents without any governed tool.
+   */
+  readonly checkAgent: (agent: unknown) => void;
 };
 
 /**
@@ -91,7 +105,14 @@ export const sendProbe =
 
 async function wrap<const Tools extends readonly unknown[]>(
   given: Tools,
-  { ungoverned = [], session, conversation, overrides = {}, ...options }: OpenAiAgentsOptions,
+  {
+    ungoverned = [],
+    mcpServers = [],
+    session,
+    conversation,
+    overrides = {},
+    ...options
+  }: OpenAiAgentsOptions,
 ): Promise<GovernedTools<Tools>> {
   const governed = new Map<string, unknown>();
   const adopted = given.flatMap((tool) => {
@@ -100,13 +121,14 @@ async function wrap<const Tools extends readonly unknown[]>(
     else if (!ungoverned.includes(nameOf(tool))) throw refuseUngoverned(nameOf(tool));
     return read ?? [];
   });
+  const checkAgent = (agent: unknown): void => refuseUngovernedAgent(agent, ungoverned);
   const limits = adopted.flatMap(({ name }) => {
     const tool = governed.get(name);
     const timeoutMs = isTool(tool) ? undefined : readTimeout(tool);
     const said = Object.hasOwn(overrides, name) ? overrides[name] : undefined;
     return timeoutMs === undefined ? [] : [[name, { timeoutMs, ...said }] as const];
   });
-  const driver = createDriver(adopted, {
+  const driver = createDriver([...adopted, ...(await listMcpTools(mcpServers))], {
     ...options,
     overrides: { ...overrides, ...Object.fromEntries(limits) },
   });
@@ -131,7 +153,7 @@ async function wrap<const Tools extends readonly unknown[]>(
         isTool(tool) || tool === undefined
           ? { description, parameters: schema ?? anyObject }
           : (tool as object);
-      return [name, toSdkTool(driver, runOf, neverAsks, name, own)];
+      return [name, toSdkTool({ driver, runOf, neverAsks, checkAgent }, name, own)];
     }),
   );
   const places = given.map((tool) => (ungoverned.includes(nameOf(tool)) ? tool : wrapped.get(nameOf(tool))));
@@ -148,25 +170,34 @@ async function wrap<const Tools extends readonly unknown[]>(
       answered.read(readItems([...(conversation?.(state._context) ?? []), ...made]));
       await takeApprovals(driver, runOf, new Set(wrapped.keys()), state);
     },
+    checkAgent,
   };
 }
 
-function toSdkTool(
-  driver: Driver<OpenAiAgentsCall>,
-  runOf: RunOf,
-  neverAsks: () => Promise<boolean>,
-  name: string,
-  own: object,
-): object {
+/** What all tools share. */
+type Place = {
+  readonly driver: Driver<OpenAiAgentsCall>;
+  readonly runOf: RunOf;
+  readonly neverAsks: () => Promise<boolean>;
+  readonly checkAgent: (agent: unknown) => void;
+};
+
+function toSdkTool({ driver, runOf, neverAsks, checkAgent }: Place, name: string, own: object): object {
   /** The SDK goes on with a call by the very item, so an item that is known is no later call. */
   const earlierOf = new WeakMap<object, number>();
+  const { isEnabled } = own as { isEnabled?: (runContext: unknown, agent: unknown) => unknown };
   return {
     type: 'function',
     name,
     strict: false,
-    isEnabled: async () => true,
     ...own,
     ...withoutChecks(own),
+    [governedMark]: true,
+    // The SDK asks this before every round, and says for which agent.
+    isEnabled: async (runContext: unknown, agent: unknown): Promise<boolean> => {
+      checkAgent(agent);
+      return isEnabled === undefined || Boolean(await isEnabled.call(own, runContext, agent));
+    },
     // How long a call may take is for the runtime to say.
     timeoutMs: undefined,
     needsApproval: driver.suspends
@@ -197,7 +228,7 @@ function toSdkTool(
       // An approval that counts for nothing leaves the question open: then it waits, as it would have without.
       const told = answer.type === 'pending' ? await run.call(request, given) : answer;
       answered.answered(callId, earlier);
-      return toToolOutput(told);
+      return toToolOutput(told, toolCall?.id);
     },
   };
 }
