@@ -1,5 +1,5 @@
 export { governTools } from './adapters/mastra.ts';
-export type { GovernedTools, MastraOptions } from './adapters/mastra.ts';
+export type { GovernedTools, MastraGuard, MastraOptions } from './adapters/mastra.ts';
 export type { MastraQuestion } from './adapters/mastra-resume.ts';
 export type {
   GovernedMastraTool,

@@ -40,6 +40,27 @@ export type GovernedTools<Tools> = {
    * tool, whatever the agent got elsewhere.
    */
   readonly activeTools: string[];
+  /**
+   * For the config of an agent: `new Agent({ id, model, ...governed.agent })`. The tools, `activeTools`, and a processor
+   * that puts governed tools back where a toolset, a client tool or another processor has one of the same name.
+   */
+  readonly agent: {
+    readonly tools: GovernedTools<Tools>['tools'];
+    readonly inputProcessors: MastraGuard[];
+    readonly defaultOptions: { readonly activeTools: string[] };
+  };
+  /** That processor alone, for agents with processors of their own. It belongs behind them. */
+  readonly guard: MastraGuard;
+};
+
+/** An input processor of Mastra. */
+export type MastraGuard = {
+  readonly id: string;
+  readonly name: string;
+  /** Asked before every round, with the tools that the round would have. */
+  processInputStep(step: { readonly tools?: Record<string, unknown> | undefined }): {
+    tools: Record<string, unknown>;
+  };
 };
 
 /**
@@ -92,14 +113,33 @@ async function wrap<const Tools extends Readonly<Record<string, unknown>>>(
   // Without a prototype, so that a name is a name.
   const tools = Object.create(null) as Record<string, unknown>;
   for (const [name, tool] of Object.entries(given)) tools[name] = tool;
+  const own = new Map<string, unknown>();
   for (const bound of driver.open({ sessionId: 'none' }).turn.tools())
-    tools[bound.name] = toMastraTool(driver, makeCall, clock, bound, ownValue(given, bound.name));
+    own.set(bound.name, toMastraTool(driver, makeCall, clock, bound, ownValue(given, bound.name)));
+  for (const [name, tool] of own) tools[name] = tool;
+  const guard = createGuard(own);
+  const governedTools = tools as GovernedTools<Tools>['tools']; // made above, name by name
+  const activeTools = Object.keys(tools);
   return {
     runtime: driver.runtime,
-    tools: tools as GovernedTools<Tools>['tools'], // made above, name by name
-    activeTools: Object.keys(tools),
+    tools: governedTools,
+    activeTools,
+    guard,
+    agent: { tools: governedTools, inputProcessors: [guard], defaultOptions: { activeTools } },
   };
 }
+
+/** Mastra puts tools of several sources under one name, and the last one wins. Here the governed one does. */
+const createGuard = (governed: ReadonlyMap<string, unknown>): MastraGuard => ({
+  id: 'quittance',
+  name: 'Quittance',
+  processInputStep({ tools = {} }) {
+    const own = Object.keys(tools).flatMap((name) =>
+      governed.has(name) ? [[name, governed.get(name)]] : [],
+    );
+    return { tools: { ...tools, ...(Object.fromEntries(own) as Record<string, unknown>) } };
+  },
+});
 
 type MakeCall = (
   request: ToolCallInput,

@@ -32,8 +32,8 @@ const harness: Harness = {
         name: 'Clerk',
         instructions: 'Do it.',
         model: scriptedModel(script, told) as never,
-        tools: governed.tools,
-        defaultOptions: { activeTools: governed.activeTools, maxSteps: 10 },
+        ...governed.agent,
+        defaultOptions: { ...governed.agent.defaultOptions, maxSteps: 10 },
       });
       const mastra = new Mastra({ agents: { clerk: agent }, storage, logger: false });
       const clerk = mastra.getAgent('clerk');
