@@ -1,6 +1,7 @@
 export { governTools } from './adapters/claude-agent.ts';
 export type {
   ClaudeAgentApproval,
+  ClaudeAgentHeld,
   ClaudeAgentOptions,
   ClaudeAgentRun,
   ClaudeAgentServerConfig,

@@ -9,8 +9,10 @@ import type { ToolOverrides } from '../tool/govern.ts';
 import { quote } from '../tool/nearest.ts';
 import { ownValue } from '../tool/own-value.ts';
 import type { AdapterOptions } from './adapter-options.ts';
+import type { Answer } from './answer.ts';
 import type { ClaudeAgentHooks } from './claude-agent-hooks.ts';
 import { createHooks } from './claude-agent-hooks.ts';
+import { programTimeoutMs, ProgramTools } from './claude-agent-program-tools.ts';
 import type { ClaudeAgentResult } from './claude-agent-result.ts';
 import { toResult } from './claude-agent-result.ts';
 import type { ClaudeAgentServer, ServedCall } from './claude-agent-server.ts';
@@ -21,7 +23,7 @@ import { readAnnotations, readClaudeAgentTool, toolUseIdKey } from './claude-age
 import { TranscriptPlaces } from './claude-agent-transcript.ts';
 import { resumesDeferred } from './claude-agent-version.ts';
 import { earlierIn, placeCall } from './conversation.ts';
-import type { Driver, Run } from './driver.ts';
+import type { CallGiven, Driver, Run } from './driver.ts';
 import { createDriver } from './driver.ts';
 import { reportVersions } from './framework-version.ts';
 import type { SendProbe } from './self-test.ts';
@@ -37,6 +39,29 @@ export type ClaudeAgentOptions = AdapterOptions<ClaudeAgentCall> & {
    * `mcp__<server>`. The hook denies every other.
    */
   readonly ungoverned?: readonly string[];
+  /**
+   * Tools that the program runs, such as `Bash` and `Write`, by their exact names: the hooks have their calls judged,
+   * held and recorded like any other. Needs `hooks` of the run in the options of the query.
+   */
+  readonly programTools?: readonly string[];
+  /** Told of every call that waits for a person while an approver is set: the one that ends the query, and the others. */
+  readonly onHeld?: (held: ClaudeAgentHeld) => void;
+};
+
+/** A call that waits for a person. */
+export type ClaudeAgentHeld = {
+  readonly sessionId: string;
+  readonly toolUseId: string;
+  readonly toolName: string;
+  readonly confirmationId: string;
+  /** What it waits for, in words. */
+  readonly waitsFor: string;
+  /**
+   * `deferred`: the query ends, and is resumed with the answer. `in place`: this one keeps the query open until it is
+   * decided, by `runtime.decide` or `quittance approve`. The SDK can keep one deferred call of a message only, and runs
+   * deferred tools of its own without asking again.
+   */
+  readonly waits: 'deferred' | 'in place';
 };
 
 /** The answer of a person to a call that was deferred. */
@@ -64,6 +89,8 @@ export type ClaudeAgentRun = {
     /** Stop the run where a person has to be asked, if there is an approver, and deny tools that nothing here runs. */
     readonly hooks: ClaudeAgentHooks;
   };
+  /** The calls of this run that wait for a person now. */
+  readonly held: () => Promise<readonly ClaudeAgentHeld[]>;
   /** Takes the answers of people to deferred calls, before the query that resumes the session. */
   readonly takeApprovals: (approvals: readonly ClaudeAgentApproval[]) => Promise<void>;
 };
@@ -114,7 +141,7 @@ export const sendProbe =
 
 function wrap(
   given: readonly (ClaudeAgentTool | AnyTool)[],
-  { server, ungoverned = [], overrides = {}, ...options }: ClaudeAgentOptions,
+  { server, ungoverned = [], programTools = [], onHeld, overrides = {}, ...options }: ClaudeAgentOptions,
 ): GovernedTools {
   checkServerName(server);
   if (!Array.isArray(given))
@@ -124,28 +151,45 @@ function wrap(
     const said = readAnnotations(tool);
     return said === undefined ? [] : [[tool.name, { ...said, ...ownOverrides(overrides, tool.name) }]];
   });
-  const driver = createDriver(tools, {
+  const program = new ProgramTools();
+  const bounded = programTools.map((name): [string, ToolOverrides] => [
+    name,
+    { timeoutMs: programTimeoutMs, ...ownOverrides(overrides, name) },
+  ]);
+  const driver = createDriver([...tools, ...programTools.map((name) => program.adopt(name))], {
     ...options,
-    overrides: { ...overrides, ...Object.fromEntries(declared) },
+    overrides: { ...overrides, ...Object.fromEntries([...declared, ...bounded]) },
   });
   const own = new Map(given.map((tool) => [tool.name, tool]));
+  const place = { driver, own, server, ungoverned, program, programTools: new Set(programTools), onHeld };
   return {
     runtime: driver.runtime,
-    run: ({ approver, ...turnOptions }) =>
-      toRun(driver, driver.open(turnOptions, approver), own, server, ungoverned),
+    run: ({ approver, ...turnOptions }) => toRun(place, driver.open(turnOptions, approver)),
   };
 }
+
+/** What all runs share. */
+type Place = {
+  readonly driver: Driver<ClaudeAgentCall>;
+  readonly own: ReadonlyMap<string, ClaudeAgentTool | AnyTool>;
+  readonly server: string;
+  readonly ungoverned: readonly string[];
+  readonly program: ProgramTools;
+  readonly programTools: ReadonlySet<string>;
+  readonly onHeld: ClaudeAgentOptions['onHeld'];
+};
 
 const mostHooked = 1_000;
 
 function toRun(
-  driver: Driver<ClaudeAgentCall>,
+  { driver, own, server, ungoverned, program, programTools, onHeld }: Place,
   run: Run<ClaudeAgentCall>,
-  own: ReadonlyMap<string, ClaudeAgentTool | AnyTool>,
-  server: string,
-  ungoverned: readonly string[],
 ): ClaudeAgentRun {
-  const offered = run.turn.tools().map((tool) => toServedTool(driver, tool, own.get(tool.name)));
+  const offered = run.turn
+    .tools()
+    .filter(({ name }) => !programTools.has(name))
+    .map((tool) => toServedTool(driver, tool, own.get(tool.name)));
+  const held = new Map<string, ClaudeAgentHeld>();
   /** Our ids of calls that people approved: provider ids may be used again. */
   const approved = new Set<string>();
   const hooked = new Map<string, { readonly hook: ClaudeAgentHookInput; readonly earlier: number }>();
@@ -183,6 +227,7 @@ function toRun(
   const hooks = createHooks({
     server,
     ungoverned,
+    programTools,
     async ask(toolUseId, name, hook) {
       const [oldest] = hooked.keys();
       // What the SDK denies after this is never called: that must not pile up.
@@ -194,12 +239,42 @@ function toRun(
       if (approved.has(request.id)) return undefined;
       return run.ask(request, { native: { toolUseId, hook } });
     },
-    mayDefer: (toolUseId) => (deferred ??= toolUseId) === toolUseId,
+    mayDefer(
+      toolUseId,
+      toolName,
+      { confirmationId = '', waitsFor = 'A person has to approve this call.' },
+      isOurs,
+    ) {
+      const isDeferred = isOurs && (deferred ??= toolUseId) === toolUseId;
+      const { sessionId } = run;
+      const waits = isDeferred ? 'deferred' : 'in place';
+      const waiting: ClaudeAgentHeld = { sessionId, toolUseId, toolName, confirmationId, waitsFor, waits };
+      held.set(confirmationId, waiting);
+      onHeld?.(waiting);
+      return isDeferred;
+    },
+    begin(toolUseId, name, hook) {
+      const { earlier = 0 } = hooked.get(toolUseId) ?? {};
+      hooked.delete(toolUseId);
+      if (deferred === toolUseId) deferred = undefined;
+      const native: ClaudeAgentCall = { toolUseId, hook };
+      const request = placeCall(toRequest(toolUseId, name, hook.tool_input), earlier);
+      return program.begin(native, () => makeOrWait(run, request, { native }, approved.has(request.id)));
+    },
+    async report(toolUseId, said) {
+      const answer = await program.report(toolUseId, said);
+      if (answer !== undefined) places.answered(toolUseId);
+      return answer;
+    },
   });
 
   return {
     turn: run.turn,
     options: { mcpServers, hooks },
+    async held() {
+      const { rows } = await driver.runtime.confirmations({ status: 'pending', sessionId: run.sessionId });
+      return rows.flatMap(({ confirmationId }) => held.get(confirmationId) ?? []);
+    },
     async takeApprovals(approvals) {
       for (const { toolUseId, approved: isApproved, reason } of approvals) {
         const callId = await findHeld(driver, run, toolUseId);
@@ -219,11 +294,18 @@ async function answer(
 ): Promise<ClaudeAgentResult> {
   const extra = { signal, requestId, _meta: meta, sendNotification: notify };
   const native = { toolUseId, extra, ...(hook !== undefined && { hook }) };
-  const made = await (isApproved
-    ? run.callApproved(request, { native, signal })
-    : run.call(request, { native, signal }));
+  return toResult(await makeOrWait(run, request, { native, signal }, isApproved));
+}
+
+async function makeOrWait(
+  run: Run<ClaudeAgentCall>,
+  request: ToolCallInput,
+  given: CallGiven<ClaudeAgentCall>,
+  isApproved: boolean,
+): Promise<Answer> {
+  const made = await (isApproved ? run.callApproved(request, given) : run.call(request, given));
   // An approval that counts for nothing leaves the question open: then it waits, as it would have without.
-  return toResult(made.type === 'pending' ? await run.call(request, { native, signal }) : made);
+  return made.type === 'pending' ? run.call(request, given) : made;
 }
 
 /** The newest call with this id that waits for a person: a query defers one call at most. */

@@ -7,8 +7,14 @@ import { createInterface } from 'node:readline';
 import type { Options, Query } from '@anthropic-ai/claude-agent-sdk';
 import { tool } from '@anthropic-ai/claude-agent-sdk';
 import { ToolDecision } from 'quittance';
-import type { ClaudeAgentApproval, ClaudeAgentOptions, ClaudeAgentTool } from 'quittance/claude-agent';
+import type {
+  ClaudeAgentApproval,
+  ClaudeAgentHeld,
+  ClaudeAgentOptions,
+  ClaudeAgentTool,
+} from 'quittance/claude-agent';
 import { governTools } from 'quittance/claude-agent';
+import { contractsFromYamlString } from 'quittance/contracts';
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { eventually } from './suite/eventually.ts';
 import { z } from 'zod';
@@ -74,6 +80,83 @@ describe('tools that the program runs itself', () => {
     expect(told()).toContain('is not run by Quittance');
     // The hook said no; nothing is settled, since nothing here could have run it.
     expect(await runtime.calls({ sessionId })).toEqual([]);
+  });
+
+  test('named in programTools, are judged by contracts before they run: what a rule blocks does not run', async () => {
+    const contracts = contractsFromYamlString(`
+apiVersion: edictum/v1
+kind: Ruleset
+metadata: { name: shell }
+defaults: { mode: enforce }
+rules:
+  - id: no-touch
+    type: pre
+    tool: Bash
+    when: { args.command: { contains: touch } }
+    then: { action: block, message: Nothing is touched. }
+`);
+    const { home, run, told, runtime } = await start([], {
+      programTools: ['Bash'],
+      contracts,
+      overrides: { Bash: { mode: 'external' } },
+    });
+    const result = await run([bash(home), done], options);
+    expect([result?.subtype, existsSync(join(home, 'ran'))]).toEqual(['success', false]);
+    expect(told()).toContain('Nothing is touched.');
+    const [made] = await runtime.calls({ sessionId, callId: 'toolu_1' });
+    expect(made?.settled?.outcome).toMatchObject({ type: 'ToolDenied', toolName: 'Bash' });
+  });
+
+  test('named in programTools, run once and are on record with their output, or their failure', async () => {
+    const { home, run, runtime } = await start([], {
+      programTools: ['Bash'],
+      overrides: { Bash: { mode: 'external' } },
+    });
+    const command = `echo hello >> ${join(home, 'ran')}; echo done-here`;
+    const failing = [use('toolu_2', 'Bash', { command: 'echo broken >&2; exit 3' })];
+    await run([[use('toolu_1', 'Bash', { command })], failing, done], options);
+    expect(readFileSync(join(home, 'ran'), 'utf8')).toBe('hello\n');
+    const [first, second] = await runtime.calls({ sessionId });
+    expect(first?.settled?.outcome).toMatchObject({ type: 'ToolExecutionResult', toolName: 'Bash' });
+    expect(JSON.stringify(first?.settled?.outcome)).toContain('done-here');
+    expect(second?.settled?.outcome).toMatchObject({ type: 'ToolFailure' });
+    const [record] = await runtime.audit({ sessionId });
+    expect(record?.requestedInput).toMatchObject({ command });
+  });
+
+  test('named in programTools, wait for a person, and run with what the person made of the arguments', async () => {
+    const { home, run, runtime } = await start([], { programTools: ['Bash'] });
+    const running = run([bash(home), done], options);
+    const held = await eventually(async () => {
+      const [one] = (await runtime.confirmations({ status: 'pending' })).rows;
+      if (one === undefined) throw new Error('Nothing is held.');
+      return one;
+    });
+    expect(existsSync(join(home, 'ran'))).toBe(false);
+    await runtime.decide(held.confirmationId, {
+      decision: 'edit',
+      arguments: { command: `touch ${join(home, 'edited')}` },
+      by: 'ada',
+      inputDigest: held.inputDigest,
+    });
+    expect((await running)?.subtype).toBe('success');
+    expect([existsSync(join(home, 'ran')), existsSync(join(home, 'edited'))]).toEqual([false, true]);
+    const [made] = await runtime.calls({ sessionId, callId: 'toolu_1' });
+    expect(made?.settled?.outcome).toMatchObject({ type: 'ToolExecutionResult' });
+  });
+
+  test('named in programTools, never end the query for a person: resumed, it would run them unasked', async () => {
+    const onHeld = vi.fn<(held: ClaudeAgentHeld) => void>();
+    const { home, run, runtime } = await start([], { programTools: ['Bash'], approver: 'grace', onHeld });
+    const running = run([bash(home), done], options);
+    await eventually(() =>
+      expect(onHeld.mock.calls).toMatchObject([[{ toolName: 'Bash', waits: 'in place' }]]),
+    );
+    const [held] = (await runtime.confirmations({ status: 'pending' })).rows;
+    const { confirmationId = '', inputDigest = '' } = held ?? {};
+    await runtime.decide(confirmationId, { decision: 'deny', by: 'ada', inputDigest });
+    expect(await running).toMatchObject({ subtype: 'success', result: 'Done.' });
+    expect(existsSync(join(home, 'ran'))).toBe(false);
   });
 
   test('run when it does, and leave nothing on record', async () => {
@@ -167,9 +250,11 @@ test('interrupting a query ends the call, and its body hears of it', async () =>
 describe.runIf(claudeAgent.suspends)('calls that wait for a person', () => {
   test('two of one message are both asked about, and each is made once and told of', async () => {
     const handler = vi.fn<(args: { n: number }) => ReturnType<typeof ok>>(ok);
+    const onHeld = vi.fn<(held: ClaudeAgentHeld) => void>();
     const { run, runtime, told } = await start([tool('pay', 'Pays.', { n: z.number() }, handler)], {
       approver: 'grace',
       overrides: { pay: { mode: 'local' } },
+      onHeld,
     });
     const calls = [use('toolu_1', 'mcp__shop__pay', { n: 1 }), use('toolu_2', 'mcp__shop__pay', { n: 2 })];
     const running = run([calls]);
@@ -178,6 +263,13 @@ describe.runIf(claudeAgent.suspends)('calls that wait for a person', () => {
       expect(rows).toHaveLength(2);
       return rows;
     });
+    // The host hears of both: which one ends the query, and what the other keeps it open for.
+    await eventually(() => expect(onHeld).toHaveBeenCalledTimes(2));
+    const facts = { sessionId, toolName: 'pay', waitsFor: expect.stringMatching(/\w/) as string };
+    expect(onHeld.mock.calls.map(([held]) => held)).toEqual([
+      { ...facts, toolUseId: 'toolu_1', confirmationId: expect.any(String) as string, waits: 'deferred' },
+      { ...facts, toolUseId: 'toolu_2', confirmationId: expect.any(String) as string, waits: 'in place' },
+    ]);
     const other = pending.find(({ callId }) => callId === 'toolu_2');
     await runtime.decide(other?.confirmationId ?? '', {
       decision: 'approve',
