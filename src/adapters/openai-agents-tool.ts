@@ -31,7 +31,7 @@ export type OpenAiAgentsRunContext<Context = unknown> = {
 /** What the SDK gives `invoke` about the call. */
 export type OpenAiAgentsCallDetails = {
   readonly toolCall?:
-    { readonly callId: string; readonly arguments: string; readonly id?: string } | undefined;
+    { readonly callId: string; readonly arguments: string; readonly id?: string | undefined } | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Of an agent as a tool, whose run stopped inside. */
   readonly resumeState?: string | undefined;

@@ -52,6 +52,7 @@ export type OpenAiAgentsOptions<Context = unknown> = AdapterOptions<OpenAiAgents
 /** The same tools, in the same places, and behind them those of MCP servers and `read_artifact`. */
 export type GovernedOpenAiAgentsTools<Tools extends readonly unknown[]> = [
   ...{ -readonly [Index in keyof Tools]: Tools[Index] extends AnyTool ? OpenAiAgentsTool : Tools[Index] },
+  OpenAiAgentsTool,
   ...OpenAiAgentsTool[],
 ];
 
