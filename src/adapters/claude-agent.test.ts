@@ -363,7 +363,9 @@ describe('the hook', () => {
   const ask = async (run: ClaudeAgentRun, toolName: string, toolUseId = 'toolu_1', input: unknown = {}) => {
     const told = { hook_event_name: 'PreToolUse', session_id: 's', tool_name: toolName, tool_input: input };
     const { hookSpecificOutput } = (await run.options.hooks.PreToolUse[0]?.hooks[0]?.(told, toolUseId)) ?? {};
-    return hookSpecificOutput?.permissionDecision;
+    return hookSpecificOutput?.hookEventName === 'PreToolUse'
+      ? hookSpecificOutput.permissionDecision
+      : undefined;
   };
   const hold = { overrides: { pay: { mode: 'local' } } } as const;
   const meet = (client: Awaited<ReturnType<typeof connect>>, version = '0.3.325') =>
