@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util';
 import { renderContracts } from './render-contracts.ts';
 import { renderDocs } from './render-docs.ts';
 import { renderEvents } from './render-events.ts';
+import { renderMatrix } from './render-matrix.ts';
 
 const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } });
 const root = join(import.meta.dirname, '..');
@@ -16,6 +17,7 @@ for (const [path, text] of [
   ...(await renderDocs()),
   ...(await renderContracts()),
   ...(await renderEvents()),
+  ...(await renderMatrix()),
 ]) {
   const file = join(root, path);
   if (existsSync(file) && readFileSync(file, 'utf8') === text) continue;

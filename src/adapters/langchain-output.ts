@@ -50,7 +50,8 @@ async function lastOf(given: unknown): Promise<unknown> {
   }
 }
 
-function isMarked(
+/** Whether an object of the framework says of itself what it is. */
+export function isMarked(
   value: unknown,
   key: string,
   mark: unknown,

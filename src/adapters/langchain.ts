@@ -16,6 +16,7 @@ import type { Shelf } from './langchain-interrupt.ts';
 import { callOrInterrupt, checkCanStop } from './langchain-interrupt.ts';
 import type { InterruptOn, LangChainInterruptOn } from './langchain-interrupt-on.ts';
 import { readInterruptOn } from './langchain-interrupt-on.ts';
+import { MiddlewareTools } from './langchain-middleware-tools.ts';
 import { lastAsked, timesUsed } from './langchain-messages.ts';
 import { toContent } from './langchain-output.ts';
 import type { LangChainTool, ToolClass } from './langchain-tool.ts';
@@ -31,6 +32,11 @@ export type LangChainOptions = AdapterOptions<LangChainConfig> & {
   readonly interruptOn?: LangChainInterruptOn;
   /** Tools to hand on although nobody here runs them: the provider does, or the client. Any other such tool is refused. */
   readonly ungoverned?: readonly string[];
+  /**
+   * Tools that the agent gets from middleware, by name, such as `write_file` of deepagents: `wrapToolCall` has their
+   * calls judged, held and recorded. Needs that middleware.
+   */
+  readonly middlewareTools?: readonly string[];
 };
 
 export type GovernedTools<Tools extends readonly unknown[]> = {
@@ -64,7 +70,7 @@ export async function governTools<
 >(tools: Tools, options: LangChainOptions = {}): Promise<GovernedTools<Tools>> {
   reportVersions('quittance/langchain', options.onTrouble);
   refuseNoList('quittance/langchain', tools);
-  if (tools.length === 0) return governNothing(options);
+  if (tools.length === 0 && options.middlewareTools === undefined) return governNothing(options);
   const Base = findToolClass(tools);
   await selfTest('quittance/langchain', async (probeOptions, body) => {
     const tool = Object.assign(new Base({}), { name: probe.name, schema: { type: 'object' }, _call: body });
@@ -81,6 +87,7 @@ function governNothing<Tools extends readonly unknown[]>({
   session: _session,
   interruptOn: _interruptOn,
   ungoverned: _ungoverned,
+  middlewareTools: _middlewareTools,
   principal: _principal,
   attrs: _attrs,
   approver: _approver,
@@ -99,15 +106,28 @@ function governNothing<Tools extends readonly unknown[]>({
 function wrap<Tools extends readonly unknown[]>(
   given: Tools,
   Base: ToolClass,
-  { session, interruptOn = {}, ungoverned = [], principal, attrs, approver, ...options }: LangChainOptions,
+  {
+    session,
+    interruptOn = {},
+    ungoverned = [],
+    middlewareTools = [],
+    principal,
+    attrs,
+    approver,
+    ...options
+  }: LangChainOptions,
 ): GovernedTools<Tools> {
+  const elsewhere = new MiddlewareTools();
   const asking = readInterruptOn(interruptOn);
   const read = given.map((tool) => [tool, readLangChainTool(tool, Base, asking)] as const);
   const handedOn = read.flatMap(([tool, adopted]) => (adopted === undefined ? [tool] : []));
   for (const tool of handedOn) if (!ungoverned.includes(nameOf(tool))) throw refuseUngoverned(nameOf(tool));
   const kept = read.filter(([tool]) => !ungoverned.includes(nameOf(tool)));
   const driver = createDriver<LangChainCall>(
-    kept.flatMap(([, adopted]) => adopted ?? []),
+    [
+      ...kept.flatMap(([, adopted]) => adopted ?? []),
+      ...middlewareTools.map((name) => elsewhere.adopt(name)),
+    ],
     {
       ...options,
       principal: ({ config }) => principal?.(config),
@@ -122,6 +142,7 @@ function wrap<Tools extends readonly unknown[]>(
   const tools = driver
     .open({ sessionId: 'none' })
     .turn.tools()
+    .filter(({ name }) => !middlewareTools.includes(name))
     .map(({ name, description, schema }) => {
       const original = originals.get(name);
       return makeTool({ name, description, schema: schema ?? schemaOf(original), original });
@@ -134,11 +155,15 @@ function wrap<Tools extends readonly unknown[]>(
     async wrapToolCall(request, handler) {
       const { toolCall, tool, state, runtime } = request;
       if (own.has(tool) || ungoverned.includes(toolCall.name)) return handler(request as never);
-      if (tool !== undefined) throw refuseStranger(toolCall.name);
-      const unknown = makeTool({ name: toolCall.name, description: '', schema: {}, original: undefined });
+      const isElsewhere = middlewareTools.includes(toolCall.name);
+      if (tool !== undefined && !isElsewhere) throw refuseStranger(toolCall.name);
+      const judged = makeTool({ name: toolCall.name, description: '', schema: {}, original: undefined });
       const config = { ...(runtime as object | undefined), state };
-      // What a tool of the framework gives is what its handler gives.
-      return (await unknown.invoke({ ...toolCall, type: 'tool_call' }, config)) as never;
+      const make = (): Promise<unknown> => judged.invoke({ ...toolCall, type: 'tool_call' }, config);
+      if (!isElsewhere) return (await make()) as never; // what a tool gives is what its handler gives
+      const handle = (args: unknown): unknown =>
+        handler({ ...request, toolCall: { ...toolCall, args } } as never);
+      return (await elsewhere.call(handle, make, toolCall.id)) as never;
     },
   };
 }

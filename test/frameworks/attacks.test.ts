@@ -7,6 +7,7 @@ import { createMemoryLedger, ToolDecision } from 'quittance';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { eventually } from './suite/eventually.ts';
 import { loadHarnesses } from './harnesses.ts';
+import { cellsOf, refuseMissingTests } from './suite/matrix-cells.ts';
 import type { PlainTool, Ran, Script, ScriptedCall, Stage, StageOptions } from './suite/harness.ts';
 
 const sessionId = 'thread-1';
@@ -28,6 +29,11 @@ const call = (id: string, args: Readonly<Record<string, unknown>>, name = 'pay_b
 describe.each(await loadHarnesses())('$name', (harness) => {
   const start = (tools: readonly PlainTool[], options: StageOptions = {}): Promise<Stage> =>
     harness.start(tools, { ledger: createMemoryLedger(), ...options });
+
+  test('every cell of the adapter matrix for it is a test here', ({ task }) => {
+    const own = cellsOf(harness).filter(({ file }) => file === 'attacks.test.ts');
+    expect(() => refuseMissingTests(own, task.file.tasks)).not.toThrow();
+  });
 
   test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])(
     'a tool named %s is governed as any other, or refused',

@@ -8,6 +8,7 @@ import { openLedger } from 'quittance/ledger';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { eventually } from './eventually.ts';
 import type { Harness, PlainTool, Script, Stage, StageOptions, Told } from './harness.ts';
+import { cellsOf, refuseMissingTests } from './matrix-cells.ts';
 import { play } from './play.ts';
 
 const done: Script = [{ text: 'Done.' }];
@@ -20,6 +21,11 @@ export function behaviourSuite(harness: Harness): void {
   const newPath = (ending: string): string => join(folder, `${files++}${ending}`);
 
   const ways = harness.streams ? [false, true] : [false];
+
+  test(`every cell of the adapter matrix for ${harness.name} is a test here`, ({ task }) => {
+    const own = cellsOf(harness).filter(({ file }) => file === 'suite/behaviour-suite.ts');
+    expect(() => refuseMissingTests(own, task.file.tasks)).not.toThrow();
+  });
 
   describe(harness.name, () => {
     describe.each(ways)('streaming: %s', (stream) => {
@@ -90,6 +96,24 @@ export function behaviourSuite(harness: Harness): void {
     });
 
     const options = { sessionId };
+
+    test('nested arguments and outputs arrive as they were sent', async () => {
+      const order = {
+        lines: [
+          { sku: 'a', count: 2 },
+          { sku: 'b', count: 1 },
+        ],
+        ship: { to: ['Ulm', null] },
+      };
+      const run = vi.fn<PlainTool['run']>((args) => ({ got: args, tags: [[1], []] }));
+      const { stage, outcomeOf } = await start(harness, [
+        { name: 'place_order', parameters: {}, takesAnything: true, run },
+      ]);
+      const { told } = await stage.run([call('c1', 'place_order', { order }), ...done], options);
+      expect(run.mock.calls.map(([args]) => args)).toEqual([{ order }]);
+      expect(JSON.parse(contentOf(told[0]))).toEqual({ got: { order }, tags: [[1], []] });
+      expect(await outcomeOf('c1')).toMatchObject({ output: { got: { order }, tags: [[1], []] } });
+    });
 
     test('a tool that ignores its timeout is over when its time is up', async () => {
       let signal: AbortSignal | undefined;

@@ -99,9 +99,6 @@ export type Harness = {
   readonly answersQuestions?: boolean;
   /** Where the framework makes the calls of one message one after the other. */
   readonly oneByOne?: 'always' | 'streaming';
-  readonly reuse?: 'refused' | 'left out' | 'told once';
-  /** Whether the framework makes the calls of one streamed message one after the other. */
-  readonly streamsOneByOne?: boolean;
   /** Set where the framework knows no denied call: its model is told of one as of an error. */
   readonly denialIsError?: true;
   /** Makes an agent of these tools by the adapter's own door. */

@@ -1,0 +1,28 @@
+/**
+ * The adapter matrix, rendered from the harnesses of test/frameworks. They load the frameworks, so nothing comes of it
+ * where those are not installed (`node scripts/frameworks.ts`); a test of theirs holds the page against them.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { format, resolveConfig } from 'prettier';
+
+const root = join(import.meta.dirname, '..');
+
+export async function renderMatrix(): Promise<readonly (readonly [path: string, text: string])[]> {
+  const folder = join(root, 'test/frameworks');
+  if (!existsSync(join(folder, 'node_modules/.installed'))) return [];
+  const { stdout, stderr, status } = spawnSync(
+    process.execPath,
+    [
+      '--conditions=quittance-source',
+      '--disable-warning=ExperimentalWarning',
+      join(folder, 'print-matrix.ts'),
+    ],
+    { encoding: 'utf8', cwd: root },
+  );
+  if (status !== 0) throw new Error(`The adapter matrix could not be rendered: ${stderr}`);
+  const path = 'docs/adapter-matrix.md';
+  const options = await resolveConfig(join(root, path));
+  return [[path, await format(stdout, { ...options, filepath: path })]];
+}

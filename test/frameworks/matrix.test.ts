@@ -1,0 +1,38 @@
+/** The page of the adapter matrix is what the harnesses say, and every row of the table of bypasses names a test. */
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { format, resolveConfig } from 'prettier';
+import { expect, test } from 'vitest';
+import { matrixPath, renderMatrix } from './matrix.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+test('docs/adapter-matrix.md is what the harnesses say (npm run docs writes it again)', async () => {
+  const file = join(root, matrixPath);
+  const options = await resolveConfig(file);
+  const page = await format(await renderMatrix(), { ...options, filepath: file });
+  expect(existsSync(file) ? readFileSync(file, 'utf8') : '').toBe(page);
+});
+
+test('every way around a governed tool names tests that are there', () => {
+  const text = readFileSync(join(root, 'docs/adapters.md'), 'utf8');
+  const [, section = ''] = text.split('## Ways around a governed tool');
+  const rows =
+    section
+      .split('\n## ')[0]
+      ?.split('\n')
+      .filter((line) => line.startsWith('|'))
+      .slice(2) ?? [];
+  expect(rows.length).toBeGreaterThan(20);
+  const sources = globSync(
+    ['test/frameworks/*.test.ts', 'test/frameworks/suite/*.ts', 'src/adapters/*.test.ts'],
+    {
+      cwd: root,
+    },
+  ).map((name) => readFileSync(join(root, name), 'utf8').replaceAll(/\s+/g, ' '));
+  const missing = rows.filter((row) => {
+    const named = [...row.matchAll(/“([^”]+)”/g)].map(([, title = '']) => title);
+    return named.length === 0 || !named.every((title) => sources.some((source) => source.includes(title)));
+  });
+  expect(missing).toEqual([]);
+});

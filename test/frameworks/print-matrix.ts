@@ -1,0 +1,5 @@
+/** Prints the adapter matrix, for `npm run docs`. A process of its own, because it loads every framework. */
+import { renderMatrix } from './matrix.ts';
+
+process.stdout.write(await renderMatrix());
+process.exit(0);

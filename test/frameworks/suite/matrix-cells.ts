@@ -1,0 +1,79 @@
+/** Which test of the suite shows what: the cells of the adapter matrix. */
+import type { Harness } from './harness.ts';
+
+export const matrixColumns = [
+  'ordinary',
+  'stream',
+  'parallel',
+  'structured',
+  'block',
+  'ask',
+  'resume in a new process',
+  'kill in the body',
+  'bypasses',
+] as const;
+
+export type MatrixColumn = (typeof matrixColumns)[number];
+
+export type MatrixCell = {
+  readonly column: MatrixColumn;
+  readonly file: 'suite/behaviour-suite.ts' | 'attacks.test.ts';
+  /** The titles of the suites it stands in, and its own. */
+  readonly path: readonly string[];
+};
+
+/** The cells of a framework. What it does not have, such as a stream, has no cell. */
+export function cellsOf({ name, streams, suspends }: Harness): readonly MatrixCell[] {
+  const inSuite = (column: MatrixColumn, ...path: readonly string[]): MatrixCell => ({
+    column,
+    file: 'suite/behaviour-suite.ts',
+    path: [name, ...path],
+  });
+  const told = 'what the model is told of a success and of a failure is what the ledger holds';
+  return [
+    inSuite('ordinary', 'streaming: false', told),
+    ...(streams ? [inSuite('stream', 'streaming: true', told)] : []),
+    inSuite(
+      'parallel',
+      'streaming: false',
+      'parallel calls of one tool are not mixed up, whichever ends first',
+    ),
+    inSuite('structured', 'nested arguments and outputs arrive as they were sent'),
+    inSuite(
+      'block',
+      'streaming: false',
+      'a blocked call does not run, the model is told so as tabled, and the run goes on',
+    ),
+    inSuite('ask', 'a held call waits for a person in another process: approve'),
+    suspends
+      ? inSuite(
+          'resume in a new process',
+          'the approvals of the framework',
+          'a run that stopped in one process goes on in another, and resuming twice runs once',
+        )
+      : inSuite(
+          'resume in a new process',
+          'a process killed before the model goes on and run again does not repeat the effect',
+        ),
+    inSuite('kill in the body', 'a process killed in the body and run again does not repeat the effect'),
+    {
+      column: 'bypasses',
+      file: 'attacks.test.ts',
+      path: [name, 'a name that only looks like that of a blocked tool reaches no body'],
+    },
+  ];
+}
+
+type Task = { readonly name: string; readonly tasks?: readonly Task[] };
+
+/** Throws where a cell names a test that the running file does not have. */
+export function refuseMissingTests(cells: readonly MatrixCell[], tasks: readonly Task[]): void {
+  const missing = cells.filter(({ path }) => !hasTask(tasks, path));
+  if (missing.length > 0)
+    throw new Error(
+      `The matrix names tests that are not there: ${missing.map(({ path }) => path.join(' > '))}`,
+    );
+}
+
+const hasTask = (tasks: readonly Task[], [first, ...rest]: readonly string[]): boolean =>
+  tasks.some(({ name, tasks: inner = [] }) => name === first && (rest.length === 0 || hasTask(inner, rest)));
