@@ -26,7 +26,10 @@ const call = (id: string, args: Readonly<Record<string, unknown>>, name = 'pay_b
   arguments: args,
 });
 
-describe.each(await loadHarnesses())('$name', (harness) => {
+// By %s, because $name cuts long names.
+const named = (await loadHarnesses()).map((harness) => [harness.name, harness] as const);
+
+describe.each(named)('%s', (_, harness) => {
   const start = (tools: readonly PlainTool[], options: StageOptions = {}): Promise<Stage> =>
     harness.start(tools, { ledger: createMemoryLedger(), ...options });
 

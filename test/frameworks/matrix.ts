@@ -25,6 +25,8 @@ const packages: Readonly<Record<string, string>> = {
   LangGraph: '@langchain/langgraph',
   Mastra: '@mastra/core',
   'Claude Agent SDK': '@anthropic-ai/claude-agent-sdk',
+  'Google ADK': '@google/adk',
+  'AG-UI': '@ag-ui/core',
 };
 
 const versionIn = ({ devDependencies }: { readonly devDependencies: object }, name: string): string =>
@@ -51,6 +53,8 @@ const adoptions: readonly (readonly [page: string, title: string, types: string]
   ['claude-agent', 'Claude Agent SDK', '`mcpServers` and `hooks` as `Options` of the SDK takes them'],
   ['anthropic', 'Anthropic SDK', '`tools` and tool-result blocks as the SDK takes them'],
   ['openai', 'OpenAI SDK', '`responseTools`, `completionTools` and outputs as the SDK takes them'],
+  ['google-adk', 'Google ADK', 'tools as the agents of the kit take them'],
+  ['ag-ui', 'AG-UI', 'events and tools as the protocol has them'],
   ['google-genai', 'Google GenAI SDK', 'tools and function responses as the SDK takes them'],
 ];
 

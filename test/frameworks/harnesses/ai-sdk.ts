@@ -35,6 +35,7 @@ export function aiSdkHarness(version: 6 | 7, module: string, sdk: AiSdk, Mock: M
     streams: true,
     suspends: true,
     denialIsError: true,
+    annotations: 'of a server',
     async start(plain, options) {
       const governed = await governTools(
         Object.fromEntries(plain.map((one) => [one.name, toTool(sdk, one)])),
@@ -96,6 +97,7 @@ export const toTool = (sdk: AiSdk, plain: PlainTool): unknown =>
     description: `The tool ${plain.name}.`,
     inputSchema: sdk.jsonSchema(toJsonSchema(plain) as never),
     ...(plain.needsApproval !== undefined && { needsApproval: plain.needsApproval }),
+    ...(plain.annotations !== undefined && { metadata: { annotations: plain.annotations } }),
     execute: (input: Record<string, unknown>, { abortSignal }: { abortSignal?: AbortSignal }) =>
       plain.run(input, abortSignal),
   } as never);

@@ -24,6 +24,7 @@ const harness: Harness = {
   // Before 0.3.325 a call that was deferred is lost when the session is resumed: there, calls wait where they are.
   suspends: version.localeCompare('0.3.325', 'en', { numeric: true }) >= 0,
   reuse: 'told once',
+  annotations: 'of the author',
   async start(plain, options) {
     const governed = await governTools(plain.map(toTool), { server, ...options });
 
@@ -95,7 +96,7 @@ type Place = { readonly home: string; readonly session: string; readonly toolUse
 const kinds = { string: z.string(), number: z.number(), boolean: z.boolean() };
 
 function toTool(plain: PlainTool): ClaudeAgentTool {
-  const { name, parameters, takesAnything = false, needsApproval = false } = plain;
+  const { name, parameters, takesAnything = false, needsApproval = false, annotations } = plain;
   const shape = Object.fromEntries(Object.entries(parameters).map(([key, kind]) => [key, kinds[kind]]));
   const definition: SdkMcpToolDefinition<typeof shape> = tool(
     name,
@@ -107,7 +108,9 @@ function toTool(plain: PlainTool): ClaudeAgentTool {
       return { content: [{ type: 'text', text }] };
     },
     // As near as the SDK comes to a tool that wants approval.
-    needsApproval ? { annotations: { destructiveHint: true } } : undefined,
+    needsApproval || annotations !== undefined
+      ? { annotations: { ...(needsApproval && { destructiveHint: true }), ...annotations } }
+      : undefined,
   );
   return takesAnything ? { ...definition, inputSchema: toJsonSchema(plain) } : definition;
 }

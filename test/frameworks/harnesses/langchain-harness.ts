@@ -34,6 +34,7 @@ export const langChainHarness = (name: string, module: string, build: (parts: Pa
   module,
   streams: true,
   suspends: true,
+  annotations: 'of a server',
   async start(plain, options) {
     const governed = await governTools(plain.map(toTool), {
       ...options,
@@ -77,6 +78,7 @@ export const toTool = (plain: PlainTool) =>
     name: plain.name,
     description: `The tool ${plain.name}.`,
     schema: toJsonSchema(plain),
+    ...(plain.annotations !== undefined && { metadata: { annotations: plain.annotations } }),
   });
 
 /** Says what the script says, and remembers what it was told about calls. */

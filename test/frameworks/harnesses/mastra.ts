@@ -13,6 +13,7 @@ const harness: Harness = {
   module: import.meta.url,
   streams: true,
   suspends: true,
+  annotations: 'of a server',
   reuse: 'told once',
   async start(plain, options) {
     const governed = await governTools(
@@ -101,6 +102,7 @@ export const toTool = (plain: PlainTool) =>
     description: `The tool ${plain.name}.`,
     inputSchema: toJsonSchema(plain) as never,
     ...(plain.needsApproval !== undefined && { requireApproval: plain.needsApproval }),
+    ...(plain.annotations !== undefined && { mcp: { annotations: plain.annotations } }),
     execute: async (input: unknown, { abortSignal }: { abortSignal?: AbortSignal }) =>
       plain.run(input as Record<string, unknown>, abortSignal),
   } as never);

@@ -16,6 +16,7 @@ const harness: Harness = {
   streams: true,
   suspends: true,
   reuse: 'refused',
+  annotations: 'of a server',
   async start(plain, options) {
     const governed = await governTools(plain.map(toTool), options);
     const agentOf = (model: Model | undefined): Agent<Context> =>
@@ -65,15 +66,18 @@ const harness: Harness = {
 export default harness;
 
 export const toTool = (plain: PlainTool) =>
-  tool({
-    name: plain.name,
-    description: `The tool ${plain.name}.`,
-    parameters: { ...toJsonSchema(plain), additionalProperties: true },
-    strict: false,
-    ...(plain.needsApproval !== undefined && { needsApproval: plain.needsApproval }),
-    execute: (input, _runContext, details) =>
-      plain.run(input as Readonly<Record<string, unknown>>, details?.signal),
-  });
+  Object.assign(
+    tool({
+      name: plain.name,
+      description: `The tool ${plain.name}.`,
+      parameters: { ...toJsonSchema(plain), additionalProperties: true },
+      strict: false,
+      ...(plain.needsApproval !== undefined && { needsApproval: plain.needsApproval }),
+      execute: (input, _runContext, details) =>
+        plain.run(input as Readonly<Record<string, unknown>>, details?.signal),
+    }),
+    plain.annotations === undefined ? {} : { annotations: plain.annotations },
+  );
 
 /** A model of the SDK that says what the script says, and notes down what it was told. */
 export function scriptedModel(script: Script, told: Told[]): Model {

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ToolOutcome } from 'quittance';
-import { createMemoryLedger, outcomeToModelContent, ToolDecision } from 'quittance';
+import { createMemoryLedger, outcomeToModelContent, ToolDecision, ToolError } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { eventually } from './eventually.ts';
@@ -114,6 +114,64 @@ export function behaviourSuite(harness: Harness): void {
       expect(JSON.parse(contentOf(told[0]))).toEqual({ got: { order }, tags: [[1], []] });
       expect(await outcomeOf('c1')).toMatchObject({ output: { got: { order }, tags: [[1], []] } });
     });
+
+    test('what the model is told names no option and no function of ours', async () => {
+      const developer = 'Give governTools overrides: { break_it: { timeoutMs: 5 } }.';
+      const { stage } = await start(
+        harness,
+        [
+          pay(() => 'paid'),
+          {
+            name: 'break_it',
+            parameters: {},
+            run: () => {
+              throw new ToolError('tool.execution_error', developer, { problem: 'It broke.' });
+            },
+          },
+        ],
+        {
+          onPreToolUse: ({ arguments: { cents } }) =>
+            cents === 9 ? ToolDecision.block('Not nine.') : ToolDecision.allow,
+        },
+      );
+      const script: Script = [
+        call('c1', 'break_it', {}),
+        call('c2', 'pay', { cents: 'many' }),
+        call('c3', 'pay', { cents: 9 }),
+        ...done,
+      ];
+      const { told } = await stage.run(script, options);
+      expect(told.map(({ callId }) => callId)).toEqual(['c1', 'c2', 'c3']);
+      expect(contentOf(told[0])).toContain('It broke.');
+      const ours =
+        /governTools|createRuntime|onConfirm|onPreToolUse|overrides|timeoutMs|approver|defineTool|quittance/i;
+      expect(told.flatMap(({ texts }) => texts).filter((text) => ours.test(text))).toEqual([]);
+    });
+
+    test.runIf(harness.annotations !== undefined)(
+      'an annotation of MCP raises the risk of a tool, and lowers it only where the host trusts the server',
+      async () => {
+        /** Has the tool called once, and says whether a person was asked. */
+        const asks = async (
+          name: string,
+          annotations: Readonly<Record<string, boolean>>,
+          more: StageOptions = {},
+        ): Promise<boolean> => {
+          const onConfirm = vi.fn<NonNullable<StageOptions['onConfirm']>>(() => ({
+            decision: 'deny',
+            by: 'ada',
+          }));
+          const tool: PlainTool = { name, parameters: {}, run: () => 'ran', annotations };
+          const { stage } = await start(harness, [tool], { onConfirm, ...more });
+          await stage.run([call('c1', name, {}), ...done], options);
+          return onConfirm.mock.calls.length > 0;
+        };
+        expect(await asks('lookup', { destructiveHint: true })).toBe(true);
+        expect(await asks('lookup', { destructiveHint: true, readOnlyHint: true })).toBe(true);
+        expect(await asks('delete_all', { readOnlyHint: true })).toBe(harness.annotations === 'of a server');
+        expect(await asks('delete_all', { readOnlyHint: true }, { trustAnnotations: true })).toBe(false);
+      },
+    );
 
     test('a tool that ignores its timeout is over when its time is up', async () => {
       let signal: AbortSignal | undefined;

@@ -14,6 +14,8 @@ export type PlainTool = {
   readonly run: (args: Readonly<Record<string, unknown>>, signal: AbortSignal | undefined) => unknown;
   /** Whether the tool says itself, in the words of the framework, that it needs approval. */
   readonly needsApproval?: boolean;
+  /** MCP annotations, where the framework hands those of a server over with the tool. */
+  readonly annotations?: Readonly<Record<string, boolean>>;
 };
 
 /** What the adapter is made with. All of them take these. */
@@ -25,6 +27,7 @@ export type StageOptions = {
   readonly treatments?: NonNullable<RuntimeOptions<readonly []>['treatments']>;
   readonly onConfirm?: NonNullable<RuntimeOptions<readonly []>['onConfirm']>;
   readonly cancelGraceMs?: number;
+  readonly trustAnnotations?: boolean;
   readonly turn?: { readonly parentSessionId?: string };
   /** Has held calls stop the run the framework's way. */
   readonly approver?: string;
@@ -99,6 +102,11 @@ export type Harness = {
   readonly answersQuestions?: boolean;
   /** Where the framework makes the calls of one message one after the other. */
   readonly oneByOne?: 'always' | 'streaming';
+  /**
+   * Whose words MCP annotations of a tool are: those of a server, or those of the author. Undefined where the adapter
+   * gets tools without any.
+   */
+  readonly annotations?: 'of a server' | 'of the author';
   /** Set where the framework knows no denied call: its model is told of one as of an error. */
   readonly denialIsError?: true;
   /** Makes an agent of these tools by the adapter's own door. */

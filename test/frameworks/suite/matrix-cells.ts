@@ -71,7 +71,7 @@ export function refuseMissingTests(cells: readonly MatrixCell[], tasks: readonly
   const missing = cells.filter(({ path }) => !hasTask(tasks, path));
   if (missing.length > 0)
     throw new Error(
-      `The matrix names tests that are not there: ${missing.map(({ path }) => path.join(' > '))}`,
+      `The matrix names tests that are not there: ${missing.map(({ path }) => path.join(' > ')).join(', ')}`,
     );
 }
 
