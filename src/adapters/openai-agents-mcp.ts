@@ -6,6 +6,7 @@ import { QuittanceError } from '../base/error.ts';
 import { isJsonObject } from '../base/json.ts';
 import { describeValue } from '../tool/describe-value.ts';
 import type { AdoptedTool } from './adopted-tool.ts';
+import { refuseMcpError } from './mcp-error.ts';
 import type { OpenAiAgentsCall } from './openai-agents-tool.ts';
 import { readHints } from './tool-hints.ts';
 
@@ -53,13 +54,4 @@ function readMcpTool(server: OpenAiAgentsMcpServer, tool: unknown): AdoptedTool<
 export function readMcpResult(content: unknown): unknown {
   refuseMcpError(content);
   return Array.isArray(content) && content.length === 1 ? (content[0] as unknown) : content;
-}
-
-/** A server says so beside the content, and the SDK keeps that with the list. */
-export function refuseMcpError(content: unknown): void {
-  if (!Array.isArray(content) || !('isError' in content) || content.isError !== true) return;
-  const texts = (content as readonly unknown[]).flatMap((part) =>
-    isJsonObject(part) && typeof part['text'] === 'string' ? [part['text']] : [],
-  );
-  throw new Error(texts.join('\n') || 'The MCP server reported an error without a text.');
 }

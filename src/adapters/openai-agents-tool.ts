@@ -11,9 +11,9 @@ import { quote } from '../tool/nearest.ts';
 import type { AdoptedTool } from './adopted-tool.ts';
 import type { AnsweredCalls } from './conversation.ts';
 import type { Run } from './driver.ts';
+import { refuseMcpError } from './mcp-error.ts';
 import type { Observed } from './observed-rejection.ts';
 import { observeRejection } from './observed-rejection.ts';
-import { refuseMcpError } from './openai-agents-mcp.ts';
 import { keepFiles } from './openai-agents-output.ts';
 import { readHints } from './tool-hints.ts';
 
