@@ -212,6 +212,14 @@ export const anyEvent: fc.Arbitrary<QuittanceEvent> = fc.oneof(
     timeoutEffect: fc.constantFrom('block', 'allow'),
     risk: fc.array(word, { maxLength: 2 }),
     schemaDigest: maybe(word),
+    comparison: maybe(
+      fc.record({
+        callId: word,
+        at: instant,
+        fields: fc.array(fc.record({ name: anyText, before: anyJson, after: anyJson }), { maxLength: 2 }),
+        more: count,
+      }),
+    ),
   }),
   fc.record({
     ...ofCall('tool.previewed'),

@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { ToolMode, ToolModeOrigin } from '../tool/mode.ts';
 import type { Principal } from '../tool/tool-context.ts';
 import type {
+  ArgumentComparison,
   ArtifactArgument,
   Ask,
   ConfirmationDecision,
@@ -108,6 +109,7 @@ export type Confirmation = {
   readonly timeoutEffect: 'block' | 'allow';
   readonly risk: readonly string[];
   readonly schemaDigest: string | undefined;
+  readonly comparison: ArgumentComparison | undefined;
   readonly status: ConfirmationStatus;
   readonly decision: ConfirmationDecision | undefined;
   readonly by: DecidedBy | undefined;

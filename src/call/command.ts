@@ -10,7 +10,7 @@ export type Command =
     >)
   | ({ readonly type: 'hold' } & MaySay<
       'tool.held',
-      'revision' | 'expiresAt' | 'timeoutEffect' | 'risk' | 'schemaDigest'
+      'revision' | 'expiresAt' | 'timeoutEffect' | 'risk' | 'schemaDigest' | 'comparison'
     >)
   | ({ readonly type: 'answer' } & MaySay<
       'confirmation.decided',

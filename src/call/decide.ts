@@ -125,6 +125,7 @@ function toEvent(call: Call | undefined, command: Command, subject: Subject): Ca
         timeoutEffect: 'block',
         risk: [],
         schemaDigest: undefined,
+        comparison: undefined,
         ...command,
         id,
         type: 'tool.held',

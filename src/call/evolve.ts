@@ -59,6 +59,7 @@ export function advance(call: CallDraft, event: CallEvent): CallDraft {
         timeoutEffect: event.timeoutEffect,
         risk: event.risk,
         schemaDigest: event.schemaDigest,
+        comparison: event.comparison,
         askedAt: event.at,
         status: 'pending',
         decision: undefined,

@@ -13,6 +13,7 @@ import { artifactLines } from './artifact-lines.ts';
 import { colourOf, standing } from './outcome-word.ts';
 import { confirmationLines } from './confirmation-lines.ts';
 import type { Page } from './page-layout.ts';
+import { comparisonSection } from './comparison-section.ts';
 import { previewLines } from './preview-lines.ts';
 import { block, indent, json, labelled, paragraph, section } from './page-layout.ts';
 import { safeId, safeSentence, safeText } from './safe-text.ts';
@@ -34,6 +35,9 @@ export function callPage(facts: CallFacts, page: Page): string[] {
     ...section('Timeline', timeline(events, inside), page),
     ...section('Input', input(facts, inside), page),
     ...section('What it said it would do', preview(call, inside), page),
+    ...(call.status === 'held' && call.preview === undefined
+      ? comparisonSection(call.confirmation?.comparison, page, facts.now)
+      : []),
     ...section('Confirmation', confirmationLines(events, inside), page),
     ...section('Hand-off', handoff(events, inside), page),
     ...section('Told to the model', told(call, inside), page),

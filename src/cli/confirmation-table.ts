@@ -1,5 +1,6 @@
 /** Questions to people as rows of a table, and as JSON. */
 import type { JsonObject, JsonValue } from '../base/json.ts';
+import type { ArgumentComparison } from '../call/event.ts';
 import type { ConfirmationView } from '../runtime/confirmation-view.ts';
 import { artifactsToJson } from './artifact-json.ts';
 import { withoutUndefined } from './call-table.ts';
@@ -88,6 +89,14 @@ export function confirmationRow(view: ConfirmationView, now: number, idLength: n
   ];
 }
 
+const comparisonToJson = (comparison: ArgumentComparison | undefined): JsonValue | undefined =>
+  comparison && {
+    call_id: comparison.callId,
+    at: utcTime(comparison.at),
+    fields: comparison.fields as unknown as JsonValue, // plain data
+    more: comparison.more,
+  };
+
 /** In the spelling of files and wires. What is not known is not there. */
 export const confirmationToJson = (view: ConfirmationView): JsonObject => {
   const { preview } = view;
@@ -123,6 +132,8 @@ export const confirmationToJson = (view: ConfirmationView): JsonObject => {
         snapshot: preview.snapshot,
         expires_at: time(preview.expiresAt),
       }),
+    preview_source: view.previewSource,
+    comparison: comparisonToJson(view.comparison),
     policy_version: view.policyVersion,
     principal: view.principal as unknown as JsonValue | undefined,
     provenance: view.provenance,

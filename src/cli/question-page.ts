@@ -4,6 +4,7 @@ import type { Ask } from '../call/event.ts';
 import type { ConfirmationView } from '../runtime/confirmation-view.ts';
 import { nameNotes } from '../view/json-lines.ts';
 import { artifactLines } from './artifact-lines.ts';
+import { comparisonSection } from './comparison-section.ts';
 import type { Page } from './page-layout.ts';
 import { indent, json, labelled, paragraph, section } from './page-layout.ts';
 import { previewLines } from './preview-lines.ts';
@@ -24,7 +25,7 @@ export function questionPage(view: ConfirmationView, page: Page, now: number): s
     ),
     ...section('Arguments', input(view, inside), page),
     ...(preview === undefined
-      ? []
+      ? comparisonSection(view.comparison, page, now)
       : section(
           `What it would do, revision ${preview.revision}${preview.ready ? '' : ', not ready yet'}`,
           previewLines(preview.preview, inside, 'all'),

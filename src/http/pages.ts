@@ -256,7 +256,14 @@ export const decideScript: string = `'use strict';
     if (question.preview) {
       add('h3', 'What it would do');
       drawPreview(block('What it would do'), question.preview.preview);
-    }
+    } else if (question.comparison) {
+      const { callId, fields, more } = question.comparison;
+      add('h3', 'Compared with the last call');
+      add('p', 'The tool shows no preview. The arguments are compared with those of call ' + callId + ' on the same resource.');
+      if (fields.length === 0) add('p', 'They are the same.');
+      else drawPreview(block('Compared with the last call'), { kind: 'fields', fields });
+      if (more > 0) add('p', 'And ' + more + ' more differences.');
+    } else add('p', 'No preview: the tool shows none, and there is no earlier call on the same resource to compare with.').className = 'muted';
     add('h3', 'Arguments');
     drawJson(block('Arguments'), question.effectiveInput, '');
     for (const artifact of question.artifacts ?? []) {

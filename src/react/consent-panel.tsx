@@ -7,6 +7,7 @@ import type { AnswerKind } from './answer-form.tsx';
 import { AnswerForm } from './answer-form.tsx';
 import { ArgumentsBlock } from './arguments-block.tsx';
 import { ArtifactArguments } from './artifact-arguments.tsx';
+import { ComparisonBlock } from './comparison-block.tsx';
 import { PreviewBlock } from './preview-block.tsx';
 import { UnreadNote } from './unread-note.tsx';
 import type { Consent } from './use-consent.ts';
@@ -53,6 +54,9 @@ export function ConsentPanel({
   return (
     <div className="qt-consent" ref={gate.panel} data-seen={gate.isStill}>
       <Asks consent={consent} />
+      {call.preview === undefined && confirmation.inputDigest !== undefined && (
+        <ComparisonBlock comparison={confirmation.comparison} />
+      )}
       {call.preview !== undefined && (
         <div>
           <p className="qt-label">What it would do</p>

@@ -1,7 +1,7 @@
 /** A question to a person, as it is listed and shown. Inputs are in their kept form. */
 import type { JsonObject } from '../base/json.ts';
 import type { Call, ConfirmationStatus } from '../call/call.ts';
-import type { Ask, ConfirmationDecision, DecidedBy, Preview } from '../call/event.ts';
+import type { ArgumentComparison, Ask, ConfirmationDecision, DecidedBy, Preview } from '../call/event.ts';
 import type { CallView } from './call-view.ts';
 import { viewCall } from './call-view.ts';
 
@@ -13,6 +13,10 @@ export type ConfirmationView = CallView & {
   /** Who asks, and why: gates, hooks, rules, stages. */
   readonly asks: readonly Ask[];
   readonly preview: PreviewView | undefined;
+  /** What shows the effect of the call: the tool's preview, a comparison that the runtime made, or nothing. */
+  readonly previewSource: 'tool' | 'comparison' | 'none';
+  /** With the last call on the same resource, where the tool shows no preview. */
+  readonly comparison: ArgumentComparison | undefined;
   readonly risk: readonly string[];
   readonly createdAt: number;
   readonly expiresAt: number | undefined;
@@ -55,6 +59,9 @@ export function toConfirmationView(call: Call): ConfirmationView | undefined {
             snapshot: preview.snapshot,
             expiresAt: preview.expiresAt,
           },
+    previewSource:
+      preview !== undefined ? 'tool' : confirmation.comparison === undefined ? 'none' : 'comparison',
+    comparison: preview === undefined ? confirmation.comparison : undefined,
     risk: confirmation.risk,
     createdAt: confirmation.askedAt,
     expiresAt: confirmation.expiresAt,

@@ -13,6 +13,7 @@ import type { Acting } from './acting.ts';
 import { personOf } from './acting.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import { clean } from './clean.ts';
+import { compareWithLast } from './compare-arguments.ts';
 import type { ReadAnswer } from './confirm.ts';
 import { denyFor } from './confirm.ts';
 import type { Moved } from './execute.ts';
@@ -39,6 +40,7 @@ import { rule, walk } from './walk.ts';
 /** Holds the call until somebody decides. */
 export async function hold(hand: CallInHand): Promise<Told | Moved> {
   const { engine, asks } = hand;
+  const comparison = hand.call?.preview === undefined ? await compareWithLast(hand) : undefined;
   const undecided = hand.mark();
   rule(hand, undefined);
   hand.apply({
@@ -51,6 +53,7 @@ export async function hold(hand: CallInHand): Promise<Told | Moved> {
     ...expiryOf(hand, asks),
     risk: riskOf(hand),
     schemaDigest: hand.knownTool.schemaDigest,
+    ...(comparison !== undefined && { comparison }),
   });
   const result = await hand.flush(sealInput(hand));
   if (result.status === 'moved') {

@@ -15,13 +15,13 @@ import { undoneCallId } from './undo-tool.ts';
  * themselves. Tools say what they touch by `resourceKeys`; those that do not are not looked at.
  */
 export async function laterWrites(engine: Engine, tool: AnyTool, call: Call): Promise<readonly Call[]> {
-  const touched = await keysOf(engine, tool, call);
+  const touched = await keysOfRecorded(engine, tool, call);
   if (touched === undefined || touched.length === 0) return [];
   const found: Call[] = [];
   for (const later of await callsSince(engine, call)) {
     const other = engine.tools.get(later.toolName);
     if (other === undefined || other.surelyReads || later.undone !== undefined) continue;
-    const keys = await keysOf(engine, other, later);
+    const keys = await keysOfRecorded(engine, other, later);
     if (keys?.some((key) => touched.includes(key)) === true) found.push(later);
   }
   return found;
@@ -46,7 +46,11 @@ async function callsSince(engine: Engine, { sessionId, callId }: Call): Promise<
 }
 
 /** By the input the call really had, where that can still be had; else by the one that is kept. */
-async function keysOf(engine: Engine, tool: AnyTool, call: Call): Promise<readonly string[] | undefined> {
+export async function keysOfRecorded(
+  engine: Engine,
+  tool: AnyTool,
+  call: Call,
+): Promise<readonly string[] | undefined> {
   if (tool.resourceKeys === undefined) return undefined;
   const recorded = await readRecorded(engine, call);
   const { input: schema } = tool;

@@ -163,6 +163,7 @@ function confirmationOf(
     risk: [],
     inputDigest: undefined,
     revision: undefined,
+    comparison: undefined,
     expiresAt: undefined,
     timeoutEffect: 'block',
     status: approved === true ? 'approved' : approved === false ? 'denied' : 'pending',

@@ -143,6 +143,7 @@ const shapes: { readonly [Type in CallEvent['type']]: Check } = {
     expiresAt: maybe(number),
     timeoutEffect: oneOf('block', 'allow'),
     risk: list(text),
+    comparison: maybe(record({ callId: text, at: number, fields: list(previewField), more: number })),
   }),
   'tool.started': record({ attempt: number, deadlineMs: number, mayRerun: flag, handoff: flag }),
   'tool.responded': record({

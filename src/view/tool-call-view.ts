@@ -1,7 +1,7 @@
 /** A call as it is shown to people: one value per call, made from its events and from nothing else. */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { ConfirmationStatus } from '../call/call.ts';
-import type { ArtifactArgument, InputForm } from '../call/event.ts';
+import type { ArgumentComparison, ArtifactArgument, InputForm } from '../call/event.ts';
 import type { Ask, CallEvent, ConfirmationDecision, DecidedBy, LogLine, Preview } from '../call/event.ts';
 import type { ToolLate, ToolResolved, ToolUndone } from '../call/event.ts';
 import type { ToolOutcome, UndoHandle } from '../call/outcome.ts';
@@ -96,6 +96,8 @@ export type ShownConfirmation = {
   /** What an answer is bound to. Undefined where a framework asks, which binds to nothing. */
   readonly inputDigest: string | undefined;
   readonly revision: number | undefined;
+  /** With the last call on the same resource, where the tool shows no preview. */
+  readonly comparison: ArgumentComparison | undefined;
   readonly expiresAt: number | undefined;
   /** What happens when nobody answers in time. */
   readonly timeoutEffect: 'block' | 'allow';

@@ -1,6 +1,6 @@
 /** A call that needs a person: what it would do, the question, and what became of the question. */
 import type { JsonObject } from '../../base/json.ts';
-import type { Preview } from '../../tool/preview.ts';
+import type { Preview, PreviewField } from '../../tool/preview.ts';
 import type { ReasonCode } from '../reason.ts';
 import type { CallEventOf } from './envelope.ts';
 import type { ArtifactArgument, DecidedBy, InputForm } from './gate-event.ts';
@@ -44,8 +44,22 @@ export type ToolHeld = CallEventOf<
     risk: readonly string[];
     /** Of the tool that is to run: another version of it may mean something else by the same arguments. */
     schemaDigest: string | undefined;
+    /** Made by the runtime where the tool shows no preview. Undefined where there is nothing to compare with. */
+    comparison: ArgumentComparison | undefined;
   }
 >;
+
+/** How the arguments of a call differ from those of the last call on the same resource. Kept form. */
+export type ArgumentComparison = {
+  /** The call they are compared with. */
+  readonly callId: string;
+  /** When that call was requested. */
+  readonly at: number;
+  /** Empty where they are the same. */
+  readonly fields: readonly PreviewField[];
+  /** How many more differences there are. */
+  readonly more: number;
+};
 
 /** One wish for a person: who asks and why. */
 export type Ask = {

@@ -61,6 +61,7 @@ const viewFields = {
   description: text(),
   status: statusShape,
   createdAt: decimal(),
+  previewSource: choice<ConfirmationView['previewSource']>({ tool: true, comparison: true, none: true }),
 } as const;
 const viewShape: Shape<ConfirmationView> = open(
   'ConfirmationView',

@@ -5,6 +5,7 @@ import type { AnswerKind } from '../../../../src/react/answer-form.tsx';
 import { AnswerForm } from '../../../../src/react/answer-form.tsx';
 import { ArgumentsBlock } from '../../../../src/react/arguments-block.tsx';
 import { ArtifactArguments } from '../../../../src/react/artifact-arguments.tsx';
+import { ComparisonBlock } from '../../../../src/react/comparison-block.tsx';
 import { PreviewBlock } from '../../../../src/react/preview-block.tsx';
 import { UnreadNote } from '../../../../src/react/unread-note.tsx';
 import type { Consent } from '../../../../src/react/use-consent.ts';
@@ -58,6 +59,12 @@ export function QuestionPanel({ call, consent, children }: Props): ReactNode {
   return (
     <div className="question-panel" ref={gate.panel} data-read={reading.isRead} data-still={gate.isStill}>
       <WhyAsked confirmation={confirmation} />
+      {call.preview === undefined && confirmation.inputDigest !== undefined && (
+        <section className="question-part">
+          <h3>{confirmation.comparison === undefined ? 'No preview' : 'Compared with the last call'}</h3>
+          <ComparisonBlock comparison={confirmation.comparison} />
+        </section>
+      )}
       {call.preview !== undefined && (
         <section className="question-part">
           <h3>What it would do</h3>

@@ -154,6 +154,7 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     timeoutEffect: text('timeout_effect', { absent: 'block' }),
     risk: text('risk', { absent: none }),
     schemaDigest: text('schema_digest'),
+    comparison: body('comparison', { inside: { callId: 'call_id' } }),
   },
   'tool.previewed': {
     operationId: text('operation_id'),
