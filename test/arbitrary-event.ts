@@ -321,6 +321,7 @@ export const anyEvent: fc.Arbitrary<QuittanceEvent> = fc.oneof(
   fc.record({
     ...ofCall('persistence.failed'),
     boundary: fc.constantFrom('intent', 'settle'),
+    result: maybe(anyJson),
     error: anyText,
     keptIn: fc.constantFrom('spill', 'nowhere'),
   }),

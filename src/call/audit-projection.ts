@@ -88,7 +88,9 @@ function auditOutcomeOf(before: Call | undefined, event: CallEvent): ToolAuditOu
         kind: 'persistence_failed',
         error: event.error,
         boundary: event.boundary,
-        ...(before?.settled && { result: outcomeToToolResult(before.settled.outcome) }),
+        ...(event.result !== undefined
+          ? { result: outputToToolResult(event.result) }
+          : before?.settled && { result: outcomeToToolResult(before.settled.outcome) }),
       };
     case 'tool.requested':
     case 'tool.resolved':

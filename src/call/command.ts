@@ -42,7 +42,7 @@ export type Command =
     >)
   | ({ readonly type: 'add_late' } & DataOf<'tool.late'>)
   | ({ readonly type: 'resolve' } & DataOf<'tool.resolved'>)
-  | ({ readonly type: 'fail_to_persist' } & DataOf<'persistence.failed'>)
+  | ({ readonly type: 'fail_to_persist' } & MaySay<'persistence.failed', 'result'>)
   | ({ readonly type: 'recall' } & DataOf<'tool.recalled'>);
 
 /** What an event says, where some of it goes without saying. */

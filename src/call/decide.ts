@@ -197,7 +197,17 @@ function toEvent(call: Call | undefined, command: Command, subject: Subject): Ca
     case 'resolve':
       return { ...command, id, type: 'tool.resolved', sessionId, turnId, callId, at, cause };
     case 'fail_to_persist':
-      return { ...command, id, type: 'persistence.failed', sessionId, turnId, callId, at, cause };
+      return {
+        result: undefined,
+        ...command,
+        id,
+        type: 'persistence.failed',
+        sessionId,
+        turnId,
+        callId,
+        at,
+        cause,
+      };
     case 'recall':
       return { ...command, id, type: 'tool.recalled', sessionId, turnId, callId, at, cause };
   }

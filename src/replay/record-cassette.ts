@@ -161,8 +161,7 @@ function recordRuns(events: readonly CallEvent[], late: RecordedLate | undefined
       runs.push({ ...toRun(event, event.final ? late : undefined), reportedAgain, unkept });
       unkept = [];
     }
-  const last = runs.pop();
-  if (last !== undefined) runs.push({ ...last, unkept: [...last.unkept, ...unkept] });
+  // Those after the end are about late results and say nothing about it.
   return runs;
 }
 

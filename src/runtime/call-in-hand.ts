@@ -46,6 +46,8 @@ export type Unkept = {
   };
   /** What the body gave, where the end must say something else: it is stored as a late result. */
   readonly late: ToolOutcome | undefined;
+  /** Why it could not be stored. */
+  readonly why: string;
   readonly attempt: Pick<DataOf<'tool.responded'>, 'costMicros' | 'reached' | 'log' | 'payloadExtras'>;
 };
 

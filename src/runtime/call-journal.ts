@@ -14,7 +14,9 @@ import { advance, begin, foldCall } from '../call/evolve.ts';
 import type { ParsedToolCall } from '../call/tool-call.ts';
 import type { AppendResult, Entry, Move } from '../ledger/ledger.ts';
 import { isPromiseLike } from '../tool/when-ready.ts';
+import { cutText } from '../tool/cut-text.ts';
 import type { Engine } from './engine.ts';
+import { LedgerTrouble } from './ledger-trouble.ts';
 import { isCallEvent } from './fold-stored.ts';
 import type { TurnState } from './turn-state.ts';
 
@@ -112,6 +114,11 @@ export class CallJournal implements Subject {
     this.made = this.made.filter((event, at) => at < this.kept || isCallEvent(event));
   }
 
+  /** The events that the ledger does not have. */
+  get unwritten(): readonly (QuittanceEvent | EmittedEvent)[] {
+    return this.made.slice(this.kept);
+  }
+
   /** Whether events were made that the ledger does not have. */
   get isBehind(): boolean {
     return this.kept < this.made.length;
@@ -160,18 +167,38 @@ export class CallJournal implements Subject {
     return result;
   }
 
-  /** Keeps a late result. By itself: another attempt of the call may be under way. */
+  /** Keeps a late result. By itself: another attempt of the call may be under way. Spilled where the ledger fails. */
   async addLate(command: Command & { type: 'add_late' }): Promise<void> {
-    const decision = decide(this.draft, command, this);
-    if (!decision.ok) throw new TypeError(`add_late of call ${this.request.id}: ${decision.refusal}`);
-    await this.engine.ledger.append({
-      entryId: this.engine.ids.next('ent'),
+    const { engine } = this;
+    const toLate = (events: readonly CallEvent[]): Entry => ({
+      entryId: engine.ids.next('ent'),
       sessionId: this.sessionId,
       callId: this.callId,
       expectedVersion: 'any',
-      events: [decision.event],
+      events,
       depth: this.turn.depth === 0 ? undefined : this.turn.depth,
     });
+    const late = this.eventOf(command);
+    try {
+      await engine.ledger.append(toLate([late]));
+    } catch (error) {
+      if (!(error instanceof LedgerTrouble)) throw error;
+      const failed = this.eventOf({
+        type: 'fail_to_persist',
+        boundary: 'settle',
+        error: cutText(engine.redactor.text(error.message), 500),
+        keptIn: 'spill',
+      });
+      if (!(await engine.ledger.spill(toLate([failed, late])))) throw error;
+      engine.spill.waiting = true;
+    }
+  }
+
+  /** The event of a command that changes nothing about the call. */
+  private eventOf(command: Command): CallEvent {
+    const decision = decide(this.draft, command, this);
+    if (!decision.ok) throw new TypeError(`${command.type} of call ${this.request.id}: ${decision.refusal}`);
+    return decision.event;
   }
 
   /** Appends what was made since the last time. */

@@ -64,6 +64,7 @@ import { WaitingRoom } from './waiting-room.ts';
 import { createReadArtifact, readArtifactName } from './read-artifact.ts';
 import type { RuntimeOptions } from './runtime-options.ts';
 import { stayAwake } from './stay-awake.ts';
+import { FailedWrites, recordFailedWrites, watchFailedWrites } from './failed-writes.ts';
 import { settleStranded } from './stranded.ts';
 import type { ErrorGroup, ErrorQuery } from '../ledger/summarise-errors.ts';
 import { listErrors } from './list-errors.ts';
@@ -201,11 +202,13 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
       recover: (stored, call) => recoverCall(desk, stored, call),
     }),
     settling: undefined,
+    recording: undefined,
     swept: false,
     run: undefined,
     sweptOwners: new Set(),
     closed: false,
   };
+  watchFailedWrites(desk, settleStranded);
   const closing = new AbortController();
   const feed = createFeed(engine.ledger);
   engine.behaviors = createBehaviors(engine, feed, (...asked) => callTool(desk, ...asked));
@@ -282,6 +285,7 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
       for (const hand of desk.inHand.values()) hand.leave();
       await Promise.allSettled([...desk.inHand.values()].map(untilHeldOrTold));
       await engine.behaviors.close();
+      if (engine.failedWrites.size > 0) await recordFailedWrites(desk);
       if (desk.stranded.size > 0) await settleStranded(desk);
     },
   };
@@ -354,6 +358,7 @@ function createEngine<Tools extends readonly AnyTool[]>(
     endOrphan: endOrphanOf,
     behaviors: noBehaviors,
     spill: { waiting: false },
+    failedWrites: new FailedWrites(),
     stragglers,
   };
 }

@@ -15,6 +15,8 @@ export type Desk = {
   /** Calls of owners that are gone, which wait for a person or a worker. */
   readonly room: WaitingRoom;
   settling: Promise<void> | undefined;
+  /** While failed writes are recorded. */
+  recording: Promise<void> | undefined;
   /** Set once no call of an owner that was gone is in doubt. */
   swept: boolean;
   /** The pass over the calls of gone owners, while one is under way. */

@@ -17,6 +17,7 @@ import type { Behaviors } from './behaviors/behaviors.ts';
 import type { BudgetRule } from './budget.ts';
 import type { OnConfirm } from './confirm.ts';
 import type { Deadlines } from './deadlines.ts';
+import type { FailedWrites } from './failed-writes.ts';
 import type { MayDecide } from './may-decide.ts';
 import type { MayGrant } from './may-grant.ts';
 import type { OnTrouble } from './runtime-trouble.ts';
@@ -32,6 +33,8 @@ export type Engine = {
   readonly ledger: Ledger;
   /** Set while what was spilled waits to be appended. */
   readonly spill: { waiting: boolean };
+  /** What could not be written and is recorded later. */
+  readonly failedWrites: FailedWrites;
   readonly seal: Seal;
   readonly redactor: Redactor;
   readonly deadlines: Deadlines;

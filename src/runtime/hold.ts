@@ -19,6 +19,7 @@ import { denyFor } from './confirm.ts';
 import type { Moved } from './execute.ts';
 import { end, execute } from './execute.ts';
 import { allowedBy, expiryOf, isExpired, isUsedTooLate, settleExpired, tellExpired } from './expiry.ts';
+import { noteFailedWrite } from './failed-writes.ts';
 import { firstNews } from './first-news.ts';
 import { keepApprovals } from './follow-workflows.ts';
 import { keepDecision } from './keep-decision.ts';
@@ -69,7 +70,10 @@ export function holdOn(hand: CallInHand): HeldCall {
   const confirmation = questionOf(hand);
   const rest = resolveHold(hand)
     .then((told) => (told.type === 'held' ? told.rest : told))
-    .catch((error: unknown) => notAccepted(hand, error));
+    .catch((error: unknown) => {
+      noteFailedWrite(hand, error);
+      return notAccepted(hand, error);
+    });
   return {
     type: 'held',
     ...(openQuestion(hand.call) ?? { confirmationId: confirmation.confirmationId }),

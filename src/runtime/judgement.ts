@@ -5,6 +5,7 @@ import type { JsonObject, JsonValue } from '../base/json.ts';
 import { endSentence } from '../base/end-sentence.ts';
 import { freezeJson, isJsonObject } from '../base/json.ts';
 import { attachedFilesToExtra } from '../call/attached-files.ts';
+import type { DataOf } from '../call/event-data.ts';
 import { outcomeToModelContent } from '../call/model-content.ts';
 import type { OutputFile, ToolOutcome, UndoHandle } from '../call/outcome.ts';
 import type { ReasonCode } from '../call/reason.ts';
@@ -28,6 +29,8 @@ export type Judgement = {
   readonly toolSuccess: boolean | undefined;
   /** The tool's author said that trying again is safe. */
   readonly authorSaysRetry: boolean;
+  /** What the body gave, where the outcome must say something else: stored with it. */
+  readonly late?: DataOf<'tool.late'>;
 };
 
 export type AttemptFacts = {

@@ -10,7 +10,8 @@ import { decide } from '../call/decide.ts';
 import type { ArtifactArgument, DecidedBy, DirectIdentity, InputForm } from '../call/event.ts';
 import type { QuittanceEvent } from '../call/event.ts';
 import { evolve } from '../call/evolve.ts';
-import type { Entry, Move, StoredCall } from '../ledger/ledger.ts';
+import type { AppendResult, Entry, Move, StoredCall } from '../ledger/ledger.ts';
+import { cutText } from '../tool/cut-text.ts';
 import { acceptInput } from './accept-input.ts';
 import type { Acting } from './acting.ts';
 import { personOf } from './acting.ts';
@@ -21,6 +22,7 @@ import { formatIssues } from './format-issues.ts';
 import { maskedPaths } from './hidden-values.ts';
 import type { KeptInput } from './kept-input.ts';
 import { keepInput } from './kept-input.ts';
+import { LedgerTrouble } from './ledger-trouble.ts';
 import { sealContext, toPayload } from './seal-input.ts';
 import { readExecuted, secretsOf } from './take-over.ts';
 import { unmaskEdit } from './unmask-edit.ts';
@@ -109,12 +111,37 @@ export async function keepDecision(
     // What was hidden of the arguments before is needed no more.
     ...(edited !== undefined && edited.sealed === undefined && { dropSealed: true }),
   };
-  const result = await engine.ledger.append(entry);
+  const result = await append(engine, entry, call, by, decision.decision);
   if (result.status !== 'appended') return undefined;
   return {
     stored: { ...stored, version: result.version, events: [...stored.events, ...events] },
     call: evolve(call, made.event),
   };
+}
+
+/** A decision that cannot be stored does not count, and is recorded once the ledger takes writes again. */
+async function append(
+  engine: Engine,
+  entry: Entry,
+  call: Call,
+  by: DecidedBy,
+  decision: PersonDecision['decision'],
+): Promise<AppendResult> {
+  try {
+    return await engine.ledger.append(entry);
+  } catch (error) {
+    if (error instanceof LedgerTrouble)
+      engine.failedWrites.add({
+        call,
+        depth: entry.depth,
+        boundary: 'decision',
+        error: cutText(
+          engine.redactor.text(`The decision "${decision}" by ${by.name} was not stored: ${error.message}`),
+          500,
+        ),
+      });
+    throw error;
+  }
 }
 
 /** A denial that counts only because it was received before the question expired. */

@@ -1,5 +1,6 @@
 import type { JsonValue } from '../base/json.ts';
 import { formatPath, freezeJson, toJson } from '../base/json.ts';
+import type { Command } from '../call/command.ts';
 import type { DataOf } from '../call/event-data.ts';
 import { cutText } from '../tool/cut-text.ts';
 import type { BodyEnd } from './attempt.ts';
@@ -8,6 +9,7 @@ import type { CallInHand } from './call-in-hand.ts';
 import { clean, cleanOutput } from './clean.ts';
 import { ruleOutput, withheld } from './rule-output.ts';
 import { classifyThrown } from './classify-thrown.ts';
+import { LedgerTrouble } from './ledger-trouble.ts';
 
 const longest = 100_000;
 
@@ -20,11 +22,27 @@ export function appendLate(
 ): void {
   const { stragglers } = hand.engine;
   const kept: Promise<unknown> = readLate(hand, end)
-    .then((result) => hand.addLate({ type: 'add_late', attempt, elapsedMs: Math.round(elapsedMs), result }))
-    // The call was told its outcome long ago; a ledger that is gone by now leaves nobody to tell.
+    .then((result) => keepLate(hand, { type: 'add_late', attempt, elapsedMs: Math.round(elapsedMs), result }))
+    // The call was told its outcome long ago, so the caller is not told of this.
     .catch(() => undefined)
     .finally(() => stragglers.delete(kept));
   stragglers.add(kept);
+}
+
+/** Where neither the ledger nor the spill takes it, it stays in memory until one of them does. */
+async function keepLate(hand: CallInHand, late: Command & { type: 'add_late' }): Promise<void> {
+  try {
+    await hand.addLate(late);
+  } catch (error) {
+    if (!(error instanceof LedgerTrouble)) throw error;
+    hand.engine.failedWrites.add({
+      call: { sessionId: hand.sessionId, callId: hand.callId, turnId: hand.turnId },
+      depth: hand.turn.depth === 0 ? undefined : hand.turn.depth,
+      boundary: 'settle',
+      error: cutText(clean(hand, error.message), 500),
+      late,
+    });
+  }
 }
 
 export async function readLate(hand: CallInHand, end: BodyEnd): Promise<DataOf<'tool.late'>['result']> {

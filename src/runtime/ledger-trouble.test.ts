@@ -174,7 +174,11 @@ describe.each([
     expect(runs()).toBe(0);
     broken.clear();
     expect(await turn.call(envelope('c', 'delete_it'))).toMatchObject({ output: 'gone 1' });
-    expect(await auditKinds(runtime, 'c')).toEqual(['requires_confirmation', 'completed']);
+    expect(await auditKinds(runtime, 'c')).toEqual([
+      'requires_confirmation',
+      'persistence_failed',
+      'completed',
+    ]);
     await expectSettledOnce(runtime);
   });
 

@@ -6,7 +6,7 @@
  * 2. A body runs after its intent was appended, or is a read under no limit.
  */
 import { QuittanceError } from '../base/error.ts';
-import type { JsonValue } from '../base/json.ts';
+import type { Awaitable, JsonValue } from '../base/json.ts';
 import { freezeJson } from '../base/json.ts';
 import type { Call } from '../call/call.ts';
 import type { Command } from '../call/command.ts';
@@ -23,6 +23,7 @@ import { keyOf } from './desk.ts';
 import { end, execute } from './execute.ts';
 import { gates } from './gates/gates.ts';
 import { foldStored } from './fold-stored.ts';
+import { noteFailedWrite, recordFailedWrites } from './failed-writes.ts';
 import { hold, holdOn, resolveHold } from './hold.ts';
 import type { KeptInput } from './kept-input.ts';
 import { isDigestOf, keepInput } from './kept-input.ts';
@@ -139,17 +140,20 @@ async function live(desk: Desk, key: string, hand: CallInHand, done: () => void)
     told = await proceed(desk, key, hand);
     return told;
   } catch (error) {
+    if (hand.owned) noteFailedWrite(hand, error);
     return notAccepted(hand, error);
   } finally {
+    if (hand.owned && hand.version > 0) hand.engine.failedWrites.forget(hand);
     if (told?.type === 'held') void told.rest.catch(() => undefined).finally(done);
     else done();
   }
 }
 
 async function proceed(desk: Desk, key: string, hand: CallInHand): Promise<Told> {
-  const { engine, turn, request } = hand;
+  const { engine, request } = hand;
+  if (engine.failedWrites.size > 0) await recordFailedWrites(desk);
   if (desk.stranded.size > 0) await settleStranded(desk);
-  const stored = engine.ledger.readCall(turn.sessionId, request.id);
+  const stored = readKnown(hand);
   const known = isPromiseLike(stored) ? await stored : stored;
   if (known !== undefined) {
     const left = desk.stranded.get(key);
@@ -162,8 +166,24 @@ async function proceed(desk: Desk, key: string, hand: CallInHand): Promise<Told>
     if (told !== undefined) return told;
   }
   hand.apply(toRequestCommand(hand));
+  // What could not be stored of it before is stored with it now.
+  for (const command of engine.failedWrites.commandsFor(hand)) hand.apply(command);
   if (hand.submitted && (await hand.flush()).status !== 'appended') return overtaken(hand);
   return goThroughGates(hand);
+}
+
+/** What the ledger has of the call. */
+function readKnown(hand: CallInHand): Awaitable<StoredCall | undefined> {
+  const fail = (error: unknown): never => {
+    noteFailedWrite(hand, error);
+    throw error;
+  };
+  try {
+    const stored = hand.engine.ledger.readCall(hand.turn.sessionId, hand.request.id);
+    return isPromiseLike(stored) ? stored.then(undefined, fail) : stored;
+  } catch (error) {
+    return fail(error);
+  }
 }
 
 /** A read needs no intent: if its end waits in the spill, the ledger does not know of it yet. */

@@ -31,7 +31,10 @@ import { judgeEnd } from './judge.ts';
 import { readLate } from './late.ts';
 import { withheld } from './rule-output.ts';
 import { keepEnd } from './settle.ts';
-import { orUnavailable } from './ledger-trouble.ts';
+import { cutText } from '../tool/cut-text.ts';
+import { clean } from './clean.ts';
+import { resultOf } from './failed-writes.ts';
+import { LedgerTrouble, orUnavailable } from './ledger-trouble.ts';
 import { prepareInput, takeOver } from './take-over.ts';
 
 /** What became of a report. */
@@ -180,11 +183,23 @@ async function settleReport(
     identity,
     what: { type: 'given', digest },
   });
-  const kept = await keepEnd(hand, judgement, {
+  const attempt = {
     costMicros: costMicrosOf(hand, call, context),
     reached: context.targets,
     log: context.lines,
     payloadExtras: undefined,
+  };
+  const kept = await keepEnd(hand, judgement, attempt).catch((error: unknown) => {
+    // The worker hears that it must report again. Until then the record has what it reported.
+    if (error instanceof LedgerTrouble)
+      engine.failedWrites.add({
+        call,
+        depth: stored.depth,
+        boundary: 'report',
+        error: cutText(clean(hand, `The report of ${grant.worker} was not stored: ${error.message}`), 500),
+        result: resultOf(judgement.outcome),
+      });
+    throw error;
   });
   return kept ? judgement.outcome : undefined;
 }

@@ -15,6 +15,7 @@ import { cutText } from '../tool/cut-text.ts';
 import { countEnd, returnsFor, settlementsFor } from './budget.ts';
 import { stoppedShares } from './contract-rules.ts';
 import { keepEvidence } from './follow-workflows.ts';
+import type { BodyEnd } from './attempt.ts';
 import type { CallInHand, Unkept } from './call-in-hand.ts';
 import type { EntryExtra } from './call-journal.ts';
 import { clean } from './clean.ts';
@@ -121,6 +122,7 @@ function respond(hand: CallInHand, judgement: Judgement, attempt: Attempt): Entr
   const settledBefore = hand.call?.failed !== undefined;
   const event = hand.apply(toRespondCommand(hand, judgement, attempt, true));
   const inDoubt = event.type === 'tool.responded' && event.unsettledEffect;
+  if (judgement.late !== undefined) hand.apply({ type: 'add_late', ...judgement.late });
   const started = hand.call?.started;
   const succeeded = isSuccess(outcome);
   // What somebody may want undone, or find out about, needs the input it was done with.
@@ -222,14 +224,10 @@ async function spilled(
  * What is told must hold whatever is recorded later. A tool that may be run again gives an outcome then, so none is told
  * now. Of any other the record can only say that its end is unknown: that is told now, in the same words.
  */
-function toUnkept(hand: CallInHand, judgement: Judgement, attempt: Attempt, why: string): Unkept {
+function toUnkept(hand: CallInHand, judgement: Judgement, attempt: Attempt, error: string): Unkept {
+  const why = cutText(clean(hand, error), 500);
   if (hand.call?.started?.mayRerun === true)
-    return {
-      told: notStored(hand, cutText(clean(hand, why), 500)),
-      end: judgement,
-      late: undefined,
-      attempt,
-    };
+    return { told: notStored(hand, why), end: judgement, late: undefined, why, attempt };
   const told = unknownEnd(hand);
   const end = {
     outcome: told,
@@ -237,24 +235,26 @@ function toUnkept(hand: CallInHand, judgement: Judgement, attempt: Attempt, why:
     toolSuccess: undefined,
     authorSaysRetry: false,
   };
-  return { told, end, late: judgement.outcome, attempt };
+  return { told, end, late: judgement.outcome, why, attempt };
 }
 
 /** An owner that was slow, not dead, finds its call ended by somebody else: what its body gave is kept as late. */
 export function keepAsLate(hand: CallInHand, outcome: ToolOutcome, attempt: number): void {
-  const elapsedMs = 'elapsedMs' in outcome ? outcome.elapsedMs : 0;
+  const end = bodyEndOf(outcome);
+  if (end !== undefined) appendLate(hand, end, elapsedOf(outcome), attempt);
+}
+
+export const elapsedOf = (outcome: ToolOutcome): number => ('elapsedMs' in outcome ? outcome.elapsedMs : 0);
+
+/** What a body gave, by the outcome that was made of it. */
+export function bodyEndOf(outcome: ToolOutcome): BodyEnd | undefined {
   switch (outcome.type) {
     case 'ToolExecutionResult':
-      return appendLate(hand, { type: 'returned', value: outcome.output }, elapsedMs, attempt);
+      return { type: 'returned', value: outcome.output };
     case 'ToolArtifactReference':
-      return appendLate(
-        hand,
-        { type: 'returned', value: { artifactId: outcome.artifactId, summary: outcome.summary } },
-        elapsedMs,
-        attempt,
-      );
+      return { type: 'returned', value: { artifactId: outcome.artifactId, summary: outcome.summary } };
     case 'ToolFailure':
-      return appendLate(hand, { type: 'threw', error: new Error(outcome.error) }, elapsedMs, attempt);
+      return { type: 'threw', error: new Error(outcome.error) };
     case 'ToolTimeout':
     case 'ToolDenied':
       return undefined;

@@ -34,5 +34,7 @@ export type PersistenceFailed = CallEventOf<
     error: string;
     /** Where what could not be written was kept meanwhile. */
     keptIn: 'spill' | 'record' | 'nowhere';
+    /** What could not be stored, in its kept form, where no other event of the call has it. */
+    result: JsonValue | undefined;
   }
 >;

@@ -252,6 +252,7 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     boundary: text('boundary'),
     error: body('error', erasedText),
     keptIn: text('kept_in'),
+    result: body('result'),
   },
   'runtime.budget_exhausted': {
     scope: text('scope'),
