@@ -13,12 +13,13 @@ import { inputExtra } from './input-extra.ts';
 import { judgeEnd } from './judge.ts';
 import type { AttemptFacts, Judgement } from './judgement.ts';
 import { fail } from './judgement.ts';
-import { appendLate } from './late.ts';
+import { appendLate, storingGraceMs } from './late.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
 import { ruleBeside, ruleLines, ruleTargets } from './rule-beside.ts';
 import type { Attempt } from './settle.ts';
 import type { AttemptTerms } from './try-again.ts';
 import { unknownEnd } from './unavailable.ts';
+import { within } from './within.ts';
 
 export class AttemptRun {
   readonly #hand: CallInHand;
@@ -28,6 +29,7 @@ export class AttemptRun {
   #late: { readonly end: BodyEnd; readonly elapsedMs: number }[] = [];
   #isOver = false;
   #abandoned = false;
+  #startedAtMs = 0;
 
   constructor(hand: CallInHand, bounds: AttemptTerms) {
     this.#hand = hand;
@@ -42,7 +44,7 @@ export class AttemptRun {
     const context = this.#context;
     const { engine, knownTool: tool } = hand;
     const { budgetMs, deadlineMs } = this.#bounds;
-    const startedAtMs = engine.clock.monotonicMs();
+    const startedAtMs = (this.#startedAtMs = engine.clock.monotonicMs());
     const ended = runBody(
       hand,
       context,
@@ -88,23 +90,33 @@ export class AttemptRun {
     return outOfTime(hand, end, facts);
   }
 
-  /** What is kept of it beside its end. */
+  /** What is kept of it beside its end. Rules that do not answer in time about that keep it off the record. */
   async kept({ outcome }: Judgement): Promise<Attempt> {
-    const { targets, lines, partial, chargedMicros } = this.#context;
     const hand = this.#hand;
+    const { engine } = hand;
+    const { targets, lines, partial, chargedMicros } = this.#context;
+    const costMicros = (chargedMicros ?? hand.costMicros) + hand.lostCostMicros;
+    const nothing: Attempt = { costMicros, reached: [], log: [], payloadExtras: undefined };
     // Rules that did not answer in time about the result are not asked about what lies beside it.
-    if (this.#abandoned)
-      return {
-        costMicros: (chargedMicros ?? hand.costMicros) + hand.lostCostMicros,
-        reached: [],
-        log: [],
-        payloadExtras: undefined,
-      };
+    if (this.#abandoned) return nothing;
+    if (targets.length === 0 && lines.length === 0 && partial === undefined) return nothing;
+    const leftMs = this.#bounds.budgetMs - (engine.clock.monotonicMs() - this.#startedAtMs);
+    const ruled = this.#ruleBeside(outcome);
+    const kept = await within(engine, Math.max(leftMs, judgementGraceMs), ruled, undefined);
+    if (kept !== undefined) return { costMicros, ...kept };
+    hand.aside(
+      'Rules did not answer in time about what the tool logged, reached or recorded: it is not stored.',
+    );
+    return nothing;
+  }
+
+  async #ruleBeside(outcome: ToolOutcome): Promise<Omit<Attempt, 'costMicros'>> {
+    const { targets, lines, partial } = this.#context;
+    const hand = this.#hand;
     // Failures and timeouts have extras of their own.
     const kept =
       partial !== undefined && !outcomeIsError(outcome) ? await ruleBeside(hand, partial) : undefined;
     return {
-      costMicros: (chargedMicros ?? hand.costMicros) + hand.lostCostMicros,
       reached: targets.length === 0 ? targets : await ruleTargets(hand, targets),
       log: lines.length === 0 ? lines : await ruleLines(hand, lines),
       payloadExtras: kept === undefined ? undefined : { partial: kept },
@@ -126,9 +138,6 @@ export class AttemptRun {
 
 /** A body that ends just before its deadline leaves this much time to check what it gave. */
 const judgementGraceMs = 50;
-
-/** What a body left behind is stored after its deadline: that is a write, and not a check of anybody's. */
-const storingGraceMs = 1_000;
 
 /** The end of a body whose judgement ran out of time. No rule and no check is asked about it. */
 function outOfTime(hand: CallInHand, end: AttemptEnd, { elapsedMs, deadlineMs }: AttemptFacts): Judgement {

@@ -1,6 +1,14 @@
 /** The deadline of a call bounds everything after its body too. */
-import type { SuccessCheck } from 'quittance';
-import { defineTool, outcomeBlocksTool, outcomeToModelContent } from 'quittance';
+import type { Ledger, SuccessCheck, ToolContext } from 'quittance';
+import {
+  createMemoryLedger,
+  createRuntime,
+  defineTool,
+  outcomeBlocksTool,
+  outcomeToModelContent,
+} from 'quittance';
+import { contracts } from 'quittance/contracts';
+import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { deferred, envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../../test/stage.ts';
@@ -89,5 +97,93 @@ describe('a judgement that does not end in time', () => {
     clock.advance(1_000);
     expect(await asked).toMatchObject({ type: 'ToolTimeout', inDoubt: true });
     expect((await runtime.unresolved()).rows).toHaveLength(1);
+  });
+});
+
+describe('what else follows a body', () => {
+  type Hangs = { readonly rule?: (output: unknown) => boolean; readonly artifact?: boolean };
+
+  /** A runtime whose rule about results, or whose writes of artifacts, never end. */
+  function hanging({ rule, artifact = false }: Hangs, run: (args: unknown, context: ToolContext) => unknown) {
+    const clock = createManualClock();
+    const memory = createMemoryLedger({ clock });
+    const ledger: Ledger = { ...memory, ...(artifact && { putArtifact: () => never<never>() }) };
+    const runtime = createRuntime({
+      ledger,
+      clock,
+      tools: [defineTool({ name: 'pay', mode: 'external', timeoutMs: 1_000, run })],
+      ...(rule !== undefined && {
+        contracts: contracts({
+          rules: [{ id: 'slow', after: (_call, output) => (rule(output) ? never<undefined>() : undefined) }],
+        }),
+      }),
+    });
+    const call = async () => {
+      const asked = runtime.turn({ sessionId: 's' }).call(envelope('a', 'pay'));
+      await quiet();
+      clock.advance(1_000);
+      await quiet();
+      clock.advance(1_000);
+      return asked;
+    };
+    return { runtime, clock, call };
+  }
+
+  it.each<[string, Hangs, () => unknown, unknown]>([
+    // What a rule has not let out is not stored either.
+    ['a rule on results', { rule: () => true }, () => 'paid', '[WITHHELD]'],
+    ['the write of an artifact', { artifact: true }, () => 'x'.repeat(20_000), 'x'.repeat(20_000)],
+  ])('%s that hangs: one outcome at the deadline, told as finished', async (_, hangs, run, late) => {
+    const { runtime, call, clock } = hanging(hangs, run);
+    expect(await call()).toMatchObject({ type: 'ToolTimeout', finished: true, retryable: false });
+    await quiet();
+    clock.advance(1_000);
+    await quiet();
+    expect(await eventsOf(runtime, 'tool.late')).toMatchObject([
+      { result: { type: 'returned', output: late } },
+    ]);
+    expect((await runtime.unresolved()).rows).toEqual([]);
+    await expectSettledOnce(runtime);
+  });
+
+  it('a rule that hangs on an error: one outcome at the deadline', async () => {
+    const { runtime, call } = hanging({ rule: () => true }, () => {
+      throw new Error('It broke.');
+    });
+    expect(await call()).toMatchObject({ type: 'ToolTimeout' });
+    await quiet();
+    await expectSettledOnce(runtime);
+  });
+
+  it('a file whose write hangs', async () => {
+    const { runtime, call } = hanging({ artifact: true }, (_, { attach }) => {
+      attach({ mimeType: 'text/plain', content: 'a file' } as never);
+      return 'paid';
+    });
+    expect(await call()).toMatchObject({ type: 'ToolTimeout', finished: true });
+    await quiet();
+    expect((await runtime.unresolved()).rows).toEqual([]);
+    await expectSettledOnce(runtime);
+  });
+
+  it.each<[string, (context: ToolContext) => void]>([
+    ['a log line', ({ log }) => log('beside')],
+    ['a place that was reached', ({ reached }) => reached('beside')],
+    ['what was recorded', ({ record }) => record({ so: 'beside' })],
+  ])('a rule that hangs on %s keeps that off the record, and not the result', async (_, leave) => {
+    const { runtime, call } = hanging(
+      { rule: (output) => JSON.stringify(output).includes('beside') },
+      (_args, context) => {
+        leave(context);
+        return 'paid';
+      },
+    );
+    expect(await call()).toMatchObject({ type: 'ToolExecutionResult', output: 'paid' });
+    const [ended] = await eventsOf(runtime, 'tool.responded');
+    expect(JSON.stringify(ended)).not.toContain('beside');
+    expect(ended?.log.map(({ message }) => message)).toEqual([
+      expect.stringContaining('did not answer in time'),
+    ]);
+    await expectSettledOnce(runtime);
   });
 });

@@ -8,10 +8,14 @@ import type { ToolEnd } from '../policy/compile-policy.ts';
 import type { CallInHand } from './call-in-hand.ts';
 import { clean, cleanOutput } from './clean.ts';
 import { ruleOutput, withheld } from './rule-output.ts';
+import { within } from './within.ts';
 import { classifyThrown } from './classify-thrown.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
 
 const longest = 100_000;
+
+/** What is stored after its deadline has so long to be checked. */
+export const storingGraceMs = 1_000;
 
 /** Keeps what a body gave after its call had ended. The outcome stays what it was. */
 export function appendLate(
@@ -71,6 +75,7 @@ async function underRules(hand: CallInHand, end: ToolEnd): Promise<JsonValue> {
   const { policy, tool, prepared } = hand;
   if (policy === undefined || tool === undefined || prepared === undefined)
     return end.type === 'error' ? end.text : end.value;
-  const ruled = await ruleOutput(hand, policy, end);
-  return ruled.type === 'block' ? withheld : ruled.output;
+  // A rule that never answers must not keep the late result off the record.
+  const ruled = await within(hand.engine, storingGraceMs, ruleOutput(hand, policy, end), undefined);
+  return ruled === undefined || ruled.type === 'block' ? withheld : ruled.output;
 }
