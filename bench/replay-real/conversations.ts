@@ -1,4 +1,4 @@
-/** Reads recorded conversations: messages of OpenAI (Chat Completions) or of Anthropic, in JSON files. */
+/** Reads recorded conversations in JSON files: messages of OpenAI (Chat Completions) or Anthropic, items of OpenAI (Responses). */
 type Json = { readonly [key: string]: unknown };
 
 export type RecordedCall = {
@@ -21,21 +21,72 @@ const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const isMessage = (value: unknown): value is Json => isObject(value) && typeof value['role'] === 'string';
+/** An item of the Responses API that is no message: a call, an output, a line of thought. */
+const isItem = (value: unknown): value is Json =>
+  isObject(value) && typeof value['type'] === 'string' && !isConversation(value);
+const isEntry = (value: unknown): value is Json => isMessage(value) || isItem(value);
 
-/** A file holds messages, an object with `messages`, or a list of either. Anything else holds none. */
+/** Where conversations keep their entries; a record of the Responses API has both the input and the output. */
+const lists = ['messages', 'input', 'items', 'output'] as const;
+const isConversation = (value: Json): boolean => lists.some((key) => Array.isArray(value[key]));
+
+/** A file holds messages or items, an object with `messages`, `input`, `items` or `output`, or a list of either. */
 export function readConversations(file: unknown): readonly Conversation[] {
-  if (Array.isArray(file) && file.length > 0 && file.every(isMessage)) return [toConversation(file, [])];
+  if (Array.isArray(file) && file.length > 0 && file.every(isEntry)) return [toConversation(file, [])];
   if (Array.isArray(file)) return file.flatMap(readConversations);
-  if (!isObject(file) || !Array.isArray(file['messages'])) return [];
-  return [toConversation(file['messages'].filter(isMessage), listOf(file['tools']))];
+  if (!isObject(file) || !isConversation(file)) return [];
+  const entries = lists.flatMap((key) => listOf(file[key])).filter(isEntry);
+  return [toConversation(entries, listOf(file['tools']))];
+}
+
+/** Items as the messages they stand for: calls that follow each other are one message of the assistant. */
+function toMessages(entries: readonly Json[]): readonly Json[] {
+  const messages: Json[] = [];
+  let calls: Json[] = [];
+  const endCalls = (): void => {
+    if (calls.length > 0) messages.push({ role: 'assistant', tool_calls: calls });
+    calls = [];
+  };
+  for (const entry of entries) {
+    const { type, call_id: id, name } = entry;
+    if (type === 'function_call' || type === 'custom_tool_call') {
+      const args = type === 'function_call' ? entry['arguments'] : { input: entry['input'] };
+      calls.push({ id, function: { name, arguments: args } });
+      continue;
+    }
+    if (type === 'mcp_call') {
+      // It has its answer with it.
+      calls.push({ id: entry['id'], function: { name, arguments: entry['arguments'] } });
+      endCalls();
+      const error = entry['error'] ?? undefined;
+      messages.push({
+        role: 'user',
+        content: [
+          {
+            type: 'tool_result',
+            tool_use_id: entry['id'],
+            content: error ?? entry['output'],
+            is_error: error !== undefined,
+          },
+        ],
+      });
+      continue;
+    }
+    if (isMessage(entry) || type === 'function_call_output' || type === 'custom_tool_call_output') endCalls();
+    if (type === 'function_call_output' || type === 'custom_tool_call_output')
+      messages.push({ role: 'tool', tool_call_id: id, content: entry['output'] });
+    else if (isMessage(entry)) messages.push(entry);
+  }
+  endCalls();
+  return messages;
 }
 
 type Open = { -readonly [Key in keyof RecordedCall]: RecordedCall[Key] };
 
-function toConversation(messages: readonly Json[], tools: readonly unknown[]): Conversation {
+function toConversation(entries: readonly Json[], tools: readonly unknown[]): Conversation {
   const calls: Open[] = [];
   const uses = new Map<string, number>();
-  for (const message of messages) {
+  for (const message of toMessages(entries)) {
     const made = message['role'] === 'assistant' ? callsOf(message) : [];
     for (const { id, name, args } of made)
       calls.push({ id, name, arguments: args, earlier: uses.get(id) ?? 0, answer: undefined });

@@ -1,6 +1,6 @@
 /**
  * Makes the calls of recorded conversations through the gates: `npm run replay:real -- FOLDER [--contracts FILE]`. The
- * folder holds JSON files with messages of OpenAI or Anthropic. No tool runs: a body gives the recorded answer. Prints
+ * folder holds JSON files with messages of OpenAI or Anthropic, or items of OpenAI's Responses API. No tool runs: a body gives the recorded answer. Prints
  * how the calls ended, a table and one line of JSON. Ctrl-C prints what was found until then.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
@@ -43,6 +43,7 @@ if (folder === undefined || !statSync(folder, { throwIfNoEntry: false })?.isDire
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('.json'),
   );
+  process.stderr.write(`Replaying ${files.length} files. Ctrl-C prints what was found until then.\n`);
   for (const name of files.toSorted()) {
     if (stopped) break;
     tally.files++;
@@ -83,6 +84,8 @@ async function replay(
   const runtime = createRuntime({ tools, ...(contracts !== undefined && { contracts }) });
   const turn = runtime.turn({ sessionId });
   for (const call of calls) {
+    // Calls on a ledger in memory end at once: without a pause Ctrl-C would not be heard.
+    await new Promise((resolve) => setImmediate(resolve));
     if (stopped) break;
     tally.calls++;
     if (call.answer === undefined) tally.unanswered++;

@@ -3,6 +3,7 @@ import type { JsonValue } from '../base/json.ts';
 import { quote } from '../tool/nearest.ts';
 import type { Expression, Leaf } from './expression.ts';
 import { whyImpossible } from './impossible-regex.ts';
+import { parseRegex } from './linear-regex.ts';
 import type { Finding } from './lint-warning.ts';
 
 /** Selectors known to be there, because an `exists: true` beside them says so. */
@@ -94,7 +95,7 @@ const comparing: ReadonlySet<string> = new Set(['gt', 'gte', 'lt', 'lte']);
 
 /** What `not_equals`, `not_in` and `not` say about a field that is not there surprises people. */
 function lintAbsence(
-  { selector, operator, onMissing, saysMissing }: Leaf,
+  { selector, operator, operand, onMissing, saysMissing }: Leaf,
   present: Present,
   negated: boolean,
 ): readonly Finding[] {
@@ -119,6 +120,15 @@ function lintAbsence(
         advice: `Add on_missing: fire, or on_missing: skip if leaving ${selector.text} out is harmless.`,
       },
     ];
+  const blind = negated ? undefined : whyBlind({ selector, operator, operand });
+  if (blind !== undefined)
+    return [
+      {
+        code: 'absent_field',
+        message: `The rule is blind where ${selector.text} is absent: ${blind}.`,
+        advice: `Add on_missing: fire, or on_missing: skip if leaving ${selector.text} out is harmless.`,
+      },
+    ];
   if (!negative && negated)
     return [
       {
@@ -129,6 +139,33 @@ function lintAbsence(
     ];
   return [];
 }
+
+/**
+ * Other comparisons that a call gets past by leaving the field out. Looking for a text that must not be there is not
+ * one of them: where nothing is, it is not there.
+ */
+function whyBlind({
+  selector,
+  operator,
+  operand,
+}: Pick<Leaf, 'selector' | 'operator' | 'operand'>): string | undefined {
+  const compares = operator === 'equals' || operator === 'in';
+  if (compares && listOf(operand).some(isEmptyLike))
+    return `${operator} ${JSON.stringify(operand)} does not hold then, although absent often means the same`;
+  if (compares && selector.source === 'principal') return `${operator} does not hold for a caller without it`;
+  if ((operator === 'matches' || operator === 'matches_any') && textsOf(operand).some(takesNothing))
+    return `${operator} would hold for an empty text, and does not hold for none`;
+  return undefined;
+}
+
+const isEmptyLike = (value: JsonValue): boolean => value === false || value === 0 || value === '';
+
+/** Says that a text has nothing in it, or nothing but what is allowed. */
+const takesNothing = (pattern: string): boolean => {
+  if (!pattern.includes('^') || !pattern.includes('$')) return false;
+  const reading = parseRegex(pattern);
+  return reading.ok && reading.regex.test('') === true;
+};
 
 /** Two conditions on one field that cannot both hold. */
 function findContradictions(conditions: readonly Expression[]): readonly Finding[] {

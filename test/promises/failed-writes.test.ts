@@ -61,16 +61,16 @@ const failuresOf = async (runtime: Runtime, callId: string): Promise<ToolAuditRe
     .filter(({ kind }) => kind === 'persistence_failed');
 
 const ran: string[] = [];
-const tool = (name: string, more: Partial<AnyTool> = {}): AnyTool =>
+const tool = (name: string, traits: object = {}): AnyTool =>
   defineTool({
     name,
     mode: 'external',
-    run: (_args: unknown, { callId }: { callId: string }) => {
+    run: (_, { callId }) => {
       ran.push(callId);
       return { did: callId };
     },
-    ...more,
-  } as Parameters<typeof defineTool>[0]);
+    ...traits,
+  });
 
 const tools = [
   tool('pay'),
@@ -81,16 +81,16 @@ const tools = [
 
 describe('[nothing-lost] a write before the body that fails', () => {
   it.each([
-    ['request', 'pay', (failing: Failing) => (failing.isGone = true)],
-    ['intent', 'pay', (failing: Failing) => (failing.failAt = has('tool.started'))],
-    ['hold', 'drop', (failing: Failing) => (failing.failAt = has('tool.held'))],
+    ['request', 'pay', { isGone: true }],
+    ['intent', 'pay', { failAt: has('tool.started') }],
+    ['hold', 'drop', { failAt: has('tool.held') }],
   ] as const)(
     'leaves the call unaccepted, and is on record when it is asked for again: %s',
-    async (boundary, name, fail) => {
+    async (boundary, name, failure) => {
       ran.length = 0;
       const failing = failingLedger();
       const runtime = createRuntime({ ledger: failing.ledger, tools });
-      fail(failing);
+      Object.assign(failing, failure);
       const turn = runtime.turn({ sessionId: 's' });
       // Twice: of one boundary the first failure is recorded.
       for (const _ of [1, 2])
