@@ -10,19 +10,7 @@
 import type { JsonValue } from '../base/json.ts';
 import type { Call } from '../call/call.ts';
 import type { Command } from '../call/command.ts';
-import { decide } from '../call/decide.ts';
-import type { CallEvent } from '../call/event.ts';
-import { evolve } from '../call/evolve.ts';
-import type { ToolOutcome } from '../call/outcome.ts';
 import type { PersistenceBoundary } from '../call/persistence-boundary.ts';
-import { cutText } from '../tool/cut-text.ts';
-import type { CallInHand } from './call-in-hand.ts';
-import { clean } from './clean.ts';
-import type { Desk } from './desk.ts';
-import { keyOf } from './desk.ts';
-import { foldStored } from './fold-stored.ts';
-import { LedgerTrouble } from './ledger-trouble.ts';
-import { importSpills } from './spill.ts';
 
 export type FailedWrite = {
   readonly call: Pick<Call, 'sessionId' | 'callId' | 'turnId'>;
@@ -86,7 +74,7 @@ export class FailedWrites {
   }
 }
 
-const toCommand = ({ boundary, error, result }: FailedWrite): Command => ({
+export const toCommand = ({ boundary, error, result }: FailedWrite): Command => ({
   type: 'fail_to_persist',
   boundary,
   error,
@@ -94,118 +82,4 @@ const toCommand = ({ boundary, error, result }: FailedWrite): Command => ({
   ...(result !== undefined && { result }),
 });
 
-/** Notes that something of a call in hand could not be written. Anything else is a mistake of ours and stays one. */
-export function noteFailedWrite(hand: CallInHand, error: unknown): void {
-  if (!(error instanceof LedgerTrouble)) return;
-  // Another write failed than one of these events, e.g. a decision: that is noted where it is made.
-  if (hand.version > 0 && hand.unwritten.length === 0) return;
-  const { failedWrites } = hand.engine;
-  const write: FailedWrite = {
-    call: { sessionId: hand.sessionId, callId: hand.callId, turnId: hand.turnId },
-    depth: hand.turn.depth === 0 ? undefined : hand.turn.depth,
-    boundary: boundaryOf(hand),
-    error: cutText(clean(hand, error.message), 500),
-  };
-  if (hand.version === 0) failedWrites.addUnaccepted(write);
-  else failedWrites.add(write);
-}
-
-/** The write that failed, by what was about to be written. */
-function boundaryOf(hand: CallInHand): PersistenceBoundary {
-  const types = new Set(hand.unwritten.map(({ type }) => type));
-  if (types.has('tool.started')) return 'intent';
-  if (types.has('tool.held')) return 'hold';
-  if (types.has('confirmation.decided')) return 'decision';
-  return hand.version === 0 ? 'request' : 'settle';
-}
-
-/** What a body gave, as a record of a failed write carries it. */
-export function resultOf(outcome: ToolOutcome): JsonValue | undefined {
-  switch (outcome.type) {
-    case 'ToolExecutionResult':
-      return outcome.output;
-    case 'ToolArtifactReference':
-      return { artifactId: outcome.artifactId, summary: outcome.summary };
-    case 'ToolFailure':
-      return outcome.payloadExtras?.['output'];
-    case 'ToolTimeout':
-    case 'ToolDenied':
-      return undefined;
-  }
-}
-
-/** Records what failed before, as far as the ledger takes it. One round at a time. */
-export function recordFailedWrites(desk: Desk): Promise<void> {
-  desk.recording ??= recordAll(desk).finally(() => {
-    desk.recording = undefined;
-  });
-  return desk.recording;
-}
-
-async function recordAll(desk: Desk): Promise<void> {
-  const { failedWrites } = desk.engine;
-  try {
-    for (const [key, write] of failedWrites.entries())
-      if (await record(desk, write)) failedWrites.delete(key);
-  } catch (error) {
-    // Still out of reach: the next call, or the timer, tries again.
-    if (!(error instanceof LedgerTrouble)) throw error;
-  }
-}
-
-/** False where it has to wait. */
-async function record({ engine }: Desk, write: FailedWrite): Promise<boolean> {
-  const { ledger, ids, nextEventId } = engine;
-  const { sessionId, callId, turnId } = write.call;
-  const stored = await ledger.readCall(sessionId, callId);
-  let call = stored && foldStored(stored);
-  // It was removed with its session.
-  if (call === undefined) return true;
-  const subject = { sessionId, callId, turnId, at: ledger.now(), nextId: nextEventId };
-  const events: CallEvent[] = [];
-  for (const command of [toCommand(write), ...(write.late === undefined ? [] : [write.late])]) {
-    const made = decide(call, command, subject);
-    // What became of the call meanwhile leaves no room for it.
-    if (!made.ok) return true;
-    call = evolve(call, made.event);
-    events.push(made.event);
-  }
-  const { status } = await ledger.append({
-    entryId: ids.next('ent'),
-    sessionId,
-    callId,
-    expectedVersion: 'any',
-    events,
-    depth: write.depth,
-  });
-  return status === 'appended';
-}
-
-const firstDelayMs = 1_000;
-const longestDelayMs = 30_000;
-
-/** Tries again by a timer, which keeps no process alive, until everything is recorded. */
-export function watchFailedWrites(desk: Desk, settleStranded: (desk: Desk) => Promise<void>): void {
-  const { engine } = desk;
-  let isWatching = false;
-  const watch = (delayMs: number): void => {
-    isWatching = true;
-    engine.expiries.watch(delayMs, () => void round(delayMs));
-  };
-  const round = async (delayMs: number): Promise<void> => {
-    isWatching = false;
-    if (desk.closed) return;
-    try {
-      await recordFailedWrites(desk);
-      await settleStranded(desk);
-      if (engine.spill.waiting) await importSpills(engine);
-    } catch {
-      // The ledger still fails. Whoever makes the next call hears of it.
-    }
-    if (!desk.closed && engine.failedWrites.size > 0 && !isWatching)
-      watch(Math.min(delayMs * 2, longestDelayMs));
-  };
-  engine.failedWrites.onAdded = () => {
-    if (!isWatching && !desk.closed) watch(firstDelayMs);
-  };
-}
+const keyOf = ({ sessionId, callId }: FailedWrite['call']): string => JSON.stringify([sessionId, callId]);

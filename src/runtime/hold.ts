@@ -19,7 +19,7 @@ import { denyFor } from './confirm.ts';
 import type { Moved } from './execute.ts';
 import { end, execute } from './execute.ts';
 import { allowedBy, expiryOf, isExpired, isUsedTooLate, settleExpired, tellExpired } from './expiry.ts';
-import { noteFailedWrite } from './failed-writes.ts';
+import { noteFailedWrite } from './note-failed-write.ts';
 import { firstNews } from './first-news.ts';
 import { keepApprovals } from './follow-workflows.ts';
 import { keepDecision } from './keep-decision.ts';

@@ -33,7 +33,7 @@ import { withheld } from './rule-output.ts';
 import { keepEnd } from './settle.ts';
 import { cutText } from '../tool/cut-text.ts';
 import { clean } from './clean.ts';
-import { resultOf } from './failed-writes.ts';
+import { resultOf } from './note-failed-write.ts';
 import { LedgerTrouble, orUnavailable } from './ledger-trouble.ts';
 import { prepareInput, takeOver } from './take-over.ts';
 

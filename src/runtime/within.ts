@@ -1,10 +1,10 @@
 import type { Awaitable } from '../base/json.ts';
 import { isPromiseLike } from '../tool/when-ready.ts';
-import type { Engine } from './engine.ts';
+import type { Deadlines } from './deadlines.ts';
 
 /** The value, or `otherwise` where it does not come within the time. What is synchronous cannot be interrupted. */
 export async function within<Value, Other>(
-  { deadlines }: Pick<Engine, 'deadlines'>,
+  { deadlines }: { readonly deadlines: Deadlines },
   ms: number,
   value: Awaitable<Value>,
   otherwise: Other,
