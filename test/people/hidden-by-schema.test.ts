@@ -4,6 +4,7 @@ import { createRuntime, defineTool } from 'quittance';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { createMortalLedger } from '../mortal-ledger.ts';
 import { createRecordingLedger } from '../recording-ledger.ts';
 import { envelope, setStage } from '../stage.ts';
 import { question } from './question.ts';
@@ -87,4 +88,35 @@ describe('a value that only the schema gave, and that is hidden', () => {
     expect(on.got).toEqual([{ id: 2, code: 'k-0815-abc' }]);
     expect(on.written()).not.toContain('k-0815-abc');
   });
+});
+
+it('[bound-approval] a process that takes a held call over asks about what the schema made of the arguments', async () => {
+  const clock = createManualClock();
+  const file = createMortalLedger(clock);
+  const tools = [
+    defineTool({
+      name: 'delete_it',
+      input: z.object({ id: z.number(), all: z.boolean().default(true) }),
+      run: (given) => given,
+    }),
+  ];
+  const owner = file.open();
+  const first = createRuntime({ clock, ledger: owner.ledger, tools });
+  void first.turn({ sessionId: 's' }).call(envelope('c', 'delete_it', { id: 1 }));
+  await question(first);
+  owner.kill();
+  const shown: unknown[] = [];
+  const runtime = createRuntime({
+    clock,
+    ledger: file.open().ledger,
+    tools,
+    onConfirm: ({ arguments: given }) => {
+      shown.push(given);
+      return { decision: 'approve', by: 'ada' };
+    },
+  });
+  expect(await runtime.turn({ sessionId: 's' }).call(envelope('c', 'delete_it', { id: 1 }))).toMatchObject({
+    output: { id: 1, all: true },
+  });
+  expect(shown).toEqual([{ id: 1, all: true }]);
 });
