@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { readJsonText } from '../base/json.ts';
 import { anyAuditOutcome, anyJsonObject } from '../../test/arbitrary-outcome.ts';
 import type { ToolAuditOutcome as AuditOutcome } from './audit.ts';
 import { auditKinds, isKnownAuditOutcome, ToolAuditOutcome } from './audit.ts';
@@ -36,7 +37,7 @@ describe('an audit outcome', () => {
     fc.assert(
       fc.property(anyAuditOutcome, (outcome) => {
         expect(ToolAuditOutcome.parse(outcome)).toEqual(outcome);
-        expect(ToolAuditOutcome.parse(JSON.parse(JSON.stringify(outcome)))).toEqual(outcome);
+        expect(ToolAuditOutcome.parse(readJsonText(JSON.stringify(outcome)))).toEqual(outcome);
       }),
     );
   });

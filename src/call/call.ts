@@ -1,4 +1,3 @@
-import { isKeyedDigest } from '../base/canonical.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { ToolMode, ToolModeOrigin } from '../tool/mode.ts';
 import type { Principal } from '../tool/tool-context.ts';
@@ -133,10 +132,3 @@ export type Settled = {
 export const acceptedInputOf = (call: Call): JsonValue =>
   call.acceptedInput ??
   (call.inputForm === undefined ? (call.effectiveInput ?? call.requestedInput) : call.requestedInput);
-
-/**
- * Is something of the arguments hidden, as they were requested or as the schema made them? `hidden` lists places of the
- * request alone; a default or a transform of the schema can add more. The digest of such an input is keyed.
- */
-export const hidesInput = ({ hidden, inputDigest, requestDigest }: Call): boolean =>
-  hidden.length > 0 || isKeyedDigest(inputDigest ?? requestDigest);

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { readJsonText } from '../base/json.ts';
 import { reasonCodes, reasonOf } from './reason.ts';
 import type { ReasonCode } from './reason.ts';
 import { bodyMayClaim, isToolError, ToolError } from './tool-error.ts';
@@ -76,7 +77,7 @@ describe('a ToolError', () => {
         const error = new ToolError('tool.execution_error', 'x', {
           extras: extras as Record<string, unknown>,
         });
-        expect(JSON.parse(JSON.stringify(error.payloadExtras))).toEqual(error.payloadExtras);
+        expect(readJsonText(JSON.stringify(error.payloadExtras))).toEqual(error.payloadExtras);
       }),
     );
     const hostile = new Proxy(

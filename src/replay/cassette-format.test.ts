@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { readJsonText } from '../base/json.ts';
 import { anyJson, anyJsonObject, anyOutcome, anyText } from '../../test/arbitrary-outcome.ts';
 import { contentBytes, contentDigest } from '../base/content-digest.ts';
 import { canonicalJson } from '../base/canonical.ts';
@@ -167,7 +168,7 @@ const sample = (text = 'x'): Cassette => ({
 });
 
 /** As JSON with the keys of every object in one order, so that only what is said is compared. */
-const inOrder = (value: unknown): string => canonicalJson(JSON.parse(JSON.stringify(value)) as JsonValue);
+const inOrder = (value: unknown): string => canonicalJson(readJsonText(JSON.stringify(value)));
 
 describe('a cassette', () => {
   test('reads back as it was written, whatever is on it', () => {

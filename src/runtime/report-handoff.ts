@@ -9,7 +9,7 @@
 import { keyedDigestJson } from '../base/canonical.ts';
 import { QuittanceError } from '../base/error.ts';
 import type { Call } from '../call/call.ts';
-import { hidesInput } from '../call/call.ts';
+import { hidesInput } from '../call/hides-input.ts';
 import type { CallEvent, DirectIdentity, ToolReported } from '../call/event.ts';
 import { isHandedOver, leaseIsOver } from '../call/handoff.ts';
 import type { ToolOutcome } from '../call/outcome.ts';

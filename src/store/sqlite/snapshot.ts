@@ -13,12 +13,14 @@ export class Snapshot {
   readonly #database: Database;
   readonly #begin: Statement<never>;
   readonly #commit: Statement<never>;
+  readonly #rollback: Statement<never>;
   #isOpen = false;
 
   constructor(database: Database) {
     this.#database = database;
     this.#begin = prepareRow(database, 'BEGIN');
     this.#commit = prepareRow(database, 'COMMIT');
+    this.#rollback = prepareRow(database, 'ROLLBACK');
   }
 
   /** Does nothing inside a transaction: that has a view of its own already. */
@@ -28,11 +30,31 @@ export class Snapshot {
     this.#isOpen = true;
   }
 
-  /** Ends what `begin` began, and no other transaction. */
+  /**
+   * Ends what `begin` began, and no other transaction. Never throws: it runs when nobody waits for it, so an error would
+   * end the process. In a damaged file even this can fail; the next read meets the damage itself and names it.
+   */
   end(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     // Closing the file has ended it already.
-    if (this.#database.open && this.#database.inTransaction) this.#commit.run();
+    if (!this.#isUnderWay()) return;
+    try {
+      this.#commit.run();
+    } catch {
+      this.#giveUp();
+    }
+  }
+
+  #isUnderWay(): boolean {
+    return this.#database.open && this.#database.inTransaction;
+  }
+
+  #giveUp(): void {
+    try {
+      if (this.#isUnderWay()) this.#rollback.run();
+    } catch {
+      // Whoever needs the connection next hears why it cannot be used.
+    }
   }
 }

@@ -148,9 +148,9 @@ export function behaviourSuite(harness: Harness): void {
       expect(told.flatMap(({ texts }) => texts).filter((text) => ours.test(text))).toEqual([]);
     });
 
-    test.runIf(harness.annotations !== undefined)(
-      'an annotation of MCP raises the risk of a tool, and lowers it only where the host trusts the server',
-      async () => {
+    // Plain loops take functions, which have no annotations.
+    if (harness.annotations !== undefined)
+      test('an annotation of MCP raises the risk of a tool, and lowers it only where the host trusts the server', async () => {
         /** Has the tool called once, and says whether a person was asked. */
         const asks = async (
           name: string,
@@ -170,8 +170,7 @@ export function behaviourSuite(harness: Harness): void {
         expect(await asks('lookup', { destructiveHint: true, readOnlyHint: true })).toBe(true);
         expect(await asks('delete_all', { readOnlyHint: true })).toBe(harness.annotations === 'of a server');
         expect(await asks('delete_all', { readOnlyHint: true }, { trustAnnotations: true })).toBe(false);
-      },
-    );
+      });
 
     test('a tool that ignores its timeout is over when its time is up', async () => {
       let signal: AbortSignal | undefined;
