@@ -28,6 +28,7 @@ import { createDriver } from './driver.ts';
 import { reportVersions } from './framework-version.ts';
 import type { SendProbe } from './self-test.ts';
 import { probe, selfTest } from './self-test.ts';
+import { setupError } from './setup-error.ts';
 import { refuseNoList } from './tools-given.ts';
 
 /** What `governTools` takes beside the tools. */
@@ -357,8 +358,8 @@ const ownOverrides = (
 function readToolUseId({ name, meta }: ServedCall): string {
   const toolUseId = ownValue(meta, toolUseIdKey);
   if (typeof toolUseId === 'string' && toolUseId !== '') return toolUseId;
-  throw new QuittanceError(
-    'config.invalid',
+  throw setupError(
+    `The tool ${quote(name)} was called without the id of the call, so it was not run.`,
     `The tool ${quote(name)} was called without the id of the call. Pass the server to query() of the SDK, which ` +
       `sends it as _meta[${JSON.stringify(toolUseIdKey)}].`,
     { tool: name },

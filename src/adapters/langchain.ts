@@ -22,6 +22,7 @@ import { toContent } from './langchain-output.ts';
 import type { LangChainTool, ToolClass } from './langchain-tool.ts';
 import { findToolClass, readLangChainTool } from './langchain-tool.ts';
 import { probe, selfTest } from './self-test.ts';
+import { setupError } from './setup-error.ts';
 import { refuseNoList } from './tools-given.ts';
 
 /** What `governTools` takes beside the tools. */
@@ -228,8 +229,8 @@ function createRunFinder(
 function readSession(config: LangChainConfig, session: LangChainOptions['session']): string {
   const sessionId: unknown = session?.(config) ?? config.configurable?.['thread_id'];
   if (typeof sessionId === 'string' && sessionId !== '') return sessionId;
-  throw new QuittanceError(
-    'config.invalid',
+  throw setupError(
+    'The run belongs to no session, so the call was not made.',
     'The run says no thread, so the call belongs to no session. Invoke the agent or the graph with ' +
       '{ configurable: { thread_id } }, or give governTools a `session` that finds one in the config.',
   );

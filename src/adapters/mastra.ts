@@ -21,6 +21,7 @@ import type { GovernedMastraTool, MastraAgentContext, MastraContext, MastraTool 
 import { readMastraTool, suspendsItself, toolMark } from './mastra-tool.ts';
 import type { SendProbe } from './self-test.ts';
 import { probe, selfTest } from './self-test.ts';
+import { setupError } from './setup-error.ts';
 import { refuseNoRecord } from './tools-given.ts';
 
 /** What `governTools` takes beside the tools. */
@@ -164,8 +165,8 @@ function createCaller(
   const runOf = (context: MastraContext): Run<MastraContext> => {
     const sessionId = session?.(context) ?? context.agent?.threadId ?? context.runId;
     if (sessionId === undefined || sessionId === '')
-      throw new QuittanceError(
-        'config.invalid',
+      throw setupError(
+        'The run belongs to no session, so the call was not made.',
         "A call has no session. Pass memory: { thread, resource } to the agent's generate or stream, or say where " +
           'the session is found: governTools(tools, { session: (context) => … }).',
       );
@@ -305,8 +306,8 @@ async function toQuestion(
 
 function requireAgent(name: string, context: MastraContext | undefined): MastraAgentContext {
   if (context?.agent?.toolCallId) return context.agent;
-  throw new QuittanceError(
-    'config.invalid',
+  throw setupError(
+    `The tool ${quote(name)} was called without the id of the call, so it was not run.`,
     `The tool ${quote(name)} was called outside an agent, where a call has no id. In a workflow or a program, call it ` +
       'on the runtime: governed.runtime.turn({ sessionId }).call({ id, name, arguments }).',
     { tool: name },

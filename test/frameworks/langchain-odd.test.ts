@@ -217,7 +217,10 @@ describe('calls', () => {
   test('need a thread and an id, and do not run without', async () => {
     const run = vi.fn<() => string>(() => 'paid');
     const { tools } = await governTools([tool(run, { name: 'pay', description: '', schema: anything })]);
-    await expect(tools[0]?.invoke(toolCall('c1', 'pay'))).rejects.toThrow(/thread_id/);
+    await expect(tools[0]?.invoke(toolCall('c1', 'pay'))).rejects.toMatchObject({
+      message: expect.stringMatching(/no session/) as string,
+      cause: { message: expect.stringContaining('thread_id') as string },
+    });
     await expect(tools[0]?.invoke({}, config)).rejects.toThrow(/tool_calls\[0\]/);
     expect(run).not.toHaveBeenCalled();
   });

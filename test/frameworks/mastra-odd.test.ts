@@ -323,7 +323,8 @@ describe('refusals', () => {
     const governed = await governTools({ one: simple(body) });
     await expect(governed.tools.one.execute({}, {} as never)).rejects.toMatchObject({
       code: 'config.invalid',
-      message: expect.stringContaining('governed.runtime.turn') as string,
+      message: expect.stringContaining('without the id of the call') as string,
+      cause: { message: expect.stringContaining('governed.runtime.turn') as string },
     });
     expect(body).not.toHaveBeenCalled();
   });
