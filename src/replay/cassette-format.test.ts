@@ -4,7 +4,6 @@ import { readJsonText } from '../base/json.ts';
 import { anyJson, anyJsonObject, anyOutcome, anyText } from '../../test/arbitrary-outcome.ts';
 import { contentBytes, contentDigest } from '../base/content-digest.ts';
 import { canonicalJson } from '../base/canonical.ts';
-import type { JsonValue } from '../base/json.ts';
 import type {
   Cassette,
   CassetteArtifact,

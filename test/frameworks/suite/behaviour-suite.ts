@@ -149,8 +149,9 @@ export function behaviourSuite(harness: Harness): void {
     });
 
     // Plain loops take functions, which have no annotations.
-    if (harness.annotations !== undefined)
-      test('an annotation of MCP raises the risk of a tool, and lowers it only where the host trusts the server', async () => {
+    test.each(harness.annotations === undefined ? [] : [harness.annotations])(
+      'an annotation of MCP raises the risk of a tool, and lowers it only where the host trusts the server',
+      async (annotated) => {
         /** Has the tool called once, and says whether a person was asked. */
         const asks = async (
           name: string,
@@ -168,9 +169,10 @@ export function behaviourSuite(harness: Harness): void {
         };
         expect(await asks('lookup', { destructiveHint: true })).toBe(true);
         expect(await asks('lookup', { destructiveHint: true, readOnlyHint: true })).toBe(true);
-        expect(await asks('delete_all', { readOnlyHint: true })).toBe(harness.annotations === 'of a server');
+        expect(await asks('delete_all', { readOnlyHint: true })).toBe(annotated === 'of a server');
         expect(await asks('delete_all', { readOnlyHint: true }, { trustAnnotations: true })).toBe(false);
-      });
+      },
+    );
 
     test('a tool that ignores its timeout is over when its time is up', async () => {
       let signal: AbortSignal | undefined;
