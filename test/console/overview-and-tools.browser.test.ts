@@ -304,7 +304,13 @@ test('a server that does not answer is said to be gone, and trying again brings 
   // The page's clock stands still, so that it does not try again by itself.
   await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 60_000);
   await openTool();
-  await problem.waitFor();
+  // React shows what comes after a stand-in only when the clock has moved on a little.
+  await expect
+    .poll(async () => {
+      await page.clock.runFor(400);
+      return problem.isVisible();
+    })
+    .toBe(true);
   await page.unroute('**/v1/tools/**');
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByRole('table', { name: 'Latest calls' }).waitFor();
