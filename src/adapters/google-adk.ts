@@ -22,7 +22,7 @@ import type { AdkTool, AdkToolContext } from './google-adk-tool.ts';
 import { expandTools, governedMark, readAdkTool, toolMark, ungovernedWithin } from './google-adk-tool.ts';
 import type { SendProbe } from './self-test.ts';
 import { probe, selfTest } from './self-test.ts';
-import { refuseNoList } from './tools-given.ts';
+import { refuseForeign, refuseNoList } from './tools-given.ts';
 
 /** What `governTools` takes beside the tools. */
 export type AdkOptions = AdapterOptions<AdkToolContext> & {
@@ -102,10 +102,10 @@ async function wrap<const Tools extends readonly unknown[]>(
   const taken = expanded.filter(({ name }) => !ungoverned.includes(name));
   const adopted = taken.map((tool) => {
     const read = readAdkTool(tool);
-    if (read === undefined) throw refuse(tool.name, 'declares no function: the provider runs it');
+    if (read === undefined) throw refuseForeign(tool.name, 'declares no function: the provider runs it');
     const inside = ungovernedWithin(tool).filter((name) => !ungoverned.includes(name));
     if (inside.length > 0)
-      throw refuse(
+      throw refuseForeign(
         tool.name,
         `runs an agent with tools that are not governed (${inside.map(quote).join(', ')})`,
       );
@@ -283,13 +283,5 @@ const refuseOutside = (name: string): QuittanceError =>
     'config.invalid',
     `The tool ${quote(name)} was called outside an agent, where a call has no id. In a workflow or a program, call it ` +
       'on the runtime: governed.runtime.turn({ sessionId }).call({ id, name, arguments }).',
-    { tool: name },
-  );
-
-const refuse = (name: string, problem: string): QuittanceError =>
-  new QuittanceError(
-    'config.invalid',
-    `The tool ${quote(name)} ${problem}, so Quittance cannot. To hand it on all the same, say so: ` +
-      `governTools(tools, { ungoverned: [${JSON.stringify(name)}] }).`,
     { tool: name },
   );

@@ -1,5 +1,4 @@
 /** Tools of Mastra under Quittance. */
-import { QuittanceError } from '../base/error.ts';
 import { isJsonObject } from '../base/json.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
 import type { PendingCall } from '../runtime/await-told.ts';
@@ -22,7 +21,7 @@ import { readMastraTool, suspendsItself, toolMark } from './mastra-tool.ts';
 import type { SendProbe } from './self-test.ts';
 import { probe, selfTest } from './self-test.ts';
 import { setupError } from './setup-error.ts';
-import { refuseNoRecord } from './tools-given.ts';
+import { refuseForeign, refuseNoRecord } from './tools-given.ts';
 
 /** What `governTools` takes beside the tools. */
 export type MastraOptions = AdapterOptions<MastraContext> & {
@@ -102,8 +101,9 @@ async function wrap<const Tools extends Readonly<Record<string, unknown>>>(
   const adopted = await Promise.all(
     governed.map(async ([name, tool]) => {
       const read = await readMastraTool(name, tool);
-      if (read === undefined) throw refuse(name, 'has no execute here: the provider or the client runs it');
-      if (suspendsItself(tool)) throw refuse(name, 'suspends itself, in the middle of a call');
+      if (read === undefined)
+        throw refuseForeign(name, 'has no execute here: the provider or the client runs it');
+      if (suspendsItself(tool)) throw refuseForeign(name, 'suspends itself, in the middle of a call');
       return read;
     }),
   );
@@ -313,11 +313,3 @@ function requireAgent(name: string, context: MastraContext | undefined): MastraA
     { tool: name },
   );
 }
-
-const refuse = (name: string, problem: string): QuittanceError =>
-  new QuittanceError(
-    'config.invalid',
-    `The tool ${quote(name)} ${problem}, so Quittance cannot. To hand it on all the same, say so: ` +
-      `governTools(tools, { ungoverned: [${JSON.stringify(name)}] }).`,
-    { tool: name },
-  );

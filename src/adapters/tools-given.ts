@@ -1,6 +1,7 @@
 /** Whether an adapter was given its tools in the form its framework keeps them in. */
 import { QuittanceError } from '../base/error.ts';
 import { describeValue } from '../tool/describe-value.ts';
+import { quote } from '../tool/nearest.ts';
 import type { Adapter } from './framework-version.ts';
 
 export function refuseNoList(adapter: Adapter, tools: unknown): void {
@@ -19,3 +20,12 @@ export function refuseNoRecord(adapter: Adapter, tools: unknown): void {
       `Found ${describeValue(tools)}.`,
   );
 }
+
+/** A tool that Quittance cannot run. `problem` says why. */
+export const refuseForeign = (name: string, problem: string): QuittanceError =>
+  new QuittanceError(
+    'config.invalid',
+    `The tool ${quote(name)} ${problem}, so Quittance cannot. To hand it on all the same, say so: ` +
+      `governTools(tools, { ungoverned: [${JSON.stringify(name)}] }).`,
+    { tool: name },
+  );
