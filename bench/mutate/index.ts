@@ -107,7 +107,7 @@ const quick = tests.filter((test) => test.startsWith('src/'));
 const isKnown = (some: readonly string[]): boolean => !values.fresh && isMeasured(scratch, reachFile, some);
 const nearFirst = !isKnown(quick);
 let unsettled = await leftBy(first, killAgain);
-// Tests beside the source are quick to measure. The others start processes, and most mutations never need them.
+// Tests in the folders of the source are quick to measure. The others start processes, and most mutations never need them.
 for (const some of isKnown(tests) ? [tests] : [quick, tests]) {
   if (unsettled.length === 0) break;
   const reach = await measureReach(scratch, workers, reachFile, {

@@ -32,7 +32,7 @@ export function nearTests(path: string, tests: readonly string[], kills: KillsHe
   return [...new Set([...near.slice(0, 1), ...before, ...near])];
 }
 
-/** How far a test is from a file: beside it, named after a part of it, in its folder, about a promise, elsewhere. */
+/** How far a test is from a source file: its own test, named after a part of it, in its folder, about a promise, elsewhere. */
 function distance(path: string, test: string): number {
   if (test === path.replace(/\.ts$/, '.test.ts')) return 0.05;
   const words = basename(path, '.ts').split('-');

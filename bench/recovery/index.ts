@@ -1,8 +1,8 @@
 /**
  * How long recovery takes, what it needs, and how long calls of other sessions wait meanwhile. Processes leave calls open
  * in every state and are killed; then one process recovers them all. Its heap is bounded as in a small container:
- * without a bound V8 lets garbage lie as long as the machine has room. Beside it stands the raw limit: reading and
- * writing the same entries with nothing but SQLite and JSON.parse. Ends with one line of JSON.
+ * without a bound V8 lets garbage lie as long as the machine has room. The table also shows the raw limit: reading
+ * and writing the same entries with nothing but SQLite and JSON.parse. Ends with one line of JSON.
  *
  *   npm run recovery -- [--calls 1000,10000,100000]
  */

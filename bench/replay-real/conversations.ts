@@ -21,7 +21,7 @@ const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const isMessage = (value: unknown): value is Json => isObject(value) && typeof value['role'] === 'string';
-/** An item of the Responses API that is no message: a call, an output, a line of thought. */
+/** An item of the Responses API other than a message: a call, an output or reasoning. */
 const isItem = (value: unknown): value is Json =>
   isObject(value) && typeof value['type'] === 'string' && !isConversation(value);
 const isEntry = (value: unknown): value is Json => isMessage(value) || isItem(value);
