@@ -7,7 +7,7 @@ import type { PolicyWorld } from './policy-call.ts';
 import { findResources } from './resources.ts';
 import type { SandboxRule } from './ruleset.ts';
 import { compileSandbox } from './sandbox.ts';
-import { cpuMs } from '../../test/cpu-ms.ts';
+import { cpuMsOf } from '../../test/cpu-time.ts';
 
 const project = '/home/user/project';
 
@@ -818,7 +818,7 @@ describe('long arguments', () => {
     for (const key of ['content', 'x', 'path', 'url', 'command', 'args', 'cwd']) {
       const judge = () =>
         void isOutside({ ...commands, allowedDomains: ['*'] }, { [key]: text, file_path: project });
-      expect(cpuMs(judge)).toBeLessThan(5000);
+      expect(cpuMsOf(judge)).toBeLessThan(5000);
     }
   });
 });
