@@ -36,10 +36,10 @@ export type {
   BoundTool,
   CallAllOptions,
   SubmittedCall,
-  ToolCallInput,
   ToolRunners,
   Turn,
 } from './runtime/turn.ts';
+export type { ToolCallInput } from './runtime/tool-call-input.ts';
 export type { CallOptions, Progress } from './runtime/call-options.ts';
 export type { PendingCall } from './runtime/await-told.ts';
 export type { HandoffClaim, HandoffTerms } from './runtime/claim-handoff.ts';

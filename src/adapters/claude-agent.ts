@@ -1,7 +1,8 @@
 /** In-process tools of the Claude Agent SDK under Quittance. */
 import { QuittanceError } from '../base/error.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
-import type { BoundTool, ToolCallInput, Turn } from '../runtime/turn.ts';
+import type { ToolCallInput } from '../runtime/tool-call-input.ts';
+import type { BoundTool, Turn } from '../runtime/turn.ts';
 import type { TurnOptions } from '../runtime/turn-options.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import { isTool } from '../tool/define-tool.ts';

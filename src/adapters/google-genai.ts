@@ -2,7 +2,8 @@
 import { QuittanceError } from '../base/error.ts';
 import type { PendingCall } from '../runtime/await-told.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
-import type { ToolCallInput, Turn } from '../runtime/turn.ts';
+import type { ToolCallInput } from '../runtime/tool-call-input.ts';
+import type { Turn } from '../runtime/turn.ts';
 import type { TurnOptions } from '../runtime/turn-options.ts';
 import { describeValue } from '../tool/describe-value.ts';
 import type { AnswerFile } from './answer.ts';

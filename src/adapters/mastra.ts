@@ -2,7 +2,8 @@
 import { isJsonObject } from '../base/json.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
 import type { PendingCall } from '../runtime/await-told.ts';
-import type { BoundTool, ToolCallInput } from '../runtime/turn.ts';
+import type { ToolCallInput } from '../runtime/tool-call-input.ts';
+import type { BoundTool } from '../runtime/turn.ts';
 import { isTool } from '../tool/define-tool.ts';
 import { quote } from '../tool/nearest.ts';
 import { ownValue } from '../tool/own-value.ts';

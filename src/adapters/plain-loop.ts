@@ -1,7 +1,8 @@
 /** What the helpers for loops without a framework share: the model's calls go in, answers come out in their order. */
 import type { Runtime } from '../runtime/create-runtime.ts';
 import type { PendingCall } from '../runtime/await-told.ts';
-import type { BoundTool, ToolCallInput, Turn } from '../runtime/turn.ts';
+import type { ToolCallInput } from '../runtime/tool-call-input.ts';
+import type { BoundTool, Turn } from '../runtime/turn.ts';
 import type { TurnOptions } from '../runtime/turn-options.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { AnyFunction, ToolObject } from '../tool/existing-tool.ts';

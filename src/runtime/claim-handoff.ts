@@ -31,7 +31,7 @@ import type { OpenHandoff } from './list-handoffs.ts';
 import { findHandoffs, isWaiting } from './list-handoffs.ts';
 import { keepEnd } from './settle.ts';
 import { prepareInput, takeOver } from './take-over.ts';
-import type { ToolCallInput } from './turn.ts';
+import type { ToolCallInput } from './tool-call-input.ts';
 
 /** Which call to take: this one, or the one that has waited longest for this tool. */
 export type HandoffChoice = CallRef | { readonly toolName: string };

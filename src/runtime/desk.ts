@@ -1,7 +1,6 @@
 import type { CallInHand } from './call-in-hand.ts';
 import type { Engine } from './engine.ts';
-import type { Recovery, RecoveryRun } from './recovery.ts';
-import type { WaitingRoom } from './waiting-room.ts';
+import type { Recovery, RecoveryRun, WaitingCalls } from './recovery.ts';
 
 /** A runtime at work: what it is made of and the calls it is making. */
 export type Desk = {
@@ -13,7 +12,7 @@ export type Desk = {
   /** Calls of owners that are gone, while they are taken over here. By session and call id. */
   readonly recovering: Map<string, Promise<Recovery>>;
   /** Calls of owners that are gone, which wait for a person or a worker. */
-  readonly room: WaitingRoom;
+  readonly room: WaitingCalls;
   settling: Promise<void> | undefined;
   /** While failed writes are recorded. */
   recording: Promise<void> | undefined;

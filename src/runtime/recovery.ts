@@ -1,3 +1,5 @@
+import type { Call } from '../call/call.ts';
+import type { StoredCall } from '../ledger/ledger.ts';
 import type { Told } from './told.ts';
 
 /** What became of a call whose owner was gone. */
@@ -32,3 +34,13 @@ export type RecoveryRun = {
   readonly listeners: Set<(progress: RecoveryProgress) => void>;
   readonly done: Promise<void>;
 };
+
+/** Calls of gone owners that wait for a person or a worker: see `waiting-room.ts`. */
+export interface WaitingCalls {
+  /**
+   * Lets a call wait. False if the call can never run as it was shown and must end now. `readAt`: where the ledger
+   * ended before the call was read.
+   */
+  admit(stored: StoredCall, call: Call, readAt: number): Promise<boolean>;
+  close(): void;
+}

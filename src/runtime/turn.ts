@@ -19,14 +19,8 @@ import { makeCall, noOptions, waitedFor } from './make-call.ts';
 import type { TurnOptions } from './turn-options.ts';
 import type { TurnState } from './turn-state.ts';
 import { readStoredArtifact } from './read-stored-artifact.ts';
+import type { ToolCallInput } from './tool-call-input.ts';
 import { outcomeUnlessAsked } from './unless-asked.ts';
-
-/** A tool call as a model gives it. Arguments may come as JSON text. */
-export type ToolCallInput = {
-  readonly id: string;
-  readonly name: string;
-  readonly arguments: Readonly<Record<string, unknown>> | string;
-};
 
 /** One round of an agent's loop. */
 export interface Turn<Tools extends readonly AnyTool[] = readonly AnyTool[]> {

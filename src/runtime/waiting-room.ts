@@ -17,6 +17,7 @@ import type { Engine } from './engine.ts';
 import { foldStored } from './fold-stored.ts';
 import { LedgerTrouble } from './ledger-trouble.ts';
 import { readRecorded } from './read-recorded.ts';
+import type { WaitingCalls } from './recovery.ts';
 import { endsAtOnce, planRecovery } from './recovery-plan.ts';
 
 type Waiting = {
@@ -40,7 +41,7 @@ const mostAtOnce = 64;
 /** The ledger's clock may jump: it is looked at so often. */
 const lookEveryMs = 1_000;
 
-export class WaitingRoom {
+export class WaitingRoom implements WaitingCalls {
   readonly #desk: RoomDesk;
   readonly #calls = new Map<string, Waiting>();
   /** How many calls of each session wait: most entries are about other sessions. */
@@ -60,10 +61,6 @@ export class WaitingRoom {
     return this.#calls.size;
   }
 
-  /**
-   * Lets a call wait here. False where it can never run as it was shown, so that it must end now. `readAt`: where the
-   * ledger ended before the call was read.
-   */
   async admit(stored: StoredCall, call: Call, readAt: number): Promise<boolean> {
     const { engine } = this.#desk;
     if (call.status === 'held' && !(await readRecorded(engine, call)).ok) return false;
