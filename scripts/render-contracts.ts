@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
-import { createDocumentSchema } from '../src/policy/document-schema.ts';
+import { createDocumentSchema } from '../src/policy/read/document-schema.ts';
 
 const root = join(import.meta.dirname, '..');
 

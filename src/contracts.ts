@@ -13,27 +13,27 @@ export type { TemplateName } from './contracts/template-documents.ts';
 export { composeContracts, contractsFromMultiple } from './contracts/from-multiple.ts';
 export type { ContractsOptions } from './contracts/contracts-options.ts';
 export type { CallCircumstances, CallToJudge, LoadedContracts } from './contracts/loaded-contracts.ts';
-export type { ContractsProblem } from './policy/contracts-problem.ts';
-export type { CompositionReport } from './policy/composed-rules.ts';
-export type { AfterAnswer, BeforeAnswer } from './policy/code-rule.ts';
-export type { HostOperator, HostSelector, PolicyCall } from './policy/policy-call.ts';
-export type { SessionCounters, ToolEnd } from './policy/compile-policy.ts';
+export type { ContractsProblem } from './policy/language/contracts-problem.ts';
+export type { CompositionReport } from './policy/language/composed-rules.ts';
+export type { AfterAnswer, BeforeAnswer } from './policy/language/code-rule.ts';
+export type { HostOperator, HostSelector, PolicyCall } from './policy/language/policy-call.ts';
+export type { SessionCounters, ToolEnd } from './policy/judge/compile-policy.ts';
 export type {
   CallExplanation,
   LeafExplanation,
   RuleExplanation,
   WorkflowExplanation,
-} from './policy/explain-call.ts';
-export type { ResourceExplanation } from './policy/explain-sandbox.ts';
-export type { FiredRule, OutputRuling, Ruling } from './policy/ruling.ts';
-export { mergeAsks, timeoutDecision } from './policy/ruling.ts';
-export { approvedRules, recheckApproval } from './policy/recheck-approval.ts';
-export type { ApprovedRule } from './policy/recheck-approval.ts';
-export type { RuleMode } from './policy/ruleset.ts';
-export type { LintWarning } from './policy/lint-warning.ts';
-export type { ToolEvidence } from './policy/workflow-evidence.ts';
-export { eventsToActionWords, toActionWords } from './policy/action-words.ts';
-export type { ActionRecord, ActionWord, PolicyStep } from './policy/action-words.ts';
+} from './policy/judge/explain-call.ts';
+export type { ResourceExplanation } from './policy/sandbox/explain-sandbox.ts';
+export type { FiredRule, OutputRuling, Ruling } from './policy/language/ruling.ts';
+export { mergeAsks, timeoutDecision } from './policy/language/ruling.ts';
+export { approvedRules, recheckApproval } from './policy/judge/recheck-approval.ts';
+export type { ApprovedRule } from './policy/judge/recheck-approval.ts';
+export type { RuleMode } from './policy/language/ruleset.ts';
+export type { LintWarning } from './policy/language/lint-warning.ts';
+export type { ToolEvidence } from './policy/workflow/workflow-evidence.ts';
+export { eventsToActionWords, toActionWords } from './policy/judge/action-words.ts';
+export type { ActionRecord, ActionWord, PolicyStep } from './policy/judge/action-words.ts';
 export { backtest } from './replay/backtest.ts';
 export type { BacktestOptions, BacktestSlice } from './replay/backtest.ts';
 export type {

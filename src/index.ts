@@ -25,45 +25,39 @@ export type { SuccessCheck, SuccessVerdict } from './tool/success-check.ts';
 
 export { createRuntime } from './store/memory/create-runtime.ts';
 export type { CallFilter, Runtime } from './runtime/create-runtime.ts';
-export type { WorkflowControl, WorkflowMove, WorkflowRef } from './runtime/workflow-control.ts';
-export type { WorkflowState } from './policy/workflow-state.ts';
-export type { Contracts } from './policy/contracts.ts';
+export type { WorkflowControl, WorkflowMove, WorkflowRef } from './runtime/rules/workflow-control.ts';
+export type { WorkflowState } from './policy/workflow/workflow-state.ts';
+export type { Contracts } from './policy/judge/contracts.ts';
 export type { RuntimeOptions } from './runtime/runtime-options.ts';
-export type { ProtectedFiles } from './runtime/own-files.ts';
-export type { OnTrouble, RuntimeTrouble } from './runtime/runtime-trouble.ts';
-export type { TurnOptions } from './runtime/turn-options.ts';
-export type {
-  BoundTool,
-  CallAllOptions,
-  SubmittedCall,
-  ToolRunners,
-  Turn,
-} from './runtime/turn.ts';
-export type { ToolCallInput } from './runtime/tool-call-input.ts';
-export type { CallOptions, Progress } from './runtime/call-options.ts';
-export type { PendingCall } from './runtime/await-told.ts';
-export type { HandoffClaim, HandoffTerms } from './runtime/claim-handoff.ts';
-export type { HandoffNotes, HandoffReport } from './runtime/handoff-report.ts';
-export type { HandoffQuery, HandoffView } from './runtime/list-handoffs.ts';
-export type { BatchAnswer, BatchReport, ReportedCall } from './runtime/report-handoff.ts';
-export type { UnresolvedQuery } from './runtime/list-unresolved.ts';
+export type { ProtectedFiles } from './runtime/files/own-files.ts';
+export type { OnTrouble, RuntimeTrouble } from './runtime/host/runtime-trouble.ts';
+export type { TurnOptions } from './runtime/host/turn-options.ts';
+export type { BoundTool, CallAllOptions, SubmittedCall, ToolRunners, Turn } from './runtime/turn/turn.ts';
+export type { ToolCallInput } from './runtime/host/tool-call-input.ts';
+export type { CallOptions, Progress } from './runtime/host/call-options.ts';
+export type { PendingCall } from './runtime/turn/await-told.ts';
+export type { HandoffClaim, HandoffTerms } from './runtime/handoff/claim-handoff.ts';
+export type { HandoffNotes, HandoffReport } from './runtime/handoff/handoff-report.ts';
+export type { HandoffQuery, HandoffView } from './runtime/handoff/list-handoffs.ts';
+export type { BatchAnswer, BatchReport, ReportedCall } from './runtime/handoff/report-handoff.ts';
+export type { UnresolvedQuery } from './runtime/recovery/list-unresolved.ts';
 export type { ErrorGroup, ErrorQuery } from './ledger/summarise-errors.ts';
-export type { UnresolvedCall } from './runtime/unresolved-call.ts';
-export type { AskTool, FoundOut } from './runtime/reconcile.ts';
+export type { UnresolvedCall } from './runtime/host/unresolved-call.ts';
+export type { AskTool, FoundOut } from './runtime/recovery/reconcile.ts';
 export type { UndoRequest } from './runtime/undo.ts';
-export type { RecoveredCall } from './runtime/recovery.ts';
-export type { ConfirmationView, PreviewView } from './runtime/confirmation-view.ts';
-export type { PersonDecision } from './runtime/keep-decision.ts';
-export type { MayDecide } from './runtime/may-decide.ts';
-export type { TokenOptions, TokenUse } from './runtime/decision-token.ts';
-export type { TokenDecision } from './runtime/signed-token.ts';
-export type { MayGrant } from './runtime/may-grant.ts';
-export type { GrantQuery, GrantRef, GrantRequest } from './runtime/grants.ts';
-export type { GrantStatus, GrantView } from './runtime/grant-view.ts';
+export type { RecoveredCall } from './runtime/state/recovery.ts';
+export type { ConfirmationView, PreviewView } from './runtime/host/confirmation-view.ts';
+export type { PersonDecision } from './runtime/hold/keep-decision.ts';
+export type { MayDecide } from './runtime/host/may-decide.ts';
+export type { TokenOptions, TokenUse } from './runtime/people/decision-token.ts';
+export type { TokenDecision } from './runtime/people/signed-token.ts';
+export type { MayGrant } from './runtime/host/may-grant.ts';
+export type { GrantQuery, GrantRef, GrantRequest } from './runtime/grants/grants.ts';
+export type { GrantStatus, GrantView } from './runtime/host/grant-view.ts';
 export type { Grant, GrantRevocation } from './call/grant.ts';
 export type { ConfirmationQuery } from './ledger/confirmation-query.ts';
-export { retry } from './runtime/behaviors/retry.ts';
-export type { Behavior, RetryOptions, RetryPolicy } from './runtime/behaviors/retry.ts';
+export { retry } from './runtime/host/retry.ts';
+export type { Behavior, RetryOptions, RetryPolicy } from './runtime/host/retry.ts';
 export type {
   BehaviorCall,
   BehaviorContext,
@@ -73,14 +67,14 @@ export type {
   EventNamed,
   RegisteredBehavior,
   RetryWish,
-} from './runtime/behaviors/behavior.ts';
-export type { FieldMatch, Where } from './runtime/behaviors/where.ts';
+} from './runtime/host/behavior.ts';
+export type { FieldMatch, Where } from './runtime/host/where.ts';
 export type { TailedEvent, TailOptions } from './runtime/tail.ts';
-export type { BudgetRule } from './runtime/budget.ts';
-export type { ConfirmationAnswer, ConfirmationRequest, OnConfirm } from './runtime/confirm.ts';
-export type { Repair, Repairer, RepairRequest, Treatment } from './runtime/engine.ts';
-export { ToolDecision } from './runtime/tool-decision.ts';
-export type { PreToolUse, ToolUse } from './runtime/tool-decision.ts';
+export type { BudgetRule } from './runtime/host/budget.ts';
+export type { ConfirmationAnswer, ConfirmationRequest, OnConfirm } from './runtime/host/confirm.ts';
+export type { Repair, Repairer, RepairRequest, Treatment } from './runtime/state/engine.ts';
+export { ToolDecision } from './runtime/host/tool-decision.ts';
+export type { PreToolUse, ToolUse } from './runtime/host/tool-decision.ts';
 
 export { sessionCallId } from './call/session-call-id.ts';
 export { parseToolCall } from './call/tool-call.ts';

@@ -17,8 +17,8 @@ import {
 import { contractsFromYamlString, templateNames } from 'quittance/contracts';
 import { faultNames } from 'quittance/testing';
 import { afterAll, describe, expect, test } from 'vitest';
-import { operandKinds } from '../src/policy/operand.ts';
-import { builtInPrefixes } from '../src/policy/parse-selector.ts';
+import { operandKinds } from '../src/policy/language/operand.ts';
+import { builtInPrefixes } from '../src/policy/read/parse-selector.ts';
 import {
   actionsOf,
   keysOf,
@@ -26,7 +26,7 @@ import {
   olderKeys,
   rulesetShape,
   ruleShapes,
-} from '../src/policy/rule-shape.ts';
+} from '../src/policy/language/rule-shape.ts';
 import { gates } from '../src/runtime/gates/gates.ts';
 import { toolFields } from '../src/tool/tool-fields.ts';
 import { root } from './sources.ts';

@@ -12,9 +12,40 @@ export const layers: readonly (readonly string[])[] = [
   ['base'],
   ['tool'],
   ['call'],
-  ['policy'],
+  // What rules say, from the pattern to the judgement.
+  ['policy/regex'],
+  ['policy/language'],
+  ['policy/read'],
+  ['policy/compose'],
+  ['policy/sandbox'],
+  ['policy/own-files'],
+  ['policy/workflow'],
+  ['policy/judge'],
   ['ledger'],
   ['view'],
+  // What the stages of a call share.
+  ['runtime/host'],
+  ['runtime/files'],
+  ['runtime/input'],
+  ['runtime/state'],
+  // The stages of a call.
+  ['runtime/accept'],
+  ['runtime/preview'],
+  ['runtime/rules'],
+  ['runtime/grants'],
+  ['runtime/undo'],
+  ['runtime/gates'],
+  ['runtime/attempt'],
+  ['runtime/settle'],
+  ['runtime/take-over'],
+  ['runtime/handoff'],
+  ['runtime/execute'],
+  ['runtime/hold'],
+  ['runtime/turn'],
+  // What goes on with calls from outside their turn.
+  ['runtime/recovery'],
+  ['runtime/people'],
+  ['runtime/behaviors'],
   ['runtime'],
   ['replay'],
   ['store/memory', 'store/sqlite', 'store/postgres'],
@@ -26,6 +57,7 @@ export const layers: readonly (readonly string[])[] = [
 
 /** Folders that compute and touch nothing: of Node they may use digests and inspection only. */
 const pure = new Set(['base', 'tool', 'call', 'policy', 'ledger', 'view']);
+const isPure = (folder: string): boolean => pure.has(folder.split('/')[0] ?? folder);
 const pureMayUse = new Set(['node:crypto', 'node:util']);
 
 /**
@@ -61,10 +93,13 @@ export function breaches(sources: readonly Source[]): string[] {
 
 const listing = (): string => layers.map((row) => row.join(' | ')).join(' < ');
 
+const rooms = layers.flat();
+
+/** The room of a file: its folder in src/, or the folder in that one if such folders are listed. */
 function folderOf(path: string): string | undefined {
-  const parts = path.split('/').slice(1, -1);
-  const [first, second] = parts;
-  return first === 'store' && second !== undefined ? `store/${second}` : first;
+  const [first, second] = path.split('/').slice(1, -1);
+  const hasRooms = rooms.some((room) => room.startsWith(`${first}/`));
+  return hasRooms && second !== undefined ? `${first}/${second}` : first;
 }
 
 const rowOf = (folder: string): number => layers.findIndex((row) => row.includes(folder));
@@ -133,7 +168,7 @@ function cycles(sources: readonly Source[], imports: readonly Import[]): string[
 
 function impure({ from, to, line }: Import): string[] {
   const folder = folderOf(from);
-  if (folder === undefined || !pure.has(folder) || !to.startsWith('node:') || pureMayUse.has(to)) return [];
+  if (folder === undefined || !isPure(folder) || !to.startsWith('node:') || pureMayUse.has(to)) return [];
   return [
     `${from}:${line} imports ${to}: "${folder}" is pure and may use only ${[...pureMayUse].join(', ')} of Node. ` +
       `Take what you need through a port.`,

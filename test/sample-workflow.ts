@@ -1,7 +1,7 @@
 /** Workflows for tests, written as their documents are. */
 import type { JsonObject } from '../src/base/json.ts';
-import { readDocumentValue } from '../src/policy/parse-document.ts';
-import type { Workflow } from '../src/policy/workflow.ts';
+import { readDocumentValue } from '../src/policy/read/parse-document.ts';
+import type { Workflow } from '../src/policy/language/workflow.ts';
 
 const documentOf = (stages: readonly JsonObject[]): JsonObject => ({
   apiVersion: 'edictum/v1',

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../base/json.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { RuntimeOptions } from '../runtime/runtime-options.ts';
-import type { TurnOptions } from '../runtime/turn-options.ts';
+import type { TurnOptions } from '../runtime/host/turn-options.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { ToolOverrides } from '../tool/govern.ts';
 import type { Principal } from '../tool/tool-context.ts';

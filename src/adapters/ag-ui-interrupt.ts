@@ -1,7 +1,7 @@
 /** A held call as an interrupt of the AG-UI protocol, and the answer to one. */
 import { isJsonObject } from '../base/json.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
-import type { ConfirmationView } from '../runtime/confirmation-view.ts';
+import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
 import { ownValue } from '../tool/own-value.ts';
 
 /** What the run waits for, as `outcome.interrupts` of `RUN_FINISHED` has it. */

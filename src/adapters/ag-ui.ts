@@ -8,9 +8,9 @@
 import { isQuittanceError, QuittanceError } from '../base/error.ts';
 import { isJsonObject } from '../base/json.ts';
 import type { DirectIdentity } from '../call/event.ts';
-import type { ConfirmationView } from '../runtime/confirmation-view.ts';
+import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
-import type { OnTrouble } from '../runtime/runtime-trouble.ts';
+import type { OnTrouble } from '../runtime/host/runtime-trouble.ts';
 import { describeThrown } from '../tool/describe-thrown.ts';
 import { describeValue } from '../tool/describe-value.ts';
 import { ownValue } from '../tool/own-value.ts';

@@ -6,7 +6,7 @@ import { QuittanceError } from '../base/error.ts';
 import { isJsonObject } from '../base/json.ts';
 import { isTool } from '../tool/define-tool.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
-import { quote } from '../tool/nearest.ts';
+import { quote } from '../base/nearest.ts';
 import type { SchemaPlace } from '../tool/schema.ts';
 import { compileSchema } from '../tool/schema.ts';
 import { isStandardSchema } from '../tool/standard-schema.ts';

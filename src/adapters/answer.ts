@@ -2,7 +2,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { outcomeIsError } from '../call/outcome.ts';
 import { outcomeToModelContent } from '../call/model-content.ts';
-import { isAltered, readStoredArtifact } from '../runtime/read-stored-artifact.ts';
+import { isAltered, readStoredArtifact } from '../runtime/host/read-stored-artifact.ts';
 
 /** A file that belongs to an answer. */
 export type AnswerFile = {

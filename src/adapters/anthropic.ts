@@ -1,10 +1,10 @@
 /** A plain loop over the Messages API of Anthropic: tool-use blocks in, result blocks out. */
 import { isJsonObject } from '../base/json.ts';
-import type { PendingCall } from '../runtime/await-told.ts';
+import type { PendingCall } from '../runtime/turn/await-told.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
-import type { ToolCallInput } from '../runtime/tool-call-input.ts';
-import type { Turn } from '../runtime/turn.ts';
-import type { TurnOptions } from '../runtime/turn-options.ts';
+import type { ToolCallInput } from '../runtime/host/tool-call-input.ts';
+import type { Turn } from '../runtime/turn/turn.ts';
+import type { TurnOptions } from '../runtime/host/turn-options.ts';
 import type { AnswerFile } from './answer.ts';
 import type { Said } from './conversation.ts';
 import type { LoopAnswer, LoopCall, LoopMessage, LoopOptions, LoopRun, LoopTools } from './plain-loop.ts';

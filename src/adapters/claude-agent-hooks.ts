@@ -5,8 +5,8 @@
  */
 import { isJsonObject } from '../base/json.ts';
 import { describeThrown } from '../tool/describe-thrown.ts';
-import { quote } from '../tool/nearest.ts';
-import type { PendingCall } from '../runtime/await-told.ts';
+import { quote } from '../base/nearest.ts';
+import type { PendingCall } from '../runtime/turn/await-told.ts';
 import type { Answer } from './answer.ts';
 import type { Begun, ProgramReport } from './claude-agent-program-tools.ts';
 import type { ClaudeAgentHookInput } from './claude-agent-tool.ts';

@@ -5,7 +5,7 @@
  * when the hook lets the program go on, and ends with what the program reports after.
  */
 import { ToolError } from '../call/tool-error.ts';
-import { quote } from '../tool/nearest.ts';
+import { quote } from '../base/nearest.ts';
 import type { AdoptedTool } from './adopted-tool.ts';
 import type { Answer } from './answer.ts';
 import type { ClaudeAgentCall } from './claude-agent-tool.ts';

@@ -1,13 +1,13 @@
 /** In-process tools of the Claude Agent SDK under Quittance. */
 import { QuittanceError } from '../base/error.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
-import type { ToolCallInput } from '../runtime/tool-call-input.ts';
-import type { BoundTool, Turn } from '../runtime/turn.ts';
-import type { TurnOptions } from '../runtime/turn-options.ts';
+import type { ToolCallInput } from '../runtime/host/tool-call-input.ts';
+import type { BoundTool, Turn } from '../runtime/turn/turn.ts';
+import type { TurnOptions } from '../runtime/host/turn-options.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import { isTool } from '../tool/define-tool.ts';
 import type { ToolOverrides } from '../tool/govern.ts';
-import { quote } from '../tool/nearest.ts';
+import { quote } from '../base/nearest.ts';
 import { ownValue } from '../tool/own-value.ts';
 import type { AdapterOptions } from './adapter-options.ts';
 import type { Answer } from './answer.ts';

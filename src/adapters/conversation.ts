@@ -1,6 +1,6 @@
 /** What a conversation says about the ids of its calls, whatever format it is kept in. */
 import { sessionCallId } from '../call/session-call-id.ts';
-import type { ToolCallInput } from '../runtime/tool-call-input.ts';
+import type { ToolCallInput } from '../runtime/host/tool-call-input.ts';
 
 /** One step of a conversation. */
 export type Said =

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { eventually } from '../../test/eventually.ts';
-import { ToolDecision } from '../runtime/tool-decision.ts';
+import { ToolDecision } from '../runtime/host/tool-decision.ts';
 import { defineTool } from '../tool/define-tool.ts';
 import type { AdapterOptions } from './adapter-options.ts';
 import type { AdoptedTool } from './adopted-tool.ts';

@@ -9,14 +9,14 @@
  */
 import { QuittanceError } from '../base/error.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { PendingCall } from '../runtime/await-told.ts';
-import type { CallOptions } from '../runtime/call-options.ts';
+import type { PendingCall } from '../runtime/turn/await-told.ts';
+import type { CallOptions } from '../runtime/host/call-options.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
 import { createRuntimeOn } from '../runtime/create-runtime.ts';
-import { keyOf } from '../runtime/desk.ts';
-import type { ToolCallInput } from '../runtime/tool-call-input.ts';
-import type { Turn } from '../runtime/turn.ts';
-import type { TurnOptions } from '../runtime/turn-options.ts';
+import { keyOf } from '../runtime/state/desk.ts';
+import type { ToolCallInput } from '../runtime/host/tool-call-input.ts';
+import type { Turn } from '../runtime/turn/turn.ts';
+import type { TurnOptions } from '../runtime/host/turn-options.ts';
 import { createMemoryLedger } from '../store/memory/memory-ledger.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { AdapterOptions } from './adapter-options.ts';

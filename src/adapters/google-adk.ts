@@ -2,12 +2,12 @@
 import { QuittanceError } from '../base/error.ts';
 import { isJsonObject } from '../base/json.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
-import type { PendingCall } from '../runtime/await-told.ts';
-import type { ToolCallInput } from '../runtime/tool-call-input.ts';
-import type { BoundTool } from '../runtime/turn.ts';
+import type { PendingCall } from '../runtime/turn/await-told.ts';
+import type { ToolCallInput } from '../runtime/host/tool-call-input.ts';
+import type { BoundTool } from '../runtime/turn/turn.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import { isTool } from '../tool/define-tool.ts';
-import { quote } from '../tool/nearest.ts';
+import { quote } from '../base/nearest.ts';
 import { ownValue } from '../tool/own-value.ts';
 import type { AdapterOptions } from './adapter-options.ts';
 import type { Answer } from './answer.ts';

@@ -3,7 +3,7 @@ import { QuittanceError } from '../base/error.ts';
 import { isJsonObject } from '../base/json.ts';
 import { ToolError } from '../call/tool-error.ts';
 import { describeValue } from '../tool/describe-value.ts';
-import { quote } from '../tool/nearest.ts';
+import { quote } from '../base/nearest.ts';
 import { ownValue } from '../tool/own-value.ts';
 import type { AdoptedTool } from './adopted-tool.ts';
 import { listAt } from './google-genai-calls.ts';

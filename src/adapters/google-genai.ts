@@ -1,10 +1,10 @@
 /** A loop over the Google GenAI SDK: function calls in, function responses out; or automatic function calling. */
 import { QuittanceError } from '../base/error.ts';
-import type { PendingCall } from '../runtime/await-told.ts';
+import type { PendingCall } from '../runtime/turn/await-told.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
-import type { ToolCallInput } from '../runtime/tool-call-input.ts';
-import type { Turn } from '../runtime/turn.ts';
-import type { TurnOptions } from '../runtime/turn-options.ts';
+import type { ToolCallInput } from '../runtime/host/tool-call-input.ts';
+import type { Turn } from '../runtime/turn/turn.ts';
+import type { TurnOptions } from '../runtime/host/turn-options.ts';
 import { describeValue } from '../tool/describe-value.ts';
 import type { AnswerFile } from './answer.ts';
 import type { GenAiFoundCall } from './google-genai-calls.ts';

@@ -5,7 +5,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { isJsonObject } from '../base/json.ts';
 import { ToolError } from '../call/tool-error.ts';
-import { quote } from '../tool/nearest.ts';
+import { quote } from '../base/nearest.ts';
 import type { AdoptedTool } from './adopted-tool.ts';
 import type { LangChainCall } from './langchain-call.ts';
 import { isMarked, readOutput } from './langchain-output.ts';

@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { QuittanceError } from '../base/error.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
-import { quote } from '../tool/nearest.ts';
+import { quote } from '../base/nearest.ts';
 import type { AdapterOptions } from './adapter-options.ts';
 import { placeCall } from './conversation.ts';
 import type { Driver, Run } from './driver.ts';

@@ -8,7 +8,7 @@ import { ToolError } from '../call/tool-error.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { isTool } from '../tool/define-tool.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
-import { quote } from '../tool/nearest.ts';
+import { quote } from '../base/nearest.ts';
 import { isStandardSchema } from '../tool/standard-schema.ts';
 import type { ToolContext } from '../tool/tool-context.ts';
 import type { AdoptedTool } from './adopted-tool.ts';

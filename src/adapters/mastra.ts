@@ -1,11 +1,11 @@
 /** Tools of Mastra under Quittance. */
 import { isJsonObject } from '../base/json.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
-import type { PendingCall } from '../runtime/await-told.ts';
-import type { ToolCallInput } from '../runtime/tool-call-input.ts';
-import type { BoundTool } from '../runtime/turn.ts';
+import type { PendingCall } from '../runtime/turn/await-told.ts';
+import type { ToolCallInput } from '../runtime/host/tool-call-input.ts';
+import type { BoundTool } from '../runtime/turn/turn.ts';
 import { isTool } from '../tool/define-tool.ts';
-import { quote } from '../tool/nearest.ts';
+import { quote } from '../base/nearest.ts';
 import { ownValue } from '../tool/own-value.ts';
 import type { AdapterOptions } from './adapter-options.ts';
 import { readMessages } from './ai-sdk-messages.ts';

@@ -3,7 +3,7 @@
  * SDK lists itself. Looked at before every round, because tools and handoffs can be added at any time.
  */
 import { QuittanceError } from '../base/error.ts';
-import { quote } from '../tool/nearest.ts';
+import { quote } from '../base/nearest.ts';
 
 /** On every tool that an adapter of this package made. */
 export const governedMark: unique symbol = Symbol.for('quittance.governed');

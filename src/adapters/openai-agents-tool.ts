@@ -7,7 +7,7 @@ import { ToolError } from '../call/tool-error.ts';
 import { isTool } from '../tool/define-tool.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import { describeValue } from '../tool/describe-value.ts';
-import { quote } from '../tool/nearest.ts';
+import { quote } from '../base/nearest.ts';
 import type { AdoptedTool } from './adopted-tool.ts';
 import type { AnsweredCalls } from './conversation.ts';
 import type { Run } from './driver.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { defineTool } from '../tool/define-tool.ts';
-import { ToolDecision } from '../runtime/tool-decision.ts';
+import { ToolDecision } from '../runtime/host/tool-decision.ts';
 import { governTools, sendProbe } from './openai-agents.ts';
 import type { OpenAiAgentsRunContext, OpenAiAgentsTool } from './openai-agents-tool.ts';
 import { probe, selfTest } from './self-test.ts';

@@ -4,7 +4,7 @@ import { isJsonObject } from '../base/json.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import { isTool } from '../tool/define-tool.ts';
-import { quote } from '../tool/nearest.ts';
+import { quote } from '../base/nearest.ts';
 import { ownValue } from '../tool/own-value.ts';
 import type { AdapterOptions } from './adapter-options.ts';
 import { AnsweredCalls, placeCall } from './conversation.ts';

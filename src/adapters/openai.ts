@@ -1,8 +1,8 @@
 /** A plain loop over the Responses or the Chat Completions API of OpenAI: the model's calls in, what answers them out. */
-import type { PendingCall } from '../runtime/await-told.ts';
+import type { PendingCall } from '../runtime/turn/await-told.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
-import type { Turn } from '../runtime/turn.ts';
-import type { TurnOptions } from '../runtime/turn-options.ts';
+import type { Turn } from '../runtime/turn/turn.ts';
+import type { TurnOptions } from '../runtime/host/turn-options.ts';
 import type { LoopAnswer, LoopCall, LoopMessage, LoopOptions, LoopRun, LoopTools } from './plain-loop.ts';
 import { governLoop } from './plain-loop.ts';
 import type { CallItem } from './openai-calls.ts';

@@ -1,9 +1,9 @@
 /** What the helpers for loops without a framework share: the model's calls go in, answers come out in their order. */
 import type { Runtime } from '../runtime/create-runtime.ts';
-import type { PendingCall } from '../runtime/await-told.ts';
-import type { ToolCallInput } from '../runtime/tool-call-input.ts';
-import type { BoundTool, Turn } from '../runtime/turn.ts';
-import type { TurnOptions } from '../runtime/turn-options.ts';
+import type { PendingCall } from '../runtime/turn/await-told.ts';
+import type { ToolCallInput } from '../runtime/host/tool-call-input.ts';
+import type { BoundTool, Turn } from '../runtime/turn/turn.ts';
+import type { TurnOptions } from '../runtime/host/turn-options.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { AnyFunction, ToolObject } from '../tool/existing-tool.ts';
 import { govern } from '../tool/govern.ts';

@@ -3,7 +3,7 @@
  * ledger of its own, must not run and must be on record as blocked.
  */
 import { QuittanceError } from '../base/error.ts';
-import { ToolDecision } from '../runtime/tool-decision.ts';
+import { ToolDecision } from '../runtime/host/tool-decision.ts';
 import { createMemoryLedger } from '../store/memory/memory-ledger.ts';
 import { describeThrown } from '../tool/describe-thrown.ts';
 import type { AdapterOptions } from './adapter-options.ts';

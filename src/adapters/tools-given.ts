@@ -1,7 +1,7 @@
 /** Whether an adapter was given its tools in the form its framework keeps them in. */
 import { QuittanceError } from '../base/error.ts';
 import { describeValue } from '../tool/describe-value.ts';
-import { quote } from '../tool/nearest.ts';
+import { quote } from '../base/nearest.ts';
 import type { Adapter } from './framework-version.ts';
 
 export function refuseNoList(adapter: Adapter, tools: unknown): void {

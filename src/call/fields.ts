@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { formatPath, isJsonObject, toJson } from '../base/json.ts';
-import { quote } from '../tool/nearest.ts';
+import { quote } from '../base/nearest.ts';
 import { describeFound } from './describe-found.ts';
 
 /** The fields of an object that came from outside, each read as the type it must have or refused by name. */

@@ -8,7 +8,7 @@ import { QuittanceError } from '../base/error.ts';
 import { findDuplicateKey } from '../base/duplicate-key.ts';
 import { isDotSegment } from '../base/id-segment.ts';
 import { formatPath, isJsonObject, parseJson, toJson } from '../base/json.ts';
-import { quote } from '../tool/nearest.ts';
+import { quote } from '../base/nearest.ts';
 import { describeFound } from './describe-found.ts';
 
 /** What an assistant asks to run. */

@@ -1,7 +1,7 @@
 /** Waits for what becomes of a call somebody decided about. */
 import type { Call } from '../call/call.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { foldStored } from '../runtime/fold-stored.ts';
+import { foldStored } from '../ledger/fold-stored.ts';
 
 export type Awaited =
   /** It has its outcome. */

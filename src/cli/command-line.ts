@@ -1,6 +1,6 @@
 /** The one file that knows how a command line is read. What it does not understand, it answers with what it knows. */
 import { parseArgs } from 'node:util';
-import { nearestNames } from '../tool/nearest.ts';
+import { nearestNames } from '../base/nearest.ts';
 import type { Command, Given, Options } from './command.ts';
 import { commonOptions } from './command.ts';
 import { UsageError } from './usage-error.ts';

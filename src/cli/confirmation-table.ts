@@ -1,7 +1,7 @@
 /** Questions to people as rows of a table, and as JSON. */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { ArgumentComparison } from '../call/event.ts';
-import type { ConfirmationView } from '../runtime/confirmation-view.ts';
+import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
 import { artifactsToJson } from './artifact-json.ts';
 import { withoutUndefined } from './call-table.ts';
 import { safeId, safeText } from './safe-text.ts';

@@ -3,14 +3,14 @@ import { dirname, resolve } from 'node:path';
 import { canonicalJson } from '../base/canonical.ts';
 import type { ContractsOptions } from '../contracts/contracts-options.ts';
 import type { LoadedContracts } from '../contracts/loaded-contracts.ts';
-import { evaluateWorkflow } from '../policy/evaluate-workflow.ts';
-import type { CallExplanation } from '../policy/explain-call.ts';
-import { approveStage } from '../policy/move-workflow.ts';
-import { recordEvidence } from '../policy/record-evidence.ts';
-import type { FiredRule } from '../policy/ruling.ts';
-import type { Workflow } from '../policy/workflow.ts';
-import type { WorkflowState } from '../policy/workflow-state.ts';
-import { initialState } from '../policy/workflow-state.ts';
+import { evaluateWorkflow } from '../policy/workflow/evaluate-workflow.ts';
+import type { CallExplanation } from '../policy/judge/explain-call.ts';
+import { approveStage } from '../policy/workflow/move-workflow.ts';
+import { recordEvidence } from '../policy/workflow/record-evidence.ts';
+import type { FiredRule } from '../policy/language/ruling.ts';
+import type { Workflow } from '../policy/language/workflow.ts';
+import type { WorkflowState } from '../policy/workflow/workflow-state.ts';
+import { initialState } from '../policy/workflow/workflow-state.ts';
 import type { CaseFile, CaseWord, ContractCase } from './contracts-case.ts';
 
 export type CaseResult = {

@@ -3,12 +3,12 @@
  * closed, and every problem has its line.
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
-import type { ContractsProblem } from '../policy/contracts-problem.ts';
-import type { ClosedObject } from '../policy/document-reader.ts';
-import { DocumentReader } from '../policy/document-reader.ts';
-import { readDocumentText } from '../policy/document-text.ts';
-import type { SessionCounters } from '../policy/session-metric.ts';
-import { readYaml } from '../policy/yaml-document.ts';
+import type { ContractsProblem } from '../policy/language/contracts-problem.ts';
+import type { ClosedObject } from '../policy/read/document-reader.ts';
+import { DocumentReader } from '../policy/read/document-reader.ts';
+import { readDocumentText } from '../policy/read/document-text.ts';
+import type { SessionCounters } from '../policy/language/session-metric.ts';
+import { readYaml } from '../policy/read/yaml-document.ts';
 import type { Principal } from '../tool/tool-context.ts';
 import type { ToolResources } from '../tool/tool-resources.ts';
 

@@ -1,7 +1,7 @@
 /** Two versions of contracts on the same calls: which rules differ, and which calls are decided differently. */
 import type { CallToJudge, LoadedContracts } from '../contracts/loaded-contracts.ts';
-import type { ToolEnd } from '../policy/compile-policy.ts';
-import type { FiredRule } from '../policy/ruling.ts';
+import type { ToolEnd } from '../policy/judge/compile-policy.ts';
+import type { FiredRule } from '../policy/language/ruling.ts';
 import { wordOf } from './contracts-case-run.ts';
 
 export type ComparedCall = {

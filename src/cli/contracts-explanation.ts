@@ -6,8 +6,8 @@ import type {
   LeafExplanation,
   RuleExplanation,
   WorkflowExplanation,
-} from '../policy/explain-call.ts';
-import type { ResourceExplanation } from '../policy/explain-sandbox.ts';
+} from '../policy/judge/explain-call.ts';
+import type { ResourceExplanation } from '../policy/sandbox/explain-sandbox.ts';
 import { withoutUndefined } from './call-table.ts';
 import { wordOf } from './contracts-case-run.ts';
 import { safeId, safeJson, safeText } from './safe-text.ts';

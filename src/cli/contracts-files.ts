@@ -4,7 +4,7 @@ import { isQuittanceError } from '../base/error.ts';
 import type { FileOptions } from '../contracts/from-yaml.ts';
 import { loadFiles } from '../contracts/from-yaml.ts';
 import type { LoadedContracts } from '../contracts/loaded-contracts.ts';
-import type { ContractsProblem } from '../policy/contracts-problem.ts';
+import type { ContractsProblem } from '../policy/language/contracts-problem.ts';
 import { exitCodes } from './exit-code.ts';
 import { safeText } from './safe-text.ts';
 import type { Terminal } from './terminal.ts';

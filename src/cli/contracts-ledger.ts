@@ -5,8 +5,8 @@ import type { Call } from '../call/call.ts';
 import type { CallToJudge } from '../contracts/loaded-contracts.ts';
 import type { CallQuery, CallSummary } from '../ledger/call-query.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { ToolEnd } from '../policy/compile-policy.ts';
-import { foldStored } from '../runtime/fold-stored.ts';
+import type { ToolEnd } from '../policy/judge/compile-policy.ts';
+import { foldStored } from '../ledger/fold-stored.ts';
 import { readPages } from '../ledger/read-pages.ts';
 
 export type LedgerCall = {

@@ -1,9 +1,9 @@
 /** Which question to a person is meant: its id, as much of it as no other has, or the call that asks it. */
 import type { StoredCall } from '../ledger/ledger.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { ConfirmationView } from '../runtime/confirmation-view.ts';
-import { toConfirmationView } from '../runtime/confirmation-view.ts';
-import { foldStored } from '../runtime/fold-stored.ts';
+import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
+import { toConfirmationView } from '../runtime/host/confirmation-view.ts';
+import { foldStored } from '../ledger/fold-stored.ts';
 import { exitCodes } from './exit-code.ts';
 import { findCall, shellWord } from './find-call.ts';
 import { UsageError } from './usage-error.ts';

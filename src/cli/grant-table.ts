@@ -1,7 +1,7 @@
 /** Standing permissions as rows of a table, and as JSON. */
 import type { JsonObject } from '../base/json.ts';
 import { describePerson } from '../call/describe-identity.ts';
-import type { GrantView } from '../runtime/grant-view.ts';
+import type { GrantView } from '../runtime/host/grant-view.ts';
 import { withoutUndefined } from './call-table.ts';
 import { safeId, safeText } from './safe-text.ts';
 import type { Column, Row } from './table.ts';

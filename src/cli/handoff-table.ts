@@ -1,6 +1,6 @@
 /** Calls that another process runs, as rows of a table, and as JSON. */
 import type { JsonObject, JsonValue } from '../base/json.ts';
-import type { HandoffView } from '../runtime/list-handoffs.ts';
+import type { HandoffView } from '../runtime/handoff/list-handoffs.ts';
 import { withoutUndefined } from './call-table.ts';
 import { safeId, safeText } from './safe-text.ts';
 import type { Column, Row } from './table.ts';

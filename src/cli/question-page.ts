@@ -1,7 +1,7 @@
 /** A question to a person, as a page to decide by: all of what would be done, and none of it cut. */
 import { describeIdentity } from '../call/describe-identity.ts';
 import type { Ask } from '../call/event.ts';
-import type { ConfirmationView } from '../runtime/confirmation-view.ts';
+import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
 import { nameNotes } from '../view/json-lines.ts';
 import { artifactLines } from './artifact-lines.ts';
 import { comparisonSection } from './comparison-section.ts';

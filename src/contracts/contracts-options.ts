@@ -2,13 +2,13 @@
 import { spawn } from 'node:child_process';
 import { homedir } from 'node:os';
 import type { Awaitable } from '../base/json.ts';
-import type { HostOperator, HostSelector, PolicyWorld } from '../policy/policy-call.ts';
-import type { ReadOptions } from '../policy/read-options.ts';
-import type { WorkflowHost } from '../policy/stage-gates.ts';
-import type { ToolEvidence } from '../policy/workflow-evidence.ts';
-import { evidenceSources } from '../policy/workflow-evidence.ts';
+import type { HostOperator, HostSelector, PolicyWorld } from '../policy/language/policy-call.ts';
+import type { ReadOptions } from '../policy/read/read-options.ts';
+import type { WorkflowHost } from '../policy/workflow/stage-gates.ts';
+import type { ToolEvidence } from '../policy/workflow/workflow-evidence.ts';
+import { evidenceSources } from '../policy/workflow/workflow-evidence.ts';
 import type { SuccessCheck } from '../tool/success-check.ts';
-import { listFolder, realPath } from '../runtime/real-path.ts';
+import { listFolder, realPath } from '../runtime/files/real-path.ts';
 
 export type ContractsOptions = {
   /** Says whether a result is a success, for tools and runtimes that have no check of their own. */

@@ -1,7 +1,7 @@
 /** Reads contract documents in a thread: a long one takes a second of YAML and patterns, which no call should wait for. */
 import { parentPort } from 'node:worker_threads';
-import { readDocument } from '../policy/parse-document.ts';
-import type { ReadOptions } from '../policy/read-options.ts';
+import { readDocument } from '../policy/read/parse-document.ts';
+import type { ReadOptions } from '../policy/read/read-options.ts';
 import type { PackedDocument } from './packed-document.ts';
 import { packDocument } from './packed-document.ts';
 import type { DocumentText } from './read-documents.ts';

@@ -1,7 +1,7 @@
 /** The files a document needs: itself, and whatever it extends. */
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { contractsError } from '../policy/contracts-problem.ts';
+import { contractsError } from '../policy/language/contracts-problem.ts';
 import type { DocumentText, ReadText } from './read-documents.ts';
 
 export type FoundFiles = {

@@ -1,4 +1,4 @@
-import { concatenateRules } from '../policy/concatenate-rules.ts';
+import { concatenateRules } from '../policy/compose/concatenate-rules.ts';
 import type { SuccessCheck } from '../tool/success-check.ts';
 import type { ContractsOptions } from './contracts-options.ts';
 import type { FileContracts, FileOptions } from './from-yaml.ts';

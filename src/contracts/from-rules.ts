@@ -1,11 +1,11 @@
 /** Rules written as functions. */
 import { QuittanceError } from '../base/error.ts';
 import type { Awaitable, JsonObject, JsonValue } from '../base/json.ts';
-import type { AfterAnswer, BeforeAnswer, CodeRule } from '../policy/code-rule.ts';
-import { composeRules } from '../policy/compose-rules.ts';
-import type { PolicyCall } from '../policy/policy-call.ts';
-import type { RuleMode } from '../policy/ruleset.ts';
-import { sha256Hex } from '../policy/version-stamp.ts';
+import type { AfterAnswer, BeforeAnswer, CodeRule } from '../policy/language/code-rule.ts';
+import { composeRules } from '../policy/compose/compose-rules.ts';
+import type { PolicyCall } from '../policy/language/policy-call.ts';
+import type { RuleMode } from '../policy/language/ruleset.ts';
+import { sha256Hex } from '../policy/language/version-stamp.ts';
 import type { ContractsOptions } from './contracts-options.ts';
 import { LoadedContracts } from './loaded-contracts.ts';
 

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { parse, resolve } from 'node:path';
 import { QuittanceError } from '../base/error.ts';
-import { describeUnknownName } from '../tool/nearest.ts';
+import { describeUnknownName } from '../base/nearest.ts';
 import type { ContractsOptions } from './contracts-options.ts';
 import { LoadedContracts } from './loaded-contracts.ts';
 import { createReadText, readDocuments } from './read-documents.ts';

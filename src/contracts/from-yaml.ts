@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { contractsError } from '../policy/contracts-problem.ts';
+import { contractsError } from '../policy/language/contracts-problem.ts';
 import type { ContractsOptions } from './contracts-options.ts';
 import type { ReadContracts } from './loaded-contracts.ts';
 import { LoadedContracts } from './loaded-contracts.ts';

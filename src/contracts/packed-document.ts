@@ -4,11 +4,11 @@
  */
 import { deserialize, serialize } from 'node:v8';
 import type { Steps } from '../base/steps.ts';
-import { compileGlob } from '../policy/glob.ts';
-import type { LinearRegex, RegexOptions } from '../policy/linear-regex.ts';
-import { parseRegex } from '../policy/linear-regex.ts';
-import type { ContractDocument, DocumentResult } from '../policy/parse-document.ts';
-import type { Stage, StageCondition, StageGate, Workflow } from '../policy/workflow.ts';
+import { compileGlob } from '../policy/regex/glob.ts';
+import type { LinearRegex, RegexOptions } from '../policy/regex/linear-regex.ts';
+import { parseRegex } from '../policy/regex/linear-regex.ts';
+import type { ContractDocument, DocumentResult } from '../policy/read/parse-document.ts';
+import type { Stage, StageCondition, StageGate, Workflow } from '../policy/language/workflow.ts';
 
 type Pack = Uint8Array<ArrayBuffer>;
 

@@ -1,14 +1,14 @@
 /** From texts to rules put together: every problem of every document at once. */
 import type { Awaitable } from '../base/json.ts';
-import type { ContractDocument } from '../policy/contracts.ts';
-import type { ContractsProblem } from '../policy/contracts-problem.ts';
-import { contractsError } from '../policy/contracts-problem.ts';
-import { composeRules } from '../policy/compose-rules.ts';
-import type { DocumentResult } from '../policy/parse-document.ts';
-import { readDocument } from '../policy/parse-document.ts';
-import { resolveExtends } from '../policy/resolve-extends.ts';
-import type { Ruleset } from '../policy/ruleset.ts';
-import { sha256Hex } from '../policy/version-stamp.ts';
+import type { ContractDocument } from '../policy/judge/contracts.ts';
+import type { ContractsProblem } from '../policy/language/contracts-problem.ts';
+import { contractsError } from '../policy/language/contracts-problem.ts';
+import { composeRules } from '../policy/compose/compose-rules.ts';
+import type { DocumentResult } from '../policy/read/parse-document.ts';
+import { readDocument } from '../policy/read/parse-document.ts';
+import { resolveExtends } from '../policy/compose/resolve-extends.ts';
+import type { Ruleset } from '../policy/language/ruleset.ts';
+import { sha256Hex } from '../policy/language/version-stamp.ts';
 import type { ContractsOptions } from './contracts-options.ts';
 import { toReadOptions } from './contracts-options.ts';
 import type { ReadContracts } from './loaded-contracts.ts';

@@ -9,7 +9,7 @@ import { isHandedOver, takenBy } from '../call/handoff.ts';
 import { outcomeToModelContent } from '../call/model-content.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { outcomeIsError } from '../call/outcome.ts';
-import { foldStored } from '../runtime/fold-stored.ts';
+import { foldStored } from '../ledger/fold-stored.ts';
 import type { Actor } from './actor.ts';
 import { identityOf } from './actor.ts';
 import type { CallAnswer, NewCall } from './api/call.ts';

@@ -4,9 +4,9 @@ import type { JsonObject, JsonValue } from '../base/json.ts';
 import { readJsonText } from '../base/json.ts';
 import { LoadedContracts } from '../contracts/loaded-contracts.ts';
 import { createReadText, readDocuments } from '../contracts/read-documents.ts';
-import type { ContractsProblem } from '../policy/contracts-problem.ts';
-import type { SessionMetric } from '../policy/session-metric.ts';
-import { countersFrom } from '../policy/session-metric.ts';
+import type { ContractsProblem } from '../policy/language/contracts-problem.ts';
+import type { SessionMetric } from '../policy/language/session-metric.ts';
+import { countersFrom } from '../policy/language/session-metric.ts';
 import type { Principal } from '../tool/tool-context.ts';
 import type { ContractsCheck, ContractsExplanation, TypedDocuments } from './api/contract.ts';
 

@@ -1,11 +1,11 @@
 /** The server as a library: a ledger and a runtime behind HTTP. */
 import { QuittanceError } from '../base/error.ts';
-import type { BudgetRule } from '../runtime/budget.ts';
-import { checkBudgets } from '../runtime/budget.ts';
-import { checkKeys } from '../runtime/check-keys.ts';
+import type { BudgetRule } from '../runtime/host/budget.ts';
+import { checkBudgets } from '../runtime/host/budget.ts';
+import { checkKeys } from '../base/check-keys.ts';
 import type { ReloadResult } from '../contracts/from-yaml.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { Contracts } from '../policy/contracts.ts';
+import type { Contracts } from '../policy/judge/contracts.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import { Access } from './access.ts';

@@ -2,9 +2,9 @@
 import { canonicalJson } from '../base/canonical.ts';
 import { isQuittanceError } from '../base/error.ts';
 import type { ConfirmationDecided } from '../call/event.ts';
-import type { ConfirmationView } from '../runtime/confirmation-view.ts';
-import { toConfirmationView } from '../runtime/confirmation-view.ts';
-import { foldStored } from '../runtime/fold-stored.ts';
+import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
+import { toConfirmationView } from '../runtime/host/confirmation-view.ts';
+import { foldStored } from '../ledger/fold-stored.ts';
 import type { Actor } from './actor.ts';
 import { identityOf } from './actor.ts';
 import type { NewDecision } from './api/confirmation.ts';

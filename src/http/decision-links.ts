@@ -6,9 +6,9 @@
  */
 import { QuittanceError } from '../base/error.ts';
 import { createSeal } from '../ledger/seal.ts';
-import type { ConfirmationView } from '../runtime/confirmation-view.ts';
-import type { LinkPerson, TokenClaims } from '../runtime/signed-token.ts';
-import { readToken } from '../runtime/signed-token.ts';
+import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
+import type { LinkPerson, TokenClaims } from '../runtime/people/signed-token.ts';
+import { readToken } from '../runtime/people/signed-token.ts';
 import type { Actor } from './actor.ts';
 import { allows, identityOf } from './actor.ts';
 import type { DecisionLink, NewDecisionLink, NewTokenDecision } from './api/confirmation.ts';

@@ -1,7 +1,7 @@
 /** How much of budgets is used: of those the server was told of, and of those the newest calls drew on. */
 import type { BoundedReads } from './bounded-reads.ts';
-import type { Budget, BudgetRule } from '../runtime/budget.ts';
-import { bindBudgets } from '../runtime/budget.ts';
+import type { Budget, BudgetRule } from '../runtime/host/budget.ts';
+import { bindBudgets } from '../runtime/host/budget.ts';
 import type { BudgetBurn } from './api/stats.ts';
 
 const mostBudgets = 50;

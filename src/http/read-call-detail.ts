@@ -7,8 +7,8 @@ import { outcomeToContentParts } from '../call/model-content.ts';
 import type { BoundedReads, CallRef } from './bounded-reads.ts';
 import { toCallSummary } from '../ledger/summarise-call.ts';
 import { buildTrace } from '../ledger/trace.ts';
-import { foldStored, isCallEvent } from '../runtime/fold-stored.ts';
-import { undoneCallId, undoneToolName } from '../runtime/undo-tool.ts';
+import { foldStored, isCallEvent } from '../ledger/fold-stored.ts';
+import { undoneCallId, undoneToolName } from '../runtime/host/undo-tool.ts';
 import type { CallDetail, RelatedCall } from './api/call.ts';
 
 export async function readCallDetail(

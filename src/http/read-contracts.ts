@@ -3,10 +3,10 @@ import { takeSteps } from '../base/steps.ts';
 import { LoadedContracts } from '../contracts/loaded-contracts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { sessionCounterPrefixes } from '../ledger/session-counters.ts';
-import type { ComposedRule } from '../policy/composed-rules.ts';
-import { lintInSteps } from '../policy/lint-rules.ts';
-import type { SessionMetric } from '../policy/session-metric.ts';
-import { counterNameOf, sessionMetrics } from '../policy/session-metric.ts';
+import type { ComposedRule } from '../policy/language/composed-rules.ts';
+import { lintInSteps } from '../policy/compose/lint-rules.ts';
+import type { SessionMetric } from '../policy/language/session-metric.ts';
+import { counterNameOf, sessionMetrics } from '../policy/language/session-metric.ts';
 import type {
   CallToExplain,
   ContractsInForce,

@@ -4,7 +4,7 @@ import { projectAudit } from '../call/audit-projection.ts';
 import { readStored } from '../ledger/feed.ts';
 import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';
 import type { EntrySize } from '../ledger/stored-entry.ts';
-import { isCallEvent } from '../runtime/fold-stored.ts';
+import { isCallEvent } from '../ledger/fold-stored.ts';
 import type { AuditPage, FeedEntry, FeedPage } from './api/feed.ts';
 import type { BoundedReads } from './bounded-reads.ts';
 import type { FollowFilter } from './followers.ts';

@@ -1,6 +1,6 @@
 /** Standing permissions: of one session, or of the newest ones. */
-import type { GrantView } from '../runtime/grant-view.ts';
-import { listGrants } from '../runtime/grants.ts';
+import type { GrantView } from '../runtime/host/grant-view.ts';
+import { listGrants } from '../runtime/grants/grants.ts';
 import type { GrantList } from './api/confirmation.ts';
 import type { BoundedReads } from './bounded-reads.ts';
 

@@ -5,9 +5,9 @@
 import { dueAt, isHandedOver } from '../call/handoff.ts';
 import type { CallSummary } from '../ledger/call-query.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { foldStored } from '../runtime/fold-stored.ts';
-import type { HandoffView } from '../runtime/list-handoffs.ts';
-import { toHandoffView } from '../runtime/list-handoffs.ts';
+import { foldStored } from '../ledger/fold-stored.ts';
+import type { HandoffView } from '../runtime/handoff/list-handoffs.ts';
+import { toHandoffView } from '../runtime/handoff/list-handoffs.ts';
 import type { HandoffList } from './api/handoff.ts';
 import type { BoundedReads, LargeCall } from './bounded-reads.ts';
 

@@ -1,9 +1,9 @@
 /** One question to a person, as it stands. */
 import { QuittanceError } from '../base/error.ts';
 import type { ConfirmationDecided } from '../call/event.ts';
-import type { ConfirmationView } from '../runtime/confirmation-view.ts';
-import { toConfirmationView } from '../runtime/confirmation-view.ts';
-import { foldStored } from '../runtime/fold-stored.ts';
+import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
+import { toConfirmationView } from '../runtime/host/confirmation-view.ts';
+import { foldStored } from '../ledger/fold-stored.ts';
 import type { BoundedReads } from './bounded-reads.ts';
 
 export async function readQuestion(

@@ -3,7 +3,7 @@ import type { Call } from '../call/call.ts';
 import type { QuittanceEvent } from '../call/event.ts';
 import type { CallSummary } from '../ledger/call-query.ts';
 import type { BoundedReads } from './bounded-reads.ts';
-import { foldStored } from '../runtime/fold-stored.ts';
+import { foldStored } from '../ledger/fold-stored.ts';
 import type { Timeline, TimelineCall, TimelineSpan } from './api/session.ts';
 import { causeIn, relatedTo } from './read-call-detail.ts';
 import type { RelatedCall } from './api/call.ts';

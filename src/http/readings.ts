@@ -5,11 +5,11 @@
 import type { CallQuery, Page, SessionQuery, SessionSummary } from '../ledger/call-query.ts';
 import type { ConfirmationQuery } from '../ledger/confirmation-query.ts';
 import { limitOf } from '../ledger/paging.ts';
-import type { BudgetRule } from '../runtime/budget.ts';
-import type { ConfirmationView } from '../runtime/confirmation-view.ts';
-import { toConfirmationView } from '../runtime/confirmation-view.ts';
-import { foldStored } from '../runtime/fold-stored.ts';
-import { toUnresolvedCall } from '../runtime/unresolved-call.ts';
+import type { BudgetRule } from '../runtime/host/budget.ts';
+import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
+import { toConfirmationView } from '../runtime/host/confirmation-view.ts';
+import { foldStored } from '../ledger/fold-stored.ts';
+import { toUnresolvedCall } from '../runtime/host/unresolved-call.ts';
 import type { CallDetail, CallFacets, CallPage } from './api/call.ts';
 import type { ConfirmationPage, GrantList, UnresolvedPage } from './api/confirmation.ts';
 import type { ContractsVersions, RuleHits } from './api/contract.ts';

@@ -1,7 +1,7 @@
 /** What the routes work with: one server, everything it holds. */
 import type { Ledger } from '../ledger/ledger.ts';
-import type { Contracts } from '../policy/contracts.ts';
-import type { BudgetRule } from '../runtime/budget.ts';
+import type { Contracts } from '../policy/judge/contracts.ts';
+import type { BudgetRule } from '../runtime/host/budget.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { ReloadResult } from '../contracts/from-yaml.ts';

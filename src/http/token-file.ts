@@ -11,7 +11,7 @@ import { QuittanceError } from '../base/error.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject, readJsonText } from '../base/json.ts';
 import { isSameName } from '../call/same-person.ts';
-import { checkPrivateFile } from '../runtime/private-file.ts';
+import { checkPrivateFile } from '../runtime/files/private-file.ts';
 import { isRole } from './actor.ts';
 import type { Role } from './api/access.ts';
 import type { TokenPrincipals } from './token-principals.ts';

@@ -8,8 +8,8 @@ import type {
   ToolRequested,
   ToolResponded,
 } from '../call/event.ts';
-import type { PolicyCall } from '../policy/policy-call.ts';
-import type { FiredRule } from '../policy/ruling.ts';
+import type { PolicyCall } from '../policy/language/policy-call.ts';
+import type { FiredRule } from '../policy/language/ruling.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { CallWord } from './backtest-report.ts';
 import { readArguments } from './judge-arguments.ts';

@@ -1,7 +1,7 @@
 /** What other rules would have said about calls that were made: counts for each kind of change and each rule. */
 import type { JsonValue } from '../base/json.ts';
-import type { FiredRule } from '../policy/ruling.ts';
-import { cutText } from '../tool/cut-text.ts';
+import type { FiredRule } from '../policy/language/ruling.ts';
+import { cutText } from '../base/cut-text.ts';
 
 /** About a call before it runs. `refused` is its schema's word, not a rule's. */
 export type CallWord = 'allow' | 'ask' | 'block' | 'refused';

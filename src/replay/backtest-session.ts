@@ -19,11 +19,11 @@ import type {
 import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';
 import type { ReadEntry } from '../ledger/formats/v1/read-entry.ts';
 import type { ReadEvent } from '../ledger/unknown-event.ts';
-import type { Policy } from '../policy/compile-policy.ts';
-import type { FiredRule, Ruling } from '../policy/ruling.ts';
-import { decideRuling } from '../policy/ruling.ts';
-import type { WorkflowHost } from '../policy/stage-gates.ts';
-import { namesArtifact } from '../runtime/artifact-arguments.ts';
+import type { Policy } from '../policy/judge/compile-policy.ts';
+import type { FiredRule, Ruling } from '../policy/language/ruling.ts';
+import { decideRuling } from '../policy/language/ruling.ts';
+import type { WorkflowHost } from '../policy/workflow/stage-gates.ts';
+import { namesArtifact } from '../runtime/input/artifact-arguments.ts';
 import { gates } from '../runtime/gates/gates.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { OpenCall } from './backtest-call.ts';

@@ -3,7 +3,7 @@ import type { LoadedContracts } from '../contracts/loaded-contracts.ts';
 import { ToolError } from '../call/tool-error.ts';
 import { contractsFromYamlString } from '../contracts/from-yaml.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { Contracts } from '../policy/contracts.ts';
+import type { Contracts } from '../policy/judge/contracts.ts';
 import { createRuntime } from '../store/memory/create-runtime.ts';
 import { createMemoryLedger } from '../store/memory/memory-ledger.ts';
 import { defineTool } from '../tool/define-tool.ts';

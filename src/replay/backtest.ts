@@ -2,7 +2,7 @@ import type { JsonValue } from '../base/json.ts';
 import { readEntry } from '../ledger/formats/v1/read-entry.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { ledgerSessionId } from '../ledger/ledger.ts';
-import type { Contracts } from '../policy/contracts.ts';
+import type { Contracts } from '../policy/judge/contracts.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { BacktestReport, CallVerdict } from './backtest-report.ts';
 import { BacktestTally } from './backtest-report.ts';

@@ -3,7 +3,7 @@ import type { ToolCall } from '../call/tool-call.ts';
 import { ToolError } from '../call/tool-error.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { ReadEvent } from '../ledger/unknown-event.ts';
-import { ToolDecision } from '../runtime/tool-decision.ts';
+import { ToolDecision } from '../runtime/host/tool-decision.ts';
 import { createRuntime } from '../store/memory/create-runtime.ts';
 import { createMemoryLedger } from '../store/memory/memory-ledger.ts';
 import { defineTool } from '../tool/define-tool.ts';

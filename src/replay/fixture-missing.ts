@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { formatPath } from '../base/json.ts';
-import { quote } from '../tool/nearest.ts';
-import { cutText } from '../tool/cut-text.ts';
+import { quote } from '../base/nearest.ts';
+import { cutText } from '../base/cut-text.ts';
 import type { RecordedCall } from './cassette.ts';
 import type { JsonDifference } from './diff-json.ts';
 import { RecordedError } from './recorded-error.ts';

@@ -1,9 +1,9 @@
 /** What other rules would say about what came of a call, going by what the ledger holds of it. */
 import type { JsonValue } from '../base/json.ts';
 import type { RuleMark, ToolResponded } from '../call/event.ts';
-import type { Policy, ToolEnd } from '../policy/compile-policy.ts';
-import type { PolicyCall } from '../policy/policy-call.ts';
-import type { FiredRule } from '../policy/ruling.ts';
+import type { Policy, ToolEnd } from '../policy/judge/compile-policy.ts';
+import type { PolicyCall } from '../policy/language/policy-call.ts';
+import type { FiredRule } from '../policy/language/ruling.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { OutputWord } from './backtest-report.ts';
 import { refuseOutput } from './judge-arguments.ts';

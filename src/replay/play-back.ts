@@ -8,7 +8,7 @@ import type { ToolFailure, ToolOutcome, ToolTimeout } from '../call/outcome.ts';
 import { retryableButForDoubt, timeoutMessage } from '../call/outcome.ts';
 import { parseToolResult, toolResult } from '../call/tool-result.ts';
 import type { ToolContext } from '../tool/tool-context.ts';
-import { endAsRecorded } from '../runtime/recorded-end.ts';
+import { endAsRecorded } from '../runtime/attempt/recorded-end.ts';
 import { renameTexts } from './artifact-names.ts';
 import type { RecordedLate, RecordedRun } from './cassette.ts';
 import type { RecordedArtifacts } from './fill-recorded.ts';

@@ -10,7 +10,7 @@ import { foldCall } from '../call/evolve.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { outcomeFromWire, outcomeToWire } from '../call/outcome-wire.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { isCallEvent } from '../runtime/fold-stored.ts';
+import { isCallEvent } from '../ledger/fold-stored.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import { renameTexts } from './artifact-names.ts';
 import { recordBefore } from './record-before.ts';

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../base/json.ts';
-import type { ConfirmationAnswer, OnConfirm } from '../runtime/confirm.ts';
+import type { ConfirmationAnswer, OnConfirm } from '../runtime/host/confirm.ts';
 import { withoutArtifactNames } from './artifact-names.ts';
 import type { RecordedAnswer, RecordedCall } from './cassette.ts';
 import { keyOf } from './recording-shelf.ts';

@@ -1,7 +1,7 @@
 import { readEntry } from '../ledger/formats/v1/read-entry.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { ledgerSessionId } from '../ledger/ledger.ts';
-import type { Contracts } from '../policy/contracts.ts';
+import type { Contracts } from '../policy/judge/contracts.ts';
 
 /** The folder that relative paths were relative to when contracts were loaded last. Undefined where none is on record. */
 export async function recordedDirectory(ledger: Pick<Ledger, 'readEntries'>): Promise<string | undefined> {

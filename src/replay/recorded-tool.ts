@@ -13,7 +13,7 @@ import type { SuccessCheck } from '../tool/success-check.ts';
 import type { ToolContext } from '../tool/tool-context.ts';
 import type { PreviewContext } from '../tool/make-preview.ts';
 import type { CancelledOperation, PreviewRevision } from '../tool/preview.ts';
-import { undoToolName } from '../runtime/undo-tool.ts';
+import { undoToolName } from '../runtime/host/undo-tool.ts';
 import type { RecordedArtifacts } from './fill-recorded.ts';
 import type { PlayedRun, Time } from './play-back.ts';
 import { playBack } from './play-back.ts';

@@ -1,9 +1,9 @@
 import type { RedactionOptions, Redactor } from '../base/redaction.ts';
 import { createRedactor } from '../base/redaction.ts';
 import type { JsonValue } from '../base/json.ts';
-import type { OnConfirm } from '../runtime/confirm.ts';
+import type { OnConfirm } from '../runtime/host/confirm.ts';
 import { readArtifactName } from '../runtime/read-artifact.ts';
-import { undoneToolName } from '../runtime/undo-tool.ts';
+import { undoneToolName } from '../runtime/host/undo-tool.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { Cassette, RecordedCall } from './cassette.ts';
 import { inputOf } from './cassette.ts';

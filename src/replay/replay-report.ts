@@ -1,5 +1,5 @@
 import { QuittanceError } from '../base/error.ts';
-import { cutText } from '../tool/cut-text.ts';
+import { cutText } from '../base/cut-text.ts';
 import type { Miss, Recording } from './recording-shelf.ts';
 
 export type ReplayReport = {

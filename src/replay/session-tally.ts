@@ -1,7 +1,7 @@
 /** What a session would have counted, for rules that are tried on it. */
 import type { ToolResponded } from '../call/event.ts';
 import { countedAs } from '../call/counted-end.ts';
-import type { SessionCounters } from '../policy/compile-policy.ts';
+import type { SessionCounters } from '../policy/judge/compile-policy.ts';
 
 export class SessionTally {
   readonly #calls = new Map<string, number>();

@@ -1,17 +1,17 @@
 /** Where one session would stand in workflows it may never have known. Moves as the runtime would move it. */
 import type { JsonObject } from '../base/json.ts';
 import type { ToolResponded, WorkflowUpdated } from '../call/event.ts';
-import type { WorkflowRuling } from '../policy/evaluate-workflow.ts';
-import { evaluateWorkflow } from '../policy/evaluate-workflow.ts';
-import { approveStage, resetWorkflow, setWorkflowStage } from '../policy/move-workflow.ts';
-import { recordEvidence } from '../policy/record-evidence.ts';
-import type { FiredRule } from '../policy/ruling.ts';
-import type { WorkflowHost } from '../policy/stage-gates.ts';
-import type { Workflow } from '../policy/workflow.ts';
-import { stageIndex } from '../policy/workflow.ts';
-import type { WorkflowCall } from '../policy/workflow-evidence.ts';
-import type { WorkflowState } from '../policy/workflow-state.ts';
-import { initialState } from '../policy/workflow-state.ts';
+import type { WorkflowRuling } from '../policy/workflow/evaluate-workflow.ts';
+import { evaluateWorkflow } from '../policy/workflow/evaluate-workflow.ts';
+import { approveStage, resetWorkflow, setWorkflowStage } from '../policy/workflow/move-workflow.ts';
+import { recordEvidence } from '../policy/workflow/record-evidence.ts';
+import type { FiredRule } from '../policy/language/ruling.ts';
+import type { WorkflowHost } from '../policy/workflow/stage-gates.ts';
+import type { Workflow } from '../policy/language/workflow.ts';
+import { stageIndex } from '../policy/language/workflow.ts';
+import type { WorkflowCall } from '../policy/workflow/workflow-evidence.ts';
+import type { WorkflowState } from '../policy/workflow/workflow-state.ts';
+import { initialState } from '../policy/workflow/workflow-state.ts';
 
 /** What the workflows say about a call: what there is to say, and where they would stand afterwards. */
 export type WorkflowRulings = {

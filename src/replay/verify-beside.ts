@@ -13,8 +13,8 @@ import { readJsonText } from '../base/json-text.ts';
 import type { ClaimHolder, Counter, Ledger } from '../ledger/ledger.ts';
 import type { Seal } from '../ledger/seal.ts';
 import { createSeal } from '../ledger/seal.ts';
-import { isInputDigest } from '../runtime/input-digest.ts';
-import { readSealedText, sealContext } from '../runtime/seal-input.ts';
+import { isInputDigest } from '../runtime/input/input-digest.ts';
+import { readSealedText, sealContext } from '../runtime/state/seal-input.ts';
 import { checkArtifact } from './verify-artifact.ts';
 
 export type BesideProblem = {

@@ -1,8 +1,8 @@
 import { QuittanceError } from '../base/error.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import { isToolMode, toolModeTreatments } from '../tool/mode.ts';
-import { checkBudgets } from './budget.ts';
-import { checkKeys } from './check-keys.ts';
+import { checkBudgets } from './host/budget.ts';
+import { checkKeys } from '../base/check-keys.ts';
 import type { RuntimeOptions } from './runtime-options.ts';
 
 const wholeNumbers = {

@@ -1,8 +1,8 @@
 import { QuittanceError } from '../base/error.ts';
 import type { ErrorGroup, ErrorQuery } from '../ledger/summarise-errors.ts';
 import { summariseErrors } from '../ledger/summarise-errors.ts';
-import { checkKeys } from './check-keys.ts';
-import type { Engine } from './engine.ts';
+import { checkKeys } from '../base/check-keys.ts';
+import type { Engine } from './state/engine.ts';
 
 /** What did not succeed, by whose move it is. */
 export function listErrors({ ledger }: Engine, query: ErrorQuery): Promise<readonly ErrorGroup[]> {

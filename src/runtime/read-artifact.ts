@@ -3,7 +3,7 @@ import type { AnyTool } from '../tool/define-tool.ts';
 import { jsonSchema } from '../tool/schema.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { ToolError } from '../call/tool-error.ts';
-import { readStoredArtifact } from './read-stored-artifact.ts';
+import { readStoredArtifact } from './host/read-stored-artifact.ts';
 
 export const readArtifactName = 'read_artifact';
 

@@ -2,19 +2,19 @@ import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import type { RedactionOptions } from '../base/redaction.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { Contracts } from '../policy/contracts.ts';
+import type { Contracts } from '../policy/judge/contracts.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { ToolMode } from '../tool/mode.ts';
 import type { SuccessCheck } from '../tool/success-check.ts';
-import type { Behavior } from './behaviors/retry.ts';
-import type { BudgetRule } from './budget.ts';
-import type { OnConfirm } from './confirm.ts';
-import type { Repair, Repairer, Treatment } from './engine.ts';
-import type { MayDecide } from './may-decide.ts';
-import type { MayGrant } from './may-grant.ts';
-import type { ProtectedFiles } from './own-files.ts';
-import type { OnTrouble } from './runtime-trouble.ts';
-import type { PreToolUse } from './tool-decision.ts';
+import type { Behavior } from './host/retry.ts';
+import type { BudgetRule } from './host/budget.ts';
+import type { OnConfirm } from './host/confirm.ts';
+import type { Repair, Repairer, Treatment } from './state/engine.ts';
+import type { MayDecide } from './host/may-decide.ts';
+import type { MayGrant } from './host/may-grant.ts';
+import type { ProtectedFiles } from './files/own-files.ts';
+import type { OnTrouble } from './host/runtime-trouble.ts';
+import type { PreToolUse } from './host/tool-decision.ts';
 
 /** What a runtime is made of. Only the tools and the ledger must be given. */
 export type RuntimeOptions<Tools extends readonly AnyTool[]> = {

@@ -5,11 +5,11 @@ import { isEmittedEvent } from '../call/emitted-event.ts';
 import type { QuittanceEvent } from '../call/event.ts';
 import type { Feed } from '../ledger/feed.ts';
 import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';
-import { checkKeys } from './check-keys.ts';
-import type { Engine } from './engine.ts';
-import { orUnavailable } from './ledger-trouble.ts';
-import { stayAwake } from './stay-awake.ts';
-import { unlessAborted } from './unless-aborted.ts';
+import { checkKeys } from '../base/check-keys.ts';
+import type { Engine } from './state/engine.ts';
+import { orUnavailable } from '../ledger/ledger-trouble.ts';
+import { stayAwake } from './state/stay-awake.ts';
+import { unlessAborted } from '../base/unless-aborted.ts';
 
 export type TailOptions = {
   /** The position of the last event that was seen; what follows is given. From the start where left out. */

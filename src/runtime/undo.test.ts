@@ -18,7 +18,7 @@ import {
   quiet,
   setStage,
 } from '../../test/stage.ts';
-import { undoCallId, undoneCallId } from './undo-tool.ts';
+import { undoCallId, undoneCallId } from './host/undo-tool.ts';
 
 const first = { sessionId: 's', callId: 'c' };
 const ada = { by: 'ada', reason: 'wrong row' };

@@ -7,20 +7,20 @@ import type { Call } from '../call/call.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import type { DirectIdentity } from '../call/event.ts';
 import type { Principal } from '../tool/tool-context.ts';
-import { readIdentity } from './acting.ts';
-import { awaitTold, orPending } from './await-told.ts';
-import { checkKeys } from './check-keys.ts';
-import type { Desk } from './desk.ts';
-import type { Engine } from './engine.ts';
-import { foldStored } from './fold-stored.ts';
-import type { CallRef } from './gates/gate.ts';
-import { makeCall } from './make-call.ts';
-import { noteUndone } from './note-undone.ts';
-import { readUndoAttrs } from './undo-attrs.ts';
-import { openTurnState } from './open-turn.ts';
-import { readUndoInput } from './undo-input.ts';
-import { whyNotUndo } from './undo-refusal.ts';
-import { undoCallId, undoToolName } from './undo-tool.ts';
+import { readIdentity } from './host/acting.ts';
+import { awaitTold, orPending } from './turn/await-told.ts';
+import { checkKeys } from '../base/check-keys.ts';
+import type { Desk } from './state/desk.ts';
+import type { Engine } from './state/engine.ts';
+import { foldStored } from '../ledger/fold-stored.ts';
+import type { CallRef } from './state/gate.ts';
+import { makeCall } from './turn/make-call.ts';
+import { noteUndone } from './undo/note-undone.ts';
+import { readUndoAttrs } from './host/undo-attrs.ts';
+import { openTurnState } from './turn/open-turn.ts';
+import { readUndoInput } from './undo/undo-input.ts';
+import { whyNotUndo } from './undo/undo-refusal.ts';
+import { undoCallId, undoToolName } from './host/undo-tool.ts';
 
 /** Who wants something undone. */
 export type UndoRequest = {

@@ -1,7 +1,7 @@
 /** Tools that misbehave on purpose, each time in the same way. */
 import { QuittanceError } from '../base/error.ts';
 import type { Awaitable } from '../base/json.ts';
-import { describeUnknownName } from '../tool/nearest.ts';
+import { describeUnknownName } from '../base/nearest.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { ToolContext } from '../tool/tool-context.ts';
 

@@ -18,7 +18,7 @@ import { editJson, valueAt } from './json-edit.ts';
 import type { JsonType } from './json-type.ts';
 import { jsonTypeOf } from './json-type.ts';
 import type { CompiledSchema, SchemaCheck, SchemaIssue } from './schema.ts';
-import { whenReady } from './when-ready.ts';
+import { whenReady } from '../base/when-ready.ts';
 
 export { coercionRules, type CoercionRule } from './coercion-rule.ts';
 

@@ -1,4 +1,4 @@
-import { cutText } from './cut-text.ts';
+import { cutText } from '../base/cut-text.ts';
 
 /** What a person decides by, at most so long. Whoever decides must know that there is more than is shown. */
 export const cutForDisplay = (text: string, length: number): string =>

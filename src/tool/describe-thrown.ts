@@ -4,7 +4,7 @@
  */
 import { endSentence } from '../base/end-sentence.ts';
 import { toJson } from '../base/json.ts';
-import { cutText } from './cut-text.ts';
+import { cutText } from '../base/cut-text.ts';
 
 /** In one line of bounded length. */
 export const describeThrown = (thrown: unknown): string => cutText(thrownInWords(thrown), 1_000);

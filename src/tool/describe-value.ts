@@ -1,4 +1,4 @@
-import { quote } from './nearest.ts';
+import { quote } from '../base/nearest.ts';
 
 /** What was found, in words for a message: `"refnd"`, `-1`, `an array`. Bounded, and never throws. */
 export function describeValue(value: unknown): string {

@@ -2,7 +2,7 @@
 import { QuittanceError } from '../base/error.ts';
 import { isJsonObject } from '../base/json.ts';
 import { describeValue } from './describe-value.ts';
-import { quote } from './nearest.ts';
+import { quote } from '../base/nearest.ts';
 import { ownValue } from './own-value.ts';
 import { toStandardSchema } from './standard-schema.ts';
 import type { ToolContext } from './tool-context.ts';

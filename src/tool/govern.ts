@@ -5,7 +5,7 @@ import { buildTool, isTool } from './define-tool.ts';
 import { describeValue } from './describe-value.ts';
 import type { AnyFunction, BodyOf, SchemaOf, ToolObject } from './existing-tool.ts';
 import { readExistingTool } from './existing-tool.ts';
-import { describeUnknownName, quote } from './nearest.ts';
+import { describeUnknownName, quote } from '../base/nearest.ts';
 import { ownValue } from './own-value.ts';
 import type { InferInput, InferOutput, InputSchema } from './schema.ts';
 import type { StandardSchema } from './standard-schema.ts';

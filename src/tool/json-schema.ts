@@ -11,7 +11,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
-import { cutText } from './cut-text.ts';
+import { cutText } from '../base/cut-text.ts';
 import { valueAt } from './json-edit.ts';
 import { jsonTypeOf } from './json-type.ts';
 import { ownValue } from './own-value.ts';

@@ -1,5 +1,5 @@
 import type { JsonPath } from '../base/json.ts';
-import { cutText } from './cut-text.ts';
+import { cutText } from '../base/cut-text.ts';
 import { ownValue } from './own-value.ts';
 
 /** One thing that is wrong with a value, and where. */

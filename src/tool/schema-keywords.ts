@@ -4,7 +4,7 @@
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
-import { isSlipOf, nearestNames, quote } from './nearest.ts';
+import { isSlipOf, nearestNames, quote } from '../base/nearest.ts';
 import { ownValue } from './own-value.ts';
 
 const schemaFields = [

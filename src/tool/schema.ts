@@ -7,7 +7,7 @@ import { describeThrown } from './describe-thrown.ts';
 import { describeValue } from './describe-value.ts';
 import type { JsonSchemaChecker } from './json-schema.ts';
 import { compileJsonSchema } from './json-schema.ts';
-import { quote } from './nearest.ts';
+import { quote } from '../base/nearest.ts';
 import { digestSchema } from './schema-digest.ts';
 import type { SchemaCheck } from './schema-issue.ts';
 import { issueAtRoot } from './schema-issue.ts';

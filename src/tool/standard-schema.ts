@@ -2,12 +2,12 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Awaitable, JsonObject } from '../base/json.ts';
 import { isJsonObject, toJson } from '../base/json.ts';
-import { cutText } from './cut-text.ts';
+import { cutText } from '../base/cut-text.ts';
 import { describeThrown } from './describe-thrown.ts';
 import { describeValue } from './describe-value.ts';
 import type { SchemaCheck, SchemaIssue } from './schema-issue.ts';
 import { issueAtRoot, mostIssues, toJsonPath } from './schema-issue.ts';
-import { isPromiseLike, whenReady } from './when-ready.ts';
+import { isPromiseLike, whenReady } from '../base/when-ready.ts';
 import { isZod3, zod3ToJsonSchema } from './zod3-json-schema.ts';
 
 /** A schema of any validator that implements Standard Schema. */

@@ -2,7 +2,7 @@ import type { Awaitable } from '../base/json.ts';
 import { describeThrown } from './describe-thrown.ts';
 import { describeValue } from './describe-value.ts';
 import { ownValue } from './own-value.ts';
-import { whenReady } from './when-ready.ts';
+import { whenReady } from '../base/when-ready.ts';
 
 /** What a check may answer: yes or no, or that with the reason the model and the record should see. */
 export type SuccessVerdict = boolean | { readonly ok: boolean; readonly reason?: string };

@@ -1,7 +1,7 @@
 import { QuittanceError } from '../base/error.ts';
 import { describeValue } from './describe-value.ts';
 import { isToolMode, toolModeTreatments } from './mode.ts';
-import { describeUnknownName, quote } from './nearest.ts';
+import { describeUnknownName, quote } from '../base/nearest.ts';
 import { ownValue } from './own-value.ts';
 import type { UntypedSpec } from './tool-spec.ts';
 

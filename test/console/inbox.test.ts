@@ -3,7 +3,7 @@ import { readGrant, sameArguments } from '../../console/src/pages/inbox/new-gran
 import { orderQuestions, riskLevel } from '../../console/src/pages/inbox/risk.ts';
 import { describeVerdict } from '../../console/src/pages/inbox/verdict.ts';
 import type { JsonObject } from '../../src/base/json.ts';
-import { parseArgumentConstraint } from '../../src/policy/argument-constraint.ts';
+import { parseArgumentConstraint } from '../../src/policy/judge/argument-constraint.ts';
 
 const question = (confirmationId: string, createdAt: number, ...risk: string[]) => ({
   confirmationId,

@@ -32,7 +32,7 @@ import { createHttpServer } from 'quittance/http';
 import { z } from 'zod';
 import { compileJsonSchema } from '../../src/tool/json-schema.ts';
 import type { JsonObject } from '../../src/base/json.ts';
-import type { ConfirmationView } from '../../src/runtime/confirmation-view.ts';
+import type { ConfirmationView } from '../../src/runtime/host/confirmation-view.ts';
 import { routes } from '../../src/http/routes.ts';
 import { isShape } from '../../src/http/route.ts';
 import { wholeSchema } from '../../src/http/shape.ts';

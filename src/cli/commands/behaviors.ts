@@ -1,7 +1,7 @@
 import { isQuittanceError } from '../../base/error.ts';
 import { readStored } from '../../ledger/feed.ts';
 import type { Cursor, Ledger } from '../../ledger/ledger.ts';
-import { describeUnknownName } from '../../tool/nearest.ts';
+import { describeUnknownName } from '../../base/nearest.ts';
 import type { ListedBehavior } from '../behavior-table.ts';
 import { behaviorColumns, behaviorRow, behaviorToJson } from '../behavior-table.ts';
 import type { Command, Context, Given } from '../command.ts';

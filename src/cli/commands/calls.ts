@@ -3,7 +3,7 @@ import { toCallSummary } from '../../ledger/summarise-call.ts';
 import type { CallQuery, CallSummary } from '../../ledger/call-query.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import { foldStored } from '../../runtime/fold-stored.ts';
+import { foldStored } from '../../ledger/fold-stored.ts';
 import { filterOptions, pagingOptions, toCallQuery } from '../call-filter.ts';
 import { callColumns, callRow, callToJson, followColumns, followRow, usualRow } from '../call-table.ts';
 import type { Command, Context, Given } from '../command.ts';

@@ -1,4 +1,4 @@
-import { createDocumentSchema } from '../../policy/document-schema.ts';
+import { createDocumentSchema } from '../../policy/read/document-schema.ts';
 import type { Command } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 

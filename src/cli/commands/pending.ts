@@ -1,5 +1,5 @@
-import { listConfirmations } from '../../runtime/list-confirmations.ts';
-import type { ConfirmationView } from '../../runtime/confirmation-view.ts';
+import { listConfirmations } from '../../runtime/people/list-confirmations.ts';
+import type { ConfirmationView } from '../../runtime/host/confirmation-view.ts';
 import type { ConfirmationQuery } from '../../ledger/confirmation-query.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { byRiskAndAge, confirmationColumns, confirmationRow } from '../confirmation-table.ts';

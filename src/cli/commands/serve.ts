@@ -9,7 +9,7 @@ import type { HttpServer } from '../../http/create-http-server.ts';
 import { toolsFromCatalogue } from '../../http/tool-catalogue.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { createRuntime } from '../../store/memory/create-runtime.ts';
-import type { Contracts } from '../../policy/contracts.ts';
+import type { Contracts } from '../../policy/judge/contracts.ts';
 import { openLedger } from '../../store/open-ledger.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';

@@ -1,5 +1,5 @@
 import { toCallSummary } from '../../ledger/summarise-call.ts';
-import { foldStored, isCallEvent } from '../../runtime/fold-stored.ts';
+import { foldStored, isCallEvent } from '../../ledger/fold-stored.ts';
 import type { CallFacts } from '../call-page.ts';
 import { callFactsToJson } from '../call-json.ts';
 import { callPage } from '../call-page.ts';

@@ -2,10 +2,10 @@
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { Resolution } from '../../call/event.ts';
 import type { Page } from '../../ledger/call-query.ts';
-import type { ConfirmationView } from '../../runtime/confirmation-view.ts';
-import type { GrantView } from '../../runtime/grant-view.ts';
-import type { TokenDecision } from '../../runtime/signed-token.ts';
-import type { UnresolvedCall } from '../../runtime/unresolved-call.ts';
+import type { ConfirmationView } from '../../runtime/host/confirmation-view.ts';
+import type { GrantView } from '../../runtime/host/grant-view.ts';
+import type { TokenDecision } from '../../runtime/people/signed-token.ts';
+import type { UnresolvedCall } from '../../runtime/host/unresolved-call.ts';
 
 /** `GET /v1/confirmations`: newest first. `GET /v1/confirmations/{confirmationId}` is one `ConfirmationView`. */
 export type ConfirmationPage = Page<ConfirmationView> & { readonly large?: readonly LargeCallRef[] };

@@ -1,9 +1,9 @@
 /** Rules: read, tried, checked, and what became of them. */
 import type { JsonObject, JsonValue } from '../../base/json.ts';
-import type { CompositionReport } from '../../policy/composed-rules.ts';
-import type { ContractsProblem } from '../../policy/contracts-problem.ts';
-import type { CallExplanation } from '../../policy/explain-call.ts';
-import type { LintWarning } from '../../policy/lint-warning.ts';
+import type { CompositionReport } from '../../policy/language/composed-rules.ts';
+import type { ContractsProblem } from '../../policy/language/contracts-problem.ts';
+import type { CallExplanation } from '../../policy/judge/explain-call.ts';
+import type { LintWarning } from '../../policy/language/lint-warning.ts';
 import type { Principal } from '../../tool/tool-context.ts';
 
 /** `GET /v1/contracts`: what is in force. */

@@ -1,8 +1,8 @@
 /** Calls that other processes run. */
-import type { HandoffClaim } from '../../runtime/claim-handoff.ts';
-import type { HandoffNotes, HandoffReport } from '../../runtime/handoff-report.ts';
-import type { HandoffView } from '../../runtime/list-handoffs.ts';
-import type { ReportedCall } from '../../runtime/report-handoff.ts';
+import type { HandoffClaim } from '../../runtime/handoff/claim-handoff.ts';
+import type { HandoffNotes, HandoffReport } from '../../runtime/handoff/handoff-report.ts';
+import type { HandoffView } from '../../runtime/handoff/list-handoffs.ts';
+import type { ReportedCall } from '../../runtime/handoff/report-handoff.ts';
 import type { LargeCallRef } from './confirmation.ts';
 
 /** `GET /v1/handoffs`: oldest first. `large`: open calls that are too large to be read, whatever they wait for. */

@@ -1,8 +1,8 @@
 import { safeSentence, shownId } from '../../base/safe-id.ts';
 import type { ConfirmationStatus } from '../../call/call.ts';
-import type { ConfirmationView } from '../../runtime/confirmation-view.ts';
-import { longestLinkMs } from '../../runtime/decision-token.ts';
-import type { TokenDecision } from '../../runtime/signed-token.ts';
+import type { ConfirmationView } from '../../runtime/host/confirmation-view.ts';
+import { longestLinkMs } from '../../runtime/people/decision-token.ts';
+import type { TokenDecision } from '../../runtime/people/signed-token.ts';
 import type {
   ConfirmationPage,
   DecisionLink,

@@ -1,5 +1,5 @@
-import type { ContractsProblem } from '../../policy/contracts-problem.ts';
-import type { LintWarning } from '../../policy/lint-warning.ts';
+import type { ContractsProblem } from '../../policy/language/contracts-problem.ts';
+import type { LintWarning } from '../../policy/language/lint-warning.ts';
 import type {
   CallToExplain,
   ContractsCheck,

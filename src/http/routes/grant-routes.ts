@@ -1,4 +1,4 @@
-import type { GrantStatus, GrantView } from '../../runtime/grant-view.ts';
+import type { GrantStatus, GrantView } from '../../runtime/host/grant-view.ts';
 import { identityOf } from '../actor.ts';
 import type { GrantList, GrantRevocationRequest, NewGrant } from '../api/confirmation.ts';
 import type { GrantFilters } from '../read-grants.ts';

@@ -1,9 +1,9 @@
 import { createSeal } from '../../ledger/seal.ts';
 import { outcomeToModelContent } from '../../call/model-content.ts';
-import type { HandoffClaim, HandoffTerms } from '../../runtime/claim-handoff.ts';
-import type { HandoffNotes, HandoffReport } from '../../runtime/handoff-report.ts';
-import { readToken } from '../../runtime/handoff-token.ts';
-import type { HandoffView } from '../../runtime/list-handoffs.ts';
+import type { HandoffClaim, HandoffTerms } from '../../runtime/handoff/claim-handoff.ts';
+import type { HandoffNotes, HandoffReport } from '../../runtime/handoff/handoff-report.ts';
+import { readToken } from '../../runtime/handoff/handoff-token.ts';
+import type { HandoffView } from '../../runtime/handoff/list-handoffs.ts';
 import { identityOf } from '../actor.ts';
 import type { ClaimAnswer, HandoffList, NewClaim, NewReport, ReportAnswer } from '../api/handoff.ts';
 import { longestWaitMs, mostReclaimed, requestIdLimits } from '../ask-call.ts';

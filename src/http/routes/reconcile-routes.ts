@@ -1,9 +1,9 @@
 import { isQuittanceError } from '../../base/error.ts';
 import { canonicalJson } from '../../base/canonical.ts';
 import type { Resolution } from '../../call/event.ts';
-import { foldStored } from '../../runtime/fold-stored.ts';
-import type { UnresolvedCall } from '../../runtime/unresolved-call.ts';
-import { undoCallId } from '../../runtime/undo-tool.ts';
+import { foldStored } from '../../ledger/fold-stored.ts';
+import type { UnresolvedCall } from '../../runtime/host/unresolved-call.ts';
+import { undoCallId } from '../../runtime/host/undo-tool.ts';
 import { identityOf } from '../actor.ts';
 import type { CallAnswer, CallDetail } from '../api/call.ts';
 import type { NewResolution, NewUndo, UnresolvedPage } from '../api/confirmation.ts';

@@ -1,7 +1,7 @@
 /** Which sandbox rules let the agent into a folder that holds the runtime's own files. */
-import type { ComposedRules } from '../composed-rules.ts';
-import { readBase, type Base } from '../found-path.ts';
-import { foldParts, readPath } from '../path-spelling.ts';
+import type { ComposedRules } from '../language/composed-rules.ts';
+import { readBase, type Base } from '../sandbox/found-path.ts';
+import { foldParts, readPath } from '../sandbox/path-spelling.ts';
 import { placeOwnFile, type OwnFile, type OwnFilesWorld } from './own-file.ts';
 import { readParts, relatePath } from './relate-path.ts';
 

@@ -5,10 +5,10 @@
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { ToolResources } from '../../tool/tool-resources.ts';
-import { roleOf, type ArgumentRole } from '../argument-role.ts';
-import { decodePercent } from '../percent-decoding.ts';
-import type { PathSpelling } from '../path-spelling.ts';
-import { ResourceReader } from '../resource-reader.ts';
+import { roleOf, type ArgumentRole } from '../sandbox/argument-role.ts';
+import { decodePercent } from '../sandbox/percent-decoding.ts';
+import type { PathSpelling } from '../sandbox/path-spelling.ts';
+import { ResourceReader } from '../sandbox/resource-reader.ts';
 import { readCommandPieces, readWordList, type ReadCommand } from './command-pieces.ts';
 import { readCommandUse, type FileUse } from './command-use.ts';
 import { expandBraces, expandKnown, tailOf } from './expand-path.ts';

@@ -4,7 +4,7 @@
  * A `sealed` file is neither read nor written by any call: the ledger, its key, its tokens. A `read_only` file may be
  * read and must not be written: contract files in force, the runtime package, the module that makes the runtime.
  */
-import { readBase } from '../found-path.ts';
+import { readBase } from '../sandbox/found-path.ts';
 
 export type OwnFile = {
   /** Absolute. A folder stands for everything in it. */

@@ -1,5 +1,5 @@
 /** How a path that a call names lies to one of the runtime's own files. Wildcards in the path are taken into account. */
-import { compileGlob } from '../glob.ts';
+import { compileGlob } from '../regex/glob.ts';
 import { normalisePart, type Place, type PlacedOwnFile } from './own-file.ts';
 
 export type Relation = {

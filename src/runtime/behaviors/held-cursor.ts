@@ -9,7 +9,7 @@
  *    An entry that ended three processes in a row is not given to the handler any more.
  */
 import type { Entry } from '../../ledger/ledger.ts';
-import type { Engine } from '../engine.ts';
+import type { Engine } from '../state/engine.ts';
 import { pause } from './pause.ts';
 
 const lookAgainMs = 1_000;

@@ -1,6 +1,6 @@
 /** Waiting, which keeps no process alive unless somebody says so. */
 import type { Clock } from '../../base/clock.ts';
-import type { Engine } from '../engine.ts';
+import type { Engine } from '../state/engine.ts';
 
 /** Until so much time has passed, or there is no need to wait any more. */
 export function pause(clock: Clock, ms: number, signal: AbortSignal, keepAlive = false): Promise<void> {

@@ -3,10 +3,10 @@ import { QuittanceError } from '../../base/error.ts';
 import { isReservedEventType } from '../../call/emitted-event.ts';
 import { isEventType } from '../../ledger/formats/v1/event-table.ts';
 import type { Principal } from '../../tool/tool-context.ts';
-import { checkKeys } from '../check-keys.ts';
-import type { BehaviorHandler, BehaviorSpec } from './behavior.ts';
-import type { Matches } from './where.ts';
-import { compileWhere } from './where.ts';
+import { checkKeys } from '../../base/check-keys.ts';
+import type { BehaviorHandler, BehaviorSpec } from '../host/behavior.ts';
+import type { Matches } from '../host/where.ts';
+import { compileWhere } from '../host/where.ts';
 
 export type Registration = {
   readonly name: string;

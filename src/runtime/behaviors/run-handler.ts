@@ -13,12 +13,18 @@ import { isReservedEventType } from '../../call/emitted-event.ts';
 import type { BehaviorFailed, QuittanceEvent, RedeliveryRequested } from '../../call/event.ts';
 import { isToolError } from '../../call/tool-error.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
-import { cutText } from '../../tool/cut-text.ts';
-import { isPromiseLike } from '../../tool/when-ready.ts';
-import { classifyThrown } from '../classify-thrown.ts';
-import type { Engine } from '../engine.ts';
-import type { BehaviorCall, BehaviorContext, BehaviorHandler, EventName, RetryWish } from './behavior.ts';
-import type { Emission } from './behaviors.ts';
+import { cutText } from '../../base/cut-text.ts';
+import { isPromiseLike } from '../../base/when-ready.ts';
+import { classifyThrown } from '../attempt/classify-thrown.ts';
+import type { Engine } from '../state/engine.ts';
+import type {
+  BehaviorCall,
+  BehaviorContext,
+  BehaviorHandler,
+  EventName,
+  RetryWish,
+} from '../host/behavior.ts';
+import type { Emission } from '../host/behaviors.ts';
 import type { Registration } from './registration.ts';
 
 export type AnyEvent = QuittanceEvent | EmittedEvent;

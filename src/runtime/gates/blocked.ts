@@ -1,4 +1,4 @@
-import type { Gate } from './gate.ts';
+import type { Gate } from '../state/gate.ts';
 
 /** Did this tool fail for good in this turn? */
 export const blockedGate: Gate = {

@@ -1,6 +1,6 @@
 import type { DecidedBy } from '../../call/event.ts';
-import type { CallInHand } from '../call-in-hand.ts';
-import type { Gate, Stop } from './gate.ts';
+import type { CallInHand } from '../state/call-in-hand.ts';
+import type { Gate, Stop } from '../state/gate.ts';
 
 export const deadlineGate: Gate = { name: 'deadline', check: turnIsOver };
 

@@ -1,10 +1,10 @@
 /** The three guards against doing a thing again: duplicate, loop, twin. */
 import type { Awaitable } from '../../base/json.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
-import { whenReady } from '../../tool/when-ready.ts';
-import type { CallInHand } from '../call-in-hand.ts';
-import { isGuarded } from '../doubt.ts';
-import type { Gate, Stop } from './gate.ts';
+import { whenReady } from '../../base/when-ready.ts';
+import type { CallInHand } from '../state/call-in-hand.ts';
+import { isGuarded } from './doubt.ts';
+import type { Gate, Stop } from '../state/gate.ts';
 
 const loopLimit = 3;
 const readLoopLimit = 20;

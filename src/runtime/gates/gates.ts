@@ -5,7 +5,7 @@
 import { blockedGate } from './blocked.ts';
 import { deadlineGate } from './deadline.ts';
 import { duplicateGate } from './duplicate.ts';
-import type { Gate } from './gate.ts';
+import type { Gate } from '../state/gate.ts';
 import { keyGate } from './key.ts';
 import { limitsGate } from './limits.ts';
 import { ownFilesGate } from './own-files.ts';

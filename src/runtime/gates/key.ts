@@ -6,10 +6,10 @@ import { keyedDigestJson } from '../../base/canonical.ts';
 import type { ClaimHolder } from '../../ledger/ledger.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import { describeThrown } from '../../tool/describe-thrown.ts';
-import type { CallInHand } from '../call-in-hand.ts';
-import { foldStored } from '../fold-stored.ts';
-import { unlessLeft } from '../unless-left.ts';
-import type { Gate, Stop } from './gate.ts';
+import type { CallInHand } from '../state/call-in-hand.ts';
+import { foldStored } from '../../ledger/fold-stored.ts';
+import { unlessLeft } from '../state/unless-left.ts';
+import type { Gate, Stop } from '../state/gate.ts';
 
 export const keyGate: Gate = {
   name: 'key',

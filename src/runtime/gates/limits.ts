@@ -1,9 +1,9 @@
-import type { CallInHand } from '../call-in-hand.ts';
-import type { BudgetShare, ContractShare } from '../budget.ts';
-import { noShares, sharesOf } from '../budget.ts';
-import { contractShares, countedByEnd } from '../contract-rules.ts';
-import { costOf } from '../cost.ts';
-import type { Gate, Stop } from './gate.ts';
+import type { CallInHand } from '../state/call-in-hand.ts';
+import type { BudgetShare, ContractShare } from '../host/budget.ts';
+import { noShares, sharesOf } from '../host/budget.ts';
+import { contractShares, countedByEnd } from '../rules/contract-rules.ts';
+import { costOf } from './cost.ts';
+import type { Gate, Stop } from '../state/gate.ts';
 
 /**
  * Is anything left? Only a look, so that nobody is asked about a call that cannot run; what counts is the

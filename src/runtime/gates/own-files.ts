@@ -1,10 +1,10 @@
 import { takeSteps } from '../../base/steps.ts';
 import type { OwnFileBreach } from '../../policy/own-files/judge-own-files.ts';
 import { describeOwnFile } from '../../policy/own-files/own-file.ts';
-import { isPromiseLike } from '../../tool/when-ready.ts';
-import type { CallInHand } from '../call-in-hand.ts';
-import { clean } from '../clean.ts';
-import type { Gate, Stop } from './gate.ts';
+import { isPromiseLike } from '../../base/when-ready.ts';
+import type { CallInHand } from '../state/call-in-hand.ts';
+import { clean } from '../input/clean.ts';
+import type { Gate, Stop } from '../state/gate.ts';
 
 /** Does the call stay away from the runtime's own files? No rule and no person can allow what this gate refuses. */
 export const ownFilesGate: Gate = {

@@ -1,17 +1,17 @@
 import type { Awaitable } from '../../base/json.ts';
 import { freezeJson } from '../../base/json.ts';
 import type { DecidedBy } from '../../call/event.ts';
-import type { Policy } from '../../policy/compile-policy.ts';
+import type { Policy } from '../../policy/judge/compile-policy.ts';
 import { describeThrown } from '../../tool/describe-thrown.ts';
-import { whenReady } from '../../tool/when-ready.ts';
-import type { CallInHand } from '../call-in-hand.ts';
-import { clean } from '../clean.ts';
-import { askRules, toAsk, toMark, toMarks, toStop } from '../contract-rules.ts';
-import type { PreToolUse, ReadDecision, ToolUse } from '../tool-decision.ts';
-import { blockFor, readToolDecision } from '../tool-decision.ts';
-import { currentSnapshot } from '../recall-snapshot.ts';
-import { askWorkflows, workflowDecider } from '../follow-workflows.ts';
-import type { Gate, Stop } from './gate.ts';
+import { whenReady } from '../../base/when-ready.ts';
+import type { CallInHand } from '../state/call-in-hand.ts';
+import { clean } from '../input/clean.ts';
+import { askRules, toAsk, toMark, toMarks, toStop } from '../rules/contract-rules.ts';
+import type { PreToolUse, ReadDecision, ToolUse } from '../host/tool-decision.ts';
+import { blockFor, readToolDecision } from '../host/tool-decision.ts';
+import { currentSnapshot } from '../state/recall-snapshot.ts';
+import { askWorkflows, workflowDecider } from '../rules/follow-workflows.ts';
+import type { Gate, Stop } from '../state/gate.ts';
 
 /**
  * Every hook, every rule and every workflow is heard: block beats ask beats allow, whatever their order. Where a hook

@@ -2,11 +2,11 @@
  * What would the call do? A tool that can shows it, after everything that could stop the call without that: a blocked
  * call never runs its preview. Then policy is asked once more, with the snapshot; what it says then counts.
  */
-import type { CallInHand } from '../call-in-hand.ts';
-import { letGo } from '../let-go.ts';
-import { currentSnapshot, isStale, recallSnapshot } from '../recall-snapshot.ts';
-import { runPreview } from '../run-preview.ts';
-import type { Gate, Stop } from './gate.ts';
+import type { CallInHand } from '../state/call-in-hand.ts';
+import { letGo } from '../preview/let-go.ts';
+import { currentSnapshot, isStale, recallSnapshot } from '../state/recall-snapshot.ts';
+import { runPreview } from '../preview/run-preview.ts';
+import type { Gate, Stop } from '../state/gate.ts';
 import { policyGate } from './policy.ts';
 
 export const previewGate: Gate = {

@@ -1,5 +1,5 @@
-import { describeUnknownName } from '../../tool/nearest.ts';
-import type { Gate } from './gate.ts';
+import { describeUnknownName } from '../../base/nearest.ts';
+import type { Gate } from '../state/gate.ts';
 
 /** Is there such a tool? */
 export const resolveGate: Gate = {

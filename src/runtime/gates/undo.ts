@@ -1,8 +1,8 @@
-import type { CallInHand } from '../call-in-hand.ts';
-import { foldStored } from '../fold-stored.ts';
-import { readUndoAttrs } from '../undo-attrs.ts';
-import { whyNotUndo } from '../undo-refusal.ts';
-import type { Gate, Stop } from './gate.ts';
+import type { CallInHand } from '../state/call-in-hand.ts';
+import { foldStored } from '../../ledger/fold-stored.ts';
+import { readUndoAttrs } from '../host/undo-attrs.ts';
+import { whyNotUndo } from '../undo/undo-refusal.ts';
+import type { Gate, Stop } from '../state/gate.ts';
 
 /** Of a call that is to undo another: can that one still be undone? Asked again after a person agreed. */
 export const undoGate: Gate = {

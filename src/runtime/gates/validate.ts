@@ -3,17 +3,17 @@ import { isJsonObject } from '../../base/json.ts';
 import { readLenientJson } from '../../base/lenient-json.ts';
 import type { InputChange } from '../../call/event.ts';
 import type { SchemaIssue } from '../../tool/schema-issue.ts';
-import type { Acceptance, RequestedInput } from '../accept-input.ts';
-import { acceptInput, prepare } from '../accept-input.ts';
-import { namesArtifact } from '../artifact-arguments.ts';
-import type { CallInHand } from '../call-in-hand.ts';
-import { clean } from '../clean.ts';
-import { formatIssues } from '../format-issues.ts';
-import { copyOf } from '../hand-out.ts';
-import type { PreparedInput } from '../prepared-input.ts';
-import { noteRepaired, repairInput } from '../repair-input.ts';
-import { alteredStop } from '../altered-stop.ts';
-import type { Gate, Stop } from './gate.ts';
+import type { Acceptance, RequestedInput } from '../accept/accept-input.ts';
+import { acceptInput, prepare } from '../accept/accept-input.ts';
+import { namesArtifact } from '../input/artifact-arguments.ts';
+import type { CallInHand } from '../state/call-in-hand.ts';
+import { clean } from '../input/clean.ts';
+import { formatIssues } from '../../tool/format-issues.ts';
+import { copyOf } from '../input/hand-out.ts';
+import type { PreparedInput } from '../input/prepared-input.ts';
+import { noteRepaired, repairInput } from '../accept/repair-input.ts';
+import { alteredStop } from '../state/altered-stop.ts';
+import type { Gate, Stop } from '../state/gate.ts';
 
 /**
  * Does the input fit the schema: as it is, else coerced by listed rules, else repaired? What the schema makes of it,

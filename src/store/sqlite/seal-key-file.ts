@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, openSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { QuittanceError } from '../../base/error.ts';
-import { checkPrivateFile } from '../../runtime/private-file.ts';
+import { checkPrivateFile } from '../../runtime/files/private-file.ts';
 import { toTrouble } from './file-trouble.ts';
 import { removeIfPossible, syncFolder, writeAll } from './whole-write.ts';
 

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import type { ContractsExplanation } from '../../../../src/http/api/contract.ts';
-import type { FiredRule } from '../../../../src/policy/ruling.ts';
+import type { FiredRule } from '../../../../src/policy/language/ruling.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 import type { Tone } from '../../ui/outcome-badge.tsx';

@@ -1,7 +1,7 @@
 /** Questions that are answered, newest first. */
 import { describeDecider } from '../../../../src/call/describe-identity.ts';
 import type { ReactNode } from 'react';
-import type { ConfirmationView } from '../../../../src/runtime/confirmation-view.ts';
+import type { ConfirmationView } from '../../../../src/runtime/host/confirmation-view.ts';
 import { usePages } from '../../api/use-pages.ts';
 import { addressOf } from '../../router.ts';
 import type { Column } from '../../ui/data-table.tsx';

@@ -2,7 +2,7 @@ import { shownId } from '../../../../src/base/safe-id.ts';
 import type { ReactNode } from 'react';
 import { useId, useState } from 'react';
 import type { JsonValue } from '../../../../src/base/json.ts';
-import type { GrantView } from '../../../../src/runtime/grant-view.ts';
+import type { GrantView } from '../../../../src/runtime/host/grant-view.ts';
 import type { ApiError } from '../../api/client.ts';
 import { send } from '../../api/client.ts';
 import { toApiError } from '../../api/use-answer.ts';

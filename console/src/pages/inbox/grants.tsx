@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { safeId } from '../../../../src/base/safe-id.ts';
 import { safeJson } from '../../../../src/base/safe-text.ts';
 import type { GrantList } from '../../../../src/http/api/confirmation.ts';
-import type { GrantStatus, GrantView } from '../../../../src/runtime/grant-view.ts';
+import type { GrantStatus, GrantView } from '../../../../src/runtime/host/grant-view.ts';
 import { remainingTime } from '../../../../src/view/remaining-time.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { useMay } from '../../api/use-me.ts';

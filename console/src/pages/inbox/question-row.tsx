@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { ConfirmationView } from '../../../../src/runtime/confirmation-view.ts';
+import type { ConfirmationView } from '../../../../src/runtime/host/confirmation-view.ts';
 import { Age } from '../../ui/time.tsx';
 import { Countdown } from './countdown.tsx';
 import { riskLevel, riskWords } from './risk.ts';

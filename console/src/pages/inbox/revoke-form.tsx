@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { useId, useState } from 'react';
 import { safeId } from '../../../../src/base/safe-id.ts';
-import type { GrantView } from '../../../../src/runtime/grant-view.ts';
+import type { GrantView } from '../../../../src/runtime/host/grant-view.ts';
 import type { ApiError } from '../../api/client.ts';
 import { pathOf, send } from '../../api/client.ts';
 import { toApiError } from '../../api/use-answer.ts';

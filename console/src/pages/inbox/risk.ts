@@ -1,5 +1,5 @@
 /** How much harm an answer could do, and the order in which questions should be looked at. */
-import type { ConfirmationView } from '../../../../src/runtime/confirmation-view.ts';
+import type { ConfirmationView } from '../../../../src/runtime/host/confirmation-view.ts';
 import type { Tone } from '../../ui/outcome-badge.tsx';
 
 export type RiskLevel = 'high' | 'medium' | 'low';

@@ -1,7 +1,7 @@
 /** A question as it stands, and the call that asks it, made of the call's events as everywhere. */
 import { useCallback, useMemo } from 'react';
 import type { CallDetail } from '../../../../src/http/api/call.ts';
-import type { ConfirmationView } from '../../../../src/runtime/confirmation-view.ts';
+import type { ConfirmationView } from '../../../../src/runtime/host/confirmation-view.ts';
 import type { ToolCallView } from '../../../../src/view/tool-call-view.ts';
 import { findToolCall, noToolCalls, reduceToolCalls } from '../../../../src/view/tool-calls.ts';
 import type { ApiError } from '../../api/client.ts';

@@ -1,7 +1,7 @@
 /** The questions that wait beside the one that is looked at. Which one that is stands in the address, and nowhere else. */
 import type { ReactNode } from 'react';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
-import type { ConfirmationView } from '../../../../src/runtime/confirmation-view.ts';
+import type { ConfirmationView } from '../../../../src/runtime/host/confirmation-view.ts';
 import { isLarge, useFeed } from '../../api/use-feed.ts';
 import { usePages } from '../../api/use-pages.ts';
 import { addressOf, goTo } from '../../router.ts';

@@ -1,7 +1,7 @@
 /** Calls that may have taken effect although nobody can say so, until somebody finds out. */
 import type { ReactNode } from 'react';
 import { useCallback, useEffect, useMemo, useRef } from 'react';
-import type { UnresolvedCall } from '../../../../src/runtime/unresolved-call.ts';
+import type { UnresolvedCall } from '../../../../src/runtime/host/unresolved-call.ts';
 import { usePages } from '../../api/use-pages.ts';
 import { addressOf, goTo, usePlace } from '../../router.ts';
 import { Empty } from '../../ui/empty.tsx';

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { UnresolvedCall } from '../../../../src/runtime/unresolved-call.ts';
+import type { UnresolvedCall } from '../../../../src/runtime/host/unresolved-call.ts';
 import { addressOf } from '../../router.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Link } from '../../ui/link.tsx';

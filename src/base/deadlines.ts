@@ -1,0 +1,78 @@
+/**
+ * Many deadlines, one timer. A call that ends in time costs a set insertion and a deletion instead of a
+ * platform timer of its own. The timer keeps the process alive exactly while somebody waits for it.
+ */
+import type { Clock, Timer } from './clock.ts';
+
+export interface Deadlines {
+  /** Calls `fire` once `delayMs` have passed, unless the returned watch is stopped or moved first. */
+  watch(delayMs: number, fire: () => void): Watch;
+}
+
+export interface Watch {
+  stop(): void;
+  /** Puts the deadline `delayMs` from now. */
+  move(delayMs: number): void;
+}
+
+/** `keepsAlive: false`: for what is on record for the next process too. Who awaits it stays awake by other means. */
+export function createDeadlines(
+  clock: Clock,
+  { keepsAlive = true }: { readonly keepsAlive?: boolean } = {},
+): Deadlines {
+  const waiting = new Set<DeadlineWatch>();
+  let timer: Timer | undefined;
+  let timerAtMs = Number.POSITIVE_INFINITY;
+
+  const arm = (atMs: number): void => {
+    timer?.stop();
+    timerAtMs = atMs;
+    timer = clock.startTimer(sweep, Math.max(0, atMs - clock.monotonicMs()));
+    if (!keepsAlive) timer.keepAlive(false);
+  };
+
+  const sweep = (): void => {
+    timer = undefined;
+    timerAtMs = Number.POSITIVE_INFINITY;
+    const nowMs = clock.monotonicMs();
+    let nextMs = Number.POSITIVE_INFINITY;
+    const due: DeadlineWatch[] = [];
+    for (const watch of waiting) {
+      if (watch.atMs <= nowMs) due.push(watch);
+      else if (watch.atMs < nextMs) nextMs = watch.atMs;
+    }
+    for (const watch of due) waiting.delete(watch);
+    if (nextMs !== Number.POSITIVE_INFINITY) arm(nextMs);
+    for (const watch of due) watch.fire();
+  };
+
+  class DeadlineWatch implements Watch {
+    atMs: number;
+    readonly fire: () => void;
+
+    constructor(atMs: number, fire: () => void) {
+      this.atMs = atMs;
+      this.fire = fire;
+    }
+
+    stop(): void {
+      if (waiting.delete(this) && waiting.size === 0) timer?.keepAlive(false);
+    }
+
+    move(delayMs: number): void {
+      if (!waiting.has(this)) return;
+      this.atMs = clock.monotonicMs() + delayMs;
+      if (this.atMs < timerAtMs) arm(this.atMs);
+    }
+  }
+
+  return {
+    watch(delayMs, fire) {
+      const watch = new DeadlineWatch(clock.monotonicMs() + delayMs, fire);
+      waiting.add(watch);
+      if (watch.atMs < timerAtMs) arm(watch.atMs);
+      else if (waiting.size === 1 && keepsAlive) timer?.keepAlive(true);
+      return watch;
+    },
+  };
+}

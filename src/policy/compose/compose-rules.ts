@@ -1,0 +1,176 @@
+/**
+ * Puts documents together, from left to right.
+ *
+ * 1. A later rule replaces an earlier one of the same id where that stood, and says so in the report. One that is
+ *    switched off takes it away.
+ * 2. A document that observes alongside adds candidates, which only watch, and changes nothing else: no default, no
+ *    tool, no rule.
+ */
+import type { CodeRule } from '../language/code-rule.ts';
+import type { ComposedRule, ComposedRules, CompositionReport } from '../language/composed-rules.ts';
+import { contractsError } from '../language/contracts-problem.ts';
+import { mergeToolFacts } from './merge-tool-facts.ts';
+import type { ContractDocument } from '../read/parse-document.ts';
+import type { Rule, RuleMode, Ruleset } from '../language/ruleset.ts';
+import { joinVersions } from '../language/version-stamp.ts';
+import type { Workflow } from '../language/workflow.ts';
+
+/** A document, or rules that are code. */
+export type ContractPart =
+  | ContractDocument
+  | {
+      readonly kind: 'Code';
+      readonly source: string;
+      readonly rules: readonly CodeRule[];
+      /** For rules that say nothing themselves. Documents do not change it. */
+      readonly mode: RuleMode;
+      readonly version: string;
+    };
+
+type Report = { [Key in keyof CompositionReport]: CompositionReport[Key][number][] };
+
+/** A rule before the default mode of all documents is known. */
+type Placed = Omit<ComposedRule, 'mode'> & { readonly mode: RuleMode | undefined };
+
+/** Composes documents whose `extends` were resolved. */
+export function composeRules(parts: readonly ContractPart[]): ComposedRules {
+  const report: Report = { overridden: [], candidates: [], warnings: [] };
+  const placed = new Map<string, Placed>();
+  const candidates = new Map<string, Placed>();
+  const workflows = new Map<string, { readonly workflow: Workflow; readonly source: string }>();
+  const leading: Ruleset[] = [];
+  const override = (id: string, from: string, by: string): void => {
+    report.overridden.push({ id, from, by });
+  };
+  const put = (into: Map<string, Placed>, rule: Placed): void => {
+    const earlier = into.get(rule.id);
+    if (earlier !== undefined) override(rule.id, earlier.source, rule.source);
+    into.set(rule.id, rule);
+  };
+
+  for (const part of parts) {
+    switch (part.kind) {
+      case 'Workflow': {
+        const { name } = part.workflow;
+        const earlier = workflows.get(name);
+        if (earlier !== undefined) override(name, earlier.source, part.source);
+        workflows.set(name, part);
+        break;
+      }
+      case 'Code':
+        for (const rule of part.rules)
+          put(placed, {
+            id: rule.id,
+            rule,
+            mode: rule.mode ?? part.mode,
+            candidate: false,
+            source: part.source,
+          });
+        break;
+      case 'Ruleset': {
+        const { ruleset } = part;
+        refuseUnresolved(ruleset);
+        if (ruleset.observeAlongside && leading.length > 0) {
+          for (const rule of ruleset.rules) {
+            const candidate = place(rule, ruleset, true);
+            put(candidates, candidate);
+            report.candidates.push({ id: candidate.id, from: candidate.source });
+          }
+          break;
+        }
+        leading.push(ruleset);
+        for (const rule of ruleset.rules) put(placed, place(rule, ruleset, false));
+        for (const id of ruleset.disabled) {
+          const earlier = placed.get(id);
+          if (earlier === undefined) continue;
+          override(id, earlier.source, ruleset.source);
+          report.warnings.push(
+            `Rule ${id} of ${earlier.source} is switched off by ${ruleset.source} (enabled: false).`,
+          );
+          placed.delete(id);
+        }
+        break;
+      }
+    }
+  }
+
+  const mode = leading.at(-1)?.mode ?? 'enforce';
+  report.warnings.push(...warnOfWeakerDefault(leading, placed));
+  const unlisted = leading.findLast(({ unlistedTools }) => unlistedTools !== undefined)?.unlistedTools;
+  return {
+    rules: [...placed.values(), ...candidates.values()].map((rule) => ({ ...rule, mode: rule.mode ?? mode })),
+    tools: mergeToolFacts(...leading.map(({ tools }) => tools)),
+    workflows: [...workflows.values()].map(({ workflow }) => workflow),
+    observability: leading.findLast(({ observability }) => observability !== undefined)?.observability,
+    ...(unlisted === 'block' && { unlistedTools: { mode } }),
+    ...mergeMetadata(leading),
+    version: joinVersions(parts.map(versionOf)),
+    report,
+  };
+}
+
+function place(rule: Rule, { places, source }: Ruleset, candidate: boolean): Placed {
+  const at = places.get(rule.id);
+  return {
+    id: candidate ? `${rule.id}:candidate` : rule.id,
+    rule,
+    mode: candidate ? 'observe' : rule.mode,
+    candidate,
+    source: at?.source ?? source,
+    ...(at?.line === undefined ? {} : { line: at.line }),
+  };
+}
+
+function mergeMetadata(rulesets: readonly Ruleset[]): Pick<ComposedRules, 'metadata'> {
+  const name = rulesets.at(-1)?.name;
+  if (name === undefined) return {};
+  const described = rulesets.findLast(({ description }) => description !== undefined);
+  return {
+    metadata: {
+      name,
+      ...(described?.description === undefined ? {} : { description: described.description }),
+    },
+  };
+}
+
+/** The one way in which a later document makes rules it does not name stop enforcing. */
+function warnOfWeakerDefault(
+  rulesets: readonly Ruleset[],
+  placed: ReadonlyMap<string, Placed>,
+): readonly string[] {
+  const last = rulesets.at(-1);
+  if (last?.mode !== 'observe' || rulesets.every(({ mode }) => mode === 'observe')) return [];
+  const lastIds = new Set(last.rules.map(({ id }) => id));
+  const affected = [...placed.values()].filter(({ id, mode }) => mode === undefined && !lastIds.has(id));
+  if (affected.length === 0) return [];
+  const ids = affected.map(({ id }) => id).slice(0, 5);
+  return [
+    `${last.source} sets defaults.mode to observe for rules of other documents too: ${ids.join(', ')}` +
+      `${affected.length > ids.length ? ` and ${affected.length - ids.length} more` : ''} only observe.`,
+  ];
+}
+
+/** Rules that were to be inherited and are not there would be missing in silence. */
+function refuseUnresolved(ruleset: Ruleset): void {
+  if (ruleset.extends === undefined) return;
+  throw contractsError([
+    {
+      source: ruleset.source,
+      line: undefined,
+      column: undefined,
+      field: 'extends',
+      message: `extends names ${JSON.stringify(ruleset.extends)}, which was not loaded.`,
+    },
+  ]);
+}
+
+function versionOf(part: ContractPart): string {
+  switch (part.kind) {
+    case 'Ruleset':
+      return part.ruleset.version;
+    case 'Workflow':
+      return part.workflow.stamp;
+    case 'Code':
+      return part.version;
+  }
+}

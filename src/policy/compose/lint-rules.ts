@@ -1,0 +1,167 @@
+/** What is legal in contracts and probably not meant, for people who check them before they are in force. */
+import { canonicalJson } from '../../base/canonical.ts';
+import type { Steps } from '../../base/steps.ts';
+import { finishSteps } from '../../base/steps.ts';
+import { nearestNames, quote } from '../../base/nearest.ts';
+import type { CodeRule } from '../language/code-rule.ts';
+import type { ComposedRule, ComposedRules } from '../language/composed-rules.ts';
+import type { Expression } from '../language/expression.ts';
+import { compileGlob } from '../regex/glob.ts';
+import { lintExpression } from './lint-expression.ts';
+import type { Finding, LintWarning } from '../language/lint-warning.ts';
+import { defaultTimeout } from '../language/rule-shape.ts';
+import { toolsOf } from '../language/rule-tools.ts';
+import type { Rule } from '../language/ruleset.ts';
+
+/** `knownTools` are the tools there are, where they are known: then names are checked, too. */
+export const lintRules = (composed: ComposedRules, knownTools?: readonly string[]): readonly LintWarning[] =>
+  finishSteps(lintInSteps(composed, knownTools));
+
+/** The same with a step for each rule, for a process that has other work meanwhile. */
+export function* lintInSteps(
+  composed: ComposedRules,
+  knownTools?: readonly string[],
+): Steps<readonly LintWarning[]> {
+  const blocking = new Map<string, ComposedRule>();
+  const ofRules: LintWarning[] = [];
+  for (const each of composed.rules) {
+    const findings = [
+      ...lintCondition(each.rule),
+      ...lintTimeout(each.rule),
+      ...lintShadow(each, blocking),
+      ...(knownTools === undefined ? [] : lintToolNames(each.rule, knownTools)),
+    ];
+    for (const finding of findings)
+      ofRules.push({ ...finding, ruleId: each.id, source: each.source, line: each.line });
+    yield;
+  }
+  const ofAll = [
+    ...lintDefault(composed),
+    ...(knownTools === undefined ? [] : lintCoverage(composed, knownTools)),
+    ...composed.report.warnings.map((message): Finding => ({
+      code: 'composition',
+      message,
+      advice: 'Leave it if it is meant.',
+    })),
+  ];
+  return [
+    ...ofRules,
+    ...ofAll.map((finding) => ({ ...finding, ruleId: undefined, source: undefined, line: undefined })),
+  ];
+}
+
+function lintCondition(rule: Rule | CodeRule): readonly Finding[] {
+  return rule.type === 'pre' || rule.type === 'post' ? lintExpression(rule.when) : [];
+}
+
+function lintTimeout(rule: Rule | CodeRule): readonly Finding[] {
+  if (rule.type !== 'pre' && rule.type !== 'sandbox') return [];
+  const asks = (rule.type === 'pre' ? rule.action : rule.outside) === 'ask';
+  if (asks && rule.timeoutEffect === 'allow')
+    return [
+      {
+        code: 'timeout_allows',
+        message: `Nobody's answer within ${rule.timeoutSeconds} s counts as a yes: the call runs without a person.`,
+        advice: 'Leave timeout_effect out, or set it to block.',
+      },
+    ];
+  if (asks || (rule.timeoutEffect === 'block' && rule.timeoutSeconds === defaultTimeout)) return [];
+  return [
+    {
+      code: 'timeout_unused',
+      message: 'The rule has a timeout and asks nobody, so nothing is ever waited for.',
+      advice:
+        rule.type === 'pre' ? 'Remove the timeout, or use action: ask.' : 'Remove it, or use outside: ask.',
+    },
+  ];
+}
+
+/** An enforced block of the same condition is all that anybody will ever hear of. */
+function lintShadow(each: ComposedRule, blocking: Map<string, ComposedRule>): readonly Finding[] {
+  const { rule, mode, candidate } = each;
+  if (rule.type !== 'pre' || candidate) return [];
+  const condition = canonicalJson(toJson(rule.when));
+  const earlier = blocking.get(`${rule.tool} ${condition}`) ?? blocking.get(`* ${condition}`);
+  if (earlier === undefined) {
+    if (rule.action === 'block' && mode === 'enforce') blocking.set(`${rule.tool} ${condition}`, each);
+    return [];
+  }
+  return [
+    {
+      code: 'shadowed',
+      message: `Rule ${earlier.id} blocks the same calls on the same condition, so this one never decides.`,
+      advice: 'Remove one of them.',
+    },
+  ];
+}
+
+/** Two conditions are the same where this is. */
+function toJson(expression: Expression): Parameters<typeof canonicalJson>[0] {
+  switch (expression.type) {
+    case 'leaf': {
+      const { selector, operator, operand, onMissing } = expression;
+      return [selector.text, operator, operand, onMissing];
+    }
+    case 'not':
+      return { not: toJson(expression.of) };
+    case 'all':
+    case 'any':
+      return { [expression.type]: expression.of.map(toJson) };
+  }
+}
+
+function lintDefault({ rules }: ComposedRules): readonly Finding[] {
+  const byDefault = rules.filter(
+    ({ rule, mode, candidate }) => mode === 'observe' && rule.mode === undefined && !candidate,
+  );
+  if (byDefault.length === 0) return [];
+  return [
+    {
+      code: 'observe_default',
+      message: `defaults.mode is observe: ${byDefault.length} of ${rules.length} rules only watch and stop nothing.`,
+      advice: 'Set defaults.mode to enforce once they have been watched long enough.',
+    },
+  ];
+}
+
+function lintToolNames(rule: Rule | CodeRule, knownTools: readonly string[]): readonly Finding[] {
+  return toolsOf(rule).flatMap((pattern): readonly Finding[] => {
+    const glob = compileGlob(pattern);
+    if (pattern === '*' || knownTools.some(glob.matches)) return [];
+    const [nearest] = glob.exact === undefined ? [] : nearestNames(pattern, knownTools, 1);
+    return [
+      {
+        code: 'unknown_tool',
+        message:
+          glob.exact === undefined
+            ? `No tool has a name like ${quote(pattern)}, so the rule is about none.`
+            : `There is no tool named ${quote(pattern)}, so the rule is about none.`,
+        advice: nearest === undefined ? 'Correct the name, or remove it.' : `Did you mean ${nearest}?`,
+      },
+    ];
+  });
+}
+
+function lintCoverage(
+  { rules, unlistedTools, tools }: ComposedRules,
+  knownTools: readonly string[],
+): readonly Finding[] {
+  const isDenied = unlistedTools?.mode === 'enforce';
+  // A limit on the number of calls says nothing about what a call may do.
+  const patterns = rules
+    .filter(({ candidate }) => !candidate)
+    .flatMap(({ rule }) => (rule.type === 'session' ? [] : toolsOf(rule)))
+    .concat(isDenied ? tools.map(({ tool }) => tool) : [])
+    .map((pattern) => compileGlob(pattern));
+  return knownTools
+    .filter((name) => !patterns.some((glob) => glob.matches(name)))
+    .map((name) => ({
+      code: 'uncovered_tool',
+      message: isDenied
+        ? `Nothing names the tool ${quote(name)}: every call of it is blocked.`
+        : `No rule is about the tool ${quote(name)}: every call of it is allowed.`,
+      advice: isDenied
+        ? 'Name it under tools if it may be called.'
+        : 'Add a rule for it, or one for all tools with tool: "*", or set defaults.unlisted_tools to block.',
+    }));
+}

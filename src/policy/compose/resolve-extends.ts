@@ -1,0 +1,96 @@
+/**
+ * Puts a ruleset together with the ones it extends.
+ *
+ * 1. Parents' rules stand before their children's, and every one of them holds: a child adds and never takes away.
+ *    So an id that a parent uses is refused in a child, switched off or not. (To replace or switch off a rule,
+ *    documents are composed: that is reported.)
+ * 2. The child's default mode and metadata stand for all of it.
+ */
+import { quote } from '../../base/nearest.ts';
+import { contractsError, type ContractsProblem } from '../language/contracts-problem.ts';
+import { mergeToolFacts } from './merge-tool-facts.ts';
+import type { Ruleset } from '../language/ruleset.ts';
+import { joinVersions } from '../language/version-stamp.ts';
+
+/** Extending is counted from a child: fifty parents above it, and no more. */
+const mostParents = 50;
+
+/** Finds a ruleset by the name its metadata gives it. What it finds is not resolved yet. */
+export type FindRuleset = (name: string) => Ruleset | undefined;
+
+/** The ruleset with everything it inherits. Throws `contracts.invalid` where a parent is missing or goes in circles. */
+export function resolveExtends(child: Ruleset, find: FindRuleset): Ruleset {
+  const chain = findChain(child, find);
+  const [root = child, ...rest] = chain.toReversed();
+  const problems: ContractsProblem[] = [];
+  let merged: Ruleset = root;
+  for (const next of rest) {
+    problems.push(...refuseCollisions(merged, next));
+    merged = inherit(merged, next);
+  }
+  if (problems.length > 0) throw contractsError(problems);
+  return { ...merged, version: joinVersions(chain.toReversed().map(({ version }) => version)) };
+}
+
+/** The child, its parent, and so on. */
+function findChain(child: Ruleset, find: FindRuleset): readonly Ruleset[] {
+  const chain = [child];
+  for (let last = child; last.extends !== undefined;) {
+    const shown = [...chain.map(({ name }) => name), last.extends];
+    const refuse = (message: string): never => {
+      throw contractsError([
+        { source: last.source, line: undefined, column: undefined, field: 'extends', message },
+      ]);
+    };
+    if (chain.some(({ name }) => name === last.extends))
+      refuse(`extends goes in a circle: ${showChain(shown)}.`);
+    if (chain.length > mostParents)
+      refuse(`extends goes through more than ${mostParents} parents: ${showChain(shown)}.`);
+    const parent =
+      find(last.extends) ??
+      refuse(`extends names ${quote(last.extends)}, which is not among the documents: ${showChain(shown)}.`);
+    // A lookup may know a ruleset by another name than its own.
+    if (chain.includes(parent)) refuse(`extends goes in a circle: ${showChain(shown)}.`);
+    chain.push(parent);
+    last = parent;
+  }
+  return chain;
+}
+
+function showChain(names: readonly string[]): string {
+  const shown = names.length > 12 ? [...names.slice(0, 6), '…', ...names.slice(-5)] : names;
+  return shown.join(' → ');
+}
+
+function refuseCollisions(parent: Ruleset, child: Ruleset): readonly ContractsProblem[] {
+  const inherited = new Set(parent.rules.map(({ id }) => id));
+  return [...child.rules.map(({ id }) => id), ...child.disabled]
+    .filter((id) => inherited.has(id))
+    .map((id) => {
+      const place = child.places.get(id);
+      const theirs = parent.places.get(id);
+      return {
+        source: place?.source ?? child.source,
+        line: place?.line,
+        column: undefined,
+        field: `rules.${id}`,
+        message:
+          `The id ${quote(id)} is used by a rule it extends (in ${theirs?.source ?? parent.source}). Extending ` +
+          'only adds rules: choose another id, or compose the documents to replace the rule.',
+      };
+    });
+}
+
+function inherit(parent: Ruleset, child: Ruleset): Ruleset {
+  const again = new Set([...child.rules.map(({ id }) => id), ...child.disabled]);
+  return {
+    ...child,
+    rules: [...parent.rules, ...child.rules],
+    disabled: [...parent.disabled.filter((id) => !again.has(id)), ...child.disabled],
+    tools: mergeToolFacts(parent.tools, child.tools),
+    observability: child.observability ?? parent.observability,
+    unlistedTools: child.unlistedTools ?? parent.unlistedTools,
+    extends: undefined,
+    places: new Map([...parent.places, ...child.places]),
+  };
+}

@@ -1,0 +1,131 @@
+/**
+ * A condition on the arguments of calls, in the words of contracts, but read as what somebody permits.
+ *
+ * 1. It looks at `args.*` and at nothing else, with the operators of the language.
+ * 2. What is missing, null or of the wrong type satisfies nothing, under `not` as little as elsewhere: where a rule
+ *    that cannot tell fires, a permission that cannot tell does not hold. `exists: false` asks for what is missing.
+ */
+import type { JsonObject, JsonValue } from '../../base/json.ts';
+import { defineMember } from '../../base/json.ts';
+import { quote } from '../../base/nearest.ts';
+import { compileExpression } from './compile-expression.ts';
+import type { ContractsProblem } from '../language/contracts-problem.ts';
+import { nodeFromJson } from '../read/document-node.ts';
+import { DocumentReader } from '../read/document-reader.ts';
+import type { Expression, Leaf } from '../language/expression.ts';
+import { parseRegex } from '../regex/linear-regex.ts';
+import type { PolicyWorld } from '../language/policy-call.ts';
+import { readExpression } from '../read/read-expression.ts';
+import { createReadSettings } from '../read/read-options.ts';
+
+export type ArgumentConstraint = {
+  readonly holds: (input: JsonObject) => boolean;
+  /** What arguments are compared with, each where it would stand among them: for whoever must keep no secret. */
+  readonly samples: readonly JsonObject[];
+};
+
+export type ConstraintReading =
+  | { readonly ok: true; readonly constraint: ArgumentConstraint }
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+/** Reads a condition that came as JSON, or says everything that is wrong with it. */
+export function parseArgumentConstraint(where: JsonObject): ConstraintReading {
+  const problems: ContractsProblem[] = [];
+  const reading = { source: 'where', locate: () => ({ line: 1, column: 1 }), problems };
+  const settings = createReadSettings();
+  const expression = readExpression(new DocumentReader(nodeFromJson(where), reading), {
+    ruleType: 'pre',
+    settings,
+  });
+  if (expression === undefined || problems.length > 0)
+    return { ok: false, problems: problems.map(({ field, message }) => inWords(field, message)) };
+  const strict = toStrict(expression, true);
+  const leaves = leavesOf(strict);
+  const strange = leavesOf(expression).flatMap(refuseLeaf);
+  if (strange.length > 0) return { ok: false, problems: strange };
+  const { evaluate } = compileExpression(strict, {
+    world: nowhere,
+    readRegex: (pattern) => {
+      const found = parseRegex(pattern);
+      if (!found.ok) throw new TypeError(`${pattern} was read and cannot be used: ${found.problem}`);
+      return found.regex;
+    },
+  });
+  return {
+    ok: true,
+    constraint: {
+      holds: (input) =>
+        evaluate(
+          {
+            toolName: '',
+            input,
+            principal: undefined,
+            metadata: undefined,
+            snapshot: undefined,
+            resources: undefined,
+          },
+          undefined,
+        ) === true,
+      samples: leaves.filter(({ operator }) => operator !== 'exists').map(toSample),
+    },
+  };
+}
+
+const inWords = (field: string, message: string): string =>
+  field === '' ? message.replace(/^document\b/, 'where') : `where.${field}: ${message}`;
+
+function refuseLeaf({ selector, onMissing }: Leaf): string[] {
+  if (selector.source !== 'args')
+    return [`${quote(selector.text)} is no argument; only args.<name> can be asked for here.`];
+  return onMissing === 'fire'
+    ? [
+        `${quote(selector.text)} says on_missing: fire; what is missing satisfies nothing here. Use exists: false.`,
+      ]
+    : [];
+}
+
+/** A leaf about something missing says whatever keeps the whole from holding. */
+function toStrict(at: Expression, affirmed: boolean): Expression {
+  switch (at.type) {
+    case 'all':
+    case 'any':
+      return { type: at.type, of: at.of.map((each) => toStrict(each, affirmed)) };
+    case 'not':
+      return { type: 'not', of: toStrict(at.of, !affirmed) };
+    case 'leaf':
+      return { ...at, onMissing: affirmed ? 'skip' : 'fire' };
+  }
+}
+
+function leavesOf(at: Expression): readonly Leaf[] {
+  switch (at.type) {
+    case 'all':
+    case 'any':
+      return at.of.flatMap(leavesOf);
+    case 'not':
+      return leavesOf(at.of);
+    case 'leaf':
+      return [at];
+  }
+}
+
+function toSample({ selector, operand }: Leaf): JsonObject {
+  let value: JsonValue = operand;
+  for (const key of selector.path.toReversed()) {
+    const holder: { [key: string]: JsonValue } = {};
+    defineMember(holder, key, value);
+    value = holder;
+  }
+  return value as JsonObject; // a selector of arguments has at least one step
+}
+
+/** Arguments are all there is to look at. */
+const nowhere: PolicyWorld = Object.freeze({
+  environment: '',
+  env: () => undefined,
+  realPath: (path: string) => path,
+  workingDirectory: undefined,
+  homeDirectory: undefined,
+  selectors: {},
+  operators: {},
+});

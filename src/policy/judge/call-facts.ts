@@ -1,0 +1,58 @@
+import type { FoundTexts } from '../language/found-kinds.ts';
+import { toTexts } from '../sandbox/found-texts.ts';
+import type { PolicyCall, PolicyWorld } from '../language/policy-call.ts';
+import type { Resources } from '../sandbox/resources.ts';
+import { findResources } from '../sandbox/resources.ts';
+import type { SessionCounters } from '../language/session-metric.ts';
+
+/** What rules are judged by: the call, what its session has used, and what the call names, found when first asked for. */
+export class CallFacts {
+  readonly call: PolicyCall;
+  readonly counters: SessionCounters | undefined;
+  readonly #world: PolicyWorld;
+  #looking: PolicyWorld | undefined;
+  #found: Resources | undefined;
+  #texts: FoundTexts | undefined;
+
+  constructor(call: PolicyCall, counters: SessionCounters | undefined, world: PolicyWorld) {
+    this.call = call;
+    this.counters = counters;
+    this.#world = world;
+  }
+
+  resources(): Resources {
+    return (this.#found ??= findResources(this.call, this.world()));
+  }
+
+  /** The same as texts, for conditions. */
+  texts(): FoundTexts {
+    return (this.#texts ??= toTexts(this.call, this.resources(), this.#world.workingDirectory));
+  }
+
+  /** Where a path leads is looked up once for all rules that ask, and never kept for another call. */
+  world(): PolicyWorld {
+    return (this.#looking ??= rememberPaths(this.#world));
+  }
+}
+
+function rememberPaths(world: PolicyWorld): PolicyWorld {
+  const known = new Map<string, string>();
+  const listed = new Map<string, ReturnType<NonNullable<PolicyWorld['listFolder']>>>();
+  const { listFolder } = world;
+  return {
+    ...world,
+    ...(listFolder !== undefined && {
+      listFolder: (path: string) => {
+        if (!listed.has(path)) listed.set(path, listFolder(path));
+        return listed.get(path);
+      },
+    }),
+    realPath: (path) => {
+      const before = known.get(path);
+      if (before !== undefined) return before;
+      const real = world.realPath(path);
+      known.set(path, real);
+      return real;
+    },
+  };
+}

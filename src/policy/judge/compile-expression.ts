@@ -1,0 +1,152 @@
+/**
+ * Turns a condition into a function, once. Three values: true, false, policy error.
+ *
+ * 1. Left to right, and no further than needed; an error that is reached is the answer.
+ * 2. A value that is absent or null makes every operator but `exists` false, unless the leaf says `fire`.
+ * 3. Nothing it is given makes it throw: what a host's function throws is an error of the condition.
+ */
+import type { JsonValue } from '../../base/json.ts';
+import type { Expression, Leaf } from '../language/expression.ts';
+import { isBuiltInOperator } from '../language/operand.ts';
+import type { ReadRegex, Test, Truth } from './operators.ts';
+import { compileOperator } from './operators.ts';
+import type { OutputView } from './output-view.ts';
+import type { PolicyCall, PolicyWorld } from '../language/policy-call.ts';
+import type { Select } from './select-value.ts';
+import { compileSelector } from './select-value.ts';
+
+export type Condition = (call: PolicyCall, output: OutputView | undefined) => Truth;
+
+/** A condition with its leaves at hand, for whoever has to say what in the output it is about. */
+export type CompiledExpression = {
+  readonly evaluate: Condition;
+  /** Those that can make the condition true by being true, from left to right: none under an odd number of `not`. */
+  readonly leaves: readonly CompiledLeaf[];
+};
+
+export type CompiledLeaf = {
+  readonly leaf: Leaf;
+  readonly evaluate: Condition;
+  readonly select: Select;
+  readonly test: Test;
+};
+
+export type ExpressionContext = {
+  readonly world: PolicyWorld;
+  readonly readRegex: ReadRegex;
+  /** Told of every leaf that is looked at, for explanations. */
+  readonly traceLeaf?: TraceLeaf | undefined;
+};
+
+/** What a leaf found and made of it. */
+export type TraceLeaf = (leaf: Leaf, field: JsonValue | undefined, truth: Truth) => void;
+
+export function compileExpression(expression: Expression, context: ExpressionContext): CompiledExpression {
+  const leaves: CompiledLeaf[] = [];
+  const compile = (at: Expression, affirmed: boolean): Condition => {
+    switch (at.type) {
+      case 'all':
+        return every(
+          at.of.map((each) => compile(each, affirmed)),
+          true,
+        );
+      case 'any':
+        return every(
+          at.of.map((each) => compile(each, affirmed)),
+          false,
+        );
+      case 'not':
+        return negate(compile(at.of, !affirmed));
+      case 'leaf': {
+        const compiled = compileLeaf(at, context);
+        if (affirmed) leaves.push(compiled);
+        return compiled.evaluate;
+      }
+    }
+  };
+  return { evaluate: compile(expression, true), leaves };
+}
+
+/** Goes on as long as the answer is `expected`: true for `all`, false for `any`. */
+const every =
+  (conditions: readonly Condition[], expected: boolean): Condition =>
+  (call, output) => {
+    for (const condition of conditions) {
+      const truth = condition(call, output);
+      if (truth !== expected) return truth;
+    }
+    return expected;
+  };
+
+const negate =
+  (condition: Condition): Condition =>
+  (call, output) => {
+    const truth = condition(call, output);
+    return truth === 'error' ? truth : !truth;
+  };
+
+function compileLeaf(leaf: Leaf, context: ExpressionContext): CompiledLeaf {
+  const select = compileSelector(leaf.selector, context.world);
+  const test = compileTest(leaf, context);
+  const { holds } = test;
+  const whenMissing = leaf.operator === 'exists' ? leaf.operand === false : leaf.onMissing === 'fire';
+  // JSON writes quotes and line breaks as escapes; a text that holds them is found in either spelling.
+  const inText =
+    leaf.selector.source === 'output.text' && test.locate?.inParts === true && test.sameInJson !== true;
+  const isList = leaf.selector.source === 'found' && leaf.operator !== 'exists';
+  const evaluate: Condition = (call, output) => {
+    try {
+      const field = select(call, output);
+      if (field === undefined) return whenMissing;
+      const truth = isList ? holdsForOne(holds, field) : holds(field);
+      if (truth !== false || !inText || output === undefined) return truth;
+      const plain = output.plainText();
+      return plain === field ? truth : holds(plain);
+    } catch {
+      return 'error';
+    }
+  };
+  const { traceLeaf } = context;
+  return {
+    leaf,
+    evaluate: traceLeaf === undefined ? evaluate : traced(leaf, evaluate, select, traceLeaf),
+    select,
+    test,
+  };
+}
+
+/** For what is found in a call: one that fits is enough, and an error counts. */
+function holdsForOne(holds: Test['holds'], field: JsonValue): Truth {
+  for (const each of Array.isArray(field) ? (field as readonly JsonValue[]) : [field]) {
+    const truth = holds(each);
+    if (truth !== false) return truth;
+  }
+  return false;
+}
+
+const traced =
+  (leaf: Leaf, evaluate: Condition, select: Select, trace: TraceLeaf): Condition =>
+  (call, output) => {
+    const truth = evaluate(call, output);
+    let field: JsonValue | undefined;
+    try {
+      field = select(call, output);
+    } catch {
+      // A host's resolver threw; the truth says so already.
+    }
+    trace(leaf, field, truth);
+    return truth;
+  };
+
+function compileTest({ operator, operand }: Leaf, { world, readRegex }: ExpressionContext): Test {
+  if (isBuiltInOperator(operator)) return compileOperator(operator, operand, readRegex);
+  const host = Object.hasOwn(world.operators, operator) ? world.operators[operator] : undefined;
+  return {
+    holds: (field: JsonValue): Truth => {
+      // Whatever it gives that is no answer counts as none; so does a word nobody registered.
+      const answer: unknown = host?.(field, operand);
+      return typeof answer === 'boolean' ? answer : 'error';
+    },
+    locate: undefined,
+  };
+}

@@ -1,0 +1,230 @@
+/**
+ * Makes documents ready to judge calls: everything is compiled here, once, and what cannot be is refused here. After
+ * that nothing throws. A call pays for the rules that can be about its tool and for no others.
+ */
+import type { Awaitable } from '../../base/json.ts';
+import type { Redactor } from '../../base/redaction.ts';
+import { createRedactor } from '../../base/redaction.ts';
+import type { Steps } from '../../base/steps.ts';
+import { finishSteps } from '../../base/steps.ts';
+import { compileAfterRule } from './after-rule.ts';
+import { compileBeforeRule } from './before-rule.ts';
+import { CallFacts } from './call-facts.ts';
+import type { TraceLeaf } from './compile-expression.ts';
+import type { ComposedRule, ComposedRules } from '../language/composed-rules.ts';
+import { contractsError } from '../language/contracts-problem.ts';
+import type { Expression } from '../language/expression.ts';
+import { compileCountsNeeded } from './counts-needed.ts';
+import type { CompileContext, FireRule } from './fire-rule.ts';
+import { compileFire } from './fire-rule.ts';
+import { judgeCall } from './judge-call.ts';
+import { judgeOutput } from './judge-output.ts';
+import type { LinearRegex, RegexOptions } from '../regex/linear-regex.ts';
+import { parseRegex } from '../regex/linear-regex.ts';
+import type { ToolEnd } from './output-view.ts';
+import type { PolicyCall, PolicyWorld } from '../language/policy-call.ts';
+import { digestRule } from '../language/rule-digest.ts';
+import { createRuleIndex } from '../language/rule-index.ts';
+import type { FiredRule, OutputRuling, Ruling } from '../language/ruling.ts';
+import type { LimitShare } from '../language/session-limits.ts';
+import { compileLimits } from '../language/session-limits.ts';
+import type { SessionCounters, SessionMetric } from '../language/session-metric.ts';
+import type { KnownToolFacts } from '../language/tool-facts.ts';
+import { compileToolFacts } from '../language/tool-facts.ts';
+import { compileUnlisted } from './unlisted-tools.ts';
+import type { Workflow } from '../language/workflow.ts';
+
+export type { ToolEnd } from './output-view.ts';
+export type { LimitShare } from '../language/session-limits.ts';
+export type { SessionCounters, SessionMetric } from '../language/session-metric.ts';
+export type { KnownToolFacts } from '../language/tool-facts.ts';
+
+export type Policy = {
+  /** Of the documents; on every decision. */
+  readonly version: string;
+  readonly workflows: readonly Workflow[];
+  readonly composed: ComposedRules;
+  /**
+   * Asks every pre, sandbox and code rule about a call, and, where counters are given, every session rule. Answers at
+   * once unless a rule of code waits.
+   */
+  readonly judgeCall: (call: PolicyCall, counters?: SessionCounters) => Awaitable<Ruling>;
+  /** Asks every post rule about what came of a call: its result, or the text of its error. */
+  readonly judgeOutput: (call: PolicyCall, end: ToolEnd) => Awaitable<OutputRuling>;
+  /** What has to be reserved before a call of this tool may run. Those that only observe are listed too. */
+  readonly limitsFor: (toolName: string) => readonly LimitShare[];
+  /** What conditions and messages look at, for calls of this tool. Numbers that nothing looks at are not kept. */
+  readonly countsFor: (toolName: string) => readonly SessionMetric[];
+  /** Says that a limit was used up when this call wanted its share. */
+  readonly limitFired: (share: LimitShare, call: PolicyCall, counters?: SessionCounters) => FiredRule;
+  readonly toolFacts: (toolName: string) => KnownToolFacts;
+  /** What the rule of this id says, as a digest; undefined where there is no such rule. */
+  readonly digestOf: (ruleId: string) => string | undefined;
+};
+
+const noLimits: readonly LimitShare[] = Object.freeze([]);
+
+export type PolicyOptions = RegexOptions & {
+  /** Masks what messages would show; by default what is hidden everywhere by default. */
+  readonly redactor?: Redactor | undefined;
+  /** Told of every leaf of every condition that is looked at. */
+  readonly trace?: ((ruleId: string, ...step: Parameters<TraceLeaf>) => void) | undefined;
+};
+
+/** Throws `contracts.invalid` for a pattern that cannot be used. */
+export const compilePolicy = (
+  composed: ComposedRules,
+  given: PolicyWorld,
+  options: PolicyOptions = {},
+): Policy => finishSteps(compileInSteps(composed, given, options));
+
+/** The same with a step for each pattern and each rule, for a process that has other work meanwhile. */
+export function* compileInSteps(
+  composed: ComposedRules,
+  given: PolicyWorld,
+  options: PolicyOptions = {},
+): Steps<Policy> {
+  // What a call names is found once for all its rules, sandbox rules included.
+  const factsOf = new WeakMap<PolicyCall, CallFacts>();
+  const found = (call: PolicyCall): ReturnType<CallFacts['texts']> => {
+    const facts = factsOf.get(call) ?? new CallFacts(call, undefined, given);
+    factsOf.set(call, facts);
+    return facts.texts();
+  };
+  // Getters are copied, not called: one that throws must do so when a rule asks for it, and count against that call.
+  const world: PolicyWorld = Object.defineProperties({} as PolicyWorld, {
+    ...Object.getOwnPropertyDescriptors(given),
+    found: { value: found, enumerable: true },
+    counted: { value: (call: PolicyCall) => factsOf.get(call)?.counters, enumerable: true },
+  });
+  const { version, rules } = composed;
+  const { redactor = createRedactor(), trace } = options;
+  const known = new Map<string, LinearRegex>();
+  const contextOf = ({ id, source }: ComposedRule): CompileContext => ({
+    world,
+    redactor,
+    traceLeaf: trace && ((...step) => trace(id, ...step)),
+    readRegex: (pattern) => {
+      const regex = known.get(pattern) ?? readRegex(pattern, options, id, source);
+      known.set(pattern, regex);
+      return regex;
+    },
+  });
+
+  // Patterns take longest, and one rule may have thousands. Each is read here once, before a rule asks for it.
+  for (const rule of rules)
+    for (const pattern of patternsOf(rule.rule)) {
+      contextOf(rule).readRegex(pattern);
+      yield;
+    }
+  const beforeRules: NonNullable<ReturnType<typeof compileBeforeRule>>[] = [];
+  const afterRules: NonNullable<ReturnType<typeof compileAfterRule>>[] = [];
+  for (const rule of rules) {
+    const beforeRule = compileBeforeRule(rule, contextOf(rule));
+    if (beforeRule !== undefined) beforeRules.push(beforeRule);
+    const afterRule = compileAfterRule(rule, contextOf(rule));
+    if (afterRule !== undefined) afterRules.push(afterRule);
+    yield;
+  }
+  const unlisted = compileUnlisted(composed);
+  const before = createRuleIndex([
+    ...beforeRules,
+    ...(unlisted === undefined ? [] : [{ tools: undefined, entry: unlisted }]),
+  ]);
+  const after = createRuleIndex(afterRules);
+  const session = compileSession(rules, contextOf);
+  const toolFacts = compileToolFacts(composed.tools);
+  const byId = new Map(rules.map((rule) => [rule.id, rule]));
+
+  return {
+    version,
+    workflows: composed.workflows,
+    composed,
+    judgeCall: (call, counters) => {
+      const facts = new CallFacts(call, counters, world);
+      factsOf.set(call, facts);
+      return judgeCall(before(call.toolName), facts, version);
+    },
+    judgeOutput: (call, end) => judgeOutput(after(call.toolName), call, end, version),
+    limitsFor: (toolName) =>
+      session.length === 0 ? noLimits : session.flatMap(({ limits }) => limits.sharesOf(toolName)),
+    countsFor: compileCountsNeeded(rules, world),
+    limitFired: (share, call, counters) => {
+      const rule = session.find(({ id }) => id === share.ruleId);
+      factsOf.set(call, new CallFacts(call, counters, world));
+      return rule === undefined ? unknownLimit(share) : rule.fire(call, undefined, false);
+    },
+    toolFacts,
+    digestOf: (ruleId) => {
+      const rule = byId.get(ruleId);
+      return rule && digestRule(rule);
+    },
+  };
+}
+
+/** The regular expressions of a rule's condition. */
+function* patternsOf(rule: ComposedRule['rule']): Generator<string, void, undefined> {
+  if (rule.type === 'pre' || rule.type === 'post') yield* patternsIn(rule.when);
+}
+
+function* patternsIn(expression: Expression): Generator<string, void, undefined> {
+  switch (expression.type) {
+    case 'all':
+    case 'any':
+      for (const part of expression.of) yield* patternsIn(part);
+      return;
+    case 'not':
+      yield* patternsIn(expression.of);
+      return;
+    case 'leaf': {
+      const { operator, operand } = expression;
+      if (operator !== 'matches' && operator !== 'matches_any') return;
+      for (const pattern of Array.isArray(operand) ? operand : [operand])
+        if (typeof pattern === 'string') yield pattern;
+    }
+  }
+}
+
+/** Documents have been read with the same engine; rules made by programs have not. */
+function readRegex(pattern: string, options: RegexOptions, id: string, source: string): LinearRegex {
+  const reading = parseRegex(pattern, options);
+  if (reading.ok) return reading.regex;
+  throw contractsError([
+    {
+      source,
+      line: undefined,
+      column: undefined,
+      field: `rule ${id}`,
+      message: `The pattern ${JSON.stringify(pattern)} cannot be used: ${reading.problem}`,
+    },
+  ]);
+}
+
+function compileSession(
+  rules: readonly ComposedRule[],
+  contextOf: (rule: ComposedRule) => CompileContext,
+): readonly {
+  readonly id: string;
+  readonly limits: ReturnType<typeof compileLimits>;
+  readonly fire: FireRule;
+}[] {
+  return rules.flatMap((composed) => {
+    const { id, rule } = composed;
+    if (rule.type !== 'session') return [];
+    return [
+      { id, limits: compileLimits(rule, composed), fire: compileFire(composed, rule, contextOf(composed)) },
+    ];
+  });
+}
+
+/** A share that was reserved under documents which have been replaced since. */
+const unknownLimit = ({ ruleId, message, tags, metadata, mode, candidate }: LimitShare): FiredRule => ({
+  ruleId,
+  ruleType: 'session',
+  action: 'block',
+  message,
+  tags,
+  metadata,
+  policyError: false,
+  observed: candidate || mode === 'observe',
+});

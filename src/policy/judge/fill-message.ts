@@ -1,0 +1,99 @@
+/**
+ * Writes the message of a rule for one call: `{selector}` becomes the value, one that finds nothing stays as written.
+ * Values are put in once, so a value that looks like a selector stays what it is. Nothing that looks like a secret, or
+ * stands under the name of one, gets in.
+ */
+import type { JsonObject, JsonValue } from '../../base/json.ts';
+import { defineMember } from '../../base/json.ts';
+import type { Redactor } from '../../base/redaction.ts';
+import { cutText } from '../../base/cut-text.ts';
+import type { Selector } from '../language/expression.ts';
+import type { OutputView } from './output-view.ts';
+import { parseSelector } from '../read/parse-selector.ts';
+import type { PolicyCall, PolicyWorld } from '../language/policy-call.ts';
+import type { Select } from './select-value.ts';
+import { compileSelector } from './select-value.ts';
+
+export type FillMessage = (call: PolicyCall, output: OutputView | undefined) => string;
+
+const mostOfMessage = 500;
+const mostOfValue = 200;
+/** Masks look at more than is shown: half a secret does not look like one. */
+const mostLookedAt = 20_000;
+
+type Part = string | { readonly selector: Selector; readonly select: Select };
+
+export function compileMessage(message: string, world: PolicyWorld, redactor: Redactor): FillMessage {
+  const parts = readParts(message, world);
+  if (parts.every((part) => typeof part === 'string')) {
+    const fixed = cutText(message, mostOfMessage);
+    return () => fixed;
+  }
+  return (call, output) => {
+    let filled = '';
+    for (const part of parts)
+      filled +=
+        typeof part === 'string' ? part : fillPart(part.selector, part.select, call, output, redactor);
+    return tidyMessage(filled, redactor);
+  };
+}
+
+/** A message made by code: masked and cut, never filled. */
+export const tidyMessage = (message: string, redactor: Redactor): string =>
+  cutText(redactor.text(cutText(message, mostLookedAt)), mostOfMessage);
+
+/** What a message shows. */
+export const selectorsIn = (message: string, world: PolicyWorld): readonly Selector[] =>
+  readParts(message, world).flatMap((part) => (typeof part === 'string' ? [] : [part.selector]));
+
+function readParts(message: string, world: PolicyWorld): readonly Part[] {
+  const hostPrefixes = new Set(Object.keys(world.selectors));
+  // Every second piece stood between braces.
+  return message.split(/(\{[^{}]*\})/).map((piece, index) => {
+    if (index % 2 === 0) return piece;
+    const reading = parseSelector(piece.slice(1, -1), hostPrefixes);
+    if (!reading.ok) return piece;
+    return { selector: reading.selector, select: compileSelector(reading.selector, world) };
+  });
+}
+
+function fillPart(
+  selector: Selector,
+  select: Select,
+  call: PolicyCall,
+  output: OutputView | undefined,
+  redactor: Redactor,
+): string {
+  const asWritten = `{${selector.text}}`;
+  try {
+    const value = select(call, output);
+    if (value === undefined) return asWritten;
+    const shown = maskSelected(
+      selector,
+      typeof value === 'string' ? cutText(value, mostLookedAt) : value,
+      redactor,
+    );
+    return cutText(typeof shown === 'string' ? shown : JSON.stringify(shown), mostOfValue);
+  } catch {
+    // A host's resolver threw, or gave what is no JSON.
+    return asWritten;
+  }
+}
+
+/** Puts the value back under the names it was found by: `{args.db.password}` hides by name what it would show. */
+export function maskSelected({ path }: Selector, value: JsonValue, redactor: Redactor): JsonValue {
+  const wrapped = path.reduceRight((inner: JsonValue, key) => {
+    const holder: { [key: string]: JsonValue } = {};
+    defineMember(holder, key, inner);
+    return holder;
+  }, value);
+  const { value: kept, hidden } = redactor.input(wrapped);
+  if (hidden.length === 0) return value;
+  let at: JsonValue | undefined = kept;
+  for (const _ of path) {
+    // One of the names announced a secret: all below it is gone.
+    if (typeof at !== 'object' || at === null) break;
+    at = Object.values(at as JsonObject)[0];
+  }
+  return at ?? value;
+}

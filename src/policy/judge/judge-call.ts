@@ -1,0 +1,36 @@
+import type { Awaitable } from '../../base/json.ts';
+import { isPromiseLike } from '../../base/when-ready.ts';
+import type { BeforeRule } from './before-rule.ts';
+import type { CallFacts } from './call-facts.ts';
+import type { FiredRule, Ruling } from '../language/ruling.ts';
+import { decideRuling } from '../language/ruling.ts';
+
+const nothing: readonly FiredRule[] = Object.freeze([]);
+
+/** Asks every rule, in order; none is left out because another blocked. Waits only for rules that are code and wait. */
+export function judgeCall(
+  rules: readonly BeforeRule[],
+  facts: CallFacts,
+  version: string,
+): Awaitable<Ruling> {
+  let answers: Awaitable<FiredRule | undefined>[] | undefined;
+  let isWaiting = false;
+  for (const rule of rules) {
+    const answer = rule(facts);
+    if (answer === undefined) continue;
+    (answers ??= []).push(answer);
+    isWaiting ||= isPromiseLike(answer);
+  }
+  if (answers === undefined) return decideRuling(nothing, nothing, version);
+  if (isWaiting)
+    return Promise.all(answers.map(async (answer) => await answer)).then((all) => gather(all, version));
+  // Without a promise among them they are what they will be.
+  return gather(answers as FiredRule[], version);
+}
+
+function gather(answers: readonly (FiredRule | undefined)[], version: string): Ruling {
+  const fired: FiredRule[] = [];
+  const observed: FiredRule[] = [];
+  for (const answer of answers) if (answer !== undefined) (answer.observed ? observed : fired).push(answer);
+  return decideRuling(fired, observed, version);
+}

@@ -1,0 +1,104 @@
+/** A rule document after loading: legacy words replaced, shape checked, nothing compiled. */
+import type { JsonObject } from '../../base/json.ts';
+import type { Expression } from './expression.ts';
+
+export type RuleMode = 'enforce' | 'observe';
+
+export type Ruleset = {
+  readonly name: string;
+  readonly description: string | undefined;
+  /** For rules that say nothing themselves. */
+  readonly mode: RuleMode;
+  /** What happens to calls of tools that nothing here names. Undefined where the document does not say. */
+  readonly unlistedTools: 'allow' | 'block' | undefined;
+  /** Without those that say `enabled: false`. Ids are unique. */
+  readonly rules: readonly Rule[];
+  /** Ids of the rules that are switched off. */
+  readonly disabled: readonly string[];
+  /** By name or glob, in the order written. */
+  readonly tools: readonly ToolFacts[];
+  readonly observability: JsonObject | undefined;
+  readonly observeAlongside: boolean;
+  readonly extends: string | undefined;
+  /** sha256 of the bytes it was read from; with parents, over the stamps of all of them joined by `:`. */
+  readonly version: string;
+  /** The document's file name, or the name it was given. */
+  readonly source: string;
+  /** Where each rule stands, by id. Kept apart, so that moving a rule does not change it. */
+  readonly places: ReadonlyMap<string, RulePlace>;
+};
+
+export type RulePlace = { readonly source: string; readonly line: number | undefined };
+
+export type Rule = PreRule | PostRule | SessionRule | SandboxRule;
+
+type RuleBase = {
+  readonly id: string;
+  /** Undefined where the document's default holds. */
+  readonly mode: RuleMode | undefined;
+  readonly message: string;
+  readonly tags: readonly string[];
+  readonly metadata: JsonObject | undefined;
+};
+
+/** How long a person may take over an `ask`, and what happens then. */
+export type AskTimeout = { readonly timeoutSeconds: number; readonly timeoutEffect: 'block' | 'allow' };
+
+export type PreRule = RuleBase &
+  AskTimeout & {
+    readonly type: 'pre';
+    readonly tool: string;
+    readonly when: Expression;
+    readonly action: 'block' | 'ask';
+  };
+
+export type PostRule = RuleBase & {
+  readonly type: 'post';
+  readonly tool: string;
+  readonly when: Expression;
+  readonly action: 'warn' | 'redact' | 'block';
+};
+
+export type SessionRule = RuleBase & {
+  readonly type: 'session';
+  readonly limits: SessionLimits;
+  readonly action: 'block';
+};
+
+/** By tool name or glob, in the order written. */
+export type PerToolLimit = readonly (readonly [tool: string, limit: number])[];
+
+/** At least one. N allows N. */
+export type SessionLimits = {
+  readonly maxToolCalls: number | undefined;
+  readonly maxAttempts: number | undefined;
+  readonly maxCallsPerTool: PerToolLimit;
+  /** Beyond the public language, like the rest: these depend on the success check. Absent where nothing is said. */
+  readonly maxFailures?: number;
+  readonly maxConsecutiveFailures?: number;
+  readonly maxFailuresPerTool?: PerToolLimit;
+  readonly maxConsecutiveFailuresPerTool?: PerToolLimit;
+};
+
+export type SandboxRule = RuleBase &
+  AskTimeout & {
+    readonly type: 'sandbox';
+    readonly tools: readonly string[];
+    readonly within: readonly string[] | undefined;
+    readonly notWithin: readonly string[];
+    readonly allowedCommands: readonly string[] | undefined;
+    readonly allowedDomains: readonly string[] | undefined;
+    readonly deniedDomains: readonly string[];
+    /** Whether chains of commands are outside as such, or judged command by command. Beyond the public language. */
+    readonly chains: 'refuse' | 'judge' | undefined;
+    readonly outside: 'block' | 'ask';
+  };
+
+export type SideEffect = 'pure' | 'read' | 'write' | 'irreversible';
+
+/** What a document says about tools that answer to a name or glob. */
+export type ToolFacts = {
+  readonly tool: string;
+  readonly sideEffect: SideEffect | undefined;
+  readonly idempotent: boolean | undefined;
+};

@@ -1,0 +1,276 @@
+/**
+ * Reads a document field by field and collects everything that is wrong with it.
+ *
+ * 1. No method throws. One that finds something else than it was asked for adds a problem and gives undefined,
+ *    so a reader goes on to the next field and the caller looks at the problems at the end.
+ * 2. Every object is closed: a key nobody asked for is a problem.
+ * 3. Every problem names the field by the word of the language, also where the document uses an older one.
+ */
+import type { JsonObject, JsonValue } from '../../base/json.ts';
+import { isJsonObject } from '../../base/json.ts';
+import { nearestNames, quote } from '../../base/nearest.ts';
+import type { ContractsProblem } from '../language/contracts-problem.ts';
+import type { DocumentEntry, DocumentNode } from './document-node.ts';
+import { jsonFromNode } from './document-node.ts';
+
+/** The document that is being read, and what was found wrong with it so far. */
+export type DocumentReading = {
+  readonly source: string;
+  /** Line and column, from 1, of a position in the text. */
+  readonly locate: (offset: number) => { readonly line: number; readonly column: number };
+  readonly problems: ContractsProblem[];
+};
+
+export type TextLimits = {
+  readonly least?: number;
+  /** In characters, not UTF-16 units. */
+  readonly most?: number;
+  readonly pattern?: RegExp;
+  /** What the pattern wants, e.g. `lower-case letters, digits, "-" and "_"`. */
+  readonly patternWords?: string;
+};
+
+/** Older spelling → word of the language. */
+export type OlderWords = Readonly<Record<string, string>>;
+
+const noOlderWords: OlderWords = Object.freeze({});
+
+/** A value of a document, at its place. */
+export class DocumentReader {
+  readonly node: DocumentNode;
+  readonly reading: DocumentReading;
+  /** The last word of the field as the language spells it, e.g. `message`; `rules[2]` for an item. */
+  readonly name: string;
+  readonly #parent: DocumentReader | undefined;
+  /** As the document spells it; a number for an item. Undefined for the document itself. */
+  readonly #step: string | number | undefined;
+  readonly #offset: number | undefined;
+
+  constructor(
+    node: DocumentNode,
+    reading: DocumentReading,
+    at?: {
+      readonly parent: DocumentReader;
+      readonly step: string | number;
+      readonly name: string;
+      readonly offset?: number | undefined;
+    },
+  ) {
+    this.node = node;
+    this.reading = reading;
+    this.name = at?.name ?? 'document';
+    this.#parent = at?.parent;
+    this.#step = at?.step;
+    this.#offset = at?.offset ?? node.offset;
+  }
+
+  /** From the root, e.g. `rules[2].then.message`; empty for the document itself. */
+  get field(): string {
+    const before = this.#parent?.field ?? '';
+    if (this.#step === undefined) return before;
+    if (typeof this.#step === 'number') return `${before}[${this.#step}]`;
+    const plain = /^[\w.:*?-]{1,128}$/.test(this.#step);
+    return plain ? `${before}${before === '' ? '' : '.'}${this.#step}` : `${before}[${quote(this.#step)}]`;
+  }
+
+  /** From 1; undefined where the document did not come as text. */
+  get line(): number | undefined {
+    return this.#offset === undefined ? undefined : this.reading.locate(this.#offset).line;
+  }
+
+  /** Adds a problem with this value. Gives undefined, for `return this.refuse(…)`. */
+  refuse(message: string): undefined {
+    const place = this.#offset === undefined ? undefined : this.reading.locate(this.#offset);
+    this.reading.problems.push({
+      source: this.reading.source,
+      line: place?.line,
+      column: place?.column,
+      field: this.field,
+      message,
+    });
+    return undefined;
+  }
+
+  /** Adds a problem: this is not what was expected. */
+  expected(what: string): undefined {
+    const written =
+      typeof this.#step === 'string' && this.#step !== this.name ? ` (written ${this.#step})` : '';
+    return this.refuse(`${this.name}${written} is ${describeNode(this.node)}; expected ${what}.`);
+  }
+
+  /** An object with these keys and no others. */
+  closed<Key extends string>(
+    keys: readonly Key[],
+    olderWords: OlderWords = noOlderWords,
+  ): ClosedObject<Key> | undefined {
+    if (this.node.type !== 'map') return this.expected(`an object with ${listWords(keys)}`);
+    const found = new Map<string, DocumentReader>();
+    for (const entry of this.node.entries) {
+      const name = Object.hasOwn(olderWords, entry.key) ? (olderWords[entry.key] ?? entry.key) : entry.key;
+      const member = this.#member(entry, name);
+      const earlier = found.get(name);
+      if (!(keys as readonly string[]).includes(name)) this.#refuseKey(entry, keys);
+      else if (earlier === undefined) found.set(name, member);
+      else
+        this.#keyOf(entry).refuse(
+          `${quote(entry.key)} and ${quote(earlier.#written)} are two spellings of ${name}; keep one of them.`,
+        );
+    }
+    return new ClosedObject(this, found);
+  }
+
+  /** The members of an object whose keys are names the author chooses. */
+  members(expectation = 'an object'): readonly DocumentMember[] | undefined {
+    if (this.node.type !== 'map') return this.expected(expectation);
+    return this.node.entries.map((entry) => ({
+      key: entry.key,
+      keyAt: this.#keyOf(entry),
+      value: this.#member(entry, entry.key),
+    }));
+  }
+
+  items(least = 0, what = 'values'): readonly DocumentReader[] | undefined {
+    const wanted = `a list of ${what}${least > 0 ? `, at least ${least}` : ''}`;
+    if (this.node.type !== 'list') return this.expected(wanted);
+    if (this.node.items.length < least) return this.expected(wanted);
+    return this.node.items.map(
+      (item, step) =>
+        new DocumentReader(item, this.reading, { parent: this, step, name: `${this.name}[${step}]` }),
+    );
+  }
+
+  text({ least = 1, most, pattern, patternWords }: TextLimits = {}): string | undefined {
+    const { node } = this;
+    if (node.type !== 'scalar' || typeof node.value !== 'string')
+      return this.expected(isQuotable(node) ? 'text: put it in quotes' : 'text');
+    const { value } = node;
+    // Counting characters is only worth it where the units could be too many.
+    const length = most !== undefined && value.length > most ? Array.from(value).length : value.length;
+    if (length < least)
+      return this.expected(least === 1 ? 'text that is not empty' : `at least ${least} characters`);
+    if (most !== undefined && length > most)
+      return this.refuse(`${this.name} is ${length} characters long; expected at most ${most}.`);
+    if (pattern !== undefined && !pattern.test(value)) return this.expected(patternWords ?? String(pattern));
+    return value;
+  }
+
+  oneOf<Word extends string>(
+    words: readonly Word[],
+    olderWords: Readonly<Record<string, Word>> = {},
+  ): Word | undefined {
+    const value = this.node.type === 'scalar' ? this.node.value : undefined;
+    if (typeof value === 'string') {
+      const word = words.find((each) => each === value);
+      if (word !== undefined) return word;
+      const older = Object.hasOwn(olderWords, value) ? olderWords[value] : undefined;
+      if (older !== undefined && words.includes(older)) return older;
+    }
+    return this.expected(listWords(words, 'or'));
+  }
+
+  integer({ least, most }: { readonly least: number; readonly most?: number }): number | undefined {
+    const value = this.node.type === 'scalar' ? this.node.value : undefined;
+    if (Number.isInteger(value) && typeof value === 'number')
+      if (value >= least && value <= (most ?? Number.MAX_SAFE_INTEGER)) return value;
+    return this.expected(
+      `a whole number ${most === undefined ? `of ${least} or more` : `from ${least} to ${most}`}`,
+    );
+  }
+
+  number(): number | undefined {
+    const value = this.node.type === 'scalar' ? this.node.value : undefined;
+    return typeof value === 'number' ? value : this.expected('a number');
+  }
+
+  flag(): boolean | undefined {
+    const value = this.node.type === 'scalar' ? this.node.value : undefined;
+    return typeof value === 'boolean' ? value : this.expected('true or false');
+  }
+
+  /** A list of texts, none empty. The good ones, where some are not. */
+  texts(least = 0): readonly string[] | undefined {
+    return this.items(least, 'texts')?.flatMap((item) => item.text() ?? []);
+  }
+
+  /** An object with whatever is in it. */
+  object(): JsonObject | undefined {
+    const value = this.json();
+    return isJsonObject(value) ? value : this.expected('an object');
+  }
+
+  json(): JsonValue {
+    return jsonFromNode(this.node);
+  }
+
+  get #written(): string {
+    return String(this.#step ?? this.name);
+  }
+
+  #member(entry: DocumentEntry, name: string): DocumentReader {
+    return new DocumentReader(entry.value, this.reading, { parent: this, step: entry.key, name });
+  }
+
+  #keyOf({ key, keyOffset, value }: DocumentEntry): DocumentReader {
+    return new DocumentReader(value, this.reading, { parent: this, step: key, name: key, offset: keyOffset });
+  }
+
+  #refuseKey(entry: DocumentEntry, keys: readonly string[]): void {
+    const [nearest] = nearestNames(entry.key, keys, 1);
+    const mergeKey = entry.key === '<<' ? ' Merge keys are not part of YAML 1.2.' : '';
+    const meant = nearest === undefined ? '' : ` Did you mean ${nearest}?`;
+    this.#keyOf(entry).refuse(
+      `Unknown field ${quote(entry.key)} in ${this.name}.${mergeKey}${meant} Known fields: ${keys.join(', ')}.`,
+    );
+  }
+}
+
+/** A member of an object, with a place for complaints about its name. */
+export type DocumentMember = {
+  readonly key: string;
+  readonly keyAt: DocumentReader;
+  readonly value: DocumentReader;
+};
+
+/** An object whose keys were checked. */
+export class ClosedObject<Key extends string> {
+  readonly at: DocumentReader;
+  readonly #found: ReadonlyMap<string, DocumentReader>;
+
+  constructor(at: DocumentReader, found: ReadonlyMap<string, DocumentReader>) {
+    this.at = at;
+    this.#found = found;
+  }
+
+  has(key: Key): boolean {
+    return this.#found.has(key);
+  }
+
+  optional(key: Key): DocumentReader | undefined {
+    return this.#found.get(key);
+  }
+
+  required(key: Key): DocumentReader | undefined {
+    return this.#found.get(key) ?? this.at.refuse(`${key} is missing: ${this.at.name} needs one.`);
+  }
+}
+
+/** `a, b and c` */
+export function listWords(words: readonly string[], before = 'and'): string {
+  if (words.length < 2) return words.join('');
+  return `${words.slice(0, -1).join(', ')} ${before} ${words.at(-1)}`;
+}
+
+/** What stands there, in words for a message. */
+export function describeNode(node: DocumentNode): string {
+  switch (node.type) {
+    case 'list':
+      return node.items.length === 0 ? 'an empty list' : 'a list';
+    case 'map':
+      return node.entries.length === 0 ? 'an empty object' : 'an object';
+    case 'scalar':
+      if (node.value === null) return 'empty';
+      return typeof node.value === 'string' ? quote(node.value) : `the ${typeof node.value} ${node.value}`;
+  }
+}
+
+const isQuotable = (node: DocumentNode): boolean => node.type === 'scalar' && node.value !== null;

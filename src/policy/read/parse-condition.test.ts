@@ -1,0 +1,85 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseRegex } from '../regex/linear-regex.ts';
+import type { ConditionReading } from './parse-condition.ts';
+import { parseCondition } from './parse-condition.ts';
+
+const parse = (text: string): ConditionReading => parseCondition(text, parseRegex);
+const conditionOf = (text: string): unknown => {
+  const reading = parse(text);
+  return reading.ok ? reading.condition : reading.problem;
+};
+
+describe('a condition', () => {
+  test.each([
+    ['stage_complete("study")', { type: 'stage_complete', stageId: 'study' }],
+    ['file_read("docs/a b.md")', { type: 'file_read', path: 'docs/a b.md' }],
+    ['approval()', { type: 'approval', stageId: undefined }],
+    ['approval("")', { type: 'approval', stageId: undefined }],
+    ['approval("review")', { type: 'approval', stageId: 'review' }],
+    ['exec("make test")', { type: 'exec', command: 'make test', exitCode: 0 }],
+    ['exec("make test", exit_code=3)', { type: 'exec', command: 'make test', exitCode: 3 }],
+    [' exec ( "make test" ,exit_code = 3 ) ', { type: 'exec', command: 'make test', exitCode: 3 }],
+    ['mcp_result_matches("a","b","c")', { type: 'mcp_result_matches', tool: 'a', field: 'b', value: 'c' }],
+  ])('is read from %s', (text, condition) => {
+    expect(conditionOf(text)).toEqual(condition);
+  });
+
+  test('holds a pattern whose backslashes are written twice', () => {
+    const reading = parse('command_matches("^git\\\\s+\\"x\\"$")');
+    expect(reading.ok && reading.condition).toMatchObject({
+      type: 'command_matches',
+      regex: { source: '^git\\s+"x"$' },
+    });
+  });
+
+  test('gives back any text that was written into it', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', minLength: 1 }), (path) => {
+        expect(conditionOf(`file_read(${JSON.stringify(path)})`)).toEqual({ type: 'file_read', path });
+      }),
+    );
+  });
+
+  test('is refused or read, whatever stands there, and never throws', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: fc.constantFrom('exec', '"', '\\', ',', ')', '=0', ' ', 'u', 'exit_code') }),
+        (text) => {
+          expect(typeof parse(`exec(${text}`).ok).toBe('boolean');
+        },
+      ),
+    );
+  });
+});
+
+describe('what is no condition', () => {
+  test.each([
+    ['', /no condition/],
+    ['file_read', /no condition/],
+    ['file_raed("x")', /Did you mean file_read\?/],
+    ['constructor("x")', /no condition named "constructor"/],
+    ['file_read()', /has 0 texts; expected file_read\("path"\)/],
+    ['file_read("a", "b")', /has 2 texts/],
+    ['file_read("")', /names no path/],
+    ["file_read('a')", /double quotes/],
+    ['file_read("a', /not closed/],
+    ['file_read("a"', /not closed/],
+    ['file_read("a",)', /double quotes/],
+    ['file_read("a") or approval()', /one gate holds one condition/],
+    ['file_read("a", exit_code=1)', /takes no exit_code/],
+    ['approval("a", "b")', /has 2 texts/],
+    ['exec("")', /names no command/],
+    ['exec("a", exit_code=-1)', /double quotes/],
+    ['exec("a", exit_code=1x)', /double quotes/],
+    ['exec(exit_code=1)', /has 0 texts/],
+    ['exec(exit_code=1, "a")', /not closed/],
+    ['mcp_result_matches("a", "b")', /has 2 texts/],
+    ['command_matches("(")', /regex "\(" of command_matches is invalid/],
+    ['command_matches("a\\s")', /a backslash is written twice/],
+    ['command_not_matches("push\\b")', /a word boundary is written \\\\b/],
+    ['command_matches("a(?=b)")', /lookahead/],
+  ])('is refused: %s', (text, problem) => {
+    expect(conditionOf(text)).toMatch(problem);
+  });
+});

@@ -1,0 +1,112 @@
+/** Reads the text of a selector, e.g. `args.path.to`, or says what is wrong with it. */
+import { nearestNames, quote } from '../../base/nearest.ts';
+import type { Selector, SelectorSource } from '../language/expression.ts';
+import { foundKinds } from '../language/found-kinds.ts';
+import { countSelectors } from '../language/session-metric.ts';
+
+export type SelectorReading =
+  { readonly ok: true; readonly selector: Selector } | { readonly ok: false; readonly problem: string };
+
+/** Sources that are values themselves: nothing follows them. */
+const wholeSources = ['tool.name', 'environment', 'output.text'] as const;
+/** Sources whose members are selected by keys. */
+const keyedSources = ['args', 'metadata', 'result', 'snapshot'] as const;
+
+const principalFields: readonly string[] = ['user_id', 'service_id', 'org_id', 'role', 'ticket_ref'];
+
+/** What exists only once the tool has run. */
+export const postSources: ReadonlySet<SelectorSource> = new Set(['output.text', 'result']);
+
+/** The words before the first dot. A host may not register them. */
+export const builtInPrefixes: readonly string[] = [
+  'args',
+  'tool',
+  'environment',
+  'principal',
+  'metadata',
+  'env',
+  'output',
+  'result',
+  'snapshot',
+  'found',
+];
+
+/** What is counted for the session. A host may have the word for itself: then its meaning counts. */
+const sessionPrefix = 'session';
+
+const noPrefixes: ReadonlySet<string> = new Set();
+
+export function parseSelector(text: string, hostPrefixes: ReadonlySet<string> = noPrefixes): SelectorReading {
+  const take = (source: Selector['source'], path: readonly string[]): SelectorReading => ({
+    ok: true,
+    selector: { text, source, path },
+  });
+  for (const source of wholeSources) if (text === source) return take(source, []);
+  const dot = text.indexOf('.');
+  const prefix = dot < 0 ? text : text.slice(0, dot);
+  const rest = dot < 0 ? '' : text.slice(dot + 1);
+  const path = rest.split('.');
+
+  if (hostPrefixes.has(prefix)) {
+    // What the host keeps under its word may be one value.
+    if (dot < 0) return take({ hostPrefix: prefix }, []);
+    return path.includes('') ? refuse(emptyStep(text)) : take({ hostPrefix: prefix }, path);
+  }
+  if (prefix === sessionPrefix)
+    return countSelectors.has(rest)
+      ? take('session', path)
+      : refuse(
+          `${quote(text)} is nothing that is counted for a session. Expected session. followed by ` +
+            `${[...countSelectors.keys()].join(', ')}.`,
+        );
+  if (!builtInPrefixes.includes(prefix))
+    return refuse(describeUnknown(text, prefix, [...builtInPrefixes, sessionPrefix, ...hostPrefixes]));
+  const whole = wholeSources.find((source) => source.split('.')[0] === prefix);
+  if (whole !== undefined) return refuse(`${quote(text)} selects nothing. Did you mean ${whole}?`);
+  if (rest === '')
+    return refuse(
+      `${quote(text)} selects nothing: a name must follow, e.g. ${examples[prefix] ?? `${prefix}.name`}.`,
+    );
+  // A variable's name may hold dots, and is one name.
+  if (prefix === 'env') return take('env', [rest]);
+  if (path.includes('')) return refuse(emptyStep(text));
+  if (prefix === 'principal') return readPrincipal(text, path, take);
+  if (prefix === 'found')
+    return path.length === 1 && foundKinds.some((kind) => kind === path[0])
+      ? take('found', path)
+      : refuse(
+          `${quote(text)} is nothing that is found in calls. Expected found. followed by ${foundKinds.join(', ')}.`,
+        );
+  const source = keyedSources.find((each) => each === prefix);
+  return source === undefined ? refuse(`${quote(text)} selects nothing.`) : take(source, path);
+}
+
+function readPrincipal(
+  text: string,
+  path: readonly string[],
+  take: (source: SelectorSource, path: readonly string[]) => SelectorReading,
+): SelectorReading {
+  const [field = ''] = path;
+  if (field === 'claims' || (principalFields.includes(field) && path.length === 1))
+    return take('principal', path);
+  return refuse(
+    `${quote(text)} is nothing a principal has. Expected principal. followed by ${principalFields.join(', ')} or ` +
+      'claims.<name>.',
+  );
+}
+
+const refuse = (problem: string): SelectorReading => ({ ok: false, problem });
+
+const emptyStep = (text: string): string => `${quote(text)} has an empty name between its dots.`;
+
+const examples: Readonly<Record<string, string>> = {
+  principal: 'principal.role',
+  env: 'env.HOME',
+  found: 'found.paths',
+};
+
+function describeUnknown(text: string, prefix: string, prefixes: readonly string[]): string {
+  const [nearest] = nearestNames(prefix, prefixes, 1);
+  const meant = nearest === undefined ? '' : ` Did you mean ${nearest}?`;
+  return `No selector begins with ${quote(prefix)} (in ${quote(text)}).${meant} Known beginnings: ${prefixes.join(', ')}.`;
+}

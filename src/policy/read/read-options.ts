@@ -1,0 +1,63 @@
+/** What a host may add to the language, and how documents are read because of it. */
+import { QuittanceError } from '../../base/error.ts';
+import { quote } from '../../base/nearest.ts';
+import type { RegexReading } from '../regex/linear-regex.ts';
+import { parseRegex } from '../regex/linear-regex.ts';
+import { isBuiltInOperator } from '../language/operand.ts';
+import { builtInPrefixes } from './parse-selector.ts';
+
+export type ReadOptions = {
+  /** Words of operators that the host registered. */
+  readonly operators?: readonly string[];
+  /** First words of selectors that the host registered. */
+  readonly selectors?: readonly string[];
+  /** Takes patterns with lookaround and backreferences too, for short texts only. */
+  readonly allowBacktracking?: boolean;
+};
+
+/** The same with every question answered. */
+export type ReadSettings = {
+  readonly operators: ReadonlySet<string>;
+  readonly selectors: ReadonlySet<string>;
+  readonly parseRegex: (pattern: string) => RegexReading;
+};
+
+const reservedWords: readonly string[] = ['all', 'any', 'not', 'on_missing'];
+
+/** Throws `config.invalid` where a host's word is one of the language, or could not be written in a document. */
+export function createReadSettings(options: ReadOptions = {}): ReadSettings {
+  const operators = new Set(options.operators);
+  const selectors = new Set(options.selectors);
+  for (const word of operators) {
+    checkWord('operator', word);
+    if (isBuiltInOperator(word)) refuse(`The operator ${quote(word)} belongs to the language`);
+  }
+  for (const word of selectors) {
+    checkWord('selector', word);
+    if (builtInPrefixes.includes(word))
+      refuse(`Selectors that begin with ${quote(word)} belong to the language`);
+  }
+  return { operators, selectors, parseRegex: rememberRegexes(options.allowBacktracking ?? false) };
+}
+
+function checkWord(what: string, word: unknown): void {
+  if (typeof word !== 'string' || !/^[A-Za-z_]\w{0,63}$/.test(word))
+    refuse(
+      `${JSON.stringify(word) ?? typeof word} cannot be the name of ${what === 'operator' ? 'an' : 'a'} ${what}`,
+    );
+  else if (reservedWords.includes(word)) refuse(`The word ${quote(word)} belongs to the language`);
+}
+
+function refuse(problem: string): never {
+  throw new QuittanceError('config.invalid', `${problem}. Expected another word of letters, digits and "_".`);
+}
+
+/** Rules tend to repeat their patterns, and reading one is what costs most after the text itself. */
+function rememberRegexes(allowBacktracking: boolean): (pattern: string) => RegexReading {
+  const known = new Map<string, RegexReading>();
+  return (pattern) => {
+    const reading = known.get(pattern) ?? parseRegex(pattern, { allowBacktracking });
+    known.set(pattern, reading);
+    return reading;
+  };
+}

@@ -1,0 +1,54 @@
+/** Reads what a rule does: its action and message, what it is tagged with, how long a person may take. */
+import type { JsonObject } from '../../base/json.ts';
+import type { ClosedObject, DocumentReader } from './document-reader.ts';
+import {
+  actionsOf,
+  defaultTimeout,
+  keysOf,
+  longestMessage,
+  longestTimeout,
+  olderActions,
+  olderKeys,
+  olderTimeoutEffects,
+  thenShapes,
+  timeoutEffects,
+} from '../language/rule-shape.ts';
+import type { AskTimeout } from '../language/ruleset.ts';
+
+type ThenType = keyof typeof thenShapes;
+
+export type Then<Type extends ThenType> = {
+  readonly action: (typeof actionsOf)[Type][number];
+  readonly message: string;
+  readonly tags: readonly string[];
+  readonly metadata: JsonObject | undefined;
+  /** For whatever else this type may hold. */
+  readonly fields: ClosedObject<string>;
+};
+
+/** Undefined where there are problems. */
+export function readThen<Type extends ThenType>(
+  at: DocumentReader | undefined,
+  type: Type,
+): Then<Type> | undefined {
+  const fields = at?.closed(keysOf(thenShapes[type]), olderKeys);
+  if (fields === undefined) return undefined;
+  const words: readonly Then<Type>['action'][] = actionsOf[type];
+  const action = fields
+    .required('action')
+    ?.oneOf(words, olderActions as Record<string, Then<Type>['action']>);
+  const message = readMessage(fields.required('message'));
+  const tags = fields.optional('tags')?.texts() ?? [];
+  const metadata = fields.optional('metadata')?.object();
+  if (action === undefined || message === undefined) return undefined;
+  return { action, message, tags, metadata, fields };
+}
+
+export const readMessage = (at: DocumentReader | undefined): string | undefined =>
+  at?.text({ most: longestMessage });
+
+export function readTimeout(fields: ClosedObject<string>): AskTimeout {
+  const seconds = fields.optional('timeout')?.integer({ least: 1, most: longestTimeout });
+  const effect = fields.optional('timeout_effect')?.oneOf(timeoutEffects, olderTimeoutEffects);
+  return { timeoutSeconds: seconds ?? defaultTimeout, timeoutEffect: effect ?? 'block' };
+}

@@ -1,0 +1,93 @@
+/**
+ * What a call names, one thing at a time, and whether a sandbox rule would keep it in. The rule itself is asked about
+ * each thing alone, as if the call named nothing else; only the rule asked about everything decides.
+ */
+import type { Redactor } from '../../base/redaction.ts';
+import { commandsOf } from './command-line.ts';
+import type { FoundPath } from './found-path.ts';
+import type { FoundHost } from './host-name.ts';
+import type { PolicyWorld } from '../language/policy-call.ts';
+import type { FoundCommand, Resources } from './resources.ts';
+import type { SandboxRule } from '../language/ruleset.ts';
+import { compileSandbox } from './sandbox.ts';
+
+export type ResourceExplanation = {
+  readonly kind: 'path' | 'command' | 'host';
+  /** In the spelling it is judged by, secrets masked; in words where it cannot be read. */
+  readonly text: string;
+  /** Where links lead to another place: that place. */
+  readonly leadsTo: readonly string[];
+  /** Undefined where the rule says nothing about this kind. */
+  readonly inside: boolean | undefined;
+};
+
+const nothing: Resources = { paths: [], commands: [], hosts: [] };
+
+export function explainSandbox(
+  rule: SandboxRule,
+  resources: Resources,
+  world: PolicyWorld,
+  redactor: Redactor,
+): readonly ResourceExplanation[] {
+  const isOutside = compileSandbox(rule);
+  const isInside = (alone: Partial<Resources>): boolean => {
+    try {
+      return !isOutside(() => ({ ...nothing, ...alone }), world);
+    } catch {
+      // A port of the host failed: the rule fires.
+      return false;
+    }
+  };
+  return [
+    ...resources.commands.map((command): ResourceExplanation => ({
+      kind: 'command',
+      text: redactor.text(commandText(command)),
+      leadsTo: [],
+      inside:
+        !command.line.plain && (rule.chains !== 'judge' || command.line.chain === undefined)
+          ? false
+          : rule.allowedCommands === undefined
+            ? undefined
+            : isInside({ commands: [command] }),
+    })),
+    ...resources.paths.map((path): ResourceExplanation => ({
+      kind: 'path',
+      text: redactor.text(pathText(path)),
+      leadsTo: leadsTo(path).map((place) => redactor.text(place)),
+      inside: rule.within === undefined ? undefined : isInside({ paths: [path] }),
+    })),
+    ...resources.hosts.map((host): ResourceExplanation => ({
+      kind: 'host',
+      text: redactor.text(hostText(host)),
+      leadsTo: [],
+      inside: rule.allowedDomains === undefined ? undefined : isInside({ hosts: [host] }),
+    })),
+  ];
+}
+
+const commandText = ({ line }: FoundCommand): string =>
+  commandsOf(line)
+    ?.map(({ words }) => words.map(({ text }) => text).join(' '))
+    .join(' | ') ?? 'a command that is not plain: it chains, substitutes, redirects, or cannot be read';
+
+function pathText(path: FoundPath): string {
+  switch (path.type) {
+    case 'placed':
+      return path.path;
+    case 'pattern':
+      return `${path.folder.path.replace(/\/$/, '')}/${path.parts.join('/')}`;
+    case 'floating':
+      return `${path.parts.join('/')} (relative; the option workingDirectory says to which folder)`;
+    case 'unreadable':
+      return 'a path nobody can read off the call';
+  }
+}
+
+function leadsTo(path: FoundPath): readonly string[] {
+  if (path.type !== 'placed') return [];
+  const real = path.real();
+  return real === undefined ? ['a place nobody knows'] : real.filter((place) => place !== path.path);
+}
+
+const hostText = ({ name, port }: FoundHost): string =>
+  name === undefined ? 'a host nobody can read off the call' : port === undefined ? name : `${name}:${port}`;

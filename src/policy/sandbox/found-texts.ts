@@ -1,0 +1,124 @@
+/**
+ * What a call names, as texts for conditions: `found.paths`, `found.names`, `found.hosts`, `found.commands`,
+ * `found.urls`. Found in all arguments, at every depth, as for sandbox rules; a condition holds if it holds for one of
+ * them.
+ */
+import type { JsonValue } from '../../base/json.ts';
+import { roleOf, type ArgumentRole } from './argument-role.ts';
+import type { FoundTexts } from '../language/found-kinds.ts';
+import type { FoundPath } from './found-path.ts';
+import { decodePercent } from './percent-decoding.ts';
+import type { PolicyCall } from '../language/policy-call.ts';
+import type { Resources } from './resources.ts';
+import type { ProgramRun } from './run-programs.ts';
+
+/** No system takes a longer name, escapes included. */
+const longestName = 4096;
+/** JSON in texts is read, but not for ever. */
+const deepestText = 3;
+const mostRounds = 6;
+
+export function toTexts(
+  call: PolicyCall,
+  { paths, commands, hosts }: Resources,
+  workingDirectory: string | undefined,
+): FoundTexts {
+  const names = new Set<string>();
+  const urls = new Set<string>();
+  readStrings(call.input, (text, role) => {
+    if (
+      text.length <= longestName &&
+      !/^(?:prose|words|command)$/.test(role) &&
+      text !== '' &&
+      !/\s/.test(text)
+    )
+      for (const spelling of decodings(text)) names.add(spelling);
+    if (role === 'url') urls.add(text.trim());
+    if (role !== 'prose' || !/\s/.test(text))
+      for (const [url] of text.matchAll(/[a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'<>]+/gi)) urls.add(url);
+  });
+  return {
+    paths: [...new Set(paths.flatMap(pathTexts).map((path) => relate(path, workingDirectory)))],
+    names: [...names],
+    hosts: [
+      ...new Set(hosts.flatMap(({ name, carries = [] }) => (name === undefined ? [] : [name, ...carries]))),
+    ],
+    commands: [...new Set(commands.flatMap(({ runs }) => (runs ?? []).flatMap(runTexts)))],
+    urls: [...urls],
+  };
+}
+
+/** The text itself, and what it becomes when its escapes are decoded and its letters normalised, again and again. */
+function decodings(text: string): readonly string[] {
+  const found = [text];
+  for (let round = 0; round < mostRounds; round++) {
+    const last = found.at(-1) ?? '';
+    const next = decodePercent(last).normalize('NFKC');
+    if (next === last) break;
+    found.push(next);
+  }
+  return found;
+}
+
+type Item = { readonly value: JsonValue; readonly role: ArgumentRole; readonly textDepth: number };
+
+/** Every text of the arguments with the role of its place. Keys are texts of their own, and JSON in a text is read. */
+function readStrings(input: JsonValue, visit: (text: string, role: ArgumentRole) => void): void {
+  const rest: Item[] = [{ value: input, role: 'other', textDepth: 0 }];
+  for (let item = rest.pop(); item !== undefined; item = rest.pop()) {
+    const { value, role, textDepth } = item;
+    if (typeof value === 'string') {
+      visit(value, role);
+      const parsed = textDepth < deepestText && role !== 'prose' ? parseText(value) : undefined;
+      if (parsed !== undefined) rest.push({ value: parsed, role, textDepth: textDepth + 1 });
+    } else if (Array.isArray(value))
+      for (const inner of value as readonly JsonValue[]) rest.push({ ...item, value: inner });
+    else if (typeof value === 'object' && value !== null)
+      for (const [key, inner] of Object.entries(value)) {
+        visit(key, 'other');
+        const own = roleOf(key);
+        rest.push({ value: inner, role: own === 'other' ? role : own, textDepth });
+      }
+  }
+}
+
+function parseText(text: string): JsonValue | undefined {
+  if (!/^\s*[{["]/.test(text)) return undefined;
+  try {
+    // What JSON.parse gives is a JSON value.
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Below the working directory as `./…`: the names of the folders above say nothing about the call. */
+function relate(path: string, directory: string | undefined): string {
+  const base = directory?.replace(/\/+$/, '');
+  return base !== undefined && base !== '' && path.startsWith(`${base}/`)
+    ? `.${path.slice(base.length)}`
+    : path;
+}
+
+function pathTexts(path: FoundPath): readonly string[] {
+  switch (path.type) {
+    case 'placed':
+      return [path.path, ...(path.real() ?? [])];
+    case 'pattern':
+      return [`${path.folder.path.replace(/\/$/, '')}/${path.parts.join('/')}`];
+    case 'floating':
+      return [path.parts.join('/')];
+    case 'unreadable':
+      return [];
+  }
+}
+
+/** The words of a command and of those it runs, the program without its folder. */
+function runTexts({ words, inner }: ProgramRun): readonly string[] {
+  const [first = '', ...rest] = words.map(({ text }) => text);
+  const program = first.slice(first.lastIndexOf('/') + 1);
+  return [
+    [program, ...rest].join(' '),
+    ...inner.flatMap(({ runs }) => (typeof runs === 'object' ? runs.flatMap(runTexts) : [])),
+  ];
+}

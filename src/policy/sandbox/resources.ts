@@ -1,0 +1,343 @@
+/**
+ * What a call names outside itself: paths, command lines, hosts. A tool that declares its `resources` is read there
+ * and nowhere else. For any other tool all arguments are read, at every depth, keys included; the name of an argument
+ * says how (argument-role.ts), and where it says nothing the value does (resource-reader.ts). Under an allow-list a
+ * doubtful value counts as a resource: a false alarm is answered by declaring `resources`, a miss by nobody.
+ */
+import type { JsonObject, JsonValue } from '../../base/json.ts';
+import { roleOf, type ArgumentRole } from './argument-role.ts';
+import { readCommandArguments } from './command-arguments.ts';
+import {
+  areWordsOfCommand,
+  beginsWithProgram,
+  looksLikeCommand,
+  runsCommandsByName,
+} from './command-shape.ts';
+import {
+  commandsOf,
+  readArgumentList,
+  readCommandLine,
+  unreadableLine,
+  type CommandLine,
+  type ShellWord,
+} from './command-line.ts';
+import {
+  baseOf,
+  placePath,
+  placeRelative,
+  placeSpelling,
+  readBase,
+  type Base,
+  type FoundPath,
+} from './found-path.ts';
+import type { FoundHost } from './host-name.ts';
+import { climbs, readPath } from './path-spelling.ts';
+import type { PolicyCall, PolicyWorld } from '../language/policy-call.ts';
+import { ResourceReader, type SpelledPath } from './resource-reader.ts';
+import { readRun, type ProgramRun } from './run-programs.ts';
+
+export type Resources = {
+  readonly paths: readonly FoundPath[];
+  readonly commands: readonly FoundCommand[];
+  readonly hosts: readonly FoundHost[];
+};
+
+export type FoundCommand = {
+  readonly line: CommandLine;
+  /** What it runs, one by one; undefined where that cannot be read. */
+  readonly runs: readonly ProgramRun[] | undefined;
+  /** The files it runs, where its first words are paths: paths like others unless commands are judged by name. */
+  readonly program: readonly FoundPath[];
+};
+
+/** Programs that take a bare dotted name for a file, so that `cat notes.md` asks no host in Moldova. */
+const fileReaders: ReadonlySet<string> = new Set(
+  (
+    'awk basename cat chmod cp cut diff dirname du echo egrep fgrep file find git grep head jq less ln ls make md5sum ' +
+    'mkdir more mv node patch printf pytest python python3 readlink realpath rg rm rmdir sed sha256sum sort stat tail ' +
+    'tar tee test touch tree tsc uniq wc zip unzip'
+  ).split(' '),
+);
+/** Text inside text: a JSON document in a string is walked as well, but not for ever. */
+const deepestText = 3;
+const mostBases = 16;
+
+export function findResources(call: PolicyCall, world: PolicyWorld): Resources {
+  const finding = new Finding(runsCommandsByName(call.toolName));
+  const { resources } = call;
+  if (resources === undefined) finding.guess(call.input);
+  else {
+    for (const path of resources.paths ?? []) finding.readAt(call.input, path, 'path');
+    for (const path of resources.commands ?? []) finding.readAt(call.input, path, 'command');
+    for (const path of resources.urls ?? []) finding.readAt(call.input, path, 'url');
+  }
+  return finding.finish(world);
+}
+
+type Item = {
+  readonly value: JsonValue;
+  readonly role: ArgumentRole;
+  /** In how many texts it stood. */
+  readonly textDepth: number;
+};
+
+/** What was found so far in one call. */
+class Finding {
+  readonly #reader = new ResourceReader();
+  readonly #lines: Pick<FoundCommand, 'line' | 'runs'>[] = [];
+  /** Where `cd` leads, in the order of the commands. */
+  readonly #changes: string[][] = [];
+  readonly #directories: string[] = [];
+  #hasOperators = false;
+  readonly #runsCommands: boolean;
+
+  constructor(runsCommands: boolean) {
+    this.#runsCommands = runsCommands;
+  }
+
+  guess(input: JsonObject): void {
+    const rest: Item[] = [{ value: input, role: 'other', textDepth: 0 }];
+    for (let item = rest.pop(); item !== undefined; item = rest.pop()) this.#visit(item, rest);
+  }
+
+  /** Everything below the place counts, so that a list needs no `*`. */
+  readAt(input: JsonObject, dottedPath: string, role: 'path' | 'command' | 'url'): void {
+    let values: readonly JsonValue[] = [input];
+    const keys = dottedPath.split('.');
+    for (const key of keys) values = values.flatMap((value) => step(value, key));
+    const isDirectory = role === 'path' && roleOf(keys.at(-1) ?? '') === 'directory';
+    const rest: Item[] = values.map((value) => ({
+      value,
+      role: isDirectory ? 'directory' : role,
+      textDepth: 0,
+    }));
+    for (let item = rest.pop(); item !== undefined; item = rest.pop()) {
+      const { value } = item;
+      if (typeof value !== 'object' || value === null || this.#readList(item)) this.#readScalar(item, []);
+      else for (const inner of Object.values(value)) rest.push({ ...item, value: inner });
+    }
+  }
+
+  finish(world: PolicyWorld): Resources {
+    const worldBase = world.workingDirectory === undefined ? undefined : readBase(world.workingDirectory);
+    const declared = toBases(this.#directories, worldBase, world);
+    const starts = declared.length > 0 ? declared : worldBase === undefined ? [] : [worldBase];
+    const bases = [...starts, ...this.#placeChanges(starts, world)];
+    const program = (runs: FoundCommand['runs']): readonly FoundPath[] =>
+      (runs ?? []).flatMap(({ words: [first] }) => {
+        if (first === undefined || !first.text.includes('/')) return [];
+        const reader = new ResourceReader();
+        reader.readPath(first.text, true);
+        return placeAll(reader, bases, world);
+      });
+    const commands: FoundCommand[] = this.#lines.map((each) => ({ ...each, program: program(each.runs) }));
+    if (this.#hasOperators && commands.length > 0)
+      commands.push({ line: unreadableLine, runs: undefined, program: [] });
+
+    const paths = [...placeAll(this.#reader, bases, world)];
+    // A command acts on the directory it runs in, whether it names it or not.
+    if (commands.length > 0) for (const base of bases) paths.push(placePath(base, [], world));
+    return { paths, commands, hosts: [...this.#reader.hosts.values()] };
+  }
+
+  #visit(item: Item, rest: Item[]): void {
+    const { value } = item;
+    if (typeof value !== 'object' || value === null) return this.#readScalar(item, rest);
+    if (this.#readList(item)) return;
+    if (Array.isArray(value)) {
+      // The components of one path: each alone may look harmless.
+      if (value.includes('..') && value.every((part) => typeof part === 'string'))
+        this.#reader.readPath(value.join('/'), true);
+      for (const inner of value) rest.push({ ...item, value: inner });
+      return;
+    }
+    const together = readCommandArguments(value as JsonObject, item.role === 'command');
+    for (const line of together.lines) this.#addLine(line);
+    for (const [key, inner] of Object.entries(value)) {
+      if (item.role === 'path' || item.role === 'directory') this.#reader.readPath(key, true);
+      else if (item.role === 'url' || /[/\\:%.~]/.test(key)) this.#reader.readValue(key);
+      const role = roleOf(key);
+      // `{command: {program: 'ls'}}`: what says nothing inside a command is the command.
+      const inherits = role === 'other' && item.role === 'command';
+      if (!together.used.has(key))
+        rest.push({ value: inner, role: inherits ? 'command' : role, textDepth: item.textDepth });
+    }
+  }
+
+  /** A command may be a list of words; any other list is read element by element. */
+  #readList({ value, role }: Item): boolean {
+    if (!Array.isArray(value) || (role !== 'command' && role !== 'other')) return false;
+    const words: string[] = [];
+    for (const word of value as readonly JsonValue[]) {
+      if (typeof word === 'object' && word !== null) return false;
+      words.push(String(word));
+    }
+    if (role === 'other' && !areWordsOfCommand(words)) return false;
+    for (const line of readArgumentList(words)) this.#addLine(line);
+    return true;
+  }
+
+  #readScalar({ value, role, textDepth }: Item, rest: Item[]): void {
+    if (typeof value === 'number' && role === 'url') return this.#reader.readUrl(String(value));
+    if (typeof value !== 'string') return;
+    switch (role) {
+      case 'directory':
+        this.#directories.push(value);
+        return this.#reader.readPath(value);
+      case 'path':
+        return this.#reader.readPath(value);
+      case 'command':
+        return this.#addLine(readCommandLine(value));
+      case 'words':
+        if (readArgumentList([value]).some(({ plain }) => !plain)) this.#hasOperators = true;
+        for (const word of value.split(/\s+/)) this.#reader.readWord(word, false);
+        return this.#readValue(value, textDepth, rest);
+      case 'url':
+        return this.#reader.readUrl(value);
+      case 'prose':
+        if (this.#runsCommands && beginsWithProgram(value)) this.#addLine(readCommandLine(value));
+        return this.#reader.readProse(value);
+      case 'other':
+        return this.#readValue(value, textDepth, rest);
+    }
+  }
+
+  #readValue(text: string, textDepth: number, rest: Item[]): void {
+    if (textDepth < deepestText && /^\s*[{["]/.test(text) && /[}\]"]\s*$/.test(text.slice(-100))) {
+      const parsed = parseLeniently(text);
+      if (parsed !== undefined) rest.push({ value: parsed, role: 'other', textDepth: textDepth + 1 });
+    }
+    if (looksLikeCommand(text) || (this.#runsCommands && beginsWithProgram(text)))
+      this.#addLine(readCommandLine(text));
+    this.#reader.readValue(text);
+  }
+
+  #addLine(line: CommandLine): void {
+    const commands = commandsOf(line);
+    const runs: ProgramRun[] = [];
+    let readable = commands !== undefined;
+    const changes: string[] = [];
+    for (const { words, files } of commands ?? []) {
+      const run = readRun(words);
+      if (run === undefined) readable = false;
+      else {
+        runs.push(run);
+        this.#readRun(run);
+        if (run.words[0]?.text === 'cd' || run.words[0]?.text === 'pushd') {
+          const target = run.words.find(({ text }, index) => index > 0 && !/^-[LPe@]$/.test(text));
+          // Without a target it is the home directory, with `-` the one before.
+          if (target === undefined || target.wildcard || target.text === '-')
+            this.#reader.hasUnreadablePath = true;
+          else changes.push(target.text);
+        }
+      }
+      for (const file of files) this.#readRedirect(file);
+    }
+    if (changes.length > 0) this.#changes.push(changes);
+    this.#lines.push({ line, runs: readable ? runs : undefined });
+  }
+
+  /** The words of a command, and of those it runs by a text of its own. */
+  #readRun({ words, inner, data, readsNames }: ProgramRun): void {
+    if (readsNames) this.#reader.hasUnreadablePath = true;
+    const program = words[0]?.text ?? '';
+    const isData = dataWords(inner, data);
+    for (const [index, { text, wildcard }] of words.entries()) {
+      if (index === 0 || (isData(index) && !wildcard)) continue;
+      if (!wildcard) this.#reader.readWord(text, fileReaders.has(program));
+      else if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) this.#reader.readUrl(text);
+      // Files beside the command whose names begin like an option: not what anybody reads out of place.
+      else if (!text.startsWith('-') || /[/~]/.test(text)) this.#reader.readPattern(text);
+    }
+    for (const { runs, fromText } of inner)
+      for (const run of typeof runs === 'object' ? runs : [])
+        if (fromText) this.#readRun(run);
+        else if (run.readsNames) this.#reader.hasUnreadablePath = true;
+  }
+
+  #readRedirect({ text, wildcard }: ShellWord): void {
+    if (text === '/dev/null') return;
+    if (wildcard) this.#reader.hasUnreadablePath = true;
+    else this.#reader.readPath(text);
+  }
+
+  #placeChanges(starts: readonly Base[], world: PolicyWorld): readonly Base[] {
+    const reached = new Map<string, Base>();
+    for (const changes of this.#changes)
+      for (const start of starts) {
+        let at = start;
+        for (const text of changes)
+          for (const spelling of readPath(text) ?? []) {
+            const from = spelling.root === undefined ? at : baseOf(spelling, world);
+            if (from === undefined) continue;
+            at = { root: from.root, parts: [...from.parts, ...spelling.parts] };
+            reached.set(keyOf(at), at);
+          }
+      }
+    return [...reached.values()];
+  }
+}
+
+/** Words that name nothing, of the command and of those that it runs by its own words. */
+function dataWords(inner: ProgramRun['inner'], data: ReadonlySet<number>): (index: number) => boolean {
+  const nested = inner.flatMap(({ at, runs, fromText }) =>
+    fromText || typeof runs !== 'object'
+      ? []
+      : runs.map((run) => ({ at, isData: dataWords(run.inner, run.data) })),
+  );
+  return (index) => data.has(index) || nested.some(({ at, isData }) => index > at && isData(index - at));
+}
+
+const step = (value: JsonValue, key: string): readonly JsonValue[] => {
+  if (typeof value !== 'object' || value === null) return [];
+  if (key === '*') return Object.values(value);
+  const found = Object.getOwnPropertyDescriptor(value, key)?.value as JsonValue | undefined;
+  return found === undefined || (Array.isArray(value) && key === 'length') ? [] : [found];
+};
+
+function parseLeniently(text: string): JsonValue | undefined {
+  try {
+    // What JSON.parse gives is a JSON value.
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The directories that texts name, absolute; a relative one stands below the host's. */
+function toBases(texts: readonly string[], worldBase: Base | undefined, world: PolicyWorld): readonly Base[] {
+  const bases = new Map<string, Base>();
+  for (const text of texts)
+    for (const spelling of readPath(text) ?? []) {
+      const start = spelling.root === undefined ? worldBase : baseOf(spelling, world);
+      if (start === undefined) continue;
+      const base = { root: start.root, parts: [...start.parts, ...spelling.parts] };
+      bases.set(keyOf(base), base);
+    }
+  return [...bases.values()];
+}
+
+const keyOf = ({ root, parts }: Base): string => `${root}\0${parts.join('/')}`;
+
+/** What climbs may do so from any directory the call names, and has to stay inside from each of them. */
+function placeAll(reader: ResourceReader, bases: readonly Base[], world: PolicyWorld): readonly FoundPath[] {
+  const found: FoundPath[] = reader.hasUnreadablePath ? [{ type: 'unreadable' }] : [];
+  const toClimbFrom = new Map(bases.map((base) => [keyOf(base), base]));
+  const relative: SpelledPath[] = [];
+  for (const spelling of reader.paths.values()) {
+    const start = baseOf(spelling, world);
+    if (start !== undefined) {
+      const base = { root: start.root, parts: [...start.parts, ...spelling.parts] };
+      toClimbFrom.set(keyOf(base), base);
+      found.push(placeSpelling(start, spelling.parts, spelling.expanded, world));
+    } else if (spelling.root === undefined) relative.push(spelling);
+    else found.push({ type: 'unreadable' });
+  }
+  for (const spelling of relative) {
+    const { parts } = spelling;
+    const from = climbs(parts) && bases.length > 0 ? [...toClimbFrom.values()] : bases;
+    if (from.length > mostBases) found.push({ type: 'unreadable' });
+    else found.push(...placeRelative(parts, spelling, from, world));
+  }
+  return found;
+}

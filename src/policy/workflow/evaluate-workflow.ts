@@ -1,0 +1,218 @@
+/**
+ * Whether a workflow lets a call go on, and where it stands then.
+ *
+ * 1. A stage is entered only from the one before it, and only when that one's exit gates and approval and its own
+ *    entry gates say so.
+ * 2. A call that is blocked moves nothing, unless it ran into a terminal stage: then the workflow is there.
+ * 3. Nothing here changes a state or throws. It answers at once unless an `exec` gate has to be asked.
+ */
+import type { Awaitable } from '../../base/json.ts';
+import { quote } from '../../base/nearest.ts';
+import { whenReady } from '../../base/when-ready.ts';
+import type { StageRefusal } from './stage-fit.ts';
+import { inWords, isTakenLater, isTakenNext, reasonAgainst } from './stage-fit.ts';
+import type { WorkflowHost } from './stage-gates.ts';
+import { firstShutGate, shutOnLeaving } from './stage-gates.ts';
+import type { Stage, Workflow } from '../language/workflow.ts';
+import { isBoundary, mustBeLeft, stageIndex } from '../language/workflow.ts';
+import type { WorkflowCall } from './workflow-evidence.ts';
+import { noteOf } from './workflow-evidence.ts';
+import type { WorkflowState } from './workflow-state.ts';
+import { isApproved } from './workflow-state.ts';
+
+export type WorkflowRuling = {
+  readonly decision: 'allow' | 'ask' | 'block';
+  /** Why not, or what to ask. */
+  readonly message: string | undefined;
+  /** The stage that decided: where the call runs, which one is to be approved, which one is in the way. */
+  readonly stageId: string | undefined;
+  /** The very state that was given where nothing changed. */
+  readonly state: WorkflowState;
+  readonly advances: readonly StageAdvance[];
+};
+
+/** One step on. To nowhere where the last stage was left: the workflow is complete. */
+export type StageAdvance = { readonly from: string; readonly to: string | undefined };
+
+export function evaluateWorkflow(
+  workflow: Workflow,
+  state: WorkflowState,
+  call: WorkflowCall,
+  host: WorkflowHost,
+): Awaitable<WorkflowRuling> {
+  const walk: Walk = { workflow, call, host, before: state, state, advances: [] };
+  return state.activeStage === undefined ? allow(walk) : look(walk, state.activeStage);
+}
+
+type Walk = {
+  readonly workflow: Workflow;
+  readonly call: WorkflowCall;
+  readonly host: WorkflowHost;
+  /** As it was when the call came. */
+  readonly before: WorkflowState;
+  readonly state: WorkflowState;
+  readonly advances: readonly StageAdvance[];
+};
+
+/** At a stage: does it take the call? */
+function look(walk: Walk, stageId: string): Awaitable<WorkflowRuling> {
+  const { workflow, call, host, state } = walk;
+  const index = stageIndex(workflow, stageId);
+  const stage = workflow.stages[index];
+  if (stage === undefined) {
+    const known = workflow.stages.map(({ id }) => id).join(', ');
+    return block(
+      walk,
+      undefined,
+      inWords(
+        `Workflow ${quote(workflow.name)} stands in stage ${quote(stageId)}, which it does not have; reset it to one of ${known}.`,
+      ),
+    );
+  }
+  const reason = reasonAgainst(stage, call, host.evidence);
+  if (stage.terminal)
+    return whenReady(firstShutGate(stage.exit, { workflow, stage, side: 'exit' }, state, host), (shut) => {
+      if (shut === undefined)
+        return block(
+          walk,
+          stage,
+          inWords(`${quote(workflow.name)}: workflow complete, no further calls are accepted.`),
+        );
+      return reason === undefined ? allow(walk, stage) : block(walk, stage, reason);
+    });
+  if (reason === undefined) return allow(walk, stage);
+  const next = workflow.stages[index + 1];
+  if (next === undefined) return finish(walk, stage, reason);
+  return mustBeLeft(stage)
+    ? leave(walk, stage, index, next, reason)
+    : drift(walk, stage, index, next, reason);
+}
+
+/** Out of a stage with exit gates or an approval. */
+function leave(
+  walk: Walk,
+  stage: Stage,
+  index: number,
+  next: Stage,
+  reason: StageRefusal,
+): Awaitable<WorkflowRuling> {
+  const { workflow, call, host, state } = walk;
+  if (!isTakenLater(workflow, index, call, host.evidence)) return block(walk, stage, reason);
+  return whenReady(shutOnLeaving(workflow, stage, state, host), (shut): Awaitable<WorkflowRuling> => {
+    if (shut !== undefined) return block(walk, stage, inWords(shut));
+    if (!isTakenNext(workflow, index, call, host.evidence)) return block(walk, stage, reason);
+    if (stage.approvalMessage !== undefined && !isApproved(state, stage.id))
+      return ask(walk, stage, stage.approvalMessage);
+    return enter(walk, stage, next);
+  });
+}
+
+/** Out of a stage that asks nothing of those who leave it: only a call that clearly belongs to the next one may. */
+function drift(
+  walk: Walk,
+  stage: Stage,
+  index: number,
+  next: Stage,
+  reason: StageRefusal,
+): Awaitable<WorkflowRuling> {
+  const { workflow, call, host } = walk;
+  if (next.terminal) return enter(walk, stage, next);
+  if (!isTakenNext(workflow, index, call, host.evidence)) return block(walk, stage, reason);
+  // Nothing would tell the two apart but the agent's wish: then what this stage says about the call holds.
+  return enter(walk, stage, next, mustBeLeft(next) ? undefined : reason);
+}
+
+/** Out of the last stage, and so of the workflow. A stage that takes calls is not left by one it refuses. */
+function finish(walk: Walk, stage: Stage, reason: StageRefusal): Awaitable<WorkflowRuling> {
+  const { workflow, host, state } = walk;
+  if (!mustBeLeft(stage)) return block(walk, stage, reason);
+  return whenReady(shutOnLeaving(workflow, stage, state, host), (shut) => {
+    if (shut !== undefined) return block(walk, stage, isBoundary(stage) ? inWords(shut) : reason);
+    if (stage.approvalMessage !== undefined && !isApproved(state, stage.id))
+      return isBoundary(stage) ? ask(walk, stage, stage.approvalMessage) : block(walk, stage, reason);
+    return allow(advance(walk, stage, undefined));
+  });
+}
+
+/** Through the entry gates of the next stage, unless there is a reason to stay even so. */
+function enter(
+  walk: Walk,
+  stage: Stage,
+  next: Stage,
+  reasonToStay?: StageRefusal,
+): Awaitable<WorkflowRuling> {
+  const { workflow, host } = walk;
+  const moved = advance(walk, stage, next);
+  return whenReady(
+    firstShutGate(next.entry, { workflow, stage: next, side: 'entry' }, moved.state, host),
+    (shut) => {
+      const reason = shut === undefined ? reasonToStay : inWords(shut);
+      return reason === undefined ? look(moved, next.id) : block(walk, stage, reason);
+    },
+  );
+}
+
+function advance(walk: Walk, stage: Stage, next: Stage | undefined): Walk {
+  const { state } = walk;
+  const completedStages = state.completedStages.includes(stage.id)
+    ? state.completedStages
+    : [...state.completedStages, stage.id];
+  return {
+    ...walk,
+    state: { ...state, activeStage: next?.id, completedStages },
+    advances: [...walk.advances, { from: stage.id, to: next?.id }],
+  };
+}
+
+function allow({ state, advances }: Walk, stage?: Stage): WorkflowRuling {
+  const isClear =
+    state.blockedReason === undefined &&
+    state.pendingApproval === undefined &&
+    state.lastBlockedAction === undefined;
+  const clear = isClear
+    ? state
+    : { ...state, blockedReason: undefined, pendingApproval: undefined, lastBlockedAction: undefined };
+  return { decision: 'allow', message: undefined, stageId: stage?.id, state: clear, advances };
+}
+
+function ask({ state, advances }: Walk, stage: Stage, message: string): WorkflowRuling {
+  const pending = state.pendingApproval;
+  const isSame =
+    pending?.stageId === stage.id && pending.message === message && state.blockedReason === undefined;
+  return {
+    decision: 'ask',
+    message,
+    stageId: stage.id,
+    state: isSame
+      ? state
+      : { ...state, blockedReason: undefined, pendingApproval: { stageId: stage.id, message } },
+    advances,
+  };
+}
+
+function block(walk: Walk, stage: Stage | undefined, { reason, message }: StageRefusal): WorkflowRuling {
+  const isThere = stage?.terminal === true;
+  const state = isThere ? walk.state : walk.before;
+  const note = noteOf(walk.call, walk.host.evidence);
+  const last = state.lastBlockedAction;
+  const isSame =
+    state.blockedReason === reason &&
+    state.pendingApproval === undefined &&
+    last?.tool === note.tool &&
+    last.summary === note.summary &&
+    last.message === message;
+  return {
+    decision: 'block',
+    message,
+    stageId: stage?.id,
+    state: isSame
+      ? state
+      : {
+          ...state,
+          blockedReason: reason,
+          pendingApproval: undefined,
+          lastBlockedAction: { ...note, message },
+        },
+    advances: isThere ? walk.advances : [],
+  };
+}

@@ -1,0 +1,98 @@
+/** Keeps what a call has shown. Only a success shows anything. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Awaitable, JsonValue } from '../../base/json.ts';
+import { whenReady } from '../../base/when-ready.ts';
+import type { WorkflowHost } from './stage-gates.ts';
+import { shutOnLeaving } from './stage-gates.ts';
+import type { Workflow } from '../language/workflow.ts';
+import { mustBeLeft, stageIndex } from '../language/workflow.ts';
+import type { WorkflowCall } from './workflow-evidence.ts';
+import { commandsOf, noteOf, readPathOf, structuredResultOf } from './workflow-evidence.ts';
+import type { WorkflowEvidence, WorkflowState } from './workflow-state.ts';
+import { isApproved, listAt, withMember } from './workflow-state.ts';
+
+export type CallResult = { readonly success: boolean; readonly output: JsonValue };
+
+export type Recording = {
+  /** The very state that was given where the call showed nothing. */
+  readonly state: WorkflowState;
+  /** The last stage, where this was all it waited for. */
+  readonly completed: string | undefined;
+};
+
+/**
+ * `stageId` is the stage that allowed the call, which another call may have left meanwhile; undefined where the
+ * workflow was complete already. A stage that lies ahead of the active one was reset while the call ran: then what
+ * ran in it no longer counts.
+ */
+export function recordEvidence(
+  workflow: Workflow,
+  state: WorkflowState,
+  call: WorkflowCall,
+  result: CallResult,
+  host: WorkflowHost,
+  stageId: string | undefined,
+): Awaitable<Recording> {
+  const unchanged: Recording = { state, completed: undefined };
+  if (!result.success || stageId === undefined || stageIndex(workflow, stageId) < 0) return unchanged;
+  const evidence = withCall(workflow, state, call, result.output, host, stageId);
+  const recorded: WorkflowState =
+    evidence === undefined
+      ? state
+      : { ...state, evidence, lastRecordedEvidence: noteOf(call, host.evidence) };
+  return whenReady(isFinished(workflow, recorded, host), (finished): Recording => {
+    const last = recorded.activeStage;
+    if (!finished || last === undefined) return { state: recorded, completed: undefined };
+    const completedStages = recorded.completedStages.includes(last)
+      ? recorded.completedStages
+      : [...recorded.completedStages, last];
+    return { state: { ...recorded, activeStage: undefined, completedStages }, completed: last };
+  });
+}
+
+/** Undefined where the call shows nothing. */
+function withCall(
+  workflow: Workflow,
+  state: WorkflowState,
+  call: WorkflowCall,
+  output: JsonValue,
+  host: WorkflowHost,
+  stageId: string,
+): WorkflowEvidence | undefined {
+  const path = readPathOf(call, host.evidence);
+  const commands = commandsOf(call, host.evidence);
+  const result = structuredResultOf(call, output, host.evidence);
+  const { reads, stageCalls, mcpResults } = state.evidence;
+  const countsForStage = commands?.type === 'clear' && isBehind(workflow, state, stageId);
+  if (path === undefined && !countsForStage && result === undefined) return undefined;
+  return {
+    reads: path === undefined || reads.includes(path) ? reads : [...reads, path],
+    stageCalls: countsForStage
+      ? withMember(stageCalls, stageId, commands.texts.reduce(withItem<string>, listAt(stageCalls, stageId)))
+      : stageCalls,
+    mcpResults:
+      result === undefined
+        ? mcpResults
+        : withMember(mcpResults, call.toolName, withItem(listAt(mcpResults, call.toolName), result)),
+  };
+}
+
+/** Active, or left already. */
+const isBehind = (workflow: Workflow, state: WorkflowState, stageId: string): boolean =>
+  state.activeStage === undefined || stageIndex(workflow, stageId) <= stageIndex(workflow, state.activeStage);
+
+/** Beyond so many, one that is there already is not kept again: no gate can tell, and the state stays bounded. */
+const mostRepeated = 1000;
+
+const withItem = <Item>(items: readonly Item[], item: Item): readonly Item[] =>
+  items.length >= mostRepeated && items.some((other) => isDeepStrictEqual(other, item))
+    ? items
+    : [...items, item];
+
+/** Whether the last stage has all it waits for. One that waits for nothing, and a terminal one, are never left. */
+function isFinished(workflow: Workflow, state: WorkflowState, host: WorkflowHost): Awaitable<boolean> {
+  const last = workflow.stages.at(-1);
+  if (last === undefined || last.id !== state.activeStage || last.terminal || !mustBeLeft(last)) return false;
+  if (last.approvalMessage !== undefined && !isApproved(state, last.id)) return false;
+  return whenReady(shutOnLeaving(workflow, last, state, host), (shut) => shut === undefined);
+}

@@ -1,0 +1,170 @@
+/**
+ * Arguments on their way through the schema of a tool. What the schema makes of them is what everything after it goes
+ * by: gates, people, the record and the body.
+ */
+import type { JsonObject } from '../../base/json.ts';
+import type { KnownSecrets } from '../../base/known-secrets.ts';
+import { createKnownSecrets, shortestEchoed } from '../../base/known-secrets.ts';
+import type { ArtifactArgument, InputChange } from '../../call/event.ts';
+import { coerce } from '../../tool/coerce.ts';
+import { cutText } from '../../base/cut-text.ts';
+import type { AnyTool } from '../../tool/define-tool.ts';
+import type { SchemaCheck, SchemaIssue } from '../../tool/schema.ts';
+import type { FoundArtifact, Unfilled } from '../input/artifact-arguments.ts';
+import { fillArtifacts, nameArtifacts } from '../input/artifact-arguments.ts';
+import type { Engine } from '../state/engine.ts';
+import { copyOf } from '../input/hand-out.ts';
+import { inputDigestOf } from '../input/input-digest.ts';
+import type { KeptInput } from '../input/kept-input.ts';
+import { keepInput } from '../input/kept-input.ts';
+import type { PreparedInput } from '../input/prepared-input.ts';
+import type { AcceptedArguments } from '../input/read-output.ts';
+import { readOutput } from '../input/read-output.ts';
+
+/** Whose arguments they are. */
+export type InputPlace = {
+  readonly engine: Engine;
+  readonly tool: AnyTool;
+  readonly sessionId: string;
+  /** Paths to hide beside those the tool names. */
+  readonly hide?: readonly string[];
+  /** Secrets that are known from elsewhere. */
+  readonly known?: readonly string[];
+};
+
+/** The arguments as they came, exact and as they are kept. */
+export type RequestedInput = { readonly input: JsonObject; readonly kept: KeptInput };
+
+export type Acceptance =
+  | { readonly ok: true; readonly prepared: PreparedInput }
+  | {
+      readonly ok: false;
+      readonly issues: readonly SchemaIssue[];
+      /** Why an artifact that is named cannot be filled in: nothing a repair could help with. */
+      readonly unfilled?: Unfilled['why'];
+    };
+
+/** `mend`: whether arguments that do not fit are coerced by the listed rules. */
+export async function acceptInput(
+  place: InputPlace,
+  requested: RequestedInput,
+  input: JsonObject,
+  mend: boolean,
+): Promise<Acceptance> {
+  const { engine, tool, sessionId } = place;
+  const filled = await fillArtifacts(input, { ledger: engine.ledger, sessionId });
+  if (!filled.ok)
+    return {
+      ok: false,
+      issues: [{ path: filled.path, message: filled.problem }],
+      unfilled: filled.why,
+    };
+  const { value: checked, artifacts } = filled;
+  const result: SchemaCheck = await tool.input.check(copyOf(checked));
+  if (result.ok)
+    return prepare(place, requested, { accepted: input, checked, output: result.value, artifacts }, []);
+  if (!mend || !(tool.coerce ?? engine.coerce)) return result;
+  const coerced = await coerce(checked, tool.input, { frozenPaths: artifacts.map(({ path }) => path) });
+  if (!coerced.ok) return coerced;
+  // Coercion leaves filled-in artifacts alone, so naming them again gives the input as it is kept.
+  const accepted = nameArtifacts(coerced.input, artifacts).named;
+  return prepare(
+    place,
+    requested,
+    { accepted, checked: coerced.input, output: coerced.value, artifacts },
+    coerced.changes,
+  );
+}
+
+/** Makes ready what a schema accepted. */
+export function prepare(
+  place: InputPlace,
+  requested: RequestedInput,
+  given: AcceptedArguments,
+  changes: readonly InputChange[],
+): Acceptance {
+  const { engine, tool } = place;
+  const read = readOutput(tool.input, given);
+  if (!read.ok)
+    return {
+      ok: false,
+      issues: [{ path: read.path, message: `the schema's output cannot be kept: ${read.problem}` }],
+    };
+  const { form, effectiveInput, value, rendering, inPlace } = read;
+  const { accepted, checked, artifacts } = given;
+  if (form === 'json' && effectiveInput === requested.input) {
+    const { kept: effective } = requested;
+    return {
+      ok: true,
+      prepared: {
+        effective,
+        effectiveInput,
+        form,
+        accepted,
+        acceptedKept: undefined,
+        checked,
+        value,
+        rendering,
+        artifacts: none,
+        changes,
+      },
+    };
+  }
+  const declared = tool.redact?.input;
+  const paths = place.hide === undefined ? declared : [...(declared ?? []), ...place.hide];
+  const known = [...requested.kept.secrets, ...(place.known ?? none)];
+  const keep = (input: JsonObject): KeptInput => keepInput(input, paths, engine.redactor, engine.seal, known);
+  const keptAccepted = accepted === requested.input ? requested.kept : keep(accepted);
+  const keptOutput = accepted === effectiveInput ? keptAccepted : keep(effectiveInput);
+  // A schema may move what is hidden to a place where only its value gives it away.
+  const secrets = createKnownSecrets([...known, ...keptAccepted.secrets], shortestEchoed);
+  const moved: string[] = [];
+  const kept = secrets.json(keptOutput.kept, moved);
+  const hidden = [...keptOutput.hidden, ...(form === 'typed' ? keptAccepted.hidden : none), ...moved];
+  const recorded = { form, effectiveInput, accepted, artifacts };
+  const digest = inputDigestOf(recorded, hidden.length === 0 ? undefined : engine.seal.digestKey);
+  const isNews = accepted !== requested.input && accepted !== effectiveInput;
+  return {
+    ok: true,
+    prepared: {
+      effective: {
+        kept,
+        hidden: [...new Set(hidden)],
+        repeated: [...new Set([...keptOutput.repeated, ...moved])],
+        digest,
+        secrets: [...keptAccepted.secrets, ...keptOutput.secrets],
+      },
+      effectiveInput,
+      form,
+      accepted,
+      acceptedKept: isNews ? (keptAccepted.kept as JsonObject) : undefined, // redacting an object gives an object
+      checked,
+      value,
+      rendering,
+      artifacts: artifacts.map((artifact, index) =>
+        toArgument(engine, artifact, inPlace[index] ?? false, secrets),
+      ),
+      changes,
+    },
+  };
+}
+
+const none: readonly never[] = Object.freeze([]);
+
+const longestPreview = 1_000;
+const longestLook = 16_000;
+
+/** More than is shown is looked at, so that no secret is cut in half and passes for something else. */
+function toArgument(
+  { redactor }: Engine,
+  { path, artifactId, digest, sizeBytes, mimeType, text }: FoundArtifact,
+  inPlace: boolean,
+  secrets: KnownSecrets,
+): ArtifactArgument {
+  const clean = secrets.text(redactor.text(text.slice(0, longestLook)));
+  const isWhole = text.length <= longestLook && clean.length <= longestPreview;
+  const preview = isWhole
+    ? clean
+    : `${cutText(clean, longestPreview)}\n[the beginning of ${text.length} characters]`;
+  return { path, artifactId, digest, sizeBytes, mimeType, preview, inPlace };
+}

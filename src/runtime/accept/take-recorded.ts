@@ -1,0 +1,105 @@
+/**
+ * Makes ready for the body what the record of a call says was let through.
+ *
+ * 1. The stored record, the input behind its digest and every artifact it names are checked first.
+ * 2. An input that is JSON is run as it is on record. No schema sees it again: a transform may not accept its own output.
+ * 3. Any other input, or one of a tool whose schema has changed since, is made again from the arguments the schema
+ *    accepted. Where that gives another value, it is not what was approved.
+ */
+import { isKeyedDigest } from '../../base/canonical.ts';
+import { formatPath } from '../../base/json.ts';
+import type { StoredCall } from '../../ledger/ledger.ts';
+import { isSameSchema } from '../../tool/define-tool.ts';
+import { acceptInput } from './accept-input.ts';
+import type { Unfilled } from '../input/artifact-arguments.ts';
+import { fillRecorded } from '../input/artifact-arguments.ts';
+import type { CallInHand } from '../state/call-in-hand.ts';
+import { formatIssues } from '../../tool/format-issues.ts';
+import { collectHidden } from '../input/hidden-values.ts';
+import { isInputDigest } from '../input/input-digest.ts';
+import { keepInput } from '../input/kept-input.ts';
+import { readRecorded } from '../state/read-recorded.ts';
+import type { Taken } from '../input/taken.ts';
+
+/** `read`: the stored call, where it was read just now. */
+export async function takeRecorded(hand: CallInHand, read?: StoredCall): Promise<Taken> {
+  const { engine, call, knownTool: tool } = hand;
+  const { sessionId, callId } = hand;
+  const stored = read ?? (await engine.ledger.readCall(sessionId, callId));
+  const alteration = await stored?.findAlteration?.();
+  if (alteration !== undefined) return { type: 'unusable', problem: alteration, why: 'altered' };
+  if (call?.inputDigest === undefined) return gone('it has no input that was let through');
+  const recorded = await readRecorded(engine, call);
+  if (!recorded.ok)
+    return recorded.altered
+      ? { type: 'unusable', problem: recorded.problem, why: 'altered' }
+      : gone(recorded.problem);
+  const { form, effectiveInput, accepted } = recorded;
+  const known = hand.prepared?.effective.digest === call.inputDigest ? hand.prepared : undefined;
+  const hide = call.wasEdited ? call.hidden : [];
+  const paths = hide.length === 0 ? tool.redact?.input : [...(tool.redact?.input ?? []), ...hide];
+  const found = keepInput(effectiveInput, paths, engine.redactor, engine.seal);
+  const kept = call.effectiveInput ?? call.requestedInput;
+  const effective = known?.effective ?? {
+    kept,
+    // What was said beside the call may have hidden more, and is not at hand any more.
+    hidden: isKeyedDigest(call.inputDigest) && found.hidden.length === 0 ? ['$'] : found.hidden,
+    repeated: found.repeated,
+    digest: call.inputDigest,
+    secrets: [...found.secrets, ...(found.hidden.length === 0 ? [] : collectHidden(effectiveInput, kept))],
+  };
+  if (form === 'json' && isSameSchema(tool, requestedSchema(stored))) {
+    const { ledger } = engine;
+    const filled = await fillRecorded(effectiveInput, call.artifacts, { ledger, sessionId });
+    if (!filled.ok)
+      return {
+        type: 'unusable',
+        problem: `${formatPath(filled.path)}: ${filled.problem}`,
+        why: isOtherContent(filled.why) ? 'altered' : 'gone',
+      };
+    return {
+      type: 'ready',
+      prepared: {
+        effective,
+        effectiveInput,
+        form,
+        accepted,
+        acceptedKept: undefined,
+        checked: known?.checked ?? filled.value,
+        value: filled.value,
+        rendering: undefined,
+        artifacts: call.artifacts,
+        changes: [],
+      },
+    };
+  }
+  const asAccepted = { input: accepted, kept: keepInput(accepted, paths, engine.redactor, engine.seal) };
+  const place = { engine, tool, sessionId, hide };
+  // Nobody who has the tool has looked at an input without a form: it may still have to be mended.
+  const again = await acceptInput(place, asAccepted, accepted, form === undefined);
+  if (!again.ok)
+    return {
+      type: 'unusable',
+      problem: formatIssues(again.issues),
+      why: isOtherContent(again.unfilled) ? 'altered' : 'refused',
+    };
+  const { prepared } = again;
+  const other = call.artifacts.find(({ digest }, index) => prepared.artifacts[index]?.digest !== digest);
+  if (other !== undefined)
+    return {
+      type: 'unusable',
+      problem: `the artifact ${JSON.stringify(other.artifactId)} has another content than the one that was recorded`,
+      why: 'altered',
+    };
+  return isInputDigest(call.inputDigest, prepared, engine.seal.digestKey)
+    ? { type: 'ready', prepared: { ...prepared, effective } }
+    : { type: 'differs', prepared };
+}
+
+const requestedSchema = (stored: StoredCall | undefined): string | undefined =>
+  stored?.events.find((event) => event.type === 'tool.requested')?.schemaDigest;
+
+const gone = (problem: string): Taken => ({ type: 'unusable', problem, why: 'gone' });
+
+/** On record is the digest of what was approved: an artifact with any other content was changed. */
+const isOtherContent = (why: Unfilled['why'] | undefined): boolean => why === 'other' || why === 'altered';

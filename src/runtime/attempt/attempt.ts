@@ -1,0 +1,154 @@
+/**
+ * One run of a body, raced against its deadline.
+ *
+ * 1. The body's end, the deadline and a cancellation race; the first one decides and the others change nothing.
+ * 2. A result that comes after the deadline is late even where nothing else kept the loop from seeing it: a body
+ *    that blocked the thread past its deadline did not finish in time.
+ * 3. Whatever a body does after it lost the race is handed to `onLate`, once.
+ */
+import { isPromiseLike } from '../../base/when-ready.ts';
+import type { BodyContext } from './body-context.ts';
+import type { CallInHand } from '../state/call-in-hand.ts';
+import type { Watch } from '../../base/deadlines.ts';
+
+export type AttemptEnd =
+  | BodyEnd
+  | { readonly type: 'timed_out'; readonly idle: boolean }
+  | { readonly type: 'cancelled'; readonly reason: string };
+export type BodyEnd =
+  | { readonly type: 'returned'; readonly value: unknown }
+  | { readonly type: 'threw'; readonly error: unknown };
+
+export type AttemptBounds = {
+  readonly budgetMs: number;
+  readonly idleMs: number | undefined;
+  readonly graceMs: number;
+};
+
+export type OnLate = (end: BodyEnd, elapsedMs: number) => void;
+
+/** Answers at once where the body did. */
+export function runBody(
+  hand: CallInHand,
+  context: BodyContext,
+  bounds: AttemptBounds,
+  onLate: OnLate,
+): AttemptEnd | Promise<AttemptEnd> {
+  const { clock } = hand.engine;
+  const startedAtMs = clock.monotonicMs();
+  let end: BodyEnd;
+  try {
+    const returned = hand.knownTool.run(hand.handOut(), context);
+    if (isPromiseLike(returned)) return new Race(hand, context, bounds, onLate, startedAtMs).run(returned);
+    end = { type: 'returned', value: returned };
+  } catch (error) {
+    end = { type: 'threw', error };
+  }
+  const elapsedMs = clock.monotonicMs() - startedAtMs;
+  if (elapsedMs <= bounds.budgetMs) return end;
+  onLate(end, elapsedMs);
+  return { type: 'timed_out', idle: false };
+}
+
+/** Reading somebody else's promise runs somebody else's code, which may throw. */
+function promiseOf(returned: PromiseLike<unknown>): Promise<unknown> {
+  try {
+    return Promise.resolve(returned);
+  } catch (error) {
+    return Promise.reject(error as Error);
+  }
+}
+
+class Race {
+  readonly #hand: CallInHand;
+  readonly #context: BodyContext;
+  readonly #bounds: AttemptBounds;
+  readonly #onLate: OnLate;
+  readonly #startedAtMs: number;
+  #tell: ((end: AttemptEnd) => void) | undefined;
+  #body: Promise<void> | undefined;
+  #deadline: Watch | undefined;
+  #idle: Watch | undefined;
+  #grace: Watch | undefined;
+
+  constructor(
+    hand: CallInHand,
+    context: BodyContext,
+    bounds: AttemptBounds,
+    onLate: OnLate,
+    startedAtMs: number,
+  ) {
+    this.#hand = hand;
+    this.#context = context;
+    this.#bounds = bounds;
+    this.#onLate = onLate;
+    this.#startedAtMs = startedAtMs;
+  }
+
+  run(returned: PromiseLike<unknown>): Promise<AttemptEnd> {
+    const { deadlines, clock } = this.#hand.engine;
+    const { budgetMs, idleMs } = this.#bounds;
+    return new Promise((resolve) => {
+      this.#tell = resolve;
+      // A body may have worked for a while before its first wait.
+      const leftMs = Math.max(0, this.#startedAtMs + budgetMs - clock.monotonicMs());
+      this.#deadline = deadlines.watch(leftMs, () => this.#timeOut(false));
+      if (idleMs !== undefined) {
+        this.#idle = deadlines.watch(idleMs, () => this.#timeOut(true));
+        this.#context.onProgress = () => this.#idle?.move(idleMs);
+      }
+      this.#hand.onCancel = () => this.#cancel();
+      this.#body = promiseOf(returned).then(
+        (value) => this.#end({ type: 'returned', value }),
+        (error: unknown) => this.#end({ type: 'threw', error }),
+      );
+      // Cancelled between its intent and its first step: the body must hear of it too.
+      if (this.#hand.cancelled !== undefined) this.#cancel();
+    });
+  }
+
+  #decide(end: AttemptEnd): void {
+    const tell = this.#tell;
+    this.#tell = undefined;
+    this.#context.over = true;
+    this.#context.onProgress = undefined;
+    this.#hand.onCancel = undefined;
+    this.#deadline?.stop();
+    this.#idle?.stop();
+    this.#grace?.stop();
+    tell?.(end);
+  }
+
+  #end(end: BodyEnd): void {
+    const elapsedMs = this.#hand.engine.clock.monotonicMs() - this.#startedAtMs;
+    if (this.#tell !== undefined && elapsedMs <= this.#bounds.budgetMs) return this.#decide(end);
+    if (this.#tell !== undefined) this.#decide({ type: 'timed_out', idle: false });
+    this.#onLate(end, elapsedMs);
+  }
+
+  #timeOut(idle: boolean): void {
+    if (this.#tell === undefined) return;
+    this.#decide({ type: 'timed_out', idle });
+    this.#context.abort(new DOMException('The tool ran out of time.', 'TimeoutError'));
+    this.#outlive();
+  }
+
+  #cancel(): void {
+    const reason = this.#hand.cancelled ?? 'cancelled';
+    this.#context.abort(new DOMException(reason, 'AbortError'));
+    this.#grace = this.#hand.engine.deadlines.watch(this.#bounds.graceMs, () => {
+      if (this.#tell === undefined) return;
+      this.#decide({ type: 'cancelled', reason });
+      this.#outlive();
+    });
+  }
+
+  /** The body goes on without a call; somebody should know it is still there. */
+  #outlive(): void {
+    const body = this.#body;
+    if (body === undefined) return;
+    const { stragglers } = this.#hand.engine;
+    stragglers.add(body);
+    void body.finally(() => stragglers.delete(body));
+  }
+}

@@ -1,0 +1,173 @@
+/**
+ * What a body is given. Everything a body may not touch is made only when touched: most bodies look at nothing.
+ * The functions may be taken out of the object, as `run(args, { signal, log })` does.
+ */
+import { QuittanceError } from '../../base/error.ts';
+import type { JsonObject } from '../../base/json.ts';
+import { isJsonObject, toJson } from '../../base/json.ts';
+import type { LogLine } from '../../call/event.ts';
+import { cutText } from '../../base/cut-text.ts';
+import type { Attachment, Principal, ToolContext } from '../../tool/tool-context.ts';
+import type { PreviewedOperation } from '../../tool/preview.ts';
+import type { CallInHand } from '../state/call-in-hand.ts';
+import { clean, cleanObject } from '../input/clean.ts';
+import { operationFor } from '../state/recall-snapshot.ts';
+
+const mostLogLines = 200;
+/** Of a log line or a place, in characters. */
+export const longestLine = 2_000;
+const mostTargets = 200;
+const mostAttachments = 100;
+
+const nothing: readonly never[] = [];
+
+export class BodyContext implements ToolContext {
+  readonly attempt: number;
+  readonly #toolKey: string | undefined;
+  readonly #hand: CallInHand;
+  #controller: AbortController | undefined;
+  #aborted: Error | undefined;
+  /** Set once the attempt is over: what a straggling body still says is not part of it. */
+  over = false;
+  onProgress: (() => void) | undefined;
+  partial: JsonObject | undefined;
+  chargedMicros: number | undefined;
+  lines: readonly LogLine[] = nothing;
+  targets: readonly string[] = nothing;
+  attachments: readonly NamedAttachment[] = nothing;
+
+  constructor(hand: CallInHand, attempt: number, toolKey: string | undefined) {
+    this.#hand = hand;
+    this.attempt = attempt;
+    this.#toolKey = toolKey;
+  }
+
+  get callId(): string {
+    return this.#hand.request.id;
+  }
+  get sessionId(): string {
+    return this.#hand.turn.sessionId;
+  }
+  get turnId(): string {
+    return this.#hand.turn.turnId;
+  }
+  get toolName(): string {
+    return this.#hand.request.name;
+  }
+  get principal(): Principal | undefined {
+    return this.#hand.principal;
+  }
+
+  get approved(): PreviewedOperation | undefined {
+    return operationFor(this.#hand, true);
+  }
+  get previewed(): PreviewedOperation | undefined {
+    return operationFor(this.#hand, false);
+  }
+
+  /** Made of what identifies the call, unless the tool made one; no two calls share it. */
+  get idempotencyKey(): string {
+    return this.#toolKey ?? `${encodeURIComponent(this.sessionId)}/${encodeURIComponent(this.callId)}`;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#aborted !== undefined) this.#controller.abort(this.#aborted);
+    }
+    return this.#controller.signal;
+  }
+
+  abort(reason: Error): void {
+    this.#aborted = reason;
+    this.#controller?.abort(reason);
+  }
+
+  get log(): ToolContext['log'] {
+    return (message, fields) => {
+      if (this.over || this.lines.length >= mostLogLines) return;
+      const kept = toJson(fields ?? null);
+      const line: LogLine = { at: this.#hand.engine.ledger.now(), message: this.#clean(message) };
+      const withFields =
+        kept.ok && isJsonObject(kept.value) ? { ...line, fields: cleanObject(this.#hand, kept.value) } : line;
+      this.lines = [...this.lines, withFields];
+    };
+  }
+
+  get progress(): ToolContext['progress'] {
+    return (update) => {
+      if (this.over) return;
+      this.onProgress?.();
+      const { message, fraction } = update ?? {};
+      try {
+        this.#hand.options.onProgress?.({
+          callId: this.callId,
+          ...(message !== undefined && { message: cutText(this.#clean(message), longestLine) }),
+          ...(fraction !== undefined && { fraction }),
+        });
+      } catch {
+        // A listener that breaks is no reason for a tool to fail.
+      }
+    };
+  }
+
+  get record(): ToolContext['record'] {
+    return (partial) => {
+      const kept = toJson(partial);
+      if (this.over || !kept.ok || !isJsonObject(kept.value)) return;
+      this.partial = cleanObject(this.#hand, { ...this.partial, ...kept.value });
+    };
+  }
+
+  get reached(): ToolContext['reached'] {
+    return (target) => {
+      if (!this.over && this.targets.length < mostTargets)
+        this.targets = [...this.targets, this.#clean(target)];
+    };
+  }
+
+  get charge(): ToolContext['charge'] {
+    return (micros) => {
+      if (!Number.isSafeInteger(micros) || micros < 0)
+        throw new QuittanceError(
+          'config.invalid',
+          `context.charge takes whole micro-units of at least 0, found ${String(micros)}.`,
+        );
+      if (!this.over) this.chargedMicros = (this.chargedMicros ?? 0) + micros;
+    };
+  }
+
+  get attach(): ToolContext['attach'] {
+    return (attachment) => {
+      const { mimeType, content } = attachment;
+      if (typeof mimeType !== 'string' || !(typeof content === 'string' || content instanceof Uint8Array))
+        throw new QuittanceError(
+          'config.invalid',
+          'context.attach takes {mimeType, content}, content being text or a Uint8Array.',
+        );
+      if (this.attachments.length >= mostAttachments)
+        throw new QuittanceError(
+          'config.invalid',
+          `One attempt may attach ${mostAttachments} files, no more.`,
+        );
+      const artifactId = this.#hand.engine.ids.secret('art');
+      const file: NamedAttachment = {
+        artifactId,
+        mimeType: cutText(this.#clean(mimeType), longestLine),
+        // A body may use its buffer again.
+        content: typeof content === 'string' ? content : Uint8Array.from(content),
+        ...(attachment.name !== undefined && { name: this.#clean(attachment.name) }),
+      };
+      if (!this.over) this.attachments = [...this.attachments, file];
+      return { $artifact: artifactId };
+    };
+  }
+
+  /** What rules will look at is cut after that: half a secret is recognised by nobody. */
+  #clean(text: unknown): string {
+    const kept = clean(this.#hand, String(text));
+    return this.#hand.policy === undefined ? cutText(kept, longestLine) : kept;
+  }
+}
+
+export type NamedAttachment = Attachment & { readonly artifactId: string };

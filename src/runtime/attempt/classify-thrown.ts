@@ -1,0 +1,169 @@
+import { isQuittanceError } from '../../base/error.ts';
+import type { JsonObject } from '../../base/json.ts';
+import { isJsonObject, toJson } from '../../base/json.ts';
+import type { ReasonCode } from '../../call/reason.ts';
+import { isReasonCode, reasonOf } from '../../call/reason.ts';
+import { bodyMayClaim, isToolError } from '../../call/tool-error.ts';
+import { isErrorLike, nameOfThrown, thrownInWords } from '../../tool/describe-thrown.ts';
+import { isAltered } from '../host/read-stored-artifact.ts';
+
+export type ThrownFailure = {
+  readonly code: ReasonCode;
+  readonly message: string;
+  readonly retryable: boolean;
+  readonly extras: JsonObject;
+  /** Where it was thrown, as long as it is. */
+  readonly traceback: string | undefined;
+  /** The author of the tool said in so many words that trying again is safe. */
+  readonly authorSaysRetry: boolean;
+};
+
+/**
+ * What a body threw, whatever it is, as a failure. Nothing is cut here, before it was cleaned and rules had their
+ * say: half a secret is recognised by nobody. Of the reasons, a body may give some; a recorded one may give `any`.
+ */
+export function classifyThrown(thrown: unknown, may?: 'any reason'): ThrownFailure {
+  const told = readToolError(thrown, may === undefined ? bodyMayClaim : isReasonCode);
+  if (told !== undefined) return told;
+  // A mistake in how the tool uses this package: the model can do nothing about it.
+  if (isQuittanceError(thrown) && misuse.has(thrown.code))
+    return {
+      code: 'tool.execution_error',
+      message: 'The tool is not set up as it must be, so it could not go on.',
+      retryable: false,
+      extras: { exception_type: 'QuittanceError', developer: thrown.message },
+      traceback: stackOf(thrown),
+      authorSaysRetry: false,
+    };
+  // Said by no body: by what a body reads stored content with.
+  if (isAltered(thrown))
+    return {
+      code: 'ledger.altered',
+      message: messageOf(thrown),
+      retryable: false,
+      extras: {},
+      traceback: undefined,
+      authorSaysRetry: false,
+    };
+  const code: ReasonCode = isNetworkTrouble(thrown, 0) ? 'tool.network_error' : 'tool.execution_error';
+  return {
+    code,
+    message: messageOf(thrown),
+    retryable: reasonOf(code).retryable,
+    extras: { exception_type: nameOfThrown(thrown), ...thrownData(thrown) },
+    traceback: stackOf(thrown),
+    authorSaysRetry: false,
+  };
+}
+
+const misuse: ReadonlySet<string> = new Set([
+  'config.invalid',
+  'call.malformed',
+  'contracts.invalid',
+  'adapter.unsafe',
+]);
+
+/** Somebody else's object may answer otherwise when it is read again, so each property is read once. */
+function readToolError(
+  thrown: unknown,
+  mayClaim: (code: unknown) => code is ReasonCode,
+): ThrownFailure | undefined {
+  if (!isToolError(thrown)) return undefined;
+  try {
+    const { reason, message, problem, retryable, markedRetryable, payloadExtras } = thrown;
+    const code: ReasonCode = mayClaim(reason) ? reason : 'tool.execution_error';
+    const extras = toJson(payloadExtras);
+    return {
+      code,
+      // An error of another copy of this package may have no problem.
+      message: (typeof problem === 'string' ? problem : '') || message || reasonOf(code).forModel,
+      // A code that is not for a body to say says nothing about retrying either.
+      retryable: code === reason ? retryable === true : markedRetryable === true || reasonOf(code).retryable,
+      extras: {
+        // What the message says beyond the problem is for the developer.
+        ...(typeof problem === 'string' && problem !== message && { developer: message }),
+        ...(extras.ok && isJsonObject(extras.value)
+          ? extras.value
+          : { not_kept: 'The extras hold something JSON cannot.' }),
+      },
+      traceback: undefined,
+      authorSaysRetry: markedRetryable === true,
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a body threw, in a sentence for whoever reads the failure. */
+function messageOf(thrown: unknown): string {
+  const words = thrownInWords(thrown);
+  if (typeof thrown === 'string' && thrown.trim() !== '') return words;
+  if (isErrorLike(thrown) || hasMessage(thrown)) return words;
+  return `The tool threw ${article(thrown)}${words} instead of an error.`;
+}
+
+const hasMessage = (thrown: unknown): boolean => {
+  try {
+    const { message } = (thrown ?? {}) as { message?: unknown };
+    return typeof message === 'string' && message.trim() !== '';
+  } catch {
+    return false;
+  }
+};
+
+const article = (thrown: unknown): string =>
+  typeof thrown === 'number' || typeof thrown === 'bigint' || typeof thrown === 'boolean'
+    ? `the ${typeof thrown} `
+    : '';
+
+/** An object that was thrown instead of an error, where JSON can hold it: hidden by the names of its fields. */
+function thrownData(thrown: unknown): JsonObject {
+  if (typeof thrown !== 'object' || thrown === null || isErrorLike(thrown)) return {};
+  try {
+    const data = toJson(thrown);
+    return data.ok && isJsonObject(data.value) && Object.keys(data.value).length > 0
+      ? { thrown: data.value }
+      : {};
+  } catch {
+    return {};
+  }
+}
+
+function stackOf(thrown: unknown): string | undefined {
+  try {
+    const { stack } = (thrown ?? {}) as { stack?: unknown };
+    return isErrorLike(thrown) && typeof stack === 'string' ? stack : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const networkCodes: ReadonlySet<unknown> = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'ENOTFOUND',
+  'ETIMEDOUT',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'EPIPE',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'UND_ERR_SOCKET',
+]);
+
+/** Clients wrap the socket's error, some twice. */
+const deepestCause = 5;
+
+function isNetworkTrouble(thrown: unknown, depth: number): boolean {
+  if (typeof thrown !== 'object' || thrown === null || depth > deepestCause) return false;
+  try {
+    const { code, name, cause } = thrown as { code?: unknown; name?: unknown; cause?: unknown };
+    return networkCodes.has(code) || name === 'TimeoutError' || isNetworkTrouble(cause, depth + 1);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * Judges the end of a recorded body. Nothing is skipped: whatever the record holds goes through the success check, the
+ * rules and the redactor of today. It only may say what no other body may, and what is gone from the record for good
+ * counts as said again: what rules took out or kept back, where they still would.
+ */
+import type { RuleMark } from '../../call/event.ts';
+import type { Policy } from '../../policy/judge/compile-policy.ts';
+import type { AttemptEnd } from './attempt.ts';
+import type { CallInHand } from '../state/call-in-hand.ts';
+import { classifyThrown } from './classify-thrown.ts';
+import type { AttemptFacts, Judgement } from './judgement.ts';
+import { fail } from './judgement.ts';
+import { keptBeside } from './kept-beside.ts';
+import type { RecordedEnd } from './recorded-end.ts';
+
+export type Judge = (end: AttemptEnd, facts: AttemptFacts) => Judgement | Promise<Judgement>;
+export type TimeOut = (facts: AttemptFacts, retryable: boolean) => Promise<Judgement>;
+
+/** Stays synchronous where there is nothing to wait for, as for any other body. */
+export function judgeRecorded(
+  hand: CallInHand,
+  recorded: RecordedEnd,
+  end: AttemptEnd,
+  facts: AttemptFacts,
+  judge: Judge,
+  timeOut: TimeOut,
+): Judgement | Promise<Judgement> {
+  const marks = recallMarks(hand, recorded);
+  for (const failed of recorded.unkept) hand.apply({ type: 'fail_to_persist', ...failed });
+  if (recorded.reportedAgain.length > 0) reportAgain(hand, recorded.reportedAgain);
+  const judged = judgeAs(hand, recorded, end, facts, judge, timeOut);
+  const isKeptBeside = recorded.unkept.some(({ keptIn }) => keptIn === 'spill');
+  if (marks === undefined && !isKeptBeside) return judged;
+  const settle = (judgement: Judgement): Judgement => {
+    // The very same rules said exactly this; what they say about what they have left is no news.
+    if (marks !== undefined) hand.outputRules = marks;
+    if (!isKeptBeside) return judgement;
+    // The model was told so, last of all.
+    hand.note(keptBeside);
+    return { ...judgement, outcome: Object.freeze({ ...judgement.outcome, ...hand.modelNote() }) };
+  };
+  return judged instanceof Promise ? judged.then(settle) : settle(judged);
+}
+
+/** Once the call is settled. Nobody waits for it, as nobody waited for whoever reported again. */
+function reportAgain(hand: CallInHand, notes: readonly string[]): void {
+  const { stragglers } = hand.engine;
+  const settled = hand.told?.then((told) => (told.type === 'held' ? told.rest : told));
+  const noted: Promise<unknown> = Promise.resolve(settled)
+    .then(async () => {
+      for (const details of notes)
+        await hand.remark({ type: 'recall', how: 'replayed', fromCallId: hand.callId, details });
+    })
+    .catch(() => undefined)
+    .finally(() => stragglers.delete(noted));
+  stragglers.add(noted);
+}
+
+function judgeAs(
+  hand: CallInHand,
+  { thrown, timeout }: RecordedEnd,
+  end: AttemptEnd,
+  facts: AttemptFacts,
+  judge: Judge,
+  timeOut: TimeOut,
+): Judgement | Promise<Judgement> {
+  const isThrown = end.type === 'threw' && end.error === thrown;
+  if (timeout !== undefined && (isThrown || end.type === 'timed_out'))
+    return timeOut({ ...facts, ...timeout }, timeout.retryable);
+  if (!isThrown) return judge(end, facts);
+  const { message, ...classified } = classifyThrown(thrown, 'any reason');
+  return fail(
+    hand,
+    { ...classified, error: message, shows: 'whole', isRecorded: classified.code !== 'tool.fixture_missing' },
+    facts,
+  );
+}
+
+/** Puts what rules said then on the record of the call, and gives it where the rules are the very same. */
+function recallMarks(
+  hand: CallInHand,
+  { rules, policyVersion }: RecordedEnd,
+): readonly RuleMark[] | undefined {
+  const { policy } = hand;
+  if (policy === undefined || rules.length === 0) return undefined;
+  const isSame = policy.version === policyVersion;
+  const standing = isSame ? rules : rules.filter((mark) => wouldTakeOutAgain(policy, mark));
+  for (const { ruleId, action, message, observed } of standing)
+    if (action === 'warn' && observed === undefined && !hand.outputRules.some((it) => it.ruleId === ruleId))
+      hand.note(message);
+  hand.outputRules = standing;
+  return isSame ? standing : undefined;
+}
+
+/** Whether there is still a rule of this id that takes out, or keeps back, what it finds. */
+const wouldTakeOutAgain = ({ composed }: Policy, { ruleId, action, observed }: RuleMark): boolean =>
+  observed === undefined &&
+  (action === 'redact' || action === 'block') &&
+  composed.rules.some(
+    ({ id, rule, mode, candidate }) =>
+      id === ruleId && rule.type === 'post' && rule.action === action && mode === 'enforce' && !candidate,
+  );

@@ -1,0 +1,189 @@
+/** The deadline of a call bounds everything after its body too. */
+import type { Ledger, SuccessCheck, ToolContext } from 'quittance';
+import {
+  createMemoryLedger,
+  createRuntime,
+  defineTool,
+  outcomeBlocksTool,
+  outcomeToModelContent,
+} from 'quittance';
+import { contracts } from 'quittance/contracts';
+import { createManualClock } from 'quittance/testing';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { deferred, envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../../../test/stage.ts';
+
+const never = <Value>(): Promise<Value> => new Promise(() => undefined);
+
+type Traits = {
+  readonly successCheck?: SuccessCheck;
+  readonly output?: z.ZodType;
+  readonly idempotent?: boolean;
+};
+
+function stageOf(traits: Traits, run: () => unknown = () => 'paid', timeoutMs = 1_000) {
+  const stage = setStage({
+    tools: [defineTool({ name: 'pay', mode: 'external', timeoutMs, ...traits, run } as never)],
+  });
+  const call = async (id: string, args: object, advanceMs: number) => {
+    const asked = stage.turn.call(envelope(id, 'pay', { ...args }));
+    await quiet();
+    stage.clock.advance(advanceMs);
+    return asked;
+  };
+  return { ...stage, call };
+}
+
+describe('a judgement that does not end in time', () => {
+  it.each<[string, Traits]>([
+    ['a success check', { successCheck: () => never<boolean>() }],
+    ['an output schema', { output: z.string().refine(() => never<boolean>()) }],
+  ])('%s: the call ends at its deadline, told as finished, its result stored as late', async (_, traits) => {
+    const { call, runtime, turn } = stageOf(traits);
+    const outcome = await call('a', { to: 'ada' }, 1_000);
+    expect(outcome).toMatchObject({ type: 'ToolTimeout', finished: true, retryable: false });
+    const content = JSON.parse(outcomeToModelContent(outcome)) as { error: string };
+    expect(content).toMatchObject({ status: 'error', timed_out: true, retryable: false });
+    expect(content.error).toMatch(/finished, but its result could not be checked.*Do not repeat/);
+    expect(outcomeBlocksTool(outcome)).toBe(false);
+    await quiet();
+    expect(await eventsOf(runtime, 'tool.late')).toMatchObject([
+      { result: { type: 'returned', output: 'paid' } },
+    ]);
+    expect((await eventsOf(runtime, 'tool.responded'))[0]).toMatchObject({ unsettledEffect: false });
+    expect((await runtime.unresolved()).rows).toEqual([]);
+    await expectSettledOnce(runtime);
+    const other = turn.callOrPending(envelope('b', 'pay', { to: 'bob' }));
+    await quiet();
+    expect((await eventsOf(runtime, 'tool.started')).map(({ callId }) => callId)).toEqual(['a', 'b']);
+    void other;
+  });
+
+  it('may be retried where the tool may run again', async () => {
+    const { call } = stageOf({ idempotent: true, successCheck: () => never<boolean>() });
+    expect(await call('a', {}, 1_000)).toMatchObject({ finished: true, retryable: true });
+  });
+
+  it('has the rest of the time of the body, and a little where none is left', async () => {
+    const body = deferred<string>();
+    const { turn, clock } = stageOf({ successCheck: () => never<boolean>() }, () => body.promise);
+    let ended = false;
+    const asked = turn.call(envelope('a', 'pay')).finally(() => (ended = true));
+    await quiet();
+    clock.advance(990);
+    body.resolve('paid');
+    await quiet();
+    clock.advance(49);
+    await quiet();
+    expect(ended).toBe(false);
+    clock.advance(1);
+    expect(await asked).toMatchObject({ finished: true });
+  });
+
+  it('counts where it ends in time', async () => {
+    const verdict = deferred<boolean>();
+    const { turn, clock } = stageOf({ successCheck: () => verdict.promise });
+    const asked = turn.call(envelope('a', 'pay'));
+    await quiet();
+    clock.advance(999);
+    verdict.resolve(true);
+    expect(await asked).toMatchObject({ type: 'ToolExecutionResult', output: 'paid' });
+  });
+
+  it('of a body that never ended leaves it in doubt', async () => {
+    const { turn, clock, runtime } = stageOf({}, () => never<string>());
+    const asked = turn.call(envelope('a', 'pay'));
+    await quiet();
+    clock.advance(1_000);
+    expect(await asked).toMatchObject({ type: 'ToolTimeout', inDoubt: true });
+    expect((await runtime.unresolved()).rows).toHaveLength(1);
+  });
+});
+
+describe('what else follows a body', () => {
+  type Hangs = { readonly rule?: (output: unknown) => boolean; readonly artifact?: boolean };
+
+  /** A runtime whose rule about results, or whose writes of artifacts, never end. */
+  function hanging({ rule, artifact = false }: Hangs, run: (args: unknown, context: ToolContext) => unknown) {
+    const clock = createManualClock();
+    const memory = createMemoryLedger({ clock });
+    const ledger: Ledger = { ...memory, ...(artifact && { putArtifact: () => never<never>() }) };
+    const runtime = createRuntime({
+      ledger,
+      clock,
+      tools: [defineTool({ name: 'pay', mode: 'external', timeoutMs: 1_000, run })],
+      ...(rule !== undefined && {
+        contracts: contracts({
+          rules: [{ id: 'slow', after: (_call, output) => (rule(output) ? never<undefined>() : undefined) }],
+        }),
+      }),
+    });
+    const call = async () => {
+      const asked = runtime.turn({ sessionId: 's' }).call(envelope('a', 'pay'));
+      await quiet();
+      clock.advance(1_000);
+      await quiet();
+      clock.advance(1_000);
+      return asked;
+    };
+    return { runtime, clock, call };
+  }
+
+  it.each<[string, Hangs, () => unknown, unknown]>([
+    // What a rule has not let out is not stored either.
+    ['a rule on results', { rule: () => true }, () => 'paid', '[WITHHELD]'],
+    ['the write of an artifact', { artifact: true }, () => 'x'.repeat(20_000), 'x'.repeat(20_000)],
+  ])('%s that hangs: one outcome at the deadline, told as finished', async (_, hangs, run, late) => {
+    const { runtime, call, clock } = hanging(hangs, run);
+    expect(await call()).toMatchObject({ type: 'ToolTimeout', finished: true, retryable: false });
+    await quiet();
+    clock.advance(1_000);
+    await quiet();
+    expect(await eventsOf(runtime, 'tool.late')).toMatchObject([
+      { result: { type: 'returned', output: late } },
+    ]);
+    expect((await runtime.unresolved()).rows).toEqual([]);
+    await expectSettledOnce(runtime);
+  });
+
+  it('a rule that hangs on an error: one outcome at the deadline', async () => {
+    const { runtime, call } = hanging({ rule: () => true }, () => {
+      throw new Error('It broke.');
+    });
+    expect(await call()).toMatchObject({ type: 'ToolTimeout' });
+    await quiet();
+    await expectSettledOnce(runtime);
+  });
+
+  it('a file whose write hangs', async () => {
+    const { runtime, call } = hanging({ artifact: true }, (_, { attach }) => {
+      attach({ mimeType: 'text/plain', content: 'a file' } as never);
+      return 'paid';
+    });
+    expect(await call()).toMatchObject({ type: 'ToolTimeout', finished: true });
+    await quiet();
+    expect((await runtime.unresolved()).rows).toEqual([]);
+    await expectSettledOnce(runtime);
+  });
+
+  it.each<[string, (context: ToolContext) => void]>([
+    ['a log line', ({ log }) => log('beside')],
+    ['a place that was reached', ({ reached }) => reached('beside')],
+    ['what was recorded', ({ record }) => record({ so: 'beside' })],
+  ])('a rule that hangs on %s keeps that off the record, and not the result', async (_, leave) => {
+    const { runtime, call } = hanging(
+      { rule: (output) => JSON.stringify(output).includes('beside') },
+      (_args, context) => {
+        leave(context);
+        return 'paid';
+      },
+    );
+    expect(await call()).toMatchObject({ type: 'ToolExecutionResult', output: 'paid' });
+    const [ended] = await eventsOf(runtime, 'tool.responded');
+    expect(JSON.stringify(ended)).not.toContain('beside');
+    expect(ended?.log.map(({ message }) => message)).toEqual([
+      expect.stringContaining('did not answer in time'),
+    ]);
+    await expectSettledOnce(runtime);
+  });
+});

@@ -1,0 +1,72 @@
+/**
+ * What a body says beside its result: log lines, places it reached, files. Rules about results keep back here what
+ * they keep back there; what they only warn of, and what is on the record of the result, is left to the result.
+ */
+import type { Awaitable, JsonObject, JsonValue } from '../../base/json.ts';
+import { isJsonObject } from '../../base/json.ts';
+import type { LogLine } from '../../call/event.ts';
+import { cutText } from '../../base/cut-text.ts';
+import { whenReady } from '../../base/when-ready.ts';
+import type { NamedAttachment } from './body-context.ts';
+import { longestLine } from './body-context.ts';
+import type { CallInHand } from '../state/call-in-hand.ts';
+import { toPolicyCall } from '../rules/contract-rules.ts';
+import { withheld } from './rule-output.ts';
+
+/** The value without what rules redact; a word in its place where one of them blocks it. */
+export function ruleBeside(hand: CallInHand, value: JsonValue): Awaitable<JsonValue> {
+  const { policy } = hand;
+  if (policy === undefined) return value;
+  return whenReady(policy.judgeOutput(toPolicyCall(hand), { type: 'result', value }), (ruling) =>
+    ruling.decision === 'block' ? withheld : ruling.output,
+  );
+}
+
+export async function ruleLines(hand: CallInHand, lines: readonly LogLine[]): Promise<readonly LogLine[]> {
+  const ruled: LogLine[] = [];
+  for (const { at, message, fields } of lines) {
+    const line: JsonObject = fields === undefined ? { message } : { message, fields };
+    const left = await ruleBeside(hand, line);
+    ruled.push(toLine(at, left));
+  }
+  return ruled;
+}
+
+/** A rule may leave a word of the whole line. */
+function toLine(at: number, left: JsonValue): LogLine {
+  if (!isJsonObject(left)) return { at, message: toShortText(left) };
+  const { message = null, fields } = left;
+  return { at, message: toShortText(message), ...(isJsonObject(fields) && { fields }) };
+}
+
+const toText = (value: JsonValue): string => (typeof value === 'string' ? value : JSON.stringify(value));
+const toShortText = (value: JsonValue): string => cutText(toText(value), longestLine);
+
+export async function ruleTargets(hand: CallInHand, targets: readonly string[]): Promise<readonly string[]> {
+  const ruled: string[] = [];
+  for (const target of targets) ruled.push(toShortText(await ruleBeside(hand, target)));
+  return ruled;
+}
+
+/** Texts are read as rules read results, names too. What is no text they cannot read. */
+export async function ruleFile(hand: CallInHand, file: NamedAttachment): Promise<NamedAttachment> {
+  const text = typeof file.content === 'string' ? file.content : readText(file);
+  const content = text === undefined ? undefined : toText(await ruleBeside(hand, text));
+  const name = file.name === undefined ? undefined : toShortText(await ruleBeside(hand, file.name));
+  return {
+    ...file,
+    ...(content !== undefined && content !== text && { content }),
+    ...(name !== undefined && { name }),
+  };
+}
+
+const textTypes = /^(?:text\/|application\/(?:[\w.+-]*[+/-])?(?:json|xml|yaml|javascript)\b)/i;
+
+function readText({ mimeType, content }: NamedAttachment): string | undefined {
+  if (typeof content === 'string' || !textTypes.test(mimeType)) return undefined;
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(content);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,9 +1,0 @@
-import { QuittanceError } from '../base/error.ts';
-import { describeUnknownName } from '../tool/nearest.ts';
-
-/** A misspelt option would switch something off in silence. `where`: as a sentence begins, e.g. "In createRuntime". */
-export function checkKeys(where: string, given: object, known: readonly string[]): void {
-  for (const key of Object.keys(given))
-    if (!known.includes(key))
-      throw new QuittanceError('config.invalid', `${where}: ${describeUnknownName('option', key, known)}`);
-}

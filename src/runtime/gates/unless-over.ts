@@ -1,0 +1,48 @@
+import type { CallInHand } from '../state/call-in-hand.ts';
+import { turnIsOver } from './deadline.ts';
+import type { Stop } from '../state/gate.ts';
+
+type Waited<Value> =
+  { readonly type: 'came'; readonly value: Value } | { readonly type: 'over'; readonly stop: Stop };
+
+/**
+ * Waits for something on the way to the body, unless the call is cancelled or its turn is over first: a check that
+ * never answers holds nobody up. After a person was asked the turn's deadline bounds nothing any more.
+ */
+export function unlessOver<Value>(
+  hand: CallInHand,
+  awaited: PromiseLike<Value>,
+  heldBefore: boolean,
+): Promise<Waited<Value>> {
+  const { engine, turn } = hand;
+  const leftMs = heldBefore ? Number.POSITIVE_INFINITY : turn.deadlineAtMs - engine.clock.monotonicMs();
+  return new Promise((resolve, reject) => {
+    let waiting = true;
+    const finish = (tell: () => void): void => {
+      if (!waiting) return;
+      waiting = false;
+      watch?.stop();
+      hand.onCancel = undefined;
+      tell();
+    };
+    const giveUp = (stop: Stop | undefined): void => {
+      if (stop !== undefined) finish(() => resolve({ type: 'over', stop }));
+    };
+    const watch =
+      leftMs === Number.POSITIVE_INFINITY
+        ? undefined
+        : engine.deadlines.watch(Math.max(0, leftMs), () => giveUp(turnIsOver(hand)));
+    hand.onCancel = () => giveUp(cancelStop(hand.cancelled ?? 'cancelled'));
+    if (hand.cancelled !== undefined) hand.onCancel();
+    awaited.then(
+      (value) => finish(() => resolve({ type: 'came', value })),
+      (error: unknown) => finish(() => reject(error as Error)),
+    );
+  });
+}
+
+export const cancelStop = (reason: string): Stop & { type: 'fail' } => ({
+  type: 'fail',
+  code: 'tool.cancelled',
+  error: `The call was cancelled before it ran: ${reason}.`,
+});

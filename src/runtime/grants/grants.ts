@@ -1,0 +1,258 @@
+/**
+ * Standing permissions: given, listed and revoked by named people. All of a session stand in one state that moves by
+ * compare-and-set, so that nobody's grant or revocation is lost.
+ */
+import { QuittanceError } from '../../base/error.ts';
+import { isDotSegment } from '../../base/id-segment.ts';
+import type { JsonObject } from '../../base/json.ts';
+import { isJsonObject, toJson } from '../../base/json.ts';
+import type { DirectIdentity, GrantEvent } from '../../call/event.ts';
+import type { Grant } from '../../call/grant.ts';
+import { grantsIn, isPast, withGrant, withoutGrant } from '../../call/grant.ts';
+import { grantsSubject } from '../../ledger/state-of.ts';
+import { parseArgumentConstraint } from '../../policy/judge/argument-constraint.ts';
+import { compileGlob } from '../../policy/regex/glob.ts';
+import { readIdentity } from '../host/acting.ts';
+import { checkKeys } from '../../base/check-keys.ts';
+import type { Engine } from '../state/engine.ts';
+import type { GrantView } from '../host/grant-view.ts';
+import { toGrantViews } from '../host/grant-view.ts';
+import { refuseGranting } from './refuse-granting.ts';
+
+/** What somebody permits beforehand. */
+export type GrantRequest = {
+  readonly sessionId: string;
+  /** Exact name or glob. */
+  readonly toolName: string;
+  /**
+   * What must hold of the arguments, as contracts say it: `{ 'args.cents': { lte: 500 } }`, `all`, `any`, `not`. What
+   * is missing or of another type satisfies nothing.
+   */
+  readonly where?: JsonObject;
+  /** When it ends, in milliseconds since 1970 by the ledger's clock; with the session where nothing is said. */
+  readonly until?: number;
+  /** Or for how long from now. */
+  readonly forMs?: number;
+  /** How many calls it lets through; any number where nothing is said. */
+  readonly uses?: number;
+  /** Who gives it. */
+  readonly by: string;
+  /** How the host knows who gives it. The name counts as self-asserted where nothing is said. */
+  readonly identity?: DirectIdentity;
+  readonly reason?: string;
+};
+
+export type GrantQuery = {
+  readonly sessionId: string;
+  /** Only those that may still let a call through; with `false`, only the others. */
+  readonly active?: boolean;
+};
+
+export type GrantRef = {
+  readonly sessionId: string;
+  readonly grantId: string;
+  /** Who takes it back. */
+  readonly by: string;
+  readonly identity?: DirectIdentity;
+  readonly reason?: string;
+};
+
+const requestNames = [
+  'sessionId',
+  'toolName',
+  'where',
+  'until',
+  'forMs',
+  'uses',
+  'by',
+  'identity',
+  'reason',
+] as const;
+const refNames = ['sessionId', 'grantId', 'by', 'identity', 'reason'] as const;
+const queryNames = ['sessionId', 'active'] as const;
+
+/** Every event carries the whole state. */
+const mostActive = 100;
+const longestWhere = 10_000;
+const longestText = 1_000;
+
+export async function giveGrant(engine: Engine, request: GrantRequest): Promise<GrantView> {
+  const { ledger } = engine;
+  const grant = readRequest(engine, request);
+  await refuseGranting(engine, request.by, { ...grant, status: 'active', used: 0 }, 'give', grant.identity);
+  for (;;) {
+    const { state, version } = await readGrants(engine, grant.sessionId);
+    const now = ledger.now();
+    if (isPast(grant, now)) refuse('runtime.grant', 'until lies in the past.');
+    const given = { ...grant, givenAt: now };
+    const active = grantsIn(state, grant.sessionId).filter(
+      (each) => each.revoked === undefined && !isPast(each, now),
+    );
+    if (active.length >= mostActive)
+      refuse('runtime.grant', `a session has at most ${mostActive} grants at a time. Revoke some first.`);
+    const kept = await move(engine, grant.sessionId, version, {
+      type: 'grant.given',
+      at: now,
+      grantId: grant.grantId,
+      by: grant.by,
+      ...(grant.identity !== undefined && { identity: grant.identity }),
+      state: withGrant(state, given, now),
+    });
+    if (kept) return { ...given, status: 'active', used: 0 };
+  }
+}
+
+/** The grants of a session, oldest first. */
+export async function listGrants(
+  engine: Pick<Engine, 'ledger'>,
+  query: GrantQuery,
+): Promise<readonly GrantView[]> {
+  checkKeys('runtime.grants', query, queryNames);
+  const { sessionId, active } = query;
+  const { state } = await readGrants(engine, sessionId);
+  const views = await toGrantViews(engine.ledger, grantsIn(state, sessionId));
+  return active === undefined ? views : views.filter(({ status }) => (status === 'active') === active);
+}
+
+/** Takes a grant back. One that was revoked before stays as it was. */
+export async function revokeGrant(engine: Engine, ref: GrantRef): Promise<GrantView> {
+  checkKeys('runtime.revokeGrant', ref, refNames);
+  const { sessionId, grantId } = ref;
+  const by = readName(engine, 'runtime.revokeGrant', ref.by);
+  const identity = readIdentity('runtime.revokeGrant', ref.identity, engine.redactor);
+  const reason = readReason(engine, 'runtime.revokeGrant', ref.reason);
+  for (;;) {
+    const { state, version } = await readGrants(engine, sessionId);
+    const [found] = await toGrantViews(
+      engine.ledger,
+      grantsIn(state, sessionId).filter((grant) => grant.grantId === grantId),
+    );
+    if (found === undefined)
+      throw new QuittanceError(
+        'grant.unknown',
+        `There is no grant ${String(grantId)} in session ${String(sessionId)}. runtime.grants({ sessionId }) lists those there are.`,
+        { grantId: String(grantId), sessionId: String(sessionId) },
+      );
+    if (found.revoked !== undefined) return found;
+    await refuseGranting(engine, ref.by, found, 'revoke', identity);
+    const now = engine.ledger.now();
+    const revoked = { by, identity, at: now, reason };
+    const kept = await move(engine, sessionId, version, {
+      type: 'grant.revoked',
+      at: now,
+      grantId,
+      by,
+      identity,
+      reason,
+      state: withoutGrant(state, grantId, revoked),
+    });
+    if (kept) return { ...found, revoked, status: 'revoked' };
+  }
+}
+
+type Found = { readonly state: JsonObject; readonly version: number };
+
+const readGrants = async ({ ledger }: Pick<Engine, 'ledger'>, sessionId: string): Promise<Found> =>
+  (await ledger.readState(sessionId, grantsSubject)) ?? { state: {}, version: 0 };
+
+/** `Omit` of a union, variant by variant. */
+type Bare<Event> = Event extends unknown ? Omit<Event, 'id' | 'sessionId' | 'turnId' | 'cause'> : never;
+
+/** False where somebody else moved the grants of the session first. */
+async function move(
+  { ledger, ids, nextEventId }: Engine,
+  sessionId: string,
+  version: number,
+  event: Bare<GrantEvent>,
+): Promise<boolean> {
+  const result = await ledger.append({
+    entryId: ids.next('ent'),
+    sessionId,
+    callId: undefined,
+    expectedVersion: 0,
+    events: [{ ...event, id: nextEventId(), sessionId, turnId: '', cause: undefined }],
+    moves: [{ subject: grantsSubject, expectedVersion: version }],
+  });
+  return result.status === 'appended';
+}
+
+function readRequest(engine: Engine, request: GrantRequest): Grant {
+  const where = 'runtime.grant';
+  if (typeof request !== 'object' || request === null)
+    refuse(
+      where,
+      'a grant is an object, e.g. { sessionId, toolName: "refund", forMs: 3_600_000, by: "ada" }.',
+    );
+  checkKeys(where, request, requestNames);
+  const { sessionId, toolName, until, forMs, uses } = request;
+  const now = engine.ledger.now();
+  if (typeof sessionId !== 'string' || sessionId === '')
+    refuse(where, 'sessionId must be the id of a session.');
+  // As turns refuse it: no session of that name can be opened, and a store would take it for another.
+  if (!sessionId.isWellFormed()) refuse(where, 'sessionId holds half a character (a lone surrogate).');
+  if (isDotSegment(sessionId)) refuse(where, 'sessionId may not be "." or "..".');
+  if (typeof toolName !== 'string' || toolName === '' || toolName.length > longestText)
+    refuse(where, 'toolName must be the name of a tool, or a glob such as "mail_*".');
+  if (until !== undefined && forMs !== undefined) refuse(where, 'give until or forMs, not both.');
+  if (until !== undefined && !Number.isSafeInteger(until))
+    refuse(where, 'until must be a time in milliseconds since 1970.');
+  if (forMs !== undefined && !(Number.isSafeInteger(forMs) && forMs > 0 && Number.isSafeInteger(now + forMs)))
+    refuse(where, 'forMs must be a whole number of milliseconds, at least 1.');
+  if (uses !== undefined && !(Number.isSafeInteger(uses) && uses > 0))
+    refuse(where, 'uses must be a whole number of at least 1.');
+  return {
+    grantId: engine.ids.secret('grt'),
+    sessionId,
+    toolName,
+    where: request.where === undefined ? undefined : readWhere(engine, toolName, request.where),
+    until: forMs === undefined ? until : now + forMs,
+    uses,
+    by: readName(engine, where, request.by),
+    identity: readIdentity(where, request.identity, engine.redactor),
+    reason: readReason(engine, where, request.reason),
+    givenAt: now,
+    revoked: undefined,
+  };
+}
+
+/** A condition is kept in the clear, so it may hold nothing that would be hidden where it comes from. */
+function readWhere(engine: Engine, toolName: string, given: unknown): JsonObject {
+  const read = toJson(given, { refuseUnsafeIntegers: true });
+  if (!read.ok || !isJsonObject(read.value) || JSON.stringify(read.value).length > longestWhere)
+    return refuse(
+      'runtime.grant',
+      `where must be an object of at most ${longestWhere} characters of JSON, e.g. { "args.cents": { "lte": 500 } }.`,
+    );
+  const reading = parseArgumentConstraint(read.value);
+  if (!reading.ok) return refuse('runtime.grant', reading.problems.join('\n'));
+  const isMeant = compileGlob(toolName).matches;
+  const paths = [...engine.tools.values()]
+    .filter(({ name }) => isMeant(name))
+    .flatMap(({ redact }) => redact?.input ?? []);
+  for (const sample of reading.constraint.samples) {
+    const { hidden } = engine.redactor.input(sample, paths);
+    if (hidden.length > 0)
+      refuse(
+        'runtime.grant',
+        `where compares ${hidden.join(', ')} with something that is hidden there, and a grant is kept in the clear.`,
+      );
+  }
+  return read.value;
+}
+
+function readName({ redactor }: Engine, where: string, by: unknown): string {
+  if (typeof by !== 'string' || by.trim() === '' || by.length > longestText)
+    return refuse(where, 'a grant needs a name: by must be who gives it or takes it back.');
+  return redactor.text(by);
+}
+
+function readReason({ redactor }: Engine, where: string, reason: unknown): string | undefined {
+  if (reason === undefined) return undefined;
+  if (typeof reason !== 'string' || reason.length > longestText)
+    return refuse(where, `reason must be a text of at most ${longestText} characters.`);
+  return redactor.text(reason);
+}
+
+function refuse(where: string, problem: string): never {
+  throw new QuittanceError('config.invalid', `${where}: ${problem}`);
+}

@@ -1,0 +1,30 @@
+import { QuittanceError } from '../../base/error.ts';
+import type { Identity } from '../../call/event.ts';
+import type { Engine } from '../state/engine.ts';
+import type { GrantView } from '../host/grant-view.ts';
+
+/**
+ * Where only some may decide about calls, nobody gives grants until the host says who: a grant is a decision about all
+ * calls to come. Taking one back is always safe.
+ */
+export async function refuseGranting(
+  { mayDecide, mayGrant }: Pick<Engine, 'mayDecide' | 'mayGrant'>,
+  actor: string,
+  grant: GrantView,
+  action: 'give' | 'revoke',
+  identity: Identity | undefined,
+): Promise<void> {
+  const forbid = (why: string): never => {
+    throw new QuittanceError(
+      'confirmation.forbidden',
+      `${actor} may not ${action} a grant for ${JSON.stringify(grant.toolName)}: ${why}.`,
+      { by: actor, grantId: grant.grantId },
+    );
+  };
+  if (mayGrant === undefined) {
+    if (mayDecide === undefined || action === 'revoke') return;
+    forbid('the runtime says with mayDecide who may decide, and not with mayGrant who may do so beforehand');
+  }
+  const allowed: unknown = await mayGrant?.(actor, grant, action, identity);
+  if (allowed !== true) forbid(typeof allowed === 'string' && allowed !== '' ? allowed : 'mayGrant says no');
+}

@@ -1,0 +1,113 @@
+/** What a worker says about a call it ran, read into the end of a body. */
+import { QuittanceError } from '../../base/error.ts';
+import type { JsonObject, JsonValue } from '../../base/json.ts';
+import { toJson } from '../../base/json.ts';
+import type { ReasonCode } from '../../call/reason.ts';
+import { ToolError } from '../../call/tool-error.ts';
+import type { ToolResult } from '../../call/tool-result.ts';
+import { toolResult } from '../../call/tool-result.ts';
+import { ownValue } from '../../tool/own-value.ts';
+import type { BodyEnd } from '../attempt/attempt.ts';
+import type { BodyContext } from '../attempt/body-context.ts';
+import { checkKeys } from '../../base/check-keys.ts';
+
+/**
+ * How it went: what it gave; what went wrong; or a tool result, which is anything with a boolean `success` and may end
+ * the turn.
+ */
+export type HandoffReport =
+  | { readonly output: unknown }
+  | {
+      readonly error: string;
+      /** Why, in the words a body may use; `tool.execution_error` where nothing is said. */
+      readonly code?: ReasonCode;
+      /** True says in so many words that nothing happened and trying again is safe. */
+      readonly retryable?: boolean;
+      readonly extras?: JsonObject;
+    }
+  | ToolResult;
+
+/** What a body says through its context. */
+export type HandoffNotes = {
+  readonly log?: readonly { readonly message: string; readonly fields?: JsonObject }[];
+  /** Which places outside were reached. */
+  readonly reached?: readonly string[];
+  /** What the attempt cost; replaces what the tool declares. */
+  readonly costMicros?: number;
+};
+
+/** What was said, and what its digest is made of: two reports are the same if this is. */
+export type ReadReport = { readonly end: BodyEnd; readonly said: JsonValue };
+
+export function readReport(report: HandoffReport): ReadReport {
+  if (typeof report !== 'object' || report === null)
+    throw invalid('a report is { output }, { error } or a tool result with a boolean success.');
+  if (typeof ownValue(report, 'success') === 'boolean') return readResult(report);
+  if (ownValue(report, 'error') !== undefined) return readError(report);
+  if (!Object.hasOwn(report, 'output'))
+    throw invalid('a report needs output, error or a boolean success. Say output: null where there is none.');
+  checkKeys('runtime.report', report, ['output']);
+  const value = ownValue(report, 'output');
+  return { end: { type: 'returned', value }, said: ['output', asJson(value)] };
+}
+
+/** A worker has no marks of ours: that it reports is what makes the result the tool's own. */
+function readResult(report: object): ReadReport {
+  try {
+    const result = toolResult(report as ToolResult); // looked at field by field in there
+    return { end: { type: 'returned', value: result }, said: ['result', asJson(result)] };
+  } catch (cause) {
+    throw invalid(cause instanceof Error ? cause.message : 'that is no tool result.');
+  }
+}
+
+function readError(report: object): ReadReport {
+  checkKeys('runtime.report', report, ['error', 'code', 'retryable', 'extras']);
+  const error = ownValue(report, 'error');
+  const code = ownValue(report, 'code');
+  const retryable = ownValue(report, 'retryable');
+  const extras = ownValue(report, 'extras');
+  if (typeof error !== 'string') throw invalid('error must be a text.');
+  if (code !== undefined && typeof code !== 'string') throw invalid('code must be a reason code.');
+  if (retryable !== undefined && typeof retryable !== 'boolean')
+    throw invalid('retryable must be true or false.');
+  const thrown = new ToolError((code ?? 'tool.execution_error') as ReasonCode, error, {
+    // A word that is no reason of a body is read as what it is when the error is classified.
+    ...(retryable !== undefined && { retryable }),
+    ...(typeof extras === 'object' && extras !== null && { extras: { ...extras } }),
+  });
+  const said = ['error', error, code ?? null, retryable ?? null, thrown.payloadExtras];
+  return { end: { type: 'threw', error: thrown }, said };
+}
+
+/** What JSON cannot hold is judged as such; for the digest it is all the same. */
+const asJson = (value: unknown): JsonValue => {
+  const read = toJson(value);
+  return read.ok ? read.value : null;
+};
+
+export function checkNotes(notes: HandoffNotes): void {
+  if (typeof notes !== 'object' || notes === null)
+    throw invalid('the notes are { log, reached, costMicros }.');
+  checkKeys('runtime.report', notes, ['log', 'reached', 'costMicros']);
+  const { log, reached, costMicros } = notes;
+  if (log !== undefined && !(Array.isArray(log) && log.every(isLine)))
+    throw invalid('log must be a list of { message, fields }.');
+  if (reached !== undefined && !(Array.isArray(reached) && reached.every((each) => typeof each === 'string')))
+    throw invalid('reached must be a list of texts.');
+  if (costMicros !== undefined && !(Number.isSafeInteger(costMicros) && costMicros >= 0))
+    throw invalid('costMicros must be a whole number of at least 0.');
+}
+
+const isLine = (line: unknown): boolean =>
+  typeof line === 'object' && line !== null && typeof ownValue(line, 'message') === 'string';
+
+/** Says through the context of a body what the worker noted. */
+export function noteDown(context: BodyContext, { log = [], reached = [], costMicros }: HandoffNotes): void {
+  for (const { message, fields } of log) context.log(message, fields);
+  for (const target of reached) context.reached(target);
+  if (costMicros !== undefined) context.charge(costMicros);
+}
+
+const invalid = (problem: string): QuittanceError =>
+  new QuittanceError('config.invalid', `runtime.report: ${problem}`);

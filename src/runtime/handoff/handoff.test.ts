@@ -1,0 +1,754 @@
+import type { HandoffClaim, JsonObject, Ledger, Runtime, ToolOutcome, Turn } from 'quittance';
+import {
+  createMemoryLedger,
+  createRuntime,
+  defineTool,
+  isQuittanceError,
+  outcomeToModelContent,
+  toolResult,
+} from 'quittance';
+import { createManualClock } from 'quittance/testing';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import {
+  auditKinds,
+  envelope,
+  eventsOf,
+  eventTypes,
+  expectSettledOnce,
+  quiet,
+  setStage,
+} from '../../../test/stage.ts';
+
+const pay = defineTool({ name: 'pay', mode: 'external', handoff: true, timeoutMs: 60_000 });
+const fetchAll = defineTool({ name: 'get_all', mode: 'read', handoff: true, timeoutMs: 60_000 });
+
+const stage = () => setStage({ tools: [pay, fetchAll] });
+const by = { worker: 'w1' };
+const taken = { sessionId: 's', callId: 'c1' };
+
+async function start(
+  { turn, runtime }: { readonly turn: Pick<Turn, 'call'>; readonly runtime: Pick<Runtime, 'claimHandoff'> },
+  { name = 'pay', args = { amount: 3 } as JsonObject, leaseMs = undefined as number | undefined } = {},
+): Promise<{ claim: HandoffClaim; told: Promise<ToolOutcome> }> {
+  const told = turn.call(envelope('c1', name, args));
+  told.catch(() => undefined);
+  await quiet();
+  const claim = await runtime.claimHandoff(taken, { ...by, ...(leaseMs !== undefined && { leaseMs }) });
+  return { claim, told };
+}
+
+const thrownCode = (error: unknown): string => (isQuittanceError(error) ? error.code : String(error));
+
+const code = (outcome: ToolOutcome): string => ('code' in outcome ? outcome.code : outcome.type);
+
+describe('a call that is handed over', () => {
+  it('is on record with no secret that somebody put into the name of a worker', async () => {
+    const on = stage();
+    const told = on.turn.call(envelope('c1', 'pay', { amount: 3 }));
+    await quiet();
+    const secret = `ghp_${'a1B2'.repeat(9)}`;
+    const { token } = await on.runtime.claimHandoff(taken, { worker: `mailer ${secret}` });
+    expect(await on.runtime.handoffs()).toMatchObject([{ worker: 'mailer [REDACTED]' }]);
+    // Under the name that was kept it can still be reported.
+    expect(await on.runtime.report(token, { output: 1 })).toMatchObject({ status: 'settled' });
+    await told;
+    expect(JSON.stringify(await eventsOf(on.runtime, 'tool.reported'))).not.toContain(secret);
+  });
+
+  it('waits, with its intent kept, until somebody takes it and reports', async () => {
+    const on = stage();
+    const told = on.turn.call(envelope('c1', 'pay', { amount: 3 }));
+    await quiet();
+    expect(await on.runtime.handoffs()).toMatchObject([
+      { callId: 'c1', toolName: 'pay', status: 'waiting', input: { amount: 3 }, attempt: 1 },
+    ]);
+    const claim = await on.runtime.claimHandoff({ toolName: 'pay' }, by);
+    expect(claim).toMatchObject({ arguments: { amount: 3 }, attempt: 1, idempotencyKey: 's/c1' });
+    expect(await on.runtime.handoffs()).toMatchObject([{ status: 'taken', worker: 'w1' }]);
+    expect(await on.runtime.claimHandoff({ toolName: 'pay' }, by)).toBeUndefined();
+
+    const reported = await on.runtime.report(
+      claim?.token ?? '',
+      { output: { id: 7 } },
+      { log: [{ message: 'paid' }], reached: ['https://bank.example'], costMicros: 5 },
+    );
+    expect(reported).toMatchObject({ status: 'settled', differs: false, outcome: { output: { id: 7 } } });
+    expect(await told).toEqual(reported.outcome);
+    expect(await on.runtime.handoffs()).toEqual([]);
+    expect(await eventTypes(on.runtime, 'c1')).toEqual([
+      'tool.requested',
+      'tool.decided',
+      'tool.started',
+      'tool.reported',
+      'tool.reported',
+      'tool.responded',
+    ]);
+    const [responded] = await eventsOf(on.runtime, 'tool.responded');
+    expect(responded).toMatchObject({
+      costMicros: 5,
+      reached: ['https://bank.example'],
+      log: [{ message: 'paid' }],
+    });
+    await expectSettledOnce(on.runtime);
+  });
+
+  it('keeps a read by its intent too, so that a worker can find it', async () => {
+    const on = stage();
+    const { claim, told } = await start(on, { name: 'get_all' });
+    await on.runtime.report(claim.token, { output: [1] });
+    expect(await told).toMatchObject({ output: [1] });
+  });
+
+  it('is refused to a second worker however far off its deadline is', async () => {
+    const patient = defineTool({ name: 'wait', mode: 'external', handoff: true });
+    const on = setStage({ tools: [patient], defaultTimeoutMs: Number.MAX_SAFE_INTEGER });
+    await start(on, { name: 'wait' });
+    await expect(on.runtime.claimHandoff(taken, { worker: 'w2' })).rejects.toMatchObject({
+      code: 'handoff.taken',
+    });
+  });
+
+  it('is had by one of two that reach for it', async () => {
+    const on = stage();
+    void on.turn.call(envelope('c1', 'pay')).catch(() => undefined);
+    await quiet();
+    const claims = await Promise.allSettled([
+      on.runtime.claimHandoff(taken, { worker: 'a' }),
+      on.runtime.claimHandoff(taken, { worker: 'b' }),
+    ]);
+    expect(claims.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+    await expect(on.runtime.claimHandoff(taken, { worker: 'c' })).rejects.toMatchObject({
+      code: 'handoff.taken',
+      facts: { callId: 'c1' },
+    });
+  });
+
+  it('is judged as the end of a body is: schema, success check, error, terminal result', async () => {
+    const checked = defineTool({
+      name: 'put',
+      mode: 'external',
+      handoff: true,
+      output: { type: 'object', required: ['id'] },
+    });
+    const on = setStage({ tools: [checked] });
+    const end = async (callId: string, report: Parameters<typeof on.runtime.report>[1]) => {
+      const told = on.turn.call(envelope(callId, 'put', { callId }));
+      await quiet();
+      const claim = await on.runtime.claimHandoff({ sessionId: 's', callId }, by);
+      await on.runtime.report(claim.token, report);
+      return told;
+    };
+    expect(code(await end('1', { output: { id: 1 } }))).toBe('ToolExecutionResult');
+    expect(code(await end('2', { error: 'no such account', code: 'tool.reported_error' }))).toBe(
+      'tool.reported_error',
+    );
+    expect(await end('3', { error: 'reset', code: 'tool.network_error', retryable: true })).toMatchObject({
+      code: 'tool.network_error',
+      retryable: true,
+    });
+    expect(code(await end('4', { output: { success: false, error: 'declined' } }))).toBe(
+      'tool.reported_error',
+    );
+    expect(await end('5', { success: true, id: 5, terminal: true })).toMatchObject({
+      toolResult: { terminal: true },
+    });
+    expect(code(await on.turn.call(envelope('6', 'put')))).toBe('turn.ended');
+    const next = setStage({ tools: [checked] });
+    void next.turn.call(envelope('7', 'put')).catch(() => undefined);
+    await quiet();
+    const claim = await next.runtime.claimHandoff({ toolName: 'put' }, by);
+    const { outcome } = await next.runtime.report(claim?.token ?? '', { output: { nothing: 1 } });
+    expect(code(outcome)).toBe('tool.invalid_output');
+  });
+
+  it('ends no turn by an output that only looks like a result', async () => {
+    const on = stage();
+    const { claim, told } = await start(on);
+    await on.runtime.report(claim.token, { output: toolResult({ success: true }) });
+    await told;
+    const second = on.turn.call(envelope('c2', 'pay', { amount: 4 }));
+    await quiet();
+    const next = await on.runtime.claimHandoff({ toolName: 'pay' }, by);
+    await on.runtime.report(next?.token ?? '', { output: { success: true, terminal: true } });
+    expect(await second).not.toHaveProperty('toolResult');
+  });
+
+  it('gives what is hidden to the worker that has it, and to nobody else', async () => {
+    const on = stage();
+    const { claim } = await start(on, { args: { password: 'hunter2-hunter2' } });
+    expect(claim.arguments).toEqual({ password: 'hunter2-hunter2' });
+    const views = JSON.stringify([await on.runtime.handoffs(), await on.runtime.events({ sessionId: 's' })]);
+    expect(views).not.toContain('hunter2');
+    expect(views).not.toContain(claim.token);
+    const { outcome } = await on.runtime.report(claim.token, { output: 'used hunter2-hunter2' });
+    expect(JSON.stringify(outcome)).not.toContain('hunter2');
+  });
+});
+
+describe('a call whose schema gives another value each time', () => {
+  let day = 0;
+  const ship = defineTool({
+    name: 'ship',
+    mode: 'external',
+    handoff: true,
+    timeoutMs: 60_000,
+    input: z.object({ to: z.string(), on: z.date().default(() => new Date(2_026, 0, ++day)) }),
+  });
+
+  it.each([
+    ['by its name', taken, 'handoff.unknown'],
+    ['by its tool', { toolName: 'ship' }, undefined],
+  ])(
+    'ends with the reason when a worker reaches for it %s, long before its deadline',
+    async (_, choice, expected) => {
+      const on = setStage({ tools: [ship] });
+      const told = on.turn.call(envelope('c1', 'ship', { to: 'Ada' }));
+      for (let round = 0; round < 5; round++) await quiet();
+      const claim = await on.runtime.claimHandoff(choice as { toolName: string }, by).catch(thrownCode);
+      expect(claim).toBe(expected);
+      expect(await told).toEqual({
+        type: 'ToolFailure',
+        callId: 'c1',
+        toolName: 'ship',
+        code: 'tool.cancelled',
+        retryable: false,
+        error: expect.stringContaining('gives another value each time'),
+        elapsedMs: 0,
+        payloadExtras: { input: expect.objectContaining({ to: 'Ada' }) as unknown },
+      });
+      // It never ran, so nothing is in doubt.
+      expect((await on.runtime.unresolved()).rows).toEqual([]);
+      await expectSettledOnce(on.runtime);
+    },
+  );
+});
+
+describe('a report', () => {
+  it('again gets what is recorded, and is told where it differs', async () => {
+    const on = stage();
+    const { claim } = await start(on);
+    await on.runtime.report(claim.token, { output: 1 });
+    expect(await on.runtime.report(claim.token, { output: 1 })).toMatchObject({
+      status: 'replayed',
+      differs: false,
+    });
+    expect(await on.runtime.report(claim.token, { error: 'no' })).toMatchObject({
+      status: 'replayed',
+      differs: true,
+      outcome: { output: 1 },
+    });
+    await on.runtime.report(claim.token, { error: 'no' });
+    const events = await eventsOf(on.runtime, 'tool.reported');
+    expect(events.map(({ what }) => what.type)).toEqual(['claimed', 'given', 'differs']);
+    expect(await auditKinds(on.runtime, 'c1')).toEqual(['completed', 'replayed', 'replayed', 'replayed']);
+    await expectSettledOnce(on.runtime);
+  });
+
+  it('counts once where two come at the same time', async () => {
+    const on = stage();
+    const { claim, told } = await start(on);
+    const both = await Promise.all([
+      on.runtime.report(claim.token, { output: 1 }),
+      on.runtime.report(claim.token, { output: 2 }),
+    ]);
+    expect(both.map(({ status }) => status).toSorted()).toEqual(['replayed', 'settled']);
+    expect(both[0].outcome).toEqual(both[1].outcome);
+    expect(await told).toEqual(both[0].outcome);
+    await expectSettledOnce(on.runtime);
+  });
+
+  it('is refused without a token of this ledger, or with one that was changed', async () => {
+    const on = stage();
+    const { claim } = await start(on);
+    const other = stage();
+    const { claim: foreign } = await start(other);
+    for (const token of [
+      '',
+      'x',
+      `${claim.token}A`,
+      claim.token.slice(0, -2),
+      foreign.token,
+      undefined as unknown as string,
+      '__proto__',
+    ])
+      await expect(on.runtime.report(token, { output: 1 })).rejects.toMatchObject({
+        code: 'handoff.unknown',
+      });
+    expect((await on.runtime.handoffs()).length).toBe(1);
+  });
+
+  it('is refused for another call of the same name, though it is of the same ledger', async () => {
+    const on = stage();
+    const { claim, told } = await start(on);
+    await on.runtime.report(claim.token, { output: 1 });
+    await told;
+    await on.turn.end();
+    await on.ledger.dropSession({ sessionId: 's', by: 'ada', reason: 'test' });
+    const turn = on.runtime.turn({ sessionId: 's' });
+    const { claim: next } = await start({ ...on, turn });
+    await expect(on.runtime.report(claim.token, { output: 1 })).rejects.toMatchObject({
+      code: 'handoff.unknown',
+    });
+    expect((await on.runtime.report(next.token, { output: 2 })).status).toBe('settled');
+  });
+
+  it('that is none is refused, and may be mended', async () => {
+    const on = stage();
+    const { claim } = await start(on);
+    const wrong: unknown[] = [null, 5, {}, { output: 1, more: 2 }, { error: 5 }, { success: true, data: 5 }];
+    for (const report of wrong)
+      await expect(on.runtime.report(claim.token, report as never)).rejects.toMatchObject({
+        code: 'config.invalid',
+      });
+    await expect(on.runtime.report(claim.token, { output: 1 }, { costMicros: -1 })).rejects.toMatchObject({
+      code: 'config.invalid',
+    });
+    expect((await on.runtime.report(claim.token, { output: 1 })).status).toBe('settled');
+  });
+
+  it('is one of many that do not fail together', async () => {
+    const on = stage();
+    const { claim } = await start(on);
+    const answers = await on.runtime.reportAll([
+      { token: 'x', report: { output: 1 } },
+      { token: claim.token, report: { output: 1 } },
+      null as never,
+      { token: claim.token, report: { output: 1 } },
+    ]);
+    expect(answers.map((answer) => (answer.ok ? answer.reported.status : 'refused'))).toEqual([
+      'refused',
+      'settled',
+      'refused',
+      'replayed',
+    ]);
+  });
+});
+
+describe('time', () => {
+  it('runs out for a call nobody took, which then leaves nothing in doubt', async () => {
+    const on = stage();
+    const told = on.turn.call(envelope('c1', 'pay'));
+    await quiet();
+    on.clock.advance(60_000);
+    expect(await told).toMatchObject({
+      type: 'ToolTimeout',
+      modelNote: expect.stringContaining('did not run'),
+    });
+    expect((await on.runtime.calls({ sessionId: 's' }))[0]?.settled?.unsettledEffect).toBe(false);
+    expect((await on.runtime.unresolved()).rows).toEqual([]);
+    await expect(on.runtime.claimHandoff(taken, by)).rejects.toMatchObject({ code: 'handoff.unknown' });
+  });
+
+  it('runs out for a worker: the report is late, and the effect was in doubt until then', async () => {
+    const on = stage();
+    const { claim, told } = await start(on);
+    on.clock.advance(60_000);
+    expect((await told).type).toBe('ToolTimeout');
+    expect(await on.runtime.report(claim.token, { output: 'done' })).toMatchObject({ status: 'late' });
+    expect(await on.runtime.report(claim.token, { output: 'done' })).toMatchObject({
+      status: 'late',
+      differs: false,
+    });
+    expect(await on.runtime.report(claim.token, { output: 'else' })).toMatchObject({ differs: true });
+    const call = (await on.runtime.calls({ sessionId: 's' }))[0];
+    expect(call?.late.map(({ result }) => result)).toEqual([{ type: 'returned', output: 'done' }]);
+    expect(call?.settled?.unsettledEffect).toBe(true);
+    await expectSettledOnce(on.runtime);
+  });
+
+  it('[no-silent-rerun] of a lease runs out: nobody else is given what may not run twice', async () => {
+    const on = stage();
+    const { claim, told } = await start(on, { leaseMs: 1_000 });
+    on.clock.advance(1_000);
+    expect(code(await told)).toBe('tool.indeterminate');
+    expect(await on.runtime.claimHandoff({ toolName: 'pay' }, by)).toBeUndefined();
+    expect((await on.runtime.report(claim.token, { output: 1 })).status).toBe('late');
+  });
+
+  it('of a lease runs out: what may run again is another attempt, and the first one cannot report it', async () => {
+    const on = stage();
+    const { claim, told } = await start(on, { name: 'get_all', leaseMs: 1_000 });
+    on.clock.advance(1_000);
+    await expect(on.runtime.report(claim.token, { output: 1 })).rejects.toMatchObject({
+      code: 'handoff.expired',
+    });
+    const second = await on.runtime.claimHandoff({ toolName: 'get_all' }, { worker: 'w2' });
+    expect(second).toMatchObject({ attempt: 2, idempotencyKey: claim.idempotencyKey });
+    expect(second?.deadlineMs).toBe(claim.deadlineMs);
+    await expect(on.runtime.report(claim.token, { output: 1 })).rejects.toMatchObject({
+      code: 'handoff.expired',
+    });
+    await on.runtime.report(second?.token ?? '', { output: 2 });
+    expect(await told).toMatchObject({ output: 2 });
+    expect(await on.runtime.report(claim.token, { output: 1 })).toMatchObject({
+      status: 'late',
+      outcome: { output: 2 },
+    });
+    await expectSettledOnce(on.runtime);
+  });
+
+  it('runs out, and the model is told whether the call may have taken effect', async () => {
+    const toldOf = async (name: string, isTaken: boolean): Promise<string> => {
+      const on = stage();
+      const told = on.turn.call(envelope('c1', name));
+      await quiet();
+      if (isTaken) await on.runtime.claimHandoff(taken, by);
+      on.clock.advance(60_000);
+      const outcome = await told;
+      expect(code(outcome)).toBe('tool.timeout');
+      return `${outcomeToModelContent(outcome)} ${outcome.modelNote ?? ''}`;
+    };
+    const claimed = await toldOf('pay', true);
+    expect(claimed).toMatch(/may have happened; do not repeat/);
+    expect(claimed).toContain('"retryable":false');
+    const read = await toldOf('get_all', true);
+    expect(read).not.toMatch(/may have happened/);
+    expect(read).toContain('"retryable":true');
+    const untaken = await toldOf('pay', false);
+    expect(untaken).toMatch(/did not run/);
+    expect(untaken).not.toMatch(/may have happened/);
+    expect(untaken).toContain('"retryable":true');
+  });
+
+  it('runs out for a call that nobody took: it costs nothing', async () => {
+    const dear = defineTool({
+      name: 'pay_dear',
+      mode: 'external',
+      handoff: true,
+      timeoutMs: 60_000,
+      costMicros: 5,
+    });
+    const costOf = async (isTaken: boolean): Promise<number | undefined> => {
+      const on = setStage({ tools: [dear], budgets: [{ scope: 'session', costMicros: 100 }] });
+      const told = on.turn.call(envelope('c1', 'pay_dear'));
+      await quiet();
+      if (isTaken) await on.runtime.claimHandoff(taken, by);
+      on.clock.advance(60_000);
+      expect(code(await told)).toBe('tool.timeout');
+      return (await eventsOf(on.runtime, 'tool.responded'))[0]?.costMicros;
+    };
+    expect([await costOf(false), await costOf(true)]).toEqual([0, 5]);
+  });
+
+  it('of a lease that ran out is paid for: nobody knows that the first worker did nothing', async () => {
+    const dear = defineTool({
+      name: 'get_dear',
+      mode: 'read',
+      handoff: true,
+      timeoutMs: 60_000,
+      costMicros: 5,
+    });
+    const on = setStage({ tools: [dear], budgets: [{ scope: 'session', costMicros: 100 }] });
+    const { told } = await start(on, { name: 'get_dear', leaseMs: 1_000 });
+    on.clock.advance(1_000);
+    const second = await on.runtime.claimHandoff(taken, by);
+    expect(second.attempt).toBe(2);
+    await on.runtime.report(second.token, { output: 1 });
+    expect(await told).toMatchObject({ output: 1 });
+    const responded = (await eventsOf(on.runtime, 'tool.responded')).at(-1);
+    expect(responded?.costMicros).toBe(10);
+  });
+
+  it('runs out for a call with something hidden: where its input cannot be read nothing of a report is shown', async () => {
+    const on = stage();
+    const secret = 'hunter2hunter2';
+    const { claim } = await start(on, { args: { password: secret } });
+    on.clock.advance(60_000);
+    await quiet();
+    const elsewhere = createRuntime({ tools: [], ledger: on.ledger, clock: on.clock });
+    const late = await elsewhere.report(claim.token, { output: { said: `it was ${secret}` } });
+    expect(late.status).toBe('late');
+    const [event] = await eventsOf(on.runtime, 'tool.late');
+    expect(event?.result.type).toBe('returned');
+    expect(JSON.stringify(event)).not.toContain(secret);
+  });
+
+  it('of a lease is judged by the clock, not by who looks first', async () => {
+    const clock = createManualClock();
+    const ledger = createMemoryLedger({ clock });
+    const tools = [pay];
+    const asking = createRuntime({ tools, ledger, clock });
+    const working = createRuntime({ tools, ledger, clock });
+    const turn = asking.turn({ sessionId: 's' });
+    void turn.call(envelope('c1', 'pay')).catch(() => undefined);
+    await quiet();
+    const claim = await working.claimHandoff(taken, { worker: 'w', leaseMs: 10 });
+    await asking.close();
+    clock.advance(10);
+    expect(await working.report(claim.token, { output: 1 })).toMatchObject({
+      status: 'late',
+      outcome: { code: 'tool.indeterminate' },
+    });
+  });
+
+  it('that is up has the tool asked first what happened', async () => {
+    const known = defineTool({
+      name: 'wire',
+      mode: 'external',
+      handoff: true,
+      reconcile: () => ({ status: 'succeeded', output: { id: 9 } }),
+    });
+    const on = setStage({ tools: [known] });
+    const told = on.turn.call(envelope('c1', 'wire'));
+    await quiet();
+    await on.runtime.claimHandoff(taken, { worker: 'w', leaseMs: 10 });
+    on.clock.advance(10);
+    expect(await told).toMatchObject({ type: 'ToolExecutionResult', output: { id: 9 } });
+  });
+});
+
+describe('a budget', () => {
+  const paid = defineTool({
+    name: 'pay',
+    mode: 'external',
+    handoff: true,
+    costMicros: 100,
+    timeoutMs: 60_000,
+  });
+  const create = () =>
+    setStage({ tools: [paid], budgets: [{ scope: 'all', toolCalls: 1, costMicros: 150 }] });
+
+  it('gets back what a call took that nobody ran', async () => {
+    const on = create();
+    const told = on.turn.call(envelope('c1', 'pay'));
+    await quiet();
+    on.clock.advance(60_000);
+    await told;
+    const second = on.turn.call(envelope('c2', 'pay', { again: true }));
+    await quiet();
+    expect(await on.runtime.handoffs()).toMatchObject([{ callId: 'c2' }]);
+    on.turn.cancel('c2');
+    await second;
+  });
+
+  it('is charged for what a worker did, or may have done', async () => {
+    const on = create();
+    const { told } = await start(on);
+    on.clock.advance(60_000);
+    await told;
+    const [call] = await on.runtime.calls({ sessionId: 's' });
+    expect(call?.settled?.costMicros).toBe(100);
+    expect(await on.turn.call(envelope('c2', 'pay', { again: true }))).toMatchObject({ reason: 'budget' });
+  });
+});
+
+describe('a cancellation', () => {
+  it('of a call nobody took says that it did not run', async () => {
+    const on = stage();
+    const told = on.turn.call(envelope('c1', 'pay'));
+    await quiet();
+    on.turn.cancel('c1', 'enough');
+    expect(code(await told)).toBe('tool.cancelled');
+    expect((await on.runtime.calls({ sessionId: 's' }))[0]?.settled?.unsettledEffect).toBe(false);
+  });
+
+  it('of a call in a worker’s hands gives it a moment, then nobody knows', async () => {
+    const on = stage();
+    const { claim, told } = await start(on);
+    on.turn.cancel('c1', 'enough');
+    await quiet();
+    on.clock.advance(5_000);
+    expect(code(await told)).toBe('tool.indeterminate');
+    expect((await on.runtime.report(claim.token, { output: 1 })).status).toBe('late');
+  });
+
+  it('that a report overtakes changes nothing', async () => {
+    const on = stage();
+    const { claim, told } = await start(on);
+    on.turn.cancel('c1', 'enough');
+    await quiet();
+    await on.runtime.report(claim.token, { output: 1 });
+    expect(await told).toMatchObject({ output: 1 });
+  });
+});
+
+describe('whoever asked', () => {
+  it('may close its runtime: the call goes on, and is found again by its id', async () => {
+    const clock = createManualClock();
+    const ledger = createMemoryLedger({ clock });
+    const first = createRuntime({ tools: [pay], ledger, clock });
+    const told = first.turn({ sessionId: 's' }).call(envelope('c1', 'pay'));
+    const heard = told.catch((error: unknown) => error);
+    await quiet();
+    await first.close();
+    expect(await heard).toMatchObject({ code: 'call.pending' });
+    const second = createRuntime({ tools: [pay], ledger, clock });
+    const again = second.turn({ sessionId: 's' }).call(envelope('c1', 'pay'));
+    const claim = await second.claimHandoff(taken, by);
+    await second.report(claim.token, { output: 1 });
+    expect(await again).toMatchObject({ output: 1 });
+    await expectSettledOnce(second);
+  });
+
+  it('may be gone: whoever asks again ends the call when its time is up', async () => {
+    const clock = createManualClock();
+    const ledger = createMemoryLedger({ clock });
+    const first = createRuntime({ tools: [pay], ledger, clock });
+    void first
+      .turn({ sessionId: 's' })
+      .call(envelope('c1', 'pay'))
+      .catch(() => undefined);
+    await quiet();
+    await first.claimHandoff(taken, by);
+    await first.close();
+    const second = createRuntime({ tools: [pay], ledger, clock });
+    const again = second.turn({ sessionId: 's' }).call(envelope('c1', 'pay'));
+    await quiet();
+    clock.advance(60_000);
+    expect((await again).type).toBe('ToolTimeout');
+    await expectSettledOnce(second);
+  });
+});
+
+describe('a claim of a call by its name', () => {
+  it('says whether the call was never handed over or has its outcome', async () => {
+    const on = setStage({ tools: [pay, defineTool({ name: 'delete_it', run: () => 'gone' })] });
+    const claim = (callId: string) => on.runtime.claimHandoff({ sessionId: 's', callId }, by);
+    void on.turn.call(envelope('held', 'delete_it')).catch(() => undefined);
+    await quiet();
+    await expect(claim('held')).rejects.toMatchObject({
+      code: 'handoff.unknown',
+      message: 'Call held was not handed over.',
+    });
+    const { claim: first } = await start(on);
+    await on.runtime.report(first.token, { output: 1 });
+    await expect(claim('c1')).rejects.toMatchObject({
+      code: 'handoff.unknown',
+      message: 'Call c1 has its outcome; there is nothing left to run.',
+    });
+    await expect(claim('none')).rejects.toMatchObject({ code: 'call.unknown' });
+  });
+});
+
+describe('a cancelled call that a worker has', () => {
+  it('is let go of at once where its runtime is closed while the worker has its grace', async () => {
+    const on = stage();
+    const cancel = new AbortController();
+    const told = on.turn.call(envelope('c1', 'pay', { amount: 3 }), { signal: cancel.signal });
+    let thrown: unknown;
+    told.catch((error: unknown) => (thrown = error));
+    await quiet();
+    await on.runtime.claimHandoff(taken, by);
+    cancel.abort();
+    for (let round = 0; round < 5; round++) await quiet();
+    void on.runtime.close();
+    for (let round = 0; round < 5; round++) await quiet();
+    expect(thrown).toMatchObject({ code: 'call.pending' });
+  });
+});
+
+describe('a report that comes late, to a process without the tool', () => {
+  const withCode = defineTool({
+    name: 'pay_by_code',
+    mode: 'external',
+    handoff: true,
+    timeoutMs: 60_000,
+    redact: { input: ['$.code'] },
+    input: z.object({ amount: z.number(), code: z.string().default('k-4711-xyz') }),
+  });
+
+  it.each([
+    ['pay', { amount: 3 }, 'shown'],
+    ['pay', { amount: 3, password: 'hunter2hunter2' }, 'withheld'],
+    // [secrets-stay-out] What is hidden need not be in the request: the schema adds the code.
+    ['pay_by_code', { amount: 3 }, 'withheld'],
+  ])('is kept as it is where nothing of the input is hidden: %s %j is %s', async (name, args, expected) => {
+    const on = setStage({ tools: [pay, withCode] });
+    const { claim } = await start(on, { name, args });
+    on.clock.advance(60_000);
+    await quiet();
+    const elsewhere = createRuntime({ tools: [], ledger: on.ledger, clock: on.clock });
+    const report = { output: 'it was paid by k-4711-xyz' };
+    expect(await elsewhere.report(claim.token, report)).toMatchObject({ status: 'late' });
+    const [event] = await eventsOf(on.runtime, 'tool.late');
+    const output = event?.result.type === 'returned' ? event.result.output : undefined;
+    expect(output).toBe(expected === 'shown' ? report.output : '[WITHHELD]');
+  });
+});
+
+describe('a worker that reports one call in many ways', () => {
+  it('is heard twenty times, and each way once', async () => {
+    const on = stage();
+    const { claim } = await start(on);
+    await on.runtime.report(claim.token, { output: 0 });
+    for (let n = 1; n <= 25; n++)
+      for (let twice = 0; twice < 2; twice++)
+        expect(await on.runtime.report(claim.token, { output: n })).toMatchObject({ differs: true });
+    const reported = await eventsOf(on.runtime, 'tool.reported');
+    expect(reported.filter(({ what }) => what.type === 'differs')).toHaveLength(20);
+  });
+});
+
+describe('a ledger that cannot be read while a worker has the call', () => {
+  /** A memory ledger whose news fail while `isBroken` is set. */
+  function create() {
+    const clock = createManualClock();
+    const inner = createMemoryLedger({ clock });
+    const state = { isBroken: false, isDeaf: false, asked: 0 };
+    const ledger: Ledger = {
+      ...inner,
+      whenChanged: (...call) => {
+        state.asked++;
+        return state.isBroken || state.isDeaf
+          ? Promise.reject(new Error('disk I/O error'))
+          : inner.whenChanged(...call);
+      },
+      readCall: (...call) => {
+        if (state.isBroken) throw new Error('disk I/O error');
+        return inner.readCall(...call);
+      },
+      append: (entry) => {
+        if (state.isBroken) throw new Error('disk I/O error');
+        return inner.append(entry);
+      },
+    };
+    const worker = createRuntime({ clock, ledger: inner, tools: [pay] });
+    const claim = () => worker.claimHandoff(taken, by);
+    return { ...setStage({ clock, ledger, tools: [pay] }), state, claim };
+  }
+
+  it('ends nothing: the caller goes on waiting, and hears the report once the ledger can be read', async () => {
+    const on = create();
+    const told = on.turn.call(envelope('c1', 'pay'));
+    await quiet();
+    on.state.isDeaf = true;
+    // Any change of the call has the caller look.
+    const claim = await on.claim();
+    await quiet();
+    const before = on.state.asked;
+    // It looks again four times a second, not in a circle.
+    on.clock.advance(249);
+    await quiet();
+    expect(on.state.asked).toBe(before);
+    on.clock.advance(1);
+    await quiet();
+    expect(on.state.asked).toBe(before + 1);
+    on.state.isDeaf = false;
+    on.clock.advance(250);
+    await quiet();
+    await on.runtime.report(claim.token, { output: 'done' });
+    expect(await told).toMatchObject({ type: 'ToolExecutionResult', output: 'done' });
+    await expectSettledOnce(on.runtime);
+  });
+
+  it('says nothing about the end after the deadline: a report may be on its way', async () => {
+    const on = create();
+    const told = on.turn.call(envelope('c1', 'pay'));
+    told.catch(() => undefined); // told below
+    await quiet();
+    const claim = await on.runtime.claimHandoff(taken, by);
+    await quiet();
+    on.state.isBroken = true;
+    on.clock.advance(60_000);
+    await quiet();
+    on.clock.advance(250);
+    await expect(told).rejects.toMatchObject({ code: 'call.pending' });
+    on.state.isBroken = false;
+    // Asked again, it is what the record says.
+    expect(await on.runtime.turn({ sessionId: 's' }).call(envelope('c1', 'pay'))).toMatchObject({
+      type: 'ToolTimeout',
+    });
+    expect(await on.runtime.report(claim.token, { output: 'done' })).toMatchObject({ status: 'late' });
+  });
+});

@@ -1,0 +1,15 @@
+import type { Ledger, OpenCall } from '../../ledger/ledger.ts';
+
+const pageSize = 1_000;
+
+/** Every call without an outcome, oldest first, read a page at a time. Other work has its turn between two pages. */
+export async function* readOpenCalls(ledger: Pick<Ledger, 'findOpenCalls'>): AsyncGenerator<OpenCall, void> {
+  let after: string | undefined;
+  for (;;) {
+    const page = await ledger.findOpenCalls({ limit: pageSize, ...(after !== undefined && { after }) });
+    yield* page;
+    after = page.at(-1)?.place;
+    if (page.length < pageSize || after === undefined) return;
+    await new Promise(setImmediate);
+  }
+}

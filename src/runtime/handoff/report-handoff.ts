@@ -1,0 +1,282 @@
+/**
+ * A worker says how a call went that it had in hand.
+ *
+ * 1. Only the token of the claim counts, for its session, call and attempt, until its expiry.
+ * 2. The first report is judged as the end of a body is, and settles the call. The same token again gets what is
+ *    recorded; a payload that differs is noted and changes nothing.
+ * 3. What comes after the call has ended otherwise is kept as late.
+ */
+import { keyedDigestJson } from '../../base/canonical.ts';
+import { QuittanceError } from '../../base/error.ts';
+import type { Call } from '../../call/call.ts';
+import { hidesInput } from '../../call/hides-input.ts';
+import type { CallEvent, DirectIdentity, ToolReported } from '../../call/event.ts';
+import { isHandedOver, leaseIsOver } from '../../call/handoff.ts';
+import type { ToolOutcome } from '../../call/outcome.ts';
+import type { StoredCall } from '../../ledger/ledger.ts';
+import { readIdentity } from '../host/acting.ts';
+import { BodyContext } from '../attempt/body-context.ts';
+import type { CallInHand } from '../state/call-in-hand.ts';
+import { requireTool } from './claim-handoff.ts';
+import { costOf } from '../gates/cost.ts';
+import type { Desk } from '../state/desk.ts';
+import type { Engine } from '../state/engine.ts';
+import { foldStored, isCallEvent } from '../../ledger/fold-stored.ts';
+import { elapsedSince, endDue, isDue } from './handoff-due.ts';
+import type { HandoffNotes, HandoffReport, ReadReport } from './handoff-report.ts';
+import { checkNotes, noteDown, readReport } from './handoff-report.ts';
+import type { HandoffGrant } from './handoff-token.ts';
+import { readToken, tokenDigest } from './handoff-token.ts';
+import { judgeEnd } from '../attempt/judge.ts';
+import { readLate } from '../attempt/late.ts';
+import { withheld } from '../attempt/rule-output.ts';
+import { keepEnd } from '../settle/settle.ts';
+import { cutText } from '../../base/cut-text.ts';
+import { clean } from '../input/clean.ts';
+import { resultOf } from '../settle/note-failed-write.ts';
+import { LedgerTrouble, orUnavailable } from '../../ledger/ledger-trouble.ts';
+import { prepareInput, takeOver } from '../take-over/take-over.ts';
+
+/** What became of a report. */
+export type ReportedCall = {
+  readonly sessionId: string;
+  readonly callId: string;
+  /** It settled the call; it was there before; or the call had ended otherwise, and it is kept as late. */
+  readonly status: 'settled' | 'replayed' | 'late';
+  /** How the call ended, as it is recorded. */
+  readonly outcome: ToolOutcome;
+  /** It is not what was reported first. */
+  readonly differs: boolean;
+};
+
+export type BatchReport = {
+  readonly token: string;
+  readonly report: HandoffReport;
+  readonly notes?: HandoffNotes;
+  /** How the host knows who reports. */
+  readonly identity?: DirectIdentity;
+};
+export type BatchAnswer =
+  { readonly ok: true; readonly reported: ReportedCall } | { readonly ok: false; readonly error: Error };
+
+/** One answer for each report, in their order; none fails with another. */
+export async function reportAll(
+  desk: Desk,
+  reports: readonly BatchReport[],
+): Promise<readonly BatchAnswer[]> {
+  if (!Array.isArray(reports))
+    throw new QuittanceError('config.invalid', 'runtime.reportAll takes a list of { token, report }.');
+  const answers: BatchAnswer[] = [];
+  for (const item of reports as readonly (BatchReport | null | undefined)[])
+    answers.push(
+      await orUnavailable(
+        reportHandoff(desk, item?.token, item?.report as HandoffReport, item?.notes, item?.identity),
+      ).then(
+        (reported) => ({ ok: true, reported }) as const,
+        (error: unknown) => ({ ok: false, error: error instanceof Error ? error : new Error(String(error)) }),
+      ),
+    );
+  return answers;
+}
+
+export async function reportHandoff(
+  { engine }: Desk,
+  token: unknown,
+  report: HandoffReport,
+  notes: HandoffNotes = {},
+  givenIdentity?: DirectIdentity,
+): Promise<ReportedCall> {
+  const grant = readToken(engine.seal, token);
+  if (grant === undefined || typeof token !== 'string') throw unknownToken();
+  const read = readReport(report);
+  checkNotes(notes);
+  const identity = readIdentity('runtime.report', givenIdentity, engine.redactor);
+  const digest = keyedDigestJson(engine.seal.digestKey, ['report', read.said]);
+  for (;;) {
+    const stored = await engine.ledger.readCall(grant.sessionId, grant.callId);
+    const call = stored && foldStored(stored);
+    if (stored === undefined || call === undefined || !isClaimed(engine, stored, grant, token))
+      throw unknownToken(grant);
+    const found = { stored, call, grant, read, digest, notes, identity };
+    if (call.settled !== undefined) return answerSettled(engine, found, call.settled.outcome);
+    if (isDue(engine, call)) await endDue(await takeOver(engine, stored, call));
+    else if (!isHandedOver(call) || call.attempt !== grant.attempt || leaseIsOver(call, engine.ledger.now()))
+      throw new QuittanceError(
+        'handoff.expired',
+        `The time of ${grant.worker} for call ${grant.callId} was up, and the call waits for another worker.`,
+        { callId: grant.callId, worker: grant.worker, expiresAt: String(grant.expiresAt) },
+      );
+    else {
+      const outcome = await settleReport(engine, found);
+      if (outcome !== undefined) return toAnswer(call, 'settled', outcome, false);
+    }
+  }
+}
+
+type FoundReport = {
+  readonly stored: StoredCall;
+  readonly call: Call;
+  readonly grant: HandoffGrant;
+  readonly read: ReadReport;
+  readonly digest: string;
+  readonly notes: HandoffNotes;
+  readonly identity: DirectIdentity;
+};
+
+const unknownToken = (grant?: HandoffGrant): QuittanceError =>
+  new QuittanceError(
+    'handoff.unknown',
+    grant === undefined
+      ? 'That is no token of a hand-off in this ledger.'
+      : `The token is of no claim that call ${grant.callId} knows.`,
+    grant === undefined ? {} : { callId: grant.callId },
+  );
+
+const toAnswer = (
+  { sessionId, callId }: Call,
+  status: ReportedCall['status'],
+  outcome: ToolOutcome,
+  differs: boolean,
+): ReportedCall => ({ sessionId, callId, status, outcome, differs });
+
+const reportsOf = (events: readonly CallEvent[]): readonly ToolReported[] =>
+  events.filter((event) => event.type === 'tool.reported');
+
+/** Whether the ledger knows the claim the token is of, with all it says. */
+function isClaimed(engine: Engine, { events }: StoredCall, grant: HandoffGrant, token: string): boolean {
+  const digest = tokenDigest(engine.seal, token);
+  return reportsOf(events.filter(isCallEvent)).some(
+    ({ what, attempt, worker }) =>
+      what.type === 'claimed' &&
+      what.tokenDigest === digest &&
+      what.expiresAt === grant.expiresAt &&
+      attempt === grant.attempt &&
+      worker === grant.worker,
+  );
+}
+
+/** Undefined where somebody else has moved the call. */
+async function settleReport(
+  engine: Engine,
+  { stored, call, grant, read, digest, notes, identity }: FoundReport,
+): Promise<ToolOutcome | undefined> {
+  requireTool(engine, call.toolName);
+  const hand = await takeOver(engine, stored, call);
+  if (!(await prepareInput(hand, { mayDiffer: true })))
+    throw new QuittanceError(
+      'seal.broken',
+      `The input of call ${call.callId} cannot be read here, so its end cannot be judged. Report where it can.`,
+      { callId: call.callId },
+    );
+  const context = new BodyContext(hand, call.attempt, hand.toolKey);
+  noteDown(context, notes);
+  context.over = true;
+  const judgement = await judgeEnd(hand, read.end, {
+    context,
+    elapsedMs: elapsedSince(engine, call.started?.at),
+    deadlineMs: call.started?.deadlineMs ?? 0,
+  });
+  hand.apply({
+    type: 'report',
+    attempt: grant.attempt,
+    worker: grant.worker,
+    identity,
+    what: { type: 'given', digest },
+  });
+  const attempt = {
+    costMicros: costMicrosOf(hand, call, context),
+    reached: context.targets,
+    log: context.lines,
+    payloadExtras: undefined,
+  };
+  const kept = await keepEnd(hand, judgement, attempt).catch((error: unknown) => {
+    // The worker hears that it must report again. Until then the record has what it reported.
+    if (error instanceof LedgerTrouble)
+      engine.failedWrites.add({
+        call,
+        depth: stored.depth,
+        boundary: 'report',
+        error: cutText(clean(hand, `The report of ${grant.worker} was not stored: ${error.message}`), 500),
+        result: resultOf(judgement.outcome),
+      });
+    throw error;
+  });
+  return kept ? judgement.outcome : undefined;
+}
+
+/** What this attempt cost, and every one before it that was lost. */
+function costMicrosOf(hand: CallInHand, call: Call, { chargedMicros }: BodyContext): number {
+  const cost = costOf(hand);
+  const declared = typeof cost === 'number' ? cost : 0;
+  return (chargedMicros ?? declared) + declared * (call.attempt - 1);
+}
+
+/** The call has its outcome: by a report before, which is answered again, or otherwise, which makes this one late. */
+async function answerSettled(
+  engine: Engine,
+  found: FoundReport,
+  outcome: ToolOutcome,
+): Promise<ReportedCall> {
+  const { stored, call, grant, digest, identity } = found;
+  const mine = reportsOf(stored.events.filter(isCallEvent)).filter(
+    ({ attempt }) => attempt === grant.attempt,
+  );
+  const first = mine.find(({ what }) => what.type === 'given')?.what;
+  const hand = await takeOver(engine, stored, call);
+  if (first?.type !== 'given') {
+    await keepLate(hand, found);
+    return toAnswer(call, 'late', outcome, false);
+  }
+  const differs = first.digest !== digest;
+  const others = mine.filter(({ what }) => what.type === 'differs').map(({ what }) => what);
+  const isNew = differs && !others.some((what) => what.type === 'differs' && what.digest === digest);
+  if (isNew && others.length < mostDifferences)
+    hand.apply({
+      type: 'report',
+      attempt: grant.attempt,
+      worker: grant.worker,
+      identity,
+      what: { type: 'differs', digest },
+    });
+  const isLate = call.late.some(({ attempt }) => attempt === grant.attempt);
+  if (!isLate)
+    hand.apply({
+      type: 'recall',
+      how: 'replayed',
+      fromCallId: call.callId,
+      details: differs
+        ? 'It was reported again, and differently: what was recorded first was served.'
+        : 'It was reported again: what is recorded was served.',
+    });
+  if (hand.isBehind) await hand.flush({}, 'any');
+  return toAnswer(call, isLate ? 'late' : 'replayed', outcome, differs);
+}
+
+/** A worker that cannot stop saying something else is heard so often. */
+const mostDifferences = 20;
+
+async function keepLate(
+  hand: CallInHand,
+  { call, grant, read, digest, identity }: FoundReport,
+): Promise<void> {
+  // Where the input cannot be read any more, nobody can say what of the result gives something hidden away.
+  const mayShow = hand.tool !== undefined && (await prepareInput(hand, { mayDiffer: true }));
+  const end = mayShow || (!hidesInput(call) && hand.policy === undefined) ? read.end : withheldEnd;
+  const result = await readLate(hand, end);
+  hand.apply({
+    type: 'report',
+    attempt: grant.attempt,
+    worker: grant.worker,
+    identity,
+    what: { type: 'given', digest },
+  });
+  hand.apply({
+    type: 'add_late',
+    attempt: grant.attempt,
+    elapsedMs: elapsedSince(hand.engine, call.started?.at),
+    result,
+  });
+  await hand.flush({}, 'any');
+}
+
+const withheldEnd = { type: 'returned', value: withheld } as const;

@@ -1,0 +1,119 @@
+/**
+ * What a person sees who is asked about a call whose tool shows no preview: how the arguments differ from those of the
+ * last call on the same resource. Only a few calls are looked at, by an index of the ledger.
+ */
+import type { JsonObject, JsonPath, JsonValue } from '../../base/json.ts';
+import { formatPath, isJsonObject } from '../../base/json.ts';
+import { redacted } from '../../base/secret-mask.ts';
+import type { Call } from '../../call/call.ts';
+import type { ArgumentComparison, PreviewField } from '../../call/event.ts';
+import { cutText } from '../../base/cut-text.ts';
+import type { CallInHand } from '../state/call-in-hand.ts';
+import { cleanOutput } from '../input/clean.ts';
+import { foldStored } from '../../ledger/fold-stored.ts';
+import { keysOfRecorded } from '../undo/later-writes.ts';
+import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
+import { resourceKeysOf } from '../input/resource-keys.ts';
+
+/** The most calls of the tool in the session that are looked at, the newest first. */
+const mostCalls = 10;
+const mostScanned = 1_000;
+const mostFields = 50;
+const longestValue = 2_000;
+/** Characters around a change in a long text. */
+const around = 60;
+
+/** Undefined where the tool does not say what it touches, or no earlier call of the session touched the same. */
+export async function compareWithLast(hand: CallInHand): Promise<ArgumentComparison | undefined> {
+  const keys = resourceKeysOf(hand.knownTool, () => hand.handOut());
+  if (keys === undefined || keys.length === 0) return undefined;
+  try {
+    const last = await findLast(hand, keys);
+    return last && compare(hand, last);
+  } catch (error) {
+    // A person can be asked without it. Where the ledger is gone, the hold says so.
+    if (error instanceof LedgerTrouble) return undefined;
+    throw error;
+  }
+}
+
+async function findLast(hand: CallInHand, keys: readonly string[]): Promise<Call | undefined> {
+  const { engine, knownTool: tool, sessionId } = hand;
+  const { rows } = await engine.ledger.queryCalls({
+    sessionId,
+    toolName: tool.name,
+    limit: mostCalls,
+    scan: mostScanned,
+  });
+  for (const { callId, outcome } of rows) {
+    const succeeded = outcome === 'ToolExecutionResult' || outcome === 'ToolArtifactReference';
+    if (!succeeded || callId === hand.callId) continue;
+    const stored = await engine.ledger.readCall(sessionId, callId);
+    const call = stored && foldStored(stored);
+    if (call === undefined) continue;
+    const touched = await keysOfRecorded(engine, tool, call);
+    if (touched?.some((key) => keys.includes(key)) === true) return call;
+  }
+  return undefined;
+}
+
+/** Both in their kept form: what is hidden stays hidden. */
+function compare(hand: CallInHand, last: Call): ArgumentComparison {
+  const found: PreviewField[] = [];
+  collect(last.effectiveInput ?? last.requestedInput, hand.input.effective.kept, [], found);
+  const shown = cleanOutput(hand, found.slice(0, mostFields) as unknown as JsonValue); // fields of JSON are JSON
+  return {
+    callId: last.callId,
+    at: last.requestedAt,
+    fields: shown as unknown as readonly PreviewField[], // cleaning changes texts, not shapes
+    more: Math.max(0, found.length - mostFields),
+  };
+}
+
+function collect(
+  before: JsonValue | undefined,
+  after: JsonValue | undefined,
+  path: JsonPath,
+  found: PreviewField[],
+): void {
+  if (isJsonObject(before) && isJsonObject(after)) {
+    for (const key of new Set([...Object.keys(before), ...Object.keys(after)]))
+      collect(own(before, key), own(after, key), [...path, key], found);
+    return;
+  }
+  if (JSON.stringify(before) === JSON.stringify(after) && !isHidden(after)) return;
+  found.push({ name: formatPath(path), ...shortened(before, after) });
+}
+
+/** Two hidden values look alike and may differ. */
+const isHidden = (value: JsonValue | undefined): boolean =>
+  value !== undefined && JSON.stringify(value).includes(redacted);
+
+const own = (holder: JsonObject, key: string): JsonValue | undefined =>
+  Object.hasOwn(holder, key) ? holder[key] : undefined;
+
+/** Of two long texts, the part in which they differ. */
+function shortened(before: JsonValue | undefined, after: JsonValue | undefined): Partial<PreviewField> {
+  const one = textOf(before);
+  const other = textOf(after);
+  if (Math.max(one?.length ?? 0, other?.length ?? 0) <= longestValue)
+    return { ...(before !== undefined && { before }), ...(after !== undefined && { after }) };
+  if (one === undefined || other === undefined)
+    return {
+      ...(one !== undefined && { before: cutText(one, longestValue) }),
+      ...(other !== undefined && { after: cutText(other, longestValue) }),
+    };
+  let start = 0;
+  while (start < one.length && one[start] === other[start]) start++;
+  let end = 0;
+  while (end < Math.min(one.length, other.length) - start && one.at(-1 - end) === other.at(-1 - end)) end++;
+  const cut = (text: string): string => {
+    const [from, to] = [Math.max(0, start - around), Math.min(text.length, text.length - end + around)];
+    const part = `${from > 0 ? '…' : ''}${text.slice(from, to)}${to < text.length ? '…' : ''}`;
+    return cutText(part.toWellFormed(), longestValue);
+  };
+  return { before: cut(one), after: cut(other) };
+}
+
+const textOf = (value: JsonValue | undefined): string | undefined =>
+  value === undefined || typeof value === 'string' ? value : JSON.stringify(value);

@@ -1,0 +1,218 @@
+/** A decision of a person, as it is kept: one append, which fails where somebody else has moved the call. */
+import { QuittanceError } from '../../base/error.ts';
+import type { JsonObject, JsonValue } from '../../base/json.ts';
+import { isJsonObject, toJson } from '../../base/json.ts';
+import { createKnownSecrets, shortestEchoed } from '../../base/known-secrets.ts';
+import type { Call, Confirmation } from '../../call/call.ts';
+import { acceptedInputOf } from '../../call/call.ts';
+import { hidesInput } from '../../call/hides-input.ts';
+import type { Command } from '../../call/command.ts';
+import { decide } from '../../call/decide.ts';
+import type { ArtifactArgument, DecidedBy, DirectIdentity, InputForm } from '../../call/event.ts';
+import type { QuittanceEvent } from '../../call/event.ts';
+import { evolve } from '../../call/evolve.ts';
+import type { AppendResult, Entry, Move, StoredCall } from '../../ledger/ledger.ts';
+import { cutText } from '../../base/cut-text.ts';
+import { acceptInput } from '../accept/accept-input.ts';
+import type { Acting } from '../host/acting.ts';
+import { personOf } from '../host/acting.ts';
+import type { Engine } from '../state/engine.ts';
+import { isExpired } from '../settle/expiry.ts';
+import { approvalsOf } from '../rules/follow-workflows.ts';
+import { formatIssues } from '../../tool/format-issues.ts';
+import { maskedPaths } from '../input/hidden-values.ts';
+import type { KeptInput } from '../input/kept-input.ts';
+import { keepInput } from '../input/kept-input.ts';
+import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
+import { sealContext, toPayload } from '../state/seal-input.ts';
+import { readExecuted, secretsOf } from '../take-over/take-over.ts';
+import { unmaskEdit } from '../accept/unmask-edit.ts';
+
+/** What somebody decided about a held call. */
+export type PersonDecision = {
+  /** Who decides. */
+  readonly by: string;
+  /** How the host knows who decides. The name counts as self-asserted where nothing is said. */
+  readonly identity?: DirectIdentity;
+  readonly reason?: string;
+  /** Of the input that was shown; needed to approve or edit. */
+  readonly inputDigest?: string;
+  /** Of the preview that was shown, where there was one. */
+  readonly revision?: number;
+  /**
+   * When the decision was received, by the ledger's clock; now unless told. A denial that was received before the
+   * question expired counts, as long as the call has not been settled and its body has not begun.
+   */
+  readonly receivedAt?: number;
+  /** The person approves and says that they have not read to the end. It is recorded with their name. */
+  readonly notReadToEnd?: boolean;
+} & (
+  | { readonly decision: 'approve' | 'deny' }
+  /** Approves other arguments. */
+  | { readonly decision: 'edit'; readonly arguments: JsonObject }
+  /** Answers the model without running anything. */
+  | { readonly decision: 'respond'; readonly response: string }
+);
+
+export type Decided = { readonly stored: StoredCall; readonly call: Call };
+
+/** Undefined where somebody moved the call, or something beside it, meanwhile. */
+export async function keepDecision(
+  engine: Engine,
+  stored: StoredCall,
+  call: Call,
+  confirmation: Confirmation,
+  decision: PersonDecision,
+  acting: Acting,
+): Promise<Decided | undefined> {
+  const { sessionId, callId, turnId } = call;
+  const clean = await cleanerFor(engine, call, decision);
+  const by: DecidedBy = {
+    ...personOf(engine.redactor, call, acting),
+    ...(decision.notReadToEnd === true && { notReadToEnd: true }),
+  };
+  const edited = decision.decision === 'edit' ? await readEdit(engine, call, decision.arguments) : undefined;
+  const command: Command = {
+    type: 'answer',
+    confirmationId: confirmation.confirmationId,
+    decision: decision.decision,
+    by,
+    reason: decision.reason === undefined ? undefined : clean(decision.reason),
+    inputDigest: confirmation.inputDigest,
+    revision: confirmation.revision,
+    ...(edited !== undefined && {
+      // Redacting an object gives an object.
+      editedInput: edited.input.kept as JsonObject,
+      editedDigest: edited.input.digest,
+      editedHidden: edited.input.hidden,
+      editedForm: edited.form,
+      editedAccepted: edited.accepted,
+      editedArtifacts: edited.artifacts,
+    }),
+    ...(decision.decision === 'respond' && { response: clean(decision.response) }),
+    ...(isLateDenial(confirmation, decision, engine.ledger.now()) && { receivedAt: decision.receivedAt }),
+  };
+  const subject = { sessionId, turnId, callId, at: engine.ledger.now(), nextId: engine.nextEventId };
+  const made = decide(call, command, subject);
+  if (!made.ok)
+    throw new QuittanceError('confirmation.decided', `Call ${callId}: ${made.refusal}`, { callId });
+  const approves = decision.decision === 'approve' || decision.decision === 'edit';
+  const approvals = approves ? await approvalsOf(engine, call, confirmation.asks, by, made.event) : [];
+  const events: QuittanceEvent[] = [made.event, ...approvals.map(({ event }) => event)];
+  const moves: Move[] = approvals.map(({ move }) => move);
+  const entry: Entry = {
+    entryId: engine.ids.next('ent'),
+    sessionId,
+    callId,
+    expectedVersion: stored.version,
+    events,
+    ...(moves.length > 0 && { moves }),
+    depth: stored.depth,
+    ...(edited?.sealed !== undefined && { sealed: edited.sealed }),
+    // What was hidden of the arguments before is needed no more.
+    ...(edited !== undefined && edited.sealed === undefined && { dropSealed: true }),
+  };
+  const result = await append(engine, entry, call, by, decision.decision);
+  if (result.status !== 'appended') return undefined;
+  return {
+    stored: { ...stored, version: result.version, events: [...stored.events, ...events] },
+    call: evolve(call, made.event),
+  };
+}
+
+/** A decision that cannot be stored does not count, and is recorded once the ledger takes writes again. */
+async function append(
+  engine: Engine,
+  entry: Entry,
+  call: Call,
+  by: DecidedBy,
+  decision: PersonDecision['decision'],
+): Promise<AppendResult> {
+  try {
+    return await engine.ledger.append(entry);
+  } catch (error) {
+    if (error instanceof LedgerTrouble)
+      engine.failedWrites.add({
+        call,
+        depth: entry.depth,
+        boundary: 'decision',
+        error: cutText(
+          engine.redactor.text(`The decision "${decision}" by ${by.name} was not stored: ${error.message}`),
+          500,
+        ),
+      });
+    throw error;
+  }
+}
+
+/** A denial that counts only because it was received before the question expired. */
+const isLateDenial = (confirmation: Confirmation, { decision }: PersonDecision, now: number): boolean =>
+  decision === 'deny' && isExpired(confirmation, now);
+
+/** Hides in the words of a person what is hidden in the arguments, as far as this process can open them. */
+async function cleanerFor(
+  engine: Engine,
+  call: Call,
+  decision: PersonDecision,
+): Promise<(text: string) => string> {
+  const { redactor } = engine;
+  const isSilent = decision.reason === undefined && decision.decision !== 'respond';
+  if (isSilent || !hidesInput(call)) return (text) => redactor.text(text);
+  const known = createKnownSecrets(secretsOf(engine, call, await readExecuted(engine, call)), shortestEchoed);
+  return (text) => known.text(redactor.text(text));
+}
+
+type Edit = {
+  readonly input: KeptInput;
+  /** Undefined where this process does not have the tool: whoever runs the call has its schema look at the edit. */
+  readonly form: InputForm | undefined;
+  /** What the person wrote, where the schema makes something else of it. */
+  readonly accepted: JsonObject | undefined;
+  readonly artifacts: readonly ArtifactArgument[];
+  readonly sealed: string | undefined;
+};
+
+/**
+ * The edited arguments as they are kept. Where this process has the tool, they must fit its schema as they are, and
+ * what the schema makes of them is what was approved.
+ */
+async function readEdit(engine: Engine, call: Call, given: JsonObject): Promise<Edit> {
+  const read = toJson(given, { refuseUnsafeIntegers: true });
+  if (!read.ok || !isJsonObject(read.value))
+    throw new QuittanceError('config.invalid', 'The edited arguments must be an object that JSON can hold.');
+  const wanted = await unmaskEdit(engine, call, read.value);
+  if (engine.undoToolFor(call.toolName, undefined) !== undefined)
+    throw new QuittanceError(
+      'config.invalid',
+      'What was done is undone as it was done: the arguments of an undo cannot be edited.',
+      { callId: call.callId },
+    );
+  const tool = engine.tools.get(call.toolName);
+  // A process without the tool does not know what it hides, but what was hidden before stays hidden.
+  const hide = [
+    ...new Set([...call.hidden, ...maskedPaths(acceptedInputOf(call)), ...maskedPaths(call.effectiveInput)]),
+  ];
+  const paths = [...(tool?.redact?.input ?? []), ...hide];
+  const kept = keepInput(wanted, paths, engine.redactor, engine.seal);
+  const context = sealContext(call.sessionId, call.callId);
+  const seal = ({ hidden }: KeptInput, payload: JsonValue): string | undefined =>
+    hidden.length === 0 ? undefined : engine.seal.seal(JSON.stringify(payload), context);
+  if (tool === undefined)
+    return { input: kept, form: undefined, accepted: undefined, artifacts: [], sealed: seal(kept, wanted) };
+  const place = { engine, tool, sessionId: call.sessionId, hide };
+  const fit = await acceptInput(place, { input: wanted, kept }, wanted, false);
+  if (!fit.ok)
+    throw new QuittanceError(
+      'confirmation.mismatch',
+      `The edited arguments do not fit the schema of "${call.toolName}": ${formatIssues(fit.issues)}`,
+      { callId: call.callId },
+    );
+  const { effective, effectiveInput, form, artifacts } = fit.prepared;
+  return {
+    input: effective,
+    form,
+    accepted: effectiveInput === wanted ? undefined : (kept.kept as JsonObject), // redacting an object gives an object
+    artifacts,
+    sealed: seal(effective, toPayload(fit.prepared, undefined)),
+  };
+}

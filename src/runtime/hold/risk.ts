@@ -1,0 +1,40 @@
+import { redacted } from '../../base/secret-mask.ts';
+import type { CallInHand } from '../state/call-in-hand.ts';
+
+/** What makes a call risky, in words for whoever is asked about it. */
+export function riskOf(hand: CallInHand): readonly string[] {
+  const { mode, modeOrigin, idempotent } = hand.knownTool;
+  const words: string[] = [];
+  if (mode === 'destructive') words.push('destructive');
+  if (mode === 'external') words.push('reaches outside');
+  if (mode === 'local') words.push('touches this machine');
+  if (modeOrigin === 'default') words.push('unknown kind of tool');
+  if (mode !== 'read' && !idempotent) words.push('cannot be repeated safely');
+  if (hand.twins.length > 0) words.push('may have happened already');
+  if (hand.policy?.toolFacts(hand.knownTool.name).sideEffect === 'irreversible' && mode !== 'read')
+    words.push('irreversible');
+  return [...words, ...whatIsHidden(hand)];
+}
+
+/** So many paths are named; the rest is counted. */
+const mostNamed = 4;
+const longestPath = 60;
+
+/**
+ * What a mask keeps from the person who decides. A model can repeat a recipient under a name like `token`, and so have
+ * both masked. Masks that stand where a secret belongs are not listed here.
+ */
+function whatIsHidden({ input, asks, call }: CallInHand): readonly string[] {
+  const words: string[] = [];
+  const { repeated } = input.effective;
+  if (repeated.length > 0) {
+    const named = repeated.slice(0, mostNamed).map((path) => path.slice(0, longestPath));
+    const more = repeated.length - named.length;
+    const paths = `${named.join(', ')}${more === 0 ? '' : ` and ${more} more`}`;
+    words.push(`hidden because the same value stands under a secret name: ${paths}`);
+  }
+  if (call?.preview !== undefined && JSON.stringify(call.preview.preview).includes(redacted))
+    words.push('preview is partly hidden');
+  if (asks.some(({ description }) => description.includes(redacted))) words.push('question is partly hidden');
+  return words;
+}

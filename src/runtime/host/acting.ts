@@ -1,0 +1,45 @@
+/** Who acts, as the runtime is told: a name, and how the host knows that it is theirs. */
+import { QuittanceError } from '../../base/error.ts';
+import type { JsonObject } from '../../base/json.ts';
+import { isJsonObject } from '../../base/json.ts';
+import type { Redactor } from '../../base/redaction.ts';
+import type { Call } from '../../call/call.ts';
+import type { DecidedBy, DirectIdentity, Identity } from '../../call/event.ts';
+import { readDirectIdentity, selfAsserted } from '../../call/identity.ts';
+import { askerAmong } from './separate-duties.ts';
+
+export type Acting = { readonly by: string; readonly identity: Identity };
+
+/** Reads an identity that the host states; a name without one is self-asserted. Throws where it is none. */
+export function readIdentity(where: string, given: unknown, redactor: Redactor): DirectIdentity {
+  if (given === undefined) return selfAsserted;
+  const identity = readDirectIdentity(given);
+  if (identity === undefined)
+    throw new QuittanceError(
+      'config.invalid',
+      `${where}: identity must be one of { kind: 'token', id, name, via }, { kind: 'os_user', user, uid }, { kind: 'provider', issuer, subject, method } and { kind: 'self_asserted' }.`,
+    );
+  return redactIdentity(identity, redactor);
+}
+
+/** Whatever an identity says is kept for ever, so it goes through the redactor like a name. */
+export function redactIdentity<Given extends Identity>(identity: Given, redactor: Redactor): Given {
+  const clean = (value: JsonObject): JsonObject =>
+    Object.fromEntries(
+      Object.entries(value).map(([key, inner]) => {
+        if (key === 'kind' || key === 'via') return [key, inner];
+        if (typeof inner === 'string') return [key, redactor.text(inner)];
+        return [key, isJsonObject(inner) ? clean(inner) : inner];
+      }),
+    );
+  // The shape stays: only texts are replaced by texts.
+  return clean(identity as unknown as JsonObject) as unknown as Given;
+}
+
+/** A person as they are kept beside what they did about a call. */
+export const personOf = (redactor: Redactor, call: Call, { by, identity }: Acting): DecidedBy => ({
+  type: 'person',
+  name: redactor.text(by),
+  identity: redactIdentity(identity, redactor),
+  asker: askerAmong(call, { by, identity }, redactor),
+});

@@ -1,0 +1,45 @@
+/**
+ * Decisions whose request has begun to arrive and is not whole yet. One of them may be a denial, and a denial counts
+ * from when its request began. So a question does not expire while such a request is open, for a limited time.
+ */
+import type { Confirmation } from '../../call/call.ts';
+
+/** A request that is still not whole this long after the expiry is not waited for. */
+export const longestArrivalMs = 10_000;
+
+type Arriving = {
+  /** Undefined where the request says it only at its end. */
+  readonly confirmationId: string | undefined;
+  readonly receivedAt: number;
+  readonly ended: Promise<void>;
+};
+
+export class ArrivingDecisions {
+  readonly #open = new Set<Arriving>();
+
+  /** Notes a request that began to arrive. Call the result once it was handled, refused or given up. */
+  note(confirmationId: string | undefined, receivedAt: number): () => void {
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    const arriving = { confirmationId, receivedAt, ended };
+    this.#open.add(arriving);
+    return () => {
+      this.#open.delete(arriving);
+      resolve();
+    };
+  }
+
+  /** Resolves once a request ended that could still deny this question; undefined where there is none. */
+  mayDeny(
+    { confirmationId, expiresAt }: Pick<Confirmation, 'confirmationId' | 'expiresAt'>,
+    now: number,
+  ): Promise<void> | undefined {
+    if (expiresAt === undefined || now >= expiresAt + longestArrivalMs) return undefined;
+    for (const arriving of this.#open)
+      if (
+        arriving.receivedAt < expiresAt &&
+        (arriving.confirmationId === undefined || arriving.confirmationId === confirmationId)
+      )
+        return arriving.ended;
+    return undefined;
+  }
+}

@@ -1,0 +1,55 @@
+import type { JsonValue } from '../../base/json.ts';
+import type { Call } from '../../call/call.ts';
+import { acceptedInputOf } from '../../call/call.ts';
+import type { ArtifactArgument, Identity, InputForm, Provenance } from '../../call/event.ts';
+import type { ToolMode, ToolModeOrigin } from '../../tool/mode.ts';
+import type { Principal } from '../../tool/tool-context.ts';
+
+/** What a person is shown of a call, whatever they are asked about it. Inputs are in their kept form. */
+export type CallView = {
+  readonly sessionId: string;
+  readonly turnId: string;
+  readonly callId: string;
+  readonly toolName: string;
+  readonly displayName: string;
+  readonly mode: ToolMode;
+  readonly modeOrigin: ToolModeOrigin;
+  /** As the model asked. */
+  readonly requestedInput: JsonValue;
+  /** As the body would get it, or got it. */
+  readonly effectiveInput: JsonValue;
+  /** `typed`: the effective input is a rendering. Undefined in ledgers of earlier versions: the schema may change it. */
+  readonly inputForm: InputForm | undefined;
+  /** As the schema accepted it. An edit is written like this. */
+  readonly acceptedInput: JsonValue;
+  /** The artifacts that stand in the arguments. */
+  readonly artifacts: readonly ArtifactArgument[];
+  /** Paths whose values are not shown. */
+  readonly hidden: readonly string[];
+  readonly policyVersion: string | undefined;
+  /** On whose behalf the call is made, and which model asked for it. */
+  readonly principal: Principal | undefined;
+  readonly provenance: Provenance | undefined;
+  /** How the program that asked was identified; undefined where that was not recorded. */
+  readonly askedBy: Identity | undefined;
+};
+
+export const viewCall = (call: Call): CallView => ({
+  sessionId: call.sessionId,
+  turnId: call.turnId,
+  callId: call.callId,
+  toolName: call.toolName,
+  displayName: call.displayName,
+  mode: call.mode,
+  modeOrigin: call.modeOrigin,
+  requestedInput: call.requestedInput,
+  effectiveInput: call.effectiveInput ?? call.requestedInput,
+  inputForm: call.inputForm,
+  acceptedInput: acceptedInputOf(call),
+  artifacts: call.artifacts,
+  hidden: call.hidden,
+  policyVersion: call.policyVersion,
+  principal: call.principal,
+  provenance: call.provenance,
+  askedBy: call.askedBy,
+});

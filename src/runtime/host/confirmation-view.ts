@@ -1,0 +1,75 @@
+/** A question to a person, as it is listed and shown. Inputs are in their kept form. */
+import type { JsonObject } from '../../base/json.ts';
+import type { Call, ConfirmationStatus } from '../../call/call.ts';
+import type { ArgumentComparison, Ask, ConfirmationDecision, DecidedBy, Preview } from '../../call/event.ts';
+import type { CallView } from './call-view.ts';
+import { viewCall } from './call-view.ts';
+
+export type ConfirmationView = CallView & {
+  readonly confirmationId: string;
+  /** What a decision must name, so that it can be about nothing else. */
+  readonly inputDigest: string;
+  readonly description: string;
+  /** Who asks, and why: gates, hooks, rules, stages. */
+  readonly asks: readonly Ask[];
+  readonly preview: PreviewView | undefined;
+  /** What shows the effect of the call: the tool's preview, a comparison that the runtime made, or nothing. */
+  readonly previewSource: 'tool' | 'comparison' | 'none';
+  /** With the last call on the same resource, where the tool shows no preview. */
+  readonly comparison: ArgumentComparison | undefined;
+  readonly risk: readonly string[];
+  readonly createdAt: number;
+  readonly expiresAt: number | undefined;
+  /** What happens when nobody decides in time. */
+  readonly timeoutEffect: 'block' | 'allow';
+  readonly status: ConfirmationStatus;
+  readonly decision: ConfirmationDecision | undefined;
+  readonly by: DecidedBy | undefined;
+  readonly reason: string | undefined;
+  readonly decidedAt: number | undefined;
+};
+
+export type PreviewView = {
+  readonly operationId: string;
+  readonly revision: number;
+  readonly ready: boolean;
+  readonly preview: Preview;
+  readonly snapshot: JsonObject;
+  readonly expiresAt: number | undefined;
+};
+
+/** What the call asks now. Undefined where it asks nothing. */
+export function toConfirmationView(call: Call): ConfirmationView | undefined {
+  const { confirmation, preview } = call;
+  if (confirmation === undefined) return undefined;
+  return {
+    ...viewCall(call),
+    confirmationId: confirmation.confirmationId,
+    inputDigest: confirmation.inputDigest,
+    description: confirmation.description,
+    asks: confirmation.asks,
+    preview:
+      preview === undefined
+        ? undefined
+        : {
+            operationId: preview.operationId,
+            revision: preview.revision,
+            ready: preview.ready,
+            preview: preview.preview,
+            snapshot: preview.snapshot,
+            expiresAt: preview.expiresAt,
+          },
+    previewSource:
+      preview !== undefined ? 'tool' : confirmation.comparison === undefined ? 'none' : 'comparison',
+    comparison: preview === undefined ? confirmation.comparison : undefined,
+    risk: confirmation.risk,
+    createdAt: confirmation.askedAt,
+    expiresAt: confirmation.expiresAt,
+    timeoutEffect: confirmation.timeoutEffect,
+    status: confirmation.status,
+    decision: confirmation.decision,
+    by: confirmation.by,
+    reason: confirmation.reason,
+    decidedAt: confirmation.decidedAt,
+  };
+}

@@ -1,0 +1,48 @@
+/**
+ * Who asked for a call, and whether one of those who decide about it did.
+ *
+ * 1. Duties are separate where the runtime that decides says so, or the one that took the call did: no process on the
+ *    same ledger can be used to get round it.
+ * 2. Everybody with a hand in a decision counts: the person, the token, the maker of a link, the name that was typed.
+ */
+import type { Redactor } from '../../base/redaction.ts';
+import type { Call } from '../../call/call.ts';
+import type { DirectIdentity, Identity } from '../../call/event.ts';
+import { directOf, isSameIdentity, isSameName, namesOf } from '../../call/same-person.ts';
+import { readUndoAttrs } from './undo-attrs.ts';
+import { undoneToolName } from './undo-tool.ts';
+
+type Deciding = { readonly by: string; readonly identity: Identity };
+
+/** Must another person than the asker decide about this call? */
+export const dutiesAreSeparate = (engine: { readonly separateDuties: boolean }, call: Call): boolean =>
+  engine.separateDuties || call.separateDuties;
+
+type Askers = { readonly names: readonly string[]; readonly identities: readonly DirectIdentity[] };
+
+/** Everybody on whose behalf, or by whom, the call was asked for. */
+function askersOf({ principal, askedBy, attrs, toolName }: Call): Askers {
+  const isUndo = undoneToolName(toolName) !== undefined;
+  const names = [
+    principal?.userId,
+    principal?.serviceId,
+    ...(askedBy === undefined ? [] : namesOf(askedBy)),
+    ...(isUndo && attrs !== undefined ? [readUndoAttrs(attrs).by] : []),
+  ].filter((name) => name !== undefined);
+  return { names, identities: askedBy === undefined ? [] : directOf(askedBy) };
+}
+
+export function askerAmong(
+  call: Call,
+  { by, identity }: Deciding,
+  redactor: Redactor,
+): 'other' | 'same' | 'unknown' {
+  const { names, identities } = askersOf(call);
+  if (names.length === 0 && identities.every(({ kind }) => kind === 'self_asserted')) return 'unknown';
+  // What the ledger keeps of a name may be its redacted form: both are compared.
+  const deciders = [by, ...namesOf(identity)].flatMap((name) => [name, redactor.text(name)]);
+  const isAsker =
+    deciders.some((name) => names.some((other) => isSameName(other, name))) ||
+    directOf(identity).some((each) => identities.some((other) => isSameIdentity(each, other)));
+  return isAsker ? 'same' : 'other';
+}

@@ -1,0 +1,88 @@
+/**
+ * Undoing is a call like any other, of a tool that is made of the one that did it: gates, rules, limits and people have
+ * their say. Models cannot call such a tool; only `runtime.undo` does.
+ */
+import { QuittanceError } from '../../base/error.ts';
+import type { JsonValue } from '../../base/json.ts';
+import { readJsonText } from '../../base/json.ts';
+import type { Call } from '../../call/call.ts';
+import { ToolError } from '../../call/tool-error.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { AnyTool } from '../../tool/define-tool.ts';
+import { describeThrown } from '../../tool/describe-thrown.ts';
+import { foldStored } from '../../ledger/fold-stored.ts';
+import { isAltered, readStoredArtifact } from './read-stored-artifact.ts';
+
+export const undoToolName = (toolName: string): string => `${toolName}.undo`;
+
+/** The tool whose calls it undoes, by the name of what undoes them. */
+export const undoneToolName = (name: string): string | undefined =>
+  name.endsWith('.undo') ? name.slice(0, -'.undo'.length) : undefined;
+
+/** The id of the first, second … call that is to undo this one. No two calls share one. */
+export const undoCallId = (callId: string, attempt: number): string =>
+  attempt === 1 ? `undo:${callId}` : `undo.${attempt}:${callId}`;
+
+/** The call that is to be undone, by the id of the one that undoes it. */
+export const undoneCallId = (callId: string): string | undefined =>
+  /^undo(?:\.\d+)?:(.+)$/s.exec(callId)?.[1];
+
+/** Undefined for a tool that cannot undo anything. */
+export function toUndoTool(tool: AnyTool, ledger: Ledger): AnyTool | undefined {
+  const { undo, undoMode, undoIdempotent } = tool;
+  if (undo === undefined) return undefined;
+  return Object.freeze({
+    ...tool,
+    name: undoToolName(tool.name),
+    displayName: `Undo ${tool.displayName}`,
+    description: `Takes back what a call of ${tool.name} did.`,
+    mode: undoMode,
+    modeOrigin: 'declared',
+    idempotent: undoIdempotent,
+    surelyReads: undoMode === 'read',
+    mayRerun: undoIdempotent || undoMode === 'read',
+    handoff: false,
+    costMicros: undefined,
+    coerce: false,
+    successCheck: undefined,
+    idempotencyKey: undefined,
+    reconcile: undefined,
+    preview: undefined,
+    cancel: undefined,
+    undo: undefined,
+    output: undefined,
+    run: async (args, context) => {
+      const output = await outputOf(ledger, context.sessionId, undoneCallId(context.callId) ?? '');
+      return undo(args, output, context);
+    },
+  });
+}
+
+/** What the call gave, as it was kept. Throws, before anything is undone, where it cannot be had. */
+async function outputOf(ledger: Ledger, sessionId: string, callId: string): Promise<unknown> {
+  let problem: string;
+  try {
+    const stored = await ledger.readCall(sessionId, callId);
+    const alteration = await stored?.findAlteration?.();
+    if (alteration !== undefined)
+      throw new QuittanceError('ledger.altered', `What call ${callId} gave cannot be used: ${alteration}.`);
+    const output = await readOutput(ledger, stored && foldStored(stored));
+    if (output !== undefined) return structuredClone(output);
+    problem = 'it is not kept any more';
+  } catch (error) {
+    if (isAltered(error)) throw error;
+    problem = describeThrown(error);
+  }
+  throw new ToolError('tool.execution_error', `What call ${callId} gave cannot be read: ${problem}.`, {
+    retryable: true,
+  });
+}
+
+async function readOutput(ledger: Ledger, call: Call | undefined): Promise<JsonValue | undefined> {
+  const outcome = call?.settled?.outcome;
+  if (call === undefined || outcome === undefined) return undefined;
+  if (outcome.type === 'ToolExecutionResult') return outcome.output;
+  if (outcome.type !== 'ToolArtifactReference') return call.resolution?.result ?? null;
+  const artifact = await readStoredArtifact(ledger, call.sessionId, outcome.artifactId);
+  return typeof artifact?.content === 'string' ? readJsonText(artifact.content) : undefined;
+}

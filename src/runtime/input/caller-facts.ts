@@ -1,0 +1,111 @@
+/**
+ * What a caller says about a call beside the call itself. Copied and frozen when it comes, so that nothing done to it
+ * afterwards, by the caller or by a hook, changes what is kept.
+ */
+import { QuittanceError } from '../../base/error.ts';
+import type { JsonObject } from '../../base/json.ts';
+import { freezeJson, isJsonObject, toJson } from '../../base/json.ts';
+import type { Redactor } from '../../base/redaction.ts';
+import type { DirectIdentity, Provenance } from '../../call/event.ts';
+import type { Principal } from '../../tool/tool-context.ts';
+import type { KnownSecrets } from '../../base/known-secrets.ts';
+import { readIdentity } from '../host/acting.ts';
+
+type Facts = {
+  /** On whose behalf the call is made. */
+  readonly principal: Principal | undefined;
+  /** Which model asked. */
+  readonly provenance: Provenance | undefined;
+  readonly attrs: JsonObject | undefined;
+};
+
+export type CallerFacts = Facts & {
+  /** How the program that asks was identified; undefined where the host does not say. */
+  readonly askedBy: DirectIdentity | undefined;
+  /** The same without what the redactor hides: what is kept and shown. */
+  readonly kept: Facts;
+  /** The values hidden there. */
+  readonly hidden: readonly string[];
+};
+
+/** What may be said, for a turn or for one call. */
+export type SaidFacts = { readonly [Name in keyof Facts]?: Facts[Name] } & {
+  readonly askedBy?: DirectIdentity;
+};
+
+const none: Facts = { principal: undefined, provenance: undefined, attrs: undefined };
+export const noFacts: CallerFacts = { ...none, askedBy: undefined, kept: none, hidden: [] };
+
+/** Reads what was said; what was not is as it was before. The same object where nothing was. */
+export function readCallerFacts(said: SaidFacts, before: CallerFacts, redactor: Redactor): CallerFacts {
+  const { principal, provenance, attrs, askedBy } = said;
+  if (principal === undefined && provenance === undefined && attrs === undefined && askedBy === undefined)
+    return before;
+  const hidden = new Set(before.hidden);
+  const read = <Name extends keyof Facts>(name: Name): readonly [Facts[Name], Facts[Name]] => {
+    if (said[name] === undefined) return [before[name], before.kept[name]];
+    const given = copyObject(name, said[name]);
+    checkTexts(name, given);
+    const { value, secrets } = redactor.input(given);
+    const kept = freezeJson(value);
+    for (const secret of secrets) hidden.add(secret);
+    // Copies keep the shape the caller's types gave; redacting an object gives an object.
+    return [given as Facts[Name], kept as Facts[Name]];
+  };
+  const [principalGiven, principalKept] = read('principal');
+  const [provenanceGiven, provenanceKept] = read('provenance');
+  const [attrsGiven, attrsKept] = read('attrs');
+  return {
+    principal: principalGiven,
+    provenance: provenanceGiven,
+    attrs: attrsGiven,
+    askedBy: askedBy === undefined ? before.askedBy : readIdentity('askedBy', askedBy, redactor),
+    kept: { principal: principalKept, provenance: provenanceKept, attrs: attrsKept },
+    hidden: [...hidden],
+  };
+}
+
+/**
+ * The facts without secrets that are known from elsewhere, such as the arguments. The fields of a principal that say who
+ * it is stay: they are names, and who asked must be on record.
+ */
+export function hideInFacts(facts: CallerFacts, known: KnownSecrets): CallerFacts {
+  if (known.isEmpty) return facts;
+  const { principal, provenance, attrs } = facts.kept;
+  // Hiding a part of an object gives an object.
+  const hide = <Value extends object | undefined>(value: Value): Value =>
+    value === undefined ? value : (freezeJson(known.json(value as JsonObject)) as Value);
+  return {
+    ...facts,
+    kept: {
+      principal:
+        principal?.claims === undefined ? principal : { ...principal, claims: hide(principal.claims) },
+      provenance: hide(provenance),
+      attrs: hide(attrs),
+    },
+  };
+}
+
+const texts: { readonly [Name in keyof Facts]: readonly string[] } = {
+  principal: ['userId', 'serviceId', 'orgId', 'role', 'ticketRef'] satisfies (keyof Principal)[],
+  provenance: ['provider', 'model'] satisfies (keyof Provenance)[],
+  attrs: [],
+};
+
+/** What is searched and compared as a text must be one, whatever the types of the caller say: it is kept for ever. */
+function checkTexts(name: keyof Facts, given: JsonObject): void {
+  for (const field of texts[name]) {
+    const value = Object.hasOwn(given, field) ? given[field] : undefined;
+    if (value === undefined || typeof value === 'string') continue;
+    throw new QuittanceError(
+      'config.invalid',
+      `${name}.${field} must be a text, found ${JSON.stringify(value).slice(0, 40)}. Leave it out where there is none.`,
+    );
+  }
+}
+
+function copyObject(name: string, value: unknown): JsonObject {
+  const copy = toJson(value);
+  if (copy.ok && isJsonObject(copy.value)) return freezeJson(copy.value);
+  throw new QuittanceError('config.invalid', `${name} must be an object that JSON can hold.`);
+}

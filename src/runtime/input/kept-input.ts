@@ -1,0 +1,76 @@
+import { digestJson, isKeyedDigest, keyedDigestJson } from '../../base/canonical.ts';
+import type { JsonValue } from '../../base/json.ts';
+import { createKnownSecrets, shortestShared } from '../../base/known-secrets.ts';
+import type { Redacted, Redactor } from '../../base/redaction.ts';
+import { redacted } from '../../base/secret-mask.ts';
+import type { ParsedArguments } from '../../call/tool-call.ts';
+import type { Seal } from '../../ledger/seal.ts';
+import { maskUnreadable } from './unreadable-text.ts';
+
+/** An input as it may be written down, with the digest of what it really is. */
+export type KeptInput = {
+  /** Kept form: what the redactor hides is not in it. */
+  readonly kept: JsonValue;
+  readonly hidden: readonly string[];
+  /** Those of `hidden` where a value stood that is a secret only because of another place. */
+  readonly repeated: readonly string[];
+  /** Of the executed form; keyed where a plain digest could give something hidden away. */
+  readonly digest: string;
+  /** What is hidden, in clear: never written down. */
+  readonly secrets: readonly string[];
+};
+
+/** Is `digest` of this input? Which of the two kinds it is depends on what was hidden when it was made. */
+export const isDigestOf = (digest: string, input: JsonValue, seal: Seal): boolean =>
+  digest === (isKeyedDigest(digest) ? keyedDigestJson(seal.digestKey, input) : digestJson(input));
+
+export function keepInput(
+  input: JsonValue,
+  paths: readonly string[] | undefined,
+  redactor: Redactor,
+  seal: Seal,
+  known: readonly string[] = [],
+): KeptInput {
+  const { value, hidden, repeated, secrets } =
+    typeof input === 'string' ? keepText(input, paths, redactor, known) : redactor.input(input, paths, known);
+  const digest = hidden.length === 0 ? digestJson(input) : keyedDigestJson(seal.digestKey, input);
+  return { kept: value, hidden, repeated, digest, secrets };
+}
+
+/** The same input without secrets that are known from elsewhere. */
+export function hideKnown(
+  requested: KeptInput,
+  input: ParsedArguments,
+  known: readonly string[],
+  seal: Seal,
+): KeptInput {
+  if (known.length === 0) return requested;
+  const found: string[] = [];
+  const kept = createKnownSecrets(known, shortestShared).json(requested.kept, found);
+  if (kept === requested.kept) return requested;
+  const digest = keyedDigestJson(seal.digestKey, input.ok ? input.arguments : input.raw);
+  return {
+    kept,
+    hidden: [...new Set([...requested.hidden, ...found])],
+    repeated: [...new Set([...requested.repeated, ...found])],
+    digest,
+    secrets: requested.secrets,
+  };
+}
+
+/** Arguments are an object; a text is what could not be read as one. */
+function keepText(
+  text: string,
+  paths: readonly string[] | undefined,
+  redactor: Redactor,
+  known: readonly string[],
+): Redacted {
+  // Nobody can say what stands at a path of a text that has none.
+  if (paths !== undefined && paths.length > 0)
+    return { value: redacted, hidden: ['$'], repeated: [], secrets: [text] };
+  const isSecretName = (name: string): boolean => redactor.input({ [name]: true }).hidden.length > 0;
+  const found = new Set<string>();
+  const masked = maskUnreadable(text, isSecretName, found);
+  const { value, secrets } = redactor.input(masked, undefined, [...known, ...found]);
+  return { value, hidden: value === text ? [] : ['$'], repeated: [], secrets: [...found, ...secrets] };
+}

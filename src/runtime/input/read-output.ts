@@ -1,0 +1,76 @@
+/** What a schema made of arguments, as it is kept, shown and approved, and as the body gets it. */
+import type { JsonObject, JsonPath, JsonValue } from '../../base/json.ts';
+import { isJsonObject, toJson } from '../../base/json.ts';
+import { isSameJson } from '../../base/same-json.ts';
+import { isPlainJson, renderTyped } from '../../base/typed-rendering.ts';
+import type { InputForm } from '../../call/event.ts';
+import type { CompiledSchema } from '../../tool/schema.ts';
+import type { FoundArtifact } from './artifact-arguments.ts';
+import { nameArtifacts } from './artifact-arguments.ts';
+
+/** Arguments that a schema accepted, and what it made of them. */
+export type AcceptedArguments = {
+  readonly accepted: JsonObject;
+  readonly checked: JsonObject;
+  readonly output: unknown;
+  readonly artifacts: readonly FoundArtifact[];
+};
+
+export type ReadOutput =
+  | {
+      readonly ok: true;
+      readonly form: InputForm;
+      readonly effectiveInput: JsonObject;
+      readonly value: unknown;
+      readonly rendering: JsonValue | undefined;
+      /** Which of the artifacts are still named in the effective input. */
+      readonly inPlace: readonly boolean[];
+    }
+  | { readonly ok: false; readonly path: JsonPath; readonly problem: string };
+
+const nowhere: readonly boolean[] = Object.freeze([]);
+
+export function readOutput(schema: CompiledSchema, given: AcceptedArguments): ReadOutput {
+  const { checked, output } = given;
+  if (schema.keepsValue === true) return asJson(given, checked);
+  if (!isJsonObject(output) || !isPlainJson(output)) return asTyped(given);
+  if (isSameJson(checked, output)) return asJson(given, checked);
+  // The validator may keep what it gave, and change it later.
+  const copy = toJson(output);
+  if (!copy.ok) return copy;
+  return asJson(given, copy.value as JsonObject); // of an object
+}
+
+function asJson({ accepted, checked, artifacts }: AcceptedArguments, value: JsonObject): ReadOutput {
+  if (artifacts.length === 0)
+    return {
+      ok: true,
+      form: 'json',
+      effectiveInput: value === checked ? accepted : value,
+      value,
+      rendering: undefined,
+      inPlace: nowhere,
+    };
+  const { named, inPlace } = nameArtifacts(value, artifacts);
+  return { ok: true, form: 'json', effectiveInput: named, value, rendering: undefined, inPlace };
+}
+
+function asTyped({ output, artifacts }: AcceptedArguments): ReadOutput {
+  const rendering = renderTyped(output);
+  if (!rendering.ok) return rendering;
+  const shown = isJsonObject(rendering.value)
+    ? rendering.value
+    : {
+        $type: Array.isArray(output) ? 'Array' : output === null ? 'null' : typeof output,
+        value: rendering.value,
+      };
+  const { named, inPlace } = nameArtifacts(shown, artifacts);
+  return {
+    ok: true,
+    form: 'typed',
+    effectiveInput: named,
+    value: output,
+    rendering: rendering.value,
+    inPlace,
+  };
+}

@@ -1,0 +1,46 @@
+/**
+ * Argument text that is no JSON has no keys a redactor could go by, and yet often nearly has: a model was cut off, or
+ * forgot a comma. Here the names are found without the grammar, and what follows one that announces a secret is
+ * hidden up to where it seems to end, or altogether.
+ */
+import { redacted } from '../../base/secret-mask.ts';
+
+const member =
+  /\\{0,8}["'`]?([\p{L}\p{N}_$][\p{L}\p{N}_$.-]{0,119})\\{0,8}["'`]?[ \t\r\n]{0,80}(?::|=>?)[ \t\r\n]{0,80}/gu;
+const opening = /\\{0,8}["'`]/y;
+const bare = /[^\s,;}\])]*/y;
+
+/** The text with the values of such names masked. Adds those values to `found`. */
+export function maskUnreadable(
+  text: string,
+  isSecretName: (name: string) => boolean,
+  found?: Set<string>,
+): string {
+  let masked = '';
+  let done = 0;
+  for (const match of text.matchAll(member)) {
+    const start = match.index + match[0].length;
+    if (match.index < done || start >= text.length || !isSecretName(match[1] ?? '')) continue;
+    const [from, to] = spanOfValue(text, start);
+    found?.add(text.slice(from, to));
+    masked += `${text.slice(done, from)}${redacted}`;
+    done = to;
+  }
+  return masked + text.slice(done);
+}
+
+/** From behind the opening quote to the closing one; all that is left where no end can be told. */
+function spanOfValue(text: string, start: number): readonly [from: number, to: number] {
+  opening.lastIndex = start;
+  const quote = opening.exec(text)?.[0];
+  if (quote !== undefined) {
+    const from = start + quote.length;
+    let end = text.indexOf(quote, from);
+    // A quote with more backslashes before it belongs to the value.
+    while (end !== -1 && text[end - 1] === '\\') end = text.indexOf(quote, end + 1);
+    return [from, end === -1 ? text.length : end];
+  }
+  if (text[start] === '{' || text[start] === '[') return [start, text.length];
+  bare.lastIndex = start;
+  return [start, start + (bare.exec(text)?.[0].length ?? 0)];
+}

@@ -1,0 +1,216 @@
+/**
+ * Decisions about held calls, taken anywhere: in the process that holds the call, or in any that shares the ledger.
+ *
+ * 1. A decision is about one question, one input and one revision of a preview, by a named person who has the right.
+ *    Whatever does not match is refused and says what is different.
+ * 2. The first one counts, by compare-and-set on the call. A second hears who decided, and when.
+ * 3. Nothing a model or a tool says comes here: only the host calls this.
+ */
+import { QuittanceError } from '../../base/error.ts';
+import { isJsonObject } from '../../base/json.ts';
+import type { Call, Confirmation } from '../../call/call.ts';
+import { describeDecider } from '../../call/describe-identity.ts';
+import type { LinkIdentity } from '../../call/event.ts';
+import { mayStillDeny } from '../../call/refuse.ts';
+import type { StoredCall } from '../../ledger/ledger.ts';
+import type { Acting } from '../host/acting.ts';
+import { readIdentity } from '../host/acting.ts';
+import { checkKeys } from '../../base/check-keys.ts';
+import type { ConfirmationView } from '../host/confirmation-view.ts';
+import { toConfirmationView } from '../host/confirmation-view.ts';
+import type { Desk } from '../state/desk.ts';
+import { keyOf } from '../state/desk.ts';
+import type { Engine } from '../state/engine.ts';
+import { isExpired } from '../settle/expiry.ts';
+import { foldStored } from '../../ledger/fold-stored.ts';
+import type { Decided, PersonDecision } from '../hold/keep-decision.ts';
+import { keepDecision } from '../hold/keep-decision.ts';
+import { whyForbidden } from '../host/may-decide.ts';
+import { recoverCall } from '../recovery/recover-call.ts';
+
+const decisionNames = [
+  'decision',
+  'by',
+  'identity',
+  'reason',
+  'inputDigest',
+  'revision',
+  'arguments',
+  'response',
+  'receivedAt',
+  'notReadToEnd',
+] as const;
+
+export async function decideConfirmation(
+  desk: Desk,
+  confirmationId: string,
+  decision: PersonDecision,
+  /** Where the person used a link. */
+  link?: LinkIdentity,
+): Promise<ConfirmationView> {
+  const { engine } = desk;
+  checkDecision(decision);
+  const { by } = decision;
+  const identity = link ?? readIdentity('runtime.decide', decision.identity, engine.redactor);
+  const acting = { by, identity };
+  for (;;) {
+    const { stored, call, confirmation } = await findQuestion(engine, confirmationId, decision);
+    const { callId } = call;
+    if (isExpired(confirmation, countedFrom(decision, engine.ledger.now()))) {
+      await goOnWith(desk, stored, call);
+      throw new QuittanceError('confirmation.expired', `The time to decide about call ${callId} is up.`, {
+        confirmationId,
+        callId,
+      });
+    }
+    refuseMismatch(confirmation, decision);
+    await refuseUnauthorised(engine, call, decision, acting);
+    const decided = await keepDecision(engine, stored, call, confirmation, decision, acting);
+    if (decided === undefined) continue;
+    await goOnWith(desk, decided.stored, decided.call);
+    const view = toConfirmationView(decided.call);
+    if (view === undefined) throw new TypeError(`Call ${callId} was decided about and asks nothing.`);
+    return view;
+  }
+}
+
+/** A denial counts from when it was received, since it only keeps something from happening; anything else from now. */
+export const countedFrom = (
+  { decision, receivedAt = Number.POSITIVE_INFINITY }: Pick<PersonDecision, 'decision' | 'receivedAt'>,
+  now: number,
+): number => (decision === 'deny' ? Math.min(receivedAt, now) : now);
+
+export type OpenQuestion = Decided & { readonly confirmation: Confirmation };
+
+/** A question that this decision may still answer, with the call that asks it. Throws where there is none. */
+export async function findQuestion(
+  { ledger }: Engine,
+  confirmationId: string,
+  decision?: Pick<PersonDecision, 'decision' | 'receivedAt'>,
+): Promise<OpenQuestion> {
+  const found = await ledger.findConfirmation(confirmationId);
+  if (found === undefined)
+    throw new QuittanceError(
+      'confirmation.unknown',
+      `There is no confirmation ${confirmationId} in this ledger. runtime.confirmations({ status: 'pending' }) lists those that wait.`,
+      { confirmationId },
+    );
+  const { sessionId, callId } = found;
+  const stored = await ledger.readCall(sessionId, callId);
+  const call = stored && foldStored(stored);
+  if (stored === undefined || call?.confirmation === undefined)
+    throw new TypeError(`Confirmation ${confirmationId} is listed and call ${callId} does not ask it.`);
+  return { stored, call, confirmation: refuseDecided(call, confirmationId, decision) };
+}
+
+/** The question, if it is still open, or if this is a denial that still counts. */
+function refuseDecided(
+  call: Call,
+  confirmationId: string,
+  decision: Pick<PersonDecision, 'decision' | 'receivedAt'> | undefined,
+): Confirmation {
+  const { confirmation, callId } = call;
+  if (
+    confirmation?.confirmationId === confirmationId &&
+    (confirmation.status === 'pending' || (decision !== undefined && mayStillDeny(call, decision)))
+  )
+    return confirmation;
+  if (confirmation === undefined || confirmation.confirmationId !== confirmationId)
+    throw new QuittanceError(
+      'confirmation.decided',
+      `Confirmation ${confirmationId} was decided, and call ${callId} has asked another question since: ${confirmation?.confirmationId ?? 'none'}.`,
+      { confirmationId, callId },
+    );
+  const { status, by, decidedAt } = confirmation;
+  const when = decidedAt === undefined ? '' : ` at ${new Date(decidedAt).toISOString()}`;
+  // Nobody was first: whoever comes after the time hears the same, whether or not that is on record yet.
+  if (status === 'expired')
+    throw new QuittanceError(
+      'confirmation.expired',
+      `The time to decide about call ${callId} is up: the question expired${when}.`,
+      { confirmationId, callId },
+    );
+  throw new QuittanceError(
+    'confirmation.decided',
+    `Call ${callId} was ${status} already${by === undefined ? '' : ` by ${describeDecider(by)}`}${when}.`,
+    {
+      confirmationId,
+      callId,
+      status,
+      ...(by !== undefined && { by: by.name }),
+      ...(decidedAt !== undefined && { decidedAt: String(decidedAt) }),
+    },
+  );
+}
+
+function refuseMismatch(confirmation: Confirmation, decision: PersonDecision): void {
+  const { confirmationId } = confirmation;
+  const needsBoth = decision.decision === 'approve' || decision.decision === 'edit';
+  const mismatch = (
+    what: string,
+    shown: string | number | undefined,
+    held: string | number | undefined,
+  ): never => {
+    throw new QuittanceError(
+      'confirmation.mismatch',
+      `The decision is about ${what} ${String(shown ?? '(none)')}, and what is held has ${String(held ?? 'none')}. Read the confirmation again and decide about what it shows now.`,
+      { confirmationId, found: String(shown ?? ''), expected: String(held ?? '') },
+    );
+  };
+  if ((needsBoth || decision.inputDigest !== undefined) && decision.inputDigest !== confirmation.inputDigest)
+    mismatch('the input digest', decision.inputDigest, confirmation.inputDigest);
+  if ((needsBoth || decision.revision !== undefined) && decision.revision !== confirmation.revision)
+    mismatch('the preview revision', decision.revision, confirmation.revision);
+}
+
+async function refuseUnauthorised(
+  engine: Engine,
+  call: Call,
+  { by, decision }: PersonDecision,
+  acting: Acting,
+): Promise<void> {
+  const why = await whyForbidden(engine, call, acting, decision);
+  if (why === undefined) return;
+  const confirmationId = call.confirmation?.confirmationId ?? '';
+  throw new QuittanceError(
+    'confirmation.forbidden',
+    `${by} may not ${decision} call ${call.callId}: ${why}.`,
+    { confirmationId, by },
+  );
+}
+
+/** Whoever holds the call sees the decision and goes on. Where nobody does, this process goes on if it can. */
+async function goOnWith(desk: Desk, stored: StoredCall, call: Call): Promise<void> {
+  const { engine } = desk;
+  const { ledger } = engine;
+  const isHere = stored.ownerId === ledger.ownerId;
+  const inHand = (ledger.inHand.get(keyOf(call)) ?? 0) > 0;
+  if (inHand || (!isHere && (await ledger.ownerStatus(stored.ownerId)) !== 'gone')) return;
+  const going: Promise<unknown> = recoverCall(desk, stored, call)
+    // What it comes to is on the record of the call, for whoever asks.
+    .catch(() => undefined)
+    .finally(() => engine.stragglers.delete(going));
+  engine.stragglers.add(going);
+}
+
+function checkDecision(decision: PersonDecision): void {
+  const refuse = (problem: string): never => {
+    throw new QuittanceError('config.invalid', `runtime.decide: ${problem}`);
+  };
+  if (typeof decision !== 'object' || decision === null)
+    refuse('a decision is an object, e.g. { decision: "approve", by: "ada", inputDigest }.');
+  checkKeys('runtime.decide', decision, decisionNames);
+  if (!['approve', 'deny', 'edit', 'respond'].includes(decision.decision))
+    refuse('decision must be approve, deny, edit or respond.');
+  if (typeof decision.by !== 'string' || decision.by.trim() === '')
+    refuse('a decision needs a name: by must be who decides.');
+  if (decision.reason !== undefined && typeof decision.reason !== 'string') refuse('reason must be a text.');
+  if (decision.receivedAt !== undefined && !Number.isFinite(decision.receivedAt))
+    refuse('receivedAt must be a number: milliseconds since 1970.');
+  if (decision.notReadToEnd !== undefined && typeof decision.notReadToEnd !== 'boolean')
+    refuse('notReadToEnd must be true or false.');
+  if (decision.decision === 'edit' && !isJsonObject(decision.arguments))
+    refuse('an edit needs arguments: the object to run with instead.');
+  if (decision.decision === 'respond' && (typeof decision.response !== 'string' || decision.response === ''))
+    refuse('a response needs a text for the model: response.');
+}

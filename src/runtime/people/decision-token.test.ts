@@ -1,0 +1,421 @@
+import fc from 'fast-check';
+import type { RuntimeOptions, TokenOptions } from 'quittance';
+import { createMemoryLedger, createRuntime, defineTool, isQuittanceError } from 'quittance';
+import { describe, expect, it } from 'vitest';
+import { envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../../../test/stage.ts';
+import type { TokenClaims } from './signed-token.ts';
+import { readToken, writeToken } from './signed-token.ts';
+
+const refusal = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
+const tools = () => {
+  const ran: unknown[] = [];
+  return { ran, tool: defineTool({ name: 'delete_user', run: (args) => ran.push(args) }) };
+};
+
+async function held(options: Partial<Omit<RuntimeOptions<never>, 'tools' | 'clock'>> = {}) {
+  const { ran, tool } = tools();
+  const stage = setStage({ tools: [tool], ...options });
+  const handle = stage.turn.submit(envelope('c', 'delete_user', { userId: 'u', password: 'hunter2hunter2' }));
+  await quiet();
+  const [confirmation] = (await stage.runtime.confirmations({ status: 'pending' })).rows;
+  const confirmationId = confirmation?.confirmationId ?? '';
+  const tokenFor = (given: Partial<TokenOptions> = {}) =>
+    stage.runtime.decisionToken(confirmationId, { expiresInMs: 1_000, ...given });
+  return { ...stage, ran, handle, confirmationId, tokenFor };
+}
+
+describe('a decision token', () => {
+  const signedIn = {
+    kind: 'provider',
+    issuer: 'https://id.example',
+    subject: 'ada',
+    method: 'oidc',
+  } as const;
+
+  it('decides the question it was made for, in the name of the person who is signed in', async () => {
+    const { runtime, ran, handle, tokenFor } = await held();
+    const token = await tokenFor();
+    const use = { decision: 'approve', identity: signedIn, reason: 'fine' } as const;
+    expect(await runtime.decideByToken(token, use)).toMatchObject({
+      status: 'approved',
+      by: {
+        type: 'person',
+        name: 'ada',
+        identity: {
+          kind: 'link',
+          maker: { kind: 'service' },
+          holder: { kind: 'signed_in', identity: signedIn },
+        },
+      },
+      reason: 'fine',
+    });
+    expect(await handle.outcome()).toMatchObject({ type: 'ToolExecutionResult' });
+    expect(ran).toHaveLength(1);
+    await expectSettledOnce(runtime);
+  });
+
+  it('made for somebody is theirs, and needs no name again', async () => {
+    const { runtime, handle, tokenFor } = await held();
+    const token = await tokenFor({ by: 'ada' });
+    expect(await refusal(runtime.decideByToken(token, { decision: 'approve', by: 'eve' }))).toMatchObject({
+      code: 'confirmation.forbidden',
+    });
+    await runtime.decideByToken(token, { decision: 'deny' });
+    expect(await handle.outcome()).toMatchObject({ type: 'ToolDenied', details: 'ada said no.' });
+  });
+
+  it('that a person made and that names no one needs a typed name', async () => {
+    const { runtime, tokenFor } = await held();
+    const token = await tokenFor({ madeBy: 'ada' });
+    expect(await refusal(runtime.decideByToken(token, { decision: 'approve' }))).toMatchObject({
+      code: 'config.invalid',
+    });
+  });
+
+  it('that the service made gives no right to a name that is typed or self-asserted', async () => {
+    const { runtime, ran, tokenFor } = await held({ mayDecide: () => true });
+    const token = await tokenFor();
+    for (const more of [
+      {},
+      { by: 'ada' },
+      { by: 'ada', identity: { kind: 'self_asserted' } },
+      { identity: { kind: 'self_asserted' } },
+    ] as const)
+      expect(await refusal(runtime.decideByToken(token, { decision: 'approve', ...more }))).toMatchObject({
+        code: 'confirmation.forbidden',
+        message: expect.stringContaining('Sign in'),
+      });
+    expect(ran).toEqual([]);
+  });
+
+  it('that the service made is checked against the right of the person who uses it', async () => {
+    const { runtime, tokenFor } = await held({ mayDecide: (actor) => actor === 'ada' });
+    const eve = { ...signedIn, subject: 'eve' };
+    expect(
+      await refusal(runtime.decideByToken(await tokenFor(), { decision: 'approve', identity: eve })),
+    ).toMatchObject({ code: 'confirmation.forbidden' });
+    expect(await refusal(tokenFor({ by: 'eve' }))).toMatchObject({ code: 'confirmation.forbidden' });
+    await runtime.decideByToken(await tokenFor({ by: 'ada' }), { decision: 'approve' });
+  });
+
+  it('for one person is refused to another who is signed in', async () => {
+    const { runtime, tokenFor } = await held();
+    const token = await tokenFor({ by: 'bob' });
+    expect(
+      await refusal(runtime.decideByToken(token, { decision: 'approve', identity: signedIn })),
+    ).toMatchObject({ code: 'confirmation.forbidden' });
+    await runtime.decideByToken(token, {
+      decision: 'approve',
+      identity: { ...signedIn, subject: 'Bob' },
+    });
+  });
+
+  it('uses the rights of its maker and of the person it names, when it is made and when it is used', async () => {
+    const may = new Set(['ada', 'bob']);
+    const { runtime, ran, tokenFor } = await held({ mayDecide: (actor) => may.has(actor) });
+    for (const made of [{ madeBy: 'eve', by: 'bob' }, { madeBy: 'ada', by: 'eve' }, { madeBy: 'eve' }])
+      expect(await refusal(tokenFor(made))).toMatchObject({ code: 'confirmation.forbidden' });
+    const token = await tokenFor({ madeBy: 'ada', by: 'bob' });
+    for (const gone of ['ada', 'bob']) {
+      may.delete(gone);
+      expect(await refusal(runtime.decideByToken(token, { decision: 'approve' }))).toMatchObject({
+        code: 'confirmation.forbidden',
+      });
+      may.add(gone);
+    }
+    expect(ran).toEqual([]);
+    await runtime.decideByToken(token, { decision: 'approve' });
+  });
+
+  it('that rests on a token of the HTTP server needs its word that the token is still valid', async () => {
+    const { runtime, tokenFor } = await held();
+    const identity = { kind: 'token', id: 't1', name: 'ada', via: 'bearer' } as const;
+    const token = await tokenFor({ madeBy: 'ada', identity, by: 'bob' });
+    for (const stands of [undefined, () => 'it was revoked'])
+      expect(
+        await refusal(
+          runtime.decideByToken(token, { decision: 'approve', ...(stands !== undefined && { stands }) }),
+        ),
+      ).toMatchObject({ code: 'confirmation.forbidden' });
+    await runtime.decideByToken(token, { decision: 'approve', stands: () => true });
+  });
+
+  it('lasts 7 days at most, and says so', async () => {
+    const { tokenFor } = await held();
+    const week = 7 * 24 * 3_600_000;
+    await tokenFor({ expiresInMs: week });
+    for (const expiresInMs of [week + 1, Number.MAX_SAFE_INTEGER])
+      expect(await refusal(tokenFor({ expiresInMs }))).toMatchObject({
+        code: 'config.invalid',
+        message: expect.stringContaining('7 days'),
+      });
+  });
+
+  it('that somebody made and that names nobody is kept with their name beside the one that was typed', async () => {
+    const { runtime, handle, tokenFor } = await held();
+    const token = await tokenFor({ madeBy: 'ada' });
+    const by = {
+      type: 'person',
+      name: 'the boss, by link of ada',
+      identity: {
+        kind: 'link',
+        maker: { kind: 'person', name: 'ada', identity: { kind: 'self_asserted' } },
+        holder: { kind: 'typed', name: 'the boss' },
+      },
+      asker: 'unknown',
+    };
+    expect(await runtime.decideByToken(token, { decision: 'approve', by: 'the boss' })).toMatchObject({ by });
+    await handle.outcome();
+    expect(
+      (await runtime.events({ sessionId: 's' })).find(({ type }) => type === 'confirmation.decided'),
+    ).toMatchObject({
+      by,
+    });
+    expect((await runtime.audit({ sessionId: 's' })).map(({ decidedBy }) => decidedBy)).toContainEqual(by);
+  });
+
+  it('that somebody made for another is theirs, and says who vouched for them', async () => {
+    const { runtime, tokenFor } = await held();
+    const token = await tokenFor({ madeBy: 'ada', by: 'bob' });
+    expect(await runtime.decideByToken(token, { decision: 'approve' })).toMatchObject({
+      by: {
+        type: 'person',
+        name: 'bob',
+        identity: { kind: 'link', maker: { name: 'ada' }, holder: { kind: 'named' } },
+      },
+    });
+  });
+
+  it('gives nobody a right by a name they typed: whoever made it must have it', async () => {
+    const asked: string[] = [];
+    const { runtime, tokenFor } = await held({
+      mayDecide(actor) {
+        asked.push(actor);
+        return actor === 'boss';
+      },
+    });
+    const use = { decision: 'approve', by: 'boss' } as const;
+    expect(await refusal(tokenFor({ madeBy: 'eve' }))).toMatchObject({ code: 'confirmation.forbidden' });
+    await runtime.decideByToken(await tokenFor({ madeBy: 'boss' }), { ...use, by: 'eve' });
+    expect(new Set(asked)).toEqual(new Set(['eve', 'boss']));
+    expect(asked.filter((actor) => actor === 'eve')).toHaveLength(1);
+  });
+
+  it('is of no use to whoever the call was asked for, made or typed or used by them', async () => {
+    const { runtime } = await held({ separateDuties: true });
+    const turn = runtime.turn({ sessionId: 'theirs', principal: { userId: 'user' } });
+    turn.submit(envelope('d', 'delete_user', { userId: 'u', password: 'hunter2hunter2' }));
+    await quiet();
+    const { rows } = await runtime.confirmations({ sessionId: 'theirs' });
+    const confirmationId = rows[0]?.confirmationId ?? '';
+    for (const [made, typed] of [
+      [{ madeBy: 'user', by: 'bob' }, undefined],
+      [{ madeBy: 'user' }, 'bob'],
+      [{ madeBy: 'ada' }, 'USER '],
+      [{ madeBy: 'ada', by: 'user' }, undefined],
+    ] as const) {
+      const use = { decision: 'approve', ...(typed !== undefined && { by: typed }) } as const;
+      const used = runtime
+        .decisionToken(confirmationId, { ...made, expiresInMs: 1_000 })
+        .then((token) => runtime.decideByToken(token, use));
+      expect(await refusal(used)).toMatchObject({ code: 'confirmation.forbidden' });
+    }
+    const token = await runtime.decisionToken(confirmationId, { madeBy: 'ada', expiresInMs: 1_000 });
+    expect(await runtime.decideByToken(token, { decision: 'approve', by: 'bob' })).toMatchObject({
+      status: 'approved',
+    });
+  });
+
+  it('leaves no secret on record that somebody typed for a name', async () => {
+    const { runtime, tokenFor } = await held();
+    const secret = `ghp_${'a1B2'.repeat(9)}`;
+    const token = await tokenFor({ madeBy: `boss ${secret}` });
+    await runtime.decideByToken(token, { decision: 'deny', by: `eve ${secret}`, reason: `not ${secret}` });
+    const [decided] = await eventsOf(runtime, 'confirmation.decided');
+    expect(decided).toMatchObject({
+      by: {
+        identity: { maker: { name: 'boss [REDACTED]' }, holder: { name: 'eve [REDACTED]' } },
+      },
+      reason: 'not [REDACTED]',
+    });
+    expect(JSON.stringify(decided)).not.toContain(secret);
+  });
+
+  it('decides only what it was made for', async () => {
+    const { runtime, ran, tokenFor } = await held();
+    const token = await tokenFor({ by: 'ada', decisions: ['deny'] });
+    expect(await refusal(runtime.decideByToken(token, { decision: 'approve' }))).toMatchObject({
+      code: 'confirmation.forbidden',
+    });
+    await runtime.decideByToken(token, { decision: 'deny' });
+    expect(ran).toEqual([]);
+  });
+
+  it('is used once: a second use hears who decided', async () => {
+    const { runtime, ran, handle, tokenFor } = await held();
+    const [first, second] = [await tokenFor({ by: 'ada' }), await tokenFor({ by: 'bob' })];
+    await runtime.decideByToken(first, { decision: 'approve' });
+    await handle.outcome();
+    for (const token of [first, second]) {
+      const error = await refusal(runtime.decideByToken(token, { decision: 'deny' }));
+      expect(error).toMatchObject({ code: 'confirmation.decided', facts: { by: 'ada' } });
+    }
+    expect(ran).toHaveLength(1);
+  });
+
+  it('of many used at once, one decides', async () => {
+    const { runtime, ran, handle, tokenFor } = await held();
+    const made = await Promise.all(['a', 'b', 'c', 'd'].map((by) => tokenFor({ by })));
+    const refused = await Promise.all(
+      made.map((token) => refusal(runtime.decideByToken(token, { decision: 'approve' }))),
+    );
+    expect(refused.filter((error) => error === undefined)).toHaveLength(1);
+    await handle.outcome();
+    expect(ran).toHaveLength(1);
+  });
+
+  it('expires, and with its question at the latest', async () => {
+    const { clock, runtime, ran, tokenFor } = await held();
+    const token = await tokenFor({ by: 'ada' });
+    clock.advance(1_000);
+    expect(await refusal(runtime.decideByToken(token, { decision: 'approve' }))).toMatchObject({
+      code: 'confirmation.expired',
+    });
+    expect(ran).toEqual([]);
+  });
+
+  it('says no later end than the one its question has', async () => {
+    const { runtime, confirmationId, tokenFor } = await held({ holdTimeoutMs: 500 });
+    const token = await tokenFor({ expiresInMs: 60_000 });
+    const [fields = ''] = token.split('.').slice(1);
+    const { rows } = await runtime.confirmations({ status: 'pending' });
+    const { expiresAt } = rows.find((row) => row.confirmationId === confirmationId) ?? {};
+    expect(JSON.parse(Buffer.from(fields, 'base64url').toString())).toContain(expiresAt);
+    expect(expiresAt).toBeDefined();
+  });
+
+  it('is about the preview that is shown, too', async () => {
+    const ran: unknown[] = [];
+    const tool = defineTool({
+      name: 'delete_user',
+      preview: () => ({ kind: 'text', text: 'deletes one', snapshot: { version: 7 } }),
+      run: (_, { approved }) => ran.push(approved?.snapshot),
+    });
+    const { runtime, turn } = setStage({ tools: [tool] });
+    const handle = turn.submit(envelope('c', 'delete_user', {}));
+    await quiet();
+    const [asked] = (await runtime.confirmations({ status: 'pending' })).rows;
+    const { confirmationId = '', preview } = asked ?? {};
+    expect(preview?.revision).toBe(1);
+    const token = await runtime.decisionToken(confirmationId, { by: 'ada', expiresInMs: 1_000 });
+    await runtime.decideByToken(token, { decision: 'approve' });
+    expect(await handle.outcome()).toMatchObject({ type: 'ToolExecutionResult' });
+    expect(ran).toEqual([{ version: 7 }]);
+  });
+
+  it('gives no right that its user has not got', async () => {
+    const { ran, tokenFor } = await held({ mayDecide: (actor) => actor === 'ada' });
+    expect(await refusal(tokenFor({ by: 'eve' }))).toMatchObject({ code: 'confirmation.forbidden' });
+    expect(ran).toEqual([]);
+  });
+
+  it('holds no secret', async () => {
+    const { tokenFor } = await held();
+    const [, payload = ''] = (await tokenFor()).split('.');
+    expect(Buffer.from(payload, 'base64url').toString()).not.toContain('hunter2');
+  });
+
+  it('is good in any process with the ledger, and in no other ledger', async () => {
+    const { clock, ledger, handle, tokenFor } = await held();
+    const token = await tokenFor({ by: 'ada' });
+    for (const sealKey of [undefined, ledger.sealKey]) {
+      const elsewhere = createRuntime({
+        tools: [],
+        ledger: createMemoryLedger({ clock, ...(sealKey !== undefined && { sealKey }) }),
+      });
+      expect(await refusal(elsewhere.decideByToken(token, { decision: 'approve' }))).toMatchObject({
+        code: 'confirmation.forbidden',
+      });
+    }
+    await createRuntime({ tools: [], ledger }).decideByToken(token, { decision: 'approve' });
+    expect(await handle.outcome()).toMatchObject({ type: 'ToolExecutionResult' });
+  });
+
+  it('is not made for a question that is decided, unknown or too late', async () => {
+    const { runtime, confirmationId, tokenFor } = await held();
+    expect(await refusal(runtime.decisionToken('cnf_nope', { expiresInMs: 1 }))).toMatchObject({
+      code: 'confirmation.unknown',
+    });
+    for (const wrong of [
+      { expiresInMs: 0 },
+      { expiresInMs: 1.5 },
+      { decisions: [] },
+      { decisions: ['edit'] },
+      { by: '' },
+      { until: 5 },
+    ])
+      expect(await refusal(tokenFor(wrong as Partial<TokenOptions>))).toMatchObject({
+        code: 'config.invalid',
+      });
+    await runtime.decide(confirmationId, { decision: 'deny', by: 'ada' });
+    expect(await refusal(tokenFor())).toMatchObject({ code: 'confirmation.decided', facts: { by: 'ada' } });
+  });
+
+  it.each([undefined, null, 7, {}, '', 'qdt2.', 'qdt2..', 'qdt2.a.b', 'qdt2.a.b.c', 'x'.repeat(100_000)])(
+    'is not %j',
+    async (token) => {
+      const { runtime } = await held();
+      const error = await refusal(runtime.decideByToken(token as string, { decision: 'approve', by: 'ada' }));
+      expect(isQuittanceError(error, 'confirmation.forbidden')).toBe(true);
+    },
+  );
+});
+
+describe('a signed token', () => {
+  const key = new Uint8Array(32).fill(7);
+  const provider = { kind: 'provider', issuer: 'i', subject: 's', method: 'oidc' } as const;
+  const claims: fc.Arbitrary<TokenClaims> = fc.record({
+    confirmationId: fc.string(),
+    inputDigest: fc.string(),
+    revision: fc.option(fc.nat(), { nil: undefined }),
+    named: fc.option(
+      fc.record({ name: fc.string({ unit: 'binary' }), identity: fc.constantFrom(undefined, provider) }),
+      { nil: undefined },
+    ),
+    maker: fc.option(fc.record({ name: fc.string(), identity: fc.constant(provider) }), { nil: undefined }),
+    decisions: fc.constantFrom(['approve' as const], ['approve' as const, 'deny' as const]),
+    expiresAt: fc.maxSafeNat(),
+  });
+
+  it('says what it was made of', () => {
+    fc.assert(
+      fc.property(claims, (given) => {
+        expect(readToken(writeToken(given, key), key)).toEqual(given);
+      }),
+    );
+  });
+
+  it('says nothing once a character is changed, removed or added, nor under another key', () => {
+    fc.assert(
+      fc.property(
+        claims,
+        fc.nat(),
+        fc.constantFrom('', 'A', 'b', '.', '=', ' ', '\u0000'),
+        (given, at, by) => {
+          const token = writeToken(given, key);
+          const place = at % (token.length + 1);
+          const changed = token.slice(0, place) + by + token.slice(place + 1);
+          const added = token.slice(0, place) + by + token.slice(place);
+          const others = [changed, added].filter((other) => other !== token);
+          expect(others.flatMap((other) => readToken(other, key) ?? [])).toEqual([]);
+          expect(readToken(token, new Uint8Array(32).fill(8))).toBeUndefined();
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,266 @@
+/**
+ * Decision links: signed texts to decide one question with.
+ *
+ * 1. A link uses the right of the person who made it and of the person it names. Both are checked when it is made and
+ *    when it is used. A link that the service made gives no right: the person who uses it is named in it, or signed in.
+ * 2. A link ends with its question, at its time, and with the token of its maker. Its time is limited.
+ * 3. A name that is typed gives no right. It is kept, and marked as self-asserted.
+ */
+import { timeText } from '../../base/clock.ts';
+import { QuittanceError } from '../../base/error.ts';
+import type { Awaitable } from '../../base/json.ts';
+import type { DirectIdentity, LinkIdentity } from '../../call/event.ts';
+import { isVerified, selfAsserted } from '../../call/identity.ts';
+import { isSpelledAlike, namesOf } from '../../call/same-person.ts';
+import { readIdentity } from '../host/acting.ts';
+import type { ConfirmationView } from '../host/confirmation-view.ts';
+import { checkKeys } from '../../base/check-keys.ts';
+import { countedFrom, decideConfirmation, findQuestion } from './decide-confirmation.ts';
+import type { Desk } from '../state/desk.ts';
+import type { Engine } from '../state/engine.ts';
+import { isExpired } from '../settle/expiry.ts';
+import { whyForbidden } from '../host/may-decide.ts';
+import type { LinkPerson, TokenClaims, TokenDecision } from './signed-token.ts';
+import { isTokenDecision, readToken, writeToken } from './signed-token.ts';
+
+/** No link lasts longer. */
+export const longestLinkMs: number = 7 * 24 * 3_600_000;
+
+export type TokenOptions = {
+  /** The one person who may use it. */
+  readonly by?: string;
+  /** How the host knows the person who is named, where it does. */
+  readonly byIdentity?: DirectIdentity;
+  /**
+   * The person who makes it: the link uses their right. Without it the service makes the link, which then gives no
+   * right: it must name a person, or be used by one who is signed in.
+   */
+  readonly madeBy?: string;
+  /** How the host knows the person who makes it. */
+  readonly identity?: DirectIdentity;
+  /** What may be decided with it: both by default. */
+  readonly decisions?: readonly TokenDecision[];
+  /** For how long: 7 days at most, and never longer than the question itself waits. */
+  readonly expiresInMs: number;
+};
+
+/** What is decided with a token. */
+export type TokenUse = {
+  readonly decision: TokenDecision;
+  /** The name of the person who decides; may be left out where the link or `identity` says it. */
+  readonly by?: string;
+  /** Who is signed in, where the host knows. A link that the service made and that names no one needs it. */
+  readonly identity?: DirectIdentity;
+  readonly reason?: string;
+  /**
+   * Says whether a person in the link who was known by a token of the HTTP server may still decide: `true`, or why not.
+   * Without it such a link is refused: only the server knows whether the token is still valid.
+   */
+  readonly stands?: (person: LinkPerson) => Awaitable<true | string>;
+  /** When the decision was received, by the ledger's clock; now unless told. A denial counts from then. */
+  readonly receivedAt?: number;
+};
+
+const optionNames = ['by', 'byIdentity', 'madeBy', 'identity', 'decisions', 'expiresInMs'] as const;
+const useNames = ['decision', 'by', 'identity', 'reason', 'stands', 'receivedAt'] as const;
+const longestName = 1_000;
+
+/** A token for the question as it stands now: its input, its preview. */
+export async function makeDecisionToken(
+  engine: Engine,
+  confirmationId: string,
+  options: TokenOptions,
+): Promise<string> {
+  checkTokenOptions(options);
+  const where = 'runtime.decisionToken';
+  const { by, byIdentity, madeBy, decisions = ['approve', 'deny'], expiresInMs } = options;
+  const { redactor } = engine;
+  const maker =
+    madeBy === undefined
+      ? undefined
+      : { name: madeBy, identity: readIdentity(where, options.identity, redactor) };
+  const named =
+    by === undefined
+      ? undefined
+      : { name: by, identity: byIdentity && readIdentity(where, byIdentity, redactor) };
+  const { call, confirmation } = await findQuestion(engine, confirmationId);
+  const now = engine.ledger.now();
+  if (isExpired(confirmation, now))
+    throw new QuittanceError('confirmation.expired', `The time to decide about call ${call.callId} is up.`, {
+      confirmationId,
+    });
+  const { inputDigest, revision, expiresAt = Number.MAX_SAFE_INTEGER } = confirmation;
+  const ends = Math.min(expiresAt, now + expiresInMs, Number.MAX_SAFE_INTEGER);
+  const claims = { confirmationId, inputDigest, revision, named, maker, decisions, expiresAt: ends };
+  // The right of a person who is not named is checked once they use it.
+  const first = by ?? madeBy;
+  const identity =
+    by === undefined ? (maker?.identity ?? selfAsserted) : linkIdentity(claims, { kind: 'named' });
+  if (first !== undefined)
+    for (const decision of decisions) {
+      const acting = { by: first, identity };
+      const why = await whyForbidden(engine, call, acting, decision);
+      if (why !== undefined)
+        forbid(`${first} may not ${decision} call ${call.callId}, so no link can be made for that: ${why}.`, {
+          confirmationId,
+          by: first,
+        });
+    }
+  return writeToken(claims, engine.seal.tokenKey);
+}
+
+/** Decides what the token is good for, with all the checks of any other decision. */
+export async function decideByToken(desk: Desk, token: string, use: TokenUse): Promise<ConfirmationView> {
+  checkTokenUse(use);
+  const { engine } = desk;
+  const claims = readToken(token, engine.seal.tokenKey);
+  if (claims === undefined)
+    return forbid(
+      'This is no decision token of this ledger, or not all of one, or an older version made it. Ask for a new one.',
+    );
+  const { confirmationId, inputDigest, revision, expiresAt, decisions } = claims;
+  const facts = { confirmationId };
+  if (countedFrom(use, engine.ledger.now()) >= expiresAt)
+    throw new QuittanceError(
+      'confirmation.expired',
+      `The decision token for ${confirmationId} was good until ${timeText(expiresAt)}.`,
+      facts,
+    );
+  if (!decisions.includes(use.decision))
+    forbid(`This token is good for ${decisions.join(' or ')}, not to ${use.decision}.`, facts);
+  if ((await engine.ledger.findConfirmation(confirmationId)) === undefined)
+    forbid(`This token is for ${confirmationId}, which is not in this ledger.`, facts);
+  await refuseFallen(claims, use);
+  const signedIn = use.identity && readIdentity('runtime.decideByToken', use.identity, engine.redactor);
+  const { by, link } = holderOf(
+    claims,
+    use,
+    signedIn !== undefined && isVerified(signedIn) ? signedIn : undefined,
+  );
+  const { decision, reason } = use;
+  return decideConfirmation(
+    desk,
+    confirmationId,
+    {
+      decision,
+      by,
+      inputDigest,
+      ...(revision !== undefined && { revision }),
+      ...(reason !== undefined && { reason }),
+      ...(use.receivedAt !== undefined && { receivedAt: use.receivedAt }),
+    },
+    link,
+  );
+}
+
+/** Refuses a link whose maker, or whose named person, was known by a token that is not valid any more. */
+async function refuseFallen({ maker, named, confirmationId }: TokenClaims, use: TokenUse): Promise<void> {
+  for (const person of [maker, named]) {
+    if (person?.identity?.kind !== 'token') continue;
+    const { name, identity } = person;
+    const stands =
+      use.stands === undefined
+        ? 'only the HTTP server that issued the token can say whether it is still valid. Use the link there'
+        : await use.stands({ name, identity });
+    if (stands !== true)
+      forbid(`This link rests on the token of ${name}: ${stands}.`, { confirmationId, by: name });
+  }
+}
+
+type Holder = { readonly by: string; readonly link: LinkIdentity };
+
+/** The person who uses the link, as they are kept and shown. */
+function holderOf(claims: TokenClaims, use: TokenUse, signedIn: DirectIdentity | undefined): Holder {
+  const { named, maker, confirmationId } = claims;
+  const facts = { confirmationId };
+  if (named !== undefined) {
+    if (use.by !== undefined && !isSpelledAlike(named.name, use.by))
+      forbid(`This token is for ${named.name}, not for ${use.by}.`, facts);
+    if (signedIn === undefined) return { by: named.name, link: linkIdentity(claims, { kind: 'named' }) };
+    const names = namesOf(signedIn);
+    if (!names.some((name) => isSpelledAlike(named.name, name)))
+      forbid(`This token is for ${named.name}, and ${names[0] ?? 'another person'} is signed in.`, facts);
+    return { by: named.name, link: linkIdentity(claims, { kind: 'signed_in', identity: signedIn }) };
+  }
+  if (signedIn !== undefined) {
+    // What a token or a system says about a person cannot be changed by typing.
+    const by = signedIn.kind === 'provider' ? (use.by ?? signedIn.subject) : (namesOf(signedIn)[0] ?? '');
+    return { by, link: linkIdentity(claims, { kind: 'signed_in', identity: signedIn }) };
+  }
+  if (maker === undefined)
+    return forbid(
+      'This link was made by the service and names no one, so it gives no right of its own. Sign in to decide with it.',
+      facts,
+    );
+  const name = use.by;
+  if (name === undefined)
+    throw new QuittanceError(
+      'config.invalid',
+      'runtime.decideByToken: this token names no one, so by must be the name of the person who decides.',
+    );
+  return {
+    by: `${name}, by link of ${maker.name}`,
+    link: linkIdentity(claims, { kind: 'typed', name }),
+  };
+}
+
+const linkIdentity = (
+  { maker }: Pick<TokenClaims, 'maker'>,
+  holder: LinkIdentity['holder'],
+): LinkIdentity => ({
+  kind: 'link',
+  maker: maker === undefined ? { kind: 'service' } : { kind: 'person', ...maker },
+  holder,
+});
+
+function forbid(message: string, facts: Readonly<Record<string, string>> = {}): never {
+  throw new QuittanceError('confirmation.forbidden', message, facts);
+}
+
+function checkTokenOptions(options: TokenOptions): void {
+  const where = 'runtime.decisionToken';
+  if (typeof options !== 'object' || options === null)
+    refuse(where, 'give options, e.g. { expiresInMs: 3_600_000 }.');
+  checkKeys(where, options, optionNames);
+  const { by, byIdentity, madeBy, identity, decisions, expiresInMs } = options;
+  if (!Number.isSafeInteger(expiresInMs) || expiresInMs < 1)
+    refuse(where, 'expiresInMs must be a whole number of milliseconds, at least 1.');
+  if (expiresInMs > longestLinkMs)
+    refuse(
+      where,
+      `a link may last 7 days (expiresInMs ${longestLinkMs}) at most, found ${expiresInMs}. Make a new one when it ends.`,
+    );
+  checkName(where, by);
+  checkName(where, madeBy, 'madeBy');
+  if (byIdentity !== undefined && by === undefined)
+    refuse(where, 'byIdentity is about by, which is missing.');
+  if (identity !== undefined && madeBy === undefined)
+    refuse(where, 'identity is about madeBy, which is missing.');
+  if (
+    decisions !== undefined &&
+    !(Array.isArray(decisions) && decisions.length > 0 && decisions.every(isTokenDecision))
+  )
+    refuse(where, 'decisions must be a list of approve and deny.');
+}
+
+function checkTokenUse(use: TokenUse): void {
+  const where = 'runtime.decideByToken';
+  if (typeof use !== 'object' || use === null)
+    refuse(where, 'give a decision, e.g. { decision: "approve" }.');
+  checkKeys(where, use, useNames);
+  if (!isTokenDecision(use.decision)) refuse(where, 'decision must be approve or deny.');
+  if (use.receivedAt !== undefined && !Number.isFinite(use.receivedAt))
+    refuse(where, 'receivedAt must be a number: milliseconds since 1970.');
+  if (use.stands !== undefined && typeof use.stands !== 'function')
+    refuse(where, 'stands must be a function.');
+  checkName(where, use.by);
+}
+
+function checkName(where: string, name: unknown, option = 'by'): void {
+  if (name !== undefined && (typeof name !== 'string' || name.trim() === '' || name.length > longestName))
+    refuse(where, `${option} must be a name.`);
+}
+
+function refuse(where: string, problem: string): never {
+  throw new QuittanceError('config.invalid', `${where}: ${problem}`);
+}

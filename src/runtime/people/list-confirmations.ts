@@ -1,0 +1,22 @@
+import type { Page } from '../../ledger/call-query.ts';
+import type { ConfirmationQuery } from '../../ledger/confirmation-query.ts';
+import type { ConfirmationView } from '../host/confirmation-view.ts';
+import { toConfirmationView } from '../host/confirmation-view.ts';
+import type { Engine } from '../state/engine.ts';
+import { foldStored } from '../../ledger/fold-stored.ts';
+
+/** Questions as they stand now. One that the call has replaced by another is not listed any more. */
+export async function listConfirmations(
+  { ledger }: Pick<Engine, 'ledger'>,
+  query: ConfirmationQuery,
+): Promise<Page<ConfirmationView>> {
+  const { rows, next } = await ledger.queryConfirmations(query);
+  const views: ConfirmationView[] = [];
+  for (const { sessionId, callId, confirmationId } of rows) {
+    const stored = await ledger.readCall(sessionId, callId);
+    const call = stored && foldStored(stored);
+    const view = call && toConfirmationView(call);
+    if (view?.confirmationId === confirmationId) views.push(view);
+  }
+  return { rows: views, next };
+}

@@ -1,0 +1,164 @@
+/**
+ * One version of a preview, as a tool gave it, made ready to be kept and shown: checked, cleaned, cut for display. The
+ * snapshot is never cut, since the body needs it whole.
+ */
+import { latestInstant } from '../../base/clock.ts';
+import type { JsonObject, JsonValue } from '../../base/json.ts';
+import { formatPath, freezeJson, isJsonObject, readJsonText, toJson } from '../../base/json.ts';
+import type { Preview, PreviewField } from '../../tool/preview.ts';
+import { cutForDisplay } from '../../tool/cut-for-display.ts';
+import { cutText } from '../../base/cut-text.ts';
+import { describeValue } from '../../tool/describe-value.ts';
+import type { CallInHand } from '../state/call-in-hand.ts';
+import type { KnownSecrets } from '../../base/known-secrets.ts';
+import { createKnownSecrets, shortestEchoed } from '../../base/known-secrets.ts';
+import { clean, knownSecrets } from '../input/clean.ts';
+
+export type ReadRevision = {
+  readonly preview: Preview;
+  /** As the tool gave it, frozen. */
+  readonly exact: JsonObject;
+  /** As it is kept, and where that hides something. */
+  readonly kept: JsonObject;
+  readonly hidden: readonly string[];
+  readonly hiddenValues: readonly string[];
+  readonly expiresAt: number | undefined;
+};
+
+export const longestPreview = 20_000;
+const longestName = 500;
+const mostFields = 200;
+const longestSnapshot = 262_144;
+
+/** Gives what is wrong with it, in words that follow "The preview of the tool …", where something is. */
+export function readRevision(hand: CallInHand, given: unknown): ReadRevision | string {
+  const read = toJson(given, { refuseUnsafeIntegers: true });
+  if (!read.ok) return `gave something JSON cannot hold at ${formatPath(read.path)}: ${read.problem}`;
+  if (!isJsonObject(read.value)) return `gave ${describeValue(given)} where a version of it was expected`;
+  const own = new Map(Object.entries(read.value));
+  const exact = own.get('snapshot') ?? {};
+  if (!isJsonObject(exact)) return 'has a snapshot that is no object';
+  const size = JSON.stringify(exact).length;
+  if (size > longestSnapshot)
+    return `has a snapshot of ${size} characters; at most ${longestSnapshot} are kept. Keep what is large elsewhere and name it in the snapshot`;
+  const expiresAt = readExpiry(own, hand.engine.ledger.now());
+  if (typeof expiresAt === 'string') return expiresAt;
+  const snapshot = keepSnapshot(hand, exact);
+  const known = createKnownSecrets(snapshot.hiddenValues, shortestEchoed);
+  const preview = readPreview(hand, own, known);
+  if (typeof preview === 'string') return preview;
+  return { preview: freezeJson(preview), exact: freezeJson(exact), ...snapshot, expiresAt: expiresAt.at };
+}
+
+function readExpiry(
+  own: ReadonlyMap<string, JsonValue>,
+  now: number,
+): { readonly at: number | undefined } | string {
+  const [at, inMs] = [own.get('expiresAt') ?? undefined, own.get('expiresInMs') ?? undefined];
+  for (const value of [at, inMs])
+    if (value !== undefined && (typeof value !== 'number' || value < 0))
+      return 'says when it expires by something that is no number of milliseconds';
+  const limits = [at, typeof inMs === 'number' ? now + inMs : undefined].filter(
+    (value) => typeof value === 'number',
+  );
+  return { at: limits.length === 0 ? undefined : Math.floor(Math.min(...limits, latestInstant)) };
+}
+
+/** Hidden by what values look like, at the paths the tool names, and where it repeats what is hidden in the input. */
+function keepSnapshot(
+  hand: CallInHand,
+  exact: JsonObject,
+): Pick<ReadRevision, 'kept' | 'hidden' | 'hiddenValues'> {
+  const { redactor } = hand.engine;
+  const redacted = redactor.output(exact, hand.knownTool.redact?.snapshot);
+  const hidden = [...redacted.hidden];
+  // Neither makes an object anything else.
+  const kept = knownSecrets(hand).json(redacted.value, hidden) as JsonObject;
+  return { kept: freezeJson(kept), hidden: [...new Set(hidden)], hiddenValues: redacted.secrets };
+}
+
+function readPreview(
+  hand: CallInHand,
+  own: ReadonlyMap<string, JsonValue>,
+  hiddenInSnapshot: KnownSecrets,
+): Preview | string {
+  const cleanShown = (text: string): string => hiddenInSnapshot.text(clean(hand, text));
+  const shown = (name: string): string | undefined => {
+    const value = own.get(name);
+    return typeof value === 'string' ? cutForDisplay(cleanShown(value), longestPreview) : undefined;
+  };
+  const kind = own.get('kind') ?? null;
+  if (typeof kind !== 'string') return unknownKind;
+  switch (kind) {
+    case 'text': {
+      const text = shown('text');
+      return text === undefined ? 'is a text without "text"' : { kind, text };
+    }
+    case 'diff': {
+      const [path, diff] = [shown('path'), shown('diff')];
+      return path === undefined || diff === undefined
+        ? 'is a diff without "path" and "diff"'
+        : { kind, path: cutText(path, longestName), diff };
+    }
+    case 'command': {
+      const [command, directory] = [shown('command'), shown('directory')];
+      if (command === undefined) return 'is a command without "command"';
+      return {
+        kind,
+        command,
+        ...(directory !== undefined && { directory: cutText(directory, longestName) }),
+      };
+    }
+    case 'fields': {
+      const fields = own.get('fields');
+      if (!Array.isArray(fields)) return 'is a table without "fields"';
+      return readFields(hand, fields, cleanShown);
+    }
+    default:
+      return unknownKind;
+  }
+}
+
+const unknownKind = 'has a kind that is none of text, diff, fields, command';
+
+function readFields(
+  hand: CallInHand,
+  fields: readonly JsonValue[],
+  cleanShown: (text: string) => string,
+): Preview | string {
+  const kept: PreviewField[] = [];
+  let left = longestPreview;
+  for (const field of fields.slice(0, mostFields)) {
+    const own = new Map(isJsonObject(field) ? Object.entries(field) : []);
+    const name = own.get('name');
+    if (typeof name !== 'string') return 'has a field without a name';
+    const show = (side: 'before' | 'after'): JsonValue | undefined => {
+      const value = own.get(side);
+      if (value === undefined) return undefined;
+      // A field named like a secret holds one.
+      const { value: redacted } = hand.engine.redactor.input({ [name]: value });
+      const text = JSON.stringify(isJsonObject(redacted) ? (Object.values(redacted)[0] ?? null) : null);
+      const safe = cleanShown(text);
+      left -= safe.length;
+      if (left < 0) return cutForDisplay(safe, Math.max(longestName, left + safe.length));
+      return safe === text ? readJsonText(text) : readOrText(safe);
+    };
+    const [before, after] = [show('before'), show('after')];
+    kept.push({
+      name: cutText(cleanShown(name), longestName),
+      ...(before !== undefined && { before }),
+      ...(after !== undefined && { after }),
+    });
+  }
+  if (fields.length > mostFields)
+    kept.push({ name: `… and ${fields.length - mostFields} more that are not shown` });
+  return { kind: 'fields', fields: kept };
+}
+
+function readOrText(text: string): JsonValue {
+  try {
+    return readJsonText(text);
+  } catch {
+    return text;
+  }
+}

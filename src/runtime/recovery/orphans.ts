@@ -1,0 +1,117 @@
+/** Open calls whose owner is gone: how they are found and read. */
+import type { Call } from '../../call/call.ts';
+import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
+import type { Ledger, OpenCall, StoredCall } from '../../ledger/ledger.ts';
+import type { StoredEntry } from '../../ledger/stored-entry.ts';
+import type { Desk } from '../state/desk.ts';
+import { keyOf } from '../state/desk.ts';
+import { foldStored } from '../../ledger/fold-stored.ts';
+import type { CallRef } from '../state/gate.ts';
+import { readOpenCalls } from '../handoff/open-calls.ts';
+import type { RecoveryList } from '../state/recovery.ts';
+
+export type Orphan = Pick<OpenCall, 'sessionId' | 'callId' | 'ownerId'>;
+
+export type FoundCall = { readonly stored: StoredCall; readonly call: Call };
+
+/** Undefined for a call that has ended meanwhile. */
+export async function readOpen(
+  { engine }: Desk,
+  { sessionId, callId }: CallRef,
+): Promise<FoundCall | undefined> {
+  const stored = await engine.ledger.readCall(sessionId, callId);
+  const call = stored && foldStored(stored);
+  return stored === undefined || call === undefined || call.settled !== undefined
+    ? undefined
+    : { stored, call };
+}
+
+/** Undefined where the call has ended meanwhile, or another owner has taken it. */
+export async function readOrphan(desk: Desk, orphan: Orphan): Promise<FoundCall | undefined> {
+  const found = await readOpen(desk, orphan);
+  return found?.stored.ownerId === orphan.ownerId ? found : undefined;
+}
+
+/** Every open call whose owner is proven dead, oldest first. Asks about each owner once, and notes it in the list. */
+export async function* findOrphans(
+  { engine: { ledger } }: Desk,
+  list: RecoveryList,
+): AsyncGenerator<Orphan & OpenCall, void> {
+  const share = shareTexts();
+  list.beganAt = await ledger.lastPosition();
+  for await (const open of readOpenCalls(ledger)) {
+    const orphan = { ...open, ownerId: share(open.ownerId), sessionId: share(open.sessionId) };
+    const { ownerId } = orphan;
+    if (ownerId !== ledger.ownerId && !list.owners.has(ownerId))
+      list.owners.set(ownerId, (await ledger.ownerStatus(ownerId)) === 'gone' ? 'gone' : 'spared');
+    const isOrphan =
+      ownerId === ledger.ownerId
+        ? !(await hasLiveOwner(ledger, orphan, 0))
+        : list.owners.get(ownerId) === 'gone';
+    if (isOrphan) yield orphan;
+  }
+}
+
+/** Gives equal texts as one in memory: many calls have the same owner, session and tool. */
+export function shareTexts(): (text: string) => string {
+  const known = new Map<string, string>();
+  return (text) => {
+    const shared = known.get(text);
+    if (shared !== undefined) return shared;
+    known.set(text, text);
+    return text;
+  };
+}
+
+/**
+ * May an owner have died after the list was read and before the ledger reached `until`, and have left calls open? Such
+ * an owner was spared by the list, or has written since the list was begun. Reading the list again would cost far
+ * more: the store would first have to work through everything the recovery itself has written.
+ */
+export async function hasLostOwnersSince(
+  { engine: { ledger } }: Desk,
+  { beganAt, owners }: RecoveryList,
+  until: number,
+): Promise<boolean> {
+  const asked = new Set([ledger.ownerId]);
+  const isGone = async (ownerId: string): Promise<boolean> => {
+    if (asked.has(ownerId)) return false;
+    asked.add(ownerId);
+    return (await ledger.ownerStatus(ownerId)) === 'gone';
+  };
+  for (const [ownerId, status] of owners) if (status === 'spared' && (await isGone(ownerId))) return true;
+  for (let after = beganAt ?? until; after < until;) {
+    const entries = await ledger.readEntries({ after, limit: pageSize });
+    for (const entry of entries)
+      // Most entries are this owner's, and need not be decoded to know that.
+      if (!entry.text.includes(ledger.ownerId) && (await isGone(ownerOf(entry)))) return true;
+    if (entries.length < pageSize) return false;
+    after = entries.at(-1)?.position ?? until;
+    await new Promise(setImmediate);
+  }
+  return false;
+}
+
+const pageSize = 256;
+
+/** An entry that cannot be read counts as one of a lost owner: looking once more does no harm. */
+function ownerOf(entry: StoredEntry): string {
+  try {
+    return readEntry(entry).ownerId;
+  } catch {
+    return '';
+  }
+}
+
+/**
+ * May another owner still end the call? True unless that owner is proven dead. On this handle, true if more runtimes
+ * hold the call than the `askers` that only ask about it.
+ */
+export const hasLiveOwner = async (
+  ledger: Ledger,
+  { ownerId, sessionId, callId }: Orphan,
+  askers: number,
+): Promise<boolean> =>
+  ownerId === ledger.ownerId
+    ? (ledger.inHand.get(keyOf({ sessionId, callId })) ?? 0) > askers
+    : (await ledger.ownerStatus(ownerId)) !== 'gone';

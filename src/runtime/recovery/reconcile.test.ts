@@ -1,0 +1,258 @@
+import type { Reconciliation } from 'quittance';
+import { createMemoryLedger, createRuntime, defineTool, QuittanceError } from 'quittance';
+import { contractsFromYamlString } from 'quittance/contracts';
+import { createManualClock } from 'quittance/testing';
+import { describe, expect, it } from 'vitest';
+import { createMortalLedger } from '../../../test/mortal-ledger.ts';
+import { envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../../../test/stage.ts';
+
+const lost = { sessionId: 's', callId: 'a' };
+
+/** A call that timed out, so that nobody knows whether it took effect. */
+async function loseCall(
+  options: Partial<Parameters<typeof setStage>[0]> = {},
+  args: Readonly<Record<string, unknown>> = { to: 'Ada' },
+) {
+  const asked: unknown[] = [];
+  const answers: Reconciliation[] = [];
+  const pay = defineTool({
+    name: 'pay',
+    mode: 'external',
+    timeoutMs: 1_000,
+    run: () => new Promise(() => undefined),
+    reconcile: (attempt) => {
+      asked.push(attempt);
+      return answers.shift() ?? { status: 'unknown' };
+    },
+  });
+  const on = setStage({ tools: [pay], ...options });
+  const told = on.turn.call(envelope('a', 'pay', args), { principal: { userId: 'bob' } });
+  await quiet();
+  on.clock.advance(1_000);
+  const outcome = await told;
+  return { ...on, asked, answers, outcome };
+}
+
+describe('calls nobody knows the end of', () => {
+  it('are listed with what is known, until somebody finds out', async () => {
+    const { runtime, outcome } = await loseCall();
+    const { rows, next } = await runtime.unresolved();
+    expect(next).toBeUndefined();
+    expect(rows).toMatchObject([
+      {
+        callId: 'a',
+        toolName: 'pay',
+        effectiveInput: { to: 'Ada' },
+        outcome,
+        attempts: 1,
+        canAskTool: true,
+        late: [],
+      },
+    ]);
+    expect((await runtime.unresolved({ toolName: 'other' })).rows).toEqual([]);
+    await expect(runtime.unresolved({ tool: 'pay' } as never)).rejects.toMatchObject({
+      code: 'config.invalid',
+    });
+    await runtime.reconcile(lost, { resolution: 'failed', by: 'Ada' });
+    expect((await runtime.unresolved({ sessionId: 's' })).rows).toEqual([]);
+  });
+});
+
+describe('the tool', () => {
+  it('is asked first where somebody wants that; what it cannot tell is not recorded', async () => {
+    const { runtime, asked, answers, outcome } = await loseCall();
+    const before = await runtime.reconcile(lost, { ask: 'tool', by: 'Ada' });
+    expect(before.resolution).toBeUndefined();
+    expect(asked).toMatchObject([{ args: { to: 'Ada' }, callId: 'a', attempt: 1, idempotencyKey: 's/a' }]);
+    answers.push({ status: 'succeeded', output: { receipt: 7 } });
+    const call = await runtime.reconcile(lost, { ask: 'tool', by: 'Ada' });
+    expect(call.resolution).toMatchObject({
+      resolution: 'succeeded',
+      by: { type: 'hook', name: 'reconcile' },
+      reason: 'Asked by Ada.',
+      result: { receipt: 7 },
+    });
+    expect(call.settled?.outcome).toEqual(outcome);
+    await expect(runtime.reconcile(lost, { ask: 'tool', by: 'Ada' })).rejects.toMatchObject({
+      code: 'call.resolved',
+    });
+    expect(asked).toHaveLength(2);
+    await expectSettledOnce(runtime);
+  });
+
+  it('is given what was hidden of the input, which is dropped once the end is known', async () => {
+    const { runtime, asked, answers, ledger } = await loseCall({}, { password: 'hunter2-hunter2' });
+    expect(await ledger.readSealed('s', 'a')).toBeDefined();
+    answers.push({ status: 'succeeded', output: 'paid with hunter2-hunter2' });
+    const call = await runtime.reconcile(lost, { ask: 'tool', by: 'Ada' });
+    expect(asked).toMatchObject([{ args: { password: 'hunter2-hunter2' } }]);
+    expect(JSON.stringify(call)).not.toContain('hunter2');
+    expect(await ledger.readSealed('s', 'a')).toBeUndefined();
+  });
+
+  it('that has no way to find out cannot be asked, and says so', async () => {
+    const { ledger, clock } = await loseCall();
+    const other = createRuntime({ ledger, clock, tools: [] });
+    expect((await other.unresolved()).rows[0]?.canAskTool).toBe(false);
+    await expect(other.reconcile(lost, { ask: 'tool', by: 'Ada' })).rejects.toMatchObject({
+      code: 'config.invalid',
+      message: expect.stringContaining('"pay"'),
+    });
+  });
+});
+
+describe('whoever resolves', () => {
+  it('needs the right: mayDecide is asked about the call, with the word resolve', async () => {
+    const seen: unknown[] = [];
+    const { runtime } = await loseCall({
+      mayDecide: (actor, { toolName }, decision) => {
+        seen.push([actor, toolName, decision]);
+        return actor === 'ada' || 'not on duty';
+      },
+    });
+    await expect(runtime.reconcile(lost, { resolution: 'safe_to_retry', by: 'eve' })).rejects.toMatchObject({
+      code: 'confirmation.forbidden',
+      message: expect.stringContaining('not on duty'),
+    });
+    await runtime.reconcile(lost, { resolution: 'safe_to_retry', by: 'ada' });
+    expect(seen).toEqual([
+      ['eve', 'pay', 'resolve'],
+      ['ada', 'pay', 'resolve'],
+    ]);
+  });
+
+  it('is not whom the call was asked for, where duties are separate', async () => {
+    const { runtime } = await loseCall({ separateDuties: true });
+    for (const found of [{ resolution: 'failed', by: ' BOB ' } as const, { ask: 'tool', by: 'bob' } as const])
+      await expect(runtime.reconcile(lost, found)).rejects.toMatchObject({ code: 'confirmation.forbidden' });
+    await runtime.reconcile(lost, { resolution: 'failed', by: 'ada' });
+  });
+
+  it('says something that can be kept, by name', async () => {
+    const { runtime } = await loseCall();
+    const wrong: unknown[] = [
+      null,
+      {},
+      { resolution: 'failed', by: ' ' },
+      { resolution: 'maybe', by: 'ada' },
+      { resolution: 'failed', by: 'ada', result: 1n },
+      { resolution: 'failed', by: 'ada', more: 1 },
+      { ask: 'model', by: 'ada' },
+      { ask: 'tool' },
+    ];
+    for (const found of wrong)
+      await expect(runtime.reconcile(lost, found as never)).rejects.toBeInstanceOf(QuittanceError);
+    await expect(
+      runtime.reconcile({ sessionId: 's', callId: 'x' }, { resolution: 'failed', by: 'ada' }),
+    ).rejects.toMatchObject({ code: 'call.unknown' });
+    expect(await eventsOf(runtime, 'tool.resolved')).toEqual([]);
+  });
+});
+
+describe('what a call shows a workflow', () => {
+  const contracts = () =>
+    contractsFromYamlString(`
+apiVersion: edictum/v1
+kind: Workflow
+metadata: { name: release, version: "1" }
+stages:
+  - id: check
+    tools: [Bash]
+    exit: [{ condition: 'command_matches("^make test$")', message: Let make test succeed first }]
+  - { id: push, tools: [push] }
+`);
+  const push = defineTool({ name: 'push', mode: 'external', run: () => 'pushed' });
+
+  it('counts once it is known that it took effect', async () => {
+    const bash = defineTool({
+      name: 'Bash',
+      mode: 'external',
+      timeoutMs: 1_000,
+      run: () => new Promise(() => undefined),
+    });
+    const on = setStage({ tools: [bash, push], contracts: contracts() });
+    const told = on.turn.call(envelope('a', 'Bash', { command: 'make test' }));
+    await quiet();
+    on.clock.advance(1_000);
+    await told;
+    expect(await on.turn.call(envelope('b', 'push'))).toMatchObject({ type: 'ToolDenied' });
+    await on.runtime.reconcile(lost, { resolution: 'succeeded', by: 'ada' });
+    expect(await on.turn.call(envelope('c', 'push'))).toMatchObject({ output: 'pushed' });
+    await expectSettledOnce(on.runtime);
+  });
+
+  it('counts for the stage that let it run, whichever process writes its end', async () => {
+    const clock = createManualClock();
+    const ledger = createMemoryLedger({ clock });
+    const bash = defineTool({ name: 'Bash', mode: 'external', handoff: true });
+    const create = () => createRuntime({ clock, ledger, tools: [bash, push], contracts: contracts() });
+    const [asking, working] = [create(), create()];
+    const turn = asking.turn({ sessionId: 's' });
+    const told = turn.call(envelope('a', 'Bash', { command: 'make test' }));
+    await quiet();
+    const claim = await working.claimHandoff(lost, { worker: 'w' });
+    await working.report(claim.token, { output: 'ok' });
+    await told;
+    expect(await turn.call(envelope('c', 'push'))).toMatchObject({ output: 'pushed' });
+  });
+});
+
+describe('a process without the tool', () => {
+  it.each(['safe_to_retry', 'failed'] as const)(
+    'that resolves a call as %s frees its key',
+    async (resolution) => {
+      const clock = createManualClock();
+      const ledger = createMemoryLedger({ clock });
+      const ran: unknown[] = [];
+      const order = (run: () => unknown) =>
+        defineTool({
+          name: 'order',
+          mode: 'external',
+          timeoutMs: 1_000,
+          idempotencyKey: (args) => (args as { key: string }).key,
+          run,
+        });
+      const first = createRuntime({ clock, ledger, tools: [order(() => new Promise(() => undefined))] });
+      const told = first.turn({ sessionId: 's' }).call(envelope('a', 'order', { key: 'k' }));
+      await quiet();
+      clock.advance(1_000);
+      expect(await told).toMatchObject({ type: 'ToolTimeout' });
+      const desk = createRuntime({ clock, ledger, tools: [] });
+      await desk.reconcile(lost, { resolution, by: 'ada' });
+      const stored = await ledger.readCall('s', 'a');
+      expect(await ledger.readClaim(stored?.claimKey ?? '')).toBeUndefined();
+      const next = createRuntime({ clock, ledger, tools: [order(() => ran.push('ran'))] });
+      // With other arguments the key would be refused while the first call has it.
+      expect(
+        await next.turn({ sessionId: 's' }).call(envelope('b', 'order', { key: 'k', note: 'other' })),
+      ).toMatchObject({ type: 'ToolExecutionResult' });
+      expect(ran).toEqual(['ran']);
+    },
+  );
+});
+
+it('a call of a dead process that its tool knows did not take effect may be made again', async () => {
+  const clock = createManualClock();
+  const file = createMortalLedger(clock);
+  const pay = defineTool({
+    name: 'pay',
+    mode: 'external',
+    run: () => new Promise(() => undefined),
+    reconcile: () => ({ status: 'failed', reason: 'no such payment' }),
+  });
+  const owner = file.open();
+  void createRuntime({ clock, ledger: owner.ledger, tools: [pay] })
+    .turn({ sessionId: 's' })
+    .call(envelope('a', 'pay'));
+  await quiet();
+  owner.kill();
+  const runtime = createRuntime({ clock, ledger: file.open().ledger, tools: [pay] });
+  await runtime.recover();
+  const [call] = await runtime.calls(lost);
+  expect(call?.settled?.outcome).toMatchObject({
+    code: 'tool.execution_error',
+    retryable: true,
+    error: expect.stringContaining('no such payment') as string,
+  });
+  await expectSettledOnce(runtime);
+});

@@ -1,0 +1,236 @@
+/**
+ * What somebody found out later about a call whose end was not known.
+ *
+ * 1. The outcome stays: a resolution stands beside it, one for ever, the first by compare-and-set.
+ * 2. It comes from a named person who has the right, or from the tool's own `reconcile`, which is asked on somebody's
+ *    behalf. Nothing a model says comes here.
+ * 3. What follows from an end follows from it, in the same append: evidence of workflows where it happened, the twin
+ *    guard and the key of the call released where it did not, or where running it again does no harm.
+ */
+import { QuittanceError } from '../../base/error.ts';
+import { formatPath, toJson } from '../../base/json.ts';
+import type { JsonValue } from '../../base/json.ts';
+import type { Call } from '../../call/call.ts';
+import type { DecidedBy, DirectIdentity, Resolution } from '../../call/event.ts';
+import { isRemote } from '../../call/identity.ts';
+import { evolve } from '../../call/evolve.ts';
+import { decide } from '../../call/decide.ts';
+import type { Acting } from '../host/acting.ts';
+import { personOf, readIdentity } from '../host/acting.ts';
+import type { CallInHand } from '../state/call-in-hand.ts';
+import { clean, cleanOutput } from '../input/clean.ts';
+import { checkKeys } from '../../base/check-keys.ts';
+import type { Engine } from '../state/engine.ts';
+import { foldStored } from '../../ledger/fold-stored.ts';
+import { keepEvidenceOf } from '../rules/follow-workflows.ts';
+import type { CallRef } from '../state/gate.ts';
+import { readLate } from '../attempt/late.ts';
+import { canAskTool } from './list-unresolved.ts';
+import { whyAsker, whyNotAllowed } from '../host/may-decide.ts';
+import { dutiesAreSeparate } from '../host/separate-duties.ts';
+import { prepareInput, takeOver } from '../take-over/take-over.ts';
+import { toUnresolvedCall } from '../host/unresolved-call.ts';
+import { askTool } from '../take-over/unseen-end.ts';
+
+/** What somebody found out about a call whose end was not known. */
+export type FoundOut = {
+  readonly resolution: Resolution;
+  /** Who found out. */
+  readonly by: string;
+  /** How the host knows who found out. The name counts as self-asserted where nothing is said. */
+  readonly identity?: DirectIdentity;
+  readonly reason?: string;
+  /** What the effect gave, where that is known. */
+  readonly result?: unknown;
+};
+
+/** Has the tool's own `reconcile` find out. Where it cannot tell, nothing is recorded and the call waits on. */
+export type AskTool = {
+  readonly ask: 'tool';
+  /** Who has it asked. */
+  readonly by: string;
+  readonly identity?: DirectIdentity;
+};
+
+type Finding = {
+  readonly resolution: Resolution;
+  readonly by: DecidedBy;
+  readonly reason: string | undefined;
+  readonly result: unknown;
+};
+
+export async function reconcile(engine: Engine, ref: CallRef, found: FoundOut | AskTool): Promise<Call> {
+  const asks = isAskTool(found);
+  if (asks) checkAsk(found);
+  else checkFound(found);
+  const identity = readIdentity('runtime.reconcile', found.identity, engine.redactor);
+  const acting = { by: found.by, identity };
+  for (;;) {
+    const stored = await engine.ledger.readCall(ref.sessionId, ref.callId);
+    const call = stored && foldStored(stored);
+    if (stored === undefined || call === undefined)
+      throw new QuittanceError('call.unknown', `The session ${ref.sessionId} has no call ${ref.callId}.`, {
+        sessionId: ref.sessionId,
+        callId: ref.callId,
+      });
+    refuseKnown(engine, call);
+    await refuseUnauthorised(engine, call, acting, asks);
+    const hand = await takeOver(engine, stored, call);
+    const ready = hand.tool !== undefined && (await prepareInput(hand));
+    const finding = asks ? await findOut(hand, call, ready, acting) : toFinding(hand, call, found, acting);
+    if (finding === undefined) return call;
+    const resolved = await append(hand, call, finding, ready);
+    if (resolved !== undefined) return resolved;
+  }
+}
+
+const isAskTool = (found: FoundOut | AskTool): found is AskTool =>
+  typeof found === 'object' && found !== null && 'ask' in found;
+
+/** Before anybody is asked anything: is there something to resolve? */
+function refuseKnown(engine: Engine, call: Call): void {
+  const { sessionId, turnId, callId } = call;
+  const decision = decide(
+    call,
+    { type: 'resolve', resolution: 'failed', by: nobody, reason: undefined, result: undefined },
+    { sessionId, turnId, callId, at: engine.ledger.now(), nextId: () => '' },
+  );
+  if (!decision.ok)
+    throw new QuittanceError('call.resolved', `Call ${callId}: ${decision.refusal}`, { sessionId, callId });
+}
+
+const nobody: DecidedBy = { type: 'gate', name: 'reconcile' };
+
+/**
+ * A resolution ends the guards that keep an effect from running again: the twin guard, and the claim on the key unless
+ * it says "succeeded". So it takes another person than the asker where duties are separate, and always over HTTP. Over
+ * HTTP the asker may have the tool asked: what the tool finds out is no person's word.
+ */
+async function refuseUnauthorised(
+  engine: Engine,
+  call: Call,
+  acting: Acting,
+  asksTool: boolean,
+): Promise<void> {
+  const { by, identity } = acting;
+  const forbid = (why: string): never => {
+    throw new QuittanceError('confirmation.forbidden', `${by} may not resolve call ${call.callId}: ${why}.`, {
+      callId: call.callId,
+      by,
+    });
+  };
+  const mustDiffer = dutiesAreSeparate(engine, call) || (!asksTool && isRemote(identity));
+  const why = mustDiffer ? whyAsker(engine, call, acting) : undefined;
+  if (why !== undefined) forbid(why);
+  const view = toUnresolvedCall(call, canAskTool(engine, call));
+  const not = view && (await whyNotAllowed(engine, view, acting, 'resolve'));
+  if (not !== undefined) forbid(not);
+}
+
+const toFinding = (
+  { engine }: CallInHand,
+  call: Call,
+  { resolution, reason, result }: FoundOut,
+  acting: Acting,
+): Finding => ({ resolution, by: personOf(engine.redactor, call, acting), reason, result });
+
+async function findOut(
+  hand: CallInHand,
+  call: Call,
+  ready: boolean,
+  acting: Acting,
+): Promise<Finding | undefined> {
+  const { by } = acting;
+  const { tool } = hand;
+  const cannot = (why: string): never => {
+    throw new QuittanceError('config.invalid', `runtime.reconcile: the tool cannot be asked: ${why}.`, {
+      callId: call.callId,
+    });
+  };
+  if (tool?.reconcile === undefined)
+    return cannot(`this runtime has no tool "${call.toolName}" with a reconcile`);
+  if (!ready) return cannot('what was hidden of the input is not kept any more, or does not fit the tool');
+  const found = await askTool(hand, call);
+  if (found.status === 'unknown') return undefined;
+  const { identity } = personOf(hand.engine.redactor, call, acting);
+  // The tool says how it ended; the identity is that of the person who had it asked.
+  const asked: DecidedBy = { type: 'hook', name: 'reconcile', ...(identity && { identity }) };
+  return found.status === 'succeeded'
+    ? { resolution: 'succeeded', by: asked, reason: `Asked by ${by}.`, result: found.output }
+    : {
+        resolution: 'failed',
+        by: asked,
+        reason: `Asked by ${by}. ${found.reason ?? ''}`.trim(),
+        result: undefined,
+      };
+}
+
+/** Undefined where somebody else moved the call, or something beside it, meanwhile. */
+async function append(
+  hand: CallInHand,
+  call: Call,
+  { resolution, by, reason, result }: Finding,
+  ready: boolean,
+): Promise<Call | undefined> {
+  const kept = result === undefined ? undefined : await readResult(hand, result, ready);
+  const event = hand.apply({
+    type: 'resolve',
+    resolution,
+    by: { ...by, name: clean(hand, by.name) },
+    reason: reason === undefined ? undefined : clean(hand, reason),
+    result: kept,
+  });
+  if (resolution === 'succeeded') await keepEvidenceOf(hand, kept ?? null);
+  const mayBeUndone = resolution === 'succeeded' && hand.tool?.undo !== undefined;
+  const { status } = await hand.flush({
+    ...(hand.sealed && !mayBeUndone && { dropSealed: true }),
+    ...(resolution !== 'succeeded' && (await releaseOf(hand, call))),
+  });
+  return status === 'appended' ? evolve(call, event) : undefined;
+}
+
+/** The key comes free only while it is this call's: another may have been let past it by a person. */
+async function releaseOf(
+  { engine, claimKey }: CallInHand,
+  { sessionId, callId }: Call,
+): Promise<{ readonly releaseClaim?: string }> {
+  if (claimKey === undefined) return {};
+  const holder = await engine.ledger.readClaim(claimKey);
+  return holder?.sessionId === sessionId && holder.callId === callId ? { releaseClaim: claimKey } : {};
+}
+
+/** As a late result is kept: under the rules, without what is hidden, and not longer than that. */
+async function readResult(hand: CallInHand, result: unknown, ready: boolean): Promise<JsonValue> {
+  if (!ready) return cleanOutput(hand, jsonOf(result));
+  const late = await readLate(hand, { type: 'returned', value: result });
+  return late.type === 'returned' ? late.output : late.error;
+}
+
+function checkAsk(ask: AskTool): void {
+  checkKeys('runtime.reconcile', ask, ['ask', 'by', 'identity']);
+  if (ask.ask !== 'tool') throw invalid("ask must be 'tool'.");
+  if (typeof ask.by !== 'string' || ask.by.trim() === '') throw invalid('say who has the tool asked: by.');
+}
+
+function checkFound(found: FoundOut): void {
+  if (typeof found !== 'object' || found === null)
+    throw invalid(
+      "say what was found out, e.g. { resolution: 'failed', by: 'ada' }, or { ask: 'tool', by }.",
+    );
+  checkKeys('runtime.reconcile', found, ['resolution', 'by', 'identity', 'reason', 'result']);
+  if (typeof found.by !== 'string' || found.by.trim() === '')
+    throw invalid('A resolution needs the name of whoever found out: by.');
+  if (!['succeeded', 'failed', 'safe_to_retry'].includes(found.resolution))
+    throw invalid('resolution must be succeeded, failed or safe_to_retry.');
+  if (found.reason !== undefined && typeof found.reason !== 'string') throw invalid('reason must be a text.');
+  if (found.result !== undefined) jsonOf(found.result);
+}
+
+function jsonOf(result: unknown): JsonValue {
+  const read = toJson(result);
+  if (read.ok) return read.value;
+  throw invalid(`The result is not JSON at ${formatPath(read.path)}: ${read.problem}`);
+}
+
+const invalid = (problem: string): QuittanceError =>
+  new QuittanceError('config.invalid', `runtime.reconcile: ${problem}`);

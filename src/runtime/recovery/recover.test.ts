@@ -1,0 +1,350 @@
+/** Recovery on a ledger in memory, whose handles are killed as processes are: who joins, what is counted, what ends how. */
+import type { AnyTool, Ledger, QuittanceEvent, Runtime } from 'quittance';
+import { createMemoryLedger, createRuntime, defineTool, ToolDecision } from 'quittance';
+import type { ManualClock } from 'quittance/testing';
+import { createManualClock } from 'quittance/testing';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import type { MortalLedger } from '../../../test/mortal-ledger.ts';
+import { createMortalLedger } from '../../../test/mortal-ledger.ts';
+import { question, yes } from '../../../test/people/question.ts';
+import { deferred, envelope, eventsOf, expectSettledOnce, quiet } from '../../../test/stage.ts';
+
+const never = (): Promise<never> => new Promise(() => undefined);
+
+type Process = { readonly runtime: Runtime; readonly ledger: Ledger; readonly kill: () => void };
+
+function setScene(): {
+  readonly clock: ManualClock;
+  readonly file: MortalLedger;
+  readonly start: (...tools: readonly AnyTool[]) => Process;
+} {
+  const clock = createManualClock();
+  const file = createMortalLedger(clock);
+  return {
+    clock,
+    file,
+    start(...tools) {
+      const { ledger, kill } = file.open();
+      return { runtime: createRuntime({ clock, ledger, tools }), ledger, kill };
+    },
+  };
+}
+
+const put = (run: () => unknown, more: object = {}): AnyTool =>
+  defineTool({ name: 'put', mode: 'external', idempotent: true, ...more, run });
+
+/** Begins calls in a process that is killed while their bodies run. */
+async function lose({ runtime, kill }: Process, name: string, callIds: readonly string[]): Promise<void> {
+  const turn = runtime.turn({ sessionId: 's' });
+  for (const [n, callId] of callIds.entries()) void turn.call(envelope(callId, name, { n }));
+  for (let round = 0; round < 5; round++) await quiet();
+  kill();
+}
+
+describe('a call that is being recovered', () => {
+  it('[one-outcome] is joined by callers that ask for it meanwhile: one body, one outcome', async () => {
+    const { start } = setScene();
+    await lose(start(put(never)), 'put', ['a']);
+    const gate = deferred<string>();
+    let runs = 0;
+    const { runtime } = start(
+      put(() => {
+        runs++;
+        return gate.promise;
+      }),
+    );
+    const recovered = runtime.recover();
+    await quiet();
+    const turn = runtime.turn({ sessionId: 's' });
+    const asked = [turn.call(envelope('a', 'put', { n: 0 })), turn.call(envelope('a', 'put', { n: 0 }))];
+    await quiet();
+    gate.resolve('done');
+    expect(await recovered).toMatchObject([{ callId: 'a', how: 'rerun' }]);
+    for (const outcome of await Promise.all(asked))
+      expect(outcome).toMatchObject({ type: 'ToolExecutionResult', output: 'done' });
+    expect(runs).toBe(1);
+    await expectSettledOnce(runtime);
+  });
+
+  it('[one-outcome] is recovered once by two that ask the same runtime to', async () => {
+    const { start } = setScene();
+    await lose(start(put(never)), 'put', ['a', 'b']);
+    const ran: string[] = [];
+    const { runtime } = start(put(() => ran.push('ran')));
+    const both = await Promise.all([runtime.recover(), runtime.recover()]);
+    expect(both.flat().filter(({ how }) => how === 'rerun').length).toBeGreaterThanOrEqual(2);
+    expect(ran).toHaveLength(2);
+    expect(await runtime.recover()).toEqual([]);
+    await expectSettledOnce(runtime);
+  });
+
+  it('[one-outcome] and may not run again ends the same way for a caller that joins and on the record', async () => {
+    const { start } = setScene();
+    const pay = (run: () => unknown): AnyTool => defineTool({ name: 'pay', mode: 'external', run });
+    await lose(start(pay(never)), 'pay', ['a']);
+    const { runtime } = start(pay(() => 'paid'));
+    const [recovered, told] = await Promise.all([
+      runtime.recover(),
+      runtime.turn({ sessionId: 's' }).call(envelope('a', 'pay', { n: 0 })),
+    ]);
+    expect(recovered.every(({ how }) => how === 'indeterminate')).toBe(true);
+    expect(told).toMatchObject({ type: 'ToolFailure', code: 'tool.indeterminate' });
+    await expectSettledOnce(runtime);
+  });
+});
+
+describe('recovery asked for while one is under way', () => {
+  it('reads every open call once, and tells each caller of all of them', async () => {
+    const { start } = setScene();
+    const lost = start(put(never));
+    for (const sessionId of ['s1', 's2', 's3'])
+      void lost.runtime.turn({ sessionId }).call(envelope('a', 'put', { n: 0 }));
+    for (let round = 0; round < 5; round++) await quiet();
+    lost.kill();
+    const { ledger } = start();
+    const reads: string[] = [];
+    let lists = 0;
+    const counted: Ledger = {
+      ...ledger,
+      readCall(sessionId, callId) {
+        reads.push(sessionId);
+        return ledger.readCall(sessionId, callId);
+      },
+      findOpenCalls(query) {
+        lists++;
+        return ledger.findOpenCalls(query);
+      },
+    };
+    const runtime = createRuntime({ ledger: counted, tools: [put(() => 'done')] });
+    // The first turn of a runtime begins a recovery by itself.
+    runtime.turn({ sessionId: 'other' });
+    const both = await Promise.all([runtime.recover(), runtime.recover()]);
+    for (const recovered of both)
+      expect(recovered.map(({ sessionId, how }) => [sessionId, how])).toEqual([
+        ['s1', 'rerun'],
+        ['s2', 'rerun'],
+        ['s3', 'rerun'],
+      ]);
+    // Once to find out what is to be done, once when it is done.
+    expect(reads.toSorted()).toEqual(['s1', 's1', 's2', 's2', 's3', 's3']);
+    // A store may have to work through everything the recovery has written before it can answer once more.
+    expect(lists).toBe(1);
+  });
+});
+
+it('a recovery that is under way when its runtime is closed ends without an error, whatever the ledger says then', async () => {
+  const { start } = setScene();
+  await lose(start(put(never)), 'put', ['a']);
+  const { ledger } = start();
+  const listing = deferred();
+  const closed = deferred();
+  const runtime = createRuntime({
+    ledger: {
+      ...ledger,
+      async findOpenCalls() {
+        listing.resolve();
+        await closed.promise;
+        throw new TypeError('The database connection is not open');
+      },
+    },
+    tools: [put(() => 'done')],
+  });
+  const recovering = [runtime.recover(), runtime.recover()];
+  await listing.promise;
+  await runtime.close();
+  closed.resolve();
+  expect(await Promise.all(recovering)).toEqual([[], []]);
+});
+
+it('[bound-approval] does not wait for a person where an approved call asks something else', async () => {
+  const { clock, file, start } = setScene();
+  const ran: string[] = [];
+  const remove = defineTool({ name: 'delete_it', run: () => ran.push('ran') });
+  const holder = start(remove);
+  void holder.runtime.turn({ sessionId: 's' }).call(envelope('c', 'delete_it'));
+  const open = await question(holder.runtime);
+  holder.kill();
+  const desk = start();
+  await desk.runtime.decide(open.confirmationId, yes(open));
+  desk.kill();
+  const { ledger } = file.open();
+  const runtime = createRuntime({
+    clock,
+    ledger,
+    tools: [remove],
+    onPreToolUse: () => ToolDecision.requiresConfirmation('On a holiday?'),
+  });
+  expect(await runtime.recover()).toMatchObject([{ callId: 'c', how: 'resumed' }]);
+  const again = await question(runtime);
+  expect(again.confirmationId).not.toBe(open.confirmationId);
+  expect(ran).toEqual([]);
+  await runtime.decide(again.confirmationId, yes(again));
+  expect(await runtime.turn({ sessionId: 's' }).call(envelope('c', 'delete_it'))).toMatchObject({
+    type: 'ToolExecutionResult',
+  });
+  expect(ran).toEqual(['ran']);
+  await expectSettledOnce(runtime);
+});
+
+it('[bound-approval] runs an approved call after a restart where a default of its schema is a function', async () => {
+  const { start } = setScene();
+  const ran: unknown[] = [];
+  let made = 0;
+  // As two processes have it: defined twice.
+  const remove = (): AnyTool =>
+    defineTool({
+      name: 'delete_it',
+      input: z.object({ note: z.number().default(() => ++made) }),
+      run: (args) => ran.push(args),
+    });
+  const holder = start(remove());
+  void holder.runtime.turn({ sessionId: 's' }).call(envelope('c', 'delete_it'));
+  const open = await question(holder.runtime);
+  holder.kill();
+  const desk = start();
+  await desk.runtime.decide(open.confirmationId, yes(open));
+  desk.kill();
+  const { runtime } = start(remove());
+  expect(await runtime.recover()).toMatchObject([{ callId: 'c', how: 'resumed' }]);
+  // What was shown is what runs.
+  expect(ran).toEqual([open.effectiveInput]);
+  await expectSettledOnce(runtime);
+});
+
+describe('progress', () => {
+  it('counts every call once, also those that wait until the others are done', async () => {
+    const { start } = setScene();
+    const callIds = Array.from({ length: 80 }, (_, n) => `c${n}`);
+    await lose(start(put(never)), 'put', callIds);
+    // The second process loses an attempt of each as well: after two, a call is run alone.
+    const second = start(put(never));
+    void second.runtime.recover().catch(() => undefined);
+    for (let round = 0; round < 200; round++) await quiet();
+    second.kill();
+    const { runtime } = start(put(() => 'done'));
+    const progress: unknown[] = [];
+    const recovered = await runtime.recover({ onProgress: (each) => progress.push(each) });
+    expect(recovered).toHaveLength(80);
+    expect(progress).toEqual([
+      { done: 0, total: 80 },
+      { done: 48, total: 80 },
+      { done: 80, total: 80 },
+    ]);
+    expect((await eventsOf(runtime, 'tool.responded')).filter(({ final }) => final)).toHaveLength(80);
+  });
+
+  it('fails only the caller whose listener throws', async () => {
+    const { start } = setScene();
+    await lose(start(put(never)), 'put', ['a']);
+    const { runtime } = start(put(() => 'done'));
+    const failing = runtime.recover({
+      onProgress() {
+        throw new TypeError('no screen');
+      },
+    });
+    const other = runtime.recover();
+    await expect(failing).rejects.toThrow('no screen');
+    expect(await other).toMatchObject([{ callId: 'a', how: 'rerun' }]);
+    await expectSettledOnce(runtime);
+  });
+
+  it('says nothing where there is nothing to recover', async () => {
+    const progress: unknown[] = [];
+    const { runtime } = setScene().start(put(() => 'done'));
+    await runtime.recover({ onProgress: (each) => progress.push(each) });
+    expect(progress).toEqual([]);
+  });
+});
+
+describe('[no-silent-rerun] what is run again', () => {
+  it('[no-silent-rerun] is never an input that a changed schema turns into another value', async () => {
+    const { start } = setScene();
+    let runs = 0;
+    const shifted = (by: number, run: () => unknown): AnyTool =>
+      put(run, {
+        input: z.object({
+          n: z
+            .number()
+            .max(by * 100)
+            .transform((n) => n + by),
+        }),
+      });
+    await lose(start(shifted(1, never)), 'put', ['a']);
+    const other = start(shifted(2, () => ++runs));
+    expect(await other.runtime.recover()).toMatchObject([{ callId: 'a', how: 'indeterminate' }]);
+    expect(runs).toBe(0);
+    const [call] = await other.runtime.calls({ sessionId: 's' });
+    expect(call?.settled?.outcome).toMatchObject({ code: 'tool.indeterminate' });
+  });
+
+  it('[deny-wins] is never a call that a check denied after its approval', async () => {
+    const { clock, start } = setScene();
+    const ran: string[] = [];
+    const remove = defineTool({ name: 'delete_it', run: () => ran.push('ran') });
+    const holder = start(remove);
+    void holder.runtime.turn({ sessionId: 's' }).call(envelope('c', 'delete_it'));
+    const open = await question(holder.runtime);
+    holder.kill();
+    const desk = start();
+    await desk.runtime.decide(open.confirmationId, yes(open));
+    // What a process leaves that wrote the denial, and died before the outcome.
+    const stored = await desk.ledger.readCall('s', 'c');
+    const denial: QuittanceEvent = {
+      type: 'tool.decided',
+      id: 'evt_denied',
+      sessionId: 's',
+      turnId: open.turnId,
+      callId: 'c',
+      at: clock.now(),
+      cause: undefined,
+      decision: 'deny',
+      gates: [],
+      decidedBy: { type: 'rule', name: 'no-deletes' },
+      policyVersion: undefined,
+      effectiveInput: undefined,
+      inputDigest: undefined,
+      inputForm: undefined,
+      acceptedInput: undefined,
+      artifacts: [],
+      changes: [],
+      rules: [],
+      grantId: undefined,
+      sideEffect: undefined,
+    };
+    await desk.ledger.append({
+      entryId: 'ent_denied',
+      sessionId: 's',
+      callId: 'c',
+      expectedVersion: stored?.version ?? 0,
+      events: [denial],
+    });
+    desk.kill();
+    const { runtime } = start(remove);
+    await runtime.recover();
+    expect(await runtime.turn({ sessionId: 's' }).call(envelope('c', 'delete_it'))).toMatchObject({
+      type: 'ToolDenied',
+      reason: 'contract',
+      details: 'After the approval it was stopped by no-deletes.',
+    });
+    expect(ran).toEqual([]);
+    await expectSettledOnce(runtime);
+  });
+});
+
+it('[one-outcome] a request that only bears the id of a running call does not touch that call', async () => {
+  const clock = createManualClock();
+  const ledger = createMemoryLedger({ clock });
+  const gate = deferred<string>();
+  const pay = defineTool({ name: 'pay', mode: 'external', run: () => gate.promise });
+  const [owner, other] = [1, 2].map(() => createRuntime({ clock, ledger, tools: [pay] }));
+  const first = owner?.turn({ sessionId: 's' }).call(envelope('c', 'pay', { n: 1 }));
+  await quiet();
+  const turn = other?.turn({ sessionId: 's' });
+  expect(await turn?.call(envelope('c', 'pay', { n: 2 }))).toMatchObject({ code: 'call.conflict' });
+  const joined = turn?.call(envelope('c', 'pay', { n: 1 }));
+  await quiet();
+  gate.resolve('paid');
+  expect([await first, await joined]).toMatchObject([{ output: 'paid' }, { output: 'paid' }]);
+  await expectSettledOnce(other as Runtime); // there are two
+});

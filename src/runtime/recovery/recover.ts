@@ -1,0 +1,125 @@
+/**
+ * Recovery: calls whose owner is gone are ended, and never by running an effect twice.
+ *
+ * A process without the tool of a call that others could go on with leaves it to them; between two attempts for an hour,
+ * then it ends with the failure it has. The order of a recovery is in `recovery-run.ts`, what becomes of one call in
+ * `recover-call.ts`.
+ */
+import type { Call } from '../../call/call.ts';
+import type { QuittanceEvent } from '../../call/event.ts';
+import { isHandedOver } from '../../call/handoff.ts';
+import type { StoredCall } from '../../ledger/ledger.ts';
+import type { Desk } from '../state/desk.ts';
+import { isDue } from '../handoff/handoff-due.ts';
+import { hasLiveOwner, hasLostOwnersSince, readOpen } from './orphans.ts';
+import { recoverCall } from './recover-call.ts';
+import type { RecoveredCall, RecoveryProgress, RecoveryRun } from '../state/recovery.ts';
+import { endsAtOnce, planRecovery } from './recovery-plan.ts';
+import { joinRun } from './recovery-run.ts';
+import { importSpills } from '../state/spill.ts';
+import type { HeldCall } from '../state/told.ts';
+
+/** Ends, or goes on with, every call whose owner is gone, and waits for those that are run again. */
+export async function recover(
+  desk: Desk,
+  onProgress: (progress: RecoveryProgress) => void = () => undefined,
+): Promise<readonly RecoveredCall[]> {
+  const { run, isNew } = await joinRun(desk);
+  // A list that is read from now on has every owner that is gone by now.
+  const isListed = !isNew && run.list.beganAt !== undefined;
+  const joinedAt = isListed ? await desk.engine.ledger.lastPosition() : 0;
+  const recovered = await follow(run, onProgress);
+  if (!isListed || desk.closed || !(await hasLostOwners(desk, run, joinedAt))) return recovered;
+  const next = await joinRun(desk);
+  return [...recovered, ...(await follow(next.run, onProgress))];
+}
+
+async function hasLostOwners(desk: Desk, { list }: RecoveryRun, joinedAt: number): Promise<boolean> {
+  try {
+    return await hasLostOwnersSince(desk, list, joinedAt);
+  } catch (error) {
+    if (desk.closed) return false;
+    throw error;
+  }
+}
+
+/** What the whole pass recovers, also before this caller came. A listener that throws fails this caller only. */
+async function follow(
+  { listeners, recovered, done }: RecoveryRun,
+  onProgress: (progress: RecoveryProgress) => void,
+): Promise<readonly RecoveredCall[]> {
+  let thrown: { readonly error: unknown } | undefined;
+  const listener = (progress: RecoveryProgress): void => {
+    try {
+      onProgress(progress);
+    } catch (error) {
+      thrown = { error };
+      listeners.delete(listener);
+    }
+  };
+  listeners.add(listener);
+  await done.finally(() => listeners.delete(listener));
+  if (thrown !== undefined) throw thrown.error;
+  return recovered;
+}
+
+/**
+ * Makes sure that no call of the session is in doubt unnoticed: the first time by looking at every open call, later only
+ * when an owner has gone. The sweep of the whole ledger goes on in the background; only what belongs to the session is
+ * waited for, so that a new session never waits for the crash of another.
+ */
+export async function sweep(desk: Desk, sessionId?: string): Promise<void> {
+  const { ledger } = desk.engine;
+  if (desk.swept && (await ledger.findGoneOwners()).every((ownerId) => desk.sweptOwners.has(ownerId))) return;
+  const {
+    run: { done },
+  } = await joinRun(desk);
+  if (sessionId === undefined) return done;
+  done.catch(() => undefined); // the next turn sweeps again
+  await sweepSession(desk, sessionId);
+}
+
+/** Settles what is in doubt in one session. What can go on is left to the sweep of the whole ledger. */
+async function sweepSession(desk: Desk, sessionId: string): Promise<void> {
+  const { ledger } = desk.engine;
+  const doubtful = [];
+  for (const callId of openCallIds(await ledger.readSession(sessionId))) {
+    const found = await readOpen(desk, { sessionId, callId });
+    if (found === undefined || !endsAtOnce(planRecovery(desk.engine, found.call))) continue;
+    if (!(await hasLiveOwner(ledger, { sessionId, callId, ownerId: found.stored.ownerId }, 0)))
+      doubtful.push(callId);
+  }
+  if (doubtful.length === 0) return;
+  await importSpills(desk.engine);
+  for (const callId of doubtful) {
+    const found = await readOpen(desk, { sessionId, callId });
+    if (found !== undefined) await recoverCall(desk, found.stored, found.call);
+  }
+}
+
+function openCallIds(events: readonly QuittanceEvent[]): readonly string[] {
+  const open = new Set<string>();
+  for (const event of events)
+    if (event.type === 'tool.requested') open.add(event.callId);
+    else if (event.type === 'tool.responded' && event.final) open.delete(event.callId);
+  return [...open];
+}
+
+/** Ends a call somebody asked for, if no owner is at it; goes on holding one that waits for a person. */
+export async function endOrphan(
+  desk: Desk,
+  stored: StoredCall,
+  call: Call,
+  askers: number,
+): Promise<boolean | HeldCall> {
+  const { ledger } = desk.engine;
+  const { sessionId, callId } = call;
+  // Whose turn it is with a call that another process runs is a matter of time, not of who lives.
+  const somebodyIs = isHandedOver(call)
+    ? !isDue(desk.engine, call)
+    : await hasLiveOwner(ledger, { sessionId, callId, ownerId: stored.ownerId }, askers);
+  if (somebodyIs) return false;
+  if ((await importSpills(desk.engine)) > 0) return true;
+  const { how, told } = await recoverCall(desk, stored, call);
+  return told?.type === 'held' ? told : how !== 'left';
+}

@@ -1,0 +1,233 @@
+/**
+ * One pass over the open calls of gone owners.
+ *
+ * 1. What a dead owner spilled is appended before its calls are judged: it may hold their outcomes.
+ * 2. Calls that end without running any code come first, suspects come last and alone: see `recovery-plan.ts`. The code
+ *    run for one call may end this process, and then as few others as possible lose by it.
+ * 3. Each call is read when its phase begins and forgotten when it is done. Of those that wait for their phase only
+ *    their names are kept. What waits for a person or a worker is in the waiting room: see `waiting-room.ts`.
+ * 4. The calls in hand at a time are bounded, so that they share commits, and other work has its turn in between.
+ */
+import type { Call } from '../../call/call.ts';
+import type { OpenCall } from '../../ledger/ledger.ts';
+import type { Desk } from '../state/desk.ts';
+import { isSuspect } from '../settle/lost-attempts.ts';
+import type { Orphan } from './orphans.ts';
+import { findOrphans, readOrphan, shareTexts } from './orphans.ts';
+import { recoverCall } from './recover-call.ts';
+import type { RecoveredCall, RecoveryList, RecoveryProgress, RecoveryRun } from '../state/recovery.ts';
+import type { RecoveryPlan } from './recovery-plan.ts';
+import { endsAtOnce, planRecovery, toolOf } from './recovery-plan.ts';
+import { importSpills } from '../state/spill.ts';
+import type { StartLine } from './start-line.ts';
+import { drawStartLine } from './start-line.ts';
+
+/**
+ * In this order. A body that was running when its process ended may end this one too, and what never ran must not be in
+ * the middle of its only attempt then.
+ */
+const phases = ['now', 'ask', 'go_on', 'rerun', 'suspects'] as const;
+type Phase = (typeof phases)[number];
+
+/** Measured: so many share a commit, and other calls wait for few milliseconds. */
+const mostAtOnce: { readonly [Name in Phase]: number } = {
+  now: 256,
+  ask: 64,
+  // Each of these bodies runs once at most: if one of them ends the process, the others that run are in doubt.
+  go_on: 64,
+  rerun: 128,
+  suspects: 1,
+};
+/** How often progress is reported, in calls. */
+const reportEvery = 64;
+/** Other work has its turn after so many calls, or as soon as they took so long. Looked at every few calls. */
+const yieldEvery = 256;
+const longestSliceMs = 8;
+const lookEvery = 16;
+
+/** The pass under way, or a new one. One that is not new may have begun before some owners were gone. */
+export async function joinRun(desk: Desk): Promise<{ readonly run: RecoveryRun; readonly isNew: boolean }> {
+  if (desk.run !== undefined) return { run: desk.run, isNew: false };
+  const gone = new Set(await desk.engine.ledger.findGoneOwners());
+  // Another caller may have begun one meanwhile.
+  if (desk.run !== undefined) return { run: desk.run, isNew: false };
+  const run = beginRun(desk, gone);
+  desk.run = run;
+  return { run, isNew: true };
+}
+
+function beginRun(desk: Desk, gone: ReadonlySet<string>): RecoveryRun {
+  const recovered: RecoveredCall[] = [];
+  const listeners: RecoveryRun['listeners'] = new Set();
+  const list: RecoveryList = { beganAt: undefined, owners: new Map() };
+  const done = recoverOrphans(desk, gone, list, {
+    onProgress(progress) {
+      for (const listener of listeners) listener(progress);
+    },
+    onRecovered: (call) => recovered.push(call),
+    // What is left goes on, and may take as long as it likes: no call of another session needs to look for it.
+    onDoubtsSettled() {
+      desk.swept = true;
+      for (const ownerId of gone) desk.sweptOwners.add(ownerId);
+    },
+  }).catch((error: unknown) => {
+    desk.swept = false;
+    // The host may close the ledger after the runtime: the next process goes on where this one stopped.
+    if (!desk.closed) throw error;
+  });
+  const run: RecoveryRun = { list, recovered, listeners, done };
+  const leave = (): void => {
+    desk.run = undefined;
+  };
+  done.then(leave, leave);
+  return run;
+}
+
+type Listener = {
+  readonly onProgress: (progress: RecoveryProgress) => void;
+  readonly onRecovered: (call: RecoveredCall) => void;
+  /** From now on no call of a gone owner is in doubt: what is left goes on. */
+  readonly onDoubtsSettled: () => void;
+};
+
+async function recoverOrphans(
+  desk: Desk,
+  gone: ReadonlySet<string>,
+  list: RecoveryList,
+  { onProgress, onRecovered, onDoubtsSettled }: Listener,
+): Promise<void> {
+  const { engine, room } = desk;
+  const { ledger } = engine;
+  const forgettable = new Set(gone);
+  const waiting: { readonly [Name in Phase]: Orphan[] } = {
+    now: [],
+    ask: [],
+    go_on: [],
+    rerun: [],
+    suspects: [],
+  };
+  const share = shareTexts();
+  let total = 0;
+  for await (const { sessionId, callId, ownerId, ...facts } of findOrphans(desk, list)) {
+    waiting[firstPhase(facts)].push({ sessionId, callId, ownerId });
+    total++;
+  }
+  // After the owners were found to be gone: an owner may spill an outcome just before it dies.
+  await importSpills(engine);
+  let doubtfulSuspects = 0;
+  let done = 0;
+  let looked = 0;
+  let rest: Promise<void> | undefined;
+  let sliceBeganMs = engine.clock.monotonicMs();
+  const giveWay = (): void => {
+    if (++looked % reportEvery === 0) onProgress({ done, total });
+    if (looked % lookEvery !== 0 || rest !== undefined) return;
+    if (looked % yieldEvery !== 0 && engine.clock.monotonicMs() - sliceBeganMs < longestSliceMs) return;
+    rest = new Promise<void>((resolve) => {
+      setImmediate(() => {
+        rest = undefined;
+        sliceBeganMs = engine.clock.monotonicMs();
+        resolve();
+      });
+    });
+  };
+  const look = async (phase: Phase, orphan: Orphan, takePlace?: StartLine['takePlace']): Promise<void> => {
+    while (rest !== undefined) await rest;
+    if (desk.closed) return;
+    const readAt = await ledger.lastPosition();
+    const found = await readOrphan(desk, orphan);
+    if (found !== undefined) {
+      const { stored, call } = found;
+      const plan = planRecovery(engine, call);
+      if (!endsAtOnce(plan)) forgettable.delete(orphan.ownerId);
+      const due = phaseOf(desk, plan, call);
+      if (phases.indexOf(due) > phases.indexOf(phase)) {
+        waiting[due].push(orphan);
+        if (due === 'suspects' && plan === 'ask') doubtfulSuspects++;
+        giveWay();
+        return;
+      }
+      // What waits but can never run as it was shown ends now.
+      const how =
+        plan === 'wait' && (await room.admit(stored, call, readAt))
+          ? 'resumed'
+          : (await recoverCall(desk, stored, call, takePlace)).how;
+      if (how !== 'overtaken') {
+        const { sessionId, callId } = orphan;
+        onRecovered({ sessionId, callId, toolName: share(call.toolName), how });
+      }
+    }
+    done++;
+    giveWay();
+  };
+  for (const phase of phases) {
+    const most = mostAtOnce[phase];
+    if (phase === 'go_on') {
+      if (!desk.closed && doubtfulSuspects === 0) onDoubtsSettled();
+      await inBatches(desk, waiting[phase], most, (orphan, takePlace) => look(phase, orphan, takePlace));
+    } else await eachOf(desk, waiting[phase], most, (orphan) => look(phase, orphan));
+    waiting[phase].length = 0;
+  }
+  if (desk.closed) return;
+  if (doubtfulSuspects > 0) onDoubtsSettled();
+  if (total > 0) onProgress({ done: total, total });
+  for (const ownerId of forgettable) await ledger.forgetOwner(ownerId);
+}
+
+/**
+ * The phase a call is looked at first, by what the store's list says of it. Where that is not so any more, its phase is
+ * found when it is read. A call that may be in doubt is always looked at first.
+ */
+const firstPhase = ({ status, mode }: Pick<OpenCall, 'status' | 'mode'>): Phase =>
+  status === 'approved' ? 'go_on' : status === 'running' && mode === 'read' ? 'rerun' : 'now';
+
+function phaseOf({ engine }: Desk, plan: RecoveryPlan, call: Call): Phase {
+  if (plan === 'settle' || plan === 'wait') return 'now';
+  if (isSuspect(call)) return 'suspects';
+  // What may run again may have run already, unrecorded, and may be what ended its process.
+  return plan === 'go_on' && toolOf(engine, call)?.mayRerun === true ? 'rerun' : plan;
+}
+
+/** Does the work batch by batch. No body of a batch begins before all the checks of its batch are made. */
+async function inBatches(
+  desk: Desk,
+  orphans: readonly Orphan[],
+  size: number,
+  work: (orphan: Orphan, takePlace: StartLine['takePlace'] | undefined) => Promise<void>,
+): Promise<void> {
+  for (let from = 0; from < orphans.length; from += size) {
+    const batch = orphans.slice(from, from + size);
+    const places = drawStartLine(batch.length, desk.engine.deadlines);
+    await eachOf(desk, [...batch.entries()], size, async ([index, orphan]) => {
+      const place = places[index];
+      await work(orphan, place?.takePlace).finally(() => place?.leave());
+    });
+  }
+}
+
+/**
+ * Does the work for every item, so many at a time. Begins no more once one has failed, and fails like it, or once the
+ * runtime is closed.
+ */
+async function eachOf<Item>(
+  desk: Desk,
+  items: readonly Item[],
+  workers: number,
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  const waiting = items.values();
+  let failed = false;
+  const run = async (): Promise<void> => {
+    for (const item of waiting) {
+      if (failed || desk.closed) return;
+      try {
+        await work(item);
+      } catch (error) {
+        if (desk.closed) return; // it stopped waiting for another process
+        failed = true;
+        throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(workers, items.length) }, run));
+}

@@ -1,0 +1,230 @@
+/**
+ * Calls of gone owners that wait for a person or a worker, while no caller here waits for them. There may be very many
+ * of them and they may wait for days, so nothing of them is kept but their names.
+ *
+ * 1. One reader of the ledger serves all of them: an entry about a call in the room wakes that call.
+ * 2. A question that expires, and a hand-off that is due, wake their call by the ledger's clock.
+ * 3. A call that is woken is read again, and recovered like any other unless another owner has it by now.
+ * 4. The room never keeps the process alive: what wakes its calls is on record for the next process too.
+ */
+import { isQuittanceError } from '../../base/error.ts';
+import type { Call } from '../../call/call.ts';
+import { dueAt, isHandedOver } from '../../call/handoff.ts';
+import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
+import type { StoredCall } from '../../ledger/ledger.ts';
+import type { StoredEntry } from '../../ledger/stored-entry.ts';
+import type { Engine } from '../state/engine.ts';
+import { foldStored } from '../../ledger/fold-stored.ts';
+import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
+import { readRecorded } from '../state/read-recorded.ts';
+import type { WaitingCalls } from '../state/recovery.ts';
+import { endsAtOnce, planRecovery } from './recovery-plan.ts';
+
+type Waiting = {
+  readonly sessionId: string;
+  readonly callId: string;
+  readonly ownerId: string;
+  /** When it has waited long enough, by the ledger's clock. */
+  readonly until: number | undefined;
+};
+
+/** What the room needs of the desk it belongs to. */
+export type RoomDesk = {
+  readonly engine: Engine;
+  /** Has a caller, or a recovery, the call in hand here? */
+  isInHand(call: Pick<Waiting, 'sessionId' | 'callId'>): boolean;
+  recover(stored: StoredCall, call: Call): Promise<unknown>;
+};
+
+const batchSize = 1_024;
+const mostAtOnce = 64;
+/** The ledger's clock may jump: it is looked at so often. */
+const lookEveryMs = 1_000;
+
+export class WaitingRoom implements WaitingCalls {
+  readonly #desk: RoomDesk;
+  readonly #calls = new Map<string, Waiting>();
+  /** How many calls of each session wait: most entries are about other sessions. */
+  readonly #sessions = new Map<string, number>();
+  readonly #closing = new AbortController();
+  #position = 0;
+  #isListening = false;
+  /** No call waits only until a moment before this. */
+  #nextDueAt = Number.POSITIVE_INFINITY;
+
+  constructor(desk: RoomDesk) {
+    this.#desk = desk;
+  }
+
+  /** How many calls wait. */
+  get size(): number {
+    return this.#calls.size;
+  }
+
+  async admit(stored: StoredCall, call: Call, readAt: number): Promise<boolean> {
+    const { engine } = this.#desk;
+    if (call.status === 'held' && !(await readRecorded(engine, call)).ok) return false;
+    const { sessionId, callId } = call;
+    const { ownerId } = stored;
+    const until = isHandedOver(call) ? dueAt(call) : call.confirmation?.expiresAt;
+    const key = this.#put({ sessionId, callId, ownerId, until });
+    if (!this.#isListening) {
+      this.#isListening = true;
+      this.#position = readAt;
+      void this.#listen();
+    }
+    // Entries between the two were read when the call was not here yet.
+    else if (this.#position > readAt) {
+      const now = await engine.ledger.readCall(sessionId, callId);
+      if (now?.version !== stored.version) await this.#wake([key]);
+    }
+    return true;
+  }
+
+  close(): void {
+    this.#closing.abort();
+    this.#calls.clear();
+    this.#sessions.clear();
+  }
+
+  #put(waiting: Waiting): string {
+    const key = keyOf(waiting);
+    if (!this.#calls.has(key))
+      this.#sessions.set(waiting.sessionId, (this.#sessions.get(waiting.sessionId) ?? 0) + 1);
+    this.#calls.set(key, waiting);
+    this.#nextDueAt = Math.min(this.#nextDueAt, waiting.until ?? Number.POSITIVE_INFINITY);
+    return key;
+  }
+
+  #take(key: string): Waiting | undefined {
+    const waiting = this.#calls.get(key);
+    if (waiting === undefined) return undefined;
+    this.#calls.delete(key);
+    const others = (this.#sessions.get(waiting.sessionId) ?? 1) - 1;
+    if (others === 0) this.#sessions.delete(waiting.sessionId);
+    else this.#sessions.set(waiting.sessionId, others);
+    return waiting;
+  }
+
+  async #listen(): Promise<void> {
+    const { signal } = this.#closing;
+    while (!signal.aborted && this.#calls.size > 0)
+      try {
+        await this.#news(this.#nextDue());
+        if (signal.aborted) break;
+        await this.#wake(this.#findDue());
+        await this.#readOn();
+      } catch (error) {
+        if (isClosed(error)) break;
+        // Nothing is lost by coming back later: the position has not moved.
+        await this.#news(lookEveryMs, false);
+      }
+    this.#isListening = false;
+  }
+
+  /** Resolves when something is appended, or after so many milliseconds. */
+  async #news(withinMs: number | undefined, listening = true): Promise<void> {
+    const { clock, ledger } = this.#desk.engine;
+    const over = new AbortController();
+    const signal = AbortSignal.any([over.signal, this.#closing.signal]);
+    const timer = withinMs === undefined ? undefined : clock.startTimer(() => over.abort(), withinMs);
+    timer?.keepAlive(false);
+    try {
+      if (listening) await ledger.whenAppended(this.#position, signal);
+      else await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+    } finally {
+      timer?.stop();
+    }
+  }
+
+  #nextDue(): number | undefined {
+    if (this.#nextDueAt === Number.POSITIVE_INFINITY) return undefined;
+    return Math.min(Math.max(0, this.#nextDueAt - this.#desk.engine.ledger.now()), lookEveryMs);
+  }
+
+  /** Goes through all of them only when one may be due: there are many, and news are frequent. */
+  #findDue(): readonly string[] {
+    const now = this.#desk.engine.ledger.now();
+    if (this.#nextDueAt > now) return [];
+    const due: string[] = [];
+    this.#nextDueAt = Number.POSITIVE_INFINITY;
+    for (const [key, { until = Number.POSITIVE_INFINITY }] of this.#calls)
+      if (until <= now) due.push(key);
+      else this.#nextDueAt = Math.min(this.#nextDueAt, until);
+    return due;
+  }
+
+  async #readOn(): Promise<void> {
+    const { ledger } = this.#desk.engine;
+    for (const end = await ledger.lastPosition(); this.#position < end;) {
+      const until = Math.min(end, this.#position + batchSize);
+      const entries = await ledger.readEntries({
+        after: this.#position,
+        limit: batchSize,
+        about: { until, texts: wakingTexts },
+      });
+      await this.#wake(entries.flatMap((entry) => this.#keyOfEntry(entry)));
+      this.#position = Math.max(until, entries.at(-1)?.position ?? 0);
+      if (this.#closing.signal.aborted) return;
+      if (this.#position < end) await new Promise(setImmediate);
+    }
+  }
+
+  #keyOfEntry(entry: StoredEntry): string | readonly [] {
+    const { sessionId } = entry;
+    if (!this.#sessions.has(sessionId) || !mayWake(entry)) return [];
+    try {
+      const { callId } = readEntry(entry);
+      const key = callId === undefined ? undefined : keyOf({ sessionId, callId });
+      return key !== undefined && this.#calls.has(key) ? key : [];
+    } catch {
+      return []; // damaged: `verify` names it
+    }
+  }
+
+  /** Looks at the calls, so many at a time. Waits for those that end at once. */
+  async #wake(keys: readonly string[]): Promise<void> {
+    const waiting = keys.values();
+    const run = async (): Promise<void> => {
+      for (const key of waiting) await this.#look(key);
+    };
+    await Promise.all(Array.from({ length: Math.min(mostAtOnce, keys.length) }, run));
+  }
+
+  async #look(key: string): Promise<void> {
+    const waiting = this.#take(key);
+    if (waiting === undefined || this.#desk.isInHand(waiting)) return;
+    const { engine } = this.#desk;
+    const { sessionId, callId, ownerId } = waiting;
+    let stored: StoredCall | undefined;
+    try {
+      const readAt = await engine.ledger.lastPosition();
+      stored = await engine.ledger.readCall(sessionId, callId);
+      const call = stored && foldStored(stored);
+      // Ended, or taken by another owner: if that one goes too, its calls are looked for again.
+      if (stored?.ownerId !== ownerId || call === undefined || call.settled !== undefined) return;
+      const plan = planRecovery(engine, call);
+      if (plan === 'wait' && (await this.admit(stored, call, readAt))) return;
+      const recovering = this.#desk.recover(stored, call).catch(() => undefined);
+      if (endsAtOnce(plan)) await recovering;
+      else void recovering.finally(() => engine.stragglers.delete(recovering));
+      if (!endsAtOnce(plan)) engine.stragglers.add(recovering);
+    } catch (error) {
+      this.#put(waiting);
+      throw error;
+    }
+  }
+}
+
+/** Only a decision, a lease and a report change how long a call waits. Whatever else is written is not even read. */
+const wakingTexts = ['"confirmation.', '"tool.reported"'] as const;
+
+const mayWake = ({ text }: StoredEntry): boolean => wakingTexts.some((waking) => text.includes(waking));
+
+const keyOf = ({ sessionId, callId }: Pick<Waiting, 'sessionId' | 'callId'>): string =>
+  `${sessionId.length}:${sessionId}${callId}`;
+
+const isClosed = (error: unknown): boolean => {
+  const cause = error instanceof LedgerTrouble ? error.cause : error;
+  return isQuittanceError(cause, 'ledger.closed');
+};

@@ -1,0 +1,153 @@
+/** What contracts say about a call, as the runtime keeps it. */
+import type { Awaitable } from '../../base/json.ts';
+import type { Ask, ReservedShare, RuleMark } from '../../call/event.ts';
+import type { Settlement } from '../../ledger/ledger.ts';
+import type { Policy, SessionCounters } from '../../policy/judge/compile-policy.ts';
+import type { PolicyCall } from '../../policy/language/policy-call.ts';
+import type { FiredRule, Ruling } from '../../policy/language/ruling.ts';
+import { countersFrom, counterNameOf, sessionMetrics } from '../../policy/language/session-metric.ts';
+import { whenReady } from '../../base/when-ready.ts';
+import type { ContractShare } from '../host/budget.ts';
+import { noShares } from '../host/budget.ts';
+import type { CallInHand } from '../state/call-in-hand.ts';
+import { clean, cleanObject } from '../input/clean.ts';
+import type { Stop } from '../state/gate.ts';
+import { currentSnapshot } from '../state/recall-snapshot.ts';
+
+export function toPolicyCall(hand: CallInHand): PolicyCall {
+  const { knownTool: tool, facts } = hand;
+  return {
+    toolName: tool.name,
+    // Made when a rule first looks: most calls are about tools no rule is about.
+    get input() {
+      return hand.judged;
+    },
+    principal: facts.principal,
+    metadata: facts.attrs,
+    snapshot: currentSnapshot(hand)?.snapshot,
+    resources: tool.resources,
+  };
+}
+
+/** Asks every rule, session limits too: they are judged by what was counted until now. */
+export function askRules(hand: CallInHand, policy: Policy): Awaitable<Ruling> {
+  const call = toPolicyCall(hand);
+  const counted = readCounted(hand, policy);
+  return counted === undefined
+    ? policy.judgeCall(call)
+    : whenReady(counted, (counters) => policy.judgeCall(call, counters));
+}
+
+/** What the session has counted until now; undefined where no rule looks at any of it. */
+function readCounted(hand: CallInHand, policy: Policy): Awaitable<SessionCounters> | undefined {
+  const { name: toolName } = hand.knownTool;
+  const metrics = [
+    ...new Set([...policy.limitsFor(toolName).map(({ metric }) => metric), ...policy.countsFor(toolName)]),
+  ];
+  if (metrics.length === 0) return undefined;
+  const names = metrics.map((metric) => counterOf(hand, counterNameOf(metric, toolName)));
+  return whenReady(hand.engine.ledger.readCounters(names), (counters) =>
+    countersFrom((metric) => {
+      const { used, reserved } = counters[metrics.indexOf(metric)] ?? { used: 0, reserved: 0 };
+      return used + reserved;
+    }),
+  );
+}
+
+/**
+ * What the call has to reserve: one share of each number, under the strictest rule that is enforced. Where all that look
+ * at it only observe, it is counted without a limit. Of failures nothing is taken, since no call is meant to fail: the
+ * intent is refused where as many were counted as the limit allows.
+ */
+export function contractShares(hand: CallInHand, policy: Policy): readonly ContractShare[] {
+  const all = policy.limitsFor(hand.knownTool.name);
+  if (all.length === 0) return noShares;
+  const shares = new Map<string, ContractShare>();
+  for (const limits of all) {
+    const counter = counterOf(hand, limits.counter);
+    const isEnforced = limits.mode === 'enforce' && !limits.candidate;
+    const { byEnd } = sessionMetrics[limits.metric];
+    // A number that nothing is taken of and no limit holds for is not reserved: `countedByEnd` has it.
+    if (byEnd !== undefined && !isEnforced) continue;
+    const most = isEnforced ? limits.limit : Number.MAX_SAFE_INTEGER;
+    const limit = byEnd === undefined ? most : most - 1;
+    const metric = byEnd ?? (limits.metric === 'attempts' ? 'attempts' : 'tool_calls');
+    const known = shares.get(counter);
+    if (known === undefined || limit < known.limit)
+      shares.set(counter, { counter, amount: byEnd === undefined ? 1 : 0, limit, metric, limits });
+  }
+  return [...shares.values()];
+}
+
+/** What the end of the call counts, whatever process ends it: it is kept with the intent. */
+export function countedByEnd(hand: CallInHand, policy: Policy): readonly ReservedShare[] {
+  const { name: toolName } = hand.knownTool;
+  const metrics = new Set([
+    ...policy.limitsFor(toolName).map(({ metric }) => metric),
+    ...policy.countsFor(toolName),
+  ]);
+  return [...metrics].flatMap((metric) => {
+    const { byEnd } = sessionMetrics[metric];
+    const counter = counterOf(hand, counterNameOf(metric, toolName));
+    return byEnd === undefined ? [] : [{ counter, amount: 0, metric: byEnd }];
+  });
+}
+
+/** Another call took the last share, or failed, between the gate and the intent. */
+export async function usedUp(hand: CallInHand, policy: Policy, { limits }: ContractShare): Promise<Stop> {
+  const fired = policy.limitFired(limits, toPolicyCall(hand), await readCounted(hand, policy));
+  hand.rules = [...hand.rules, toMark(hand, fired)];
+  return toStop(hand, fired);
+}
+
+/** A call that was stopped after the rules looked at it is counted with its end. */
+export const stoppedShares = (hand: CallInHand): readonly Settlement[] =>
+  hand.policy === undefined || hand.tool === undefined || hand.prepared === undefined || !hand.ruled
+    ? []
+    : contractShares(hand, hand.policy)
+        .filter(({ metric }) => metric === 'attempts')
+        .map(({ counter }) => ({ counter, reserved: 0, used: 1 }));
+
+/** One for each thing that is counted, whatever rules look at it, so that a session takes its counters along. */
+const counterOf = ({ turn }: CallInHand, counter: string): string =>
+  `session/${JSON.stringify(turn.sessionId)}/contract/${counter}`;
+
+export const toStop = (hand: CallInHand, { ruleId, message }: FiredRule): Stop => ({
+  type: 'deny',
+  reason: 'contract',
+  code: 'policy.contract',
+  details: clean(hand, message),
+  by: { type: 'rule', name: ruleId },
+});
+
+export function toAsk(hand: CallInHand, policy: Policy, fired: FiredRule): Ask {
+  const digest = policy.digestOf(fired.ruleId);
+  return {
+    by: { type: 'rule', name: fired.ruleId },
+    description: clean(hand, fired.message),
+    ...(digest !== undefined && { digest }),
+    ...(fired.timeoutSeconds !== undefined && { timeoutSeconds: fired.timeoutSeconds }),
+    ...(fired.timeoutEffect !== undefined && { timeoutEffect: fired.timeoutEffect }),
+  };
+}
+
+const noMarks: readonly RuleMark[] = Object.freeze([]);
+
+/** What fired and what would have, for the record. */
+export const toMarks = (
+  hand: CallInHand,
+  { fired, observed }: { readonly fired: readonly FiredRule[]; readonly observed: readonly FiredRule[] },
+): readonly RuleMark[] =>
+  fired.length + observed.length === 0 ? noMarks : [...fired, ...observed].map((rule) => toMark(hand, rule));
+
+export function toMark(hand: CallInHand, rule: FiredRule): RuleMark {
+  return Object.freeze({
+    ruleId: rule.ruleId,
+    action: rule.action,
+    message: clean(hand, rule.message),
+    ...(rule.tags.length > 0 && { tags: rule.tags }),
+    ...(rule.metadata !== undefined && { metadata: cleanObject(hand, rule.metadata) }),
+    ...(rule.observed && { observed: true as const }),
+    ...(rule.policyError && { policyError: true as const }),
+  });
+}

@@ -1,0 +1,188 @@
+/**
+ * Workflows on the way of a call. Where a session stands is kept in the ledger and moves by compare-and-set, in the
+ * same append as the fact that moved it: whoever finds it moved looks again.
+ */
+import type { Awaitable, JsonObject, JsonValue } from '../../base/json.ts';
+import type { Ask, CallEvent, DecidedBy, WorkflowEvent, WorkflowUpdate } from '../../call/event.ts';
+import type { ToolOutcome } from '../../call/outcome.ts';
+import type { Move } from '../../ledger/ledger.ts';
+import { workflowSubject } from '../../ledger/state-of.ts';
+import { evaluateWorkflow } from '../../policy/workflow/evaluate-workflow.ts';
+import { approveStage } from '../../policy/workflow/move-workflow.ts';
+import { recordEvidence } from '../../policy/workflow/record-evidence.ts';
+import type { Workflow } from '../../policy/language/workflow.ts';
+import type { WorkflowCall } from '../../policy/workflow/workflow-evidence.ts';
+import type { WorkflowState } from '../../policy/workflow/workflow-state.ts';
+import { initialState, parseWorkflowState, toWire } from '../../policy/workflow/workflow-state.ts';
+import { whenReady } from '../../base/when-ready.ts';
+import type { CallInHand } from '../state/call-in-hand.ts';
+import { cleanState } from '../input/clean.ts';
+import type { Engine } from '../state/engine.ts';
+import type { WorkflowStep } from '../state/workflow-step.ts';
+
+export type FoundState = { readonly state: WorkflowState; readonly version: number };
+
+export const readState = ({ ledger }: Engine, sessionId: string, workflow: Workflow): Awaitable<FoundState> =>
+  whenReady(ledger.readState(sessionId, workflowSubject(workflow.name)), (stored) =>
+    stored === undefined
+      ? { state: initialState(workflow), version: 0 }
+      : { state: parseWorkflowState(workflow, stored.state), version: stored.version },
+  );
+
+/** Asks every workflow about the call, in order. */
+export async function askWorkflows(
+  hand: CallInHand,
+  workflows: readonly Workflow[],
+): Promise<readonly WorkflowStep[]> {
+  const host = hand.engine.contracts?.workflowHost;
+  if (host === undefined) return [];
+  const steps: WorkflowStep[] = [];
+  for (const workflow of workflows) {
+    const { state, version } = await readState(hand.engine, hand.sessionId, workflow);
+    const ruling = await evaluateWorkflow(workflow, state, toWorkflowCall(hand, hand.judged), host);
+    steps.push({ workflow, ruling, before: state, version });
+  }
+  return steps;
+}
+
+const toWorkflowCall = (hand: CallInHand, input: JsonObject): WorkflowCall => ({
+  toolName: hand.request.name,
+  input,
+  at: hand.at,
+});
+
+/** Who speaks where a workflow stops or holds a call. */
+export const workflowDecider = ({ workflow, ruling }: WorkflowStep): DecidedBy => ({
+  type: 'rule',
+  name:
+    ruling.stageId === undefined
+      ? `workflow:${workflow.name}`
+      : `workflow:${workflow.name}/${ruling.stageId}`,
+});
+
+/**
+ * Makes the events of the steps a decision leads to. A call that runs moves the workflows that let it; one that waits
+ * for the approval of a stage, or was stopped by one, moves those that say so; any other leaves them where they are.
+ */
+export function keepSteps(hand: CallInHand, decision: 'allow' | 'ask' | 'deny'): void {
+  const blocks = hand.workflowSteps.some(({ ruling }) => ruling.decision === 'block');
+  for (const step of hand.workflowSteps) {
+    const { ruling, before, workflow } = step;
+    const counts =
+      decision === 'allow' ||
+      (decision === 'ask' && ruling.decision === 'ask') ||
+      (decision === 'deny' && blocks && ruling.decision === 'block');
+    if (!counts || ruling.state === before) continue;
+    hand.move(
+      toMove(workflow, step.version),
+      eventsOf(hand, step).map((event) => ({ ...envelope(hand, workflow), ...event })),
+    );
+  }
+}
+
+const toMove = (workflow: Workflow, version: number): Move => ({
+  subject: workflowSubject(workflow.name),
+  expectedVersion: version,
+});
+
+/** `Omit` of a union, variant by variant. */
+type Bare<Event> = Event extends unknown
+  ? Omit<Event, 'id' | 'sessionId' | 'turnId' | 'at' | 'cause' | 'workflow' | 'workflowVersion'>
+  : never;
+
+/** Every step carries where the call left the workflow: only there may another call find it. */
+function eventsOf(hand: CallInHand, { ruling }: WorkflowStep): readonly Bare<WorkflowEvent>[] {
+  const state = cleanState(hand, toWire(ruling.state));
+  if (ruling.advances.length > 0)
+    return ruling.advances.map(({ from, to }) =>
+      to === undefined
+        ? { type: 'workflow.completed', stageId: from, state }
+        : { type: 'workflow.advanced', stageId: from, toStageId: to, state },
+    );
+  const why: WorkflowUpdate = ruling.decision === 'allow' ? 'resumed' : 'stopped';
+  return [{ type: 'workflow.updated', why, by: undefined, state }];
+}
+
+const envelope = (
+  hand: CallInHand,
+  { name, version }: Workflow,
+): Omit<WorkflowEvent, 'type' | 'state' | 'stageId' | 'toStageId' | 'why' | 'by'> => ({
+  id: hand.engine.nextEventId(),
+  sessionId: hand.sessionId,
+  turnId: hand.turnId,
+  at: hand.at,
+  cause: hand.call?.lastEventId,
+  workflow: name,
+  workflowVersion: version,
+});
+
+/** Keeps what a call that ended has shown, with its end. */
+export async function keepEvidence(hand: CallInHand, success: boolean, outcome: ToolOutcome): Promise<void> {
+  if (success) await keepEvidenceOf(hand, outcome.type === 'ToolExecutionResult' ? outcome.output : null);
+}
+
+/** Keeps what a call has shown that took effect and gave this. */
+export async function keepEvidenceOf(hand: CallInHand, output: JsonValue): Promise<void> {
+  const { policy, engine } = hand;
+  const host = engine.contracts?.workflowHost;
+  if (host === undefined || policy === undefined) return;
+  const kept = hand.prepared?.effective.kept ?? hand.call?.effectiveInput ?? hand.call?.requestedInput;
+  // What is hidden is no evidence: the state is kept in the clear. Text that was no object never ran.
+  const call = toWorkflowCall(hand, kept as JsonObject);
+  const stages = hand.call?.started?.stages ?? [];
+  for (const workflow of policy.workflows) {
+    const { state, version } = await readState(engine, hand.sessionId, workflow);
+    const stageId = stages.find((stage) => stage.workflow === workflow.name)?.stageId;
+    const recorded = await recordEvidence(workflow, state, call, { success: true, output }, host, stageId);
+    if (recorded.state === state) continue;
+    const wire = cleanState(hand, toWire(recorded.state));
+    const head = (): ReturnType<typeof envelope> => envelope(hand, workflow);
+    hand.move(toMove(workflow, version), [
+      { ...head(), type: 'workflow.updated', why: 'evidence', by: undefined, state: wire },
+      ...(recorded.completed === undefined
+        ? []
+        : [{ ...head(), type: 'workflow.completed' as const, stageId: recorded.completed, state: wire }]),
+    ]);
+  }
+}
+
+/** The approval of stages that asked, as events and the moves they make. */
+export async function approvalsOf(
+  engine: Engine,
+  { sessionId, turnId }: Pick<CallEvent, 'sessionId' | 'turnId'>,
+  asks: readonly Ask[],
+  by: DecidedBy,
+  cause: Pick<CallEvent, 'id'> | undefined,
+): Promise<readonly { readonly move: Move; readonly event: WorkflowEvent }[]> {
+  const approvals: { move: Move; event: WorkflowEvent }[] = [];
+  for (const { stage } of asks) {
+    const workflow = engine.policyInForce()?.workflows.find(({ name }) => name === stage?.workflow);
+    if (stage === undefined || workflow === undefined) continue;
+    const { state, version } = await readState(engine, sessionId, workflow);
+    approvals.push({
+      move: toMove(workflow, version),
+      event: {
+        id: engine.nextEventId(),
+        type: 'workflow.updated',
+        sessionId,
+        turnId,
+        at: engine.ledger.now(),
+        cause: cause?.id,
+        workflow: workflow.name,
+        workflowVersion: workflow.version,
+        why: 'approval',
+        by: engine.redactor.text(by.name),
+        ...(by.identity !== undefined && { identity: by.identity }),
+        state: toWire(approveStage(workflow, state, stage.stageId)),
+      },
+    });
+  }
+  return approvals;
+}
+
+/** Keeps the approval of the stages that asked, with the decision of whoever approved. */
+export async function keepApprovals(hand: CallInHand, asks: readonly Ask[], by: DecidedBy): Promise<void> {
+  const cause = hand.call && { id: hand.call.lastEventId };
+  for (const { move, event } of await approvalsOf(hand.engine, hand, asks, by, cause))
+    hand.move(move, [event]);
+}

@@ -1,0 +1,131 @@
+/** What a host may ask of, and do to, the workflow of a session. */
+import { QuittanceError } from '../../base/error.ts';
+import { isDotSegment } from '../../base/id-segment.ts';
+import { foldCall } from '../../call/evolve.ts';
+import type { DirectIdentity, WorkflowUpdated } from '../../call/event.ts';
+import { workflowSubject } from '../../ledger/state-of.ts';
+import { resetWorkflow, setWorkflowStage } from '../../policy/workflow/move-workflow.ts';
+import type { Workflow } from '../../policy/language/workflow.ts';
+import type { WorkflowState } from '../../policy/workflow/workflow-state.ts';
+import { toWire } from '../../policy/workflow/workflow-state.ts';
+import { describeUnknownName } from '../../base/nearest.ts';
+import type { Acting } from '../host/acting.ts';
+import { readIdentity } from '../host/acting.ts';
+import type { Engine } from '../state/engine.ts';
+import { isCallEvent } from '../../ledger/fold-stored.ts';
+import { readState } from './follow-workflows.ts';
+import { orUnavailable } from '../../ledger/ledger-trouble.ts';
+import { whyAsker } from '../host/may-decide.ts';
+
+/** Which workflow of which session. The name may be left out where the contracts hold one workflow only. */
+export type WorkflowRef = { readonly sessionId: string; readonly workflow?: string };
+
+/** Where to, and who says so. */
+export type WorkflowMove = {
+  readonly stageId: string;
+  readonly by: string;
+  /** How the host knows who says so. The name counts as self-asserted where nothing is said. */
+  readonly identity?: DirectIdentity;
+};
+
+export type WorkflowControl = {
+  state(): Promise<WorkflowState>;
+  /** Back to a stage: earlier ones stay complete, approvals and commands of it and later ones are dropped. */
+  reset(move: WorkflowMove): Promise<WorkflowState>;
+  /** Into a stage, whatever its gates say; approvals and evidence stay. */
+  setStage(move: WorkflowMove): Promise<WorkflowState>;
+};
+
+export function controlWorkflow(engine: Engine, { sessionId, workflow: name }: WorkflowRef): WorkflowControl {
+  // As turns refuse it: no session of that name can be opened, and none would be shown.
+  if (
+    typeof sessionId !== 'string' ||
+    sessionId === '' ||
+    !sessionId.isWellFormed() ||
+    isDotSegment(sessionId)
+  )
+    throw invalid('runtime.workflow: sessionId must be the id of a session.');
+  const find = (): Workflow => findWorkflow(engine.policyInForce()?.workflows ?? [], name);
+  const move = async (
+    why: 'reset' | 'stage_set',
+    to: WorkflowMove,
+    change: (workflow: Workflow, state: WorkflowState) => WorkflowState,
+  ): Promise<WorkflowState> => {
+    const { stageId, by } = to ?? {};
+    if (typeof by !== 'string' || by.trim() === '')
+      throw invalid('Moving a workflow needs a name: give {stageId, by: "<who>"}.');
+    if (typeof stageId !== 'string') throw invalid('Moving a workflow needs the id of a stage: stageId.');
+    const identity = readIdentity('runtime.workflow', to.identity, engine.redactor);
+    await refuseAsker(engine, sessionId, { by, identity });
+    for (;;) {
+      const workflow = find();
+      const found = await readState(engine, sessionId, workflow);
+      const state = change(workflow, found.state);
+      const event: WorkflowUpdated = {
+        id: engine.nextEventId(),
+        type: 'workflow.updated',
+        sessionId,
+        turnId: '',
+        at: engine.ledger.now(),
+        cause: undefined,
+        workflow: workflow.name,
+        workflowVersion: workflow.version,
+        why,
+        by: engine.redactor.text(by),
+        identity,
+        state: toWire(state),
+      };
+      const result = await engine.ledger.append({
+        entryId: engine.ids.next('ent'),
+        sessionId,
+        callId: undefined,
+        expectedVersion: 0,
+        events: [event],
+        moves: [{ subject: workflowSubject(workflow.name), expectedVersion: found.version }],
+      });
+      if (result.status === 'appended') return state;
+    }
+  };
+  return {
+    state: () => orUnavailable((async () => (await readState(engine, sessionId, find())).state)()),
+    reset: (to) =>
+      orUnavailable(move('reset', to, (workflow, state) => resetWorkflow(workflow, state, to.stageId))),
+    setStage: (to) =>
+      orUnavailable(
+        move('stage_set', to, (workflow, state) => setWorkflowStage(workflow, state, to.stageId)),
+      ),
+  };
+}
+
+/** A move can pass a stage that wants an approval: where duties are separate, askers of the session may not make it. */
+async function refuseAsker(engine: Engine, sessionId: string, acting: Acting): Promise<void> {
+  if (!engine.separateDuties) return;
+  for (const event of await engine.ledger.readSession(sessionId)) {
+    if (!isCallEvent(event) || event.type !== 'tool.requested') continue;
+    const call = foldCall([event]);
+    if (call === undefined || whyAsker(engine, call, acting) === undefined) continue;
+    throw new QuittanceError(
+      'confirmation.forbidden',
+      `${acting.by} may not move a workflow of session ${sessionId}: they asked for call ${call.callId} in it, and duties are separate.`,
+      { by: acting.by, sessionId },
+    );
+  }
+}
+
+const invalid = (problem: string): QuittanceError => new QuittanceError('config.invalid', problem);
+
+function findWorkflow(workflows: readonly Workflow[], name: string | undefined): Workflow {
+  const known = workflows.map((workflow) => workflow.name);
+  if (name === undefined && workflows.length === 1) return workflows[0] as Workflow;
+  if (name === undefined)
+    throw new QuittanceError(
+      'config.invalid',
+      workflows.length === 0
+        ? 'The contracts of this runtime hold no workflow.'
+        : `The contracts hold several workflows; name one of ${known.join(', ')}.`,
+    );
+  const found = workflows.find((workflow) => workflow.name === name);
+  if (found === undefined)
+    throw new QuittanceError('config.invalid', describeUnknownName('workflow', name, known));
+  return found;
+}

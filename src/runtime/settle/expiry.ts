@@ -1,0 +1,77 @@
+/** When a question goes stale, and what happens then. One time limit covers the decision and the use made of it. */
+import type { Confirmation } from '../../call/call.ts';
+import type { Ask, DecidedBy } from '../../call/event.ts';
+import type { ToolOutcome } from '../../call/outcome.ts';
+import type { CallInHand } from '../state/call-in-hand.ts';
+import { settleStopped } from './settle.ts';
+
+export type Expiry = {
+  readonly expiresAt: number | undefined;
+  readonly timeoutEffect: 'block' | 'allow';
+};
+
+/**
+ * The earliest of all that ask; where one of them, or the preview that is shown, never goes stale, the others do all
+ * the same. Only where every one of them says `allow` does the call run when nobody answered.
+ */
+export function expiryOf(hand: CallInHand, asks: readonly Ask[]): Expiry {
+  const now = hand.engine.ledger.now();
+  const preview = hand.call?.preview?.expiresAt;
+  const { holdTimeoutMs } = hand.engine;
+  const limits = asks.flatMap(({ timeoutSeconds }) => {
+    const afterMs = timeoutSeconds === undefined ? holdTimeoutMs : timeoutSeconds * 1_000;
+    return afterMs === undefined ? [] : [now + afterMs];
+  });
+  if (preview !== undefined) limits.push(preview);
+  return {
+    expiresAt: limits.length === 0 ? undefined : Math.min(...limits),
+    // What a preview shows must not be done once it may be wrong.
+    timeoutEffect:
+      preview === undefined && asks.every(({ timeoutEffect }) => timeoutEffect === 'allow')
+        ? 'allow'
+        : 'block',
+  };
+}
+
+const dayMs = 24 * 60 * 60 * 1_000;
+
+/** How long a question waits where no rule or hook sets a time; undefined: for ever. */
+export const readHoldTimeout = (given: number | 'none' = dayMs): number | undefined =>
+  given === 'none' ? undefined : given;
+
+/** Whether the time for a question, and for its answer, is up. */
+export const isExpired = ({ expiresAt }: Pick<Confirmation, 'expiresAt'>, now: number): boolean =>
+  expiresAt !== undefined && now >= expiresAt;
+
+/** Whether an approval by a person has gone stale. What a rule allowed because nobody answered does not. */
+export const isUsedTooLate = (
+  confirmation: Pick<Confirmation, 'expiresAt' | 'status' | 'decision'>,
+  now: number,
+): boolean =>
+  confirmation.status === 'approved' && confirmation.decision !== undefined && isExpired(confirmation, now);
+
+/** Did the question expire, and does its rule let the call run then? */
+export const isAllowedByExpiry = (asked: Pick<Confirmation, 'status' | 'decision'> | undefined): boolean =>
+  asked?.status === 'approved' && asked.decision === undefined;
+
+/** The rule that lets a call run when nobody answers. */
+export const allowedBy = ({ asks }: Confirmation): DecidedBy | undefined =>
+  asks.find(({ timeoutEffect }) => timeoutEffect === 'allow')?.by;
+
+/** Ends a call for which a person was not in time. Distinct from a person's no. */
+export function settleExpired(hand: CallInHand, { confirmationId }: Confirmation): Promise<ToolOutcome> {
+  hand.apply({ type: 'expire', confirmationId, effect: 'block', by: undefined });
+  return tellExpired(hand);
+}
+
+export function tellExpired(hand: CallInHand): Promise<ToolOutcome> {
+  const asked = hand.call?.confirmation;
+  const what = asked?.decision === undefined ? 'Nobody decided' : 'The approval was not used';
+  const waitedFor = asked === undefined ? '' : ` It waited for a person: ${asked.description}`;
+  return settleStopped(hand, {
+    type: 'deny',
+    reason: 'expired',
+    code: 'confirmation.expired',
+    details: `${what} before the time was up.${waitedFor}`,
+  });
+}

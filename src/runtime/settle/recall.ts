@@ -1,0 +1,141 @@
+/** Recall: a call that is known is answered from its record, never made again. */
+import type { Call } from '../../call/call.ts';
+import type { ToolOutcome } from '../../call/outcome.ts';
+import type { StoredCall } from '../../ledger/ledger.ts';
+import type { CallInHand } from '../state/call-in-hand.ts';
+import { foldStored } from '../../ledger/fold-stored.ts';
+import { isDigestOf } from '../input/kept-input.ts';
+import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
+import { readWaiting } from '../state/spill.ts';
+import type { Told } from '../state/told.ts';
+import { openQuestion } from '../state/told.ts';
+import { notAccepted, notEnded, removedEnd } from './unavailable.ts';
+import { unlessLeft } from '../state/unless-left.ts';
+
+/** The recorded outcome of a settled call; a call that waits for a person; the end of one somebody else is making. */
+export async function recall(hand: CallInHand, known: StoredCall): Promise<Told> {
+  const found = await settledOrOpen(hand, known);
+  if (found.type !== 'held') return found;
+  const rest = (found.rest ?? follow(hand, found.stored)).catch((error: unknown) => notAccepted(hand, error));
+  const { type, confirmationId, waitsFor } = found;
+  return { type, confirmationId, ...(waitsFor !== undefined && { waitsFor }), rest };
+}
+
+/** The outcome of a call that somebody else is making. */
+export async function follow(hand: CallInHand, known: StoredCall): Promise<ToolOutcome> {
+  let found = await settledOrOpen(hand, known);
+  while (found.type === 'held') {
+    if (found.rest !== undefined) return found.rest;
+    const stored = await readChanged(hand, found.stored);
+    if (stored === undefined) return removedEnd(hand);
+    found = await settledOrOpen(hand, stored);
+  }
+  return found;
+}
+
+type Open = {
+  readonly type: 'held';
+  readonly confirmationId: string | undefined;
+  readonly waitsFor?: string;
+  readonly stored: StoredCall;
+  /** Where whoever held it is gone and this process holds it now: its way to the outcome. */
+  readonly rest?: Promise<ToolOutcome>;
+};
+
+async function settledOrOpen(hand: CallInHand, known: StoredCall): Promise<ToolOutcome | Open> {
+  const { request } = hand;
+  let stored = known;
+  for (;;) {
+    const call = foldStored(stored);
+    if (call === undefined) throw new TypeError(`The ledger has a call ${request.id} without a request.`);
+    if (call.toolName !== request.name || !isSameRequest(hand, call)) return conflict(hand, call);
+    if (call.settled !== undefined) {
+      await note(hand, call, 'cached', 'The recorded outcome was served again.');
+      return withResolution(call, call.settled.outcome);
+    }
+    const ended = await endOrphan(hand, stored, call);
+    if (typeof ended === 'object') return ended.type === 'held' ? { ...ended, stored } : ended;
+    if (ended) {
+      const next = await hand.engine.ledger.readCall(call.sessionId, call.callId);
+      if (next === undefined) return removedEnd(hand);
+      stored = next;
+      continue;
+    }
+    return { type: 'held', ...(openQuestion(call) ?? { confirmationId: undefined }), stored };
+  }
+}
+
+/** The digest on record may be of the other kind: what is hidden depends on what was said beside the call. */
+const isSameRequest = ({ request, requested, engine }: CallInHand, { requestDigest }: Call): boolean =>
+  requestDigest === requested.digest ||
+  isDigestOf(requestDigest, request.input.ok ? request.input.arguments : request.input.raw, engine.seal);
+
+/**
+ * True where the call was ended because whoever was at it is gone. Where the ledger cannot take that end, what is
+ * told must not be gainsaid by what it will say: "nothing ran" would be a lie, and a reason to run it again.
+ */
+async function endOrphan(hand: CallInHand, stored: StoredCall, call: Call): Promise<boolean | Told> {
+  const { engine } = hand;
+  try {
+    return await engine.endOrphan(stored, call, 'of the call');
+  } catch (error) {
+    if (!(error instanceof LedgerTrouble)) throw error;
+    const waiting = await readWaiting(engine, call, stored);
+    return waiting?.settled?.outcome ?? notEnded(hand, call, error);
+  }
+}
+
+/** The same bytes, and beside them what was found out since. */
+function withResolution({ resolution }: Call, outcome: ToolOutcome): ToolOutcome {
+  if (resolution === undefined) return outcome;
+  const found = {
+    succeeded: 'it took effect',
+    failed: 'it did not take effect',
+    safe_to_retry: 'it may be asked for again',
+  }[resolution.resolution];
+  const result = resolution.result === undefined ? '' : ` Result: ${JSON.stringify(resolution.result)}`;
+  const modelNote = `${outcome.modelNote === undefined ? '' : `${outcome.modelNote} `}Found out since: ${found}.${result}`;
+  return Object.freeze({ ...outcome, modelNote });
+}
+
+/** Undefined where it ended and was removed before anybody here looked: nobody waits for a record that is not there. */
+async function readChanged(hand: CallInHand, stored: StoredCall): Promise<StoredCall | undefined> {
+  const { engine, turn, request } = hand;
+  const call = foldStored(stored);
+  if (call !== undefined) await unlessLeft(hand, call, stored.version);
+  return engine.ledger.readCall(turn.sessionId, request.id);
+}
+
+/** Answers a request whose id belongs to another one. Never that call's outcome. */
+export async function conflict(hand: CallInHand, call: Call): Promise<ToolOutcome> {
+  const { request } = hand;
+  const details = hand.engine.redactor.text(
+    call.toolName === request.name
+      ? `Nothing ran: the id ${request.id} belongs to an earlier call of this tool with other arguments. Make the call again as a new call.`
+      : `Nothing ran: the id ${request.id} belongs to an earlier call of the tool "${call.toolName}". Make the call again as a new call.`,
+  );
+  await note(hand, call, 'conflict', details);
+  return Object.freeze({
+    type: 'ToolDenied',
+    callId: request.id,
+    toolName: request.name,
+    code: 'call.conflict',
+    reason: 'conflict',
+    details,
+  });
+}
+
+async function note(
+  hand: CallInHand,
+  call: Call,
+  how: 'cached' | 'conflict',
+  details: string,
+): Promise<void> {
+  hand.rebase(call);
+  try {
+    await hand.remark({ type: 'recall', how, fromCallId: call.callId, details });
+  } catch (error) {
+    // What is recorded is still the answer; "nothing ran" would be a lie, and a reason to run it again.
+    if (!(error instanceof LedgerTrouble)) throw error;
+  }
+}

@@ -1,0 +1,86 @@
+/** Records failed writes once the ledger takes writes again: before the next call, and by a timer. */
+import { decide } from '../../call/decide.ts';
+import type { CallEvent } from '../../call/event.ts';
+import { evolve } from '../../call/evolve.ts';
+import type { Desk } from '../state/desk.ts';
+import type { FailedWrite } from '../host/failed-writes.ts';
+import { toCommand } from '../host/failed-writes.ts';
+import { foldStored } from '../../ledger/fold-stored.ts';
+import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
+import { importSpills } from '../state/spill.ts';
+
+/** Records what failed before, as far as the ledger takes it. One round at a time. */
+export function recordFailedWrites(desk: Desk): Promise<void> {
+  desk.recording ??= recordAll(desk).finally(() => {
+    desk.recording = undefined;
+  });
+  return desk.recording;
+}
+
+async function recordAll(desk: Desk): Promise<void> {
+  const { failedWrites } = desk.engine;
+  try {
+    for (const [key, write] of failedWrites.entries())
+      if (await record(desk, write)) failedWrites.delete(key);
+  } catch (error) {
+    // Still out of reach: the next call, or the timer, tries again.
+    if (!(error instanceof LedgerTrouble)) throw error;
+  }
+}
+
+/** False where it has to wait. */
+async function record({ engine }: Desk, write: FailedWrite): Promise<boolean> {
+  const { ledger, ids, nextEventId } = engine;
+  const { sessionId, callId, turnId } = write.call;
+  const stored = await ledger.readCall(sessionId, callId);
+  let call = stored && foldStored(stored);
+  // It was removed with its session.
+  if (call === undefined) return true;
+  const subject = { sessionId, callId, turnId, at: ledger.now(), nextId: nextEventId };
+  const events: CallEvent[] = [];
+  for (const command of [toCommand(write), ...(write.late === undefined ? [] : [write.late])]) {
+    const made = decide(call, command, subject);
+    // What became of the call meanwhile leaves no room for it.
+    if (!made.ok) return true;
+    call = evolve(call, made.event);
+    events.push(made.event);
+  }
+  const { status } = await ledger.append({
+    entryId: ids.next('ent'),
+    sessionId,
+    callId,
+    expectedVersion: 'any',
+    events,
+    depth: write.depth,
+  });
+  return status === 'appended';
+}
+
+const firstDelayMs = 1_000;
+const longestDelayMs = 30_000;
+
+/** Tries again by a timer, which keeps no process alive, until everything is recorded. */
+export function watchFailedWrites(desk: Desk, settleStranded: (desk: Desk) => Promise<void>): void {
+  const { engine } = desk;
+  let isWatching = false;
+  const watch = (delayMs: number): void => {
+    isWatching = true;
+    engine.expiries.watch(delayMs, () => void round(delayMs));
+  };
+  const round = async (delayMs: number): Promise<void> => {
+    isWatching = false;
+    if (desk.closed) return;
+    try {
+      await recordFailedWrites(desk);
+      await settleStranded(desk);
+      if (engine.spill.waiting) await importSpills(engine);
+    } catch {
+      // The ledger still fails. Whoever makes the next call hears of it.
+    }
+    if (!desk.closed && engine.failedWrites.size > 0 && !isWatching)
+      watch(Math.min(delayMs * 2, longestDelayMs));
+  };
+  engine.failedWrites.onAdded = () => {
+    if (!isWatching && !desk.closed) watch(firstDelayMs);
+  };
+}

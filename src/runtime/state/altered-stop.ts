@@ -1,0 +1,8 @@
+import type { Stop } from './gate.ts';
+
+/** The end of a call whose record cannot be trusted any more. Says to the model only what is true of the call. */
+export const alteredStop: Stop & { type: 'fail' } = {
+  type: 'fail',
+  code: 'ledger.altered',
+  error: 'What is stored of this call was changed after it was recorded. The call was not run.',
+};

@@ -1,0 +1,285 @@
+/**
+ * The events of one call while this process works on it: those the ledger has, those made since, and the call all of
+ * them give. Nothing here decides: `decide` does, and refuses what is not legal. What was made is appended as one
+ * entry, and after any other answer than `appended` nothing of it is kept.
+ */
+import type { Call } from '../../call/call.ts';
+import type { Command } from '../../call/command.ts';
+import { decide } from '../../call/decide.ts';
+import type { Subject } from '../../call/decide.ts';
+import type { EmittedEvent } from '../../call/emitted-event.ts';
+import type { CallEvent, QuittanceEvent, TurnOpened } from '../../call/event.ts';
+import type { CallDraft } from '../../call/evolve.ts';
+import { advance, begin, foldCall } from '../../call/evolve.ts';
+import type { ParsedToolCall } from '../../call/tool-call.ts';
+import type { AppendResult, Entry, Move } from '../../ledger/ledger.ts';
+import { isPromiseLike } from '../../base/when-ready.ts';
+import { cutText } from '../../base/cut-text.ts';
+import type { Engine } from './engine.ts';
+import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
+import { isCallEvent } from '../../ledger/fold-stored.ts';
+import type { TurnState } from './turn-state.ts';
+
+/** What goes into an append beside events. */
+export type EntryExtra = Pick<
+  Entry,
+  'claim' | 'releaseClaim' | 'reserve' | 'settle' | 'sealed' | 'dropSealed' | 'guards'
+>;
+const nothingMore: EntryExtra = Object.freeze({});
+const none: readonly never[] = Object.freeze([]);
+
+export class CallJournal implements Subject {
+  readonly engine: Engine;
+  readonly turn: TurnState;
+  /** As it came; with other arguments once a person edited them. */
+  request: ParsedToolCall;
+  version = 0;
+  /** Whether this process makes the call, and nobody else. */
+  owned = false;
+  /** Whether the executed form of the input is kept sealed; which it is, and which is about to be. */
+  sealed = false;
+  sealedAs: string | undefined;
+  sealing: string | undefined;
+
+  /** The call before the first event made here; undefined where it began here. */
+  private base: Call | undefined;
+  private draft: CallDraft | undefined;
+  private made: (QuittanceEvent | EmittedEvent)[] = [];
+  private kept = 0;
+  private moves: readonly Move[] = none;
+  private onKept: (() => void) | undefined;
+  private flushing: PromiseWithResolvers<void> | undefined;
+
+  constructor(engine: Engine, turn: TurnState, request: ParsedToolCall) {
+    this.engine = engine;
+    this.turn = turn;
+    this.request = request;
+  }
+
+  get call(): Call | undefined {
+    return this.draft;
+  }
+
+  get sessionId(): string {
+    return this.turn.sessionId;
+  }
+  get turnId(): string {
+    return this.turn.turnId;
+  }
+  get callId(): string {
+    return this.request.id;
+  }
+  get at(): number {
+    return this.engine.ledger.now();
+  }
+  get nextId(): () => string {
+    return this.engine.nextEventId;
+  }
+
+  /** What a behaviour called it for. */
+  get origin(): string | undefined {
+    return this.turn.origin;
+  }
+
+  /** Turns a command into its event. A refusal here is a mistake of ours, not of a user. */
+  apply(command: Command): CallEvent {
+    const decision = decide(this.draft, command, this);
+    if (!decision.ok) throw new TypeError(`${command.type} of call ${this.request.id}: ${decision.refusal}`);
+    const { event } = decision;
+    this.draft = this.draft === undefined ? begin(event) : advance(this.draft, event);
+    this.made.push(event);
+    if (command.type === 'request') this.owned = true;
+    return event;
+  }
+
+  /** Has something that calls of the session share move with the next append: where to is in the last event. */
+  move(move: Move, events: readonly QuittanceEvent[]): void {
+    for (const event of events) this.made.push(event);
+    this.moves = [...this.moves, move];
+  }
+
+  /** Has something told by behaviours kept with whatever is appended next. */
+  bring(events: readonly (QuittanceEvent | EmittedEvent)[]): void {
+    for (const event of events) this.made.push(event);
+  }
+
+  /** Whether the next append moves anything. */
+  get isMoving(): boolean {
+    return this.moves.length > 0;
+  }
+
+  /** Leaves everything where it is. */
+  stay(): void {
+    this.moves = none;
+    this.made = this.made.filter((event, at) => at < this.kept || isCallEvent(event));
+  }
+
+  /** The events that the ledger does not have. */
+  get unwritten(): readonly (QuittanceEvent | EmittedEvent)[] {
+    return this.made.slice(this.kept);
+  }
+
+  /** Whether events were made that the ledger does not have. */
+  get isBehind(): boolean {
+    return this.kept < this.made.length;
+  }
+
+  /** Goes on from what the ledger has. Without its version only remarks may follow. */
+  rebase(call: Call, version: number = this.version): void {
+    this.base = call;
+    this.made = [];
+    this.kept = 0;
+    this.draft = { ...call };
+    this.version = version;
+    this.owned = false;
+  }
+
+  /** Goes on with a call whose owner is gone, from what the ledger has of it: it is ours from the next append on. */
+  inherit(call: Call, version: number): void {
+    this.rebase(call, version);
+    this.owned = true;
+  }
+
+  /** Whether the ledger has the call without its end, and nobody works on it any more once we stop. */
+  isLeftOpen(): boolean {
+    if (!this.owned || this.version === 0) return false;
+    if (this.kept < this.made.length) this.rewind(this.kept);
+    return this.draft?.status !== 'settled';
+  }
+
+  /** How many events were made; to `rewind` to, should an append be refused. */
+  mark(): number {
+    return this.made.length;
+  }
+
+  rewind(mark: number): void {
+    this.made.length = mark;
+    this.moves = none;
+    this.draft = foldCall(this.made.filter(isCallEvent), this.base);
+  }
+
+  /** Appends a remark: a fact that changes nothing about the call, and so cannot come too late or too early. */
+  async remark(command: Command & { type: 'recall' }): Promise<AppendResult> {
+    const mark = this.mark();
+    this.apply(command);
+    const result = await this.flush({}, 'any');
+    if (result.status !== 'appended') this.rewind(mark);
+    return result;
+  }
+
+  /** Keeps a late result. By itself: another attempt of the call may be under way. Spilled where the ledger fails. */
+  async addLate(command: Command & { type: 'add_late' }): Promise<void> {
+    const { engine } = this;
+    const toLate = (events: readonly CallEvent[]): Entry => ({
+      entryId: engine.ids.next('ent'),
+      sessionId: this.sessionId,
+      callId: this.callId,
+      expectedVersion: 'any',
+      events,
+      depth: this.turn.depth === 0 ? undefined : this.turn.depth,
+    });
+    const late = this.eventOf(command);
+    try {
+      await engine.ledger.append(toLate([late]));
+    } catch (error) {
+      if (!(error instanceof LedgerTrouble)) throw error;
+      const failed = this.eventOf({
+        type: 'fail_to_persist',
+        boundary: 'settle',
+        error: cutText(engine.redactor.text(error.message), 500),
+        keptIn: 'spill',
+      });
+      if (!(await engine.ledger.spill(toLate([failed, late])))) throw error;
+      engine.spill.waiting = true;
+    }
+  }
+
+  /** The event of a command that changes nothing about the call. */
+  private eventOf(command: Command): CallEvent {
+    const decision = decide(this.draft, command, this);
+    if (!decision.ok) throw new TypeError(`${command.type} of call ${this.request.id}: ${decision.refusal}`);
+    return decision.event;
+  }
+
+  /** Appends what was made since the last time. */
+  async flush(extra: EntryExtra = nothingMore, expectedVersion?: number | 'any'): Promise<AppendResult> {
+    // What a preview is writing while its call ends comes first.
+    while (this.flushing !== undefined) await this.flushing.promise;
+    const { turn, engine } = this;
+    const upTo = this.made.length;
+    const opening = turn.takeOpening();
+    let result: AppendResult | undefined;
+    let flushing: PromiseWithResolvers<void> | undefined;
+    try {
+      const from = expectedVersion ?? this.version;
+      const answer = engine.ledger.append(this.toEntry(extra, from, opening));
+      if (isPromiseLike(answer)) {
+        flushing = this.flushing = Promise.withResolvers<void>();
+        result = await answer;
+      } else result = answer;
+      return result;
+    } finally {
+      this.flushing = undefined;
+      if (result?.status === 'appended') this.noteKept(upTo, result.version, extra.sealed !== undefined);
+      else if (opening !== undefined) turn.returnOpening(opening);
+      flushing?.resolve();
+    }
+  }
+
+  /** Puts what was made since the last time where it waits for a ledger that can take it. False where it cannot. */
+  async spill(extra: EntryExtra): Promise<boolean> {
+    const upTo = this.made.length;
+    const kept = await this.engine.ledger.spill(this.toEntry(extra, this.version, undefined));
+    if (kept) this.noteKept(upTo, this.version + 1);
+    return kept;
+  }
+
+  /** Resolves once the ledger knows of the call. */
+  whenKept(): Promise<void> {
+    if (this.version > 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const others = this.onKept;
+      this.onKept = () => {
+        this.onKept = undefined;
+        others?.();
+        resolve();
+      };
+    });
+  }
+
+  private toEntry(
+    extra: EntryExtra,
+    expectedVersion: number | 'any',
+    opening: TurnOpened | undefined,
+  ): Entry {
+    const events = this.made.slice(this.kept);
+    if (opening !== undefined) events.unshift(opening);
+    return {
+      entryId: this.engine.ids.next('ent'),
+      sessionId: this.turn.sessionId,
+      callId: this.request.id,
+      expectedVersion,
+      events,
+      claim: extra.claim,
+      releaseClaim: extra.releaseClaim,
+      reserve: extra.reserve,
+      settle: extra.settle,
+      sealed: extra.sealed,
+      dropSealed: extra.dropSealed,
+      moves: this.moves.length === 0 ? undefined : this.moves,
+      guards: extra.guards,
+      depth: this.turn.depth === 0 ? undefined : this.turn.depth,
+    };
+  }
+
+  private noteKept(upTo: number, version: number, sealed = false): void {
+    this.version = version;
+    if (sealed) {
+      this.sealed = true;
+      this.sealedAs = this.sealing;
+    }
+    this.kept = upTo;
+    this.moves = none;
+    this.onKept?.();
+  }
+}

@@ -1,0 +1,118 @@
+/** What was done in a turn, for the duplicate and the loop guard. Memory only: both guards are about one turn. */
+import type { ToolOutcome } from '../../call/outcome.ts';
+
+export interface RecentCalls {
+  /** A body that may have changed something began. No keys: it may have changed anything. */
+  noteWrite(resourceKeys: readonly string[] | undefined): void;
+  noteSettled(done: SettledCall): void;
+  /** The earlier call that succeeded with the same tool and input, if nothing it may depend on was written since. */
+  findDuplicate(toolName: string, inputDigest: string): string | undefined;
+  /** How many calls in a row, up to now, were this one and ended alike. */
+  countRepeats(toolName: string, inputDigest: string): number;
+  /** The rounds of several calls that were made again and again up to now, ended alike, and would begin anew with this. */
+  findRounds(toolName: string, inputDigest: string): readonly Round[];
+}
+
+export type Round = {
+  /** The tools of one round, in order. */
+  readonly toolNames: readonly string[];
+  /** How often it was made. */
+  readonly count: number;
+};
+
+export type SettledCall = {
+  readonly callId: string;
+  readonly toolName: string;
+  readonly inputDigest: string;
+  readonly outcome: ToolOutcome;
+  readonly content: string;
+  readonly idempotent: boolean;
+  readonly resourceKeys: readonly string[] | undefined;
+};
+
+type Success = {
+  readonly callId: string;
+  readonly tick: number;
+  readonly resourceKeys: readonly string[] | undefined;
+};
+
+type Step = { readonly toolName: string; readonly inputDigest: string; readonly end: string };
+
+/** How many calls a round may have. */
+const longestRound = 8;
+
+export function createRecentCalls(): RecentCalls {
+  const successes = new Map<string, Success>();
+  const writes = new Map<string, number>();
+  let tick = 0;
+  let lastWrite = 0;
+  let lastUnboundWrite = 0;
+  let run = { toolName: '', inputDigest: '', end: '', count: 0 };
+  /** The last calls, and for each length of a round how many up to now were the same as the one so many before. */
+  const steps: Step[] = [];
+  const alikeAt: number[] = Array.from({ length: longestRound + 1 }, () => 0);
+
+  const writtenSince = ({ tick: since, resourceKeys }: Success): boolean => {
+    if (resourceKeys === undefined) return lastWrite > since;
+    return lastUnboundWrite > since || resourceKeys.some((key) => (writes.get(key) ?? 0) > since);
+  };
+
+  return {
+    noteWrite(resourceKeys) {
+      lastWrite = ++tick;
+      if (resourceKeys === undefined) lastUnboundWrite = tick;
+      else for (const key of resourceKeys) writes.set(key, tick);
+    },
+    noteSettled({ callId, toolName, inputDigest, outcome, content, idempotent, resourceKeys }) {
+      // What a guard denies is no new end: the loop it cut goes on with the next such call.
+      if (outcome.type === 'ToolDenied' && outcome.reason === 'duplicate') return;
+      const end = likeness(outcome, content);
+      const alike = run.toolName === toolName && run.inputDigest === inputDigest && run.end === end;
+      run = alike ? { ...run, count: run.count + 1 } : { toolName, inputDigest, end, count: 1 };
+      const step = { toolName, inputDigest, end };
+      for (let length = 2; length <= longestRound; length++)
+        alikeAt[length] = isSameStep(steps.at(-length), step) ? (alikeAt[length] ?? 0) + 1 : 0;
+      steps.push(step);
+      if (steps.length > longestRound) steps.shift();
+      if (idempotent && (outcome.type === 'ToolExecutionResult' || outcome.type === 'ToolArtifactReference'))
+        successes.set(identity(toolName, inputDigest), { callId, tick: ++tick, resourceKeys });
+    },
+    findDuplicate(toolName, inputDigest) {
+      const success = successes.get(identity(toolName, inputDigest));
+      return success === undefined || writtenSince(success) ? undefined : success.callId;
+    },
+    countRepeats: (toolName, inputDigest) =>
+      run.toolName === toolName && run.inputDigest === inputDigest ? run.count : 0,
+    findRounds(toolName, inputDigest) {
+      const rounds: Round[] = [];
+      for (let length = 2; length <= longestRound; length++) {
+        // The same call over and over is a run, not a round.
+        if (run.count >= length) continue;
+        const first = steps.at(-length);
+        if (first?.toolName !== toolName || first.inputDigest !== inputDigest) continue;
+        const toolNames = steps.slice(-length).map((step) => step.toolName);
+        rounds.push({ toolNames, count: Math.floor((alikeAt[length] ?? 0) / length) + 1 });
+      }
+      return rounds;
+    },
+  };
+}
+
+const isSameStep = (one: Step | undefined, other: Step | undefined): boolean =>
+  one?.toolName === other?.toolName && one?.inputDigest === other?.inputDigest && one?.end === other?.end;
+
+/** Equal for ends that say the same; times and the names of artifacts differ each time. */
+function likeness(outcome: ToolOutcome, content: string): string {
+  switch (outcome.type) {
+    case 'ToolTimeout':
+      return outcome.type;
+    case 'ToolArtifactReference':
+      return `${outcome.type} ${outcome.sizeBytes} ${outcome.summary}`;
+    case 'ToolExecutionResult':
+    case 'ToolFailure':
+    case 'ToolDenied':
+      return `${outcome.type} ${content}`;
+  }
+}
+
+const identity = (toolName: string, inputDigest: string): string => `${inputDigest}\n${toolName}`;

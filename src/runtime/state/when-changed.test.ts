@@ -1,0 +1,70 @@
+import type { Call } from 'quittance';
+import type { ManualClock } from 'quittance/testing';
+import { createManualClock } from 'quittance/testing';
+import { describe, expect, it } from 'vitest';
+import { quiet } from '../../../test/stage.ts';
+import { untilWoken } from '../../ledger/until-woken.ts';
+import type { Waiter } from '../../ledger/until-woken.ts';
+import { createDeadlines } from '../../base/deadlines.ts';
+import type { Engine } from './engine.ts';
+import { whenChanged } from './when-changed.ts';
+
+const hourMs = 3_600_000;
+
+/** As much of a runtime as waits for a call, and those its ledger knows to wait. */
+function setUp(): {
+  readonly clock: ManualClock;
+  readonly waiters: ReadonlySet<Waiter>;
+  readonly engine: Engine;
+  readonly call: Call;
+} {
+  const clock = createManualClock();
+  const waiters = new Set<Waiter>();
+  const ledger: Pick<Engine['ledger'], 'now' | 'whenChanged'> = {
+    now: () => clock.now(),
+    whenChanged: (_session, _call, _version, signal) =>
+      untilWoken((waiter) => {
+        waiters.add(waiter);
+        return () => waiters.delete(waiter);
+      }, signal),
+  };
+  const engine = { ledger, deadlines: createDeadlines(clock) } as Engine; // nothing else is asked
+  const failedNow = { status: 'running', failed: { at: clock.now() } };
+  return { clock, waiters, engine, call: failedNow as unknown as Call }; // nor of the call
+}
+
+describe('waiting for a call between two attempts', () => {
+  it('ends when nobody is expected who could go on with it, and leaves nothing behind', async () => {
+    const { clock, waiters, engine, call } = setUp();
+    const waiting = whenChanged(engine, call, 1);
+    await quiet();
+    expect(waiters.size).toBe(1);
+    clock.advance(hourMs);
+    await waiting;
+    expect(waiters.size).toBe(0);
+  });
+
+  it('that is overdue looks again now and then, and never waits twice', async () => {
+    const { clock, waiters, engine, call } = setUp();
+    clock.advance(2 * hourMs);
+    for (let looks = 0; looks < 5; looks++) {
+      let isOver = false;
+      const waiting = whenChanged(engine, call, 1).then(() => (isOver = true));
+      await quiet();
+      expect([isOver, waiters.size]).toEqual([false, 1]);
+      clock.advance(5_000);
+      await waiting;
+    }
+    expect(waiters.size).toBe(0);
+  });
+
+  it('ends for whoever waits no more', async () => {
+    const { waiters, engine, call } = setUp();
+    const stop = new AbortController();
+    const waiting = whenChanged(engine, call, 1, stop.signal);
+    await quiet();
+    stop.abort();
+    await waiting;
+    expect(waiters.size).toBe(0);
+  });
+});

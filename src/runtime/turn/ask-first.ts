@@ -1,0 +1,63 @@
+/**
+ * Whether a person has to be asked about a call, for frameworks that want to know before they run a tool. The gates are
+ * walked for a look: nothing of it is kept, and whoever makes the call walks them again.
+ */
+import type { ParsedToolCall } from '../../call/tool-call.ts';
+import { isPromiseLike } from '../../base/when-ready.ts';
+import type { PendingCall } from './await-told.ts';
+import { toPending } from './await-told.ts';
+import type { CallOptions } from '../host/call-options.ts';
+import { CallInHand } from '../state/call-in-hand.ts';
+import type { Desk } from '../state/desk.ts';
+import { keyOf } from '../state/desk.ts';
+import { foldStored } from '../../ledger/fold-stored.ts';
+import { gates } from '../gates/gates.ts';
+import { keepInput } from '../input/kept-input.ts';
+import { askByMode, makeCall, toRequestCommand, waitedFor } from './make-call.ts';
+import { openQuestion } from '../state/told.ts';
+import type { TurnState } from '../state/turn-state.ts';
+import { answerByGrant } from '../grants/use-grant.ts';
+import { walk } from '../gates/walk.ts';
+
+/** Holds the call where a person has to be asked, and says which question that is. Otherwise nothing comes of it. */
+export async function askFirst(
+  desk: Desk,
+  turn: TurnState,
+  request: ParsedToolCall,
+  options: CallOptions,
+): Promise<PendingCall | undefined> {
+  const { sessionId } = turn;
+  const { id: callId } = request;
+  if (!desk.inHand.has(keyOf({ sessionId, callId }))) {
+    const stored = await desk.engine.ledger.readCall(sessionId, callId);
+    if (stored !== undefined) {
+      // A call that is known is not taken on here: whoever asks for it does that, and hears of a conflict.
+      const asked = openQuestion(foldStored(stored));
+      return asked && toPending(callId, asked);
+    }
+    if (!desk.closed && !(await wouldAsk(desk, turn, request, options))) return undefined;
+  }
+  const told = await makeCall(desk, turn, request, options, waitedFor).told;
+  return told?.type === 'held' ? toPending(callId, told) : undefined;
+}
+
+/** A preview changes what is on record, so it is left to whoever makes the call. */
+const gatesToLookAt = gates.filter(({ name }) => name !== 'preview');
+
+async function wouldAsk(
+  { engine }: Desk,
+  turn: TurnState,
+  request: ParsedToolCall,
+  options: CallOptions,
+): Promise<boolean> {
+  const raw = request.input.ok ? request.input.arguments : request.input.raw;
+  const paths = engine.tools.get(request.name)?.redact?.input;
+  const requested = keepInput(raw, paths, engine.redactor, engine.seal);
+  const hand = new CallInHand(engine, turn, request, requested, options, waitedFor);
+  hand.apply(toRequestCommand(hand));
+  const walked = walk(hand, gatesToLookAt);
+  const stop = isPromiseLike(walked) ? await walked : walked;
+  if (stop !== undefined) return false;
+  askByMode(hand);
+  return hand.asks.length > 0 && !(await answerByGrant(hand, hand.asks));
+}

@@ -1,0 +1,67 @@
+/**
+ * Many calls at once, in an order that gives the result of one after the other: reads run beside reads; anything
+ * else waits for, and is waited for by, whatever earlier call touches the same things or does not say what it
+ * touches. A held call keeps its place. Answers come back in the order of the calls.
+ */
+import type { ToolOutcome } from '../../call/outcome.ts';
+import type { ParsedToolCall } from '../../call/tool-call.ts';
+import { coerce } from '../../tool/coerce.ts';
+import type { JsonObject } from '../../base/json.ts';
+import { toJson } from '../../base/json.ts';
+import type { PendingCall } from './await-told.ts';
+import { awaitTold } from './await-told.ts';
+import type { CallOptions } from '../host/call-options.ts';
+import type { Desk } from '../state/desk.ts';
+import type { Engine } from '../state/engine.ts';
+import { handOut } from '../input/hand-out.ts';
+import { makeCall } from './make-call.ts';
+import { createPlaces } from '../../base/semaphore.ts';
+import { resourceKeysOf } from '../input/resource-keys.ts';
+import type { TurnState } from '../state/turn-state.ts';
+
+export async function callBatch(
+  desk: Desk,
+  turn: TurnState,
+  requests: readonly ParsedToolCall[],
+  options: CallOptions,
+  concurrency: number,
+): Promise<readonly (ToolOutcome | PendingCall)[]> {
+  const reaches = await Promise.all(requests.map((request) => reachOf(desk.engine, request)));
+  const takePlace = createPlaces(concurrency);
+  const answers: Promise<ToolOutcome | PendingCall>[] = [];
+  for (const [index, request] of requests.entries()) {
+    const earlier = answers.filter((_, other) => overlap(reaches[index], reaches[other]));
+    const make = async (): Promise<ToolOutcome | PendingCall> => {
+      await Promise.allSettled(earlier);
+      const hand = makeCall(desk, turn, request, options, { submitted: false, takePlace });
+      return awaitTold(hand, turn, options);
+    };
+    answers.push(make());
+  }
+  return Promise.all(answers);
+}
+
+/** What a call may touch. No keys: anything. */
+type Reach = { readonly reads: boolean; readonly keys: readonly string[] | undefined };
+
+const nothing: Reach = { reads: true, keys: [] };
+
+async function reachOf({ tools }: Engine, { name, input }: ParsedToolCall): Promise<Reach> {
+  const tool = tools.get(name);
+  if (tool === undefined || !input.ok) return nothing;
+  const reads = tool.surelyReads;
+  if (tool.resourceKeys === undefined) return { reads, keys: undefined };
+  const copy = toJson(input.arguments);
+  const checked = copy.ok ? await tool.input.check(copy.value) : undefined;
+  const keysOf = (read: JsonObject, value: unknown): readonly string[] | undefined =>
+    resourceKeysOf(tool, () => handOut(tool.input, { form: 'typed', value, checked: read }));
+  if (checked?.ok === true) return { reads, keys: keysOf(input.arguments, checked.value) };
+  const coerced = await coerce(input.arguments, tool.input);
+  return { reads, keys: coerced.ok ? keysOf(coerced.input, coerced.value) : undefined };
+}
+
+function overlap(left: Reach | undefined, right: Reach | undefined): boolean {
+  if (left === undefined || right === undefined || (left.reads && right.reads)) return false;
+  if (left.keys === undefined || right.keys === undefined) return true;
+  return left.keys.some((key) => right.keys?.includes(key));
+}

@@ -1,0 +1,131 @@
+import { QuittanceError } from '../../base/error.ts';
+import { isDotSegment } from '../../base/id-segment.ts';
+import type { AnyTool } from '../../tool/define-tool.ts';
+import { bindBudgets, checkBudgets, strictest } from '../host/budget.ts';
+import { checkKeys } from '../../base/check-keys.ts';
+import { noFacts, readCallerFacts } from '../input/caller-facts.ts';
+import type { Desk } from '../state/desk.ts';
+import type { Engine } from '../state/engine.ts';
+import { createRecentCalls } from '../state/recent-calls.ts';
+import type { Turn } from './turn.ts';
+import { createTurn } from './turn.ts';
+import type { TurnOptions } from '../host/turn-options.ts';
+import { TurnState } from '../state/turn-state.ts';
+
+/** Opens a turn. Nothing is written before its first call. */
+export function openTurn<Tools extends readonly AnyTool[]>(
+  desk: Desk,
+  options: TurnOptions,
+  parent?: TurnState,
+): Turn<Tools> {
+  const state = openTurnState(desk.engine, options, parent);
+  return createTurn<Tools>(desk, state, (child) =>
+    openTurn<Tools>(desk, { sessionId: options.sessionId, ...child }, state),
+  );
+}
+
+/** What a turn remembers, for whoever makes a call without one. */
+export function openTurnState(
+  engine: Engine,
+  options: TurnOptions,
+  parent?: TurnState,
+  origin?: { readonly eventId: string; readonly depth: number },
+): TurnState {
+  checkTurn(options);
+  const { sessionId, turnId = engine.ids.next('turn') } = options;
+  const facts = readCallerFacts(options, parent?.facts ?? noFacts, engine.redactor);
+  const deadlineAtMs = Math.min(
+    deadlineOf(engine, options),
+    parent?.deadlineAtMs ?? Number.POSITIVE_INFINITY,
+  );
+  return new TurnState({
+    opening: Object.freeze({
+      id: engine.nextEventId(),
+      type: 'turn.opened',
+      sessionId,
+      turnId,
+      at: engine.ledger.now(),
+      cause: origin?.eventId,
+      deadlineMs:
+        deadlineAtMs === Number.POSITIVE_INFINITY
+          ? undefined
+          : Math.round(engine.clock.now() + deadlineAtMs - engine.clock.monotonicMs()),
+      parentSessionId: options.parentSessionId ?? parent?.sessionId,
+      principal: facts.kept.principal,
+    }),
+    facts,
+    budgets: strictest([
+      ...(parent?.budgets ?? []),
+      ...bindBudgets(parent === undefined ? engine.budgets : [], sessionId, turnId),
+      ...bindBudgets(options.budgets ?? [], sessionId, turnId),
+    ]),
+    recent: createRecentCalls(),
+    deadlineAtMs,
+    depth: origin?.depth ?? parent?.depth ?? 0,
+  });
+}
+
+/** The wall clock may jump while the turn runs, so its deadline is kept on the clock that does not. */
+function deadlineOf({ clock }: Engine, { deadlineMs, timeoutMs }: TurnOptions): number {
+  const nowMs = clock.monotonicMs();
+  const byDate = deadlineMs === undefined ? Number.POSITIVE_INFINITY : nowMs + deadlineMs - clock.now();
+  const byLength = timeoutMs === undefined ? Number.POSITIVE_INFINITY : nowMs + timeoutMs;
+  return Math.min(byDate, byLength);
+}
+
+const turnKeys = [
+  'sessionId',
+  'turnId',
+  'parentSessionId',
+  'deadlineMs',
+  'timeoutMs',
+  'budgets',
+  'principal',
+  'provenance',
+  'attrs',
+  'askedBy',
+] as const;
+
+function checkTurn(options: TurnOptions): void {
+  if (typeof options !== 'object' || options === null)
+    throw new QuittanceError(
+      'config.invalid',
+      'runtime.turn takes an object, e.g. runtime.turn({ sessionId: "s1" }).',
+    );
+  checkKeys('runtime.turn', options, turnKeys);
+  checkBudgets(options.budgets);
+  const { sessionId, turnId, parentSessionId, deadlineMs, timeoutMs } = options;
+  if (typeof sessionId !== 'string' || sessionId === '')
+    throw new QuittanceError(
+      'config.invalid',
+      'A turn needs a sessionId: the conversation or job it belongs to, as a non-empty text.',
+    );
+  // Two sessions that differ only in half a character are one session to every store.
+  if (!sessionId.isWellFormed())
+    throw new QuittanceError('config.invalid', 'sessionId holds half a character (a lone surrogate).');
+  for (const [name, id] of [
+    ['sessionId', sessionId],
+    ['parentSessionId', parentSessionId],
+  ] as const)
+    if (typeof id === 'string' && isDotSegment(id))
+      throw new QuittanceError(
+        'config.invalid',
+        `${name} may not be ${JSON.stringify(id)}: in an address or a path that means a folder. Give the session another id.`,
+      );
+  if (turnId !== undefined && (typeof turnId !== 'string' || turnId === ''))
+    throw new QuittanceError('config.invalid', 'turnId must be a non-empty text.');
+  if (
+    parentSessionId !== undefined &&
+    (typeof parentSessionId !== 'string' || parentSessionId === '' || !parentSessionId.isWellFormed())
+  )
+    throw new QuittanceError(
+      'config.invalid',
+      'parentSessionId must be the id of a session: a non-empty text of whole characters.',
+    );
+  for (const [name, value] of Object.entries({ deadlineMs, timeoutMs }))
+    if (value !== undefined && !(typeof value === 'number' && Number.isFinite(value)))
+      throw new QuittanceError(
+        'config.invalid',
+        `${name} must be a finite number of milliseconds, found ${String(value)}.`,
+      );
+}

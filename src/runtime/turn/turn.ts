@@ -1,0 +1,256 @@
+import { QuittanceError } from '../../base/error.ts';
+import type { JsonObject, JsonValue } from '../../base/json.ts';
+import { readJsonText } from '../../base/json.ts';
+import { outcomeToModelContent } from '../../call/model-content.ts';
+import type { ToolOutcome } from '../../call/outcome.ts';
+import { unwrap } from '../../call/outcome.ts';
+import type { TurnEndReason, TurnEnded } from '../../call/event.ts';
+import { parseToolCall } from '../../call/tool-call.ts';
+import type { AnyTool, ToolInput, ToolOutput } from '../../tool/define-tool.ts';
+import type { Jsonified } from '../../tool/jsonified.ts';
+import { askFirst } from './ask-first.ts';
+import type { PendingCall } from './await-told.ts';
+import { awaitTold, orPending, unlessGivenUp } from './await-told.ts';
+import { callBatch } from './call-batch.ts';
+import type { CallInHand } from '../state/call-in-hand.ts';
+import type { CallOptions } from '../host/call-options.ts';
+import type { Desk } from '../state/desk.ts';
+import { makeCall, noOptions, waitedFor } from './make-call.ts';
+import type { TurnOptions } from '../host/turn-options.ts';
+import type { TurnState } from '../state/turn-state.ts';
+import { readStoredArtifact } from '../host/read-stored-artifact.ts';
+import type { ToolCallInput } from '../host/tool-call-input.ts';
+import { outcomeUnlessAsked } from './unless-asked.ts';
+
+/** One round of an agent's loop. */
+export interface Turn<Tools extends readonly AnyTool[] = readonly AnyTool[]> {
+  readonly sessionId: string;
+  readonly turnId: string;
+  /**
+   * Makes a call and gives its one outcome. Throws for an envelope that is no tool call (`call.malformed`) and when
+   * the turn's deadline comes while the call is held for a person (`call.pending`).
+   */
+  call(call: ToolCallInput, options?: CallOptions): Promise<ToolOutcome>;
+  /** Makes a call and waits for no person: where one has to be asked, `{type: 'pending'}` says which question that is. */
+  callOrPending(call: ToolCallInput, options?: CallOptions): Promise<ToolOutcome | PendingCall>;
+  /**
+   * Holds the call where a person has to be asked about it, and says so; otherwise nothing comes of it. For frameworks
+   * that want to know before they run a tool: the call itself is made as any other, and rejoins its question.
+   */
+  ask(call: ToolCallInput, options?: CallOptions): Promise<PendingCall | undefined>;
+  /** Makes several calls; see there for the order. A call still held at the deadline gives `{type: 'pending'}`. */
+  callAll(
+    calls: readonly ToolCallInput[],
+    options?: CallAllOptions,
+  ): Promise<readonly (ToolOutcome | PendingCall)[]>;
+  /** Hands a call in without waiting for it. */
+  submit(call: ToolCallInput, options?: CallOptions): SubmittedCall;
+  /** Cancels a call of this session that is being made. False where there is none. */
+  cancel(callId: string, reason?: string): boolean;
+  /** The tools as typed functions, for code: the output, or a `ToolError`. */
+  readonly run: ToolRunners<Tools>;
+  /** The tools for any agent loop. `execute` gives what the model should be told. */
+  tools(): readonly BoundTool[];
+  /**
+   * Opens a turn that works for this one, in a session of its own or in this one. The budgets and the deadline of this
+   * turn hold there too, so that a child gets what is left.
+   */
+  child(options?: Partial<TurnOptions>): Turn<Tools>;
+  /**
+   * Ends the turn: no body begins for it any more. Later calls are denied, an attempt that runs goes on to its end, and
+   * a call that would be tried again ends with the failure it has. Held calls stay held unless `withdraw` is set, and
+   * run as they were approved.
+   */
+  end(options?: { readonly withdraw?: boolean }): Promise<void>;
+}
+
+export type CallAllOptions = CallOptions & { readonly concurrency?: number };
+
+export interface SubmittedCall {
+  readonly callId: string;
+  /** Resolves once the ledger has the request; rejects (`ledger.unavailable`) where it could not take it: nothing ran. */
+  readonly accepted: Promise<void>;
+  outcome(): Promise<ToolOutcome>;
+  cancel(reason?: string): void;
+}
+
+export type ToolRunners<Tools extends readonly AnyTool[]> = {
+  readonly [Tool in Tools[number] as Tool['name']]: ToolRunner<Tool>['run'];
+};
+
+/** Written as a method, so that a runtime of certain tools is also a runtime of tools in general. */
+interface ToolRunner<Tool extends AnyTool> {
+  run(
+    args: ToolInput<Tool>,
+    options?: CallOptions & { readonly callId?: string },
+  ): Promise<Jsonified<ToolOutput<Tool>>>;
+}
+
+export type BoundTool = {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of the input, where the schema's vendor can give one. */
+  readonly schema: JsonObject | undefined;
+  execute(
+    args: Readonly<Record<string, unknown>> | string,
+    options?: CallOptions & { readonly callId?: string },
+  ): Promise<string>;
+};
+
+export function createTurn<Tools extends readonly AnyTool[]>(
+  desk: Desk,
+  state: TurnState,
+  openChild: (options: Partial<TurnOptions>) => Turn<Tools>,
+): Turn<Tools> {
+  const { engine } = desk;
+  const inHand = (): CallInHand[] => [...desk.inHand.values()].filter((hand) => hand.turn === state);
+
+  const make = (envelope: unknown, options: CallOptions): CallInHand =>
+    makeCall(desk, state, parseToolCall(envelope), options, waitedFor);
+
+  const call = async (envelope: unknown, options: CallOptions = noOptions): Promise<ToolOutcome> =>
+    orPending(await awaitTold(make(envelope, options), state, options));
+
+  const runTool = async (
+    name: string,
+    args: unknown,
+    options: CallOptions & { readonly callId?: string } = {},
+  ): Promise<unknown> => {
+    const { callId = engine.ids.next('call'), ...rest } = options;
+    const outcome = await call({ id: callId, name, arguments: args }, rest);
+    if (outcome.type !== 'ToolArtifactReference') return thaw(unwrap(outcome));
+    const artifact = await readStoredArtifact(engine.ledger, state.sessionId, outcome.artifactId);
+    return typeof artifact?.content === 'string' ? readJsonText(artifact.content) : unwrap(outcome);
+  };
+
+  const writeEnd = async (why: TurnEndReason): Promise<void> => {
+    if (!state.opened) return;
+    const event: TurnEnded = {
+      id: engine.nextEventId(),
+      type: 'turn.ended',
+      sessionId: state.sessionId,
+      turnId: state.turnId,
+      at: engine.ledger.now(),
+      cause: undefined,
+      why,
+    };
+    await engine.ledger.append({
+      entryId: engine.ids.next('ent'),
+      sessionId: state.sessionId,
+      callId: undefined,
+      expectedVersion: 0,
+      events: [event],
+      ...(state.depth > 0 && { depth: state.depth }),
+    });
+  };
+
+  const withdrawAll = async (reason: string): Promise<void> => {
+    state.withdrawn = reason;
+    const held = inHand().filter((hand) => hand.withdraw !== undefined);
+    for (const hand of held) hand.withdraw?.(reason);
+    await Promise.allSettled(
+      held.map(async (hand) => {
+        const told = await hand.told;
+        return told?.type === 'held' ? told.rest : told;
+      }),
+    );
+  };
+
+  state.onEnd = (why) => {
+    if (why !== 'terminal_result') return;
+    const ending = Promise.all([
+      writeEnd(why),
+      withdrawAll('The turn has ended with the final result of another tool.'),
+    ])
+      // The outcome that ended the turn is kept and told; the turn's own last line is a courtesy.
+      .catch(() => undefined)
+      .finally(() => engine.stragglers.delete(ending));
+    engine.stragglers.add(ending);
+  };
+
+  return {
+    sessionId: state.sessionId,
+    turnId: state.turnId,
+    call,
+    async callOrPending(envelope, options = noOptions) {
+      const hand = make(envelope, options);
+      return unlessGivenUp(hand, options, outcomeUnlessAsked(hand));
+    },
+    ask: async (envelope, options = noOptions) => askFirst(desk, state, parseToolCall(envelope), options),
+    async callAll(calls, { concurrency = engine.concurrency, ...options } = {}) {
+      if (!Number.isSafeInteger(concurrency) || concurrency < 1)
+        throw new QuittanceError(
+          'config.invalid',
+          `concurrency must be a whole number of at least 1, found ${String(concurrency)}.`,
+        );
+      return callBatch(desk, state, calls.map(parseToolCall), options, concurrency);
+    },
+    submit(envelope, options = {}) {
+      const hand = makeCall(desk, state, parseToolCall(envelope), options, {
+        submitted: true,
+        takePlace: undefined,
+      });
+      return {
+        callId: hand.request.id,
+        accepted: whenAccepted(hand),
+        outcome: async () => orPending(await unlessGivenUp(hand, options, outcomeOf(hand))),
+        cancel: (reason = 'cancelled by its submitter') => hand.cancel(reason),
+      };
+    },
+    cancel(callId, reason = 'cancelled') {
+      const hand = [...desk.inHand.values()].find(
+        ({ request, turn }) => turn.sessionId === state.sessionId && request.id === callId,
+      );
+      hand?.cancel(reason);
+      return hand !== undefined;
+    },
+    // The proxy has exactly the tools of the runtime, each with the type its definition gives it.
+    run: new Proxy(Object.create(null) as ToolRunners<Tools>, {
+      get: (_, name) =>
+        typeof name === 'string' && engine.tools.has(name)
+          ? (args: unknown, options?: CallOptions & { readonly callId?: string }) =>
+              runTool(name, args, options)
+          : undefined,
+      has: (_, name) => typeof name === 'string' && engine.tools.has(name),
+      ownKeys: () => [...engine.tools.keys()],
+    }),
+    tools: () =>
+      [...engine.tools.values()].map((tool) => ({
+        name: tool.name,
+        description: tool.description ?? '',
+        schema: tool.input.jsonSchema,
+        execute: async (args, { callId = engine.ids.next('call'), ...options } = {}) =>
+          outcomeToModelContent(await call({ id: callId, name: tool.name, arguments: args }, options)),
+      })),
+    child: (options = {}) => openChild(options),
+    async end({ withdraw = false } = {}) {
+      const isFirst = state.ended === undefined;
+      state.endBy('asked');
+      try {
+        if (isFirst) await writeEnd('asked');
+      } finally {
+        if (withdraw) await withdrawAll('The turn was ended and its questions withdrawn.');
+      }
+    },
+  };
+}
+
+/** Nobody has to listen: `outcome()` says the same. */
+function whenAccepted(hand: CallInHand): Promise<void> {
+  const accepted = Promise.race([hand.whenKept(), hand.told]).then((told) => {
+    if (told?.type === 'ToolFailure' && told.code === 'ledger.unavailable')
+      throw new QuittanceError('ledger.unavailable', told.error, { callId: hand.request.id });
+  });
+  accepted.catch(() => undefined);
+  return accepted;
+}
+
+async function outcomeOf(hand: CallInHand): Promise<ToolOutcome> {
+  const told = await hand.told;
+  if (told === undefined) throw new TypeError(`Call ${hand.request.id} is not being made.`);
+  return told.type === 'held' ? told.rest : told;
+}
+
+/** Outcomes are frozen; code that asked for a value may do with it what it likes. */
+const thaw = (value: JsonValue): unknown =>
+  typeof value === 'object' && value !== null ? structuredClone(value) : value;

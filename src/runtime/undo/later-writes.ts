@@ -1,0 +1,65 @@
+import { isJsonObject } from '../../base/json.ts';
+import type { Call } from '../../call/call.ts';
+import { foldCall } from '../../call/evolve.ts';
+import type { CallEvent } from '../../call/event.ts';
+import type { AnyTool } from '../../tool/define-tool.ts';
+import type { Engine } from '../state/engine.ts';
+import { isCallEvent } from '../../ledger/fold-stored.ts';
+import { handOut } from '../input/hand-out.ts';
+import { readRecorded } from '../state/read-recorded.ts';
+import { resourceKeysOf } from '../input/resource-keys.ts';
+import { undoneCallId } from '../host/undo-tool.ts';
+
+/**
+ * Calls of the session that touched something this one had touched, after it had ended, and were not undone
+ * themselves. Tools say what they touch by `resourceKeys`; those that do not are not looked at.
+ */
+export async function laterWrites(engine: Engine, tool: AnyTool, call: Call): Promise<readonly Call[]> {
+  const touched = await keysOfRecorded(engine, tool, call);
+  if (touched === undefined || touched.length === 0) return [];
+  const found: Call[] = [];
+  for (const later of await callsSince(engine, call)) {
+    const other = engine.tools.get(later.toolName);
+    if (other === undefined || other.surelyReads || later.undone !== undefined) continue;
+    const keys = await keysOfRecorded(engine, other, later);
+    if (keys?.some((key) => touched.includes(key)) === true) found.push(later);
+  }
+  return found;
+}
+
+async function callsSince(engine: Engine, { sessionId, callId }: Call): Promise<readonly Call[]> {
+  const calls = new Map<string, { readonly events: CallEvent[]; isLater: boolean }>();
+  let hasEnded = false;
+  for (const event of await engine.ledger.readSession(sessionId)) {
+    if (!isCallEvent(event)) continue;
+    const known = calls.get(event.callId) ?? { events: [], isLater: false };
+    calls.set(event.callId, known);
+    known.events.push(event);
+    if (event.callId === callId) hasEnded ||= event.type === 'tool.responded' && event.final;
+    else if (event.type === 'tool.started' || event.type === 'tool.responded') known.isLater ||= hasEnded;
+  }
+  const later = [...calls.values()].filter(({ isLater }) => isLater).map(({ events }) => foldCall(events));
+  return later.filter(
+    (other): other is Call =>
+      other !== undefined && other.attempt > 0 && undoneCallId(other.callId) !== callId,
+  );
+}
+
+/** By the input the call really had, where that can still be had; else by the one that is kept. */
+export async function keysOfRecorded(
+  engine: Engine,
+  tool: AnyTool,
+  call: Call,
+): Promise<readonly string[] | undefined> {
+  if (tool.resourceKeys === undefined) return undefined;
+  const recorded = await readRecorded(engine, call);
+  const { input: schema } = tool;
+  if (recorded.ok && recorded.form === 'json') {
+    const { effectiveInput: value, accepted: checked } = recorded;
+    return resourceKeysOf(tool, () => handOut(schema, { form: 'json', value, checked }));
+  }
+  const checked = recorded.ok ? recorded.accepted : recorded.raw;
+  const read = await schema.check(structuredClone(checked));
+  if (!read.ok || !isJsonObject(checked)) return undefined;
+  return resourceKeysOf(tool, () => handOut(schema, { form: 'typed', value: read.value, checked }));
+}

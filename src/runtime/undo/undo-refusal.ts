@@ -1,0 +1,58 @@
+/** Why a call cannot be undone, as things stand now. */
+import { describeDecider } from '../../call/describe-identity.ts';
+import type { ErrorCode } from '../../base/error.ts';
+import type { Call } from '../../call/call.ts';
+import type { AnyTool } from '../../tool/define-tool.ts';
+import type { Engine } from '../state/engine.ts';
+import { laterWrites } from './later-writes.ts';
+
+export type UndoRefusal = { readonly code: ErrorCode & `undo.${string}`; readonly message: string };
+
+export async function whyNotUndo(
+  engine: Engine,
+  tool: AnyTool | undefined,
+  call: Call,
+  force: boolean,
+): Promise<UndoRefusal | undefined> {
+  const { callId, toolName, undone } = call;
+  if (undone !== undefined)
+    return {
+      code: 'undo.spent',
+      message: `Call ${callId} was undone already, by ${describeDecider(undone.by)} at ${new Date(undone.at).toISOString()} (call ${undone.undoCallId}).`,
+    };
+  const handle = handleOf(call, tool);
+  if (typeof handle === 'string')
+    return { code: 'undo.unavailable', message: `Call ${callId} cannot be undone: ${handle}.` };
+  if (handle.until !== undefined && engine.ledger.now() >= handle.until)
+    return {
+      code: 'undo.expired',
+      message: `Call ${callId} could be undone until ${new Date(handle.until).toISOString()}.`,
+    };
+  if (tool?.undo === undefined)
+    return {
+      code: 'undo.unavailable',
+      message: `Call ${callId} cannot be undone here: this runtime has no tool "${toolName}" that can undo anything.`,
+    };
+  if (force) return undefined;
+  const later = await laterWrites(engine, tool, call);
+  if (later.length === 0) return undefined;
+  return {
+    code: 'undo.conflict',
+    message: `Call ${callId} cannot be undone without harm: ${later.map((other) => `call ${other.callId} (${other.toolName})`).join(', ')} touched the same since. Undo those first, or undo with { force: true }.`,
+  };
+}
+
+/** Until when, or why never. What was found out later about a call counts as much as its outcome. */
+function handleOf(
+  { settled, resolution, copiedFrom }: Call,
+  tool: AnyTool | undefined,
+): { readonly until?: number } | string {
+  if (settled === undefined) return 'it has not ended';
+  if (copiedFrom !== undefined)
+    return `it was answered by call ${copiedFrom}, which did the work; undo that one`;
+  const { outcome } = settled;
+  if (outcome.type === 'ToolExecutionResult' || outcome.type === 'ToolArtifactReference')
+    return outcome.undo ?? 'its tool could not undo anything when it ran';
+  if (resolution?.resolution !== 'succeeded') return 'it did not succeed';
+  return tool?.undoWithinMs === undefined ? {} : { until: resolution.at + tool.undoWithinMs };
+}
