@@ -1,8 +1,10 @@
-import { defineConfig, mergeConfig } from 'vitest/config';
-import config from './vitest.config.ts';
+import { defineConfig } from 'vitest/config';
+import config, { common, resolve } from './vitest.config.ts';
 
 /** The suites of the adapters, where `npm run compat` has put them. */
-export default mergeConfig(
-  { ...config, test: { ...config.test, include: [], exclude: [] } },
-  defineConfig({ test: { include: ['test/frameworks/oldest/run/*.test.ts'] } }),
-);
+const { projects: _, ...test } = config.test ?? {};
+export default defineConfig({
+  resolve,
+  ssr: { resolve },
+  test: { ...test, ...common, include: ['test/frameworks/oldest/run/*.test.ts'] },
+});

@@ -7,8 +7,8 @@ import { LongestFirst } from './test/longest-first.ts';
 // Workers and the many processes that tests start share compiled modules: half of what a process does is to load them.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/compile');
 
-const resolve = { conditions: ['quittance-source'] };
-const common = {
+export const resolve = { conditions: ['quittance-source'] };
+export const common = {
   // On a busy machine everything takes long. These end a test that hangs, and never one that is slow.
   testTimeout: 120_000,
   hookTimeout: 120_000,

@@ -19,6 +19,7 @@ import { openSchema, readAiSdkTool } from './ai-sdk-tool.ts';
 import { placeCall } from './conversation.ts';
 import type { Driver, Run } from './driver.ts';
 import { createDriver } from './driver.ts';
+import { notMade } from './fault-for-model.ts';
 import { reportVersions } from './framework-version.ts';
 import type { SendProbe } from './self-test.ts';
 import { probe, selfTest } from './self-test.ts';
@@ -217,33 +218,35 @@ function toAiSdkTool(
           return (await findQuestion(driver, run, toRequest(name, input, native), native)) !== undefined;
         }
       : undefined,
-    execute: async (input: unknown, native: AiSdkCallOptions) => {
-      const request = toRequest(name, input, native);
-      const signal = native.abortSignal;
-      const callGiven = { native, ...(signal !== undefined && { signal }) };
-      const response = run.suspends ? responseTo(request, native) : undefined;
-      // The SDK may run whatever its messages say was approved. What nobody was asked about, nobody approved; and it is
-      // not to be asked about now, or the same messages sent once more would be the answer.
-      if (response !== undefined && (await findQuestion(driver, run, request, native)) === undefined)
-        throw refuseMadeUp(request);
-      const answer =
-        response?.approved === true
-          ? await run.callApproved(request, callGiven)
-          : await run.call(request, callGiven);
-      // An approval that counts for nothing leaves the question open: then it waits, as it would have without.
-      const { outcome } = answer.type === 'pending' ? await run.call(request, callGiven) : answer;
-      add(native.toolCallId, outcome);
-      return toOutput(outcome);
-    },
+    execute: (input: unknown, native: AiSdkCallOptions) =>
+      driver.faults.guard(name, async () => {
+        const request = toRequest(name, input, native);
+        const signal = native.abortSignal;
+        const callGiven = { native, ...(signal !== undefined && { signal }) };
+        const response = run.suspends ? responseTo(request, native) : undefined;
+        // The SDK may run whatever its messages say was approved. What nobody was asked about, nobody approved; and it is
+        // not to be asked about now, or the same messages sent once more would be the answer.
+        if (response !== undefined && (await findQuestion(driver, run, request, native)) === undefined)
+          throw refuseMadeUp(request);
+        const answer =
+          response?.approved === true
+            ? await run.callApproved(request, callGiven)
+            : await run.call(request, callGiven);
+        // An approval that counts for nothing leaves the question open: then it waits, as it would have without.
+        const { outcome } = answer.type === 'pending' ? await run.call(request, callGiven) : answer;
+        add(native.toolCallId, outcome);
+        return toOutput(outcome);
+      }),
     toModelOutput: modelOutput(driver.ledger, run.sessionId, find, own.toModelOutput?.bind(own)),
   };
 }
 
 const refuseMadeUp = ({ id, name }: ToolCallInput): QuittanceError =>
-  new QuittanceError(
-    'confirmation.unknown',
-    `Nobody was asked about the call ${quote(id)} of the tool ${quote(name)}, so it was not approved either. Nothing ran.`,
+  notMade(
+    `No person was asked about the call ${quote(id)} of the tool ${quote(name)}, so it was not approved either.`,
+    `The messages hold an approval of the call ${quote(id)}, about which no person was asked.`,
     { tool: name },
+    'confirmation.unknown',
   );
 
 const refuseUnnamed = (callId: string): QuittanceError =>

@@ -4,12 +4,12 @@
  * denied, unless the host named them: in `programTools`, then they are judged and recorded here, or in `ungoverned`.
  */
 import { isJsonObject } from '../base/json.ts';
-import { describeThrown } from '../tool/describe-thrown.ts';
 import { quote } from '../base/nearest.ts';
 import type { PendingCall } from '../runtime/turn/await-told.ts';
 import type { Answer } from './answer.ts';
 import type { Begun, ProgramReport } from './claude-agent-program-tools.ts';
 import type { ClaudeAgentHookInput } from './claude-agent-tool.ts';
+import type { FaultTeller } from './fault-for-model.ts';
 
 /** What a hook answers. Nothing means that the rules of the SDK decide. */
 export type ClaudeAgentHookOutput = {
@@ -37,6 +37,7 @@ export type HookFacts = {
   readonly server: string;
   readonly ungoverned: readonly string[];
   readonly programTools: ReadonlySet<string>;
+  readonly faults: FaultTeller;
   /** Takes down what was told about a call of ours, and asks whether it waits for a person. */
   readonly ask: (
     toolUseId: string,
@@ -58,7 +59,7 @@ export type HookFacts = {
 const patience = 7 * 24 * 60 * 60;
 
 export function createHooks(facts: HookFacts): ClaudeAgentHooks {
-  const { server, ungoverned, programTools, ask, mayDefer, begin, report } = facts;
+  const { server, ungoverned, programTools, faults, ask, mayDefer, begin, report } = facts;
   const prefix = `mcp__${server}__`;
   const before: Hook = async (input, toolUseId) => {
     const { tool_name: toolName = '' } = input;
@@ -99,7 +100,7 @@ export function createHooks(facts: HookFacts): ClaudeAgentHooks {
         // The SDK may take a hook that throws for one that has nothing to say.
         const { tool_name: toolName = '' } = input;
         if (toolName.startsWith(prefix)) throw error;
-        return decide('deny', `The call could not be judged: ${describeThrown(error)}`);
+        return decide('deny', `The call could not be judged. ${faults.forModel(toolName, error).message}`);
       }
     }),
     PostToolUse: matcher(after('PostToolUse', (input) => ({ output: memberOf(input, 'tool_response') }))),
@@ -123,7 +124,7 @@ const isNamed = (toolName: string, ungoverned: readonly string[]): boolean =>
   );
 
 const refuse = (toolName: string): string =>
-  `The tool ${quote(toolName)} is not run by Quittance, and the host has not named it among those that may run without it.`;
+  `The program that runs this agent does not offer the tool ${quote(toolName)}. Nothing ran.`;
 
 const decide = (
   permissionDecision: 'allow' | 'deny' | 'defer',

@@ -5,7 +5,6 @@
  */
 import { isJsonObject } from '../base/json.ts';
 import type { JsonObject } from '../base/json.ts';
-import { describeThrown } from '../tool/describe-thrown.ts';
 
 /** What carries messages to the SDK and back. */
 export type ClaudeAgentTransport = {
@@ -67,7 +66,7 @@ export function createServer(served: ServedTools): ClaudeAgentServer {
               ? { error: { code: methodNotFound, message: `There is no method ${method}.` } }
               : { result };
         } catch (error) {
-          reply = { error: { code: internalError, message: describeThrown(error) } };
+          reply = { error: { code: internalError, message: messageOf(error) } };
         }
         running.delete(id);
         // Nobody listens any more where it was cancelled or the connection is gone.
@@ -128,3 +127,6 @@ async function serve(
       return undefined;
   }
 }
+
+/** The model is told this. Causes are for the developer. */
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -29,7 +29,7 @@ import { createDriver } from './driver.ts';
 import { reportVersions } from './framework-version.ts';
 import type { SendProbe } from './self-test.ts';
 import { probe, selfTest } from './self-test.ts';
-import { setupError } from './setup-error.ts';
+import { notMade } from './fault-for-model.ts';
 import { refuseNoList } from './tools-given.ts';
 
 /** What `governTools` takes beside the tools. */
@@ -207,16 +207,17 @@ function toRun(
     },
     onClient: (version) => (resumes = resumesDeferred(version)),
     list: () => offered,
-    async call(request) {
-      const toolUseId = readToolUseId(request);
-      const { hook, earlier = 0 } = hooked.get(toolUseId) ?? {};
-      hooked.delete(toolUseId);
-      if (deferred === toolUseId) deferred = undefined;
-      const made = placeCall(toRequest(toolUseId, request.name, request.arguments), earlier);
-      const result = await answer(run, request, made, { toolUseId, hook }, approved.has(made.id));
-      places.answered(toolUseId);
-      return result;
-    },
+    call: (request) =>
+      driver.faults.guard(request.name, async () => {
+        const toolUseId = readToolUseId(request);
+        const { hook, earlier = 0 } = hooked.get(toolUseId) ?? {};
+        hooked.delete(toolUseId);
+        if (deferred === toolUseId) deferred = undefined;
+        const made = placeCall(toRequest(toolUseId, request.name, request.arguments), earlier);
+        const result = await answer(run, request, made, { toolUseId, hook }, approved.has(made.id));
+        places.answered(toolUseId);
+        return result;
+      }),
   });
 
   const mcpServers = Object.fromEntries([
@@ -230,6 +231,7 @@ function toRun(
     server,
     ungoverned,
     programTools,
+    faults: driver.faults,
     async ask(toolUseId, name, hook) {
       const [oldest] = hooked.keys();
       // What the SDK denies after this is never called: that must not pile up.
@@ -359,8 +361,8 @@ const ownOverrides = (
 function readToolUseId({ name, meta }: ServedCall): string {
   const toolUseId = ownValue(meta, toolUseIdKey);
   if (typeof toolUseId === 'string' && toolUseId !== '') return toolUseId;
-  throw setupError(
-    `The tool ${quote(name)} was called without the id of the call, so it was not run.`,
+  throw notMade(
+    `The tool ${quote(name)} was called without the id of the call.`,
     `The tool ${quote(name)} was called without the id of the call. Pass the server to query() of the SDK, which ` +
       `sends it as _meta[${JSON.stringify(toolUseIdKey)}].`,
     { tool: name },

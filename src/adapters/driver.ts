@@ -23,6 +23,8 @@ import type { AdapterOptions } from './adapter-options.ts';
 import type { AdoptedTool, NativeOf } from './adopted-tool.ts';
 import { adoptTools, askAsAuthorsSay } from './adopted-tool.ts';
 import type { Answer } from './answer.ts';
+import type { FaultTeller } from './fault-for-model.ts';
+import { createFaultTeller } from './fault-for-model.ts';
 import { toAnswer } from './answer.ts';
 import { decideFor } from './decide-for.ts';
 
@@ -61,6 +63,8 @@ export interface Driver<Native> {
   readonly tools: readonly AnyTool[];
   /** Whether held calls stop the run the framework's way. */
   readonly suspends: boolean;
+  /** For frameworks that tell their model what a tool throws. */
+  readonly faults: FaultTeller;
   /** Opens a run. `approver` is who answers in this one, where that is known better now. */
   open(options: TurnOptions, approver?: AdapterOptions<Native>['approver']): Run<Native>;
   /**
@@ -177,6 +181,7 @@ export function createDriver<Native>(
     ledger,
     tools: adopted,
     suspends: approver !== undefined,
+    faults: createFaultTeller(options.onTrouble),
     open,
     runOf(key, turnOptions) {
       const known = typeof key === 'string' ? byName.get(key) : byObject.get(key);

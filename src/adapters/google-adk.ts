@@ -1,5 +1,5 @@
 /** Tools of the Agent Development Kit (`@google/adk`) under Quittance. */
-import { QuittanceError } from '../base/error.ts';
+import type { QuittanceError } from '../base/error.ts';
 import { isJsonObject } from '../base/json.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
 import type { PendingCall } from '../runtime/turn/await-told.ts';
@@ -15,6 +15,7 @@ import { toAnswer } from './answer.ts';
 import { placeCall } from './conversation.ts';
 import type { Driver, Run } from './driver.ts';
 import { createDriver } from './driver.ts';
+import { notMade } from './fault-for-model.ts';
 import { reportVersions } from './framework-version.ts';
 import { isMessageOf, tellBeside } from './google-adk-beside.ts';
 import type { AdkPlugin } from './google-adk-plugin.ts';
@@ -132,7 +133,7 @@ type Caller = {
   /** The call, as the runtime makes it, with what a person said about it; undefined where the run stops for a person. */
   make(name: string, args: unknown, context: AdkToolContext): Promise<Answer | undefined>;
   /** Was a person asked about this call? */
-  isHeld(context: AdkToolContext | undefined): Promise<boolean>;
+  isHeld(name: string, context: AdkToolContext | undefined): Promise<boolean>;
 };
 
 function createCaller(driver: Driver<AdkToolContext>, session: AdkOptions['session']): Caller {
@@ -165,7 +166,7 @@ function createCaller(driver: Driver<AdkToolContext>, session: AdkOptions['sessi
     if (call?.settled === undefined || call.confirmation !== undefined) return undefined;
     return toResponse(await toAnswer(driver.ledger, sessionId, call.settled.outcome));
   };
-  return {
+  const caller: Caller = {
     async make(name, args, context) {
       const request = toRequest(name, args, context);
       const run = runOf(context);
@@ -193,12 +194,17 @@ function createCaller(driver: Driver<AdkToolContext>, session: AdkOptions['sessi
       // The kit asks once. An answer that counts for nothing leaves the question open, and the call waits for it.
       return told.type === 'pending' ? run.call(request, given) : told;
     },
-    async isHeld(context) {
+    async isHeld(name, context) {
       if (context?.functionCallId === undefined) return false;
-      const { id } = toRequest('', {}, context);
+      const { id } = toRequest(name, {}, context);
       const [call] = await driver.runtime.calls({ sessionId: sessionOf(context), callId: id });
       return call?.confirmation !== undefined;
     },
+  };
+  // The kit tells its model what a tool throws.
+  return {
+    make: (name, args, context) => driver.faults.guard(name, () => caller.make(name, args, context)),
+    isHeld: (name, context) => driver.faults.guard(name, () => caller.isHeld(name, context)),
   };
 }
 
@@ -238,7 +244,7 @@ function toAdkTool(
     description: own?.description ?? description,
     isLongRunning,
     _getDeclaration: declaration,
-    checkRequireConfirmation: (_: unknown, context?: AdkToolContext) => caller.isHeld(context),
+    checkRequireConfirmation: (_: unknown, context?: AdkToolContext) => caller.isHeld(name, context),
     async processLlmRequest(request: { readonly llmRequest: LlmRequest }): Promise<void> {
       const { llmRequest } = request;
       if (own === undefined) return offer(llmRequest, tool, declaration());
@@ -280,9 +286,9 @@ export function toResponse({ content, note }: Answer): Record<string, unknown> {
 }
 
 const refuseOutside = (name: string): QuittanceError =>
-  new QuittanceError(
-    'config.invalid',
-    `The tool ${quote(name)} was called outside an agent, where a call has no id. In a workflow or a program, call it ` +
-      'on the runtime: governed.runtime.turn({ sessionId }).call({ id, name, arguments }).',
+  notMade(
+    `The tool ${quote(name)} was called without the id of the call.`,
+    `The tool ${quote(name)} was called outside an agent, where a call has no id. In a workflow or a program, call ` +
+      'it on the runtime: governed.runtime.turn({ sessionId }).call({ id, name, arguments }).',
     { tool: name },
   );

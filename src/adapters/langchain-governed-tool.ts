@@ -1,5 +1,8 @@
 /** Tools of LangChain that do nothing but ask the runtime. */
-import { QuittanceError } from '../base/error.ts';
+import type { QuittanceError } from '../base/error.ts';
+import { quote } from '../base/nearest.ts';
+import type { FaultTeller } from './fault-for-model.ts';
+import { notMade } from './fault-for-model.ts';
 import type { LangChainConfig } from './langchain-call.ts';
 import type { ToolClass, ToolFields, ToolInstance } from './langchain-tool.ts';
 
@@ -26,7 +29,11 @@ export type MakeToolCall = (
 ) => Promise<ToolAnswer>;
 
 /** Makes tools of the framework whose body is `make`, and nothing else. */
-export function createToolMaker(Base: ToolClass, make: MakeToolCall): (shown: ShownTool) => ToolInstance {
+export function createToolMaker(
+  Base: ToolClass,
+  make: MakeToolCall,
+  faults: FaultTeller,
+): (shown: ShownTool) => ToolInstance {
   class GovernedTool extends Base {
     static lc_name(): string {
       return 'DynamicStructuredTool';
@@ -38,7 +45,7 @@ export function createToolMaker(Base: ToolClass, make: MakeToolCall): (shown: Sh
       const id = toolCall?.id;
       // A body that hands its config on hands on its own call with it.
       if (typeof id !== 'string' || id === '' || toolCall?.name !== this.name)
-        throw refuseBareInput(this.name);
+        throw faults.forModel(this.name, refuseBareInput(this.name));
       let isError = false;
       const once = Object.create(this, {
         // The model reads the schema. Here it lets everything through: arguments are judged, and mended, by the runtime.
@@ -70,9 +77,9 @@ export function createToolMaker(Base: ToolClass, make: MakeToolCall): (shown: Sh
 }
 
 const refuseBareInput = (name: string): QuittanceError =>
-  new QuittanceError(
-    'config.invalid',
-    `The tool "${name}" was invoked without the id of a call, and cannot be: the same call could run twice. Invoke it ` +
-      'with the tool call of the model, as it is: tool.invoke(message.tool_calls[0], config).',
+  notMade(
+    `The tool ${quote(name)} was called without the id of the call.`,
+    `The tool ${quote(name)} was invoked without the id of a call, so the same call could run twice. Invoke it with ` +
+      'the tool call of the model, as it is: tool.invoke(message.tool_calls[0], config).',
     { tool: name },
   );

@@ -64,7 +64,7 @@ export function isMarked(
   );
 }
 
-const isInterrupt = (error: unknown): boolean =>
+export const isInterrupt = (error: unknown): boolean =>
   error instanceof Error && 'is_bubble_up' in error && error.is_bubble_up === true;
 
 const refuseInterrupt = ({ toolName }: ToolContext, cause: unknown): ToolError =>

@@ -18,11 +18,11 @@ import type { InterruptOn, LangChainInterruptOn } from './langchain-interrupt-on
 import { readInterruptOn } from './langchain-interrupt-on.ts';
 import { MiddlewareTools } from './langchain-middleware-tools.ts';
 import { lastAsked, timesUsed } from './langchain-messages.ts';
-import { toContent } from './langchain-output.ts';
+import { isInterrupt, toContent } from './langchain-output.ts';
 import type { LangChainTool, ToolClass } from './langchain-tool.ts';
 import { findToolClass, readLangChainTool } from './langchain-tool.ts';
 import { probe, selfTest } from './self-test.ts';
-import { setupError } from './setup-error.ts';
+import { notMade } from './fault-for-model.ts';
 import { refuseNoList } from './tools-given.ts';
 
 /** What `governTools` takes beside the tools. */
@@ -139,7 +139,7 @@ function wrap<Tools extends readonly unknown[]>(
     },
   );
   const originals = new Map(kept.map(([tool]) => [nameOf(tool), tool]));
-  const makeTool = createToolMaker(Base, createCaller(driver, asking, session));
+  const makeTool = createToolMaker(Base, createCaller(driver, asking, session), driver.faults);
   const tools = driver
     .open({ sessionId: 'none' })
     .turn.tools()
@@ -177,7 +177,7 @@ function createCaller(
 ): MakeToolCall {
   const shelves = new WeakMap<Run<LangChainCall>, Shelf>();
   const runOf = createRunFinder(driver);
-  return async ({ id, name, args }, config, runManager) => {
+  const make: MakeToolCall = async ({ id, name, args }, config, runManager) => {
     const run = runOf(readSession(config, session), config);
     const native: LangChainCall = {
       config,
@@ -205,6 +205,14 @@ function createCaller(
       isError: answer.isError,
     };
   };
+  return async (...call) => {
+    try {
+      return await make(...call);
+    } catch (error) {
+      // LangGraph stops a run by what it throws. Anything else it may tell its model.
+      throw isInterrupt(error) ? error : driver.faults.forModel(call[0].name, error);
+    }
+  };
 }
 
 /**
@@ -229,7 +237,7 @@ function createRunFinder(
 function readSession(config: LangChainConfig, session: LangChainOptions['session']): string {
   const sessionId: unknown = session?.(config) ?? config.configurable?.['thread_id'];
   if (typeof sessionId === 'string' && sessionId !== '') return sessionId;
-  throw setupError(
+  throw notMade(
     'The run belongs to no session, so the call was not made.',
     'The run says no thread, so the call belongs to no session. Invoke the agent or the graph with ' +
       '{ configurable: { thread_id } }, or give governTools a `session` that finds one in the config.',

@@ -21,7 +21,7 @@ import type { GovernedMastraTool, MastraAgentContext, MastraContext, MastraTool 
 import { readMastraTool, suspendsItself, toolMark } from './mastra-tool.ts';
 import type { SendProbe } from './self-test.ts';
 import { probe, selfTest } from './self-test.ts';
-import { setupError } from './setup-error.ts';
+import { notMade } from './fault-for-model.ts';
 import { refuseForeign, refuseNoRecord } from './tools-given.ts';
 
 /** What `governTools` takes beside the tools. */
@@ -166,7 +166,7 @@ function createCaller(
   const runOf = (context: MastraContext): Run<MastraContext> => {
     const sessionId = session?.(context) ?? context.agent?.threadId ?? context.runId;
     if (sessionId === undefined || sessionId === '')
-      throw setupError(
+      throw notMade(
         'The run belongs to no session, so the call was not made.',
         "A call has no session. Pass memory: { thread, resource } to the agent's generate or stream, or say where " +
           'the session is found: governTools(tools, { session: (context) => … }).',
@@ -251,18 +251,22 @@ function toMastraTool(
       return own.onInputAvailable?.(options as never); // what Mastra gave
     },
     execute: async (input: unknown, context: MastraContext) => {
-      const agent = requireAgent(name, context);
-      const { isOfPerson, at } = announcements.take(agent.toolCallId);
-      const { sessionId, told } = await makeCall(
-        // What is no object is denied by the runtime, which says so.
-        { id: agent.toolCallId, name, arguments: input as ToolCallInput['arguments'] },
-        context,
-        isOfPerson ? readAnswer(agent.resumeData, agent.suspendPayload) : undefined,
-        at,
-      );
-      if (told.type === 'pending')
-        return agent.suspend?.((await toQuestion(driver, sessionId, told)) as never);
-      return toResult(told, sessionId);
+      const made = await driver.faults.guard(name, async () => {
+        const agent = requireAgent(name, context);
+        const { isOfPerson, at } = announcements.take(agent.toolCallId);
+        const { sessionId, told } = await makeCall(
+          // What is no object is denied by the runtime, which says so.
+          { id: agent.toolCallId, name, arguments: input as ToolCallInput['arguments'] },
+          context,
+          isOfPerson ? readAnswer(agent.resumeData, agent.suspendPayload) : undefined,
+          at,
+        );
+        return told.type === 'pending'
+          ? { question: await toQuestion(driver, sessionId, told) }
+          : { result: toResult(told, sessionId) };
+      });
+      // What Mastra throws to stop a run is not for us to change.
+      return 'question' in made ? context.agent?.suspend?.(made.question as never) : made.result;
     },
     toModelOutput: (output: unknown) =>
       modelOutput(
@@ -307,10 +311,10 @@ async function toQuestion(
 
 function requireAgent(name: string, context: MastraContext | undefined): MastraAgentContext {
   if (context?.agent?.toolCallId) return context.agent;
-  throw setupError(
-    `The tool ${quote(name)} was called without the id of the call, so it was not run.`,
-    `The tool ${quote(name)} was called outside an agent, where a call has no id. In a workflow or a program, call it ` +
-      'on the runtime: governed.runtime.turn({ sessionId }).call({ id, name, arguments }).',
+  throw notMade(
+    `The tool ${quote(name)} was called without the id of the call.`,
+    `The tool ${quote(name)} was called outside an agent, where a call has no id. In a workflow or a program, call ` +
+      'it on the runtime: governed.runtime.turn({ sessionId }).call({ id, name, arguments }).',
     { tool: name },
   );
 }

@@ -15,6 +15,7 @@ import { readItems } from './openai-items.ts';
 import { governedMark, refuseUngovernedAgent } from './openai-agents-graph.ts';
 import type { OpenAiAgentsMcpServer } from './openai-agents-mcp.ts';
 import { listMcpTools } from './openai-agents-mcp.ts';
+import { createRejectionFollower } from './openai-agents-rejections.ts';
 import { toToolOutput } from './openai-agents-output.ts';
 import type { OpenAiAgentsState } from './openai-agents-state.ts';
 import { takeApprovals } from './openai-agents-state.ts';
@@ -144,6 +145,14 @@ async function wrap<const Tools extends readonly unknown[]>(
     followed.set(runContext, begun);
     return begun;
   };
+  const followRejections = createRejectionFollower<OpenAiAgentsRunContext>((runContext, rejection) => {
+    const { run, answered } = runOf(runContext);
+    const { callId, message } = rejection;
+    const { id } = placeCall({ id: callId, name: '', arguments: {} }, answered.earlier(callId));
+    run
+      .deny(id, message, { native: { callId, runContext } })
+      .catch((error: unknown) => driver.faults.forModel(callId, error));
+  });
   const neverAsks = await findNeverAsks([...governed.values()]);
   // What the model is offered does not depend on the run; this one only lists it, and leaves nothing behind.
   const offered = driver.open({ sessionId: 'tools' }).turn.tools();
@@ -154,7 +163,7 @@ async function wrap<const Tools extends readonly unknown[]>(
         isTool(tool) || tool === undefined
           ? { description, parameters: schema ?? anyObject }
           : (tool as object);
-      return [name, toSdkTool({ driver, runOf, neverAsks, checkAgent }, name, own)];
+      return [name, toSdkTool({ driver, runOf, neverAsks, checkAgent, followRejections }, name, own)];
     }),
   );
   const places = given.map((tool) => (ungoverned.includes(nameOf(tool)) ? tool : wrapped.get(nameOf(tool))));
@@ -181,9 +190,14 @@ type Place = {
   readonly runOf: RunOf;
   readonly neverAsks: () => Promise<boolean>;
   readonly checkAgent: (agent: unknown) => void;
+  readonly followRejections: (runContext: OpenAiAgentsRunContext) => void;
 };
 
-function toSdkTool({ driver, runOf, neverAsks, checkAgent }: Place, name: string, own: object): object {
+function toSdkTool(
+  { driver, runOf, neverAsks, checkAgent, followRejections }: Place,
+  name: string,
+  own: object,
+): object {
   /** The SDK goes on with a call by the very item, so an item that is known is no later call. */
   const earlierOf = new WeakMap<object, number>();
   const { isEnabled } = own as { isEnabled?: (runContext: unknown, agent: unknown) => unknown };
@@ -207,8 +221,10 @@ function toSdkTool({ driver, runOf, neverAsks, checkAgent }: Place, name: string
           const { run, answered, asked } = runOf(runContext);
           const request = placeCall({ id: callId, name, arguments: args }, answered.earlier(callId));
           const question = await run.ask(request, { native: { callId, runContext } });
-          if (question !== undefined) asked.add(request.id);
-          return question !== undefined;
+          if (question === undefined) return false;
+          asked.add(request.id);
+          followRejections(runContext);
+          return true;
         }
       : neverAsks,
     async invoke(runContext: OpenAiAgentsRunContext, input: string, details: OpenAiAgentsCallDetails = {}) {

@@ -77,7 +77,7 @@ describe('tools that the program runs itself', () => {
     const { home, run, told, runtime } = await start([], {});
     const result = await run([bash(home), done], options);
     expect([result?.subtype, existsSync(join(home, 'ran'))]).toEqual(['success', false]);
-    expect(told()).toContain('is not run by Quittance');
+    expect(told()).toContain('does not offer the tool');
     // The hook said no; nothing is settled, since nothing here could have run it.
     expect(await runtime.calls({ sessionId })).toEqual([]);
   });

@@ -262,9 +262,10 @@ describe('the body', () => {
     const toolContext = {
       invocationContext: { invocationId: 'i', session: { ...user, id: 's', events: [] } },
     };
-    await expect(tools[0]?.runAsync({ args: {}, toolContext: toolContext as never })).rejects.toThrow(
-      /outside an agent/,
-    );
+    await expect(tools[0]?.runAsync({ args: {}, toolContext: toolContext as never })).rejects.toMatchObject({
+      message: expect.stringMatching(/without the id of the call. Nothing ran/) as string,
+      cause: { message: expect.stringMatching(/outside an agent/) as string },
+    });
     expect(body).not.toHaveBeenCalled();
   });
 });

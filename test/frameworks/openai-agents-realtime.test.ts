@@ -142,6 +142,44 @@ test('with an approver the session asks, and its approval is the decision of the
   expect(made?.confirmation).toMatchObject({ status: 'approved', by: { name: 'grace' } });
 });
 
+test('with an approver, a rejection through the session is the decision of the person named, and is final', async () => {
+  const pay = vi.fn<() => string>(() => 'paid');
+  const options = { overrides: { pay: { mode: 'local' } }, approver: 'grace' } as const;
+  const { runtime, session, transport } = await open(pay, options);
+  session.on('tool_approval_requested', (_context, _agent, { approvalItem }) => {
+    void session.reject(approvalItem as never, { message: 'Too much.' });
+  });
+  for (const id of ['c1', 'c2']) {
+    transport.call(id, 'pay', { cents: 5 });
+    const held = await eventually(async () => {
+      const [made] = await runtime.calls({ sessionId: 'call-1', callId: id });
+      expect(made?.settled?.outcome).toMatchObject({ type: 'ToolDenied', code: 'confirmation.rejected' });
+      return made?.confirmation;
+    });
+    expect(held).toMatchObject({ status: 'denied', by: { name: 'grace' } });
+    await expect(
+      runtime.decide(held?.confirmationId ?? '', { decision: 'approve', by: 'ada' } as never),
+    ).rejects.toThrow(expect.objectContaining({ code: 'confirmation.decided' }) as Error);
+  }
+  await eventually(() =>
+    expect(transport.outputs).toEqual([
+      { callId: 'c1', output: 'Too much.' },
+      { callId: 'c2', output: 'Too much.' },
+    ]),
+  );
+  expect(pay).not.toHaveBeenCalled();
+});
+
+test('a fault of the program is an error of the session, and the model is not told about the program', async () => {
+  const { runtime, transport, errors } = await open(() => 'paid');
+  await runtime.close();
+  transport.call('c1', 'pay', { cents: 5 });
+  await eventually(() =>
+    expect(errors).toMatchObject([{ error: { message: expect.stringContaining('closed') as string } }]),
+  );
+  expect(transport.outputs).toEqual([]);
+});
+
 test('a session that could hand off to an agent with an ungoverned tool is not opened', async () => {
   const free = tool({ name: 'pay_free', description: '', parameters: z.object({}), execute: () => 'paid' });
   const clerk = new RealtimeAgent({ name: 'clerk', instructions: '', tools: [free] as never });

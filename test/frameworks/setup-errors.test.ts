@@ -3,11 +3,15 @@ import { AIMessage } from '@langchain/core/messages';
 import { tool as langChainTool } from '@langchain/core/tools';
 import { ToolNode } from '@langchain/langgraph/prebuilt';
 import { createTool } from '@mastra/core/tools';
+import { Agent, Runner, tool as openAiTool } from '@openai/agents';
 import { governTools as governLangChain } from 'quittance/langchain';
 import { governTools as governMastra } from 'quittance/mastra';
-import { expect, test } from 'vitest';
+import { governTools as governOpenAi } from 'quittance/openai-agents';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { apiName } from '../model-api-name.ts';
+import { scriptedModel } from './harnesses/openai-agents.ts';
+import type { Told } from './suite/harness.ts';
 
 const anything = { type: 'object' as const, properties: {} };
 
@@ -52,4 +56,41 @@ test('Mastra', async () => {
   const execute = tools.pay.execute as unknown as (input: unknown, context: unknown) => Promise<unknown>;
   expectTwoTexts(await thrownBy(execute({}, {})), /runtime/);
   expectTwoTexts(await thrownBy(execute({}, { agent: { toolCallId: 'c1' } })), /governTools/);
+});
+
+describe('OpenAI Agents, in an agent that is a tool', () => {
+  /** What the model of the outer agent is told, and the outcome on record. */
+  const ask = async (inner: 'has an ungoverned tool' | 'is closed') => {
+    const parameters = z.object({});
+    const pay = openAiTool({ name: 'pay', description: '', parameters, execute: () => 'paid' });
+    const free = openAiTool({ name: 'free', description: '', parameters, execute: () => 'free' });
+    const governed = await governOpenAi([pay]);
+    if (inner === 'is closed') await governed.runtime.close();
+    const clerk = new Agent({
+      name: 'clerk',
+      model: scriptedModel([{ calls: [{ id: 'c2', name: 'pay', arguments: {} }] }, { text: 'Done.' }], []),
+      tools: inner === 'is closed' ? governed.tools : [...governed.tools, free],
+    });
+    const outer = await governOpenAi([clerk.asTool({ toolName: 'ask_clerk', toolDescription: '' })]);
+    const told: Told[] = [];
+    const script = [
+      { calls: [{ id: 'c1', name: 'ask_clerk', arguments: { input: 'Go.' } }] },
+      { text: 'Done.' },
+    ];
+    const shop = new Agent({ name: 'shop', model: scriptedModel(script, told), tools: outer.tools });
+    await new Runner().run(shop, 'Go.', { context: { sessionId: 'thread-1' } });
+    const [made] = await outer.runtime.calls({ sessionId: 'thread-1', callId: 'c1' });
+    return { told: told[0]?.texts.join() ?? '', kept: JSON.stringify(made?.settled?.outcome) };
+  };
+
+  test.each([
+    ['has an ungoverned tool', 'name them in its option ungoverned'],
+    ['is closed', 'This runtime is closed'],
+  ] as const)('where the inner one %s', async (inner, developer) => {
+    const { told, kept } = await ask(inner);
+    expect(told).toContain('not set up as it must be');
+    expect(told).not.toMatch(apiName);
+    expect(told).not.toContain(developer);
+    expect(kept).toContain(developer);
+  });
 });

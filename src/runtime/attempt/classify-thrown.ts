@@ -26,12 +26,13 @@ export function classifyThrown(thrown: unknown, may?: 'any reason'): ThrownFailu
   const told = readToolError(thrown, may === undefined ? bodyMayClaim : isReasonCode);
   if (told !== undefined) return told;
   // A mistake in how the tool uses this package: the model can do nothing about it.
-  if (isQuittanceError(thrown) && misuse.has(thrown.code))
+  const misused = findMisuse(thrown);
+  if (misused !== undefined)
     return {
       code: 'tool.execution_error',
       message: 'The tool is not set up as it must be, so it could not go on.',
       retryable: false,
-      extras: { exception_type: 'QuittanceError', developer: thrown.message },
+      extras: { exception_type: 'QuittanceError', developer: misused },
       traceback: stackOf(thrown),
       authorSaysRetry: false,
     };
@@ -61,7 +62,26 @@ const misuse: ReadonlySet<string> = new Set([
   'call.malformed',
   'contracts.invalid',
   'adapter.unsafe',
+  'runtime.closed',
 ]);
+
+/**
+ * The text for the developer in what was thrown. A framework inside of the tool wraps an error of ours in one of its
+ * own, and repeats the message.
+ */
+function findMisuse(thrown: unknown): string | undefined {
+  const words = thrownInWords(thrown);
+  try {
+    for (let error = thrown, depth = 0; depth <= deepestCause; depth++) {
+      if (isQuittanceError(error) && misuse.has(error.code) && words.includes(error.message)) return words;
+      const { cause, error: inner } = (error ?? {}) as { cause?: unknown; error?: unknown };
+      error = inner ?? cause;
+    }
+  } catch {
+    // An object that throws when it is read is none of ours.
+  }
+  return undefined;
+}
 
 /** Somebody else's object may answer otherwise when it is read again, so each property is read once. */
 function readToolError(

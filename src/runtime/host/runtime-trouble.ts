@@ -4,7 +4,7 @@
  * A behaviour that gets no further: the entry after `position` cannot be read, or the ledger could not be used five
  * times in a row. It skips nothing, and goes on by itself once it can.
  */
-export type RuntimeTrouble = StuckBehavior | ExposedFiles | UntestedFramework;
+export type RuntimeTrouble = StuckBehavior | ExposedFiles | UntestedFramework | CallFault;
 
 export type StuckBehavior = {
   readonly type: 'behavior.stuck';
@@ -33,6 +33,17 @@ export type UntestedFramework = {
   readonly package: string;
   readonly version: string;
   readonly message: string;
+};
+
+/**
+ * An adapter could not make or complete a call, because of a fault of the program or of the ledger. The framework tells
+ * its model a short text without details, so the error is reported here.
+ */
+export type CallFault = {
+  readonly type: 'call.fault';
+  readonly toolName: string;
+  readonly message: string;
+  readonly error: unknown;
 };
 
 export type OnTrouble = (trouble: RuntimeTrouble) => void;

@@ -19,6 +19,8 @@ export type AgUiServer = {
   readonly sent: readonly BaseEvent[];
   /** What became of the answers that clients sent. */
   readonly taken: readonly AgUiTaken[];
+  /** What requests failed with, before there was a run to tell of it. */
+  readonly failed: readonly unknown[];
   close(): Promise<void>;
 };
 
@@ -39,6 +41,7 @@ export async function serveAgUi(serving: AgUiServing): Promise<AgUiServer> {
   const ui = createAgUi({ runtime });
   const sent: BaseEvent[] = [];
   const taken: AgUiTaken[] = [];
+  const failed: unknown[] = [];
 
   /** Makes the calls of the last round; true where all have ended. */
   const answerRound = async (turn: ReturnType<Runtime['turn']>): Promise<boolean> => {
@@ -102,13 +105,17 @@ export async function serveAgUi(serving: AgUiServing): Promise<AgUiServer> {
         response.write(encoder.encode(event));
       });
       response.end();
-    })().catch(() => response.destroy());
+    })().catch((error: unknown) => {
+      failed.push(error);
+      response.destroy();
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     sent,
     taken,
+    failed,
     close: () =>
       new Promise((resolve) => {
         server.closeAllConnections();

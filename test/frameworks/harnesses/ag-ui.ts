@@ -62,6 +62,8 @@ const harness: Harness = {
           };
         const last = agent.messages.findLast(({ role }) => role === 'assistant');
         return { text: typeof last?.content === 'string' ? last.content : undefined, told: thread.told };
+      } catch (error) {
+        throw server.failed[0] ?? error;
       } finally {
         await server.close();
       }

@@ -2,10 +2,12 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import type { ToolOutcome } from 'quittance';
 import { createMemoryLedger, outcomeToModelContent, ToolDecision, ToolError } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { afterAll, describe, expect, test, vi } from 'vitest';
+import { apiName } from '../../model-api-name.ts';
 import { eventually } from './eventually.ts';
 import type { Harness, PlainTool, Script, Stage, StageOptions, Told } from './harness.ts';
 import { cellsOf, refuseMissingTests } from './matrix-cells.ts';
@@ -146,6 +148,33 @@ export function behaviourSuite(harness: Harness): void {
       const ours =
         /governTools|createRuntime|onConfirm|onPreToolUse|overrides|timeoutMs|approver|defineTool|quittance/i;
       expect(told.flatMap(({ texts }) => texts).filter((text) => ours.test(text))).toEqual([]);
+    });
+
+    test('a fault of the program is told to the developer; the model hears facts that name no API', async () => {
+      const run = vi.fn<PlainTool['run']>();
+      const onTrouble = vi.fn<NonNullable<StageOptions['onTrouble']>>();
+      const { stage } = await start(harness, [pay(run)], { onTrouble });
+      await stage.runtime.close();
+      const told: Told[] = [];
+      const listen = (heard: readonly Told[]) => {
+        told.push(...heard);
+        return { text: 'Done.' };
+      };
+      const thrown = await stage.run([call('c1', 'pay', { cents: 5 }), listen], options).then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      expect(run).not.toHaveBeenCalled();
+      // Either the run ends with the error, or the model is told something and `onTrouble` has the error.
+      const troubles = onTrouble.mock.calls.map(([trouble]) => trouble);
+      const heard = thrown === undefined ? told.length : 1;
+      expect(heard).toBe(1);
+      expect(inspect(thrown ?? troubles)).toContain('This runtime is closed');
+      expect(troubles).toMatchObject(
+        thrown === undefined ? [{ type: 'call.fault', toolName: 'pay' }] : troubles,
+      );
+      const texts = told.flatMap((one) => one.texts);
+      expect(texts.filter((text) => apiName.test(text) || /\bruntime\b|\bledger\b/i.test(text))).toEqual([]);
     });
 
     // Plain loops take functions, which have no annotations.

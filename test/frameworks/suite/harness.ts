@@ -2,7 +2,7 @@
  * What the behaviour suite needs of an adapter: an agent of the real framework, its tools governed, its model scripted.
  * A harness is a module whose default export is one, so that a process of its own can load it.
  */
-import type { Ledger, PreToolUse, Runtime, RuntimeOptions } from 'quittance';
+import type { Ledger, OnTrouble, PreToolUse, Runtime, RuntimeOptions } from 'quittance';
 
 /** A tool, before it becomes one of the framework. Parameters are all required. */
 export type PlainTool = {
@@ -26,6 +26,7 @@ export type StageOptions = {
   readonly overrides?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly treatments?: NonNullable<RuntimeOptions<readonly []>['treatments']>;
   readonly onConfirm?: NonNullable<RuntimeOptions<readonly []>['onConfirm']>;
+  readonly onTrouble?: OnTrouble;
   readonly cancelGraceMs?: number;
   readonly trustAnnotations?: boolean;
   readonly turn?: { readonly parentSessionId?: string };
