@@ -3,6 +3,7 @@ import type { QuittanceError } from '../base/error.ts';
 import { quote } from '../base/nearest.ts';
 import type { FaultTeller } from './fault-for-model.ts';
 import { notMade } from './fault-for-model.ts';
+import type { InnerTools } from './langchain-inner-tools.ts';
 import type { LangChainConfig } from './langchain-call.ts';
 import type { ToolClass, ToolFields, ToolInstance } from './langchain-tool.ts';
 
@@ -33,6 +34,7 @@ export function createToolMaker(
   Base: ToolClass,
   make: MakeToolCall,
   faults: FaultTeller,
+  inner: InnerTools,
 ): (shown: ShownTool) => ToolInstance {
   class GovernedTool extends Base {
     static lc_name(): string {
@@ -58,7 +60,9 @@ export function createToolMaker(
           },
         },
       }) as this;
-      const message = await super.call.call(once, args, { runName: this.name, ...config }, tags);
+      const message = await inner.starting({ id, name: this.name }, 'governed tool', () =>
+        super.call.call(once, args, { runName: this.name, ...config }, tags),
+      );
       return Object.assign(message as object, { tool_call_id: id, status: isError ? 'error' : 'success' });
     }
   }

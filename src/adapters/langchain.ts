@@ -18,6 +18,7 @@ import type { InterruptOn, LangChainInterruptOn } from './langchain-interrupt-on
 import { readInterruptOn } from './langchain-interrupt-on.ts';
 import { MiddlewareTools } from './langchain-middleware-tools.ts';
 import { lastAsked, timesUsed } from './langchain-messages.ts';
+import { InnerTools } from './langchain-inner-tools.ts';
 import { isInterrupt, toContent } from './langchain-output.ts';
 import type { LangChainTool, ToolClass } from './langchain-tool.ts';
 import { findToolClass, readLangChainTool } from './langchain-tool.ts';
@@ -119,6 +120,7 @@ function wrap<Tools extends readonly unknown[]>(
   }: LangChainOptions,
 ): GovernedTools<Tools> {
   const elsewhere = new MiddlewareTools();
+  const inner = new InnerTools();
   const asking = readInterruptOn(interruptOn);
   const read = given.map((tool) => [tool, readLangChainTool(tool, Base, asking)] as const);
   const handedOn = read.flatMap(([tool, adopted]) => (adopted === undefined ? [tool] : []));
@@ -139,7 +141,7 @@ function wrap<Tools extends readonly unknown[]>(
     },
   );
   const originals = new Map(kept.map(([tool]) => [nameOf(tool), tool]));
-  const makeTool = createToolMaker(Base, createCaller(driver, asking, session), driver.faults);
+  const makeTool = createToolMaker(Base, createCaller(driver, asking, session), driver.faults, inner);
   const tools = driver
     .open({ sessionId: 'none' })
     .turn.tools()
@@ -155,7 +157,8 @@ function wrap<Tools extends readonly unknown[]>(
     tools: [...tools, ...given.filter((tool) => ungoverned.includes(nameOf(tool)))] as never,
     async wrapToolCall(request, handler) {
       const { toolCall, tool, state, runtime } = request;
-      if (own.has(tool) || ungoverned.includes(toolCall.name)) return handler(request as never);
+      if (own.has(tool) || ungoverned.includes(toolCall.name))
+        return inner.starting(toolCall, 'governed tool', () => handler(request as never));
       const isElsewhere = middlewareTools.includes(toolCall.name);
       if (tool !== undefined && !isElsewhere) throw refuseStranger(toolCall.name);
       const judged = makeTool({ name: toolCall.name, description: '', schema: {}, original: undefined });
@@ -163,7 +166,9 @@ function wrap<Tools extends readonly unknown[]>(
       const make = (): Promise<unknown> => judged.invoke({ ...toolCall, type: 'tool_call' }, config);
       if (!isElsewhere) return (await make()) as never; // what a tool gives is what its handler gives
       const handle = (args: unknown): unknown =>
-        handler({ ...request, toolCall: { ...toolCall, args } } as never);
+        inner.starting(toolCall, 'middleware', () =>
+          handler({ ...request, tool: inner.watch(tool), toolCall: { ...toolCall, args } } as never),
+        );
       return (await elsewhere.call(handle, make, toolCall.id)) as never;
     },
   };

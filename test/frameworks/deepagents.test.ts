@@ -2,11 +2,13 @@
 import { HumanMessage } from '@langchain/core/messages';
 import { tool } from '@langchain/core/tools';
 import { createMiddleware } from 'langchain';
+import type { ToolOutcome } from 'quittance';
 import { ToolDecision } from 'quittance';
 import type { LangChainOptions } from 'quittance/langchain';
 import { governTools } from 'quittance/langchain';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import { apiName } from '../model-api-name.ts';
 import { ScriptedModel } from './harnesses/langchain-harness.ts';
 import type { Script } from './suite/harness.ts';
 
@@ -30,19 +32,36 @@ const write = (id: string) => ({
 });
 const done = { text: 'Done.' };
 
+type SubagentOptions = { readonly script: Script; readonly withMiddleware: boolean };
+
 /** Runs a deep agent, with the middleware or without. */
-async function run(script: Script, options: LangChainOptions = {}, { withMiddleware = true } = {}) {
+async function run(
+  script: Script,
+  options: LangChainOptions = {},
+  { withMiddleware = true, subagent }: { withMiddleware?: boolean; subagent?: SubagentOptions } = {},
+) {
   const pay = vi.fn<() => string>(() => 'paid');
   const governed = await governTools(
     [tool(async () => pay(), { name: 'pay', description: 'Pays.', schema: z.object({}) })],
     options,
   );
+  const middleware = createMiddleware({ name: 'quittance', wrapToolCall: governed.wrapToolCall });
   const agent = createDeepAgent({
     model: new ScriptedModel(script),
     tools: governed.tools,
-    middleware: withMiddleware
-      ? [createMiddleware({ name: 'quittance', wrapToolCall: governed.wrapToolCall })]
-      : [],
+    middleware: withMiddleware ? [middleware] : [],
+    ...(subagent !== undefined && {
+      subagents: [
+        {
+          name: 'clerk',
+          description: 'Helps.',
+          systemPrompt: 'Help.',
+          model: new ScriptedModel(subagent.script),
+          tools: governed.tools,
+          middleware: subagent.withMiddleware ? [middleware] : [],
+        },
+      ],
+    }),
   });
   const input = { messages: [new HumanMessage('Go.')] };
   const state = await agent.invoke(input, { configurable: { thread_id: 'thread-1' } });
@@ -117,5 +136,80 @@ describe('a file tool that is named in middlewareTools', () => {
       }),
     });
     expect(Object.keys(state.files ?? {})).toEqual(['/edited.txt']);
+  });
+});
+
+describe('a subagent', () => {
+  const task = {
+    calls: [{ id: 't1', name: 'task', arguments: { description: 'Go.', subagent_type: 'clerk' } }],
+  };
+  const pays = { calls: [{ id: 'c1', name: 'pay', arguments: {} }] };
+  const names = {
+    middlewareTools: ['task', 'write_file'],
+    overrides: { task: { mode: 'external' } },
+  } as const;
+  const outcomesByTool = (outcomes: readonly (ToolOutcome | undefined)[]) =>
+    Object.fromEntries(outcomes.map((outcome) => [outcome?.toolName, outcome]));
+
+  test.each([false, true])('has its governed tools governed; its middleware: %s', async (withMiddleware) => {
+    const subagent = { script: [pays, done], withMiddleware };
+    const ran = await run([task, done], names, { subagent });
+    expect(ran.pay).toHaveBeenCalledOnce();
+    expect(outcomesByTool(ran.outcomes)).toMatchObject({
+      pay: { type: 'ToolExecutionResult' },
+      task: { type: 'ToolExecutionResult' },
+    });
+    const blocked = await run(
+      [task, done],
+      {
+        ...names,
+        onPreToolUse: ({ toolName }) => (toolName === 'pay' ? ToolDecision.block('No.') : ToolDecision.allow),
+      },
+      { subagent },
+    );
+    expect(blocked.pay).not.toHaveBeenCalled();
+  });
+
+  test('with the middleware has its file tools judged and recorded', async () => {
+    const subagent = { script: [write('w1'), done], withMiddleware: true };
+    const { state, outcomes } = await run([task, done], names, { subagent });
+    expect(Object.keys(state.files ?? {})).toEqual(['/notes.txt']);
+    expect(outcomesByTool(outcomes)).toMatchObject({ write_file: { type: 'ToolExecutionResult' } });
+    const blocked = await run(
+      [task, done],
+      {
+        ...names,
+        onPreToolUse: ({ toolName }) =>
+          toolName === 'write_file' ? ToolDecision.block('No.') : ToolDecision.allow,
+      },
+      { subagent },
+    );
+    expect(blocked.state.files ?? {}).toEqual({});
+  });
+
+  test.each(['clerk', 'general-purpose'])(
+    'without the middleware does not run its file tools, and the record of task says why: %s',
+    async (subagent_type) => {
+      const asked = {
+        calls: [{ id: 't1', name: 'task', arguments: { description: 'Go.', subagent_type } }],
+      };
+      const subagent = { script: [write('w1'), done], withMiddleware: false };
+      // The subagent that deepagents makes itself has the model of the agent.
+      const script = subagent_type === 'clerk' ? [asked, done] : [asked, write('w1'), done, done];
+      const { state, told, outcomes } = await run(script, names, { subagent });
+      expect(state.files ?? {}).toEqual({});
+      expect(told[0]).toContain('not set up as it must be');
+      expect(told[0]).not.toMatch(apiName);
+      const [made] = outcomes;
+      expect(made).toMatchObject({ type: 'ToolFailure', toolName: 'task' });
+      expect(JSON.stringify(made)).toContain('A tool would run ungoverned inside of');
+    },
+  );
+
+  test('of a task that is named in ungoverned runs its file tools as they are', async () => {
+    const subagent = { script: [write('w1'), done], withMiddleware: false };
+    const { state, outcomes } = await run([task, done], { ungoverned: ['task'] }, { subagent });
+    expect(Object.keys(state.files ?? {})).toEqual(['/notes.txt']);
+    expect(outcomes).toEqual([]);
   });
 });
