@@ -23,6 +23,7 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 2,
     reporters: ['default', new ClosingLine()],
     teardownTimeout: 60_000,
+    globalSetup: 'test/temp-folder.ts',
     sequence: { sequencer: LongestFirst },
     projects: [
       {

@@ -1,4 +1,6 @@
 /** A real Chromium for tests, and pages that are bundled and opened in it. */
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import chromium from '@sparticuz/chromium';
 import react from '@vitejs/plugin-react';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
@@ -21,11 +23,36 @@ const unwanted = new Set([
   '--enable-unsafe-swiftshader',
 ]);
 
+/** Where the tests of a run find the browser. */
+export const browserPathName = 'QUITTANCE_TEST_BROWSER';
+
+/** Unpacks the browser into a folder that outlives the run, unless it is there already. */
+export async function unpackBrowser(folder: string): Promise<string> {
+  const path = join(folder, 'chromium');
+  if (existsSync(path)) return path;
+  const { TMPDIR } = process.env;
+  // Complete before it has its name: a run that is killed here, or another one at the same time, leaves nothing half done.
+  const unfinished = `${folder}-${process.pid}`;
+  mkdirSync(unfinished, { recursive: true });
+  process.env['TMPDIR'] = unfinished; // where the package unpacks to
+  try {
+    await chromium.executablePath();
+    renameSync(unfinished, folder);
+  } catch (error) {
+    if (!existsSync(path)) throw error;
+  } finally {
+    rmSync(unfinished, { recursive: true, force: true });
+    if (TMPDIR === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = TMPDIR;
+  }
+  return path;
+}
+
 /** Starts the browser. Throws where it cannot: a test that needs one fails then, and is not skipped. */
 export async function launchBrowser(): Promise<Browser> {
   return await playwright.launch({
     args: [...chromium.args.filter((flag) => !unwanted.has(flag)), '--no-sandbox', '--disable-gpu'],
-    executablePath: await chromium.executablePath(),
+    executablePath: process.env[browserPathName] ?? (await chromium.executablePath()),
     headless: true,
   });
 }

@@ -1,16 +1,17 @@
 /** Builds the console once for all tests that open it, as it is published: Vitest calls this before they run. */
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import chromium from '@sparticuz/chromium';
+import { browserPathName, unpackBrowser } from '../browser.ts';
 
 /** Where it was built, for those who open it. */
 export const consoleFolderName = 'QUITTANCE_TEST_CONSOLE';
 
+const root = join(import.meta.dirname, '../..');
+
 export default async function setup(): Promise<() => void> {
-  const root = join(import.meta.dirname, '../..');
   const folder = mkdtempSync(join(tmpdir(), 'quittance-console-build-'));
   const vite = join(root, 'node_modules/vite/bin/vite.js');
   const args = [
@@ -28,6 +29,13 @@ export default async function setup(): Promise<() => void> {
   await promisify(execFile)(process.execPath, [vite, ...args], { cwd: root, env });
   process.env[consoleFolderName] = folder;
   // Unpacked once, before workers start: two that unpack at the same time find a file that is being written.
-  await chromium.executablePath();
+  process.env[browserPathName] = await unpackBrowser(
+    join(root, `node_modules/.cache/chromium-${browserVersion()}`),
+  );
   return () => rmSync(folder, { recursive: true, force: true });
+}
+
+function browserVersion(): string {
+  const manifest = join(root, 'node_modules/@sparticuz/chromium/package.json');
+  return (JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }).version;
 }
