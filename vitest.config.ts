@@ -17,6 +17,20 @@ export const common = {
 /** Tests with frameworks and browsers, which keep things in their process that others must not find. */
 const withParts = 'test/{frameworks,console,react}/**/*.test.ts';
 
+/** Tests of the runtime, which need nothing but this repository. */
+export const core = {
+  resolve,
+  ssr: { resolve },
+  test: {
+    ...common,
+    name: 'core',
+    include: ['{src,test}/**/*.test.ts'],
+    exclude: ['**/node_modules/**', withParts],
+    // No module has state of its own, so files can share a worker: half the time goes into loading otherwise.
+    isolate: false,
+  },
+};
+
 export default defineConfig({
   test: {
     // More than there are cores: browsers, processes and timers are waited for a good part of the time.
@@ -26,18 +40,7 @@ export default defineConfig({
     globalSetup: 'test/temp-folder.ts',
     sequence: { sequencer: LongestFirst },
     projects: [
-      {
-        resolve,
-        ssr: { resolve },
-        test: {
-          ...common,
-          name: 'core',
-          include: ['{src,test}/**/*.test.ts'],
-          exclude: ['**/node_modules/**', withParts],
-          // No module has state of its own, so files can share a worker: half the time goes into loading otherwise.
-          isolate: false,
-        },
-      },
+      core,
       {
         resolve,
         ssr: { resolve },

@@ -1,44 +1,112 @@
 /**
- * Everything that must hold before a change lands, cheapest first, stopping at the first step that does not:
- * `npm run check`. Each step is a script of package.json and can be run alone.
+ * Everything that must hold before a change lands: `npm test`. As many steps as there are cores run at once; the tests
+ * come last and start only if the steps before them held. Each step is a script of package.json and can be run alone.
+ *
+ * `npm test -- lint types` runs only these steps; `npm test -- --keep-going` runs the tests even if another step failed.
+ * The last line is always `N passed, N failed`: it counts every test and every other step.
  */
-import { spawnSync } from 'node:child_process';
+import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import manifest from '../package.json' with { type: 'json' };
+import type { Ended } from './run-script.ts';
+import { createRunner } from './run-script.ts';
 
-const steps: readonly (readonly [script: keyof typeof manifest.scripts, what: string])[] = [
-  ['format:check', 'the files are formatted'],
-  ['lint', 'the code keeps the lint rules'],
-  ['types', 'the types hold, type tests included'],
-  ['test:run', 'the tests pass'],
-  ['build', 'the package builds'],
-  ['package', 'the packed package resolves and its types match its code'],
-  ['unused', 'no file, export or dependency is unused'],
-  ['examples', 'the examples run'],
+type Script = keyof typeof manifest.scripts;
+type Step = {
+  readonly script: Script;
+  readonly what: string;
+  /** What must have ended well before this can start. */
+  readonly after: readonly Script[];
+};
+
+/** In the order in which they start. */
+const steps: readonly Step[] = [
+  { script: 'frameworks', what: 'the frameworks that adapters are tested with are installed', after: [] },
+  { script: 'format:check', what: 'the files are formatted', after: [] },
+  { script: 'build', what: 'the package builds', after: [] },
+  { script: 'types', what: 'the types hold, type tests included', after: ['frameworks'] },
+  { script: 'lint', what: 'the code keeps the lint rules', after: ['frameworks'] },
+  { script: 'unused', what: 'no file, export or dependency is unused', after: [] },
+  { script: 'package', what: 'the packed package resolves and its types match its code', after: ['build'] },
+  { script: 'examples', what: 'the examples run', after: ['build'] },
+  { script: 'test:run', what: 'the tests pass', after: ['frameworks', 'build'] },
 ];
+const tests: Script = 'test:run';
 
-const { positionals: only } = parseArgs({ allowPositionals: true });
-const unknown = only.filter((name) => !steps.some(([script]) => script === name));
+const { positionals: only, values } = parseArgs({
+  allowPositionals: true,
+  options: { 'keep-going': { type: 'boolean', default: false } },
+});
+const unknown = only.filter((name) => !steps.some(({ script }) => script === name));
 if (unknown.length > 0) {
   console.error(
-    `No step named ${unknown.join(', ')}. Known steps: ${steps.map(([script]) => script).join(', ')}.`,
+    `No step named ${unknown.join(', ')}. Known steps: ${steps.map(({ script }) => script).join(', ')}.`,
   );
   process.exit(2);
 }
 
-const chosen = steps.filter(([script]) => only.length === 0 || only.includes(script));
-for (const [index, [script, what]] of chosen.entries()) {
-  console.log(`\n[${index + 1}/${chosen.length}] ${script}: ${what}`);
-  const startedAt = performance.now();
-  const { status } = spawnSync('npm', ['run', '--silent', script], {
-    stdio: ['ignore', 'inherit', 'inherit'],
-    shell: process.platform === 'win32',
+const runner = createRunner();
+const chosen = steps.filter(({ script }) => only.length === 0 || only.includes(script));
+const running = new Map<Script, Promise<void>>();
+const ended = new Map<Script, Ended>();
+const startedAt = performance.now();
+const waiting = new Set(chosen);
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  process.once(signal, () => {
+    console.error(`\n${signal}: ending what runs (${[...running.keys()].join(', ')}).`);
+    void runner.endAll().then(() => process.exit(130));
   });
-  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-  if (status !== 0) {
-    console.error(`\n${script} failed after ${seconds} s. Run it alone with: npm run ${script}`);
-    process.exit(1);
+
+while (waiting.size > 0 || running.size > 0) {
+  for (const step of waiting) {
+    if (running.size >= availableParallelism()) break;
+    if (!canStart(step)) continue;
+    waiting.delete(step);
+    running.set(step.script, run(step));
   }
-  console.log(`[${index + 1}/${chosen.length}] ${script}: ok in ${seconds} s`);
+  // Nothing runs and nothing can start: what is left waits for a step that failed.
+  if (running.size === 0) break;
+  await Promise.race(running.values());
 }
-console.log(`\nAll ${chosen.length} steps hold.`);
+summarize();
+
+function canStart({ script, after }: Step): boolean {
+  const isChosen = (name: Script): boolean => chosen.some((step) => step.script === name);
+  if (!after.every((name) => !isChosen(name) || ended.get(name)?.held === true)) return false;
+  if (script !== tests) return true;
+  const haveAllStarted = waiting.size === 1;
+  return haveAllStarted && (values['keep-going'] || [...ended.values()].every(({ held }) => held));
+}
+
+async function run({ script, what }: Step): Promise<void> {
+  console.log(`→ ${script}: ${what}`);
+  // Tests tell how far they are. The output of the others is of interest only if they fail.
+  const end = await runner.run(script, script === tests ? 'shown' : 'kept');
+  running.delete(script);
+  ended.set(script, end);
+  console.log(`${end.held ? '✓' : '✗'} ${script}: ${end.held ? 'ok' : 'failed'} in ${seconds(end.ms)}`);
+  if (!end.held) console.error(`${end.output}\n${script} failed. Run it alone with: npm run ${script}\n`);
+}
+
+function summarize(): void {
+  let [passed, failed, skipped] = [0, 0, 0];
+  console.log('');
+  for (const { script, what } of chosen) {
+    const end = ended.get(script);
+    const mark = end === undefined ? '–' : end.held ? '✓' : '✗';
+    const time = end === undefined ? 'not run' : seconds(end.ms);
+    console.log(` ${mark} ${script.padEnd(14)}${time.padStart(9)}  ${what}`);
+    if (end === undefined) continue;
+    passed += end.counts?.passed ?? (end.held ? 1 : 0);
+    failed += Math.max(end.counts?.failed ?? 0, end.held ? 0 : 1);
+    skipped += end.counts?.skipped ?? 0;
+  }
+  console.log(` ${chosen.length} steps in ${seconds(performance.now() - startedAt)}`);
+  console.log(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
+  process.exitCode = failed > 0 || ended.size < chosen.length ? 1 : 0;
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}

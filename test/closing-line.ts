@@ -1,4 +1,10 @@
+import { writeFileSync } from 'node:fs';
 import type { Reporter, TestModule, TestRunEndReason } from 'vitest/node';
+
+export type Counts = { readonly passed: number; readonly failed: number; readonly skipped: number };
+
+/** Names the file that takes the counts of a run, for a program that runs the tests among other things. */
+export const countsFileName = 'QUITTANCE_TEST_COUNTS';
 
 /** Ends a run with `N passed, N failed` (and `, N skipped`) alone on a line, for whoever reads only the last line. */
 export class ClosingLine implements Reporter {
@@ -22,6 +28,11 @@ export class ClosingLine implements Reporter {
     }
     // Whatever else fails a run must not read as "0 failed".
     if (reason !== 'passed' && failed === 0) failed = 1;
+    const file = process.env[countsFileName];
+    if (file !== undefined) {
+      writeFileSync(file, JSON.stringify({ passed, failed, skipped } satisfies Counts));
+      return;
+    }
     const skips = skipped > 0 ? `, ${skipped} skipped` : '';
     process.stdout.write(`\n${passed} passed, ${failed} failed${skips}\n`);
   }

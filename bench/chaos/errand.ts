@@ -24,8 +24,5 @@ export type Said =
 /** A line of the file of what was told. */
 export type ToldLine = { readonly sessionId: string; readonly callId: string; readonly outcome: ToolOutcome };
 
-export const tools = ['pay', 'order', 'put', 'get_it', 'delete_it', 'ship', 'print_it'] as const;
-export type ToolName = (typeof tools)[number];
-
 /** Tools whose bodies may run more than once: `put` is idempotent, `get_it` only reads. */
 export const mayRunAgain = (toolName: string): boolean => toolName === 'put' || toolName === 'get_it';

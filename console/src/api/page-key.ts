@@ -3,7 +3,7 @@
  * origin, which no other port can read. The server takes neither without the other.
  */
 
-export const pageKeyHeader = 'x-quittance-page-key';
+const pageKeyHeader = 'x-quittance-page-key';
 const storeName = 'quittance.page-key';
 
 /** Stored by the page that a log-in leads to. Read with every request: another tab may have logged in again. */

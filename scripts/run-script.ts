@@ -1,0 +1,99 @@
+/**
+ * Runs scripts of package.json so that all they start can be ended: each in a process group of its own, and marked by
+ * a variable that every process inherits, because some tests start groups of their own.
+ */
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Counts } from '../test/closing-line.ts';
+import { countsFileName } from '../test/closing-line.ts';
+
+export type Ended = {
+  readonly held: boolean;
+  readonly ms: number;
+  readonly output: string;
+  /** How the tests ended, where the script ran tests. */
+  readonly counts: Counts | undefined;
+};
+
+export type Runner = {
+  /** Runs a script to its end. `output`: whether it is shown as it comes, or kept for later. */
+  readonly run: (script: string, output: 'shown' | 'kept') => Promise<Ended>;
+  /** Ends all that runs: asks first, and kills what is still there after some seconds. */
+  readonly endAll: () => Promise<void>;
+};
+
+export function createRunner(): Runner {
+  const [name, value] = ['QUITTANCE_CHECK', randomUUID()];
+  const groups = new Set<ChildProcess>();
+  const isWindows = process.platform === 'win32';
+  const signalGroups = (sent: NodeJS.Signals): void => {
+    for (const { pid } of groups) if (pid !== undefined) signal(isWindows ? pid : -pid, sent);
+  };
+  return {
+    async run(script, output) {
+      const startedAt = performance.now();
+      const folder = mkdtempSync(join(tmpdir(), 'quittance-check-'));
+      const countsFile = join(folder, 'counts.json');
+      const stream = output === 'shown' ? 'inherit' : 'pipe';
+      const child = spawn('npm', ['run', '--silent', script], {
+        stdio: ['ignore', stream, stream],
+        env: { ...process.env, [name]: value, [countsFileName]: countsFile },
+        shell: isWindows,
+        detached: !isWindows,
+      });
+      groups.add(child);
+      let kept = '';
+      for (const read of [child.stdout, child.stderr])
+        read?.setEncoding('utf8').on('data', (piece: string) => (kept += piece));
+      const code = await new Promise<number | null>((resolve, reject) => {
+        child.once('error', reject);
+        child.once('close', resolve);
+      });
+      groups.delete(child);
+      const counts = readCounts(countsFile);
+      rmSync(folder, { recursive: true, force: true });
+      return { held: code === 0, ms: performance.now() - startedAt, output: kept, counts };
+    },
+    async endAll() {
+      signalGroups('SIGINT');
+      for (let n = 0; n < 50 && groups.size > 0; n++) await wait(100);
+      signalGroups('SIGKILL');
+      for (const pid of processesWith(`${name}=${value}`)) signal(pid, 'SIGKILL');
+    },
+  };
+}
+
+function readCounts(file: string): Counts | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Counts; // written by the reporter
+  } catch {
+    return undefined; // The script ran no tests, or did not get to their end.
+  }
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It has ended.
+  }
+}
+
+/** The processes that inherited the variable. Only Linux tells. */
+function processesWith(variable: string): readonly number[] {
+  if (process.platform !== 'linux') return [];
+  return readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => {
+      try {
+        return pid > 0 && readFileSync(`/proc/${pid}/environ`, 'utf8').includes(variable);
+      } catch {
+        return false; // It has ended, or belongs to another user.
+      }
+    });
+}
