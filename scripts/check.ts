@@ -9,6 +9,7 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import manifest from '../package.json' with { type: 'json' };
 import type { Ended } from './run-script.ts';
+import { removeLeftovers } from '../test/temp-folder.ts';
 import { createRunner } from './run-script.ts';
 
 type Script = keyof typeof manifest.scripts;
@@ -55,7 +56,10 @@ const waiting = new Set(chosen);
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.once(signal, () => {
     console.error(`\n${signal}: ending what runs (${[...running.keys()].join(', ')}).`);
-    void runner.endAll().then(() => process.exit(130));
+    void runner.endAll().then(() => {
+      removeLeftovers();
+      process.exit(130);
+    });
   });
 
 while (waiting.size > 0 || running.size > 0) {

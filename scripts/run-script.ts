@@ -31,9 +31,6 @@ export function createRunner(): Runner {
   const [name, value] = ['QUITTANCE_CHECK', randomUUID()];
   const groups = new Set<ChildProcess>();
   const isWindows = process.platform === 'win32';
-  const signalGroups = (sent: NodeJS.Signals): void => {
-    for (const { pid } of groups) if (pid !== undefined) signal(isWindows ? pid : -pid, sent);
-  };
   return {
     async run(script, output) {
       const startedAt = performance.now();
@@ -60,10 +57,13 @@ export function createRunner(): Runner {
       return { held: code === 0, ms: performance.now() - startedAt, output: kept, counts };
     },
     async endAll() {
-      signalGroups('SIGINT');
-      for (let n = 0; n < 50 && groups.size > 0; n++) await wait(100);
-      signalGroups('SIGKILL');
-      for (const pid of processesWith(`${name}=${value}`)) signal(pid, 'SIGKILL');
+      const variable = `${name}=${value}`;
+      // A group may live on after the process that began it.
+      const pids = [...groups].flatMap(({ pid }) => (pid === undefined ? [] : [isWindows ? pid : -pid]));
+      for (const pid of pids) signal(pid, 'SIGINT');
+      // They remove their temporary files meanwhile.
+      for (let n = 0; n < 50 && groups.size + processesWith(variable).length > 0; n++) await wait(100);
+      for (const pid of [...pids, ...processesWith(variable)]) signal(pid, 'SIGKILL');
     },
   };
 }

@@ -10,6 +10,7 @@ import {
   accessSync,
   chmodSync,
   constants,
+  existsSync,
   mkdtempSync,
   readdirSync,
   rmSync,
@@ -25,14 +26,19 @@ const name = 'quittance-tests-';
 const enoughBytes = 2 * 2 ** 30;
 
 export default function setup(): () => void {
+  removeLeftovers();
   const given = process.env['TMPDIR'];
   const folder = (given === undefined && hasRoom() ? makeFolder(memory) : undefined) ?? makeFolder(tmpdir());
   if (folder === undefined) return () => undefined;
   process.env['TMPDIR'] = folder;
   const remove = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
-  // Ctrl-C ends a run without its teardown.
+  // Ctrl-C ends a run without its teardown, and without an `exit` unless a handler asks for one.
+  const exit = (): never => process.exit(130);
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  for (const signal of signals) process.once(signal, exit);
   process.once('exit', remove);
   return () => {
+    for (const signal of signals) process.off(signal, exit);
     if (given === undefined) delete process.env['TMPDIR'];
     else process.env['TMPDIR'] = given;
     remove();
@@ -55,7 +61,6 @@ function makeFolder(parent: string): string | undefined {
   } catch {
     return undefined;
   }
-  removeLeftovers(parent);
   const folder = mkdtempSync(join(parent, `${name}${process.pid}-`));
   chmodSync(folder, 0o1777);
   if (process.platform === 'win32') return folder;
@@ -66,17 +71,18 @@ function makeFolder(parent: string): string | undefined {
   return status === 0 ? folder : undefined;
 }
 
-/** A run that was killed leaves its folder behind, which takes memory. */
-function removeLeftovers(parent: string): void {
-  for (const entry of readdirSync(parent)) {
-    const pid = Number(entry.startsWith(name) ? entry.slice(name.length).split('-')[0] : Number.NaN);
-    if (!Number.isInteger(pid) || isAlive(pid)) continue;
-    try {
-      rmSync(join(parent, entry), { recursive: true, force: true });
-    } catch {
-      // It belongs to another user.
+/** Removes the folders of runs that were killed, or whose processes wrote to the end. They take memory. */
+export function removeLeftovers(): void {
+  for (const parent of new Set([memory, tmpdir()]))
+    for (const entry of existsSync(parent) ? readdirSync(parent) : []) {
+      const pid = Number(entry.startsWith(name) ? entry.slice(name.length).split('-')[0] : Number.NaN);
+      if (!Number.isInteger(pid) || isAlive(pid)) continue;
+      try {
+        rmSync(join(parent, entry), { recursive: true, force: true });
+      } catch {
+        // It belongs to another user.
+      }
     }
-  }
 }
 
 function isAlive(pid: number): boolean {
