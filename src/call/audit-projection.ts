@@ -1,5 +1,5 @@
 import type { Call } from './call.ts';
-import type { CallEvent, ToolPreviewed } from './event.ts';
+import type { CallEvent, CallNotAccepted, ToolPreviewed } from './event.ts';
 import type { ListenExecutionContext, ToolAuditOutcome, ToolAuditRecord } from './audit.ts';
 import type { ToolFailure, ToolOutcome } from './outcome.ts';
 import { outcomeToToolResult, outputToToolResult } from './derived-result.ts';
@@ -9,14 +9,18 @@ import { evolve } from './evolve.ts';
 
 /**
  * The audit records of calls, in the order of their events: each is a reading of the event that brought it about. The
- * events of several calls may be mixed; all of a call must be there.
+ * events of several calls may be mixed; all of a call must be there. A call that was not accepted has no other event.
  */
-export function projectAudit(events: Iterable<CallEvent>): ToolAuditRecord[] {
+export function projectAudit(events: Iterable<CallEvent | CallNotAccepted>): ToolAuditRecord[] {
   const records: ToolAuditRecord[] = [];
   const calls = new Map<string, Call>();
   /** Where the records of failed writes of a call are. */
   const failedWrites = new Map<string, readonly number[]>();
   for (const event of events) {
+    if (event.type === 'call.not_accepted') {
+      records.push(toRefusalRecord(event));
+      continue;
+    }
     const before = calls.get(event.callId);
     const call = evolve(before, event);
     calls.set(event.callId, call);
@@ -133,6 +137,32 @@ const isCancelledHold = (before: Call | undefined, outcome: ToolOutcome): outcom
   outcome.code === 'tool.cancelled' &&
   before?.confirmation !== undefined &&
   before.attempt === 0;
+
+/** Nothing ran, and the arguments were not stored. */
+const toRefusalRecord = (event: CallNotAccepted): ToolAuditRecord => ({
+  recordId: event.id,
+  sessionId: event.sessionId,
+  turnId: event.turnId,
+  callId: event.refusedCallId,
+  attempt: 0,
+  toolName: event.toolName,
+  displayName: event.toolName,
+  mode: event.mode,
+  modeOrigin: event.modeOrigin,
+  requestedInput: null,
+  effectiveInput: undefined,
+  inputDigest: undefined,
+  principal: event.principal,
+  provenance: undefined,
+  askedBy: undefined,
+  policyVersion: undefined,
+  decidedBy: undefined,
+  grantId: undefined,
+  toolSuccess: undefined,
+  outcome: { kind: 'persistence_failed', error: event.error, boundary: event.boundary },
+  cause: event.cause,
+  at: event.at,
+});
 
 function toRecord(call: Call, event: CallEvent, outcome: ToolAuditOutcome): ToolAuditRecord {
   return {

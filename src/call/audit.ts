@@ -66,6 +66,7 @@ export type ToolAuditRecord = {
   readonly displayName: string;
   readonly mode: ToolMode;
   readonly modeOrigin: ToolModeOrigin;
+  /** Null for a call that was not accepted: its arguments were not stored. */
   readonly requestedInput: JsonValue;
   readonly effectiveInput: JsonValue | undefined;
   readonly inputDigest: string | undefined;

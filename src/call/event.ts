@@ -23,6 +23,7 @@ import type {
 import type { BudgetExhausted, ToolDecided, ToolRecalled, ToolRequested } from './events/gate-event.ts';
 import type { GrantEvent } from './events/grant-event.ts';
 import type { ContractsLoaded, LedgerEvent } from './events/ledger-event.ts';
+import type { RefusalEvent } from './events/refusal-event.ts';
 import type { RedeliveryRequested, RetryRequested } from './events/retry-event.ts';
 import type { SessionEvent, TurnEvent } from './events/session-event.ts';
 import type { WorkflowEvent } from './events/workflow-event.ts';
@@ -35,6 +36,7 @@ export type * from './events/confirmation-event.ts';
 export type * from './events/gate-event.ts';
 export type * from './events/grant-event.ts';
 export type * from './events/ledger-event.ts';
+export type * from './events/refusal-event.ts';
 export type * from './events/retry-event.ts';
 export type * from './events/session-event.ts';
 export type * from './events/workflow-event.ts';
@@ -80,6 +82,7 @@ export type QuittanceEvent =
   | WorkflowEvent
   | GrantEvent
   | BehaviorEvent
+  | RefusalEvent
   | ContractsLoaded
   | LedgerEvent;
 export type EventType = QuittanceEvent['type'];

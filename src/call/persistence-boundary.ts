@@ -6,7 +6,7 @@ export type PersistenceBoundary =
 
 /** Where a write may fail, and what that means for the call. */
 export const persistenceBoundaries: { readonly [Boundary in PersistenceBoundary]: string } = freezeJson({
-  request: 'The request itself: the call is not accepted. Recorded when it is asked for again.',
+  request: 'The request itself: the call is not accepted and nothing runs. Its id may be asked for again.',
   intent: 'The intent: the body does not run.',
   hold: 'The hold for a person: no person is asked yet.',
   decision: 'The decision of a person: it does not count yet.',

@@ -3,13 +3,14 @@ import type { JsonObject, JsonValue } from '../base/json.ts';
 import { projectAudit } from '../call/audit-projection.ts';
 import { auditRecordToWire } from '../call/audit-wire.ts';
 import { outcomeToWire } from '../call/outcome-wire.ts';
+import { withRefusals } from '../ledger/read-refusals.ts';
 import { artifactsToJson } from './artifact-json.ts';
 import type { CallFacts } from './call-page.ts';
 import { callToJson, withoutUndefined } from './call-table.ts';
 import { timelineOf } from './call-timeline.ts';
 import { utcTime } from './time-text.ts';
 
-export function callFactsToJson({ summary, call, events }: CallFacts): JsonObject {
+export function callFactsToJson({ summary, call, events, refusals }: CallFacts): JsonObject {
   const { confirmation, preview, settled, undone, resolution } = call;
   const time = (at: number | undefined): string | undefined => (at === undefined ? undefined : utcTime(at));
   return withoutUndefined({
@@ -90,7 +91,10 @@ export function callFactsToJson({ summary, call, events }: CallFacts): JsonObjec
     late: call.late.map(({ attempt, elapsedMs, result, at }) =>
       fieldsToJson({ attempt, elapsedMs, result, at: utcTime(at) }),
     ),
-    records: projectAudit(events).map((record) => ({ ...auditRecordToWire(record), at: utcTime(record.at) })),
+    records: projectAudit(withRefusals(events, refusals)).map((record) => ({
+      ...auditRecordToWire(record),
+      at: utcTime(record.at),
+    })),
     resolution:
       resolution &&
       fieldsToJson({

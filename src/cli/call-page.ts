@@ -3,9 +3,10 @@ import { describeDecider, describeIdentity, describePerson } from '../call/descr
 import { projectAudit } from '../call/audit-projection.ts';
 import { ToolAuditOutcome } from '../call/audit.ts';
 import type { Call } from '../call/call.ts';
-import type { CallEvent } from '../call/event.ts';
+import type { CallEvent, CallNotAccepted } from '../call/event.ts';
 import { reasonOf } from '../call/reason.ts';
 import type { CallSummary } from '../ledger/call-query.ts';
+import { withRefusals } from '../ledger/read-refusals.ts';
 import type { Span } from './call-timeline.ts';
 import { timelineOf } from './call-timeline.ts';
 import { shellWord } from './find-call.ts';
@@ -24,6 +25,8 @@ export type CallFacts = {
   readonly summary: CallSummary;
   readonly call: Call;
   readonly events: readonly CallEvent[];
+  /** From before the call was accepted. */
+  readonly refusals: readonly CallNotAccepted[];
   readonly now: number;
 };
 
@@ -43,7 +46,7 @@ export function callPage(facts: CallFacts, page: Page): string[] {
     ...section('Told to the model', told(call, inside), page),
     ...section('Late results', late(call, inside), page),
     ...section('Undo', undo(facts, inside), page),
-    ...section('Records', records(events, inside), page),
+    ...section('Records', records(withRefusals(events, facts.refusals), inside), page),
     ...section('Resolution', resolution(facts, inside), page),
   ];
 }
@@ -229,7 +232,7 @@ const late = ({ late: results }: Call, page: Page): string[] =>
     ...(result.type === 'returned' ? json(result.output, page) : block(safeSentence(result.error), page)),
   ]);
 
-const records = (events: readonly CallEvent[], page: Page): string[] =>
+const records = (events: readonly (CallEvent | CallNotAccepted)[], page: Page): string[] =>
   projectAudit(events).flatMap(({ at, outcome, decidedBy }) => {
     const what =
       'reason' in outcome

@@ -3,6 +3,7 @@ import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';
 import { readEntry } from '../ledger/formats/v1/read-entry.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { readPages } from '../ledger/read-pages.ts';
+import type { ReadEvent } from '../ledger/unknown-event.ts';
 import type { SessionQuery, SessionSummary } from '../ledger/call-query.ts';
 
 /** So many sessions are looked at for those that belong here: nobody keeps a list of them. */
@@ -56,9 +57,20 @@ export async function findFamily(
 }
 
 async function parentOf(ledger: Ledger, sessionId: string): Promise<string | undefined> {
-  const [entry] = await ledger.readEntries({ sessionId, limit: 1 });
-  const [first] = entry === undefined ? [] : readEntry(entry).events;
+  const first = await firstEventOf(ledger, sessionId);
   if (first === undefined || !isKnownEvent(first)) return undefined;
   if (first.type === 'session.forked') return first.fromSessionId;
   return first.type === 'turn.opened' ? first.parentSessionId : undefined;
+}
+
+/** The first event of a session. Calls that were not accepted may be recorded before the session begins. */
+async function firstEventOf(ledger: Ledger, sessionId: string): Promise<ReadEvent | undefined> {
+  let after = 0;
+  for (;;) {
+    const [entry] = await ledger.readEntries({ sessionId, after, limit: 1 });
+    if (entry === undefined) return undefined;
+    const first = readEntry(entry).events.find(({ type }) => type !== 'call.not_accepted');
+    if (first !== undefined) return first;
+    after = entry.position;
+  }
 }

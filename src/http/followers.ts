@@ -11,6 +11,7 @@
  */
 import type { Feed } from '../ledger/feed.ts';
 import { createFeed } from '../ledger/feed.ts';
+import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { ReadEvent } from '../ledger/unknown-event.ts';
 import type { EntrySize } from '../ledger/stored-entry.ts';
@@ -391,7 +392,12 @@ export function pick(
   if (sessionId !== undefined && entry.sessionId !== sessionId) return [];
   return entry.events.filter(
     (event) =>
-      (callId === undefined || ('callId' in event && event.callId === callId)) &&
+      (callId === undefined || isAbout(event, callId)) &&
       (type === undefined || event.type === type || (type.endsWith('.') && event.type.startsWith(type))),
   );
 }
+
+/** A call that was not accepted is named by the event that says so. */
+const isAbout = (event: ReadEvent, callId: string): boolean =>
+  ('callId' in event && event.callId === callId) ||
+  (isKnownEvent(event) && event.type === 'call.not_accepted' && event.refusedCallId === callId);

@@ -68,7 +68,11 @@ export async function readAudit(
       if (sessionId === undefined || sessionId === each.sessionId) large.push(each);
       continue;
     }
-    const events = pick(each, { sessionId, callId }).filter(isKnownEvent).filter(isCallEvent);
+    const found = pick(each, { sessionId, callId }).filter(isKnownEvent);
+    const refusals = found.filter((event) => event.type === 'call.not_accepted');
+    if (kind === undefined || kind === 'persistence_failed')
+      for (const record of projectAudit(refusals)) records.push({ ...record, position });
+    const events = found.filter(isCallEvent);
     const ids = new Set(events.map(({ id }) => id));
     for (const id of new Set(events.map((event) => event.callId))) {
       const key = JSON.stringify([each.sessionId, id]);

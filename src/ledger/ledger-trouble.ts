@@ -27,7 +27,7 @@ export function tellTrouble(ledger: Ledger): Ledger {
     append: told((entry) => ledger.append(entry)),
     readCall: told((sessionId, callId) => ledger.readCall(sessionId, callId)),
     measureCall: told((sessionId, callId) => ledger.measureCall(sessionId, callId)),
-    readSession: told((sessionId) => ledger.readSession(sessionId)),
+    readSession: told((sessionId, scope) => ledger.readSession(sessionId, scope)),
     readClaim: told((claimKey) => ledger.readClaim(claimKey)),
     readCounters: told((names) => ledger.readCounters(names)),
     findUnsettledEffects: told((sessionId, toolName, digest) =>

@@ -23,6 +23,12 @@ import type { ConfirmationQuery, ConfirmationSummary } from './confirmation-quer
 import type { StoreFinding } from './store-finding.ts';
 import type { EntryQuery, EntrySize, StoredEntry } from './stored-entry.ts';
 
+/**
+ * Which events of a session to read: all, or those of entries that are about no call. For the second a store may answer
+ * with all: it only spares reading them.
+ */
+export type SessionScope = 'all' | 'without_call';
+
 export interface Ledger {
   append(entry: Entry): Awaitable<AppendResult>;
   /** The events of one call with the version to name in the next append, or undefined. */
@@ -33,7 +39,7 @@ export interface Ledger {
    */
   measureCall(sessionId: string, callId: string): Awaitable<number>;
   /** Every event of a session, in the order of appending; what behaviours emitted too: see `isEmittedEvent`. */
-  readSession(sessionId: string): Awaitable<readonly QuittanceEvent[]>;
+  readSession(sessionId: string, scope?: SessionScope): Awaitable<readonly QuittanceEvent[]>;
   readClaim(claimKey: string): Awaitable<ClaimHolder | undefined>;
   /** What is used and reserved under each name, in the order asked. */
   readCounters(names: readonly string[]): Awaitable<readonly Counter[]>;

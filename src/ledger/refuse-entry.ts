@@ -14,6 +14,9 @@ const begins: ReadonlySet<string> = new Set([
   'grant.given',
 ]);
 
+/** Which rules came into force, and how many failed writes are not listed. */
+const aboutAllSessions: ReadonlySet<string> = new Set(['contracts.loaded', 'persistence.unlisted']);
+
 /** Throws where an entry may not be appended by anybody but the ledger, or would not come back as what it is. */
 export function refuseEntry({
   sessionId,
@@ -34,8 +37,7 @@ export function refuseEntry({
         `An event of a host's own cannot have the type ${JSON.stringify(event.type)}. Use at least two words of a-z, ` +
           '0-9 and _ with dots between them, at most 100 characters, that do not begin with a word of ours, e.g. order.flagged.',
       );
-  // Which rules came into force is about all sessions.
-  if (sessionId === ledgerSessionId && !events.every(({ type }) => type === 'contracts.loaded'))
+  if (sessionId === ledgerSessionId && !events.every(({ type }) => aboutAllSessions.has(type)))
     throw new QuittanceError(
       'config.invalid',
       `The session "${ledgerSessionId}" is the ledger's own. Give yours another id.`,

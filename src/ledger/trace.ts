@@ -162,6 +162,13 @@ class Tracing {
         return this.#note(event, `${event.grantId}, by ${whoOf(event.by, event.identity)}`);
       case 'contracts.loaded':
         return this.#note(event, event.documents.map(({ name }) => name).join(', '));
+      case 'call.not_accepted':
+        return this.#note(
+          event,
+          `${event.toolName} ${event.refusedCallId}: not accepted, nothing ran (${event.boundary}: ${event.error})`,
+        );
+      case 'persistence.unlisted':
+        return this.#note(event, `${event.count} more failed writes, the first: ${event.error}`);
       case 'body.erased':
         return this.#note(
           event,

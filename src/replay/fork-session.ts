@@ -136,10 +136,12 @@ export async function forkSession<const Tools extends readonly AnyTool[]>(
 
 /** Whether the session says already that it is this fork. Throws where it is anything else. */
 function refuseOther(as: string, wanted: SessionFork, events: readonly QuittanceEvent[]): boolean {
-  const [first] = events;
+  // Calls that were not accepted may be recorded before the session begins.
+  const told = events.filter(({ type }) => type !== 'call.not_accepted');
+  const [first] = told;
   if (first === undefined) return false;
   const isSame =
-    events.length === 1 &&
+    told.length === 1 &&
     first.type === 'session.forked' &&
     first.fromSessionId === wanted.fromSessionId &&
     first.position === wanted.position &&

@@ -5,13 +5,14 @@ import { createRedactor } from '../base/redaction.ts';
 import type { ToolAuditRecord } from '../call/audit.ts';
 import { projectAudit } from '../call/audit-projection.ts';
 import type { Call } from '../call/call.ts';
-import type { CallEvent, DirectIdentity, QuittanceEvent } from '../call/event.ts';
+import type { CallEvent, CallNotAccepted, DirectIdentity, QuittanceEvent } from '../call/event.ts';
 import { foldCall } from '../call/evolve.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { TOOL_MESSAGE_MAX_CHARS } from '../call/outcome.ts';
 import type { Page } from '../ledger/call-query.ts';
 import type { ConfirmationQuery } from '../ledger/confirmation-query.ts';
 import { createFeed } from '../ledger/feed.ts';
+import { readRefusals, withRefusals } from '../ledger/read-refusals.ts';
 import { createSeal } from '../ledger/seal.ts';
 import type { Policy } from '../policy/judge/compile-policy.ts';
 import type { Contracts } from '../policy/judge/contracts.ts';
@@ -35,7 +36,7 @@ import type { Desk } from './state/desk.ts';
 import { createInHand, keyOf } from './state/desk.ts';
 import type { Engine, Treatment } from './state/engine.ts';
 import { readHoldTimeout } from './settle/expiry.ts';
-import { isCallEvent } from '../ledger/fold-stored.ts';
+import { isAuditEvent, isCallEvent } from '../ledger/fold-stored.ts';
 import { orUnavailable, tellTrouble } from '../ledger/ledger-trouble.ts';
 import { followContracts } from './rules/note-contracts.ts';
 import type { ConfirmationView } from './host/confirmation-view.ts';
@@ -224,6 +225,13 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
     return events ?? [];
   };
 
+  const readAudited = async (filter: CallFilter): Promise<readonly (CallEvent | CallNotAccepted)[]> => {
+    const { sessionId, callId } = filter;
+    const events = await read(filter);
+    if (callId === undefined) return events.filter(isAuditEvent);
+    return withRefusals(events.filter(isCallEvent), await readRefusals(engine.ledger, { sessionId, callId }));
+  };
+
   const readCalls = async (filter: CallFilter): Promise<readonly (readonly CallEvent[])[]> => {
     const calls = new Map<string, CallEvent[]>();
     for (const event of await read(filter)) {
@@ -246,7 +254,7 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
     },
     calls: async (filter) =>
       (await orUnavailable(readCalls(filter))).flatMap((events) => foldCall(events) ?? []),
-    audit: async (filter) => projectAudit((await orUnavailable(read(filter))).filter(isCallEvent)),
+    audit: async (filter) => projectAudit(await orUnavailable(readAudited(filter))),
     events: (filter) => orUnavailable(read(filter)),
     recover: ({ onProgress } = {}) => orUnavailable(stayAwake(engine, recover(desk, onProgress))),
     confirmations: (query = {}) => orUnavailable(listConfirmations(engine, query)),
@@ -286,6 +294,8 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
       for (const hand of desk.inHand.values()) hand.leave();
       await Promise.allSettled([...desk.inHand.values()].map(untilHeldOrTold));
       await engine.behaviors.close();
+      // A round that is under way may have begun before the last failure: one more takes that in.
+      await desk.recording;
       if (engine.failedWrites.size > 0) await recordFailedWrites(desk);
       if (desk.stranded.size > 0) await settleStranded(desk);
     },
@@ -359,7 +369,7 @@ function createEngine<Tools extends readonly AnyTool[]>(
     endOrphan: endOrphanOf,
     behaviors: noBehaviors,
     spill: { waiting: false },
-    failedWrites: new FailedWrites(),
+    failedWrites: new FailedWrites(() => ledger.now()),
     stragglers,
   };
 }

@@ -1,57 +1,11 @@
 /** `persistence_failed` at every boundary, on a ledger that fails for a while: through the public door. */
-import type { AnyTool, Entry, Ledger, Runtime, ToolAuditRecord, ToolOutcome } from 'quittance';
+import type { AnyTool, Runtime, ToolAuditRecord, ToolOutcome } from 'quittance';
 import { createMemoryLedger, createRuntime, defineTool } from 'quittance';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
+import { failingLedger, has } from '../fail-writes.ts';
 import { question, refusal, yes } from '../people/question.ts';
 import { deferred, envelope, eventsOf, expectSettledOnce, quiet } from '../stage.ts';
-
-type Failing = {
-  readonly ledger: Ledger;
-  /** Appends that it is true of fail from now on. */
-  failAt: ((entry: Entry) => boolean) | undefined;
-  /** Nothing can be read either. */
-  isGone: boolean;
-  canSpill: boolean;
-};
-
-const broken = (): Error => Object.assign(new Error('EIO: i/o error, write'), { code: 'EIO' });
-
-function failingLedger(memory: Ledger = createMemoryLedger()): Failing {
-  const spilled: Entry[] = [];
-  const failing: Failing = {
-    failAt: undefined,
-    isGone: false,
-    canSpill: false,
-    ledger: {
-      ...memory,
-      append: async (entry) => {
-        if (failing.isGone || failing.failAt?.(entry) === true) throw broken();
-        return memory.append(entry);
-      },
-      readCall: async (...args) => {
-        if (failing.isGone) throw broken();
-        return memory.readCall(...args);
-      },
-      spill: async (entry) => {
-        if (failing.canSpill) spilled.push(entry);
-        return failing.canSpill;
-      },
-      readSpills: async () =>
-        spilled.length === 0 ? [] : [{ ownerId: memory.ownerId, entries: [...spilled] }],
-      dropSpill: async () => {
-        spilled.length = 0;
-        return true;
-      },
-    },
-  };
-  return failing;
-}
-
-const has =
-  (type: string) =>
-  ({ events }: Entry): boolean =>
-    events.some((event) => event.type === type);
 
 const codeOf = (outcome: ToolOutcome): string => ('code' in outcome ? outcome.code : outcome.type);
 
@@ -85,7 +39,7 @@ describe('[nothing-lost] a write before the body that fails', () => {
     ['intent', 'pay', { failAt: has('tool.started') }],
     ['hold', 'drop', { failAt: has('tool.held') }],
   ] as const)(
-    'leaves the call unaccepted, and is on record when it is asked for again: %s',
+    'leaves the call unaccepted and is on record, also after the call is asked for again: %s',
     async (boundary, name, failure) => {
       ran.length = 0;
       const failing = failingLedger();

@@ -1,3 +1,5 @@
+import type { CallSummary } from '../../ledger/call-query.ts';
+import { readRefusals } from '../../ledger/read-refusals.ts';
 import { toCallSummary } from '../../ledger/summarise-call.ts';
 import { foldStored, isCallEvent } from '../../ledger/fold-stored.ts';
 import type { CallFacts } from '../call-page.ts';
@@ -7,6 +9,8 @@ import type { Command } from '../command.ts';
 import { jsonOption } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { findCall } from '../find-call.ts';
+import { findRefusals } from '../find-refusals.ts';
+import { refusalPage, refusalsToJson } from '../refusal-page.ts';
 import { safeId, safeJson } from '../safe-text.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -17,6 +21,7 @@ export const showCommand: Command = {
   most: 1,
   about: [
     'The gates it came to and how long each took, its input as it was asked for and as the tool got it, what it said it would do, who was asked and what they decided or changed, the grant it ran under, who it was handed to, every attempt, what the model was told, whether it was undone, the audit records, and what was found out later. The beginning of a call id is enough where only one call has it.',
+    'Of a call that the ledger could not store, and that was never accepted: when it was asked for and what failed.',
   ],
   options: {
     session: { value: 'ID', help: 'The session of the call, where several have a call of this id' },
@@ -32,7 +37,18 @@ export const showCommand: Command = {
       const [typed] = given.args;
       if (typed === undefined)
         throw new UsageError('Which call?', ['quittance show <call>', 'quittance calls']);
-      const { sessionId, callId } = await findCall(ledger, typed, given.text('session'), 'show');
+      let found: CallSummary;
+      try {
+        found = await findCall(ledger, typed, given.text('session'), 'show');
+      } catch (error) {
+        if (!(error instanceof UsageError)) throw error;
+        const refusals = await findRefusals(ledger, typed, given.text('session'));
+        if (refusals.length === 0) throw error;
+        if (given.has('json')) await context.out.print(safeJson(refusalsToJson(refusals)));
+        else for (const line of refusalPage(refusals, context.out)) await context.out.print(line);
+        return exitCodes.good;
+      }
+      const { sessionId, callId } = found;
       const stored = await ledger.readCall(sessionId, callId);
       const call = stored && foldStored(stored);
       if (stored === undefined || call === undefined)
@@ -45,6 +61,7 @@ export const showCommand: Command = {
         summary: toCallSummary(call),
         call,
         events: stored.events.filter(isCallEvent),
+        refusals: await readRefusals(ledger, { sessionId, callId }),
         now: context.now(),
       };
       if (given.has('json')) await context.out.print(safeJson(callFactsToJson(facts)));

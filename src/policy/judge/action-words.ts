@@ -141,6 +141,8 @@ function toFact(event: QuittanceEvent): Fact | undefined {
     case 'behavior.failed':
     case 'tool.resolved':
     case 'persistence.failed':
+    case 'persistence.unlisted':
+    case 'call.not_accepted':
     case 'confirmation.withdrawn':
     case 'runtime.budget_exhausted':
     case 'contracts.loaded':

@@ -7,6 +7,7 @@ import type { CallInHand } from '../state/call-in-hand.ts';
 import { clean } from '../input/clean.ts';
 import type { FailedWrite } from '../host/failed-writes.ts';
 import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
+import { modeOf } from '../state/mode-of.ts';
 
 /** Notes that something of a call in hand could not be written. Anything else is a mistake of ours and stays one. */
 export function noteFailedWrite(hand: CallInHand, error: unknown): void {
@@ -14,14 +15,24 @@ export function noteFailedWrite(hand: CallInHand, error: unknown): void {
   // Another write failed than one of these events, e.g. a decision: that is noted where it is made.
   if (hand.version > 0 && hand.unwritten.length === 0) return;
   const { failedWrites } = hand.engine;
-  const write: FailedWrite = {
+  const of: Pick<FailedWrite, 'call' | 'depth'> = {
     call: { sessionId: hand.sessionId, callId: hand.callId, turnId: hand.turnId },
     depth: hand.turn.depth === 0 ? undefined : hand.turn.depth,
-    boundary: boundaryOf(hand),
-    error: cutText(clean(hand, error.message), 500),
   };
-  if (hand.version === 0) failedWrites.addUnaccepted(write);
-  else failedWrites.add(write);
+  const failure = { boundary: boundaryOf(hand), error: cutText(clean(hand, error.message), 500) };
+  if (hand.version > 0) failedWrites.add({ ...of, ...failure });
+  else
+    failedWrites.refuse({
+      ...of,
+      cause: hand.origin,
+      refusal: {
+        toolName: hand.request.name,
+        ...modeOf(hand),
+        principal: hand.facts.kept.principal,
+        ...failure,
+        failedAt: hand.at,
+      },
+    });
 }
 
 /** The write that failed, by what was about to be written. */

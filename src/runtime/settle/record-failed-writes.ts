@@ -1,4 +1,4 @@
-/** Records failed writes once the ledger takes writes again: before the next call, and by a timer. */
+/** Records failed writes once the ledger takes writes again: with the next call, by a timer, and on close. */
 import { decide } from '../../call/decide.ts';
 import type { CallEvent } from '../../call/event.ts';
 import { evolve } from '../../call/evolve.ts';
@@ -7,6 +7,7 @@ import type { FailedWrite } from '../host/failed-writes.ts';
 import { toCommand } from '../host/failed-writes.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
 import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
+import { recordRefused } from './record-refused.ts';
 import { importSpills } from '../state/spill.ts';
 
 /** Records what failed before, as far as the ledger takes it. One round at a time. */
@@ -22,6 +23,7 @@ async function recordAll(desk: Desk): Promise<void> {
   try {
     for (const [key, write] of failedWrites.entries())
       if (await record(desk, write)) failedWrites.delete(key);
+    await recordRefused(desk);
   } catch (error) {
     // Still out of reach: the next call, or the timer, tries again.
     if (!(error instanceof LedgerTrouble)) throw error;

@@ -13,7 +13,6 @@ import type { Command } from '../../call/command.ts';
 import type { ParsedArguments, ParsedToolCall } from '../../call/tool-call.ts';
 import type { StoredCall } from '../../ledger/ledger.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
-import { classifyTool } from '../../tool/mode.ts';
 import { isPromiseLike } from '../../base/when-ready.ts';
 import type { CallOptions } from '../host/call-options.ts';
 import { CallInHand } from '../state/call-in-hand.ts';
@@ -28,6 +27,7 @@ import { recordFailedWrites } from '../settle/record-failed-writes.ts';
 import { hold, holdOn, resolveHold } from '../hold/hold.ts';
 import type { KeptInput } from '../input/kept-input.ts';
 import { isDigestOf, keepInput } from '../input/kept-input.ts';
+import { modeOf } from '../state/mode-of.ts';
 import { recall } from '../settle/recall.ts';
 import { overtaken } from '../settle/settle.ts';
 import { importSpills, readWaiting } from '../state/spill.ts';
@@ -37,6 +37,7 @@ import type { TurnState } from '../state/turn-state.ts';
 import { notAccepted, unavailable } from '../settle/unavailable.ts';
 import { answerByGrant } from '../grants/use-grant.ts';
 import { rule, walk } from '../gates/walk.ts';
+import { within } from '../../base/within.ts';
 
 export type Manner = {
   readonly submitted: boolean;
@@ -139,6 +140,7 @@ async function live(desk: Desk, key: string, hand: CallInHand, done: () => void)
   let told: Told | undefined;
   try {
     told = await proceed(desk, key, hand);
+    if (hand.engine.failedWrites.isDue) await recordRefusals(desk, hand);
     return told;
   } catch (error) {
     if (hand.owned) noteFailedWrite(hand, error);
@@ -150,9 +152,19 @@ async function live(desk: Desk, key: string, hand: CallInHand, done: () => void)
   }
 }
 
+/** An outcome that is stored is told, also where the records of other calls take longer. */
+const recordingGraceMs = 250;
+
+/** The ledger took this call: now it can also take the records of calls it refused before. */
+async function recordRefusals(desk: Desk, hand: CallInHand): Promise<void> {
+  if (hand.version === 0) return;
+  if (hand.owned) hand.engine.failedWrites.forget(hand);
+  await within(hand.engine, recordingGraceMs, recordFailedWrites(desk), undefined);
+}
+
 async function proceed(desk: Desk, key: string, hand: CallInHand): Promise<Told> {
   const { engine, request } = hand;
-  if (engine.failedWrites.size > 0) await recordFailedWrites(desk);
+  if (engine.failedWrites.hasWaiting) await recordFailedWrites(desk);
   if (desk.stranded.size > 0) await settleStranded(desk);
   const stored = readKnown(hand);
   const known = isPromiseLike(stored) ? await stored : stored;
@@ -232,14 +244,11 @@ export async function goThroughGates(hand: CallInHand): Promise<Told> {
 
 export function toRequestCommand(hand: CallInHand): Command & { type: 'request' } {
   const { engine, tool, request, requested, facts, submitted } = hand;
-  const { mode, origin } =
-    tool === undefined ? classifyTool(request.name) : { mode: tool.mode, origin: tool.modeOrigin };
   return {
     type: 'request',
     toolName: request.name,
     displayName: tool?.displayName ?? request.name,
-    mode,
-    modeOrigin: origin,
+    ...modeOf(hand),
     requestedInput: freezeJson(requested.kept),
     hidden: requested.hidden,
     requestDigest: requested.digest,

@@ -179,7 +179,10 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
       const call = sessions.get(sessionId)?.calls.get(callId);
       return call === undefined ? 0 : measureJson(call.events);
     },
-    readSession: (sessionId) => frozen(sessions.get(sessionId)?.events ?? []),
+    readSession: (sessionId, scope) => {
+      const session = sessions.get(sessionId);
+      return frozen((scope === 'without_call' ? session?.eventsWithoutCall : session?.events) ?? []);
+    },
     readClaim: (claimKey) => claims.get(claimKey),
     readCounters: (names) => names.map((name) => ({ ...(counters.get(name) ?? nothing) })),
     findUnsettledEffects: (sessionId, toolName, inputDigest) =>

@@ -53,6 +53,10 @@ export class MemorySession {
     return this.entries.flatMap(({ events }) => events);
   }
 
+  get eventsWithoutCall(): QuittanceEvent[] {
+    return this.entries.flatMap(({ entry, events }) => (entry.callId === undefined ? events : []));
+  }
+
   /** Adds an entry that was accepted. Gives the version its call has now, 0 where it is about none. */
   add(position: number, entry: KeptEntry): number {
     const events = entry.events as readonly QuittanceEvent[];

@@ -4,6 +4,7 @@ import { projectAudit } from '../../call/audit-projection.ts';
 import type { CallEvent, QuittanceEvent } from '../../call/event.ts';
 import { foldCall } from '../../call/evolve.ts';
 import type { CallSummary } from '../../ledger/call-query.ts';
+import { isKnownEvent } from '../../ledger/formats/v1/event-table.ts';
 import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
 import { summariseConfirmations } from '../../ledger/summarise-confirmations.ts';
 import { toCallSummary, userIdOf } from '../../ledger/summarise-call.ts';
@@ -131,6 +132,14 @@ export class CallRows {
       },
       after,
     };
+  }
+
+  /** Writes the audit records of calls that were not accepted. Written again, e.g. after an erasure, they stay one row. */
+  putRefusals({ row, entry }: Decoded): void {
+    for (const event of entry.events)
+      if (isKnownEvent(event) && event.type === 'call.not_accepted')
+        for (const record of projectAudit([event]))
+          this.#putAudit.run(...toAuditRow(row.position, row.session, record));
   }
 }
 

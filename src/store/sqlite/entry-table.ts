@@ -5,7 +5,7 @@ import { chainHash, genesisHash } from '../../ledger/chain.ts';
 import { bodiesDigest } from '../../ledger/formats/v1/bodies-digest.ts';
 import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
-import type { StoredCall } from '../../ledger/ledger.ts';
+import type { SessionScope, StoredCall } from '../../ledger/ledger.ts';
 import type { EntryQuery, EntrySize, StoredEntry } from '../../ledger/stored-entry.ts';
 import { takesOn } from '../../ledger/takes-on.ts';
 import type { Database, Statement } from './database.ts';
@@ -159,10 +159,18 @@ export class EntryTable {
     return rows.map(({ position, session, bytes }) => ({ position, sessionId: nameOf(session), bytes }));
   }
 
-  readSession(head: SessionHead): QuittanceEvent[] {
+  readSession(head: SessionHead, scope: SessionScope): QuittanceEvent[] {
     const events: QuittanceEvent[] = [];
-    for (const row of this.ofSession(head)) for (const event of eventsOf(row)) events.push(event);
+    for (const row of scope === 'all' ? this.ofSession(head) : this.#withoutCall(head))
+      for (const event of eventsOf(row)) events.push(event);
     return events;
+  }
+
+  *#withoutCall(head: SessionHead): Generator<EntryRow, void> {
+    for (const position of this.#heads.positionsWithoutCall(head)) {
+      const row = this.#at.get(position);
+      if (row !== undefined) yield row;
+    }
   }
 
   /** Entries as they are written: of one session, or of all. */

@@ -358,6 +358,12 @@ export class Heads {
       .slice(0, limit);
   }
 
+  /** Where the entries of a session stand that are about no call, in order. */
+  positionsWithoutCall(head: SessionHead): number[] {
+    const rows = this.#rowsOf.all(head.session, '', this.#indexed);
+    return [...toPositions(rows.map((row) => row.positions)), ...(head.tail.get(null) ?? [])];
+  }
+
   /** Where the last entry of a session before a position stands, if there is one. */
   positionBefore(head: SessionHead, position: number): number | undefined {
     let before = lastBelow(this.#orderOf(head), position) ?? 0;

@@ -177,6 +177,7 @@ export class Projection {
     const { last } = step;
     if (last === undefined) return true;
     this.#heads.refresh();
+    for (const row of step.loose) this.#putRefusals(row);
     for (const row of step.loose) this.#followErasure(step, row, last.position);
     for (const [session, tally] of step.sessions) this.#putTally(session, tally);
     for (const row of step.loose) this.#followRemoval(row);
@@ -226,6 +227,12 @@ export class Projection {
     );
   }
 
+  /** Calls that were not accepted have audit records and no row of their own. */
+  #putRefusals(row: EntryRow): void {
+    if (!row.text.includes('"call.not_accepted"')) return;
+    asDamage(row.position, () => this.#rows.putRefusals({ row, entry: decode(row) }));
+  }
+
   /** Bodies that were erased since their entries were read: what the tables took from them must go too. */
   #followErasure(step: Step, row: EntryRow, until: number): void {
     if (!row.text.includes('"body.erased"')) return;
@@ -233,7 +240,11 @@ export class Projection {
     const head = this.#heads.find(decode(row).sessionId);
     for (const other of head === undefined ? [] : this.#entries.ofSession(head)) {
       const { call } = other;
-      if (call === null || other.position > until) continue;
+      if (other.position > until) continue;
+      if (call === null) {
+        this.#putRefusals(other);
+        continue;
+      }
       const decoded: Decoded = { row: other, entry: decode(other) };
       const known = calls.get(call);
       if (known === undefined) calls.set(call, [decoded]);

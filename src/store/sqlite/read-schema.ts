@@ -10,7 +10,7 @@ import { compareSchema, readSchema, schemaAfter } from './schema-check.ts';
 import { tallyTable, tallyTriggers } from './tally-table.ts';
 
 /** Another number for other tables: those of another version are dropped and filled anew. */
-export const readTablesVersion = 6;
+export const readTablesVersion = 7;
 
 const tables = `
   CREATE TABLE progress (ledger_id TEXT NOT NULL, position INTEGER NOT NULL, hash TEXT NOT NULL);

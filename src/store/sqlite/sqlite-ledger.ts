@@ -34,6 +34,7 @@ import type {
   StoredArtifact,
   StoredCall,
   StoredState,
+  SessionScope,
 } from '../../ledger/ledger.ts';
 import { refuseEntry } from '../../ledger/refuse-entry.ts';
 import type { OwnFile } from '../../policy/own-files/own-file.ts';
@@ -190,9 +191,9 @@ export class SqliteLedger implements Ledger {
     return head === undefined ? 0 : this.#entries.measureCall(head, callId);
   }
 
-  readSession(sessionId: string): readonly QuittanceEvent[] {
+  readSession(sessionId: string, scope: SessionScope = 'all'): readonly QuittanceEvent[] {
     const head = this.#fresh().find(sessionId);
-    return head === undefined ? [] : this.#entries.readSession(head);
+    return head === undefined ? [] : this.#entries.readSession(head, scope);
   }
 
   readClaim(claimKey: string): ClaimHolder | undefined {

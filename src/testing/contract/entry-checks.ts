@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { chainHash, genesisHash } from '../../ledger/chain.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
+import type { Entry, Ledger } from '../../ledger/ledger.ts';
 import type { StoredEntry } from '../../ledger/stored-entry.ts';
 import { SampleCall } from '../sample-call.ts';
 import type { Check } from './check.ts';
@@ -38,7 +38,56 @@ const isPending = async (promise: Promise<void>): Promise<boolean> =>
     }),
   ]);
 
+/** A call that was not accepted: an entry of its session that is about no call. */
+const refusalOf = (callId: string, sessionId: string): Entry => ({
+  entryId: `entry-${callId}`,
+  sessionId,
+  callId: undefined,
+  expectedVersion: 0,
+  events: [
+    {
+      id: `event-${callId}`,
+      type: 'call.not_accepted',
+      sessionId,
+      turnId: 'turn',
+      at: 1,
+      cause: undefined,
+      refusedCallId: callId,
+      toolName: 'tool',
+      mode: 'external',
+      modeOrigin: 'declared',
+      principal: undefined,
+      boundary: 'intent',
+      error: 'EIO',
+      failedAt: 1,
+    },
+  ],
+});
+
 export const entryChecks: readonly Check[] = [
+  [
+    'an entry about a call that was not accepted opens no call, and is found among those about no call',
+    async ({ ledger }) => {
+      const refusal = refusalOf('a', 'session');
+      const other = new SampleCall('b');
+      for (const entry of [refusal, other.begin(), refusalOf('c', 'elsewhere'), other.end()])
+        assert.equal((await ledger.append(entry)).status, 'appended');
+      assert.equal(await ledger.readCall('session', 'a'), undefined);
+      const found = await ledger.readSession('session', 'without_call');
+      assert.deepEqual(
+        found.filter(({ type }) => type === 'call.not_accepted'),
+        refusal.events,
+      );
+      assert.deepEqual(
+        (await ledger.queryCalls({})).rows.map(({ callId }) => callId),
+        ['b'],
+      );
+      // The id is still free.
+      assert.equal((await ledger.append(new SampleCall('a').begin())).status, 'appended');
+      assert.deepEqual(await ledger.rebuild(), []);
+      assertChained(await ledger.readEntries({ limit: 100 }));
+    },
+  ],
   [
     'entries are read as they were written, chained session by session',
     async ({ ledger }) => {

@@ -433,7 +433,7 @@ const plainFields: ReadonlySet<string> = new Set([
   provenance.model how fromCallId decision gates.gate decidedBy.name decidedBy.link.by decidedBy.link.typed policyVersion inputDigest changes.path changes.rule
   confirmationId asks.by.name asks.by.link.by asks.by.link.typed asks.code by by.name by.link.by by.link.typed idempotencyKey reserved.counter reserved.metric resolution outcome.callId outcome.toolName
   outcome.code outcome.reason outcome.artifactId error.reason boundary keptIn scope metric why parentSessionId droppedSessionId hash
-  fromSessionId atCallId after entryIds timeoutEffect risk schemaDigest effect operationId previousOwner worker what.tokenDigest what.requestId what.replaces what.digest undoCallId stages.workflow stages.stageId grantId editedDigest editedHidden editedForm inputForm artifacts.artifactId editedArtifacts.artifactId asks.digest rules.ruleId rules.action rules.tags sideEffect behavior reason@behavior.failed forEvent forCallId triggeringEventId triggeringCallId workflow workflowVersion stageId toStageId documents.name documents.stamp workingDirectory@contracts.loaded`.split(
+  fromSessionId atCallId after entryIds timeoutEffect risk schemaDigest effect operationId previousOwner worker what.tokenDigest what.requestId what.replaces what.digest undoCallId refusedCallId stages.workflow stages.stageId grantId editedDigest editedHidden editedForm inputForm artifacts.artifactId editedArtifacts.artifactId asks.digest rules.ruleId rules.action rules.tags sideEffect behavior reason@behavior.failed forEvent forCallId triggeringEventId triggeringCallId workflow workflowVersion stageId toStageId documents.name documents.stamp workingDirectory@contracts.loaded`.split(
     /\s+/,
   ),
 ]);

@@ -254,6 +254,22 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     keptIn: text('kept_in'),
     result: body('result'),
   },
+  'call.not_accepted': {
+    refusedCallId: text('refused_call'),
+    toolName: text('tool_name'),
+    mode: text('mode'),
+    modeOrigin: text('mode_origin'),
+    principal: body('principal', principal),
+    boundary: text('boundary'),
+    error: body('error', erasedText),
+    failedAt: text('failed_at'),
+  },
+  'persistence.unlisted': {
+    count: text('count'),
+    firstAt: text('first_at'),
+    lastAt: text('last_at'),
+    error: body('error', erasedText),
+  },
   'runtime.budget_exhausted': {
     scope: text('scope'),
     metric: text('metric'),

@@ -1,0 +1,37 @@
+/** Failed writes that no call in the ledger can tell of. */
+import type { ToolMode, ToolModeOrigin } from '../../tool/mode.ts';
+import type { Principal } from '../../tool/tool-context.ts';
+import type { PersistenceBoundary } from '../persistence-boundary.ts';
+import type { EventOf } from './envelope.ts';
+
+export type RefusalEvent = CallNotAccepted | FailedWritesUnlisted;
+
+/** The ledger could not store a call: the runtime did not accept it and nothing ran. It opens no call. Without arguments. */
+export type CallNotAccepted = EventOf<
+  'call.not_accepted',
+  {
+    /** The id under which the call was asked for. */
+    refusedCallId: string;
+    toolName: string;
+    mode: ToolMode;
+    modeOrigin: ToolModeOrigin;
+    principal: Principal | undefined;
+    boundary: PersistenceBoundary;
+    error: string;
+    /** When the write failed, in milliseconds since 1970. `at` says when this was recorded. */
+    failedAt: number;
+  }
+>;
+
+/** Further writes failed that are only counted: a process lists a limited number. In the chain of the ledger itself. */
+export type FailedWritesUnlisted = EventOf<
+  'persistence.unlisted',
+  {
+    count: number;
+    /** When the first and the last of them failed, in milliseconds since 1970. */
+    firstAt: number;
+    lastAt: number;
+    /** Why the first of them failed. */
+    error: string;
+  }
+>;
