@@ -10,6 +10,8 @@ const root = join(import.meta.dirname, '..');
 const latest = join(root, 'test/frameworks');
 const oldest = join(latest, 'oldest');
 const copy = join(oldest, 'run');
+/** What tests import from the folder above theirs. */
+const shared = 'model-api-name.ts';
 
 const node = (...args: readonly string[]): number =>
   spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' }).status ?? 1;
@@ -27,6 +29,7 @@ if (status === 0) {
         const path = join(file.parentPath, file.name);
         cpSync(path, join(copy, path.slice(latest.length)));
       }
+    cpSync(join(latest, '..', shared), join(oldest, shared));
     status = node(
       'node_modules/vitest/vitest.mjs',
       'run',
@@ -36,6 +39,7 @@ if (status === 0) {
     );
   } finally {
     rmSync(copy, { recursive: true, force: true });
+    rmSync(join(oldest, shared), { force: true });
   }
 }
 process.exitCode = status;

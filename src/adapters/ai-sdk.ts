@@ -142,6 +142,7 @@ function toAiSdkRun<Tools extends Readonly<Record<string, unknown>>>(
     async takeApprovals(messages) {
       refuseNoMessages(messages);
       await takeDenials(messages);
+      await refuseLateDenials(driver, run, messages);
     },
   };
 }
@@ -239,6 +240,30 @@ function toAiSdkTool(
       }),
     toModelOutput: modelOutput(driver.ledger, run.sessionId, find, own.toModelOutput?.bind(own)),
   };
+}
+
+/**
+ * A denial after another person approved the call changes nothing: the call may have run. The SDK would show and tell
+ * the model that it was denied, so the host has to know.
+ */
+async function refuseLateDenials(
+  { runtime }: Driver<AiSdkCallOptions>,
+  { sessionId }: Run<AiSdkCallOptions>,
+  messages: readonly unknown[],
+): Promise<void> {
+  for (const { callId, approved } of approvalResponses(messages)) {
+    if (approved) continue;
+    const [call] = await runtime.calls({ sessionId, callId });
+    const decided = call?.confirmation;
+    if (decided?.decision === undefined || decided.decision === 'deny') continue;
+    throw new QuittanceError(
+      'confirmation.decided',
+      `The messages say that the call ${quote(callId)} was denied, but ${decided.by?.name ?? 'another person'} had ` +
+        'approved it before, so it may have run. Tell the user, and set approved to true in its approval response: ' +
+        'then the page and the model hear the outcome on record.',
+      { callId, confirmationId: decided.confirmationId },
+    );
+  }
 }
 
 const refuseMadeUp = ({ id, name }: ToolCallInput): QuittanceError =>

@@ -38,7 +38,8 @@ afterEach(async () => {
 
 /** The package says by itself what an event is: in a module of its own since version 1. */
 async function loadEventSchema(): Promise<{ parse(event: unknown): unknown }> {
-  const schemas = (await import('@ag-ui/core/schemas').catch(
+  const module: string = '@ag-ui/core/schemas';
+  const schemas = (await import(/* @vite-ignore */ module).catch(
     () => import('@ag-ui/core'),
   )) as unknown as Record<'EventSchema' | 'EventSchemas', { parse(event: unknown): unknown } | undefined>;
   const schema = schemas.EventSchema ?? schemas.EventSchemas;

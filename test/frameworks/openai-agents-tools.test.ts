@@ -246,6 +246,34 @@ test('tools of an MCP server are governed when they are listed', async () => {
   expect(callTool).toHaveBeenCalledOnce();
 });
 
+test.each([
+  [1, 'ToolExecutionResult'],
+  [2, 'ToolFailure'],
+] as const)(
+  'of getAllMcpTools, a result of %s parts with isError is recorded as %s: the SDK drops the flag of a single part',
+  async (count, type) => {
+    const server = {
+      name: 'notes',
+      cacheToolsList: false,
+      connect: async () => undefined,
+      close: async () => undefined,
+      invalidateToolsCache: async () => undefined,
+      listTools: async () => [
+        { name: 'read_note', description: 'Reads.', inputSchema: { type: 'object', properties: {} } },
+      ],
+      callTool: async () =>
+        Object.defineProperty(
+          Array.from({ length: count }, () => ({ type: 'text', text: 'No such note.' })),
+          'isError',
+          { value: true },
+        ),
+    } as unknown as MCPServer; // the methods the SDK calls
+    const { governed } = await callFirst(await getAllMcpTools<Context>([server]), [{}]);
+    const [made] = await governed.runtime.calls({ sessionId: 'thread-1' });
+    expect(made?.settled?.outcome.type).toBe(type);
+  },
+);
+
 test('a run that names no session is refused before anything runs', async () => {
   const execute = vi.fn<() => string>();
   const { tools } = await governTools([

@@ -238,7 +238,8 @@ export function behaviourSuite(harness: Harness): void {
             }),
           ],
           {
-            overrides: { pay: { mode: 'external', timeoutMs: 40 } },
+            // Long enough for the calls that end, on a busy machine too.
+            overrides: { pay: { mode: 'external', timeoutMs: how === 'throws' ? 60_000 : 1_000 } },
             onConfirm: ({ callId, description }) => {
               asked.push(callId, description);
               return { decision: 'deny', by: 'ada' };
