@@ -9,6 +9,7 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import manifest from '../package.json' with { type: 'json' };
 import type { Ended } from './run-script.ts';
+import { builtPackageName } from '../test/frameworks/suite/package-arguments.ts';
 import { removeLeftovers } from '../test/temp-folder.ts';
 import { createRunner } from './run-script.ts';
 
@@ -86,7 +87,8 @@ function canStart({ script, after }: Step): boolean {
 async function run({ script, what }: Step): Promise<void> {
   console.log(`→ ${script}: ${what}`);
   // Tests tell how far they are. The output of the others is of interest only if they fail.
-  const end = await runner.run(script, script === tests ? 'shown' : 'kept');
+  const built = ended.get('build')?.held === true ? { [builtPackageName]: 'dist' } : {};
+  const end = await runner.run(script, script === tests ? 'shown' : 'kept', built);
   running.delete(script);
   ended.set(script, end);
   console.log(`${end.held ? '✓' : '✗'} ${script}: ${end.held ? 'ok' : 'failed'} in ${seconds(end.ms)}`);

@@ -22,7 +22,11 @@ export type Ended = {
 
 export type Runner = {
   /** Runs a script to its end. `output`: whether it is shown as it comes, or kept for later. */
-  readonly run: (script: string, output: 'shown' | 'kept') => Promise<Ended>;
+  readonly run: (
+    script: string,
+    output: 'shown' | 'kept',
+    env?: Readonly<Record<string, string>>,
+  ) => Promise<Ended>;
   /** Ends all that runs: asks first, and kills what is still there after some seconds. */
   readonly endAll: () => Promise<void>;
 };
@@ -32,14 +36,14 @@ export function createRunner(): Runner {
   const groups = new Set<ChildProcess>();
   const isWindows = process.platform === 'win32';
   return {
-    async run(script, output) {
+    async run(script, output, env = {}) {
       const startedAt = performance.now();
       const folder = mkdtempSync(join(tmpdir(), 'quittance-check-'));
       const countsFile = join(folder, 'counts.json');
       const stream = output === 'shown' ? 'inherit' : 'pipe';
       const child = spawn('npm', ['run', '--silent', script], {
         stdio: ['ignore', stream, stream],
-        env: { ...process.env, [name]: value, [countsFileName]: countsFile },
+        env: { ...process.env, ...env, [name]: value, [countsFileName]: countsFile },
         shell: isWindows,
         detached: !isWindows,
       });

@@ -30,6 +30,7 @@ import {
 import { gates } from '../src/runtime/gates/gates.ts';
 import { toolFields } from '../src/tool/tool-fields.ts';
 import { root } from './sources.ts';
+import { packageArguments } from './frameworks/suite/package-arguments.ts';
 
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 const pages = [
@@ -66,7 +67,7 @@ function firstColumn(page: string, heading: string): string[] {
 }
 
 async function run(program: string): Promise<{ output: string; errors: string }> {
-  const args = ['--conditions=quittance-source', '--input-type=module-typescript', '-'];
+  const args = [...packageArguments(), '--input-type=module-typescript', '-'];
   const child = spawn(process.execPath, args, { cwd: root });
   child.stdin.end(program);
   const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);

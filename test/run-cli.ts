@@ -1,10 +1,11 @@
-/** Runs the command line as anybody would: in a process of its own, from the source. */
+/** Runs the command line as anybody would: in a process of its own, from the source unless it was just built. */
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { root } from './sources.ts';
+import { isPackageBuilt, packageArguments } from './frameworks/suite/package-arguments.ts';
 
 export type Ran = { readonly code: number | null; readonly out: string; readonly err: string };
 export type Surroundings = {
@@ -20,7 +21,8 @@ export function startCli(
   { cwd, env, uid, gid }: Surroundings = {},
 ): ChildProcessWithoutNullStreams {
   const { COLUMNS: _, QUITTANCE_LEDGER: __, ...inherited } = process.env;
-  return spawn(process.execPath, ['--conditions=quittance-source', join(root, 'src/cli/main.ts'), ...args], {
+  const program = join(root, isPackageBuilt() ? 'dist/cli.js' : 'src/cli/main.ts');
+  return spawn(process.execPath, [...packageArguments(), program, ...args], {
     cwd: cwd ?? root,
     env: { ...inherited, NODE_NO_WARNINGS: '1', TZ: 'UTC', ...env },
     ...(uid !== undefined && { uid }),

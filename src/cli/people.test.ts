@@ -13,6 +13,7 @@ import { runCli } from '../../test/run-cli.ts';
 import type { Sitting } from '../../test/run-in-process.ts';
 import { runInProcess } from '../../test/run-in-process.ts';
 import { root } from '../../test/sources.ts';
+import { packageArguments } from '../../test/frameworks/suite/package-arguments.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-people-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -31,11 +32,10 @@ const jsonLines = (output: string): Json[] =>
 
 /** A process that runs one of our scripts, with what it says line by line. */
 function start(script: string, ...args: string[]) {
-  const child = spawn(
-    process.execPath,
-    ['--conditions=quittance-source', join(root, 'test', script), ...args],
-    { env: { ...process.env, NODE_NO_WARNINGS: '1' }, stdio: ['ignore', 'pipe', 'inherit'] },
-  );
+  const child = spawn(process.execPath, [...packageArguments(), join(root, 'test', script), ...args], {
+    env: { ...process.env, NODE_NO_WARNINGS: '1' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   started.push(child);
   const closed = once(child, 'close');
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();

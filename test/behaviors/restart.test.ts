@@ -9,6 +9,7 @@ import { createRuntime } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Errand } from './actor.ts';
+import { packageArguments } from '../frameworks/suite/package-arguments.ts';
 
 let folder: string;
 let children: ChildProcess[] = [];
@@ -26,7 +27,7 @@ afterEach(() => {
 function run(errand: Omit<Errand, 'ledger' | 'world'>): Promise<string> & { readonly child: ChildProcess } {
   const told: Errand = { ledger: join(folder, 'ledger.db'), world: join(folder, 'world'), ...errand };
   const child = fork(join(import.meta.dirname, 'actor.ts'), [JSON.stringify(told)], {
-    execArgv: ['--conditions=quittance-source', '--disable-warning=ExperimentalWarning'],
+    execArgv: [...packageArguments()],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   children.push(child);

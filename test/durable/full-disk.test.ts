@@ -13,6 +13,7 @@ import type { World } from '../../bench/crash/world.ts';
 import { openWorld } from '../../bench/crash/world.ts';
 import { verifyLedger } from '../../src/replay/verify-ledger.ts';
 import type { Errand, Said } from './disk-actor.ts';
+import { packageArguments } from '../frameworks/suite/package-arguments.ts';
 
 const tried = (command: string, ...args: readonly string[]): boolean => {
   try {
@@ -72,8 +73,7 @@ async function run(under: string, errand: Pick<Errand, 'tool' | 'calls'>): Promi
       '-c',
       `${under}exec "$0" "$@"`,
       process.execPath,
-      '--conditions=quittance-source',
-      '--disable-warning=ExperimentalWarning',
+      ...packageArguments(),
       join(import.meta.dirname, 'disk-actor.ts'),
       JSON.stringify(told),
     ],

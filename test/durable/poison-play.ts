@@ -2,6 +2,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { packageArguments } from '../frameworks/suite/package-arguments.ts';
 
 /** Every kind of code of the host or of a tool that recovery may run. */
 export type Code =
@@ -60,7 +61,7 @@ export type PoisonActor = {
 
 export async function startPoisonActor(errand: PoisonErrand): Promise<PoisonActor> {
   const child = fork(join(import.meta.dirname, 'poison-actor.ts'), [JSON.stringify(errand)], {
-    execArgv: ['--conditions=quittance-source', '--disable-warning=ExperimentalWarning'],
+    execArgv: [...packageArguments()],
   });
   const ready = Promise.withResolvers<void>();
   const reached = Promise.withResolvers<unknown>();

@@ -21,6 +21,7 @@ import { z } from 'zod';
 import { endOrphans, makeHome, runScripted, transcriptsIn } from './harnesses/claude-agent-query.ts';
 import claudeAgent from './harnesses/claude-agent.ts';
 import type { MessagesRequest, ScriptedBlock } from './harnesses/scripted-messages.ts';
+import { packageArguments } from './suite/package-arguments.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'claude-agent-odd-'));
 process.env['TMPDIR'] = folder;
@@ -328,8 +329,7 @@ async function host(part: object, mayDie?: () => Promise<unknown>): Promise<read
   const child = spawn(
     process.execPath,
     [
-      '--conditions=quittance-source',
-      '--disable-warning=ExperimentalWarning',
+      ...packageArguments(),
       join(import.meta.dirname, 'harnesses/claude-agent-host.ts'),
       JSON.stringify(part),
     ],

@@ -4,15 +4,17 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
+import { packageArguments } from './suite/package-arguments.ts';
 
 const folder = join(import.meta.dirname, 'examples');
 
 test.each(readdirSync(folder).filter((name) => name.endsWith('.ts')))('%s', async (name) => {
+  const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(
     process.execPath,
-    ['--conditions=quittance-source', '--disable-warning=ExperimentalWarning', join(folder, name)],
+    [...packageArguments(), join(folder, name)],
     // No key of whoever runs the tests may be of use here.
-    { env: { PATH: process.env['PATH'], HOME: process.env['HOME'] } },
+    { env: { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } },
   );
   const [output, errors, code] = await Promise.all([
     text(child.stdout),

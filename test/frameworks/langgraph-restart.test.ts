@@ -6,14 +6,11 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Dies } from './harnesses/langgraph-child.ts';
 import type { Ran } from './suite/harness.ts';
+import { packageArguments } from './suite/package-arguments.ts';
 
 const child = join(import.meta.dirname, 'harnesses/langgraph-child.ts');
 const start = (folder: string, dies: Dies) =>
-  spawnSync(
-    process.execPath,
-    ['--conditions=quittance-source', '--disable-warning=ExperimentalWarning', child, folder, dies],
-    { encoding: 'utf8' },
-  );
+  spawnSync(process.execPath, [...packageArguments(), child, folder, dies], { encoding: 'utf8' });
 
 test.each([
   ['in the body', { status: 'error', retryable: false }],

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Part } from './child.ts';
 import type { Ran } from './harness.ts';
+import { packageArguments } from './package-arguments.ts';
 
 type Line = { readonly running?: unknown; readonly ran?: Ran; readonly decided?: number };
 
@@ -17,12 +18,7 @@ export type Played = {
 export async function play(part: Part, killWhen?: (line: Line) => boolean): Promise<Played> {
   const child = spawn(
     process.execPath,
-    [
-      '--conditions=quittance-source',
-      '--disable-warning=ExperimentalWarning',
-      join(import.meta.dirname, 'child.ts'),
-      JSON.stringify(part),
-    ],
+    [...packageArguments(), join(import.meta.dirname, 'child.ts'), JSON.stringify(part)],
     { stdio: ['ignore', 'pipe', 'pipe'] },
   );
   const lines: Line[] = [];
