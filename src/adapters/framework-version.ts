@@ -40,7 +40,7 @@ export const testedVersions: Readonly<Record<Adapter, readonly Range[]>> = {
     { package: '@langchain/langgraph', from: '1.1.2', before: 2 },
     { package: 'langchain', from: '1.2.20', before: 2 },
   ],
-  'quittance/mastra': [{ package: '@mastra/core', from: '1.13.2', before: 2 }],
+  'quittance/mastra': [{ package: '@mastra/core', from: '1.22.0', before: 2 }],
   'quittance/openai': [{ package: 'openai', from: '6.46.0' }],
   'quittance/openai-agents': [{ package: '@openai/agents', from: '0.14.0' }],
 };

@@ -2,7 +2,11 @@
  * Finds what a body threw where the framework answers with a text instead and keeps the error to itself.
  *
  * `tool()` of OpenAI Agents JS starts the body and attaches a handler to its promise, both before it returns. While it
- * does, and only then, this watches which promise gets the last handler. Nothing else can run in between.
+ * does, and only then, this watches which promise gets the last handler. Nothing else can run in between: the span is
+ * synchronous, and the method is restored on every path out of it.
+ *
+ * There is no way without this. The body and the error function of a tool are closures of `tool()`, and the error goes
+ * to no argument, no result and no hook: tracing gets a text of it, and only where it is on.
  */
 
 export type Observed<Result> = {

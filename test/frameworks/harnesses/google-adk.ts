@@ -22,6 +22,7 @@ const harness: Harness = {
   module: import.meta.url,
   streams: true,
   suspends: true,
+  annotations: 'of a server',
   oneByOne: 'always',
   reuse: 'told the last',
   async start(plain, options) {
@@ -88,6 +89,12 @@ export const questionsIn = (content: Content | undefined): string[] =>
   ) ?? [];
 
 export const toTool = (plain: PlainTool) =>
+  Object.assign(toFunctionTool(plain), {
+    // Where a tool of MCPToolset holds what its server said.
+    ...(plain.annotations !== undefined && { mcpTool: { name: plain.name, annotations: plain.annotations } }),
+  });
+
+const toFunctionTool = (plain: PlainTool) =>
   new FunctionTool({
     name: plain.name,
     description: `The tool ${plain.name}.`,

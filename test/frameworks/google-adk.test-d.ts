@@ -1,12 +1,9 @@
-/** The types that the adapters for Google declare, held against the real ones. */
+/** The types of the adapter for the Agent Development Kit against those of the real package. */
 import type { BasePlugin, BaseTool, Context } from '@google/adk';
-import { FunctionTool, LlmAgent, MCPToolset } from '@google/adk';
-import type { CallableTool, Content, GenerateContentResponse, Part, ToolListUnion } from '@google/genai';
+import { FunctionTool, LlmAgent, MCPToolset, Runner } from '@google/adk';
 import { defineTool } from 'quittance';
 import type { AdkTool, AdkToolContext, AdkToolset } from 'quittance/google-adk';
 import { governTools as governAdk } from 'quittance/google-adk';
-import type { GenAiCallable } from 'quittance/google-genai';
-import { governTools as governGenAi } from 'quittance/google-genai';
 import { z } from 'zod';
 
 const refund = new FunctionTool({
@@ -32,20 +29,8 @@ adk.plugin satisfies BasePlugin;
 new LlmAgent({ name: 'a', model: 'any', tools: adk.tools });
 // @ts-expect-error: a list of tools, not an object
 await governAdk({ refund });
-
-declare const mcp: CallableTool;
-mcp satisfies GenAiCallable;
-const genAi = await governGenAi(
-  { add: ({ a, b }: { a: number; b: number }) => a + b },
-  { callableTools: [mcp] },
-);
-// @ts-expect-error: calls without ids are told apart by the conversation
-genAi.run({ sessionId: 's' });
-const conversation: Content[] = [];
-const run = genAi.run({ sessionId: 's', conversation });
-run.tools satisfies ToolListUnion;
-run.callableTool() satisfies CallableTool;
-declare const response: GenerateContentResponse;
-(await run.answer(response)) satisfies Part[];
-(await run.answer([response])) satisfies Part[];
-(await run.answerOrPending(response)).results satisfies Part[];
+declare const agent: LlmAgent;
+declare const sessionService: ConstructorParameters<typeof Runner>[0]['sessionService'];
+new Runner({ appName: 'a', agent, sessionService, plugins: [adk.plugin] });
+// @ts-expect-error: the approver is a name, or gives one
+await governAdk([refund], { approver: 5 });
