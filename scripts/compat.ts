@@ -20,12 +20,16 @@ let status = node('scripts/frameworks.ts', 'test/frameworks/oldest');
 if (status === 0) {
   rmSync(copy, { recursive: true, force: true });
   try {
-    // What is about conformance, pages and types is about us, whichever version runs. deepagents has one version here.
+    // What is about conformance, pages and types is about us, whichever version runs. deepagents has one version here. What
+    // frameworks call a structured answer changed between versions.
     for (const file of globSync(['suite/**', 'harnesses/**', 'harnesses.ts', '*.test.ts'], {
       cwd: latest,
       withFileTypes: true,
     }))
-      if (file.isFile() && !/conformance|examples|pages|matrix\.|deepagents/.test(file.name)) {
+      if (
+        file.isFile() &&
+        !/conformance|examples|pages|matrix\.|deepagents|structured-answers/.test(file.name)
+      ) {
         const path = join(file.parentPath, file.name);
         cpSync(path, join(copy, path.slice(latest.length)));
       }

@@ -58,6 +58,9 @@ export type HookFacts = {
 /** In seconds. A hook that runs out of time has nothing to say, and the program would go on: people take their time. */
 const patience = 7 * 24 * 60 * 60;
 
+/** The tool by which the program takes a final answer in `outputFormat`. It has no effect outside of the query. */
+const finalAnswer = 'StructuredOutput';
+
 export function createHooks(facts: HookFacts): ClaudeAgentHooks {
   const { server, ungoverned, programTools, faults, ask, mayDefer, begin, report } = facts;
   const prefix = `mcp__${server}__`;
@@ -65,7 +68,9 @@ export function createHooks(facts: HookFacts): ClaudeAgentHooks {
     const { tool_name: toolName = '' } = input;
     const isOurs = toolName.startsWith(prefix);
     if (!isOurs && !programTools.has(toolName))
-      return isNamed(toolName, ungoverned) ? {} : decide('deny', refuse(toolName));
+      return toolName === finalAnswer || isNamed(toolName, ungoverned)
+        ? {}
+        : decide('deny', refuse(toolName));
     const name = isOurs ? toolName.slice(prefix.length) : toolName;
     if (toolUseId === undefined)
       return isOurs ? {} : decide('deny', 'The call has no id, so it cannot be judged.');

@@ -70,6 +70,22 @@ async function start(
   };
 }
 
+test('Claude Agent SDK gives a structured final answer beside governed tools: outputFormat, by a tool of the program', async () => {
+  const pay = vi.fn<typeof ok>(ok);
+  const { run, runtime } = await start([tool('pay', '', { cents: z.number() }, pay) as ClaudeAgentTool], {});
+  const schema = { type: 'object', properties: { paid: { type: 'number' } }, required: ['paid'] };
+  const result = await run(
+    [
+      [use('toolu_1', 'mcp__shop__pay', { cents: 5 })],
+      [use('toolu_2', 'StructuredOutput', { paid: 5 })],
+      done,
+    ],
+    { outputFormat: { type: 'json_schema', schema } },
+  );
+  expect(result).toMatchObject({ subtype: 'success', structured_output: { paid: 5 } });
+  expect((await runtime.calls({ sessionId })).map(({ toolName }) => toolName)).toEqual(['pay']);
+});
+
 describe('tools that the program runs itself', () => {
   const bash = (home: string) => [use('toolu_1', 'Bash', { command: `touch ${join(home, 'ran')}` })];
   const options: Options = { tools: ['Bash'], allowedTools: ['Bash'] };

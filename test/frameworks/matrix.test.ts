@@ -3,7 +3,9 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { expect, test } from 'vitest';
+import { loadHarnesses } from './harnesses.ts';
 import { matrixPath, renderMatrix } from './matrix.ts';
+import { cellsOf } from './suite/matrix-cells.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -12,6 +14,18 @@ test('docs/adapter-matrix.md is what the harnesses say (npm run docs writes it a
   const options = await resolveConfig(file);
   const page = await format(await renderMatrix(), { ...options, filepath: file });
   expect(existsSync(file) ? readFileSync(file, 'utf8') : '').toBe(page);
+});
+
+test('every cell outside of the suite of behaviours names a test that is there', async () => {
+  const cells = (await loadHarnesses()).flatMap(cellsOf).filter(({ column }) => column === 'structured');
+  const missing = cells.filter(({ file, path: [name = '', ...titles] }) => {
+    const source = readFileSync(join(import.meta.dirname, file), 'utf8');
+    return (
+      file !== 'suite/behaviour-suite.ts' &&
+      !(source.includes(`'${name}`) && source.includes(titles.join(' ')))
+    );
+  });
+  expect(missing).toEqual([]);
 });
 
 test('every way around a governed tool names tests that are there', () => {

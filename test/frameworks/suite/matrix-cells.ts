@@ -17,7 +17,11 @@ export type MatrixColumn = (typeof matrixColumns)[number];
 
 export type MatrixCell = {
   readonly column: MatrixColumn;
-  readonly file: 'suite/behaviour-suite.ts' | 'attacks.test.ts';
+  readonly file:
+    | 'suite/behaviour-suite.ts'
+    | 'attacks.test.ts'
+    | 'structured-answers.test.ts'
+    | 'claude-agent-odd.test.ts';
   /** The titles of the suites it stands in, and its own. */
   readonly path: readonly string[];
 };
@@ -39,6 +43,7 @@ export function cellsOf({ name, streams, suspends }: Harness): readonly MatrixCe
       'parallel calls of one tool are not mixed up, whichever ends first',
     ),
     inSuite('structured', 'nested arguments and outputs arrive as they were sent'),
+    ...structuredAnswers(name),
     inSuite(
       'block',
       'streaming: false',
@@ -62,6 +67,24 @@ export function cellsOf({ name, streams, suspends }: Harness): readonly MatrixCe
       path: [name, 'a name that only looks like that of a blocked tool reaches no body'],
     },
   ];
+}
+
+/** Frameworks that give a structured final answer themselves. In a plain loop that is up to the loop. */
+function structuredAnswers(name: string): readonly MatrixCell[] {
+  const title = 'gives a structured final answer beside governed tools';
+  switch (name) {
+    case 'AI SDK 7':
+    case 'AI SDK 6':
+    case 'OpenAI Agents':
+    case 'LangChain':
+    case 'Mastra':
+    case 'Google ADK':
+      return [{ column: 'structured', file: 'structured-answers.test.ts', path: [name, title] }];
+    case 'Claude Agent SDK':
+      return [{ column: 'structured', file: 'claude-agent-odd.test.ts', path: [name, title] }];
+    default:
+      return [];
+  }
 }
 
 type Task = { readonly name: string; readonly tasks?: readonly Task[] };
