@@ -1,7 +1,7 @@
 import type { TestSpecification } from 'vitest/node';
 import { BaseSequencer } from 'vitest/node';
 
-/** The files that take ten seconds or more, longest first. `npm run test:fast` leaves them out. */
+/** The files that take five seconds or more, longest first. `npm run test:fast` leaves them out. */
 export const longest: readonly string[] = [
   'test/console/inbox.browser.test.ts',
   'test/http/hostile.test.ts',
@@ -60,6 +60,28 @@ export const longest: readonly string[] = [
   'test/durable/close-waits.test.ts',
   'test/durable/processes.test.ts',
   'test/console/replaced-ledger.browser.test.ts',
+  'test/promises/approved-is-run.test.ts',
+  'test/promises/no-silent-rerun.test.ts',
+  'test/own-files/own-files.test.ts',
+  'src/store/sqlite/sqlite-ledger.test.ts',
+  'test/react/card.test.ts',
+  'test/console/large-calls.browser.test.ts',
+  'src/tool/coerce.property.test.ts',
+  'test/frameworks/langgraph-restart.test.ts',
+  'test/durable/recovery.test.ts',
+  'test/promises/secrets-on-disk.test.ts',
+  'test/promises/nothing-lost.test.ts',
+  'test/http/examples.test.ts',
+  'src/policy/sandbox/sandbox.test.ts',
+  'test/console/other-port.browser.test.ts',
+  'src/cli/cli.test.ts',
+  'test/durable/lost-files.test.ts',
+  'src/cli/look-back.test.ts',
+  'test/http/api.test.ts',
+  'test/promises/secret-looking-ids.test.ts',
+  'test/templates.test.ts',
+  'src/policy/read/parse-document.test.ts',
+  'test/console/server-pages.browser.test.ts',
 ];
 
 /**
