@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { ClosingLine } from './test/closing-line.ts';
+import { evenPriority } from './test/even-priority-arguments.ts';
 import { LongestFirst } from './test/longest-first.ts';
 
 // Workers and the many processes that tests start share compiled modules: half of what a process does is to load them.
@@ -14,7 +14,7 @@ export const common = {
   testTimeout: 120_000,
   hookTimeout: 120_000,
   expect: { poll: { timeout: 30_000 } },
-  execArgv: ['--import', pathToFileURL(join(import.meta.dirname, 'test/even-priority.ts')).href],
+  execArgv: [...evenPriority],
 };
 /** Tests with frameworks and browsers, which keep things in their process that others must not find. */
 const withParts = 'test/{frameworks,console,react}/**/*.test.ts';
