@@ -146,13 +146,13 @@ describe('documents that travel from a thread', () => {
   it('arrive as they were', async () => {
     for (const text of [rules(250, 'x'), rules(1, 'x').replace('{', '')]) {
       const result = readDocument(text, 'a');
-      expect(await takeSteps(unpackDocument(packDocument(result), {}))).toEqual(result);
+      expect(await takeSteps(unpackDocument(packDocument(result)))).toEqual(result);
     }
   });
 
   it('arrive as workflows whose patterns still match', () => {
     const result = readDocument(workflowText, 'flow');
-    const unpacked = finishSteps(unpackDocument(packDocument(result), {}));
+    const unpacked = finishSteps(unpackDocument(packDocument(result)));
     if (!unpacked.ok || unpacked.document.kind !== 'Workflow' || !result.ok)
       throw new Error('not a workflow');
     expect(JSON.stringify(unpacked)).toBe(JSON.stringify(result));

@@ -27,8 +27,6 @@ export type ContractsOptions = {
   readonly selectors?: Readonly<Record<string, HostSelector>>;
   /** Operators beyond those of the language. */
   readonly operators?: Readonly<Record<string, HostOperator>>;
-  /** Takes patterns with lookaround and backreferences too, for short texts only. */
-  readonly allowBacktracking?: boolean;
   /** Which calls show what to workflows, by tool name or glob, beside `Read`, `Bash` and `mcp__…`. */
   readonly evidence?: Readonly<Record<string, ToolEvidence>>;
   /**
@@ -41,7 +39,6 @@ export type ContractsOptions = {
 export const toReadOptions = (options: ContractsOptions): ReadOptions => ({
   operators: Object.keys(options.operators ?? {}),
   selectors: Object.keys(options.selectors ?? {}),
-  allowBacktracking: options.allowBacktracking ?? false,
 });
 
 export function createWorld(options: ContractsOptions): PolicyWorld {

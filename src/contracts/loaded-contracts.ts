@@ -66,13 +66,11 @@ export class LoadedContracts implements Contracts {
     this.successCheck = options.successCheck;
     this.workflowHost = createWorkflowHost(options);
     this.#compile = function* (found): Steps<InForce> {
-      const { allowBacktracking = false } = options;
-      return { ...found, policy: yield* compileInSteps(found.composed, world, { allowBacktracking }) };
+      return { ...found, policy: yield* compileInSteps(found.composed, world) };
     };
     this.#explain = (composed, call, about) =>
       explainCall(composed, world, call, {
         ...about,
-        allowBacktracking: options.allowBacktracking ?? false,
         workflowHost: this.workflowHost,
       });
     this.#inForce = finishSteps(this.#compile(read));

@@ -5,7 +5,7 @@
 import { deserialize, serialize } from 'node:v8';
 import type { Steps } from '../base/steps.ts';
 import { compileGlob } from '../policy/regex/glob.ts';
-import type { LinearRegex, RegexOptions } from '../policy/regex/linear-regex.ts';
+import type { LinearRegex } from '../policy/regex/linear-regex.ts';
 import { parseRegex } from '../policy/regex/linear-regex.ts';
 import type { ContractDocument, DocumentResult } from '../policy/read/parse-document.ts';
 import type { Stage, StageCondition, StageGate, Workflow } from '../policy/language/workflow.ts';
@@ -43,7 +43,7 @@ export function packDocument(result: DocumentResult): PackedDocument {
   };
 }
 
-export function* unpackDocument(packed: PackedDocument, options: RegexOptions): Steps<DocumentResult> {
+export function* unpackDocument(packed: PackedDocument): Steps<DocumentResult> {
   switch (packed.kind) {
     case 'problems':
       return { ok: false, problems: yield* unpackList(packed.problems) };
@@ -61,7 +61,7 @@ export function* unpackDocument(packed: PackedDocument, options: RegexOptions): 
       const document = unpack<{ kind: 'Workflow'; source: string; workflow: Workflow }>(packed.rest);
       const stages: Stage[] = [];
       for (const stage of yield* unpackList<PackedStage>(packed.stages)) {
-        stages.push(unpackStage(stage, options));
+        stages.push(unpackStage(stage));
         yield;
       }
       return { ok: true, document: { ...document, workflow: { ...document.workflow, stages } } };
@@ -79,12 +79,12 @@ const packStage = (stage: Stage) => ({
   checks: stage.checks.map((check) => ({ ...check, regex: check.regex.source })),
 });
 
-const unpackStage = (stage: PackedStage, options: RegexOptions): Stage => ({
+const unpackStage = (stage: PackedStage): Stage => ({
   ...stage,
-  entry: stage.entry.map((gate) => unpackGate(gate, options)),
-  exit: stage.exit.map((gate) => unpackGate(gate, options)),
+  entry: stage.entry.map(unpackGate),
+  exit: stage.exit.map(unpackGate),
   tools: stage.tools.map((pattern) => compileGlob(pattern)),
-  checks: stage.checks.map((check) => ({ ...check, regex: regexOf(check.regex, options) })),
+  checks: stage.checks.map((check) => ({ ...check, regex: regexOf(check.regex) })),
 });
 
 type PackedGate = ReturnType<typeof packGate>;
@@ -94,16 +94,16 @@ const packGate = ({ condition, message }: StageGate) => ({
   message,
 });
 
-const unpackGate = ({ message, condition }: PackedGate, options: RegexOptions): StageGate => ({
+const unpackGate = ({ message, condition }: PackedGate): StageGate => ({
   condition:
     'regex' in condition
-      ? ({ type: condition.type, regex: regexOf(condition.regex, options) } satisfies StageCondition)
+      ? ({ type: condition.type, regex: regexOf(condition.regex) } satisfies StageCondition)
       : condition,
   message,
 });
 
-function regexOf(pattern: string, options: RegexOptions): LinearRegex {
-  const reading = parseRegex(pattern, options);
+function regexOf(pattern: string): LinearRegex {
+  const reading = parseRegex(pattern);
   if (!reading.ok) throw new TypeError(`A pattern that was read once cannot be read again: ${pattern}`);
   return reading.regex;
 }

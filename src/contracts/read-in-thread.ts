@@ -27,7 +27,7 @@ export async function readInThread<T>(
       const answered = once(worker, 'message', { signal: gone.signal });
       send({ type: 'read', document, options: reading });
       const [answer] = (await answered) as [ReadAnswer]; // the thread sends nothing else
-      return takeSteps(unpackDocument(answer, reading));
+      return takeSteps(unpackDocument(answer));
     });
     last = next.catch(() => undefined);
     return next;

@@ -19,7 +19,7 @@ import type { CompileContext, FireRule } from './fire-rule.ts';
 import { compileFire } from './fire-rule.ts';
 import { judgeCall } from './judge-call.ts';
 import { judgeOutput } from './judge-output.ts';
-import type { LinearRegex, RegexOptions } from '../regex/linear-regex.ts';
+import type { LinearRegex } from '../regex/linear-regex.ts';
 import { parseRegex } from '../regex/linear-regex.ts';
 import type { ToolEnd } from './output-view.ts';
 import type { PolicyCall, PolicyWorld } from '../language/policy-call.ts';
@@ -64,7 +64,7 @@ export type Policy = {
 
 const noLimits: readonly LimitShare[] = Object.freeze([]);
 
-export type PolicyOptions = RegexOptions & {
+export type PolicyOptions = {
   /** Masks what messages would show; by default what is hidden everywhere by default. */
   readonly redactor?: Redactor | undefined;
   /** Told of every leaf of every condition that is looked at. */
@@ -105,7 +105,7 @@ export function* compileInSteps(
     redactor,
     traceLeaf: trace && ((...step) => trace(id, ...step)),
     readRegex: (pattern) => {
-      const regex = known.get(pattern) ?? readRegex(pattern, options, id, source);
+      const regex = known.get(pattern) ?? readRegex(pattern, id, source);
       known.set(pattern, regex);
       return regex;
     },
@@ -186,8 +186,8 @@ function* patternsIn(expression: Expression): Generator<string, void, undefined>
 }
 
 /** Documents have been read with the same engine; rules made by programs have not. */
-function readRegex(pattern: string, options: RegexOptions, id: string, source: string): LinearRegex {
-  const reading = parseRegex(pattern, options);
+function readRegex(pattern: string, id: string, source: string): LinearRegex {
+  const reading = parseRegex(pattern);
   if (reading.ok) return reading.regex;
   throw contractsError([
     {

@@ -4,7 +4,7 @@ import { parseRegex } from '../regex/linear-regex.ts';
 import { compileOperator } from './operators.ts';
 
 function readRegex(pattern: string): LinearRegex {
-  const reading = parseRegex(pattern, { allowBacktracking: true });
+  const reading = parseRegex(pattern);
   if (!reading.ok) throw new Error(reading.problem);
   return reading.regex;
 }
@@ -31,10 +31,8 @@ test('operators about a value as a whole do not', () => {
   expect(compileOperator('gt', 1, readRegex).locate).toBeUndefined();
 });
 
-test('in a text on which one of the patterns gives up all of it counts as found', () => {
-  const { holds, locate } = compileOperator('matches_any', ['b', '^(?=a)(a+)+$'], readRegex);
-  const hopeless = `${'a'.repeat(50)}!b`;
-  expect(holds(hopeless)).toBe(true);
-  expect(locate?.find(hopeless)).toContainEqual([0, hopeless.length]);
-  expect(locate?.find('aa')).toEqual([[0, 2]]);
+test('one of several patterns is enough', () => {
+  const { holds, locate } = compileOperator('matches_any', ['b', '^a+$'], readRegex);
+  expect([holds('aa'), holds('ab'), holds('c'), holds(7)]).toEqual([true, true, false, 'error']);
+  expect(locate?.find('ab')).toEqual([[1, 2]]);
 });

@@ -11,8 +11,6 @@ export type ReadOptions = {
   readonly operators?: readonly string[];
   /** First words of selectors that the host registered. */
   readonly selectors?: readonly string[];
-  /** Takes patterns with lookaround and backreferences too, for short texts only. */
-  readonly allowBacktracking?: boolean;
 };
 
 /** The same with every question answered. */
@@ -37,7 +35,7 @@ export function createReadSettings(options: ReadOptions = {}): ReadSettings {
     if (builtInPrefixes.includes(word))
       refuse(`Selectors that begin with ${quote(word)} belong to the language`);
   }
-  return { operators, selectors, parseRegex: rememberRegexes(options.allowBacktracking ?? false) };
+  return { operators, selectors, parseRegex: rememberRegexes() };
 }
 
 function checkWord(what: string, word: unknown): void {
@@ -53,10 +51,10 @@ function refuse(problem: string): never {
 }
 
 /** Rules tend to repeat their patterns, and reading one is what costs most after the text itself. */
-function rememberRegexes(allowBacktracking: boolean): (pattern: string) => RegexReading {
+function rememberRegexes(): (pattern: string) => RegexReading {
   const known = new Map<string, RegexReading>();
   return (pattern) => {
-    const reading = known.get(pattern) ?? parseRegex(pattern, { allowBacktracking });
+    const reading = known.get(pattern) ?? parseRegex(pattern);
     known.set(pattern, reading);
     return reading;
   };

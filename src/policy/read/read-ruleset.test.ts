@@ -266,9 +266,4 @@ describe('words of a host', () => {
     const error = thrownBy(() => problemsOf(when({ 'args.a': { exists: true } }), options));
     expect(isQuittanceError(error, 'config.invalid')).toBe(true);
   });
-
-  it('let patterns backtrack, if the host says so', () => {
-    const document = when({ 'args.a': { matches: '(?=a)' } });
-    expect(problemsOf(document, { allowBacktracking: true })).toEqual([]);
-  });
 });

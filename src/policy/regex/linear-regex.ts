@@ -3,23 +3,18 @@
  *
  * 1. `test` reads the whole text. Literals that a pattern cannot do without are looked for first, by the platform where
  *    they begin it and else by RE2JS, so a long text without them costs no more than a search for them.
- * 2. A pattern no automaton can follow (lookaround, backreference) is refused, unless the host allows backtracking.
- *    Then a machine of our own takes it, which counts its steps and gives up after so many in proportion to the text.
- *    That is an error and never an answer; no text is cut.
+ * 2. A pattern that RE2 cannot take (lookaround, backreference) is refused, with the way to rewrite it.
  */
 import { RE2JS } from 're2js';
-import type { StepBudget } from './backtracking-program.ts';
-import { runProgram, TooManySteps } from './backtracking-program.ts';
 import { findMatches } from './find-matches.ts';
-import type { BacktrackingProgram } from './parse-backtracking.ts';
-import { parseBacktracking } from './parse-backtracking.ts';
 import { requiredText } from './required-text.ts';
 import type { TextSpan } from './text-span.ts';
+import { explainLongReference, explainUnsupported } from './unsupported-construct.ts';
 
 export type LinearRegex = {
   readonly source: string;
-  /** Whether the pattern occurs anywhere in the text. Undefined where one that backtracks gave up: nobody knows. */
-  readonly test: (text: string) => boolean | undefined;
+  /** Whether the pattern occurs anywhere in the text. */
+  readonly test: (text: string) => boolean;
   /**
    * Where the pattern occurs, from left to right, without overlaps and without matches of nothing. Where finding them
    * one by one would take time beyond all proportion to the text, the last span is all of the rest.
@@ -30,26 +25,15 @@ export type LinearRegex = {
 export type RegexReading =
   { readonly ok: true; readonly regex: LinearRegex } | { readonly ok: false; readonly problem: string };
 
-export type RegexOptions = {
-  /** Takes by bounded backtracking what the linear engine cannot. */
-  readonly allowBacktracking?: boolean | undefined;
-};
-
-export function parseRegex(pattern: string, options: RegexOptions = {}): RegexReading {
+export function parseRegex(pattern: string): RegexReading {
   try {
-    return { ok: true, regex: toLinear(pattern, RE2JS.compile(translate(pattern))) };
+    const compiled = RE2JS.compile(translate(pattern));
+    const problem = explainLongReference(pattern, compiled.groupCount());
+    return problem === undefined ? { ok: true, regex: toLinear(pattern, compiled) } : { ok: false, problem };
   } catch (error) {
     const found =
       error instanceof Error ? error.message.replace(/^error parsing regexp: /, '') : String(error);
-    const construct = nameConstruct(found);
-    if (construct === undefined) return { ok: false, problem: `${found}.` };
-    if (options.allowBacktracking === true) return parseCounting(pattern);
-    return {
-      ok: false,
-      problem:
-        `it uses ${construct}, which the linear engine cannot take: no engine can answer it in time linear in the ` +
-        'text. Write it without, or let the host allow backtracking.',
-    };
+    return { ok: false, problem: explainUnsupported(pattern, found) ?? `${found}.` };
   }
 }
 
@@ -85,81 +69,4 @@ function toLinear(pattern: string, compiled: RE2JS): LinearRegex {
       return start === 0 ? spans : spans.map(([from, to]): TextSpan => [from + start, to + start]);
     },
   };
-}
-
-const constructs: readonly (readonly [opening: RegExp, name: string])[] = [
-  [/`\(\?=/, 'lookahead `(?=`'],
-  [/`\(\?!/, 'negative lookahead `(?!`'],
-  [/`\(\?<=/, 'lookbehind `(?<=`'],
-  [/`\(\?<!/, 'negative lookbehind `(?<!`'],
-  [/`\\[1-9]/, 'a backreference'],
-  [/`\\k/, 'a named backreference `\\k`'],
-];
-
-/** What in the engine's words is no mistake but beyond it. */
-const nameConstruct = (problem: string): string | undefined =>
-  constructs.find(([opening]) => opening.test(problem))?.[1];
-
-function parseCounting(pattern: string): RegexReading {
-  try {
-    return { ok: true, regex: toCounting(pattern, parseBacktracking(pattern)) };
-  } catch (error) {
-    const found = error instanceof Error ? error.message : String(error);
-    return { ok: false, problem: `not even backtracking can take it: ${found}.` };
-  }
-}
-
-function toCounting(pattern: string, program: BacktrackingProgram): LinearRegex {
-  return {
-    source: pattern,
-    test: (text) => {
-      try {
-        return nextMatch(program, text, 0, stepsFor(text)) !== undefined;
-      } catch (error) {
-        if (error instanceof TooManySteps) return undefined;
-        throw error;
-      }
-    },
-    findAll: (text) => {
-      const spans: TextSpan[] = [];
-      const budget = stepsFor(text);
-      let at = 0;
-      try {
-        for (
-          let found = nextMatch(program, text, 0, budget);
-          found;
-          found = nextMatch(program, text, at, budget)
-        ) {
-          if (found[0] < found[1]) spans.push(found);
-          at = Math.max(found[1], found[0] + 1);
-        }
-      } catch (error) {
-        if (!(error instanceof TooManySteps)) throw error;
-        spans.push([at, text.length]);
-      }
-      return spans;
-    },
-  };
-}
-
-/** Some for the pattern, some for each unit of the text: in all linear in it. */
-const stepsFor = (text: string): StepBudget => ({ left: 1_000_000 + 50 * text.length });
-
-function nextMatch(
-  { steps, registers }: BacktrackingProgram,
-  text: string,
-  from: number,
-  budget: StepBudget,
-): TextSpan | undefined {
-  for (let start = from; start <= text.length; start++) {
-    const end = runProgram(
-      steps,
-      text,
-      start,
-      Array.from({ length: registers }, () => -1),
-      budget,
-    );
-    if (end >= 0) return [start, end];
-  }
-  return undefined;
 }

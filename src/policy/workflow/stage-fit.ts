@@ -1,7 +1,6 @@
 /** Which calls belong to a stage: by the tool's name, and by the command where the tool runs one. */
 import { cutText } from '../../base/cut-text.ts';
 import { quote } from '../../base/nearest.ts';
-import { isCommandRight } from './command-pattern.ts';
 import type { Stage, Workflow } from '../language/workflow.ts';
 import { isBoundary } from '../language/workflow.ts';
 import type { EvidenceSources, WorkflowCall } from './workflow-evidence.ts';
@@ -32,7 +31,7 @@ export function reasonAgainst(
       `Stage ${quote(stage.id)} checks commands, and this call of ${quote(call.toolName)} has none as text in ${quote(commands.argument)}.`,
     );
   const failed = stage.checks.find(
-    ({ type, regex }) => !commands.texts.every((text) => isCommandRight(type, regex, text)),
+    ({ type, regex }) => !commands.texts.every((text) => regex.test(text) === (type === 'command_matches')),
   );
   return failed && inWords(failed.message);
 }

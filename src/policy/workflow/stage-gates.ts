@@ -2,7 +2,6 @@
 import type { Awaitable } from '../../base/json.ts';
 import { ownValue } from '../../tool/own-value.ts';
 import { whenReady } from '../../base/when-ready.ts';
-import { mayMatch, surelyMatches } from './command-pattern.ts';
 import type { EvidenceSources } from './workflow-evidence.ts';
 import type { Stage, StageCondition, StageGate, Workflow } from '../language/workflow.ts';
 import { isBoundary, stageIndex } from '../language/workflow.ts';
@@ -103,9 +102,9 @@ function isMet(
     case 'approval':
       return isApproved(state, condition.stageId ?? place.stage.id);
     case 'command_matches':
-      return commandsFor(place, state).some((command) => surelyMatches(condition.regex, command));
+      return commandsFor(place, state).some((command) => condition.regex.test(command));
     case 'command_not_matches':
-      return !commandsFor(place, state).some((command) => mayMatch(condition.regex, command));
+      return !commandsFor(place, state).some((command) => condition.regex.test(command));
     case 'mcp_result_matches':
       return listAt(state.evidence.mcpResults, condition.tool).some(
         (result) => ownValue(result, condition.field) === condition.value,
