@@ -238,7 +238,8 @@ function toRun(
       if (hooked.size >= mostHooked && oldest !== undefined) hooked.delete(oldest);
       const earlier = await places.earlier(toolUseId, hook.transcript_path);
       hooked.set(toolUseId, { hook, earlier });
-      if (!run.suspends || !resumes) return undefined;
+      // A tool of the program waits in place in every version, and the host is told what it waits for.
+      if (!run.suspends || (!resumes && !programTools.has(name))) return undefined;
       const request = placeCall(toRequest(toolUseId, name, hook.tool_input), earlier);
       if (approved.has(request.id)) return undefined;
       return run.ask(request, { native: { toolUseId, hook } });
