@@ -13,7 +13,7 @@ export const common = {
   // On a busy machine everything takes long. These end a test that hangs, and never one that is slow.
   testTimeout: 120_000,
   hookTimeout: 120_000,
-  expect: { poll: { timeout: 30_000 } },
+  expect: { poll: { timeout: 60_000 } },
   execArgv: [...evenPriority],
 };
 /** Tests with frameworks and browsers, which keep things in their process that others must not find. */

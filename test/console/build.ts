@@ -1,9 +1,13 @@
-/** Builds the console once for all tests that open it, as it is published: Vitest calls this before they run. */
+/**
+ * Builds the console once for all tests that open it, as it is published, unless `npm test` has just built it: Vitest
+ * calls this before they run.
+ */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { isPackageBuilt } from '../frameworks/suite/package-arguments.ts';
 import { browserPathName, unpackBrowser } from '../browser.ts';
 
 /** Where it was built, for those who open it. */
@@ -12,6 +16,14 @@ export const consoleFolderName = 'QUITTANCE_TEST_CONSOLE';
 const root = join(import.meta.dirname, '../..');
 
 export default async function setup(): Promise<() => void> {
+  // Unpacked once, before workers start: two that unpack at the same time find a file that is being written.
+  process.env[browserPathName] = await unpackBrowser(
+    join(root, `node_modules/.cache/chromium-${browserVersion()}`),
+  );
+  if (isPackageBuilt()) {
+    process.env[consoleFolderName] = join(root, 'dist/console');
+    return () => undefined;
+  }
   const folder = mkdtempSync(join(tmpdir(), 'quittance-console-build-'));
   const vite = join(root, 'node_modules/vite/bin/vite.js');
   const args = [
@@ -28,10 +40,6 @@ export default async function setup(): Promise<() => void> {
   const env = { ...process.env, NODE_ENV: 'production' };
   await promisify(execFile)(process.execPath, [vite, ...args], { cwd: root, env });
   process.env[consoleFolderName] = folder;
-  // Unpacked once, before workers start: two that unpack at the same time find a file that is being written.
-  process.env[browserPathName] = await unpackBrowser(
-    join(root, `node_modules/.cache/chromium-${browserVersion()}`),
-  );
   return () => rmSync(folder, { recursive: true, force: true });
 }
 
