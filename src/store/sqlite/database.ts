@@ -1,6 +1,11 @@
-/** The one file that knows better-sqlite3. */
+/**
+ * The one file that knows better-sqlite3. The package is an optional dependency: it is loaded when a database is opened,
+ * so a program without a SQLite ledger runs without it.
+ */
 import { chmodSync, existsSync } from 'node:fs';
-import BetterSqlite3 from 'better-sqlite3';
+import { createRequire } from 'node:module';
+import type BetterSqlite3 from 'better-sqlite3';
+import { QuittanceError } from '../../base/error.ts';
 
 export type Database = BetterSqlite3.Database;
 export type Statement<Row> = BetterSqlite3.Statement<SqlValue[], Row>;
@@ -22,7 +27,7 @@ export function openDatabase(
   { readOnly = false, mustExist = false, cacheKiB }: DatabaseOptions = {},
 ): Database {
   const isNew = !readOnly && !mustExist && path !== ':memory:' && path !== '' && !existsSync(path);
-  const database = new BetterSqlite3(path, { timeout: 0, readonly: readOnly, fileMustExist: mustExist });
+  const database = open(path, { timeout: 0, readonly: readOnly, fileMustExist: mustExist });
   // Not by opening it ourselves: closing any descriptor of a file takes the locks of the whole process from it.
   if (isNew) chmodSync(path, 0o600);
   if (cacheKiB !== undefined) database.pragma(`cache_size = -${cacheKiB}`);
@@ -30,7 +35,47 @@ export function openDatabase(
 }
 
 /** A database that is in memory, to be read. */
-export const openImage = (bytes: Buffer): Database => new BetterSqlite3(bytes, { readonly: true });
+export const openImage = (bytes: Buffer): Database => open(bytes, { readonly: true });
+
+const require = createRequire(import.meta.url);
+
+/** Throws `config.invalid` if the package is not installed. Node keeps the module: only the first call reads files. */
+export function loadDriver(): typeof BetterSqlite3 {
+  try {
+    // The declarations of the package describe what it exports.
+    return require('better-sqlite3') as typeof BetterSqlite3;
+  } catch (error) {
+    throw new QuittanceError(
+      'config.invalid',
+      'A SQLite ledger needs the package "better-sqlite3", which cannot be loaded. It is an optional dependency of ' +
+        'quittance: install it with `npm install better-sqlite3`. A ledger in memory (`memory:`) does without it.',
+      { package: 'better-sqlite3' },
+      error,
+    );
+  }
+}
+
+/** The package loads its binary when the first database is opened. */
+function open(file: string | Buffer, options: BetterSqlite3.Options): Database {
+  const Driver = loadDriver();
+  try {
+    return new Driver(file, options);
+  } catch (error) {
+    if (!isLoadFailure(error)) throw error;
+    throw new QuittanceError(
+      'config.invalid',
+      `The package "better-sqlite3" is installed, but its binary cannot be loaded here: ${error.message}. ` +
+        'Install it again on this system and with this version of Node: `npm install better-sqlite3`.',
+      { package: 'better-sqlite3' },
+      error,
+    );
+  }
+}
+
+const isLoadFailure = (error: unknown): error is Error =>
+  error instanceof Error &&
+  'code' in error &&
+  (error.code === 'MODULE_NOT_FOUND' || error.code === 'ERR_DLOPEN_FAILED');
 
 /** Prepares a statement that answers with rows of one column each, as bare values. */
 export const prepareValue = <Value>(database: Database, sql: string): Statement<Value> =>
@@ -65,6 +110,8 @@ export const isRefusedValue = (error: unknown): boolean =>
 
 export const isNoDatabase = (error: unknown): boolean => codeOf(error) === 'SQLITE_NOTADB';
 
+/** By its name, for the class is there only once the package is loaded. */
 function codeOf(error: unknown): string | undefined {
-  return error instanceof BetterSqlite3.SqliteError ? error.code : undefined;
+  const isSqlite = error instanceof Error && error.name === 'SqliteError' && 'code' in error;
+  return isSqlite && typeof error.code === 'string' ? error.code : undefined;
 }

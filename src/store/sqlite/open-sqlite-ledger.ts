@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { toDamage } from './damaged-file.ts';
 import type { Database } from './database.ts';
+import { loadDriver } from './database.ts';
 import { toTrouble } from './file-trouble.ts';
 import { openLedgerFile } from './open-file.ts';
 import type { SqliteLedgerOptions, SqliteTuning } from './sqlite-ledger-options.ts';
@@ -14,6 +15,8 @@ export async function openSqliteLedger(
   options: SqliteLedgerOptions = {},
   tuning: Partial<SqliteTuning> = {},
 ): Promise<SqliteLedger> {
+  // Before a folder is made for a ledger that cannot be opened.
+  loadDriver();
   let database: Database | undefined;
   try {
     if (options.readOnly !== true) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
