@@ -1,0 +1,82 @@
+/**
+ * Checks the style that no linter knows: plain English, short functions, short files. `npm run house`, part of
+ * `npm run lint`. Old text is listed in house/baseline.json; a file may not get worse. `--update` shortens that list,
+ * `--list [path]` prints every hit, old ones too.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { grownFunctions, newHits, toBaseline, type Baseline } from './house/baseline.ts';
+import { longestFunction } from './house/function-lengths.ts';
+import { readFiles } from './house/read-files.ts';
+import type { Hit } from './house/tics.ts';
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { update: { type: 'boolean', default: false }, list: { type: 'boolean', default: false } },
+});
+const root = join(import.meta.dirname, '..');
+const baselineFile = join(import.meta.dirname, 'house/baseline.json');
+/** The goal for 95 of 100 files in src/, tests not counted. */
+const goalP95 = 250;
+
+const files = readFiles(root);
+const hits = new Map(files.map((file) => [file.path, file.hits]));
+const functions = files.flatMap(({ path, functions: long }) => long.map((one) => ({ ...one, path })));
+const fileLinesP95 = percentile95(
+  files.filter(({ path }) => /^src\/.*(?<!\.test|\.test-d)\.tsx?$/.test(path)).map(({ lines }) => lines),
+);
+
+if (values.list) list();
+else check();
+
+function check(): void {
+  if (values.update && !existsSync(baselineFile)) return write();
+  const baseline = JSON.parse(readFileSync(baselineFile, 'utf8')) as Baseline;
+  const problems = [
+    ...newHits(hits, baseline).flatMap(({ file, hits: worse }) => worse.map((hit) => describe(file, hit))),
+    ...grownFunctions(functions, baseline).map((grown) => {
+      const path = functions.find((one) => one.key === grown.key)?.path ?? '';
+      return `${path}:${grown.line} ${grown.key.split(' ')[1]} has ${grown.lines} lines → split it: at most ${longestFunction}`;
+    }),
+  ];
+  if (fileLinesP95 > Math.max(goalP95, baseline.fileLinesP95))
+    problems.push(
+      `src: 95 of 100 files have up to ${fileLinesP95} lines → split the longest: at most ${goalP95}`,
+    );
+  if (problems.length > 0) {
+    console.error(problems.join('\n'));
+    console.error(`\n${problems.length} new. Write it plainly; old text is not counted.`);
+    process.exitCode = 1;
+    return;
+  }
+  if (values.update) write();
+}
+
+function write(): void {
+  writeFileSync(baselineFile, `${JSON.stringify(toBaseline(hits, functions, fileLinesP95), undefined, 2)}\n`);
+  console.log('Wrote scripts/house/baseline.json.');
+}
+
+function list(): void {
+  const isAsked = (path: string): boolean =>
+    positionals.length === 0 || positionals.some((start) => path.startsWith(start));
+  const counts = new Map<string, number>();
+  for (const [file, found] of hits)
+    for (const hit of isAsked(file) ? found : []) {
+      console.log(describe(file, hit));
+      counts.set(hit.tic, (counts.get(hit.tic) ?? 0) + 1);
+    }
+  for (const { path, line, key, lines } of functions)
+    if (isAsked(path)) console.log(`${path}:${line} ${key.split(' ')[1]} has ${lines} lines`);
+  for (const [tic, count] of counts) console.log(`${String(count).padStart(6)} ${tic}`);
+  console.log(`95 of 100 files in src/ have up to ${fileLinesP95} lines; the goal is ${goalP95}.`);
+}
+
+function describe(file: string, { line, found, instead }: Hit): string {
+  return `${file}:${line} ${found} → ${instead}`;
+}
+
+function percentile95(lengths: readonly number[]): number {
+  return lengths.toSorted((left, right) => left - right)[Math.floor(lengths.length * 0.95)] ?? 0;
+}
