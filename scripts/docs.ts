@@ -1,6 +1,6 @@
 /**
- * Writes what is generated: pages of docs/, the schema of contracts, and the templates as texts: `npm run docs`. With
- * `--check` it writes nothing and fails where a file is not what the tables say.
+ * Writes what is generated, pages of docs/ and the schema of contracts: `npm run docs`. With `--check` it
+ * writes nothing and fails where a file is not what the tables say.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

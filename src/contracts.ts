@@ -9,7 +9,7 @@ export type {
   StringOptions,
 } from './contracts/from-yaml.ts';
 export { contractsFromTemplate, templateNames } from './contracts/from-template.ts';
-export type { TemplateName } from './contracts/template-documents.ts';
+export type { TemplateName } from './contracts/from-template.ts';
 export { composeContracts, contractsFromMultiple } from './contracts/from-multiple.ts';
 export type { ContractsOptions } from './contracts/contracts-options.ts';
 export type { CallCircumstances, CallToJudge, LoadedContracts } from './contracts/loaded-contracts.ts';

@@ -1,4 +1,8 @@
-import { homedir } from 'node:os';
+import { execFile } from 'node:child_process';
+import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { contractsFromTemplate, templateNames } from './from-template.ts';
 
@@ -39,6 +43,28 @@ describe('contractsFromTemplate', () => {
       );
     },
   );
+
+  test('says what to do if the code is in a program without the files of the package', async () => {
+    const app = mkdtempSync(join(tmpdir(), 'quittance-bundled-'));
+    const root = join(import.meta.dirname, '../..');
+    try {
+      // As a bundler leaves it: the code in another package, which even has templates of its own.
+      cpSync(join(root, 'src'), join(app, 'src'), { recursive: true });
+      cpSync(join(root, 'templates'), join(app, 'templates'), { recursive: true });
+      writeFileSync(join(app, 'package.json'), '{ "name": "app", "type": "module" }');
+      symlinkSync(join(root, 'node_modules'), join(app, 'node_modules'));
+      const program = `import { contractsFromTemplate } from './src/contracts.ts';
+        try { contractsFromTemplate('file-agent') } catch ({ code, message }) { console.log(code, message) }`;
+      const { stdout } = await promisify(execFile)(
+        process.execPath,
+        ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', program],
+        { cwd: app },
+      );
+      expect(stdout).toMatch(/^config\.invalid .*exclude it from the bundle.*templates\/file-agent\.yaml/);
+    } finally {
+      rmSync(app, { recursive: true, force: true });
+    }
+  });
 
   test('keeps the version of the document', () => {
     for (const name of templateNames) {

@@ -1,17 +1,24 @@
+import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { parse, resolve } from 'node:path';
+import { join, parse, resolve } from 'node:path';
 import { QuittanceError } from '../base/error.ts';
 import { describeUnknownName } from '../base/nearest.ts';
 import type { ContractsOptions } from './contracts-options.ts';
 import { LoadedContracts } from './loaded-contracts.ts';
 import { createReadText, readDocuments } from './read-documents.ts';
-import { templateDocuments, type TemplateName } from './template-documents.ts';
+import { templatesFolder } from '../runtime/files/package-folder.ts';
 
-/** The templates there are. Their documents and what they are tested by lie in the folder `templates` of the package. */
-export const templateNames: readonly TemplateName[] = Object.freeze(
-  // The keys of a table typed by its keys.
-  Object.keys(templateDocuments) as TemplateName[],
-);
+export type TemplateName =
+  'coding-agent' | 'coding-workflow' | 'devops-agent' | 'file-agent' | 'research-agent';
+
+/** The templates in the folder `templates` of the package: a document each, and the cases that test it. */
+export const templateNames: readonly TemplateName[] = Object.freeze([
+  'coding-agent',
+  'coding-workflow',
+  'devops-agent',
+  'file-agent',
+  'research-agent',
+]);
 
 /**
  * Contracts for a common kind of agent. Their `.` is the project folder: `workingDirectory`, else the directory this
@@ -28,13 +35,33 @@ export function contractsFromTemplate(
   const all = { ...options, ...(workingDirectory !== undefined && { workingDirectory }) };
   const source = `templates/${name}.yaml`;
   return new LoadedContracts(
-    readDocuments([{ source, text: templateDocuments[name] }], [], createReadText(all)),
+    readDocuments([{ source, text: readTemplate(name) }], [], createReadText(all)),
     all,
   );
 }
 
-const isTemplateName = (name: unknown): name is TemplateName =>
-  typeof name === 'string' && Object.hasOwn(templateDocuments, name);
+const isTemplateName = (name: unknown): name is TemplateName => templateNames.some((known) => known === name);
+
+/** Reads the document that ships with the package. Calls cannot change it: it is one of the runtime's own files. */
+function readTemplate(name: TemplateName): string {
+  const folder = templatesFolder(import.meta.url);
+  try {
+    if (folder !== undefined) return readFileSync(join(folder, `${name}.yaml`), 'utf8');
+  } catch (error) {
+    throw unreadable(name, error);
+  }
+  throw unreadable(name, undefined);
+}
+
+const unreadable = (name: TemplateName, cause: unknown): QuittanceError =>
+  new QuittanceError(
+    'config.invalid',
+    `The template "${name}" is a file of the package quittance, which cannot be read from here. If a bundler put ` +
+      'quittance into your program, exclude it from the bundle, or copy the document from ' +
+      `node_modules/quittance/templates/${name}.yaml into your project and load that.`,
+    { template: name },
+    cause,
+  );
 
 function projectHere(home: string): string | undefined {
   const here = process.cwd();

@@ -154,6 +154,23 @@ describe('a folder that holds them', () => {
 });
 
 describe('which files are protected', () => {
+  test('the templates of the package are read but never changed', async () => {
+    const path = join(import.meta.dirname, '../../templates/coding-agent.yaml');
+    const stage = await setOwnFilesStage(door, 'outside', { contracts: false });
+    try {
+      expect(await stage.call('read_file', { path })).toMatchObject({ type: 'ToolExecutionResult' });
+      for (const [tool, input] of [
+        ['Write', { path, content: 'rules: []' }],
+        ['delete_folder', { path: join(path, '..') }],
+        ['Bash', { command: `sed -i s/block/allow/ ${path}`, cwd: stage.agent }],
+        ['Bash', { command: `rm -rf ${join(path, '..')}`, cwd: stage.agent }],
+      ] as const)
+        expect(await stage.call(tool, input)).toMatchObject(refused);
+    } finally {
+      await stage.close();
+    }
+  });
+
   test('works without any contract', async () => {
     const stage = await setOwnFilesStage(door, 'inside', { contracts: false });
     try {

@@ -1,7 +1,7 @@
 /** Gathers the runtime's own files and keeps the check against them current: after a reload and after `protectFiles`. */
 import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve, sep } from 'node:path';
 import { QuittanceError } from '../../base/error.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { ComposedRules } from '../../policy/language/composed-rules.ts';
@@ -11,7 +11,7 @@ import { protectOwnFiles } from '../../policy/own-files/judge-own-files.ts';
 import type { OwnFile, OwnFilesWorld } from '../../policy/own-files/own-file.ts';
 import { describeOwnFile } from '../../policy/own-files/own-file.ts';
 import { findExposures } from '../../policy/own-files/find-exposures.ts';
-import { packageFolder } from './package-folder.ts';
+import { packageFolder, templatesFolder } from './package-folder.ts';
 import { realPath } from './real-path.ts';
 import type { OnTrouble } from '../host/runtime-trouble.ts';
 
@@ -36,7 +36,7 @@ export function createOwnFiles(
   given: ProtectedFiles | undefined,
   tell: OnTrouble,
 ): OwnFiles {
-  const fixed: OwnFile[] = [...(ledger.ownFiles ?? []), ...toHostFiles(given), ...packageFile()];
+  const fixed: OwnFile[] = [...(ledger.ownFiles ?? []), ...toHostFiles(given), ...packageFiles()];
   const world = createOwnFilesWorld(contracts);
   let read: { readonly from: Contracts['policy'] | undefined; readonly count: number } | undefined;
   let judge: JudgeOwnFiles | undefined;
@@ -110,10 +110,14 @@ function toHostFiles(given: ProtectedFiles | undefined): readonly OwnFile[] {
 
 const isPath = (value: unknown): boolean => typeof value === 'string' && value.trim() !== '';
 
-const packageFile = (): readonly OwnFile[] => {
-  const folder = packageFolder(import.meta.url);
-  return folder === undefined ? [] : [readOnly(folder, 'runtime_package')];
-};
+/** The code, and the templates where they do not lie in the same folder: in a checkout. */
+function packageFiles(): readonly OwnFile[] {
+  const code = packageFolder(import.meta.url);
+  const templates = templatesFolder(import.meta.url);
+  return [code, code !== undefined && templates?.startsWith(code + sep) === true ? undefined : templates]
+    .filter((path) => path !== undefined)
+    .map((path) => readOnly(path, 'runtime_package'));
+}
 
 /** Enough for any folder of ours; a walk that goes on for ever helps nobody. */
 const mostEntries = 20_000;

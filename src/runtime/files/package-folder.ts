@@ -1,4 +1,5 @@
-import { sep } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
@@ -14,4 +15,27 @@ export function packageFolder(moduleUrl: string): string | undefined {
   const source = [sep, 'src', sep, 'runtime', sep].join('');
   const sourceAt = path.lastIndexOf(source);
   return sourceAt >= 0 ? path.slice(0, sourceAt + source.length - 'runtime'.length - 2) : path;
+}
+
+/**
+ * The templates of this package, installed or in a checkout, from the address of one of its modules. Undefined if a
+ * host has bundled the code: then the next package.json above it belongs to another package.
+ */
+export function templatesFolder(moduleUrl: string): string | undefined {
+  if (!moduleUrl.startsWith('file:')) return undefined;
+  let folder = dirname(fileURLToPath(moduleUrl));
+  while (!existsSync(join(folder, 'package.json'))) {
+    if (dirname(folder) === folder) return undefined;
+    folder = dirname(folder);
+  }
+  return nameOf(join(folder, 'package.json')) === 'quittance' ? join(folder, 'templates') : undefined;
+}
+
+function nameOf(manifest: string): unknown {
+  try {
+    // The file may hold anything: only the name is read, and only compared.
+    return (JSON.parse(readFileSync(manifest, 'utf8')) as { readonly name?: unknown } | null)?.name;
+  } catch {
+    return undefined;
+  }
 }
