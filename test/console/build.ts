@@ -1,6 +1,6 @@
 /**
- * Builds the console once for all tests that open it, as it is published, unless `npm test` has just built it: Vitest
- * calls this before they run.
+ * Builds the console once for all tests that open it, as it is published. Vitest calls this before they run. If
+ * `npm test` has just built the console, that build is used.
  */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
