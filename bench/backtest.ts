@@ -77,7 +77,7 @@ async function fill(): Promise<void> {
   };
   await Promise.all(Array.from({ length: 256 }, lane));
   await runtime.close();
-  await ledger.queryCalls({ limit: 1 });
+  await ledger.queries.findCalls({ limit: 1 });
   progress.done();
   await ledger.close();
 }

@@ -42,7 +42,7 @@ async function readAlone(ledger: Ledger): Promise<number> {
   let after = 0;
   let events = 0;
   for (;;) {
-    const entries = await ledger.readEntries({ after, limit: 256 });
+    const entries = await ledger.entries.read({ after, limit: 256 });
     const last = entries.at(-1);
     if (last === undefined) return (events / (performance.now() - startedAt)) * 1_000;
     for (const entry of entries)

@@ -94,16 +94,16 @@ for (const size of sizes) {
   await filler.close();
   progress.done();
   const filledMs = performance.now();
-  await fill.queryCalls({ limit: 1 });
+  await fill.queries.findCalls({ limit: 1 });
   const caughtUpMs = performance.now() - filledMs;
   await fill.close();
 
   const openedMs = performance.now();
   const ledger = await openLedger(path);
   const openMs = performance.now() - openedMs;
-  await ledger.queryCalls({ limit: 1 });
+  await ledger.queries.findCalls({ limit: 1 });
   const findMs = performance.now();
-  await ledger.findOpenCalls();
+  await ledger.queries.findOpenCalls();
   const openCallsMs = performance.now() - findMs;
   const runtime = createRuntime({ tools, ledger });
   await makeCalls(runtime, 4_000, 256); // warming up
@@ -118,22 +118,25 @@ for (const size of sizes) {
       [`p99 ms at ${inFlight}`, quantile(took, 0.99)],
     );
   }
-  await ledger.queryCalls({ limit: 1 });
+  await ledger.queries.findCalls({ limit: 1 });
   const some = (n: number): string => `call_${Math.floor((n * 7_919) % Math.max(1, made))}`;
   const results: [string, number][] = [
     ...durable,
     ['open ms', openMs],
     ['open calls ms', openCallsMs],
-    ['call by id ms', await time(300, async (n) => ledger.readCall(`session-${n % sessions}`, some(n)))],
+    [
+      'call by id ms',
+      await time(300, async (n) => ledger.journal.readCall(`session-${n % sessions}`, some(n))),
+    ],
     [
       'unsettled ms',
-      await time(300, async (n) => ledger.findUnsettledEffects(`session-${n}`, 'send_mail', 'x')),
+      await time(300, async (n) => ledger.claims.findUnsettledEffects(`session-${n}`, 'send_mail', 'x')),
     ],
-    ['newest ms', await time(30, async () => ledger.queryCalls({}))],
-    ['of a session ms', await time(30, async (n) => ledger.queryCalls({ sessionId: `session-${n}` }))],
-    ['failures ms', await time(30, async () => ledger.queryCalls({ outcome: 'ToolFailure' }))],
-    ['text, none ms', await time(2, async () => ledger.queryCalls({ text: 'no such thing' }))],
-    ['sessions ms', await time(30, async () => ledger.querySessions({}))],
+    ['newest ms', await time(30, async () => ledger.queries.findCalls({}))],
+    ['of a session ms', await time(30, async (n) => ledger.queries.findCalls({ sessionId: `session-${n}` }))],
+    ['failures ms', await time(30, async () => ledger.queries.findCalls({ outcome: 'ToolFailure' }))],
+    ['text, none ms', await time(2, async () => ledger.queries.findCalls({ text: 'no such thing' }))],
+    ['sessions ms', await time(30, async () => ledger.queries.findSessions({}))],
     ['caught up ms', caughtUpMs],
     ['bytes/call', made === 0 ? 0 : statSync(path).size / made],
   ];

@@ -58,7 +58,7 @@ async function sample(name: 'send_mail' | 'get_weather'): Promise<{ text: string
   const turn = runtime.turn({ sessionId });
   for (const id of ['first', 'call_123456'])
     await turn.call({ id, name, arguments: { city: 'Lyon', days: 3 } });
-  const entries = await ledger.readEntries({ sessionId, limit: 100 });
+  const entries = await ledger.entries.read({ sessionId, limit: 100 });
   // The first call opens the turn as well: take the rows of the second, which are what most calls write.
   const perCall = entries.length / 2;
   return entries.slice(perCall).map(({ text, bodies }) => ({ text, bodies: bodies ?? 'null' }));

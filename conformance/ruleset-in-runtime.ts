@@ -120,7 +120,7 @@ async function seedCounters(ledger: Ledger, { counters }: RulesetCase): Promise<
       ([name, count]) => [`calls_per_tool/${JSON.stringify(name)}`, Number(count)] as const,
     ),
   ];
-  await ledger.append({
+  await ledger.journal.append({
     entryId: 'seed',
     sessionId,
     callId: undefined,

@@ -12,7 +12,7 @@ export async function seedState(
 ): Promise<void> {
   const metadata = dataAt(workflow, 'metadata');
   const name = textAt(metadata, 'name') ?? '';
-  await ledger.append({
+  await ledger.journal.append({
     entryId: 'seed',
     sessionId,
     callId: undefined,

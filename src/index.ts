@@ -126,7 +126,17 @@ export { projectAudit } from './call/audit-projection.ts';
 
 export { createMemoryLedger } from './store/memory/memory-ledger.ts';
 export type { MemoryLedgerOptions } from './store/memory/memory-ledger.ts';
+export type * from './ledger/artifacts.ts';
+export type * from './ledger/claims.ts';
+export type * from './ledger/cursors.ts';
+export type * from './ledger/entries.ts';
+export type * from './ledger/integrity.ts';
+export type * from './ledger/journal.ts';
 export type * from './ledger/ledger.ts';
+export type * from './ledger/owners.ts';
+export type * from './ledger/queries.ts';
+export type * from './ledger/retention.ts';
+export type * from './ledger/spill.ts';
 
 export type { RedactionOptions } from './base/redaction.ts';
 export { errorTable, isQuittanceError, QuittanceError } from './base/error.ts';

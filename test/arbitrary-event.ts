@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import type { EmittedEvent } from '../src/call/emitted-event.ts';
 import type { CallEvent, Identity, QuittanceEvent } from '../src/call/event.ts';
-import type { Entry } from '../src/ledger/ledger.ts';
+import type { Entry } from '../src/ledger/journal.ts';
 import { outcomeToModelContent } from '../src/call/model-content.ts';
 import { reasonCodes } from '../src/call/reason.ts';
 import { anyJson, anyJsonObject, anyOutcome, anyText } from './arbitrary-outcome.ts';

@@ -397,7 +397,7 @@ describe('what is kept of contracts', () => {
     contracts.reload(rule('one'));
     await runtimes[0]?.turn({ sessionId: 's' }).call(envelope('c', 'look'));
     await quiet();
-    const loaded = (await ledger.readSession('quittance.ledger')).filter(
+    const loaded = (await ledger.journal.readSession('quittance.ledger')).filter(
       (event) => event.type === 'contracts.loaded',
     );
     expect(loaded.map(({ policyVersion }) => policyVersion)).toEqual(versions);

@@ -57,8 +57,8 @@ beforeAll(async () => {
   cpSync(join(folder, 'plain'), join(folder, 'remarked'), { recursive: true });
   await withLedger(remarked, async (ledger) => {
     for (const sessionId of ['ticket-42', 'ticket-43'])
-      for (const event of await ledger.readSession(sessionId))
-        await ledger.append(remark(event, 'callId' in event ? event.callId : undefined));
+      for (const event of await ledger.journal.readSession(sessionId))
+        await ledger.journal.append(remark(event, 'callId' in event ? event.callId : undefined));
   });
   writeFileSync(
     contracts,

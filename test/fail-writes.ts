@@ -1,6 +1,7 @@
 /** A ledger that fails for a while, and works again when a test says so. */
 import type { Entry, Ledger } from 'quittance';
 import { createMemoryLedger } from 'quittance';
+import { alterLedger } from './alter-ledger.ts';
 
 export type Failing = {
   readonly ledger: Ledger;
@@ -21,28 +22,33 @@ const broken = (): Error => Object.assign(new Error('EIO: i/o error, write'), { 
 
 export function failingLedger(real: Ledger = createMemoryLedger()): Failing {
   const spilled: Entry[] = [];
-  const changed: Partial<Ledger> = {
-    append: async (entry) => {
-      failing.tried.push(entry);
-      await failing.before?.(entry);
-      if (failing.isGone || failing.failAt?.(entry) === true) throw broken();
-      return real.append(entry);
+  const ledger = alterLedger(real, {
+    journal: {
+      append: async (entry) => {
+        failing.tried.push(entry);
+        await failing.before?.(entry);
+        if (failing.isGone || failing.failAt?.(entry) === true) throw broken();
+        return real.journal.append(entry);
+      },
+      readCall: async (...args) => {
+        if (failing.isGone) throw broken();
+        return real.journal.readCall(...args);
+      },
     },
-    readCall: async (...args) => {
-      if (failing.isGone) throw broken();
-      return real.readCall(...args);
+    spill: {
+      canWrite: () => (failing.hasNoRoom ? false : real.spill.canWrite()),
+      write: async (entry) => {
+        if (failing.canSpill) spilled.push(entry);
+        return failing.canSpill;
+      },
+      read: async () =>
+        spilled.length === 0 ? [] : [{ ownerId: real.owners.ownerId, entries: [...spilled] }],
+      drop: async () => {
+        spilled.length = 0;
+        return true;
+      },
     },
-    canSpill: () => (failing.hasNoRoom ? false : real.canSpill()),
-    spill: async (entry) => {
-      if (failing.canSpill) spilled.push(entry);
-      return failing.canSpill;
-    },
-    readSpills: async () => (spilled.length === 0 ? [] : [{ ownerId: real.ownerId, entries: [...spilled] }]),
-    dropSpill: async () => {
-      spilled.length = 0;
-      return true;
-    },
-  };
+  });
   const failing: Failing = {
     failAt: undefined,
     before: undefined,
@@ -50,13 +56,7 @@ export function failingLedger(real: Ledger = createMemoryLedger()): Failing {
     canSpill: false,
     hasNoRoom: false,
     tried: [],
-    // A ledger may keep its methods anywhere: only these are replaced.
-    ledger: new Proxy(real, {
-      get(target, name) {
-        const found: unknown = Reflect.get(Object.hasOwn(changed, name) ? changed : target, name);
-        return typeof found === 'function' ? found.bind(target) : found;
-      },
-    }),
+    ledger,
   };
   return failing;
 }

@@ -11,6 +11,7 @@ import type { Ledger, Runtime, ToolOutcome } from 'quittance';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { expect, it } from 'vitest';
 import { envelope } from './stage.ts';
+import { interceptLedger } from './alter-ledger.ts';
 
 type Failing = { readonly ledger: Ledger; readonly fail: (how: 'throws' | 'rejects') => void };
 
@@ -20,19 +21,13 @@ function failingLedger(): Failing {
   let fails: 'throws' | 'rejects' | undefined;
   const error = (): Error =>
     Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO', syscall: 'read' });
-  const never = new Set(['now', 'close', 'readBeside', 'inspect']);
-  const ledger = Object.fromEntries(
-    Object.entries(memory).map(([name, value]: [string, unknown]) => [
-      name,
-      typeof value !== 'function' || never.has(name)
-        ? value
-        : (...args: unknown[]): unknown => {
-            if (fails === undefined) return (value as (...given: unknown[]) => unknown)(...args);
-            if (fails === 'throws' && name !== 'whenChanged' && name !== 'whenAppended') throw error();
-            return Promise.reject(error());
-          },
-    ]),
-  ) as unknown as Ledger; // the same members under the same names
+  const never = new Set(['now', 'close', 'integrity.readSideRows', 'integrity.inspect']);
+  const rejects = new Set(['journal.whenChanged', 'entries.whenAppended']);
+  const ledger = interceptLedger(memory, (name, proceed) => {
+    if (fails === undefined || never.has(name) || name.startsWith('owners.inHand')) return proceed();
+    if (fails === 'throws' && !rejects.has(name)) throw error();
+    return Promise.reject(error());
+  });
   return { ledger, fail: (how) => (fails = how) };
 }
 

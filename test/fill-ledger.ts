@@ -92,6 +92,6 @@ export async function fillLedger(path: string): Promise<void> {
   await other.call({ id: 'call_read', name: 'get_order', arguments: { id: 8 } });
   await runtime.close();
   // Asked once, so that the read tables are there: by themselves they are filled when there is nothing else to do.
-  await ledger.queryCalls({ limit: 1 });
+  await ledger.queries.findCalls({ limit: 1 });
   await ledger.close();
 }

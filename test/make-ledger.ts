@@ -3,7 +3,7 @@ import type { Call } from '../src/call/call.ts';
 import type { Command } from '../src/call/command.ts';
 import type { CallEvent, QuittanceEvent } from '../src/call/event.ts';
 import type { ToolOutcome } from '../src/call/outcome.ts';
-import type { Entry } from '../src/ledger/ledger.ts';
+import type { Entry } from '../src/ledger/journal.ts';
 import type { StoredEntry } from '../src/ledger/stored-entry.ts';
 import { decide } from '../src/call/decide.ts';
 import { evolve } from '../src/call/evolve.ts';

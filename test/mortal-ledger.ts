@@ -2,6 +2,7 @@
 import type { Ledger } from 'quittance';
 import { createMemoryLedger } from 'quittance';
 import type { ManualClock } from 'quittance/testing';
+import { alterLedger, interceptLedger } from './alter-ledger.ts';
 
 export type Handle = {
   readonly ledger: Ledger;
@@ -21,25 +22,19 @@ export function createMortalLedger(clock: ManualClock): MortalLedger {
     open() {
       let dead = false;
       const never = new Promise<never>(() => undefined);
-      const ledger = new Proxy(inner, {
-        get(target, name) {
-          if (name === 'inHand') return inHand;
-          const value: unknown = Reflect.get(target, name, target);
-          if (typeof value !== 'function' || name === 'now') return value;
-          return (...input: unknown[]): unknown => {
-            if (dead) return never;
-            const answer = (value as (...given: unknown[]) => unknown).apply(target, input);
-            // What was under way when the process died happened; nobody there heard of it.
-            return answer instanceof Promise
-              ? answer.then(
-                  (given: unknown) => (dead ? never : given),
-                  (error: unknown) => (dead ? never : Promise.reject(error as Error)),
-                )
-              : answer;
-          };
-        },
+      const own = alterLedger(inner, { owners: { inHand: new Map() } });
+      const ledger = interceptLedger(own, (name, proceed) => {
+        if (name === 'now') return proceed();
+        if (dead) return never;
+        const answer = proceed();
+        // What was under way when the process died happened; its caller never hears of it.
+        return answer instanceof Promise
+          ? answer.then(
+              (given: unknown) => (dead ? never : given),
+              (error: unknown) => (dead ? never : Promise.reject(error as Error)),
+            )
+          : answer;
       });
-      const inHand: Ledger['inHand'] = new Map();
       return { ledger, kill: () => (dead = true) };
     },
   };

@@ -1,6 +1,7 @@
 import type { Ledger } from 'quittance';
 import { createMemoryLedger } from 'quittance';
 import type { Clock } from 'quittance';
+import { alterLedger } from './alter-ledger.ts';
 
 export type RecordingLedger = {
   readonly ledger: Ledger;
@@ -13,19 +14,22 @@ export function createRecordingLedger(clock?: Clock): RecordingLedger {
   const inner = createMemoryLedger(clock && { clock });
   const written: string[] = [];
   return {
-    ledger: {
-      ...inner,
-      append: (entry) => {
-        written.push(JSON.stringify(entry));
-        return inner.append(entry);
+    ledger: alterLedger(inner, {
+      journal: {
+        append: (entry) => {
+          written.push(JSON.stringify(entry));
+          return inner.journal.append(entry);
+        },
       },
-      putArtifact: (artifact) => {
-        const { content } = artifact;
-        written.push(JSON.stringify({ ...artifact, content: '' }));
-        written.push(typeof content === 'string' ? content : Buffer.from(content).toString('latin1'));
-        return inner.putArtifact(artifact);
+      artifacts: {
+        put: (artifact) => {
+          const { content } = artifact;
+          written.push(JSON.stringify({ ...artifact, content: '' }));
+          written.push(typeof content === 'string' ? content : Buffer.from(content).toString('latin1'));
+          return inner.artifacts.put(artifact);
+        },
       },
-    },
+    }),
     written: () => written.join('\n'),
   };
 }

@@ -19,12 +19,13 @@ import {
 } from 'quittance/testing';
 import { describe, expect, test } from 'vitest';
 import { envelope, quiet } from './stage.ts';
+import { alterLedger } from './alter-ledger.ts';
 
 const cassetteOf = async (ledger: Ledger): Promise<Cassette> =>
   readCassette(writeCassette(await recordCassette(ledger, { sessionId: 's' })));
 
 const sameCalls = async (a: Ledger, b: Ledger): Promise<unknown> =>
-  diffSessions(await a.readSession('s'), await b.readSession('s')).calls.filter(
+  diffSessions(await a.journal.readSession('s'), await b.journal.readSession('s')).calls.filter(
     ({ status }) => status !== 'same',
   );
 
@@ -254,14 +255,11 @@ test('a call that was run elsewhere is played here, with the report that came tw
 test('an output that could not be kept aside is played with the record that says so', async () => {
   const big = defineTool({ name: 'big', mode: 'read', inlineLimit: 10, run: () => 'x'.repeat(100) });
   const ledger = createMemoryLedger();
-  const full = new Proxy(ledger, {
-    get(target, name) {
-      if (name === 'putArtifact')
-        return () => {
-          throw new Error('the disk is full');
-        };
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === 'function' ? value.bind(target) : value;
+  const full = alterLedger(ledger, {
+    artifacts: {
+      put: () => {
+        throw new Error('the disk is full');
+      },
     },
   });
   await createRuntime({ tools: [big], ledger: full })
@@ -302,26 +300,23 @@ test('files of a body that then failed are kept, named in its extras, and there 
     return seen.$artifact;
   };
   const first = namesOf(await make([chart], ledger));
-  expect(await ledger.readArtifact('s', first)).toMatchObject({ content: 'a,b' });
+  expect(await ledger.artifacts.read('s', first)).toMatchObject({ content: 'a,b' });
 
   const { tools } = recordedTools(await cassetteOf(ledger), [chart]);
   const replayed = createMemoryLedger();
   const again = namesOf(await make(tools, replayed));
-  expect(await replayed.readArtifact('s', again)).toMatchObject({ content: 'a,b' });
+  expect(await replayed.artifacts.read('s', again)).toMatchObject({ content: 'a,b' });
   expect(await sameCalls(ledger, replayed)).toEqual([]);
 });
 
 test('files of a body that ran out of time, or that the ledger cannot take, leave word of themselves', async () => {
   const clock = createManualClock();
   const ledger = createMemoryLedger({ clock });
-  const full = new Proxy(ledger, {
-    get(target, name) {
-      if (name === 'putArtifact')
-        return () => {
-          throw new Error('the disk is full');
-        };
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === 'function' ? value.bind(target) : value;
+  const full = alterLedger(ledger, {
+    artifacts: {
+      put: () => {
+        throw new Error('the disk is full');
+      },
     },
   });
   const slow = defineTool({
@@ -345,7 +340,7 @@ test('files of a body that ran out of time, or that the ledger cannot take, leav
     expect(await asked).toMatchObject({ type: 'ToolTimeout' });
   }
   const endOf = async (sessionId: string): Promise<unknown> =>
-    (await ledger.readSession(sessionId)).find(({ type }) => type === 'tool.responded');
+    (await ledger.journal.readSession(sessionId)).find(({ type }) => type === 'tool.responded');
   expect(await endOf('kept')).toMatchObject({ payloadExtras: { files: [{ mime_type: 'text/plain' }] } });
   expect(await endOf('full')).toMatchObject({
     log: [{ message: 'Files it had attached could not be kept: the disk is full' }],
@@ -357,14 +352,12 @@ test('a result the ledger could not take at first is played with the record and 
   const ledger = await openLedger(join(folder, 'ledger.db'));
   try {
     let isFull = false;
-    const full = new Proxy(ledger, {
-      get(target, name) {
-        if (name === 'append' && isFull)
-          return () => {
-            throw new Error('the disk is full');
-          };
-        const value: unknown = Reflect.get(target, name, target);
-        return typeof value === 'function' ? value.bind(target) : value;
+    const full = alterLedger(ledger, {
+      journal: {
+        append: (entry) => {
+          if (isFull) throw new Error('the disk is full');
+          return ledger.journal.append(entry);
+        },
       },
     });
     const pay = defineTool({

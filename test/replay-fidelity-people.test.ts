@@ -240,7 +240,7 @@ async function replay(
 }
 
 const diffOf = async (a: Ledger, b: Ledger): Promise<SessionDiff> =>
-  diffSessions(await a.readSession('s'), await b.readSession('s'));
+  diffSessions(await a.journal.readSession('s'), await b.journal.readSession('s'));
 
 const changed = (diff: SessionDiff): readonly unknown[] =>
   diff.calls
@@ -277,7 +277,7 @@ describe('a replay of unchanged code', () => {
 
   test('reaches what people, rules about results and previews cause, and the audit kinds they leave', async () => {
     const { ledger } = await record();
-    const { rows } = await ledger.queryCalls({ sessionId: 's', limit: 1_000 });
+    const { rows } = await ledger.queries.findCalls({ sessionId: 's', limit: 1_000 });
     expect([...new Set(rows.map(({ code }) => code ?? ''))].toSorted()).toEqual([
       '',
       'confirmation.answered',

@@ -291,7 +291,10 @@ describe('a replay of unchanged code', () => {
     const before = [...ran];
     const played = await replay(text, tools, mode);
 
-    const diff = diffSessions(await ledger.readSession('s'), await played.ledger.readSession('s'));
+    const diff = diffSessions(
+      await ledger.journal.readSession('s'),
+      await played.ledger.journal.readSession('s'),
+    );
     expect(diff.calls.filter(({ status }) => status !== 'same')).toEqual([]);
     expect(diff.identical).toBe(true);
     expect(ran).toEqual(before);
@@ -301,7 +304,7 @@ describe('a replay of unchanged code', () => {
 
   test('reaches every outcome, and every reason that tools, policy, people and the clock cause', async () => {
     const { ledger } = await record();
-    const { rows } = await ledger.queryCalls({ sessionId: 's', limit: 1_000 });
+    const { rows } = await ledger.queries.findCalls({ sessionId: 's', limit: 1_000 });
     expect([...new Set(rows.map(({ outcome }) => String(outcome)))].toSorted()).toEqual([
       'ToolArtifactReference',
       'ToolDenied',
@@ -340,7 +343,10 @@ describe('a replay of unchanged code', () => {
       const { ledger, tools } = await record();
       const text = writeCassette(await recordCassette(ledger, { sessionId: 's' }, { tools }));
       const played = await replay(text, tools, mode, 'Osla');
-      const diff = diffSessions(await ledger.readSession('s'), await played.ledger.readSession('s'));
+      const diff = diffSessions(
+        await ledger.journal.readSession('s'),
+        await played.ledger.journal.readSession('s'),
+      );
       expect(
         diff.calls
           .filter(({ status }) => status !== 'same')

@@ -9,6 +9,7 @@ import { openLedger } from 'quittance/ledger';
 import { afterEach, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
 import { verifyLedger } from '../src/replay/verify-ledger.ts';
+import { alterLedger } from './alter-ledger.ts';
 
 const folders: string[] = [];
 afterEach(() => {
@@ -187,7 +188,7 @@ describe('a condition on counts of failures', () => {
     const runtime = createRuntime({ ledger, tools: [look], contracts });
     await runtime.turn({ sessionId: 's' }).call({ id: '1', name: 'look', arguments: {} });
     // One append: its version is that of a first entry.
-    expect(await ledger.readCall('s', '1')).toMatchObject({ version: 1 });
+    expect(await ledger.journal.readCall('s', '1')).toMatchObject({ version: 1 });
     const second = await runtime.turn({ sessionId: 's' }).call({ id: '2', name: 'look', arguments: {} });
     expect(second).toMatchObject({ type: 'ToolDenied', code: 'policy.contract' });
   });
@@ -312,17 +313,18 @@ test('a call that passed the rules does not start where the last failure was sto
   const failed = Promise.withResolvers<void>();
   const passed = Promise.withResolvers<void>();
   // The intent of the second call comes to the ledger when the end of the first is stored.
-  const ledger: Ledger = {
-    ...memory,
-    append: async (entry) => {
-      const starts = entry.events.some(({ type }) => type === 'tool.started');
-      if (entry.callId === 'second' && starts) {
-        passed.resolve();
-        await failed.promise;
-      }
-      return memory.append(entry);
+  const ledger = alterLedger(memory, {
+    journal: {
+      append: async (entry) => {
+        const starts = entry.events.some(({ type }) => type === 'tool.started');
+        if (entry.callId === 'second' && starts) {
+          passed.resolve();
+          await failed.promise;
+        }
+        return memory.journal.append(entry);
+      },
     },
-  };
+  });
   const runtime = createRuntime({
     ledger,
     tools: [

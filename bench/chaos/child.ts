@@ -146,7 +146,7 @@ process.on('message', (message) => {
   }
 });
 
-say({ type: 'ready', ownerId: ledger.ownerId });
+say({ type: 'ready', ownerId: ledger.owners.ownerId });
 await Promise.all([
   ...Array.from({ length: 6 }, () => repeat('call', 15, makeOneCall)),
   repeat('confirmations', 60, decideSome),

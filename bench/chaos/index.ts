@@ -185,7 +185,7 @@ async function endAll(ledger: Ledger): Promise<void> {
       await runtime
         .decide(confirmationId, { decision: 'deny', by: 'ada', inputDigest })
         .catch(() => undefined);
-    const open = await ledger.findOpenCalls();
+    const open = await ledger.queries.findOpenCalls();
     if (open.length === 0) break;
     await sleep(100);
   }

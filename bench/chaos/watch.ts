@@ -32,7 +32,7 @@ export class Watch {
 
   /** To be called right before an owner is killed or told to close. */
   async noteEnd(ownerId: string): Promise<void> {
-    this.#livedUntil.set(ownerId, await this.#ledger.lastPosition());
+    this.#livedUntil.set(ownerId, await this.#ledger.entries.lastPosition());
   }
 
   get position(): number {
@@ -41,7 +41,7 @@ export class Watch {
 
   async look(): Promise<void> {
     for (;;) {
-      const entries = await this.#ledger.readEntries({ after: this.#position, limit: 500 });
+      const entries = await this.#ledger.entries.read({ after: this.#position, limit: 500 });
       for (const { position, text, bodies } of entries) {
         this.#see(position, readEntry({ text, bodies }));
         this.#position = position;

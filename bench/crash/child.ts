@@ -7,6 +7,7 @@ import { createRuntime, defineTool } from 'quittance';
 import type { AnyTool, Ledger, ToolOutcome } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import type { CrashPoint, Errand } from './points.ts';
+import { alterLedger } from '../../test/alter-ledger.ts';
 
 const errand = JSON.parse(process.argv[2] ?? '{}') as Errand; // written by the process that started this one
 let met = 0;
@@ -50,7 +51,7 @@ const tool: AnyTool = {
 
 /** The same ledger, which meets the crash points around what is appended. */
 function mined(ledger: Ledger): Ledger {
-  const append: Ledger['append'] = async (entry) => {
+  const append: Ledger['journal']['append'] = async (entry) => {
     const intent = entry.events.some(({ type }) => type === 'tool.started');
     const settles = entry.events.some(({ type }) => type === 'tool.responded');
     if (intent && !settles) meet('before intent');
@@ -58,18 +59,12 @@ function mined(ledger: Ledger): Ledger {
       // The process that started this one kills it a moment later, somewhere in the write.
       process.send?.('committing');
     }
-    const result = await ledger.append(entry);
+    const result = await ledger.journal.append(entry);
     if (intent && !settles) meet('after intent');
     if (settles) meet('after settle');
     return result;
   };
-  return new Proxy(ledger, {
-    get: (target, name) => {
-      if (name === 'append') return append;
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === 'function' ? (value as (...input: unknown[]) => unknown).bind(target) : value;
-    },
-  });
+  return alterLedger(ledger, { journal: { append } });
 }
 
 const callIds = Array.from({ length: errand.calls }, (_, index) => `c${index}`);

@@ -7,6 +7,7 @@ import { createRuntime, defineTool, isQuittanceError } from 'quittance';
 import type { Ledger, Runtime } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import type { HoldErrand, HoldPoint } from './points.ts';
+import { alterLedger } from '../../test/alter-ledger.ts';
 
 const errand = JSON.parse(process.argv[2] ?? '{}') as HoldErrand; // written by the process that started this one
 const callIds = Array.from({ length: errand.calls }, (_, index) => `c${index}`);
@@ -34,12 +35,12 @@ const remove = defineTool({
 /** The same ledger, which meets the crash points around what is appended and read. */
 function mined(ledger: Ledger): Ledger {
   const { part } = errand;
-  const append: Ledger['append'] = async (entry) => {
+  const append: Ledger['journal']['append'] = async (entry) => {
     const has = (type: string): boolean => entry.events.some((event) => event.type === type);
     if (part === 'holder' && has('tool.held')) meet('holder: before hold');
     if (part === 'decider' && has('confirmation.decided')) meet('decider: before decision');
     if (part === 'holder' && has('tool.started')) meet('holder: before claim');
-    const result = await ledger.append(entry);
+    const result = await ledger.journal.append(entry);
     if (part === 'holder' && has('tool.held')) meet('holder: after hold');
     if (part === 'decider' && has('confirmation.decided')) {
       meet('decider: after decision');
@@ -48,21 +49,14 @@ function mined(ledger: Ledger): Ledger {
     if (part === 'holder' && has('tool.started')) meet('holder: after claim');
     return result;
   };
-  const whenChanged: Ledger['whenChanged'] = async (sessionId, callId, version) => {
-    await ledger.whenChanged(sessionId, callId, version);
+  const whenChanged: Ledger['journal']['whenChanged'] = async (sessionId, callId, version) => {
+    await ledger.journal.whenChanged(sessionId, callId, version);
     if (part !== 'holder') return;
     meet('holder: after decision');
     // The one who decided is killed at this very moment too.
     meet('both: after decision');
   };
-  return new Proxy(ledger, {
-    get: (target, name) => {
-      if (name === 'append') return append;
-      if (name === 'whenChanged') return whenChanged;
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === 'function' ? (value as (...input: unknown[]) => unknown).bind(target) : value;
-    },
-  });
+  return alterLedger(ledger, { journal: { append, whenChanged } });
 }
 
 const ask = (runtime: Runtime, id: string): Promise<unknown> =>

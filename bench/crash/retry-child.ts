@@ -6,6 +6,7 @@ import type { Ledger } from 'quittance';
 import { createRuntime, defineTool, retry, ToolError } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import type { RetryErrand, RetryPoint } from './points.ts';
+import { alterLedger } from '../../test/alter-ledger.ts';
 
 const errand = JSON.parse(process.argv[2] ?? '{}') as RetryErrand; // written by the process that started this one
 let met = 0;
@@ -42,7 +43,7 @@ const note = defineTool({
 
 /** The same ledger, which meets the crash points around what is appended. */
 function mined(ledger: Ledger): Ledger {
-  const append: Ledger['append'] = async (entry) => {
+  const append: Ledger['journal']['append'] = async (entry) => {
     const types = entry.events.map(({ type }) => type as string);
     const failed = entry.events.some(
       (event) => event.type === 'tool.responded' && 'final' in event && !event.final,
@@ -51,20 +52,14 @@ function mined(ledger: Ledger): Ledger {
       (event) => event.type === 'tool.started' && 'attempt' in event && Number(event.attempt) > 1,
     );
     if (types.includes('work.followed')) meet('behaviour: before emission');
-    const result = await ledger.append(entry);
+    const result = await ledger.journal.append(entry);
     if (failed) meet('retry: after failure');
     if (types.includes('retry.requested')) meet('retry: after request');
     if (next) meet('retry: after next intent');
     if (types.includes('work.followed')) meet('behaviour: after emission');
     return result;
   };
-  return new Proxy(ledger, {
-    get: (target, name) => {
-      if (name === 'append') return append;
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === 'function' ? (value as (...input: unknown[]) => unknown).bind(target) : value;
-    },
-  });
+  return alterLedger(ledger, { journal: { append } });
 }
 
 const { sessionId } = errand;

@@ -9,6 +9,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { prepareSchema } from '../../src/store/sqlite/schema.ts';
 import { SqliteLedger } from '../../src/store/sqlite/sqlite-ledger.ts';
 import type { StoreErrand, StorePoint } from './points.ts';
+import { alterLedger } from '../../test/alter-ledger.ts';
 
 const errand = JSON.parse(process.argv[2] ?? '{}') as StoreErrand; // written by the process that started this one
 const { part, point, sessionId } = errand;
@@ -59,7 +60,7 @@ function mineStatements(): void {
 
 let isClaiming = false;
 function mined(inner: SqliteLedger): Ledger {
-  const append: Ledger['append'] = async (entry) => {
+  const append: Ledger['journal']['append'] = async (entry) => {
     const has = (type: string): boolean => entry.events.some((event) => event.type === type);
     const isImport = scene === 'import' && has('persistence.failed');
     const isAgain = entry.events.some(
@@ -72,7 +73,7 @@ function mined(inner: SqliteLedger): Ledger {
     if (isHeldAgain) meet('hold again: before hold');
     if (has('confirmation.expired')) meet('expiry: before end');
     isClaiming = entry.claim !== undefined;
-    const result = await inner.append(entry);
+    const result = await inner.journal.append(entry);
     isClaiming = false;
     if (isImport) meet('import: after append');
     if (isAgain) meet('recovery: after attempt');
@@ -80,29 +81,26 @@ function mined(inner: SqliteLedger): Ledger {
     if (has('confirmation.expired')) meet('expiry: after end');
     return result;
   };
-  const spill: Ledger['spill'] = async (entry) => {
+  const spill: Ledger['spill']['write'] = async (entry) => {
     meet('spill: before write');
-    const kept = inner.spill(entry);
+    const kept = inner.spill.write(entry);
     meet('spill: after write');
     return kept;
   };
-  const dropSpill: Ledger['dropSpill'] = async (ownerId, lastEntryId) => {
-    const dropped = inner.dropSpill(ownerId, lastEntryId);
-    if (ownerId !== inner.ownerId) meet('import: after drop');
+  const dropSpill: Ledger['spill']['drop'] = async (ownerId, lastEntryId) => {
+    const dropped = inner.spill.drop(ownerId, lastEntryId);
+    if (ownerId !== inner.owners.ownerId) meet('import: after drop');
     return dropped;
   };
-  const readArtifact: Ledger['readArtifact'] = async (session, artifactId) => {
-    const artifact = await inner.readArtifact(session, artifactId);
+  const readArtifact: Ledger['artifacts']['read'] = async (session, artifactId) => {
+    const artifact = await inner.artifacts.read(session, artifactId);
     meet('artifact: after check');
     return artifact;
   };
-  const instead: Record<string, unknown> = { append, spill, dropSpill, readArtifact };
-  return new Proxy<Ledger>(inner, {
-    get: (_, name) => {
-      if (typeof name === 'string' && name in instead) return instead[name];
-      const value: unknown = Reflect.get(inner, name, inner);
-      return typeof value === 'function' ? (value as (...input: unknown[]) => unknown).bind(inner) : value;
-    },
+  return alterLedger(inner, {
+    journal: { append },
+    spill: { write: spill, drop: dropSpill },
+    artifacts: { read: readArtifact },
   });
 }
 

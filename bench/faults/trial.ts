@@ -211,7 +211,7 @@ async function checkLedger(path: string, told: ReadonlyMap<CallId, ToolOutcome>)
   const problems: string[] = [];
   const ledger = await openLedger(path, { readOnly: true });
   try {
-    const ends = (await ledger.readSession('s')).flatMap((event) =>
+    const ends = (await ledger.journal.readSession('s')).flatMap((event) =>
       event.type === 'tool.responded' && event.final ? [event.outcome] : [],
     );
     for (const [callId, outcome] of told) {

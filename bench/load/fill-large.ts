@@ -32,7 +32,7 @@ export async function fillLarge(path: string): Promise<LargeThings> {
   while ((await runtime.confirmations()).rows.length === 0) await new Promise(setImmediate);
   const kept = await make('kept', `artifact${'y'.repeat(20_000_000)}`);
   const [question] = (await runtime.confirmations()).rows;
-  await ledger.queryCalls({ limit: 1 });
+  await ledger.queries.findCalls({ limit: 1 });
   await runtime.close();
   await ledger.close();
   return {

@@ -49,7 +49,7 @@ export async function fill(path: string, calls: number): Promise<void> {
   };
   await Promise.all(Array.from({ length: lanes }, lane));
   progress.done();
-  await ledger.queryCalls({ limit: 1 });
+  await ledger.queries.findCalls({ limit: 1 });
   await runtime.close();
   await ledger.close();
 }

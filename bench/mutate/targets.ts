@@ -32,7 +32,7 @@ const areas = {
   ],
   gates: ['src/runtime/gates/*.ts', 'src/runtime/state/gate.ts'],
   writer: ['src/store/sqlite/{writer,append-job}.ts'],
-  heads: ['src/store/sqlite/{heads,head-pages,owners,owner-lock}.ts'],
+  heads: ['src/store/sqlite/{heads,head-pages,sqlite-owners,owner-lock}.ts'],
   chain: ['src/ledger/{chain,verify,verify-call,verify-ends}.ts'],
   spill: ['src/store/sqlite/spill-file.ts', 'src/runtime/state/spill.ts'],
   ruling: ['src/policy/language/{ruling,session-limits}.ts', 'src/policy/judge/{judge-call,fire-rule}.ts'],

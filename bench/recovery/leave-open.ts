@@ -45,6 +45,6 @@ for (let made = 0; made < total; made += 256)
   );
 while (left < total) await new Promise((resolve) => setTimeout(resolve, 20));
 // What was begun last is on disk before its body runs; holds and hand-offs are once the ledger says so.
-await ledger.findOpenCalls();
+await ledger.queries.findOpenCalls();
 process.send?.('left');
 setInterval(() => undefined, 60_000);

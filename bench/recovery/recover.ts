@@ -32,7 +32,7 @@ async function makeOtherCalls(): Promise<void> {
   }
 }
 
-const entriesBefore = await ledger.lastPosition();
+const entriesBefore = await ledger.entries.lastPosition();
 const delay = monitorEventLoopDelay({ resolution: 5 });
 const cpuBefore = process.cpuUsage();
 const mainBefore = process.threadCpuUsage();
@@ -68,7 +68,7 @@ const told: Recovered = {
   longestWaitMs: Math.max(...waits),
   longestDelayMs: delay.max / 1e6,
   entriesBefore,
-  entriesAfter: await ledger.lastPosition(),
+  entriesAfter: await ledger.entries.lastPosition(),
 };
 process.send?.(told);
 await runtime.close();

@@ -1,7 +1,7 @@
 /** A small ledger that has something in every table: what the harness changes, one thing at a time. */
 import { createRuntime, defineTool, ToolError } from 'quittance';
 import { openSqliteLedger } from '../../src/store/sqlite/open-sqlite-ledger.ts';
-import type { Entry } from '../../src/ledger/ledger.ts';
+import type { Entry } from '../../src/ledger/journal.ts';
 
 const anything = { type: 'object' } as const;
 const tools = [
@@ -78,11 +78,11 @@ export async function fillForTampering(path: string): Promise<void> {
     void turn
       .call({ id: 'held', name: 'delete_it', arguments: { password: 'hunter2' } })
       .catch(() => undefined);
-    for (const version of [0, 1]) await ledger.append(toMove(sessionId, version));
-    while ((await ledger.queryCalls({ sessionId, status: 'held' })).rows.length < 1)
+    for (const version of [0, 1]) await ledger.journal.append(toMove(sessionId, version));
+    while ((await ledger.queries.findCalls({ sessionId, status: 'held' })).rows.length < 1)
       await new Promise((resolve) => setTimeout(resolve, 5));
   }
-  await ledger.takeCursor({ name: 'reader', holder: 'h', startAfter: 3 });
-  await ledger.queryCalls({ limit: 1 });
+  await ledger.cursors.take({ name: 'reader', holder: 'h', startAfter: 3 });
+  await ledger.queries.findCalls({ limit: 1 });
   await ledger.close();
 }

@@ -80,7 +80,7 @@ async function rebuild(path: string): Promise<string | undefined> {
   try {
     const ledger = await openSqliteLedger(path, { spillBytes: 4_096 });
     try {
-      await ledger.rebuild();
+      await ledger.integrity.rebuild();
     } finally {
       await ledger.close();
     }

@@ -9,8 +9,11 @@ export const ledgerDown: Scene = {
   async play({ check, request, show, world }) {
     const full: Ledger = {
       ...world.ledger,
-      append: () => {
-        throw new Error('no space left on device');
+      journal: {
+        ...world.ledger.journal,
+        append: () => {
+          throw new Error('no space left on device');
+        },
       },
     };
     const before = world.shop.seen.length;

@@ -37,7 +37,7 @@ export async function selfTest(adapter: string, send: SendProbe): Promise<void> 
   } catch (error) {
     thrown = error;
   }
-  const stored = await ledger.readCall(probe.sessionId, probe.callId);
+  const stored = await ledger.journal.readCall(probe.sessionId, probe.callId);
   const end = stored?.events.findLast(({ type }) => type === 'tool.responded');
   const isBlocked = end?.type === 'tool.responded' && end.outcome.type === 'ToolDenied';
   if (!ran && isBlocked) return;

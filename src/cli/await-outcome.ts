@@ -21,7 +21,7 @@ export async function awaitOutcome(
   const either = AbortSignal.any([signal, over.signal]);
   try {
     for (;;) {
-      const stored = await ledger.readCall(sessionId, callId);
+      const stored = await ledger.journal.readCall(sessionId, callId);
       const call = stored && foldStored(stored);
       if (stored === undefined || call === undefined) return { status: 'open', call: undefined };
       if (call.settled !== undefined) return { status: 'settled', call };
@@ -29,7 +29,7 @@ export async function awaitOutcome(
       if (asked?.status === 'pending' && asked.confirmationId !== confirmationId)
         return { status: 'asks', call, confirmationId: asked.confirmationId };
       if (either.aborted) return { status: 'open', call };
-      await ledger.whenChanged(sessionId, callId, stored.version, either);
+      await ledger.journal.whenChanged(sessionId, callId, stored.version, either);
     }
   } finally {
     clearTimeout(timer);

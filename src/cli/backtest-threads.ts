@@ -19,7 +19,7 @@ const callsAtOnce = 2_000;
 const sessionsAtOnce = 500;
 
 export async function backtestInThreads(
-  ledger: Pick<Ledger, 'querySessions'>,
+  ledger: Pick<Ledger, 'queries'>,
   options: ThreadsOptions,
 ): Promise<BacktestReport> {
   const { policyVersion, threads, signal, onProgress, ...data } = options;
@@ -64,7 +64,7 @@ async function end(worker: Worker): Promise<void> {
 type Batch = { readonly sessionIds: readonly string[]; readonly calls: number };
 
 async function* batchesOf(
-  ledger: Pick<Ledger, 'querySessions'>,
+  ledger: Pick<Ledger, 'queries'>,
   { slice }: ThreadsOptions,
 ): AsyncGenerator<Batch, void, undefined> {
   let sessionIds: string[] = [];

@@ -1,6 +1,6 @@
 /** Behaviours that keep their place in the ledger, as rows of a table, and as JSON. */
 import type { JsonObject } from '../base/json.ts';
-import type { Cursor } from '../ledger/ledger.ts';
+import type { Cursor } from '../ledger/cursors.ts';
 import { withoutUndefined } from './call-table.ts';
 import { safeText } from './safe-text.ts';
 import type { Column, Row } from './table.ts';

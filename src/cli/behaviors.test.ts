@@ -23,17 +23,17 @@ beforeEach(async () => {
 afterEach(() => ledger.close());
 
 const run = (...args: string[]): Promise<Ran> => runInProcess(['behaviors', ...args], { ledger: path });
-const names = async (): Promise<string[]> => (await ledger.readCursors()).map(({ name }) => name);
+const names = async (): Promise<string[]> => (await ledger.cursors.list()).map(({ name }) => name);
 
 /** One that is read by this process, one whose process is gone, and one nobody reads for. */
 async function makeThree(): Promise<void> {
-  for (let n = 0; n < 4; n++) await ledger.append(new SampleCall(`c${n}`).whole());
+  for (let n = 0; n < 4; n++) await ledger.journal.append(new SampleCall(`c${n}`).whole());
   const other = await openLedger(path);
-  await other.takeCursor({ name: 'mail_digest', holder: 'rdr_2', startAfter: 3 });
+  await other.cursors.take({ name: 'mail_digest', holder: 'rdr_2', startAfter: 3 });
   await other.close();
-  await ledger.takeCursor({ name: 'flag_orders', holder: 'rdr_1', startAfter: 4 });
-  await ledger.takeCursor({ name: 'old\u001b[31m', holder: 'rdr_1', startAfter: 0 });
-  await ledger.releaseCursor('old\u001b[31m', 'rdr_1');
+  await ledger.cursors.take({ name: 'flag_orders', holder: 'rdr_1', startAfter: 4 });
+  await ledger.cursors.take({ name: 'old\u001b[31m', holder: 'rdr_1', startAfter: 0 });
+  await ledger.cursors.release('old\u001b[31m', 'rdr_1');
 }
 
 test('behaviours are listed with how far they have got and whether anybody reads for them', async () => {
@@ -49,7 +49,7 @@ test('behaviours are listed with how far they have got and whether anybody reads
   ]);
   const lines = (await run('list', '--json')).out.trim().split('\n');
   expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
-    { name: 'flag_orders', position: 4, behind: 0, status: 'reading', owner_id: ledger.ownerId },
+    { name: 'flag_orders', position: 4, behind: 0, status: 'reading', owner_id: ledger.owners.ownerId },
     { name: 'mail_digest', behind: 1, status: 'gone', holder: 'rdr_2' },
     { name: 'old\u001b[31m', position: 0, behind: 4, status: 'free' },
   ]);

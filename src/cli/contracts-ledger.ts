@@ -46,14 +46,14 @@ const readCalls = (
   limit: number,
   signal: AbortSignal,
 ): AsyncGenerator<{ readonly rows: readonly CallSummary[] }> =>
-  readPages<CallSummary, CallQuery>((page) => ledger.queryCalls(page), query, limit, signal);
+  readPages<CallSummary, CallQuery>((page) => ledger.queries.findCalls(page), query, limit, signal);
 
 export async function readLedgerCall(
   ledger: Ledger,
   sessionId: string,
   callId: string,
 ): Promise<LedgerCall | undefined> {
-  const stored = await ledger.readCall(sessionId, callId);
+  const stored = await ledger.journal.readCall(sessionId, callId);
   const call = stored && foldStored(stored);
   const input = call && (call.effectiveInput ?? call.requestedInput);
   if (call === undefined || !isJsonObject(input)) return undefined;

@@ -102,7 +102,7 @@ export async function decideQuestion(given: Given, context: Context, deciding: D
         ...(bound && { inputDigest: view.inputDigest }),
         ...((bound || given.has('revision')) && revision !== undefined && { revision }),
       });
-      const isAlive = (await ledger.ownerStatus(question.stored.ownerId)) !== 'gone';
+      const isAlive = (await ledger.owners.statusOf(question.stored.ownerId)) !== 'gone';
       const ends = decision.decision === 'deny' || decision.decision === 'respond';
       // With its holder gone, what will not run is ended by this process: it must not leave before.
       const waitMs = waitSeconds === undefined ? (ends && !isAlive ? 3_000 : 0) : waitSeconds * 1_000;

@@ -48,7 +48,7 @@ async function search(
   wanted: string,
   sessionId: string | undefined,
 ): Promise<readonly CallSummary[]> {
-  const { rows } = await ledger.queryCalls({ text: wanted, sessionId, limit: 1_000 });
+  const { rows } = await ledger.queries.findCalls({ text: wanted, sessionId, limit: 1_000 });
   const exact = rows.filter(({ callId }) => callId === wanted);
   return exact.length > 0 ? exact : rows.filter(({ callId }) => callId.startsWith(wanted));
 }
@@ -68,7 +68,7 @@ async function searchShown(
   let looked = 0;
   let cursor: string | undefined;
   do {
-    const page = await ledger.queryCalls({ limit: 1_000, ...(cursor !== undefined && { cursor }) });
+    const page = await ledger.queries.findCalls({ limit: 1_000, ...(cursor !== undefined && { cursor }) });
     for (const row of page.rows)
       if (isMeant(row.callId, typed) && (sessionId === undefined || isMeant(row.sessionId, sessionId)))
         found.push(row);

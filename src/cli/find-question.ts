@@ -1,5 +1,5 @@
 /** Which question to a person is meant: its id, as much of it as no other has, or the call that asks it. */
-import type { StoredCall } from '../ledger/ledger.ts';
+import type { StoredCall } from '../ledger/journal.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
 import { toConfirmationView } from '../runtime/host/confirmation-view.ts';
@@ -23,10 +23,11 @@ export async function findQuestion(
   command: string,
 ): Promise<Question> {
   const wanted = typed.replace(/…$/, '');
-  const named = (await ledger.findConfirmation(wanted)) ?? (await findByStart(ledger, wanted, command));
+  const named =
+    (await ledger.queries.findConfirmation(wanted)) ?? (await findByStart(ledger, wanted, command));
   const orElse = { what: 'question', list: 'quittance pending' };
   const call = named ?? (await findCall(ledger, typed, sessionId, command, orElse));
-  const stored = await ledger.readCall(call.sessionId, call.callId);
+  const stored = await ledger.journal.readCall(call.sessionId, call.callId);
   const folded = stored && foldStored(stored);
   const view = folded && toConfirmationView(folded);
   if (stored === undefined || view === undefined)
@@ -48,14 +49,14 @@ export async function findQuestion(
   return { view, stored, ambiguous: named === undefined && asked > 1 };
 }
 
-type Found = NonNullable<Awaited<ReturnType<Ledger['findConfirmation']>>>;
+type Found = NonNullable<Awaited<ReturnType<Ledger['queries']['findConfirmation']>>>;
 
 async function findByStart(ledger: Ledger, wanted: string, command: string): Promise<Found | undefined> {
   if (!/^cnf_./.test(wanted)) return undefined;
   const found: Found[] = [];
   let cursor: string | undefined;
   do {
-    const page = await ledger.queryConfirmations({ limit: 500, cursor });
+    const page = await ledger.queries.findConfirmations({ limit: 500, cursor });
     found.push(...page.rows.filter(({ confirmationId }) => confirmationId.startsWith(wanted)));
     cursor = page.next;
   } while (cursor !== undefined);

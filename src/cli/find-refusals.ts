@@ -15,12 +15,12 @@ export async function findRefusals(
   sessionId: string | undefined,
 ): Promise<readonly CallNotAccepted[]> {
   if (sessionId !== undefined) return readRefusals(ledger, { sessionId, callId });
-  const until = await ledger.lastPosition();
+  const until = await ledger.entries.lastPosition();
   const named = `"refused_call":${JSON.stringify(callId)}`;
   const found: CallNotAccepted[] = [];
   let after = Math.max(0, until - mostLookedAt);
   for (;;) {
-    const entries = await ledger.readEntries({
+    const entries = await ledger.entries.read({
       after,
       limit: readAtOnce,
       about: { until, texts: [named, named] },

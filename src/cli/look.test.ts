@@ -94,13 +94,13 @@ describe('looking at a ledger', () => {
   test('sees what others write meanwhile', async () => {
     const path = join(copy('shared'), 'ledger.db');
     const writer = await openLedger(path);
-    await writer.erase({ sessionId: 'ticket-43', by: 'Ada', reason: 'Asked to.' });
+    await writer.retention.erase({ sessionId: 'ticket-43', by: 'Ada', reason: 'Asked to.' });
     const { code, out } = await runCli(['verify', '--ledger', path]);
     expect({ code, out }).toEqual({
       code: 0,
       out: expect.stringContaining('had their bodies erased') as string,
     });
-    expect(readdirSync(`${path}.owners`)).toEqual([writer.ownerId]);
+    expect(readdirSync(`${path}.owners`)).toEqual([writer.owners.ownerId]);
     await writer.close();
   });
 

@@ -39,12 +39,13 @@ export async function readMeant(ledger: Ledger, given: Given, signal: AbortSigna
 
 /** The id of the session that is typed as it is shown; what was typed where no session is shown so. */
 export async function meantSession(ledger: Ledger, typed: string, signal: AbortSignal): Promise<string> {
-  if ((await ledger.readHeads(typed)).length > 0) return typed;
+  if ((await ledger.integrity.readHeads(typed)).length > 0) return typed;
   const plain = fromSafeText(typed);
-  if (plain !== typed && (await ledger.readHeads(plain)).length > 0) return plain;
+  if (plain !== typed && (await ledger.integrity.readHeads(plain)).length > 0) return plain;
   if (!shownForm.test(typed)) return typed;
   const found = new Set<string>();
-  const ask = (query: SessionQuery): ReturnType<Ledger['querySessions']> => ledger.querySessions(query);
+  const ask = (query: SessionQuery): ReturnType<Ledger['queries']['findSessions']> =>
+    ledger.queries.findSessions(query);
   for await (const { rows } of readPages<SessionSummary, SessionQuery>(
     ask,
     {},
@@ -58,7 +59,7 @@ export async function meantSession(ledger: Ledger, typed: string, signal: AbortS
 /** The same for a call of a session. */
 export async function meantCall(ledger: Ledger, sessionId: string, typed: string): Promise<string> {
   if (!shownForm.test(typed)) return typed;
-  const events = await ledger.readSession(sessionId);
+  const events = await ledger.journal.readSession(sessionId);
   const ids = new Set(events.flatMap((event) => ('callId' in event ? [event.callId] : [])));
   if (ids.has(typed)) return typed;
   const found = new Set([...ids].filter((id) => isShownAs(id, typed)));

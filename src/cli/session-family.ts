@@ -18,7 +18,7 @@ export type Family = {
 /** Whether there is such a session; its summary if so. */
 export async function findSession(ledger: Ledger, sessionId: string): Promise<SessionSummary | undefined> {
   const pages = readPages<SessionSummary, SessionQuery>(
-    (query) => ledger.querySessions(query),
+    (query) => ledger.queries.findSessions(query),
     { text: sessionId },
     Number.POSITIVE_INFINITY,
     new AbortController().signal,
@@ -38,7 +38,7 @@ export async function findFamily(
   const children = new Map<string, string[]>();
   let next: string | undefined;
   const pages = readPages<SessionSummary, SessionQuery>(
-    (query) => ledger.querySessions(query),
+    (query) => ledger.queries.findSessions(query),
     { since: firstAt },
     mostLookedAt,
     signal,
@@ -67,7 +67,7 @@ async function parentOf(ledger: Ledger, sessionId: string): Promise<string | und
 async function firstEventOf(ledger: Ledger, sessionId: string): Promise<ReadEvent | undefined> {
   let after = 0;
   for (;;) {
-    const [entry] = await ledger.readEntries({ sessionId, after, limit: 1 });
+    const [entry] = await ledger.entries.read({ sessionId, after, limit: 1 });
     if (entry === undefined) return undefined;
     const first = readEntry(entry).events.find(({ type }) => type !== 'call.not_accepted');
     if (first !== undefined) return first;

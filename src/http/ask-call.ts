@@ -37,7 +37,7 @@ export async function askCall(
   refusePrincipal(actor.name, actor.principals, asked.principal);
   await refuseLargeCall(service, { sessionId, callId: call.id });
   const digest = askedCalls.digest(asked);
-  const isKnown = (await ledger.readCall(sessionId, call.id)) !== undefined;
+  const isKnown = (await ledger.journal.readCall(sessionId, call.id)) !== undefined;
   const isSame = askedCalls.isSame(sessionId, call.id, digest);
   const turn = askedCalls.turnOf(runtime, sessionId, asked.turnId);
   const asking = askedCalls.asking(sessionId, call.id, digest, () =>
@@ -90,8 +90,8 @@ async function watch(
 ): Promise<CallAnswer> {
   const startedAt = performance.now();
   for (;;) {
-    const position = await ledger.lastPosition();
-    const stored = await ledger.readCall(sessionId, callId);
+    const position = await ledger.entries.lastPosition();
+    const stored = await ledger.journal.readCall(sessionId, callId);
     const call = stored && foldStored(stored);
     const wasAnswered = asking?.answer !== undefined;
     const answer = await look(call);
@@ -104,8 +104,8 @@ async function watch(
     const waitsFor = (waiting: AbortSignal): readonly Promise<void>[] => [
       ...(asking === undefined || wasAnswered ? [] : [asking.whenAnswered(waiting)]),
       stored === undefined
-        ? ledger.whenAppended(position, waiting)
-        : ledger.whenChanged(sessionId, callId, stored.version, waiting),
+        ? ledger.entries.whenAppended(position, waiting)
+        : ledger.journal.whenChanged(sessionId, callId, stored.version, waiting),
     ];
     await firstOrLater(waitsFor, leftMs, signal);
   }

@@ -51,7 +51,7 @@ test('a page of entries ends where it has become large enough, and goes on from 
     seen.push(...page.entries);
     ({ position, more } = page);
   }
-  const all = await ledger.readEntries({ limit: 1_000 });
+  const all = await ledger.entries.read({ limit: 1_000 });
   expect(seen.map((entry) => entry.position)).toEqual(all.map((entry) => entry.position));
 });
 

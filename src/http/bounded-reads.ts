@@ -3,7 +3,8 @@
  * many, and no longer than so many milliseconds. Other requests get a turn in between.
  */
 import { QuittanceError } from '../base/error.ts';
-import type { Ledger, StoredCall } from '../ledger/ledger.ts';
+import type { StoredCall } from '../ledger/journal.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import { HttpRefusal } from './problem.ts';
 
 export type ReadLimits = {
@@ -45,10 +46,10 @@ export class BoundedReads {
 
   /** One call; `large` where it is larger than a request may read. */
   async call({ sessionId, callId }: CallRef): Promise<StoredCall | 'large' | undefined> {
-    const bytes = await this.ledger.measureCall(sessionId, callId);
+    const bytes = await this.ledger.journal.measureCall(sessionId, callId);
     if (bytes > this.limits.callBytes) return 'large';
     await this.spend(bytes);
-    return this.ledger.readCall(sessionId, callId);
+    return this.ledger.journal.readCall(sessionId, callId);
   }
 
   /** Throws where the call is too large to be read over HTTP, or is not there. */
@@ -64,7 +65,7 @@ export class BoundedReads {
   }
 
   async sizeOf(ref: CallRef): Promise<LargeCall> {
-    return { ...ref, bytes: await this.ledger.measureCall(ref.sessionId, ref.callId) };
+    return { ...ref, bytes: await this.ledger.journal.measureCall(ref.sessionId, ref.callId) };
   }
 
   /** Notes that so many bytes are about to be read. */

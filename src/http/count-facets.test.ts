@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CallQuery, CallSummary, Page } from '../ledger/call-query.ts';
 import { countFacets } from './count-facets.ts';
+import { createMemoryLedger, type Queries } from 'quittance';
 
 const row = {
   outcome: 'ToolExecutionResult',
@@ -10,21 +11,21 @@ const row = {
 } as CallSummary; // all that is counted of one
 
 /** Lists `fitting` calls, `found` of them at a time. */
-function listing(
-  fitting: number,
-  found: number,
-): { asked: number; queryCalls(query: CallQuery): Promise<Page<CallSummary>>; tallyCalls: never } {
+function listing(fitting: number, found: number): { asked: number; queries: Queries } {
   let left = fitting;
-  return {
+  const listed = {
     asked: 0,
-    async queryCalls({ limit = 50 }) {
-      this.asked++;
-      const rows = Array.from({ length: Math.min(left, found, limit) }, () => row);
-      left -= rows.length;
-      return { rows, next: left > 0 ? `${left}` : undefined };
+    queries: {
+      ...createMemoryLedger().queries, // nothing else is asked under a filter
+      async findCalls({ limit = 50 }: CallQuery): Promise<Page<CallSummary>> {
+        listed.asked++;
+        const rows = Array.from({ length: Math.min(left, found, limit) }, () => row);
+        left -= rows.length;
+        return { rows, next: left > 0 ? `${left}` : undefined };
+      },
     },
-    tallyCalls: undefined as never, // only asked where there is no filter
   };
+  return listed;
 }
 
 const reading = <Ledger>(ledger: Ledger): { ledger: Ledger; pause: () => Promise<void> } => ({

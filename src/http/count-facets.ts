@@ -12,7 +12,7 @@ const caps = { counted: 3_000, looked_at: 30_000 } as const;
 const mostValues = 50;
 
 export async function countFacets(
-  reads: Pick<BoundedReads, 'pause'> & { readonly ledger: Pick<Ledger, 'queryCalls' | 'tallyCalls'> },
+  reads: Pick<BoundedReads, 'pause'> & { readonly ledger: Pick<Ledger, 'queries'> },
   query: CallQuery,
 ): Promise<CallFacets> {
   const { ledger } = reads;
@@ -26,7 +26,7 @@ export async function countFacets(
   let total = 0;
   let capOf: CallFacets['capOf'];
   if (isWhole)
-    for (const tally of await ledger.tallyCalls({ by: names })) {
+    for (const tally of await ledger.queries.tallyCalls({ by: names })) {
       total += tally.calls;
       for (const name of names) add(name, tally[name], tally.calls);
     }
@@ -61,14 +61,14 @@ type CountedPage = {
 };
 
 async function* pagesOf(
-  reads: Pick<BoundedReads, 'pause'> & { readonly ledger: Pick<Ledger, 'queryCalls'> },
+  reads: Pick<BoundedReads, 'pause'> & { readonly ledger: Pick<Ledger, 'queries'> },
   query: CallQuery,
 ): AsyncGenerator<CountedPage, void, undefined> {
   let cursor: string | undefined;
   let counted = 0;
   let lookedAt = 0;
   for (;;) {
-    const { rows, next } = await reads.ledger.queryCalls({
+    const { rows, next } = await reads.ledger.queries.findCalls({
       ...query,
       limit: rowsAtOnce,
       cursor,

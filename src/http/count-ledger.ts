@@ -13,11 +13,11 @@ export type LedgerCounts = {
 };
 
 export async function countLedger(
-  ledger: Pick<Ledger, 'tallyCalls' | 'queryConfirmations' | 'lastPosition'>,
+  ledger: Pick<Ledger, 'queries' | 'entries'>,
   known: readonly string[],
 ): Promise<LedgerCounts> {
-  const tallies = await ledger.tallyCalls({ by: ['toolName', 'outcome', 'code'] });
-  const held = await ledger.queryConfirmations({ status: 'pending', limit: 1_000 });
+  const tallies = await ledger.queries.tallyCalls({ by: ['toolName', 'outcome', 'code'] });
+  const held = await ledger.queries.findConfirmations({ status: 'pending', limit: 1_000 });
   const common = new Set(known);
   const merged = mergeTools(tallies, common);
   return {
@@ -26,7 +26,7 @@ export async function countLedger(
     unresolved: tallies.reduce((sum, each) => sum + each.unresolved, 0),
     costMicros: tallies.reduce((sum, each) => sum + each.costMicros, 0),
     held: held.rows.length,
-    position: await ledger.lastPosition(),
+    position: await ledger.entries.lastPosition(),
   };
 }
 

@@ -194,7 +194,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     budgets,
     access,
     followers: new Followers(
-      ledger,
+      ledger.entries,
       {
         heartbeatMs: limits.heartbeatMs ?? 15_000,
         stallMs,

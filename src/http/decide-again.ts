@@ -40,8 +40,8 @@ type Made = { readonly event: ConfirmationDecided; readonly view: ConfirmationVi
 
 /** What was decided about a question, and the question as it stands. */
 export async function readDecision({ ledger }: Service, confirmationId: string): Promise<Made | undefined> {
-  const found = await ledger.findConfirmation(confirmationId);
-  const stored = found && (await ledger.readCall(found.sessionId, found.callId));
+  const found = await ledger.queries.findConfirmation(confirmationId);
+  const stored = found && (await ledger.journal.readCall(found.sessionId, found.callId));
   const call = stored && foldStored(stored);
   const view = call && toConfirmationView(call);
   const event = stored?.events.find(

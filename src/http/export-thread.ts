@@ -57,7 +57,7 @@ if (parentPort !== null && isExportData(workerData)) {
     return undefined;
   };
   try {
-    const sessions = sessionId === undefined ? undefined : await ledger.readHeads(sessionId);
+    const sessions = sessionId === undefined ? undefined : await ledger.integrity.readHeads(sessionId);
     const refusal = sessions?.length === 0 ? ({ type: 'unknown' } as const) : await check();
     if (refusal !== undefined) tell(refusal);
     else {

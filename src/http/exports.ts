@@ -69,7 +69,7 @@ export class Exports {
     const { ledger, ledgerUrl, toolVersion } = this.#options;
     if (ledgerUrl !== undefined)
       return inThread({ ledgerUrl, sessionId, toolVersion, now: ledger.now() }, signal);
-    const sessions = sessionId === undefined ? undefined : await ledger.readHeads(sessionId);
+    const sessions = sessionId === undefined ? undefined : await ledger.integrity.readHeads(sessionId);
     if (sessions?.length === 0) throw unknownSession();
     return (await exportLedger(ledger, { sessions, toolVersion, signal })).text;
   }

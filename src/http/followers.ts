@@ -12,7 +12,7 @@
 import type { Feed } from '../ledger/feed.ts';
 import { createFeed } from '../ledger/feed.ts';
 import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { Entries } from '../ledger/entries.ts';
 import type { ReadEvent } from '../ledger/unknown-event.ts';
 import type { EntrySize } from '../ledger/stored-entry.ts';
 import type { AllowanceRate } from './allowance.ts';
@@ -77,7 +77,7 @@ type FeedEvents = Omit<FeedEntry, 'previous'>;
 
 export class Followers {
   readonly feed: Feed;
-  readonly #ledger: Pick<Ledger, 'whenAppended' | 'lastPosition' | 'measureEntries'>;
+  readonly #entries: Entries;
   readonly #limits: FollowerLimits;
   readonly #gate: Gate;
   #revision: string;
@@ -94,17 +94,13 @@ export class Followers {
   #isLooking = false;
   #closed = false;
 
-  constructor(
-    ledger: Pick<Ledger, 'readEntries' | 'whenAppended' | 'lastPosition' | 'measureEntries'>,
-    limits: FollowerLimits,
-    gate: Gate,
-  ) {
-    this.#ledger = ledger;
+  constructor(entries: Entries, limits: FollowerLimits, gate: Gate) {
+    this.#entries = entries;
     this.#limits = limits;
     this.#past = new Allowance(limits.pastRate ?? pastRate);
     this.#gate = gate;
     this.#revision = gate.revision();
-    this.feed = createFeed(ledger);
+    this.feed = createFeed(entries);
   }
 
   get count(): number {
@@ -281,7 +277,7 @@ export class Followers {
 
   /** Is this new, or may the caller read more of the past now? Reading is on the event loop, a piece at a time. */
   async #mayRead(after: number, caller: string): Promise<boolean> {
-    this.#lastPosition ??= await this.#ledger.lastPosition();
+    this.#lastPosition ??= await this.#entries.lastPosition();
     if (this.#lastPosition - after <= newEntries) return true;
     return this.#past.take(caller, bytesAtOnce);
   }
@@ -290,7 +286,7 @@ export class Followers {
   async #readSome(
     after: number,
   ): Promise<{ readonly entries: readonly FeedEvents[]; readonly large: EntrySize | undefined }> {
-    const sizes = await this.#ledger.measureEntries({ after, limit: entriesAtOnce });
+    const sizes = await this.#entries.measure({ after, limit: entriesAtOnce });
     const [first] = sizes;
     if (first !== undefined && first.bytes > largestEntryBytes) return { entries: [], large: first };
     let bytes = 0;
@@ -308,11 +304,11 @@ export class Followers {
     this.#isLooking = true;
     void (async () => {
       try {
-        let seen = (this.#lastPosition = await this.#ledger.lastPosition());
+        let seen = (this.#lastPosition = await this.#entries.lastPosition());
         while (this.#followers.size > 0 && !this.#closed) {
-          await this.#ledger.whenAppended(seen);
+          await this.#entries.whenAppended(seen);
           await new Promise((resolve) => setTimeout(resolve, gatherMs));
-          seen = this.#lastPosition = await this.#ledger.lastPosition();
+          seen = this.#lastPosition = await this.#entries.lastPosition();
           this.#wake(false);
         }
       } catch {

@@ -83,6 +83,6 @@ async function verify(
 }
 
 async function countCalls(ledger: Ledger): Promise<{ readonly calls: number }> {
-  const [all] = await ledger.tallyCalls({ by: [] });
+  const [all] = await ledger.queries.tallyCalls({ by: [] });
   return { calls: all?.calls ?? 0 };
 }

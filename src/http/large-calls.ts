@@ -11,7 +11,7 @@ export const largestChangedBytes = 2_097_152;
 
 /** Throws 413 where the call is too large to be changed over HTTP. A call that is not there has no size. */
 export async function refuseLargeCall({ ledger }: Pick<Service, 'ledger'>, ref: CallRef): Promise<void> {
-  const bytes = await ledger.measureCall(ref.sessionId, ref.callId);
+  const bytes = await ledger.journal.measureCall(ref.sessionId, ref.callId);
   if (bytes <= largestChangedBytes) return;
   throw new HttpRefusal(
     'http.too_large',
@@ -25,6 +25,6 @@ export async function refuseLargeQuestion(
   service: Pick<Service, 'ledger'>,
   confirmationId: string,
 ): Promise<void> {
-  const found = await service.ledger.findConfirmation(confirmationId);
+  const found = await service.ledger.queries.findConfirmation(confirmationId);
   if (found !== undefined) await refuseLargeCall(service, found);
 }

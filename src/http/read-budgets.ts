@@ -18,7 +18,7 @@ export async function readBudgets(
   for (const { counter, metric, perDay, scope } of known)
     if (scope !== 'turn' && scope !== 'session') drawn.set(perDay ? `${counter}/${today}` : counter, metric);
   const spent = new Map<string, BudgetBurn>();
-  const { rows } = await ledger.queryCalls({ limit: newestCalls });
+  const { rows } = await ledger.queries.findCalls({ limit: newestCalls });
   for (const row of rows) {
     const stored = await reads.call(row);
     for (const event of stored === 'large' || stored === undefined ? [] : stored.events) {
@@ -33,7 +33,7 @@ export async function readBudgets(
     }
   }
   const names = [...drawn];
-  const counters = await ledger.readCounters(names.map(([counter]) => counter));
+  const counters = await ledger.claims.readCounters(names.map(([counter]) => counter));
   return [
     ...spent.values(),
     ...names.map(([counter, metric], index) => ({

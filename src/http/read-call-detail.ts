@@ -52,7 +52,11 @@ async function causeOf(
 ): Promise<readonly RelatedCall[]> {
   const cause = causeIn(events);
   if (cause === undefined) return [];
-  const { rows } = await reads.ledger.queryCalls({ sessionId, until: requestedAt + 1, limit: mostCauses });
+  const { rows } = await reads.ledger.queries.findCalls({
+    sessionId,
+    until: requestedAt + 1,
+    limit: mostCauses,
+  });
   for (const row of rows) {
     if (row.callId === callId) continue;
     const stored = await reads.call(row);

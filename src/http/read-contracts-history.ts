@@ -9,7 +9,7 @@ export async function readVersions(reads: BoundedReads): Promise<readonly Contra
   let versions: ContractsVersion[] = [];
   // Every session that was ever dropped is told of there too: it may be long.
   for (let after = 0; ;) {
-    const entries = await reads.ledger.readEntries({
+    const entries = await reads.ledger.entries.read({
       sessionId: ledgerSessionId,
       after,
       limit: entriesAtOnce,
@@ -36,7 +36,7 @@ const mostCalls = 1_000;
 
 export async function countHits(reads: BoundedReads): Promise<RuleHits> {
   const found = new Map<string, { -readonly [Name in keyof RuleHit]: RuleHit[Name] }>();
-  const { rows } = await reads.ledger.queryCalls({ limit: mostCalls });
+  const { rows } = await reads.ledger.queries.findCalls({ limit: mostCalls });
   for (const { sessionId, callId } of rows) {
     if (reads.isSpent) break;
     const stored = await reads.call({ sessionId, callId });

@@ -123,7 +123,7 @@ export async function reloadContracts({
 async function readCounters(ledger: Ledger, sessionId: string, toolName: string): Promise<ExplainCounters> {
   const [prefix] = sessionCounterPrefixes(sessionId);
   const metrics = Object.keys(sessionMetrics) as SessionMetric[]; // the keys of a table of all of them
-  const counters = await ledger.readCounters(
+  const counters = await ledger.claims.readCounters(
     metrics.map((metric) => `${prefix}contract/${counterNameOf(metric, toolName)}`),
   );
   return Object.fromEntries(

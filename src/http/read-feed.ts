@@ -45,7 +45,7 @@ export async function readFeedPage(
     entries.push({ ...each, previous, events });
     previous = position;
   }
-  const more = position < (await reads.ledger.lastPosition());
+  const more = position < (await reads.ledger.entries.lastPosition());
   return { entries, position, more, ...(large.length > 0 && { large }) };
 }
 
@@ -89,7 +89,7 @@ export async function readAudit(
     }
     if (records.length >= limit) break;
   }
-  const more = position < (await reads.ledger.lastPosition());
+  const more = position < (await reads.ledger.entries.lastPosition());
   return { records, position, more, ...(large.length > 0 && { large }) };
 }
 
@@ -103,7 +103,7 @@ async function* readOn(
 ): AsyncGenerator<Read, void, undefined> {
   const { ledger, limits } = reads;
   for (let position = after; left() > 0 && !reads.isSpent;) {
-    const sizes = await ledger.measureEntries({ after: position, limit: Math.min(left(), readAtOnce) });
+    const sizes = await ledger.entries.measure({ after: position, limit: Math.min(left(), readAtOnce) });
     if (sizes.length === 0) return;
     for (const size of sizes) {
       if (left() <= 0 || reads.isSpent) return;
@@ -114,7 +114,7 @@ async function* readOn(
         continue;
       }
       await reads.spend(size.bytes);
-      for (const stored of await ledger.readEntries({ after: from, limit: 1 })) {
+      for (const stored of await ledger.entries.read({ after: from, limit: 1 })) {
         const { depth, events } = readStored(stored);
         yield { position: stored.position, sessionId: stored.sessionId, depth, events };
       }

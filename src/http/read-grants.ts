@@ -16,7 +16,7 @@ export async function readGrants(
   const state = active === undefined ? {} : { active };
   if (sessionId !== undefined)
     return { rows: await listGrants({ ledger }, { sessionId, ...state }), capped: false };
-  const sessions = await ledger.querySessions({ limit: mostSessions });
+  const sessions = await ledger.queries.findSessions({ limit: mostSessions });
   const rows: GrantView[] = [];
   for (const session of sessions.rows) {
     rows.push(...(await listGrants({ ledger }, { sessionId: session.sessionId, ...state })));

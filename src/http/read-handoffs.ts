@@ -42,7 +42,7 @@ async function findRunning(ledger: Ledger, toolName: string | undefined): Promis
   const found: CallSummary[] = [];
   let cursor: string | undefined;
   do {
-    const page = await ledger.queryCalls({ status: 'running', toolName, cursor, limit: 200 });
+    const page = await ledger.queries.findCalls({ status: 'running', toolName, cursor, limit: 200 });
     found.push(...page.rows);
     cursor = page.next;
   } while (cursor !== undefined && found.length < mostRunning);

@@ -9,13 +9,13 @@ export async function readHeads(
 ): Promise<HeadPage> {
   const after = cursor === undefined ? undefined : decodeCursor(cursor);
   // One more than asked for tells whether there are more.
-  const found = await ledger.queryHeads({ after, limit: limit + 1 });
+  const found = await ledger.integrity.findHeads({ after, limit: limit + 1 });
   const rows = found.slice(0, limit);
   const last = rows.at(-1);
   return {
     rows,
     next: found.length > limit && last !== undefined ? encodeCursor(last.sessionId) : undefined,
-    sessions: await ledger.countSessions(),
+    sessions: await ledger.integrity.countSessions(),
   };
 }
 

@@ -10,7 +10,7 @@ export async function readQuestion(
   reads: BoundedReads,
   { confirmationId }: { readonly confirmationId: string },
 ): Promise<ConfirmationView> {
-  const found = await reads.ledger.findConfirmation(confirmationId);
+  const found = await reads.ledger.queries.findConfirmation(confirmationId);
   const stored = found && (await reads.needCall(found));
   const call = stored && foldStored(stored);
   const view = call && toConfirmationView(call);

@@ -13,7 +13,7 @@ const leastFreeBytes = 1_048_576;
 export async function readReadiness({ ledger, ledgerPath, closing }: Service): Promise<Readiness> {
   const checks: Check[] = [
     await toCheck('ledger', 'The ledger cannot be read.', async () => {
-      await ledger.lastPosition();
+      await ledger.entries.lastPosition();
       return true;
     }),
     ...(ledgerPath === undefined

@@ -172,7 +172,7 @@ async function countCalls(
 ): Promise<boolean> {
   let cursor: string | undefined;
   for (let seen = 0; seen < mostCounted;) {
-    const page = await reads.ledger.queryCalls({ since, until, toolName, limit: 500, cursor });
+    const page = await reads.ledger.queries.findCalls({ since, until, toolName, limit: 500, cursor });
     for (const call of page.rows) {
       const counted = { ...tallyKeyOf(call), calls: 1, costMicros: call.costMicros };
       take.inTime(counted, call.requestedAt);
@@ -197,13 +197,13 @@ async function countHours(
   for (const [from, to] of cut(since, until, Math.min(stepMs, bucketMs))) {
     const at = Math.floor(from / bucketMs) * bucketMs;
     const by = ['outcome', 'code', 'bin'] as const;
-    for (const tally of await reads.ledger.tallyCalls({ by, since: from, until: to, toolName }))
+    for (const tally of await reads.ledger.queries.tallyCalls({ by, since: from, until: to, toolName }))
       take.inTime(tally, at);
     await reads.pause();
   }
   for (const [from, to] of cut(since, until, Math.max(stepMs, longestMs))) {
     const by = ['toolName', 'outcome', 'code'] as const;
-    for (const tally of await reads.ledger.tallyCalls({ by, since: from, until: to, toolName }))
+    for (const tally of await reads.ledger.queries.tallyCalls({ by, since: from, until: to, toolName }))
       take.ofTool(tally);
     await reads.pause();
   }
@@ -221,8 +221,8 @@ function* cut(since: number, until: number, pieceMs: number): Generator<readonly
 
 async function readNow(reads: BoundedReads): Promise<Stats['now']> {
   const { ledger } = reads;
-  const statuses = await ledger.tallyCalls({ by: ['status'] });
-  const held = await ledger.queryConfirmations({ status: 'pending', limit: mostHeld });
+  const statuses = await ledger.queries.tallyCalls({ by: ['status'] });
+  const held = await ledger.queries.findConfirmations({ status: 'pending', limit: mostHeld });
   const isRunning = statuses.some(({ status, calls }) => status === 'running' && calls > 0);
   const handedOff = isRunning ? await countHandedOff(reads) : { count: 0, exact: true };
   return {
@@ -238,7 +238,7 @@ async function readNow(reads: BoundedReads): Promise<Stats['now']> {
 async function countHandedOff(
   reads: BoundedReads,
 ): Promise<{ readonly count: number; readonly exact: boolean }> {
-  const { rows, next } = await reads.ledger.queryCalls({
+  const { rows, next } = await reads.ledger.queries.findCalls({
     status: 'running',
     limit: mostRunning,
     scan: mostCounted,

@@ -14,7 +14,7 @@ export async function readTimeline(
   page: { readonly limit: number; readonly cursor: string | undefined },
 ): Promise<Timeline> {
   const { ledger } = reads;
-  const { rows, next } = await ledger.queryCalls({ sessionId, ...page });
+  const { rows, next } = await ledger.queries.findCalls({ sessionId, ...page });
   const bars: Omit<TimelineCall, 'lane'>[] = [];
   const callOf = new Map<string, string>();
   const causes = new Map<string, string>();

@@ -202,7 +202,7 @@ export class Reader {
   async #start(ledgerUrl: string): Promise<Worker> {
     const { ledger, limits, answerBytes } = this.#options;
     // Makes the read tables if there are none yet: the thread may not.
-    await ledger.queryCalls({ limit: 1 });
+    await ledger.queries.findCalls({ limit: 1 });
     // Built, this stands beside us as JavaScript; in the sources, as TypeScript.
     const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
     const worker = new Worker(new URL(`./reader-thread${extension}`, import.meta.url), {

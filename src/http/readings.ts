@@ -80,7 +80,7 @@ export const readings: Readings = {
   calls: (reads, query) => searchCalls(reads, query),
   facets: (reads, query) => countFacets(reads, query),
   call: (reads, { url, ...ref }) => readCallDetail(reads, ref, url),
-  sessions: async ({ ledger }, query) => ledger.querySessions(query),
+  sessions: async ({ ledger }, query) => ledger.queries.findSessions(query),
   timeline: (reads, { sessionId, ...page }) => readTimeline(reads, sessionId, page),
   events: (reads, query) => readFeedPage(reads, query),
   audit: (reads, query) => readAudit(reads, query),
@@ -88,7 +88,7 @@ export const readings: Readings = {
     readEach(
       reads,
       query,
-      async (page) => reads.ledger.queryConfirmations({ ...query, ...page }),
+      async (page) => reads.ledger.queries.findConfirmations({ ...query, ...page }),
       (stored, { confirmationId }) => {
         const call = foldStored(stored);
         const view = call && toConfirmationView(call);
@@ -100,7 +100,7 @@ export const readings: Readings = {
     readEach(
       reads,
       query,
-      async (page) => reads.ledger.queryCalls({ ...query, ...page, unresolved: true }),
+      async (page) => reads.ledger.queries.findCalls({ ...query, ...page, unresolved: true }),
       (stored) => {
         const call = foldStored(stored);
         return call && toUnresolvedCall(call, askable.includes(call.toolName));

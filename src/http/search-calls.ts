@@ -18,7 +18,7 @@ export async function searchCalls(
   const rows: CallSummary[] = [];
   let { cursor } = query;
   for (let scanned = 0; ;) {
-    const page = await reads.ledger.queryCalls({
+    const page = await reads.ledger.queries.findCalls({
       ...query,
       limit: limit - rows.length,
       cursor,

@@ -1,5 +1,6 @@
 /** An artifact in pieces. Whatever a tool wrote is data here: nothing of it runs in a page of this server. */
-import type { ArtifactFacts, Ledger } from '../ledger/ledger.ts';
+import type { ArtifactFacts } from '../ledger/artifacts.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import { isKnown } from './known-tag.ts';
 import { HttpRefusal } from './problem.ts';
 
@@ -22,7 +23,7 @@ export async function serveArtifact(
 ): Promise<Response> {
   // Ids are made by the runtime; whatever else is asked for, a path above all, is no id.
   const isId = /^[\w.:-]{1,200}$/.test(artifactId) && !artifactId.includes('..');
-  const found = isId ? await ledger.measureArtifact(sessionId, artifactId) : undefined;
+  const found = isId ? await ledger.artifacts.measure(sessionId, artifactId) : undefined;
   if (found === undefined)
     throw new HttpRefusal(
       'http.not_found',
@@ -79,12 +80,12 @@ async function contentOf(
         'http.too_large',
         `The artifact holds text that is not valid Unicode, and ${bytes} bytes of it; at most ${largestOdd} of such are sent over HTTP.`,
       );
-    const found = await ledger.readArtifact(sessionId, artifactId);
+    const found = await ledger.artifacts.read(sessionId, artifactId);
     const text = new TextEncoder().encode(typeof found?.content === 'string' ? found.content : '');
     return { bytes: text.byteLength, stream: (from, to) => text.slice(from, to + 1) };
   }
   // Throws where the file was changed, before anything of it is sent.
-  await ledger.readArtifactBytes(sessionId, artifactId, 0, 1);
+  await ledger.artifacts.readBytes(sessionId, artifactId, 0, 1);
   return {
     bytes,
     stream(from, to) {
@@ -94,7 +95,7 @@ async function contentOf(
           async pull(controller) {
             const most = Math.min(pieceBytes, to + 1 - at);
             const piece =
-              most <= 0 ? undefined : await ledger.readArtifactBytes(sessionId, artifactId, at, most);
+              most <= 0 ? undefined : await ledger.artifacts.readBytes(sessionId, artifactId, at, most);
             if (piece === undefined && most > 0) throw new Error(`Artifact ${artifactId} was erased.`);
             if (piece === undefined || piece.byteLength === 0) {
               controller.close();

@@ -29,12 +29,12 @@ type Counting = {
 };
 
 export async function readToolNumbers(
-  ledger: Pick<Ledger, 'tallyCalls'>,
+  ledger: Pick<Ledger, 'queries'>,
   only: string | undefined,
 ): Promise<readonly ToolNumbers[]> {
   const found = new Map<string, Counting>();
   const by = ['toolName', 'mode', 'outcome', 'code', 'bin'] as const;
-  for (const tally of await ledger.tallyCalls({ by, toolName: only })) {
+  for (const tally of await ledger.queries.tallyCalls({ by, toolName: only })) {
     const { toolName, mode, outcome, code, bin, calls, costMicros } = tally;
     const numbers = found.get(toolName) ?? {
       calls: 0,

@@ -20,9 +20,8 @@ test('no count shrinks because another tool becomes more common than those that 
       })),
     );
   const ledger = {
-    tallyCalls,
-    queryConfirmations: () => Promise.resolve({ rows: [] }),
-    lastPosition: () => Promise.resolve(9),
+    queries: { tallyCalls, findConfirmations: () => Promise.resolve({ rows: [] }) },
+    entries: { lastPosition: () => Promise.resolve(9) },
   } as unknown as Ledger;
   // All that the page is made of.
   const service = {

@@ -17,7 +17,7 @@ function listOf(entries: readonly StoredEntry[]) {
   const asked: number[] = [];
   return {
     asked,
-    readEntries: async ({ after = 0, limit }: EntryQuery) => {
+    read: async ({ after = 0, limit }: EntryQuery) => {
       asked.push(after);
       await Promise.resolve();
       return entries.filter(({ position }) => position > after).slice(0, limit);
@@ -63,13 +63,13 @@ test('a hundred who begin at different places soon read together', async () => {
 
 test('the end of the ledger is asked for anew each time', async () => {
   const ledger = createMemoryLedger();
-  const feed = createFeed(ledger);
+  const feed = createFeed(ledger.entries);
   expect(await feed.read(0, 10)).toEqual([]);
   const call = new SampleCall('c');
-  await ledger.append(call.begin());
+  await ledger.journal.append(call.begin());
   const [entry] = await feed.read(0, 10);
   expect(entry).toMatchObject({ position: 1, sessionId: 'session', depth: 0 });
-  await ledger.append({ ...call.end(), depth: 2 });
+  await ledger.journal.append({ ...call.end(), depth: 2 });
   expect((await feed.read(0, 10)).length).toBe(1);
   expect(await feed.read(1, 10)).toMatchObject([{ position: 2, depth: 2 }]);
 });
@@ -86,10 +86,10 @@ test('nobody can change what others read', async () => {
 
 test('what was erased is not given again once the erasure was read', async () => {
   const ledger = createMemoryLedger();
-  const feed = createFeed(ledger);
-  await ledger.append(new SampleCall('c').whole());
+  const feed = createFeed(ledger.entries);
+  await ledger.journal.append(new SampleCall('c').whole());
   expect(JSON.stringify(await feed.read(0, 10))).toContain('somebody about c');
-  await ledger.erase({ sessionId: 'session', by: 'Ada', reason: 'asked' });
+  await ledger.retention.erase({ sessionId: 'session', by: 'Ada', reason: 'asked' });
   await feed.read(1, 10);
   expect(JSON.stringify(await feed.read(0, 10))).not.toContain('somebody about c');
 });
@@ -111,10 +111,10 @@ test('a read that failed is tried again, and everybody who shared it is told', a
   let isBroken = true;
   const list = listOf(stored);
   const feed = createFeed({
-    readEntries: async (query) => {
+    read: async (query) => {
       await Promise.resolve();
       if (isBroken) throw new Error('no disk');
-      return list.readEntries(query);
+      return list.read(query);
     },
   });
   const both = await Promise.allSettled([feed.read(0, 5), feed.read(0, 5)]);

@@ -10,7 +10,7 @@ import type { JsonObject } from '../base/json.ts';
 import { freezeJson } from '../base/json.ts';
 import type { ReadEntry } from './formats/v1/read-entry.ts';
 import { readEntry } from './formats/v1/read-entry.ts';
-import type { Ledger } from './ledger.ts';
+import type { Entries } from './entries.ts';
 import type { StoredEntry } from './stored-entry.ts';
 import type { ReadEvent } from './unknown-event.ts';
 
@@ -43,7 +43,7 @@ type Batch = {
 const mostBatches = 16;
 const mostChars = 4_000_000;
 
-export function createFeed(ledger: Pick<Ledger, 'readEntries'>): Feed {
+export function createFeed(source: Pick<Entries, 'read'>): Feed {
   let batches: Batch[] = [];
   /** Reads that are under way, by where they begin. */
   const underWay = new Map<number, Promise<readonly FeedEntry[]>>();
@@ -63,7 +63,7 @@ export function createFeed(ledger: Pick<Ledger, 'readEntries'>): Feed {
 
   const load = async (after: number, limit: number): Promise<readonly FeedEntry[]> => {
     const before = clearings;
-    const stored = await ledger.readEntries({ after, limit });
+    const stored = await source.read({ after, limit });
     const entries = decodeAll(stored);
     const last = entries.at(-1);
     if (last === undefined) return entries; // more may come at any moment

@@ -3,7 +3,7 @@ import type { EmittedEvent } from '../call/emitted-event.ts';
 import { isEmittedEvent } from '../call/emitted-event.ts';
 import type { CallEvent, CallNotAccepted, QuittanceEvent } from '../call/event.ts';
 import { foldCall } from '../call/evolve.ts';
-import type { StoredCall } from './ledger.ts';
+import type { StoredCall } from './journal.ts';
 
 /** The call a stored row tells of. */
 export const foldStored = ({ events }: StoredCall): Call | undefined => foldCall(events.filter(isCallEvent));

@@ -1,4 +1,4 @@
-import type { AnyTool, Entry, Ledger, ToolOutcome } from 'quittance';
+import type { AnyTool, Entry, ToolOutcome } from 'quittance';
 import { createMemoryLedger, defineTool, isQuittanceError, outcomeToModelContent } from 'quittance';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
@@ -12,6 +12,7 @@ import {
   setStage,
 } from '../../test/stage.ts';
 import { SampleCall } from '../testing/sample-call.ts';
+import { alterLedger } from '../../test/alter-ledger.ts';
 
 /** A memory ledger that can be told what to refuse, at once or later. */
 function brittle(slow = false) {
@@ -33,18 +34,23 @@ function brittle(slow = false) {
   };
   /** What an append is about, by the last thing it says. */
   const boundary = ({ events }: Entry): string => events.at(-1)?.type ?? 'nothing';
-  const ledger: Ledger = {
-    ...inner,
-    append: (entry) => guard(boundary(entry), () => inner.append(entry)),
-    readCall: (sessionId, callId) => guard('readCall', () => inner.readCall(sessionId, callId)),
-    readClaim: (key) => guard('readClaim', () => inner.readClaim(key)),
-    readCounters: (names) => guard('readCounters', () => inner.readCounters(names)),
-    findUnsettledEffects: (sessionId, tool, digest) =>
-      guard('findUnsettledEffects', () => inner.findUnsettledEffects(sessionId, tool, digest)),
-    putArtifact: (artifact) => guard('putArtifact', () => inner.putArtifact(artifact)),
-    readArtifact: (sessionId, id) => guard('readArtifact', () => inner.readArtifact(sessionId, id)),
-    spill: (entry) => guard('spill', () => inner.spill(entry)),
-  };
+  const ledger = alterLedger(inner, {
+    journal: {
+      append: (entry) => guard(boundary(entry), () => inner.journal.append(entry)),
+      readCall: (sessionId, callId) => guard('readCall', () => inner.journal.readCall(sessionId, callId)),
+    },
+    claims: {
+      readClaim: (key) => guard('readClaim', () => inner.claims.readClaim(key)),
+      readCounters: (names) => guard('readCounters', () => inner.claims.readCounters(names)),
+      findUnsettledEffects: (sessionId, tool, digest) =>
+        guard('findUnsettledEffects', () => inner.claims.findUnsettledEffects(sessionId, tool, digest)),
+    },
+    artifacts: {
+      put: (artifact) => guard('putArtifact', () => inner.artifacts.put(artifact)),
+      read: (sessionId, id) => guard('readArtifact', () => inner.artifacts.read(sessionId, id)),
+    },
+    spill: { write: (entry) => guard('spill', () => inner.spill.write(entry)) },
+  });
   return { clock, ledger, broken };
 }
 
@@ -388,14 +394,15 @@ it('[nothing-lost] an outcome that was spilled counts although the session has m
     moves: [{ subject: 'workflow', expectedVersion: 3 }],
   };
   const dropped: unknown[] = [];
-  const ledger: Ledger = {
-    ...inner,
-    readSpills: () => (dropped.length === 0 ? [{ ownerId: 'own_gone', entries: [entry] }] : []),
-    dropSpill: (_, entryId) => dropped.push(entryId) > 0,
-  };
+  const ledger = alterLedger(inner, {
+    spill: {
+      read: () => (dropped.length === 0 ? [{ ownerId: 'own_gone', entries: [entry] }] : []),
+      drop: (_, entryId) => dropped.push(entryId) > 0,
+    },
+  });
   const { runtime } = setStage({ clock, ledger, tools: [] });
   await runtime.recover();
-  expect((await inner.readCall('s', 'c'))?.events).toEqual(entry.events);
+  expect((await inner.journal.readCall('s', 'c'))?.events).toEqual(entry.events);
   expect(dropped).toContain(entry.entryId);
 });
 
@@ -403,14 +410,15 @@ it('[nothing-lost] what a ledger says when it fails is kept with what was spille
   const clock = createManualClock();
   const inner = createMemoryLedger({ clock });
   const spilled: Entry[] = [];
-  const ledger: Ledger = {
-    ...inner,
-    append: (entry) => {
-      if (entry.events.some(({ type }) => type === 'tool.responded')) throw new Error('x'.repeat(2_000));
-      return inner.append(entry);
+  const ledger = alterLedger(inner, {
+    journal: {
+      append: (entry) => {
+        if (entry.events.some(({ type }) => type === 'tool.responded')) throw new Error('x'.repeat(2_000));
+        return inner.journal.append(entry);
+      },
     },
-    spill: (entry) => spilled.push(entry) > 0,
-  };
+    spill: { write: (entry) => spilled.push(entry) > 0 },
+  });
   const { turn } = setStage({ clock, ledger, tools: [defineTool({ name: 'pay', run: () => 'paid' })] });
   expect(await turn.call(envelope('c', 'pay'))).toMatchObject({ output: 'paid' });
   const failed = spilled[0]?.events.find(({ type }) => type === 'persistence.failed');

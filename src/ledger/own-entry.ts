@@ -3,7 +3,9 @@ import type { Ids } from '../base/ids.ts';
 import type { QuittanceEvent } from '../call/event.ts';
 import { selfAsserted } from '../call/identity.ts';
 import type { Head } from './chain.ts';
-import type { CounterTotal, Entry, Erasure, Removal } from './ledger.ts';
+import type { CounterTotal } from './claims.ts';
+import type { Entry } from './journal.ts';
+import type { Erasure, Removal } from './retention.ts';
 import { ledgerSessionId } from './ledger.ts';
 
 export const erasureEntry = (

@@ -4,10 +4,10 @@ import type { Ledger } from './ledger.ts';
 
 /** What is on record about a call id from before it was accepted, or without it ever being accepted. */
 export async function readRefusals(
-  ledger: Pick<Ledger, 'readSession'>,
+  ledger: Pick<Ledger, 'journal'>,
   { sessionId, callId }: { readonly sessionId: string; readonly callId: string },
 ): Promise<readonly CallNotAccepted[]> {
-  const events = await ledger.readSession(sessionId, 'without_call');
+  const events = await ledger.journal.readSession(sessionId, 'without_call');
   return events
     .filter((event) => event.type === 'call.not_accepted')
     .filter(({ refusedCallId }) => refusedCallId === callId);

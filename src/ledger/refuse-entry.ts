@@ -3,7 +3,8 @@ import { QuittanceError } from '../base/error.ts';
 import { isDotSegment } from '../base/id-segment.ts';
 import { isReservedEventType } from '../call/emitted-event.ts';
 import { readDirectIdentity } from '../call/identity.ts';
-import type { Entry, Erasure } from './ledger.ts';
+import type { Entry } from './journal.ts';
+import type { Erasure } from './retention.ts';
 import { ledgerSessionId } from './ledger.ts';
 
 /** Events that begin something under a new id. */

@@ -29,11 +29,11 @@ const call = (callId: string, code: string, changes: Partial<CallSummary> = {}):
 /** Pages of two, so that there are several. */
 const ledgerOf = (
   calls: readonly CallSummary[],
-): { readonly asked: CallQuery[]; queryCalls(query: CallQuery): Page<CallSummary> } => {
+): { readonly asked: CallQuery[]; findCalls(query: CallQuery): Page<CallSummary> } => {
   const asked: CallQuery[] = [];
   return {
     asked,
-    queryCalls(query) {
+    findCalls(query) {
       asked.push(query);
       const from = Number(query.cursor ?? 0);
       const found = calls.filter((each) => matchesCall(each, query));

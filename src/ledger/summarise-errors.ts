@@ -3,7 +3,7 @@ import type { ToolOutcome } from '../call/outcome.ts';
 import type { WhoseMove } from '../call/reason.ts';
 import { isReasonCode, reasonOf } from '../call/reason.ts';
 import type { CallQuery, CallSummary } from './call-query.ts';
-import type { Ledger } from './ledger.ts';
+import type { Queries } from './queries.ts';
 
 /** Which calls to look at. */
 export type ErrorQuery = Pick<CallQuery, 'sessionId' | 'toolName' | 'mode' | 'code' | 'since' | 'until'> & {
@@ -55,27 +55,27 @@ const unsuccessful: readonly ToolOutcome['type'][] = ['ToolFailure', 'ToolTimeou
 
 /** Groups → codes → calls. Holds one line for each code and tool, however many calls there are. */
 export async function summariseErrors(
-  ledger: Pick<Ledger, 'queryCalls'>,
+  queries: Pick<Queries, 'findCalls'>,
   query: ErrorQuery = {},
 ): Promise<readonly ErrorGroup[]> {
   const { limit } = query;
   const tallies = new Map<string, Tally>();
   if (limit === undefined)
     for (const outcome of unsuccessful)
-      for await (const call of newestFirst(ledger, query, outcome)) count(tallies, call);
-  else for (const call of await newest(ledger, query, limit)) count(tallies, call);
+      for await (const call of newestFirst(queries, query, outcome)) count(tallies, call);
+  else for (const call of await newest(queries, query, limit)) count(tallies, call);
   return toGroups(tallies);
 }
 
 async function* newestFirst(
-  ledger: Pick<Ledger, 'queryCalls'>,
+  queries: Pick<Queries, 'findCalls'>,
   { signal, limit = Number.POSITIVE_INFINITY, ...asked }: ErrorQuery,
   outcome: ToolOutcome['type'],
 ): AsyncGenerator<CallSummary, void, undefined> {
   let cursor: string | undefined;
   let left = limit;
   while (left > 0) {
-    const page = await ledger.queryCalls({ ...asked, outcome, limit: Math.min(left, 500), cursor });
+    const page = await queries.findCalls({ ...asked, outcome, limit: Math.min(left, 500), cursor });
     yield* page.rows;
     left -= page.rows.length;
     cursor = page.next;
@@ -85,13 +85,13 @@ async function* newestFirst(
 
 /** The newest of all that did not succeed, in whichever way. */
 async function newest(
-  ledger: Pick<Ledger, 'queryCalls'>,
+  queries: Pick<Queries, 'findCalls'>,
   query: ErrorQuery,
   limit: number,
 ): Promise<readonly CallSummary[]> {
   const calls: CallSummary[] = [];
   for (const outcome of unsuccessful)
-    for await (const call of newestFirst(ledger, query, outcome)) calls.push(call);
+    for await (const call of newestFirst(queries, query, outcome)) calls.push(call);
   return calls.toSorted((one, other) => other.requestedAt - one.requestedAt).slice(0, limit);
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { makeEntries, rechain, stories, storeEntries } from '../../test/make-ledger.ts';
 import type { Plan, Story } from '../../test/make-ledger.ts';
 import type { QuittanceEvent } from '../call/event.ts';
-import type { Entry } from './ledger.ts';
+import type { Entry } from './journal.ts';
 import { ledgerSessionId } from './ledger.ts';
 import type { StoredEntry } from './stored-entry.ts';
 import type { VerifierOptions, VerifyTotals } from './verify.ts';

@@ -68,7 +68,7 @@ async function record(calls: readonly Made[], contracts: LoadedContracts | undef
 /** What was decided about each call, as the record has it. */
 async function wordsOf(ledger: Ledger): Promise<string[]> {
   const words = new Map<string, Set<string>>();
-  for (const event of await ledger.readSession('s'))
+  for (const event of await ledger.journal.readSession('s'))
     if (event.type === 'tool.decided' || event.type === 'tool.responded') {
       const known = words.get(event.callId) ?? new Set();
       words.set(event.callId, known);

@@ -332,7 +332,7 @@ describe('calls', () => {
 
   test('that were erased are not judged', async () => {
     const ledger = await record([hello, ['send', {}]]);
-    await ledger.erase({ sessionId: 's1', by: 'ada', reason: 'asked to' });
+    await ledger.retention.erase({ sessionId: 's1', by: 'ada', reason: 'asked to' });
     expect(await backtest(ledger, { contracts: rules(pre('all', '"*"', 'block')) })).toMatchObject({
       calls: 2,
       judged: 0,

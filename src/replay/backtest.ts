@@ -32,7 +32,7 @@ export type BacktestOptions = BacktestSlice & {
   readonly signal?: AbortSignal | undefined;
 };
 
-type Readable = Pick<Ledger, 'querySessions' | 'readEntries' | 'readArtifact'>;
+type Readable = Pick<Ledger, 'queries' | 'entries' | 'artifacts'>;
 
 /** What other rules would have said about the calls of a ledger. Nothing is run; a session at a time is read. */
 export async function backtest(ledger: Readable, given: BacktestOptions): Promise<BacktestReport> {
@@ -52,12 +52,12 @@ const isStopped = ({ signal }: BacktestOptions): boolean => signal?.aborted === 
 
 /** The sessions in which calls of the slice may be. */
 export async function* sessionsOf(
-  ledger: Pick<Ledger, 'querySessions'>,
+  ledger: Pick<Ledger, 'queries'>,
   { sessionId, since, until }: BacktestSlice,
 ): AsyncGenerator<{ readonly sessionId: string; readonly calls: number }, void, undefined> {
   let cursor: string | undefined;
   do {
-    const page = await ledger.querySessions({ since, until, text: sessionId, limit: 500, cursor });
+    const page = await ledger.queries.findSessions({ since, until, text: sessionId, limit: 500, cursor });
     for (const session of page.rows)
       if (session.calls > 0 && (sessionId === undefined || session.sessionId === sessionId)) yield session;
     cursor = page.next;
@@ -68,7 +68,7 @@ const entriesAtOnce = 500;
 
 /** Adds what would have been decided in one session. */
 export async function backtestSession(
-  ledger: Pick<Ledger, 'readEntries' | 'readArtifact'>,
+  ledger: Pick<Ledger, 'entries' | 'artifacts'>,
   sessionId: string,
   options: BacktestOptions,
   tally: BacktestTally,
@@ -91,7 +91,7 @@ export async function backtestSession(
   });
   tally.addSession();
   for (let after = 0; !isStopped(options);) {
-    const entries = await ledger.readEntries({ sessionId, after, limit: entriesAtOnce });
+    const entries = await ledger.entries.read({ sessionId, after, limit: entriesAtOnce });
     for (const entry of entries) await session.take(readEntry(entry));
     const last = entries.at(-1);
     // Reading never waits for anything, so signals and screens get their turn here.
@@ -104,11 +104,11 @@ export async function backtestSession(
 
 /** An output that was kept aside. Undefined where it is gone, or is no JSON. */
 async function readOutput(
-  ledger: Pick<Ledger, 'readArtifact'>,
+  ledger: Pick<Ledger, 'artifacts'>,
   sessionId: string,
   artifactId: string,
 ): Promise<JsonValue | undefined> {
-  const artifact = await ledger.readArtifact(sessionId, artifactId);
+  const artifact = await ledger.artifacts.read(sessionId, artifactId);
   if (typeof artifact?.content !== 'string') return undefined;
   try {
     return JSON.parse(artifact.content) as JsonValue;

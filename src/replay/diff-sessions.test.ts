@@ -89,7 +89,7 @@ async function play(
   for (const [index, call] of calls.entries()) await turn.call({ ...call, id: `${sessionId}-${index}` });
   await turn.end();
   await runtime.close();
-  return ledger.readSession(sessionId);
+  return ledger.journal.readSession(sessionId);
 }
 
 describe('two runs of the same program', () => {
@@ -188,7 +188,7 @@ test('calls in another order differ in it, unless they ran side by side', async 
     if (together) await Promise.all(calls.map((call) => call()));
     else for (const call of calls) await call();
     await runtime.close();
-    return ledger.readSession('s');
+    return ledger.journal.readSession('s');
   };
   expect(diffSessions(await run(['x', 'y'], true), await run(['y', 'x'], true))).toMatchObject({
     identical: true,
@@ -209,7 +209,7 @@ test('a text that a tool wrote is not taken for an id, however short ids are', a
     const runtime = createRuntime({ tools: [tool(`Call ${id} did the same thing.`)] as const, ledger });
     await runtime.turn({ sessionId: 's' }).call({ id, name: 'say', arguments: {} });
     await runtime.close();
-    return ledger.readSession('s');
+    return ledger.journal.readSession('s');
   };
   expect(diffSessions(await run('1'), await run('2'))).toMatchObject({ identical: false, changed: 1 });
 });
@@ -236,9 +236,10 @@ test('a call that was asked for again, or under whose id something else was, is 
   for (const n of [1, 1]) await ask('twice', n);
   for (const n of [1, 2]) await ask('conflict', n);
   const differ = async (other: string): Promise<readonly string[]> =>
-    diffSessions(await ledger.readSession('once'), await ledger.readSession(other)).calls.flatMap((call) =>
-      call.status === 'changed' ? call.differences.map(({ field }) => field) : [],
-    );
+    diffSessions(
+      await ledger.journal.readSession('once'),
+      await ledger.journal.readSession(other),
+    ).calls.flatMap((call) => (call.status === 'changed' ? call.differences.map(({ field }) => field) : []));
   expect(await differ('twice')).toEqual(['audit']);
   expect(await differ('conflict')).toEqual(['conflicts']);
 });

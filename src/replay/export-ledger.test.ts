@@ -9,6 +9,7 @@ import { createMemoryLedger } from '../store/memory/memory-ledger.ts';
 import { openSqliteLedger } from '../store/sqlite/open-sqlite-ledger.ts';
 import { SampleCall } from '../testing/sample-call.ts';
 import { exportLedger } from './export-ledger.ts';
+import { alterLedger } from '../../test/alter-ledger.ts';
 
 const never = new AbortController().signal;
 const by = { by: 'ada', reason: 'asked to' };
@@ -57,7 +58,7 @@ describe.each([
     for (let call = 0; call < calls; call++)
       await Promise.all(
         Array.from({ length: sessions }, async (_value, n) =>
-          ledger.append(new SampleCall(`c${call}`, { sessionId: `s${n}` }).whole()),
+          ledger.journal.append(new SampleCall(`c${call}`, { sessionId: `s${n}` }).whole()),
         ),
       );
   };
@@ -67,7 +68,7 @@ describe.each([
     let arrived = 0;
     const text = await write(ledger, async () => {
       for (const sessionId of [`s${arrived % 60}`, `new ${arrived}`])
-        await ledger.append(new SampleCall(`late${arrived++}`, { sessionId }).whole());
+        await ledger.journal.append(new SampleCall(`late${arrived++}`, { sessionId }).whole());
     });
     expect(arrived).toBeGreaterThan(60);
     expect(await check(text)).toEqual({ problems: 0, sessions: 60, entries: 180 });
@@ -78,8 +79,8 @@ describe.each([
     const nothing = (): Promise<void> => Promise.resolve();
     expect(await check(await write(ledger, nothing))).toEqual({ problems: 0, sessions: 0, entries: 0 });
     await fill(3, 2);
-    const sessions = await ledger.readHeads('s1');
-    await ledger.append(new SampleCall('later', { sessionId: 's1' }).whole());
+    const sessions = await ledger.integrity.readHeads('s1');
+    await ledger.journal.append(new SampleCall('later', { sessionId: 's1' }).whole());
     const { text } = await exportLedger(ledger, { sessions, toolVersion: '1', signal: never });
     let all = '';
     for await (const piece of text) all += piece;
@@ -87,8 +88,8 @@ describe.each([
   });
 
   test.each([
-    ['erased', () => ledger.erase({ sessionId: 's1', ...by })],
-    ['removed', () => ledger.dropSession({ sessionId: 's1', ...by })],
+    ['erased', () => ledger.retention.erase({ sessionId: 's1', ...by })],
+    ['removed', () => ledger.retention.dropSession({ sessionId: 's1', ...by })],
   ] as const)('comes to no end where something is %s meanwhile', async (_what, change) => {
     await fill(3, 3);
     let isDone = false;
@@ -119,28 +120,23 @@ describe.each([
   test('holds a page at a time, however many sessions there are', async () => {
     await fill(2_100);
     const most = { heads: 0, entries: 0, piece: 0 };
-    const watched: Ledger = Object.create(ledger, {
-      readHeads: { value: () => expect.unreachable('all heads at once') },
-      queryHeads: {
-        value: async (query: Parameters<Ledger['queryHeads']>[0]) => {
-          const heads = await ledger.queryHeads(query);
+    const watched = alterLedger(ledger, {
+      integrity: {
+        readHeads: () => expect.unreachable('all heads at once'),
+        findHeads: async (query) => {
+          const heads = await ledger.integrity.findHeads(query);
           most.heads = Math.max(most.heads, heads.length);
           return heads;
         },
       },
-      readEntries: {
-        value: async (query: Parameters<Ledger['readEntries']>[0]) => {
-          const entries = await ledger.readEntries(query);
+      entries: {
+        read: async (query) => {
+          const entries = await ledger.entries.read(query);
           most.entries = Math.max(most.entries, entries.length);
           return entries;
         },
       },
-      measureEntries: {
-        value: (query: Parameters<Ledger['measureEntries']>[0]) => ledger.measureEntries(query),
-      },
-      lastPosition: { value: () => ledger.lastPosition() },
-      now: { value: () => ledger.now() },
-    }) as Ledger;
+    });
     const { text, ...totals } = await exportLedger(watched, { toolVersion: '1', signal: never });
     expect(totals).toEqual({ sessions: 2_100, entries: 2_100 });
     let all = '';

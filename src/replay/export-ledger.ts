@@ -35,7 +35,7 @@ const headsAtOnce = 500;
 
 export async function exportLedger(ledger: Ledger, options: ExportOptions): Promise<LedgerExport> {
   const { sessions: chosen, toolVersion, signal, onEntry } = options;
-  const at = await ledger.lastPosition();
+  const at = await ledger.entries.lastPosition();
   const createdAt = ledger.now();
   const pages = (): AsyncIterable<readonly Head[]> =>
     chosen === undefined ? readHeadPages(ledger, at, signal) : readChosen(chosen);
@@ -69,7 +69,7 @@ async function* readHeadPages(
 ): AsyncGenerator<readonly Head[], void, undefined> {
   for (let after: string | undefined; ;) {
     throwIfStopped(signal);
-    const heads = await ledger.queryHeads({ after, limit: headsAtOnce, at });
+    const heads = await ledger.integrity.findHeads({ after, limit: headsAtOnce, at });
     if (heads.length > 0) yield heads;
     if (heads.length < headsAtOnce) return;
     after = heads.at(-1)?.sessionId;
@@ -85,7 +85,7 @@ async function* readChosen(heads: readonly Head[]): AsyncGenerator<readonly Head
 /** What was erased or removed meanwhile was written before by halves, and what says so is not in the export. */
 async function throwIfErased(ledger: Ledger, at: number, signal: AbortSignal): Promise<void> {
   for (let after = at; ;) {
-    const later = await ledger.readEntries({ after, limit: headsAtOnce });
+    const later = await ledger.entries.read({ after, limit: headsAtOnce });
     if (later.some(tellsOfErasure))
       throw unavailable(
         'Something was erased or removed while the ledger was exported, so this is no whole export. Export it again.',

@@ -52,7 +52,7 @@ beforeEach(async () => {
 describe('a fork', () => {
   test('says where it came from, in the first event of its session', async () => {
     await forkSession(ledger, { from: 'old', at: 'ship', as: 'new', after: 'dry', tools });
-    expect(await ledger.readSession('new')).toMatchObject([
+    expect(await ledger.journal.readSession('new')).toMatchObject([
       {
         type: 'session.forked',
         sessionId: 'new',
@@ -64,14 +64,14 @@ describe('a fork', () => {
       },
     ]);
     await forkSession(ledger, { from: 'old', at: 3, as: 'end', after: 'live', tools });
-    expect(await ledger.readSession('end')).toMatchObject([{ atCallId: undefined, position: 3 }]);
+    expect(await ledger.journal.readSession('end')).toMatchObject([{ atCallId: undefined, position: 3 }]);
   });
 
   test('that was begun and did nothing may be begun again in the same way, and in no other', async () => {
     const fork = { from: 'old', at: 'ship', as: 'new', after: 'dry', tools } as const;
     await forkSession(ledger, fork);
     await forkSession(ledger, fork);
-    expect(await ledger.readSession('new')).toHaveLength(1);
+    expect(await ledger.journal.readSession('new')).toHaveLength(1);
     await expect(forkSession(ledger, { ...fork, after: 'live' })).rejects.toThrow('is there already');
     await expect(forkSession(ledger, { ...fork, at: 0 })).rejects.toThrow('is there already');
   });
@@ -169,16 +169,18 @@ describe('a fork', () => {
           reason: { code: 'config.invalid', message: expect.stringMatching(/"new" was forked by somebody/) },
         },
       ]);
-      expect(await ledger.readSession('new')).toHaveLength(1);
+      expect(await ledger.journal.readSession('new')).toHaveLength(1);
     },
   );
 
   test('is made anew once its session was dropped', async () => {
     const fork = { from: 'old', at: 'ship', as: 'new', after: 'dry', tools } as const;
     await forkSession(ledger, fork);
-    await ledger.dropSession({ sessionId: 'new', by: 'Ada', reason: 'enough' });
+    await ledger.retention.dropSession({ sessionId: 'new', by: 'Ada', reason: 'enough' });
     await forkSession(ledger, { ...fork, after: 'live' });
-    expect(await ledger.readSession('new')).toMatchObject([{ type: 'session.forked', after: 'live' }]);
+    expect(await ledger.journal.readSession('new')).toMatchObject([
+      { type: 'session.forked', after: 'live' },
+    ]);
   });
 
   test.each([

@@ -94,7 +94,7 @@ export type Fork<Tools extends readonly AnyTool[]> = {
  * Of two that fork into the same session at the same moment one does, and the other is refused.
  */
 export async function forkSession<const Tools extends readonly AnyTool[]>(
-  ledger: Pick<Ledger, 'readSession' | 'readArtifact' | 'append' | 'now'>,
+  ledger: Pick<Ledger, 'journal' | 'artifacts' | 'now'>,
   {
     from,
     at,
@@ -107,7 +107,7 @@ export async function forkSession<const Tools extends readonly AnyTool[]>(
     clock,
   }: ForkOptions<Tools>,
 ): Promise<Fork<Tools>> {
-  const ids = byCall(await ledger.readSession(from)).map(([first]) => first?.callId ?? '');
+  const ids = byCall(await ledger.journal.readSession(from)).map(([first]) => first?.callId ?? '');
   const position = typeof at === 'number' ? at : ids.indexOf(at);
   if (!Number.isInteger(position) || position < 0 || position > ids.length || ids.length === 0)
     throw new QuittanceError(
@@ -118,7 +118,7 @@ export async function forkSession<const Tools extends readonly AnyTool[]>(
       { sessionId: from },
     );
   const forked: SessionFork = { fromSessionId: from, atCallId: ids[position], position, after };
-  const isBegun = refuseOther(as, forked, await ledger.readSession(as));
+  const isBegun = refuseOther(as, forked, await ledger.journal.readSession(as));
   const whole = await recordCassette(ledger, { sessionId: from }, { tools, maxArtifactBytes: 100_000_000 });
   const before = new Set(ids.slice(0, position));
   const source = new ForkSource(as, whole, before, { after, tools, redaction, clock });
@@ -154,7 +154,7 @@ function refuseOther(as: string, wanted: SessionFork, events: readonly Quittance
 }
 
 async function begin(
-  ledger: Pick<Ledger, 'append' | 'now'>,
+  ledger: Pick<Ledger, 'journal' | 'now'>,
   sessionId: string,
   forked: SessionFork,
 ): Promise<void> {
@@ -170,7 +170,7 @@ async function begin(
   };
   // A counter of the session that goes from nothing to one, once: whoever comes second finds it used up.
   const counter = `${sessionCounterPrefixes(sessionId)[0]}forked`;
-  const { status } = await ledger.append({
+  const { status } = await ledger.journal.append({
     entryId: ids.next('ent'),
     sessionId,
     callId: undefined,

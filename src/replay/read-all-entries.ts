@@ -15,9 +15,9 @@ export async function* readAllEntries(
   for (const { sessionId } of sessions ?? [{ sessionId: undefined }])
     for (let after = 0; !signal.aborted;) {
       const of = sessionId !== undefined && { sessionId };
-      const sizes = await ledger.measureEntries({ after, limit: entriesAtOnce, ...of });
+      const sizes = await ledger.entries.measure({ after, limit: entriesAtOnce, ...of });
       const limit = countWithin(sizes, bytesAtOnce);
-      const entries = limit === 0 ? [] : await ledger.readEntries({ after, limit, ...of });
+      const entries = limit === 0 ? [] : await ledger.entries.read({ after, limit, ...of });
       const last = entries.at(-1);
       if (last === undefined) break;
       yield* entries;
@@ -29,12 +29,12 @@ export async function* readAllEntries(
 
 /** The size of every entry. */
 export async function* readAllSizes(
-  ledger: Pick<Ledger, 'measureEntries'>,
+  ledger: Pick<Ledger, 'entries'>,
   signal: AbortSignal,
   sessionId?: string,
 ): AsyncGenerator<EntrySize, void, undefined> {
   for (let after = 0; !signal.aborted;) {
-    const sizes = await ledger.measureEntries({
+    const sizes = await ledger.entries.measure({
       after,
       limit: entriesAtOnce,
       ...(sessionId !== undefined && { sessionId }),

@@ -37,12 +37,12 @@ export type RecordCassetteOptions = {
  * hidden in the cassette: nothing sealed is opened.
  */
 export async function recordCassette(
-  ledger: Pick<Ledger, 'readSession' | 'readArtifact' | 'now'>,
+  ledger: Pick<Ledger, 'journal' | 'artifacts' | 'now'>,
   slice: CassetteSlice,
   { tools = [], maxArtifactBytes = 1_000_000 }: RecordCassetteOptions = {},
 ): Promise<Cassette> {
   const { sessionId } = slice;
-  const chosen = choose(byCall(await ledger.readSession(sessionId)), slice);
+  const chosen = choose(byCall(await ledger.journal.readSession(sessionId)), slice);
   const turns = numbersOf(chosen.map(([first]) => first?.turnId ?? ''));
   const digests = new Map(tools.map(({ name, schemaDigest }) => [name, schemaDigest]));
   const recorded = chosen.flatMap((events) => recordCall(events, turns, digests) ?? []);
@@ -51,7 +51,7 @@ export async function recordCassette(
     if (!named.has(artifactId)) named.set(artifactId, `artifact-${named.size + 1}`);
   const artifacts: CassetteArtifact[] = [];
   for (const [artifactId, name] of named) {
-    const artifact = await ledger.readArtifact(sessionId, artifactId);
+    const artifact = await ledger.artifacts.read(sessionId, artifactId);
     if (artifact === undefined) continue;
     const { content, mimeType } = artifact;
     const sizeBytes = contentBytes(content).byteLength;

@@ -4,10 +4,10 @@ import { ledgerSessionId } from '../ledger/ledger.ts';
 import type { Contracts } from '../policy/judge/contracts.ts';
 
 /** The folder that relative paths were relative to when contracts were loaded last. Undefined where none is on record. */
-export async function recordedDirectory(ledger: Pick<Ledger, 'readEntries'>): Promise<string | undefined> {
+export async function recordedDirectory(ledger: Pick<Ledger, 'entries'>): Promise<string | undefined> {
   let found: string | undefined;
   for (let after = 0; ;) {
-    const entries = await ledger.readEntries({ sessionId: ledgerSessionId, after, limit: 500 });
+    const entries = await ledger.entries.read({ sessionId: ledgerSessionId, after, limit: 500 });
     for (const entry of entries)
       for (const event of readEntry(entry).events)
         if (event.type === 'contracts.loaded' && 'workingDirectory' in event)
@@ -20,7 +20,7 @@ export async function recordedDirectory(ledger: Pick<Ledger, 'readEntries'>): Pr
 
 /** The contracts as the ledger's calls would have met them: a folder they name themselves counts, else the recorded one. */
 export async function inRecordedDirectory(
-  ledger: Pick<Ledger, 'readEntries'>,
+  ledger: Pick<Ledger, 'entries'>,
   contracts: Contracts,
 ): Promise<Contracts> {
   if (contracts.workflowHost.workingDirectory !== undefined || contracts.inDirectory === undefined)

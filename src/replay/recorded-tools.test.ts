@@ -242,17 +242,17 @@ describe('what was kept aside', () => {
     const [first, second, third] = outcomes;
     if (first?.type !== 'ToolArtifactReference' || third?.type !== 'ToolExecutionResult')
       throw new Error('no');
-    expect(await ledger.readArtifact('s', first.artifactId)).toMatchObject({
+    expect(await ledger.artifacts.read('s', first.artifactId)).toMatchObject({
       content: `{"text":"${'x'.repeat(99)}"}`,
     });
     expect(second).toMatchObject({ code: 'tool.reported_error', error: 'no' });
     const moaned = second?.type === 'ToolFailure' ? second.payloadExtras?.['output_artifact'] : undefined;
-    expect(await ledger.readArtifact('s', moaned as string)).toMatchObject({
+    expect(await ledger.artifacts.read('s', moaned as string)).toMatchObject({
       content: expect.stringContaining('yyy') as string,
     });
     const file = third.files?.[0];
     expect(third.output).toEqual({ image: { $artifact: file?.artifactId } });
-    expect(await ledger.readArtifact('s', file?.artifactId ?? '')).toMatchObject({
+    expect(await ledger.artifacts.read('s', file?.artifactId ?? '')).toMatchObject({
       content: Uint8Array.of(1, 2),
     });
   });
@@ -406,7 +406,7 @@ describe('the schema a call was made under', () => {
       ['a', 'opaque'],
       ['b', 'nothing'],
     ]);
-    const asked = (await ledger.readSession('s')).filter(({ type }) => type === 'tool.requested');
+    const asked = (await ledger.journal.readSession('s')).filter(({ type }) => type === 'tool.requested');
     expect(asked).toMatchObject([{ schemaDigest: undefined }, { schemaDigest: undefined }]);
   });
 });

@@ -1,7 +1,7 @@
 import { contentBytes, contentDigest } from '../base/content-digest.ts';
 import { isQuittanceError } from '../base/error.ts';
-import type { BesideRow } from '../ledger/beside.ts';
-import type { NamedArtifact } from '../ledger/beside-fold.ts';
+import type { SideRow } from '../ledger/side-row.ts';
+import type { NamedArtifact } from '../ledger/side-fold.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 
 /**
@@ -10,13 +10,13 @@ import type { Ledger } from '../ledger/ledger.ts';
  */
 export async function checkArtifact(
   ledger: Ledger,
-  row: BesideRow & { kind: 'artifact' },
+  row: SideRow & { kind: 'artifact' },
   named: NamedArtifact | undefined,
 ): Promise<string | undefined> {
   const name = JSON.stringify(row.artifactId);
   let found;
   try {
-    found = await ledger.readArtifact(row.sessionId ?? '', row.artifactId);
+    found = await ledger.artifacts.read(row.sessionId ?? '', row.artifactId);
   } catch (error) {
     if (isTrouble(error)) throw error;
     if (isQuittanceError(error, 'ledger.altered') && error.facts['how'] === 'changed')

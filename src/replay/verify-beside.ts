@@ -6,11 +6,12 @@ import { canonicalJson } from '../base/canonical.ts';
 import { isQuittanceError } from '../base/error.ts';
 import type { JsonObject } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
-import type { BesideRow } from '../ledger/beside.ts';
-import type { BesideFold, NamedArtifact } from '../ledger/beside-fold.ts';
-import { callKey } from '../ledger/beside-fold.ts';
+import type { SideRow } from '../ledger/side-row.ts';
+import type { BesideFold, NamedArtifact } from '../ledger/side-fold.ts';
+import { callKey } from '../ledger/side-fold.ts';
 import { readJsonText } from '../base/json-text.ts';
-import type { ClaimHolder, Counter, Ledger } from '../ledger/ledger.ts';
+import type { ClaimHolder, Counter } from '../ledger/claims.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import type { Seal } from '../ledger/seal.ts';
 import { createSeal } from '../ledger/seal.ts';
 import { isInputDigest } from '../runtime/input/input-digest.ts';
@@ -97,7 +98,7 @@ async function compareRows(
     seen.add(id);
     if (message !== undefined) problems.set(id, { level: 'problem', ...place, message });
   };
-  for await (const row of ledger.readBeside()) {
+  for await (const row of ledger.integrity.readSideRows()) {
     if (signal.aborted) break;
     switch (row.kind) {
       case 'claim':
@@ -151,7 +152,7 @@ const idOf = (...words: readonly string[]): string => JSON.stringify(words);
 const placeOf = (holder: ClaimHolder | undefined): Omit<BesideProblem, 'message' | 'level'> =>
   holder === undefined ? {} : { sessionId: holder.sessionId, callId: holder.callId };
 
-function compareClaim(row: BesideRow & { kind: 'claim' }, fold: BesideFold): string | undefined {
+function compareClaim(row: SideRow & { kind: 'claim' }, fold: BesideFold): string | undefined {
   const due = fold.claims.get(row.key);
   if (due === undefined)
     return `Call ${quote(row.callId)} holds an idempotency key that no entry gives to it.`;
@@ -175,7 +176,7 @@ function compareCounter(
 }
 
 function compareEffect(
-  row: BesideRow & { kind: 'unsettled' } & { readonly sessionId: string },
+  row: SideRow & { kind: 'unsettled' } & { readonly sessionId: string },
   fold: BesideFold,
 ): string | undefined {
   const due = fold.unsettled.get(callKey(row.sessionId, row.callId));
@@ -185,7 +186,7 @@ function compareEffect(
 }
 
 function compareState(
-  row: BesideRow & { kind: 'state' } & { readonly sessionId: string },
+  row: SideRow & { kind: 'state' } & { readonly sessionId: string },
   fold: BesideFold,
 ): string | undefined {
   const due = fold.states.get(callKey(row.sessionId, row.subject));
@@ -222,7 +223,7 @@ async function* subjectsOf(
     seen.add(key);
     return isFirst;
   };
-  for await (const row of ledger.readBeside()) {
+  for await (const row of ledger.integrity.readSideRows()) {
     if ('sessionId' in row && row.sessionId === undefined) orphans.add(JSON.stringify(row));
     else if (row.kind === 'sealed' && isNew('sealed', row.sessionId ?? '', row.callId))
       yield sealedOf(ledger, fold, seal, row.sessionId ?? '', row.callId);
@@ -248,7 +249,7 @@ const sealedOf = (
   sessionId,
   callId,
   async look() {
-    const sealed = await ledger.readSealed(sessionId, callId);
+    const sealed = await ledger.journal.readSealed(sessionId, callId);
     const key = callKey(sessionId, callId);
     const open = fold.open.get(key);
     // One whose time is up may stand there until somebody clears up, or may be gone.
@@ -275,7 +276,7 @@ const sealedOf = (
 
 const otherInput = 'The sealed input is not the one the call was let through with.';
 
-const artifactOf = (ledger: Ledger, fold: BesideFold, row: BesideRow & { kind: 'artifact' }): Subject => ({
+const artifactOf = (ledger: Ledger, fold: BesideFold, row: SideRow & { kind: 'artifact' }): Subject => ({
   level: 'problem',
   sessionId: row.sessionId,
   callId: row.callId,
@@ -286,14 +287,14 @@ const artifactOf = (ledger: Ledger, fold: BesideFold, row: BesideRow & { kind: '
 const unnamedArtifact = (
   ledger: Ledger,
   fold: BesideFold,
-  { sessionId = '', callId, artifactId }: BesideRow & { kind: 'artifact' },
+  { sessionId = '', callId, artifactId }: SideRow & { kind: 'artifact' },
 ): Subject => ({
   level: 'note',
   sessionId,
   callId,
   async look() {
     if (fold.artifacts.has(callKey(sessionId, artifactId))) return undefined;
-    return (await ledger.measureArtifact(sessionId, artifactId)) === undefined
+    return (await ledger.artifacts.measure(sessionId, artifactId)) === undefined
       ? undefined // erased or dropped since it was listed
       : `No outcome names the artifact ${quote(artifactId)}: the attempt that kept it was lost, or other means than this program added it.`;
   },
@@ -306,7 +307,7 @@ const missingArtifact = (ledger: Ledger, fold: BesideFold, named: NamedArtifact)
   async look() {
     const { sessionId, artifactId } = named;
     if (fold.mayBeErased(named) || !fold.artifacts.has(callKey(sessionId, artifactId))) return undefined;
-    return (await ledger.readArtifact(sessionId, artifactId)) === undefined
+    return (await ledger.artifacts.read(sessionId, artifactId)) === undefined
       ? `The artifact ${quote(artifactId)}, which the outcome names, is gone.`
       : undefined;
   },
@@ -319,7 +320,7 @@ async function* findOrphans(
   signal: AbortSignal,
 ): AsyncGenerator<BesideProblem, void, undefined> {
   if (orphans.size === 0) return;
-  for await (const row of ledger.readBeside()) {
+  for await (const row of ledger.integrity.readSideRows()) {
     if (signal.aborted) return;
     if (orphans.has(JSON.stringify(row)))
       yield {

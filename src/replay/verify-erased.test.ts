@@ -32,7 +32,9 @@ test.each([
     const { confirmationId = '', inputDigest = '' } = question ?? {};
     await runtime.decide(confirmationId, { ...decision, by: 'ada', inputDigest });
     await turn.call(call);
-    expect(await ledger.erase({ sessionId: 's', by: 'ada', reason: 'Asked to.' })).toBeGreaterThan(0);
+    expect(await ledger.retention.erase({ sessionId: 's', by: 'ada', reason: 'Asked to.' })).toBeGreaterThan(
+      0,
+    );
     expect(await findProblems(ledger)).toEqual([]);
     await runtime.close();
   },

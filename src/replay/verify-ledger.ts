@@ -1,6 +1,6 @@
 /** Verifies a ledger from its beginning to its end, or until somebody says stop. */
 import type { Anchor } from '../ledger/anchor.ts';
-import { BesideFold } from '../ledger/beside-fold.ts';
+import { BesideFold } from '../ledger/side-fold.ts';
 import type { Head } from '../ledger/chain.ts';
 import { readEntry } from '../ledger/formats/v1/read-entry.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -74,7 +74,7 @@ export async function verifyLedger(
   };
   let heads: readonly Head[] | undefined;
   await look('file', async () => {
-    heads = await ledger.readHeads();
+    heads = await ledger.integrity.readHeads();
   });
   const ends = heads && new Map(heads.map(({ sessionId, sequence }) => [sessionId, sequence]));
   let folded: Finding[] = [];
@@ -116,7 +116,7 @@ export async function verifyLedger(
   });
   progress.done();
   const catchUp = async (): Promise<void> => {
-    for (let entries; (entries = await ledger.readEntries({ after: position, limit: 500 })).length > 0;)
+    for (let entries; (entries = await ledger.entries.read({ after: position, limit: 500 })).length > 0;)
       for (const entry of entries) addLater(entry);
   };
   await look('beside', async () => {
@@ -126,7 +126,7 @@ export async function verifyLedger(
   });
   const tables = startProgress('tables', 1);
   await look('file', async () => {
-    for await (const { level, ...finding } of ledger.inspect(signal))
+    for await (const { level, ...finding } of ledger.integrity.inspect(signal))
       if (level === 'problem') await say([finding]);
       else await note?.(finding.message);
   });
@@ -138,7 +138,7 @@ export async function verifyLedger(
 /** Sessions that were not there when it began must have been made since, and not have been put there unlisted. */
 async function findUnlisted(ledger: Ledger, seen: ReadonlySet<string>): Promise<readonly Finding[]> {
   if (seen.size === 0) return [];
-  const listed = new Set((await ledger.readHeads()).map(({ sessionId }) => sessionId));
+  const listed = new Set((await ledger.integrity.readHeads()).map(({ sessionId }) => sessionId));
   return [...seen]
     .filter((sessionId) => !listed.has(sessionId))
     .map((sessionId) => ({

@@ -4,6 +4,7 @@ import { isToolMode, toolModeTreatments } from '../tool/mode.ts';
 import { checkBudgets } from './host/budget.ts';
 import { checkKeys } from '../base/check-keys.ts';
 import type { RuntimeOptions } from './runtime-options.ts';
+import type { Journal } from '../ledger/journal.ts';
 
 const wholeNumbers = {
   defaultTimeoutMs: 1,
@@ -45,7 +46,8 @@ export function checkOptions(options: RuntimeOptions<readonly AnyTool[]>): void 
   if (typeof options !== 'object' || options === null)
     refuse('createRuntime takes an object, e.g. createRuntime({ tools: [myTool] }).');
   checkKeys('createRuntime', options, Object.keys(known));
-  if (typeof options.ledger?.append !== 'function')
+  const ledger: { readonly journal?: Partial<Journal> } | undefined = options.ledger;
+  if (typeof ledger?.journal?.append !== 'function')
     refuse('ledger must be an open ledger: what createMemoryLedger() gives.');
   if (!Array.isArray(options.tools))
     refuse('createRuntime needs tools: an array of what defineTool or govern give.');

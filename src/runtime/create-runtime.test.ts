@@ -1,9 +1,9 @@
-import type { Ledger } from 'quittance';
 import { createMemoryLedger, createRuntime, defineTool, isQuittanceError, ToolDecision } from 'quittance';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
 import { auditKinds, deferred, envelope, expectSettledOnce, quiet, setStage } from '../../test/stage.ts';
 import { thrownBy } from '../../test/thrown-by.ts';
+import { alterLedger } from '../../test/alter-ledger.ts';
 
 const pay = defineTool({ name: 'pay', run: ({ n }) => n ?? 'paid' });
 
@@ -251,14 +251,15 @@ describe('a runtime that is closed', () => {
   it('has settled what the ledger could not take before', async () => {
     const inner = createMemoryLedger();
     let broken = true;
-    const ledger: Ledger = {
-      ...inner,
-      append: (entry) => {
-        if (broken && entry.events.some(({ type }) => type === 'tool.responded'))
-          throw new Error('disk full');
-        return inner.append(entry);
+    const ledger = alterLedger(inner, {
+      journal: {
+        append: (entry) => {
+          if (broken && entry.events.some(({ type }) => type === 'tool.responded'))
+            throw new Error('disk full');
+          return inner.journal.append(entry);
+        },
       },
-    };
+    });
     const { runtime, turn } = setStage({ ledger, tools: [pay] });
     expect(await turn.call(envelope('c', 'pay'))).toMatchObject({ code: 'tool.indeterminate' });
     broken = false;

@@ -195,7 +195,7 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
   );
   const desk: Desk = {
     engine,
-    inHand: createInHand(engine.ledger.inHand),
+    inHand: createInHand(engine.ledger.owners.inHand),
     stranded: new Map(),
     recovering: new Map(),
     room: new WaitingRoom({
@@ -212,7 +212,7 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
   };
   watchFailedWrites(desk, settleStranded);
   const closing = new AbortController();
-  const feed = createFeed(engine.ledger);
+  const feed = createFeed(engine.ledger.entries);
   engine.behaviors = createBehaviors(engine, feed, (...asked) => callTool(desk, ...asked));
   // Before any call that was left behind is looked at: they may have something to say about it.
   for (const { spec, handler } of options.behaviors ?? []) engine.behaviors.on(spec, handler);
@@ -220,8 +220,8 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
   const read = async ({ sessionId, callId }: CallFilter): Promise<readonly QuittanceEvent[]> => {
     const events =
       callId === undefined
-        ? await engine.ledger.readSession(sessionId)
-        : (await engine.ledger.readCall(sessionId, callId))?.events;
+        ? await engine.ledger.journal.readSession(sessionId)
+        : (await engine.ledger.journal.readCall(sessionId, callId))?.events;
     return events ?? [];
   };
 

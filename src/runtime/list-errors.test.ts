@@ -38,7 +38,7 @@ describe('runtime.errors', () => {
       ['retry', ['tool.network_error 2']],
       ['your inputs', ['tool.invalid_input 1']],
     ]);
-    expect(await runtime.errors()).toEqual(await summariseErrors(ledger));
+    expect(await runtime.errors()).toEqual(await summariseErrors(ledger.queries));
   });
 
   it('looks at a session, at a time, or at the newest only', async () => {

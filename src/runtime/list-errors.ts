@@ -25,5 +25,5 @@ export function listErrors({ ledger }: Engine, query: ErrorQuery): Promise<reado
         'config.invalid',
         `runtime.errors: ${name} must be a time in milliseconds since 1970.`,
       );
-  return summariseErrors(ledger, query);
+  return summariseErrors(ledger.queries, query);
 }

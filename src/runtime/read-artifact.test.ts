@@ -287,7 +287,7 @@ describe('an attached file', () => {
       { type: 'file', mimeType: 'image/png', artifactId: shot?.artifactId },
       { type: 'file', mimeType: 'text/plain', artifactId: notes?.artifactId },
     ]);
-    expect((await ledger.readArtifact('s', shot?.artifactId ?? ''))?.content).toEqual(png);
+    expect((await ledger.artifacts.read('s', shot?.artifactId ?? ''))?.content).toEqual(png);
     expect(await turn.call(envelope('d', 'echo', { it: { $artifact: notes?.artifactId } }))).toMatchObject({
       output: { it: 'hello ü' },
     });

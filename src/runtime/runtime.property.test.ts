@@ -15,6 +15,7 @@ import type { ManualClock } from 'quittance/testing';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
 import { eventsOf, expectSettledOnce, quiet } from '../../test/stage.ts';
+import { alterLedger } from '../../test/alter-ledger.ts';
 
 /** What a body does, by the word in its arguments. */
 const behaviours = {
@@ -111,21 +112,26 @@ class Life {
     const inner = createMemoryLedger({ clock });
     const later = <Input extends readonly unknown[], Output>(act: (...input: Input) => Output) =>
       slow ? (((...input: Input) => Promise.resolve().then(() => act(...input))) as typeof act) : act;
-    this.ledger = {
-      ...inner,
-      append: later((entry) => {
-        if (this.#failing > 0 && this.#failing-- > 0) throw new Error('disk full');
-        return inner.append(entry);
-      }),
-      readCall: later((sessionId, callId) => inner.readCall(sessionId, callId)),
-      readClaim: later((key) => inner.readClaim(key)),
-      readCounters: later((names) => inner.readCounters(names)),
-      findUnsettledEffects: later((sessionId, toolName, digest) =>
-        inner.findUnsettledEffects(sessionId, toolName, digest),
-      ),
-      putArtifact: later((artifact) => inner.putArtifact(artifact)),
-      readArtifact: later((sessionId, artifactId) => inner.readArtifact(sessionId, artifactId)),
-    };
+    this.ledger = alterLedger(inner, {
+      journal: {
+        append: later((entry) => {
+          if (this.#failing > 0 && this.#failing-- > 0) throw new Error('disk full');
+          return inner.journal.append(entry);
+        }),
+        readCall: later((sessionId, callId) => inner.journal.readCall(sessionId, callId)),
+      },
+      claims: {
+        readClaim: later((key) => inner.claims.readClaim(key)),
+        readCounters: later((names) => inner.claims.readCounters(names)),
+        findUnsettledEffects: later((sessionId, toolName, digest) =>
+          inner.claims.findUnsettledEffects(sessionId, toolName, digest),
+        ),
+      },
+      artifacts: {
+        put: later((artifact) => inner.artifacts.put(artifact)),
+        read: later((sessionId, artifactId) => inner.artifacts.read(sessionId, artifactId)),
+      },
+    });
     const run = ({ does }: { does?: unknown }, { callId }: { callId: string }): unknown => {
       this.runs.set(callId, (this.runs.get(callId) ?? 0) + 1);
       return behaviours[does as Behaviour](clock);

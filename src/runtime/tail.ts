@@ -59,7 +59,7 @@ export async function* tail(
     }
     if (entries.length === 0)
       await orUnavailable(
-        stayAwake(engine, unlessAborted(engine.ledger.whenAppended(position, signal), signal)),
+        stayAwake(engine, unlessAborted(engine.ledger.entries.whenAppended(position, signal), signal)),
       );
   }
 }

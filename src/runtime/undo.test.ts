@@ -19,6 +19,7 @@ import {
   setStage,
 } from '../../test/stage.ts';
 import { undoCallId, undoneCallId } from './host/undo-tool.ts';
+import { alterLedger } from '../../test/alter-ledger.ts';
 
 const first = { sessionId: 's', callId: 'c' };
 const ada = { by: 'ada', reason: 'wrong row' };
@@ -288,11 +289,11 @@ describe('undo', () => {
     const { tools, undone } = table({ undoWithinMs: 60_000 });
     const { turn, runtime, ledger } = setStage({ tools });
     await turn.call(envelope('c', 'delete_row', { id: '1', password: 'hunter22' }));
-    expect(await ledger.readSealed('s', 'c')).toBeDefined();
+    expect(await ledger.journal.readSealed('s', 'c')).toBeDefined();
     await runtime.undo(first, ada);
     expect(undone).toMatchObject([{ args: { id: '1', password: 'hunter22' } }]);
-    expect(await ledger.readSealed('s', 'c')).toBeUndefined();
-    expect(await ledger.readSealed('s', 'undo:c')).toBeUndefined();
+    expect(await ledger.journal.readSealed('s', 'c')).toBeUndefined();
+    expect(await ledger.journal.readSealed('s', 'undo:c')).toBeUndefined();
     expect(JSON.stringify(await runtime.events({ sessionId: 's' }))).not.toContain('hunter22');
   });
 
@@ -301,13 +302,14 @@ describe('undo', () => {
     const clock = createManualClock();
     const memory = createMemoryLedger({ clock });
     let isDown = false;
-    const ledger = {
-      ...memory,
-      append: (entry: Parameters<typeof memory.append>[0]) => {
-        if (isDown && entry.events.some(({ type }) => type === 'tool.undone')) throw new Error('gone');
-        return memory.append(entry);
+    const ledger = alterLedger(memory, {
+      journal: {
+        append: (entry) => {
+          if (isDown && entry.events.some(({ type }) => type === 'tool.undone')) throw new Error('gone');
+          return memory.journal.append(entry);
+        },
       },
-    };
+    });
     const { turn, runtime } = setStage({ tools, clock, ledger });
     await turn.call(remove());
     isDown = true;

@@ -92,7 +92,7 @@ export async function undo(
 }
 
 async function read(engine: Engine, sessionId: string, callId: string): Promise<Call | undefined> {
-  const stored = await engine.ledger.readCall(sessionId, callId);
+  const stored = await engine.ledger.journal.readCall(sessionId, callId);
   return stored && foldStored(stored);
 }
 

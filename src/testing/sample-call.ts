@@ -6,7 +6,7 @@ import type { CallEvent, Resolution } from '../call/event.ts';
 import { evolve } from '../call/evolve.ts';
 import { outcomeToModelContent } from '../call/model-content.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
-import type { Entry } from '../ledger/ledger.ts';
+import type { Entry } from '../ledger/journal.ts';
 import type { ToolMode } from '../tool/mode.ts';
 
 export type SampleOptions = {

@@ -1,10 +1,11 @@
 /** Behaviours: named code that is given events after they are kept. */
-import type { EmittedEvent, Entry, QuittanceEvent, Runtime } from 'quittance';
+import type { EmittedEvent, QuittanceEvent, Runtime } from 'quittance';
 import { createMemoryLedger, createRuntime, defineTool, ToolError } from 'quittance';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { createMortalLedger } from '../mortal-ledger.ts';
 import { deferred, envelope, eventsOf, quiet, setStage } from '../stage.ts';
+import { alterLedger } from '../alter-ledger.ts';
 
 const get = defineTool({ name: 'get_it', mode: 'read', run: () => 'it' });
 const fail = defineTool({
@@ -31,7 +32,7 @@ describe('a behaviour', () => {
     const behavior = runtime.on(
       { name: 'listen', on: ['tool.requested', 'tool.responded'] },
       async (event) => {
-        const stored = await ledger.readCall(event.sessionId, event.callId);
+        const stored = await ledger.journal.readCall(event.sessionId, event.callId);
         expect(stored?.events.map(({ id }) => id)).toContain(event.id);
         heard.push(`${event.type} ${event.callId}`);
       },
@@ -446,7 +447,7 @@ describe('an ephemeral behaviour', () => {
     await one.turn({ sessionId: 's' }).call(envelope('a', 'get_it'));
     await Promise.all(behaviors.map((behavior) => behavior.caughtUp()));
     expect(heard.sort()).toEqual(['0 a', '1 a']);
-    expect(await ledger.readCursors()).toEqual([]);
+    expect(await ledger.cursors.list()).toEqual([]);
     await Promise.all([one.close(), two.close()]);
   });
 });
@@ -499,17 +500,15 @@ it('what a behaviour emits is there once, although its process dies the moment i
   const { inner } = mortal;
   const first = mortal.open();
   const died = deferred();
-  const ledger = new Proxy(first.ledger, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name, target);
-      if (name !== 'append') return value;
-      return (entry: Entry) => {
-        const answer = target.append(entry);
+  const ledger = alterLedger(first.ledger, {
+    journal: {
+      append: (entry) => {
+        const answer = first.ledger.journal.append(entry);
         if (!entry.events.some(({ type }) => (type as string) === 'order.flagged')) return answer;
         first.kill();
         died.resolve();
         return new Promise(() => undefined);
-      };
+      },
     },
   });
   const flag = (runtime: Runtime): ReturnType<Runtime['on']> =>
@@ -518,8 +517,8 @@ it('what a behaviour emits is there once, although its process dies the moment i
   flag(one);
   await one.turn({ sessionId: 's' }).call(envelope('a', 'get_it'));
   await died.promise;
-  const cursor = await inner.readCursor('flag');
-  await inner.releaseCursor('flag', cursor?.holder ?? ''); // as when its owner is found to be gone
+  const cursor = await inner.cursors.read('flag');
+  await inner.cursors.release('flag', cursor?.holder ?? ''); // as when its owner is found to be gone
   const two = createRuntime({ tools: [get], ledger: inner, clock });
   const again = flag(two);
   await two.turn({ sessionId: 's' }).call(envelope('b', 'get_it', { n: 2 }));

@@ -8,6 +8,7 @@ import { openLedger } from 'quittance/ledger';
 import { createManualClock } from 'quittance/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { deferred, envelope, eventsOf, quiet, setStage } from '../stage.ts';
+import { alterLedger } from '../alter-ledger.ts';
 
 const get = defineTool({ name: 'get_it', mode: 'read', run: () => 'it' });
 
@@ -26,23 +27,17 @@ const onDisk = (): Promise<Ledger> => {
   return openLedger(join(folder, 'ledger.db'));
 };
 
-/** The same ledger, one method of which is somebody else's. */
-const withMethod = <Name extends keyof Ledger>(ledger: Ledger, name: Name, method: Ledger[Name]): Ledger =>
-  new Proxy(ledger, {
-    get(target, wanted) {
-      if (wanted === name) return method;
-      const value: unknown = Reflect.get(target, wanted, target);
-      return typeof value === 'function' ? (value as () => unknown).bind(target) : value;
-    },
-  });
-
 it('a ledger in trouble at the moment a behaviour is registered only makes it begin later', async () => {
   const clock = createManualClock();
   const inner = createMemoryLedger({ clock });
   let trouble = 1;
-  const ledger = withMethod(inner, 'lastPosition', () => {
-    if (trouble-- > 0) throw new Error('disk is on fire');
-    return inner.lastPosition();
+  const ledger = alterLedger(inner, {
+    entries: {
+      lastPosition: () => {
+        if (trouble-- > 0) throw new Error('disk is on fire');
+        return inner.entries.lastPosition();
+      },
+    },
   });
   const { runtime, turn } = setStage({ tools: [get], ledger, clock });
   const heard: string[] = [];
@@ -63,11 +58,14 @@ describe('an entry that cannot be read', () => {
     const clock = createManualClock();
     const inner = createMemoryLedger({ clock });
     let damaged: number | undefined;
-    const ledger = withMethod(inner, 'readEntries', async (query) =>
-      (await inner.readEntries(query)).map((entry) =>
-        entry.position === damaged ? { ...entry, text: entry.text.slice(1) } : entry,
-      ),
-    );
+    const ledger = alterLedger(inner, {
+      entries: {
+        read: async (query) =>
+          (await inner.entries.read(query)).map((entry) =>
+            entry.position === damaged ? { ...entry, text: entry.text.slice(1) } : entry,
+          ),
+      },
+    });
     const troubles: RuntimeTrouble[] = [];
     const { runtime, turn } = setStage({
       tools: [get],
@@ -85,7 +83,7 @@ describe('an entry that cannot be read', () => {
     );
     await turn.call(envelope('a', 'get_it', { n: 1 }));
     await listen.caughtUp();
-    const last = await inner.lastPosition();
+    const last = await inner.entries.lastPosition();
     damaged = last + 1;
     await turn.call(envelope('b', 'get_it', { n: 2 }));
     await turn.call(envelope('c', 'get_it', { n: 3 }));
@@ -100,7 +98,7 @@ describe('an entry that cannot be read', () => {
     ]);
     expect(troubles[0]?.message).toContain('quittance verify');
     expect(heard).toEqual(['a']);
-    expect(await inner.readCursor('listen')).toMatchObject({ position: last });
+    expect(await inner.cursors.read('listen')).toMatchObject({ position: last });
     damaged = undefined;
     clock.advance(60_000);
     await quiet();
@@ -163,7 +161,7 @@ it('a behaviour that is forgotten while it runs goes on from where it is', async
   });
   for (let n = 0; n < 3; n++) await turn.call(envelope(`c${n}`, 'get_it', { n }));
   await listen.caughtUp();
-  await ledger.dropCursor('listen');
+  await ledger.cursors.drop('listen');
   await turn.call(envelope('c3', 'get_it', { n: 3 }));
   for (let n = 0; n < 20; n++) await quiet();
   await listen.caughtUp();
@@ -214,7 +212,7 @@ describe('a behaviour that is to be given an event again', () => {
     const again = runtime.on({ name: 'again', on: 'behavior.failed' }, (_, context) => context.retry());
     await audit.caughtUp();
     await again.caughtUp();
-    await ledger.dropSession({ sessionId: 's', by: 'ada', reason: 'asked to' } as never);
+    await ledger.retention.dropSession({ sessionId: 's', by: 'ada', reason: 'asked to' } as never);
     for (let n = 0; n < 4; n++) {
       await audit.caughtUp();
       await again.caughtUp();
@@ -282,7 +280,7 @@ it('a session that is dropped while a behaviour handles an event of it does not 
   });
   await turn.call(envelope('a', 'get_it'));
   await entered.promise;
-  await ledger.dropSession({ sessionId: 's', by: 'ada', reason: 'asked to' } as never);
+  await ledger.retention.dropSession({ sessionId: 's', by: 'ada', reason: 'asked to' } as never);
   go.resolve();
   await runtime.turn({ sessionId: 't' }).call(envelope('b', 'get_it'));
   for (let n = 0; n < 200; n++) await quiet();

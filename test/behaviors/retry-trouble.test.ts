@@ -420,7 +420,9 @@ describe('a call that is gone on with by another process', () => {
     const { ledger, clock } = await leftBetweenAttempts(tool, [{ scope: 'user:42', costMicros: 100 }]);
     await goneOnWith(tool, { ledger, clock });
     expect(runs).toBe(1);
-    expect(await ledger.readCounters(['named/"user:42"/cost_micros'])).toEqual([{ used: 60, reserved: 0 }]);
+    expect(await ledger.claims.readCounters(['named/"user:42"/cost_micros'])).toEqual([
+      { used: 60, reserved: 0 },
+    ]);
   });
 
   it('is left to those that have its tool by those that do not', async () => {

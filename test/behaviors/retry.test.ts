@@ -180,10 +180,12 @@ describe('a call that fails for a passing reason', () => {
       budgets: [{ scope: 'team', toolCalls: 1, costMicros: 100 }],
     });
     await settled(clock, turn.call(envelope('c', 'fetch_rates')));
-    expect(await ledger.readCounters(['named/"team"/tool_calls', 'named/"team"/cost_micros'])).toEqual([
-      { used: 1, reserved: 0 },
-      { used: 60, reserved: 0 },
-    ]);
+    expect(await ledger.claims.readCounters(['named/"team"/tool_calls', 'named/"team"/cost_micros'])).toEqual(
+      [
+        { used: 1, reserved: 0 },
+        { used: 60, reserved: 0 },
+      ],
+    );
     const [call] = await runtime.calls({ sessionId: 's' });
     expect(call?.settled?.costMicros).toBe(60);
   });
@@ -378,7 +380,9 @@ describe('a retry behaviour of the user’s own', () => {
       [true, 1],
     ]);
     expect((await runtime.calls({ sessionId: 's' }))[0]?.settled?.costMicros).toBe(30);
-    expect(await ledger.readCounters(['named/"team"/cost_micros'])).toEqual([{ used: 30, reserved: 0 }]);
+    expect(await ledger.claims.readCounters(['named/"team"/cost_micros'])).toEqual([
+      { used: 30, reserved: 0 },
+    ]);
     await expectSettledOnce(runtime);
   });
 

@@ -15,8 +15,8 @@ beforeAll(async () => {
   const ledger = createMemoryLedger();
   const shop = openShop(ledger);
   await fillShop(shop);
-  for (const { sessionId, callId } of (await ledger.queryCalls({ limit: 100 })).rows) {
-    const stored = await ledger.readCall(sessionId, callId);
+  for (const { sessionId, callId } of (await ledger.queries.findCalls({ limit: 100 })).rows) {
+    const stored = await ledger.journal.readCall(sessionId, callId);
     // As a page gets it: through JSON.
     const events = JSON.parse(JSON.stringify(stored?.events)) as readonly unknown[];
     calls.set(

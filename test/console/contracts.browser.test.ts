@@ -114,7 +114,7 @@ const tryCall = async (page: Page, input: string): Promise<void> => {
 
 test('a call is tried without being made, and each rule tells what it looked at', async () => {
   await withVisitor(async ({ page, goTo }) => {
-    const before = await stage.ledger.queryCalls({ limit: 100 });
+    const before = await stage.ledger.queries.findCalls({ limit: 100 });
     await goTo('/contracts/try?tool=refund');
     // What the tool needs is there to begin with.
     await expect.poll(() => page.getByLabel('Arguments').inputValue()).toContain('"cents": 1');
@@ -135,7 +135,7 @@ test('a call is tried without being made, and each rule tells what it looked at'
     expect(await page.getByRole('button', { name: 'What would happen?' }).isDisabled()).toBe(true);
     expect(await page.getByLabel('Arguments').getAttribute('aria-invalid')).toBe('true');
     expect(await findBarriers(page)).toEqual([]);
-    expect((await stage.ledger.queryCalls({ limit: 100 })).rows.length).toBe(before.rows.length);
+    expect((await stage.ledger.queries.findCalls({ limit: 100 })).rows.length).toBe(before.rows.length);
   });
 });
 

@@ -150,7 +150,7 @@ test('a verification that runs is found by a tab that did not start it, and by o
 
 test('an anchor that does not fit is a problem that names the session', async () => {
   const { page, goTo, context } = await stage.visit();
-  const heads = await stage.ledger.readHeads();
+  const heads = await stage.ledger.integrity.readHeads();
   const wrong = heads.map((head) =>
     head.sessionId === 'row-007' ? { ...head, hash: '0'.repeat(64) } : head,
   );

@@ -23,7 +23,7 @@ test('a page that follows a ledger which was replaced says so and begins anew', 
     const ledger = await openLedger(ledgerPath);
     const shop = openShop(ledger);
     await shop.runtime.turn({ sessionId: 'restored' }).call({ id: 'call_other', name: 'say', arguments: {} });
-    expect(await ledger.lastPosition()).toBeLessThan(await stage.ledger.lastPosition());
+    expect(await ledger.entries.lastPosition()).toBeLessThan(await stage.ledger.entries.lastPosition());
     copyFileSync(tokenFilePath(stage.ledgerPath), tokenFilePath(ledgerPath));
     const { port } = stage.server;
     const server = await createHttpServer({ ledger, ledgerUrl: ledgerPath, ...shop, port, localName: 'ada' });

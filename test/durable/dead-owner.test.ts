@@ -8,6 +8,7 @@ import type { LedgerFile } from './ledger-file.ts';
 import { openLedgerFile } from './ledger-file.ts';
 import type { Play } from './play.ts';
 import { openPlay } from './play.ts';
+import { alterLedger } from '../alter-ledger.ts';
 
 let play: Play;
 const closing: (() => Promise<void>)[] = [];
@@ -152,11 +153,10 @@ describe('[told-equals-kept] about a call whose owner is dead, while nothing can
     const clock = createManualClock();
     const memory = createMemoryLedger({ clock });
     let isBroken = false;
-    const ledger = new Proxy(memory, {
-      get(target, name) {
-        if (name === 'append' && isBroken) return () => Promise.reject(new Error('disk I/O error'));
-        const value: unknown = Reflect.get(target, name, target);
-        return typeof value === 'function' ? (value as (...input: unknown[]) => unknown).bind(target) : value;
+    const ledger = alterLedger(memory, {
+      journal: {
+        append: (entry) =>
+          isBroken ? Promise.reject(new Error('disk I/O error')) : memory.journal.append(entry),
       },
     });
     const ship = defineTool({ name: 'ship', mode: 'external', handoff: true, timeoutMs: 1_000 });

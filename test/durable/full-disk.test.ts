@@ -120,7 +120,7 @@ const notAccepted = (outcome: ToolOutcome): boolean =>
 async function expectSound(): Promise<void> {
   const ledger = await openLedger(ledgerPath());
   try {
-    expect(await ledger.findOpenCalls()).toEqual([]);
+    expect(await ledger.queries.findOpenCalls()).toEqual([]);
     const found: string[] = [];
     await verifyLedger(
       ledger,

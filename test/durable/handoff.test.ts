@@ -113,7 +113,7 @@ describe('a call asked for in one process and run in another', () => {
     const outcome = await runtime.turn({ sessionId: 's' }).call(envelope('c1', 'ship', { key: 'it' }));
     expect(code(outcome)).toBe('tool.indeterminate');
     expect(play.world.count('it')).toBe(1);
-    expect(await ledger.findOpenCalls()).toEqual([]);
+    expect(await ledger.queries.findOpenCalls()).toEqual([]);
     await expectSettledOnce(runtime);
   });
 });

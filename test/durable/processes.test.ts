@@ -25,7 +25,7 @@ async function expectWhole(sessionIds: readonly string[]): Promise<void> {
   const ledger = await openLedger(play.ledger);
   const runtime = createRuntime({ ledger, tools: [] });
   for (const sessionId of sessionIds) await expectSettledOnce(runtime, sessionId);
-  expect(await ledger.findOpenCalls()).toEqual([]);
+  expect(await ledger.queries.findOpenCalls()).toEqual([]);
   await ledger.close();
 }
 
@@ -113,9 +113,9 @@ describe('a process killed with many calls in flight', () => {
       run: (_, { callId }) => ran.push(callId),
     });
     const runtime = createRuntime({ ledger, tools: [pay] });
-    const accepted = new Set((await ledger.findOpenCalls()).map(({ callId }) => callId));
+    const accepted = new Set((await ledger.queries.findOpenCalls()).map(({ callId }) => callId));
     await runtime.recover();
-    expect(await ledger.findOpenCalls()).toEqual([]);
+    expect(await ledger.queries.findOpenCalls()).toEqual([]);
     const turn = runtime.turn({ sessionId: 's' });
     for (const [n, { callId, args = {} }] of calls.entries()) {
       const ranBefore = ran.length;

@@ -7,6 +7,7 @@ import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { afterEach, expect, it } from 'vitest';
 import { deferred, envelope, expectSettledOnce, quiet } from '../stage.ts';
+import { alterLedger } from '../alter-ledger.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-recoverers-'));
 const closing: (() => Promise<unknown>)[] = [];
@@ -55,18 +56,14 @@ it('[one-outcome] [no-silent-rerun] a call that another process has taken since 
   let recovering: Promise<unknown> | undefined;
   const late = start(
     'late',
-    new Proxy(third, {
-      get(target, name) {
-        const value: unknown = Reflect.get(target, name, target);
-        if (typeof value !== 'function') return value;
-        const method = (value as (...input: unknown[]) => unknown).bind(target);
-        if (name !== 'readSpills') return method;
-        // After the orphans were listed, before they are taken: the other one is quicker.
-        return async () => {
+    alterLedger(third, {
+      spill: {
+        // After the orphans were listed, before they are taken: the other process is quicker.
+        read: async () => {
           recovering ??= taker.recover();
           while (!ran.includes('taker')) await quiet();
-          return method();
-        };
+          return third.spill.read();
+        },
       },
     }),
   );

@@ -106,7 +106,7 @@ describe('[one-outcome] a call whose owner is gone', () => {
     await dieOver('put');
     const other = await comeAfter(['pay']);
     expect(await other.runtime.recover()).toMatchObject([{ callId: 'a', how: 'left' }]);
-    expect((await other.ledger.findOpenCalls()).map(({ callId }) => callId)).toEqual(['a']);
+    expect((await other.ledger.queries.findOpenCalls()).map(({ callId }) => callId)).toEqual(['a']);
     // Nobody has forgotten the owner: the next turn of somebody who knows the tool finds its call.
     await knows.runtime.turn({ sessionId: 's' }).call(envelope('after', 'pay', { n: 2 }));
     expect(await knows.runtime.turn({ sessionId: 's' }).call(envelope('a', 'put'))).toMatchObject({
@@ -154,7 +154,7 @@ describe('[one-outcome] a call whose owner is gone', () => {
         submitted,
         schemaDigest: undefined,
       };
-      await gone.append({
+      await gone.journal.append({
         entryId: `ent_${callId}`,
         sessionId: 's',
         callId,
@@ -186,7 +186,7 @@ async function leaveOpen(tool: AnyTool, args: Record<string, unknown>, options: 
     .turn({ sessionId: 's' })
     .call(envelope('a', tool.name, args))
     .catch(() => undefined);
-  while ((await ledger.findOpenCalls()).length === 0) await new Promise(setImmediate);
+  while ((await ledger.queries.findOpenCalls()).length === 0) await new Promise(setImmediate);
   await ledger.close();
 }
 
@@ -216,7 +216,7 @@ describe('[no-silent-rerun] a call that was left open', () => {
     expect(await runtime.recover()).toMatchObject([{ callId: 'a', how: 'resumed' }]);
     await new Promise((resolve) => setTimeout(resolve, 20)); // and nothing else is held up by it
     expect(given).toEqual([]);
-    expect(await ledger.readSealed('s', 'a')).toMatch(/^v1\./);
+    expect(await ledger.journal.readSealed('s', 'a')).toMatch(/^v1\./);
     const [held] = (await runtime.confirmations({ status: 'pending' })).rows;
     await runtime.decide(held?.confirmationId ?? '', {
       decision: 'approve',
@@ -227,7 +227,7 @@ describe('[no-silent-rerun] a call that was left open', () => {
       type: 'ToolExecutionResult',
     });
     expect(given).toEqual([args]);
-    expect(await ledger.readSealed('s', 'a')).toBeUndefined();
+    expect(await ledger.journal.readSealed('s', 'a')).toBeUndefined();
     await expectSettledOnce(runtime);
   });
 
@@ -270,7 +270,7 @@ describe('[no-silent-rerun] a call that was left open', () => {
     };
     const first = await open(() => new Promise(() => {}));
     void first.runtime.turn({ sessionId: 's' }).submit(envelope('a', 'delete_it', {}));
-    while ((await first.ledger.queryCalls({ status: 'held' })).rows.length === 0)
+    while ((await first.ledger.queries.findCalls({ status: 'held' })).rows.length === 0)
       await new Promise((resolve) => setTimeout(resolve, 5));
     await first.ledger.close();
     const second = await open(() => ({ decision: 'approve', by: 'ada' }));
@@ -290,14 +290,14 @@ describe('[no-silent-rerun] a call that was left open', () => {
     await leaveOpen(pay, { password: 'hunter2' }, { budgets });
     const { runtime, ledger } = await returnWith(pay, { budgets });
     expect(await runtime.recover()).toMatchObject([{ how: 'indeterminate' }]);
-    expect(await ledger.readCounters(['session/"s"/cost_micros', 'session/"s"/tool_calls'])).toEqual([
+    expect(await ledger.claims.readCounters(['session/"s"/cost_micros', 'session/"s"/tool_calls'])).toEqual([
       { used: 700, reserved: 0 },
       { used: 1, reserved: 0 },
     ]);
     // Its tool may still be asked how it ended; once that is known, nothing is left sealed.
-    expect(await ledger.readSealed('s', 'a')).toMatch(/^v1\./);
+    expect(await ledger.journal.readSealed('s', 'a')).toMatch(/^v1\./);
     await runtime.reconcile({ sessionId: 's', callId: 'a' }, { resolution: 'failed', by: 'Ada' });
-    expect(await ledger.readSealed('s', 'a')).toBeUndefined();
+    expect(await ledger.journal.readSealed('s', 'a')).toBeUndefined();
   });
 
   it('[no-silent-rerun] is run again under the key its tool made', async () => {
@@ -345,7 +345,10 @@ describe('[no-silent-rerun] a call that was left open', () => {
       { sessionId: 's', callId: 'a' },
       { resolution: 'succeeded', by: 'Ada', reason: `Seen with ${secret}.`, result: { seen: secret } },
     );
-    const kept = JSON.stringify([await ledger.readSession('s'), await ledger.readEntries({ limit: 100 })]);
+    const kept = JSON.stringify([
+      await ledger.journal.readSession('s'),
+      await ledger.entries.read({ limit: 100 }),
+    ]);
     expect(kept).toContain('Seen with ');
     expect(kept).not.toContain(secret);
   });
@@ -354,7 +357,7 @@ describe('[no-silent-rerun] a call that was left open', () => {
     const pay = defineTool({ name: 'pay', mode: 'external', rerun: 'deny', run: never });
     await leaveOpen(pay, { sum: 5 });
     const { runtime, ledger } = await returnWith(pay);
-    expect(await ledger.findGoneOwners()).toEqual([]);
+    expect(await ledger.owners.findGone()).toEqual([]);
     expect(await runtime.turn({ sessionId: 's' }).call(envelope('b', 'pay', { sum: 5 }))).toMatchObject({
       type: 'ToolDenied',
       code: 'call.twin',

@@ -144,7 +144,7 @@ describe('a redaction rule that returned the secret unredacted', () => {
     ]);
     const aside =
       outcome.type === 'ToolArtifactReference'
-        ? String((await ledger.readArtifact('s', outcome.artifactId))?.content)
+        ? String((await ledger.artifacts.read('s', outcome.artifactId))?.content)
         : '';
     await runtime.close();
     await ledger.close();

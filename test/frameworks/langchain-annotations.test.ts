@@ -33,7 +33,7 @@ async function callOnce(
   const [first] = tools as unknown as (typeof given)[];
   const call = { id: 'c1', name: given.name, args: {}, type: 'tool_call' as const };
   const message = (await first?.invoke(call, config)) as ToolMessage;
-  const { rows } = await ledger.queryCalls({});
+  const { rows } = await ledger.queries.findCalls({});
   return { mode: rows[0]?.mode, asked, content: message.content };
 }
 

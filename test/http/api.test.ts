@@ -460,7 +460,8 @@ describe('reading', () => {
     const turn = runtime.turn({ sessionId: 's1' });
     const there = turn.submit({ id: 'there', name: 'get_there', arguments: {} });
     const here = turn.submit({ id: 'here', name: 'get_here', arguments: {} });
-    const running = async (): Promise<number> => (await ledger.queryCalls({ status: 'running' })).rows.length;
+    const running = async (): Promise<number> =>
+      (await ledger.queries.findCalls({ status: 'running' })).rows.length;
     while ((await running()) < 2) await new Promise(setImmediate);
     const answer = await fetch(`${server.url}/v1/stats`, {
       headers: { authorization: `Bearer ${server.token ?? ''}` },

@@ -77,7 +77,9 @@ describe('a decision that was made is answered again to whoever made it, and onl
 
 test('what was found out about a call is answered again to whoever found it out, and only for the same', async () => {
   const waiting = app.ask('c1', 'charge_card', {}, { waitMs: 60_000 });
-  await expect.poll(async () => (await app.ledger.readCall('s1', 'c1'))?.version ?? 0).toBeGreaterThan(0);
+  await expect
+    .poll(async () => (await app.ledger.journal.readCall('s1', 'c1'))?.version ?? 0)
+    .toBeGreaterThan(0);
   await expect
     .poll(async () => {
       clock.advance(1_000);

@@ -116,7 +116,7 @@ describe('whoever follows the ledger', () => {
     const entries = messages.filter(({ type }) => type === 'entry');
     expect(callsIn(entries)).toEqual(new Set(['mine']));
     expect(entries.every(({ data }) => data.events.every(({ type }) => type.startsWith('tool.')))).toBe(true);
-    expect(messages.at(-1)?.data.position).toBe(await app.ledger.lastPosition());
+    expect(messages.at(-1)?.data.position).toBe(await app.ledger.entries.lastPosition());
   });
 
   test('is told from now on, where it asks for that', async () => {
@@ -133,7 +133,7 @@ describe('whoever follows the ledger', () => {
     app = await startServer();
     await note('old');
     for (const more of ['', '&sessionId=s1&type=tool.']) {
-      const now = await app.ledger.lastPosition();
+      const now = await app.ledger.entries.lastPosition();
       const [place] = await take(follow(`/v1/events?after=now${more}`), (all) => all.length === 1);
       expect(place).toEqual({ id: now, type: 'position', data: { position: now, previous: now } });
       // Cut off here; what comes before it is back is what it would have missed.
@@ -159,7 +159,7 @@ describe('whoever follows the ledger', () => {
       return callsIn(all).has('b');
     });
     await until(() => callsIn(seen).has('a'));
-    await app.ledger.erase({ sessionId: 's1', reason: 'asked for', by: 'ada' });
+    await app.ledger.retention.erase({ sessionId: 's1', reason: 'asked for', by: 'ada' });
     await until(() => isErased(seen));
     // The first one still follows, so what is shared with it is still there.
     const later = await take(follow('/v1/events'), isErased);
@@ -259,8 +259,8 @@ describe('whoever follows the ledger', () => {
       if (!isDone) setImmediate(count);
     };
     const readAt: number[] = [];
-    const readEntries = app.ledger.readEntries.bind(app.ledger);
-    app.ledger.readEntries = (query) => {
+    const readEntries = app.ledger.entries.read.bind(app.ledger.entries);
+    app.ledger.entries.read = (query) => {
       readAt.push(turns);
       return readEntries(query);
     };
@@ -333,7 +333,7 @@ describe('slow clients', () => {
     for (const { socket } of stuck) socket.resume();
     await Promise.all(stuck.map(({ closed }) => closed));
     // One who reads loses nothing by it.
-    const last = await app.ledger.lastPosition();
+    const last = await app.ledger.entries.lastPosition();
     const messages = await take(reader, (all) => all.at(-1)?.id === last);
     for (const [index, { data }] of messages.entries())
       expect(data.previous).toBe(index === 0 ? 0 : messages[index - 1]?.id);
@@ -346,12 +346,12 @@ describe('slow clients', () => {
     for (let n = 0; n < 20; n++) await note(`large-${n}`, 'large', large + String(n));
     let made = 0;
     const followers = new Followers(
-      app.ledger,
+      app.ledger.entries,
       { heartbeatMs: 60_000, stallMs: 60_000, most: 100 },
       { revision: () => '', now: () => 0 },
     );
-    const readEntries = app.ledger.readEntries.bind(app.ledger);
-    app.ledger.readEntries = (query) => {
+    const readEntries = app.ledger.entries.read.bind(app.ledger.entries);
+    app.ledger.entries.read = (query) => {
       made++;
       return readEntries(query);
     };
@@ -371,7 +371,7 @@ describe('slow clients', () => {
   test('are told of an entry that is too large to be sent, and go on after it', async () => {
     app = await startServer();
     await note('first');
-    const before = await app.ledger.lastPosition();
+    const before = await app.ledger.entries.lastPosition();
     await note('huge', 'large', 'x'.repeat(1_200_000));
     await note('last');
     const { body } = await app.get<FeedPage>(`/v1/events?after=${before}`, 'viewer', {
@@ -379,7 +379,7 @@ describe('slow clients', () => {
     });
     expect(body.entries.length).toBeGreaterThan(1);
     const followers = new Followers(
-      app.ledger,
+      app.ledger.entries,
       { heartbeatMs: 60_000, stallMs: 60_000, most: 100 },
       { revision: () => '', now: () => 0 },
     );
@@ -403,15 +403,17 @@ describe('slow clients', () => {
     let isBroken = true;
     let waits = 0;
     const ledger = {
-      readEntries: (query: { readonly after?: number; readonly limit: number }) => {
+      read: (query: { readonly after?: number; readonly limit: number }) => {
         if (isBroken) throw new Error('The disk is gone.');
-        return app.ledger.readEntries(query);
+        return app.ledger.entries.read(query);
       },
-      lastPosition: () => app.ledger.lastPosition(),
-      measureEntries: (query: { readonly after?: number; readonly limit: number }) =>
-        app.ledger.measureEntries(query),
+      lastPosition: () => app.ledger.entries.lastPosition(),
+      measure: (query: { readonly after?: number; readonly limit: number }) =>
+        app.ledger.entries.measure(query),
       whenAppended: (after: number) =>
-        ++waits === 1 ? Promise.reject(new Error('The disk is gone.')) : app.ledger.whenAppended(after),
+        ++waits === 1
+          ? Promise.reject(new Error('The disk is gone.'))
+          : app.ledger.entries.whenAppended(after),
     };
     const followers = new Followers(
       ledger,
@@ -425,7 +427,7 @@ describe('slow clients', () => {
     await expect(failing.read()).rejects.toThrow('The disk is gone.');
     expect([followers.count, cuts]).toEqual([0, 1]);
     isBroken = false;
-    const reader = followers.follow(await app.ledger.lastPosition(), {}, pass, undefined).getReader();
+    const reader = followers.follow(await app.ledger.entries.lastPosition(), {}, pass, undefined).getReader();
     await reader.read();
     await until(() => waits > 1);
     await reader.cancel();

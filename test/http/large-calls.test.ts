@@ -178,17 +178,17 @@ describe('the list of hand-offs', () => {
     const other = createRuntime({ tools: [tool], ledger: app.ledger });
     const asked = other.turn({ sessionId: 'due' }).call({ id: 'due', name: 'get_time', arguments: {} });
     asked.catch(() => undefined);
-    while ((await app.ledger.readCall('due', 'due')) === undefined) await new Promise(setImmediate);
+    while ((await app.ledger.journal.readCall('due', 'due')) === undefined) await new Promise(setImmediate);
     await other.close(); // nobody waits for it any more
     const closedAt = app.ledger.now();
     await expect.poll(() => app.ledger.now() - closedAt, { timeout: 60_000 }).toBeGreaterThan(2_000);
-    const before = await app.ledger.lastPosition();
+    const before = await app.ledger.entries.lastPosition();
     const { status, body } = await app.get<{ rows: { callId: string }[] }>('/v1/handoffs', 'viewer');
     expect([status, body.rows.map(({ callId }) => callId)]).toEqual([200, ['handed']]);
-    expect(await app.ledger.lastPosition()).toBe(before);
+    expect(await app.ledger.entries.lastPosition()).toBe(before);
     // Looking for work ends it.
     await runtime.handoffs();
-    expect(await app.ledger.lastPosition()).toBeGreaterThan(before);
+    expect(await app.ledger.entries.lastPosition()).toBeGreaterThan(before);
   });
 });
 
@@ -205,7 +205,7 @@ describe('followers', () => {
     const turn = made.turn({ sessionId: 'news' });
     for (let n = 0; n < 60; n++) await turn.call({ id: `n${n}`, name: 'get_id', arguments: {} });
     const followers = new Followers(
-      app.ledger,
+      app.ledger.entries,
       { heartbeatMs: 60_000, stallMs: 60_000, most: 10, pastRate: { perSecond: 0, burst: 262_144 } },
       { revision: () => '', now: () => 0 },
     );
@@ -214,8 +214,8 @@ describe('followers', () => {
     const follow = (after: number, caller: string, of: object): ReadableStreamDefaultReader<Uint8Array> =>
       followers.follow(after, of, pass, undefined, { caller }).getReader();
     const measured = new Set<number>();
-    const measureEntries = app.ledger.measureEntries.bind(app.ledger);
-    app.ledger.measureEntries = (query) => {
+    const measureEntries = app.ledger.entries.measure.bind(app.ledger.entries);
+    app.ledger.entries.measure = (query) => {
       measured.add(query.after ?? 0);
       return measureEntries(query);
     };
@@ -223,13 +223,13 @@ describe('followers', () => {
     await slow.read(); // how to come back
     const more = slow.read();
     // The other caller is served as long as it takes the first to be held back.
-    const late = follow((await app.ledger.lastPosition()) - 10, 'ada', {});
+    const late = follow((await app.ledger.entries.lastPosition()) - 10, 'ada', {});
     await late.read();
     expect(new TextDecoder().decode((await late.read()).value)).toContain('event: entry');
     await turn.call({ id: 'last', name: 'get_id', arguments: {} });
     expect(new TextDecoder().decode((await late.read()).value)).toContain('"last"');
     expect([...measured].filter((after) => after < 50)).toEqual([0]);
-    app.ledger.measureEntries = measureEntries;
+    app.ledger.entries.measure = measureEntries;
     followers.close();
     await Promise.all([slow.cancel(), late.cancel(), more]);
     await made.close();

@@ -24,7 +24,7 @@ async function fill(sessions: number, calls = 1): Promise<void> {
   for (let call = 0; call < calls; call++)
     await Promise.all(
       Array.from({ length: sessions }, async (_, n) =>
-        app.ledger.append(new SampleCall(`c${call}`, { sessionId: `s${n}` }).whole()),
+        app.ledger.journal.append(new SampleCall(`c${call}`, { sessionId: `s${n}` }).whole()),
       ),
     );
 }
@@ -86,7 +86,7 @@ describe('an export', () => {
     await fill(10_000);
     const response = await open('/v1/export');
     for (let n = 0; n < 200; n++)
-      await app.ledger.append(
+      await app.ledger.journal.append(
         new SampleCall('late', { sessionId: n % 2 === 0 ? `s${n}` : `new${n}` }).whole(),
       );
     const { text, isWhole } = await readOn(response);

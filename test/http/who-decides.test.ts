@@ -47,7 +47,9 @@ const ask = async (id: string, token: string, more: object = {}): Promise<Answer
 
 const hold = async (id: string): Promise<Held> => {
   const { body } = await ask(id, app.tokens.operator, { waitMs: 0 });
-  await expect.poll(async () => (await app.ledger.readCall('s1', id))?.version ?? 0).toBeGreaterThan(0);
+  await expect
+    .poll(async () => (await app.ledger.journal.readCall('s1', id))?.version ?? 0)
+    .toBeGreaterThan(0);
   return body.confirmationId === undefined ? (await ask(id, app.tokens.operator)).body : body;
 };
 
@@ -231,7 +233,7 @@ describe('a token', () => {
         expect.stringContaining('may speak only for the principals it lists'),
       ]);
     }
-    expect(await app.ledger.readCall('s1', 'bound1')).toBeUndefined();
+    expect(await app.ledger.journal.readCall('s1', 'bound1')).toBeUndefined();
     const principal = { userId: 'bob', orgId: 'acme', claims: { team: ['ops', 'web'] } };
     expect((await ask('bound2', token, { principal })).status).toBe(200);
   });

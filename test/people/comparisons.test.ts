@@ -11,6 +11,7 @@ import { startServer } from '../http/start-server.ts';
 import { runInProcess } from '../run-in-process.ts';
 import { envelope, quiet } from '../stage.ts';
 import { question } from './question.ts';
+import { alterLedger } from '../alter-ledger.ts';
 
 const folders: string[] = [];
 afterEach(() => {
@@ -126,13 +127,14 @@ describe('a held call without a preview', () => {
   it('looks at ten calls at most', async () => {
     const memory = createMemoryLedger();
     let reads = 0;
-    const counting: Ledger = {
-      ...memory,
-      readCall: (...args) => {
-        reads++;
-        return memory.readCall(...args);
+    const counting = alterLedger(memory, {
+      journal: {
+        readCall: (...args) => {
+          reads++;
+          return memory.journal.readCall(...args);
+        },
       },
-    };
+    });
     const earlier = Array.from({ length: 40 }, (_, n) => ({ path: `other-${n}` }));
     for (const [n, args] of earlier.entries())
       await on(memory)(false)

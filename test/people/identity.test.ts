@@ -84,7 +84,7 @@ describe('bound-approval: how the person was known is on record', () => {
   test('for erasures and removals', async () => {
     const { ledger, runtime, turn } = await held();
     await turn.call(call('p', 'price'));
-    await ledger.erase({ sessionId: 's', by: 'ada', identity: ada, reason: 'asked to' });
+    await ledger.retention.erase({ sessionId: 's', by: 'ada', identity: ada, reason: 'asked to' });
     const events = await runtime.events({ sessionId: 's' });
     expect(events.find(({ type }) => type === 'body.erased')).toMatchObject({ by: 'ada', identity: ada });
   });
@@ -157,7 +157,7 @@ describe('an id of dots', () => {
       code: 'config.invalid',
     });
     expect(() => runtime.workflow({ sessionId: id })).toThrow(/sessionId must be/);
-    expect(await ledger.readSession(id)).toEqual([]);
+    expect(await ledger.journal.readSession(id)).toEqual([]);
   });
 
   test.each(['...', '.a', 'report.html', 'a..b'])('%j is one', async (id) => {

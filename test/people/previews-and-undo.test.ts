@@ -9,7 +9,7 @@ import { createManualClock } from 'quittance/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { checkBeside } from '../../src/replay/verify-beside.ts';
-import { BesideFold } from '../../src/ledger/beside-fold.ts';
+import { BesideFold } from '../../src/ledger/side-fold.ts';
 import { readEntry } from '../../src/ledger/formats/v1/read-entry.ts';
 import { deferred, envelope, eventsOf, eventTypes, expectSettledOnce, quiet } from '../stage.ts';
 import { question, yes } from './question.ts';
@@ -44,7 +44,7 @@ async function start(...tools: readonly AnyTool[]): Promise<Process> {
 async function problems(ledger: Ledger): Promise<readonly string[]> {
   const fold = new BesideFold();
   const catchUp = async (): Promise<void> => {
-    for (const entry of await ledger.readEntries({ after: fold.position, limit: 1_000 }))
+    for (const entry of await ledger.entries.read({ after: fold.position, limit: 1_000 }))
       fold.add(readEntry(entry), entry.position);
   };
   const found: string[] = [];
@@ -124,14 +124,14 @@ describe('a preview', () => {
     for (const note of ['k-4712', 'open']) {
       const { confirmationId, inputDigest, preview } = await question(runtime);
       expect(await problems(ledger)).toEqual([]);
-      expect(await ledger.readSealed('s', 'c')).toBeDefined();
+      expect(await ledger.journal.readSealed('s', 'c')).toBeDefined();
       const { revision = 0 } = preview ?? {};
       const edit = { decision: 'edit', by: 'ada', inputDigest, revision, arguments: { note } } as const;
       await runtime.decide(confirmationId, edit);
     }
     const asked = await question(runtime);
     expect(await problems(ledger)).toEqual([]);
-    expect(await ledger.readSealed('s', 'c')).toBeUndefined();
+    expect(await ledger.journal.readSealed('s', 'c')).toBeUndefined();
     await runtime.decide(asked.confirmationId, yes(asked));
     expect(await outcome).toMatchObject({ output: {} });
   });
@@ -271,12 +271,12 @@ describe('an undo', () => {
   it('keeps the sealed input until its time is up, and clearing up drops it then', async () => {
     const { runtime, ledger } = await start(remover(true, () => 'back'));
     await runtime.turn({ sessionId: 's' }).call(remove);
-    await ledger.rebuild();
-    expect(await ledger.readSealed('s', 'c')).toBeDefined();
+    await ledger.integrity.rebuild();
+    expect(await ledger.journal.readSealed('s', 'c')).toBeDefined();
     clock.advance(60_000);
     expect(await problems(ledger)).toEqual([]);
-    await ledger.rebuild();
-    expect(await ledger.readSealed('s', 'c')).toBeUndefined();
+    await ledger.integrity.rebuild();
+    expect(await ledger.journal.readSealed('s', 'c')).toBeUndefined();
     expect(await problems(ledger)).toEqual([]);
   });
 });

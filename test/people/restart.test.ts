@@ -10,6 +10,7 @@ import { eventually } from '../eventually.ts';
 import { z } from 'zod';
 import { auditKinds, envelope, eventsOf, expectSettledOnce } from '../stage.ts';
 import { no, openQuestions, question, refusal, yes } from './question.ts';
+import { alterLedger } from '../alter-ledger.ts';
 
 let folder: string;
 const closing: (() => Promise<unknown>)[] = [];
@@ -129,18 +130,12 @@ describe('after a restart', () => {
     await holdAndEnd(ask('users'), far());
     const ledger = await openLedger(join(folder, 'ledger.db'));
     let looks = 0;
-    const readCall: Ledger['readCall'] = (...call) => {
+    const readCall: Ledger['journal']['readCall'] = (...call) => {
       // Nothing else would get a turn any more, this test's time limit included.
       if (++looks > 1_000) throw new Error('It is looked at without end.');
-      return ledger.readCall(...call);
+      return ledger.journal.readCall(...call);
     };
-    const watched = new Proxy(ledger, {
-      get: (target, name) => {
-        if (name === 'readCall') return readCall;
-        const value: unknown = Reflect.get(target, name, target);
-        return typeof value === 'function' ? value.bind(target) : value;
-      },
-    });
+    const watched = alterLedger(ledger, { journal: { readCall } });
     const runtime = createRuntime({ tools: [far()], ledger: watched });
     closing.push(() => runtime.close().then(() => ledger.close()));
     const asking = (): ReturnType<Turn['callOrPending']> =>

@@ -7,6 +7,7 @@ import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { envelope, expectSettledOnce, quiet, setStage } from '../stage.ts';
+import { alterLedger } from '../alter-ledger.ts';
 
 const everything = { sessionId: 's', toolName: '*', by: 'ada' } as const;
 
@@ -146,16 +147,17 @@ stages:
 /** A ledger on which something happens just before an intent that names a grant is appended. */
 function interrupted(inner: Ledger, happen: () => Promise<unknown>): Ledger {
   let done = false;
-  return {
-    ...inner,
-    append: async (entry: Entry) => {
-      if (!done && entry.guards !== undefined) {
-        done = true;
-        await happen();
-      }
-      return inner.append(entry);
+  return alterLedger(inner, {
+    journal: {
+      append: async (entry: Entry) => {
+        if (!done && entry.guards !== undefined) {
+          done = true;
+          await happen();
+        }
+        return inner.journal.append(entry);
+      },
     },
-  };
+  });
 }
 
 describe('[bound-approval] between the check of a grant and the intent', () => {
@@ -193,15 +195,16 @@ describe('[bound-approval] between the check of a grant and the intent', () => {
     const ran: unknown[] = [];
     const clock = createManualClock();
     const inner = createMemoryLedger({ clock });
-    const ledger: Ledger = {
-      ...inner,
-      // Asked last before the intent is made.
-      readCounters: (names) => {
-        const counters = inner.readCounters(names);
-        if (names.some((name) => name.includes('/grant/'))) clock.advance(1_000);
-        return counters;
+    const ledger = alterLedger(inner, {
+      claims: {
+        // Asked last before the intent is made.
+        readCounters: (names) => {
+          const counters = inner.claims.readCounters(names);
+          if (names.some((name) => name.includes('/grant/'))) clock.advance(1_000);
+          return counters;
+        },
       },
-    };
+    });
     const runtime = createRuntime({ tools: [tool(ran)], ledger, clock });
     await runtime.grant({ ...everything, forMs: 1_000 });
     expect(await statusOf(runtime, 'a', 'delete_it')).toBe('held');

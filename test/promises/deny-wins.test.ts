@@ -1,6 +1,6 @@
 /* oxlint-disable unicorn/no-thenable -- `then` is a word of the language */
 import fc from 'fast-check';
-import type { ConfirmationAnswer, ConfirmationRequest, Ledger, PreToolUse, ToolOutcome } from 'quittance';
+import type { ConfirmationAnswer, ConfirmationRequest, PreToolUse, ToolOutcome } from 'quittance';
 import { createMemoryLedger, createRuntime, defineTool, ToolDecision } from 'quittance';
 import type { StringContracts } from 'quittance/contracts';
 import { contractsFromMultiple, contractsFromYamlString } from 'quittance/contracts';
@@ -11,6 +11,7 @@ import { createMortalLedger } from '../mortal-ledger.ts';
 import { question, yes } from '../people/question.ts';
 import { documentOf } from '../sample-policy.ts';
 import { deferred, envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../stage.ts';
+import { alterLedger } from '../alter-ledger.ts';
 
 type Word = 'allow' | 'ask' | 'block';
 
@@ -345,7 +346,7 @@ describe('[deny-wins] an approval never skips a check', () => {
     said = ToolDecision.block('not any more');
     void first.runtime.decide(asked.confirmationId, yes(asked));
     const decisions = async (): Promise<readonly string[]> => {
-      const stored = await file.inner.readCall('s', 'c');
+      const stored = await file.inner.journal.readCall('s', 'c');
       return (stored?.events ?? []).flatMap((event) =>
         event.type === 'tool.decided' ? [event.decision] : [],
       );
@@ -423,14 +424,17 @@ describe('[deny-wins] a session that moves while a second question is put', () =
   it('[deny-wins] has every check made once more: nothing runs by the first approval', async () => {
     const ledger = createMemoryLedger();
     let holds = 0;
-    const moving: Ledger = {
-      ...ledger,
-      async append(entry) {
-        // Somebody else advances the session at the very moment the second question is to be kept.
-        const isSecond = entry.events.some(({ type }) => type === 'tool.held') && ++holds === 2;
-        return isSecond ? { status: 'moved', subject: 'session', version: 1 } : ledger.append(entry);
+    const moving = alterLedger(ledger, {
+      journal: {
+        async append(entry) {
+          // Another process advances the session at the moment the second question is stored.
+          const isSecond = entry.events.some(({ type }) => type === 'tool.held') && ++holds === 2;
+          return isSecond
+            ? { status: 'moved', subject: 'session', version: 1 }
+            : ledger.journal.append(entry);
+        },
       },
-    };
+    });
     let looks = 0;
     const ran: unknown[] = [];
     const policy: PreToolUse = () => {

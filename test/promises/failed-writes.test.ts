@@ -52,7 +52,7 @@ describe('[nothing-lost] a write before the body that fails', () => {
       failing.isGone = false;
       failing.failAt = undefined;
       await turn.call(envelope('next', 'look'));
-      expect(await failing.ledger.readCall('s', 'a')).toBeUndefined();
+      expect(await failing.ledger.journal.readCall('s', 'a')).toBeUndefined();
       const again = turn.call(envelope('a', name, { n: 1 }));
       if (boundary === 'hold') {
         const asked = await question(runtime, 'a');

@@ -1,8 +1,8 @@
-import type { Ledger } from 'quittance';
 import { createRuntime, defineTool } from 'quittance';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
 import { deferred, envelope, eventsOf, eventTypes, expectSettledOnce, quiet, setStage } from '../stage.ts';
+import { alterLedger } from '../alter-ledger.ts';
 
 /** A call whose body is still at it when its time is up. */
 async function timedOut() {
@@ -148,7 +148,9 @@ describe('[late-is-kept] a result after the deadline is recorded on its call and
       const { clock, ledger, runtime, turn } = setStage({ tools });
       const asked = turn.call(envelope('c', 'pay'));
       await quiet();
-      const elsewhere: Ledger = { ...ledger, ownerId: 'own_elsewhere', ownerStatus: () => 'gone' };
+      const elsewhere = alterLedger(ledger, {
+        owners: { ownerId: 'own_elsewhere', statusOf: () => 'gone' },
+      });
       const other = createRuntime({ tools, ledger: elsewhere, clock });
       expect(await other.recover()).toMatchObject([{ callId: 'c', how: 'indeterminate' }]);
       if (how === 'returned') body.resolve({ receipt: 'r1' });

@@ -199,7 +199,10 @@ describe('[limits-hold] N parallel calls under a limit of K run at most K times'
     expect(ran).toHaveLength(2);
     await Promise.all(ids(9).map((id) => runtime.turn({ sessionId: 't' }).call(envelope(id, 'pay', { id }))));
     expect(ran).toHaveLength(4);
-    const counters = await ledger.readCounters(['named/"team"/tool_calls', 'named/"team"/cost_micros']);
+    const counters = await ledger.claims.readCounters([
+      'named/"team"/tool_calls',
+      'named/"team"/cost_micros',
+    ]);
     expect(counters).toEqual([
       { used: 4, reserved: 0 },
       { used: 40, reserved: 0 },

@@ -18,6 +18,7 @@ import { createMortalLedger } from '../mortal-ledger.ts';
 import { question, yes } from '../people/question.ts';
 import { documentOf } from '../sample-policy.ts';
 import { deferred, envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../stage.ts';
+import { alterLedger } from '../alter-ledger.ts';
 
 const never = (): Promise<never> => new Promise(() => undefined);
 
@@ -34,13 +35,12 @@ function newFile(): string {
 /** A ledger whose appends of one kind wait until they may go on. */
 function delaying(inner: Ledger, waits: (entry: Entry) => boolean): { ledger: Ledger; goOn: () => void } {
   const gate = deferred();
-  const ledger = new Proxy(inner, {
-    get(target, name) {
-      if (name !== 'append') return Reflect.get(target, name, target) as unknown;
-      return async (entry: Entry) => {
+  const ledger = alterLedger(inner, {
+    journal: {
+      append: async (entry) => {
         if (waits(entry)) await gate.promise;
-        return target.append(entry);
-      };
+        return inner.journal.append(entry);
+      },
     },
   });
   return { ledger, goOn: () => gate.resolve() };
@@ -98,7 +98,7 @@ describe('an attempt that is run again', () => {
     const runtime = createRuntime({ clock, ledger, tools: [put(() => 'done')], budgets });
     expect(await runtime.recover()).toMatchObject([{ how: 'rerun' }]);
     expect((await eventsOf(runtime, 'tool.responded')).at(-1)).toMatchObject({ costMicros: 1_400 });
-    expect(await ledger.readCounters(['session/"s"/cost_micros', 'session/"s"/tool_calls'])).toEqual([
+    expect(await ledger.claims.readCounters(['session/"s"/cost_micros', 'session/"s"/tool_calls'])).toEqual([
       { used: 1_400, reserved: 0 },
       { used: 1, reserved: 0 },
     ]);
@@ -164,10 +164,10 @@ describe('a process that is gone', () => {
       await actor.reached;
       await actor.kill();
       const ledger = await openLedger(play.ledger, { spillBytes: 16_384 });
-      expect(await ledger.findGoneOwners()).toHaveLength(1);
+      expect(await ledger.owners.findGone()).toHaveLength(1);
       const runtime = createRuntime({ ledger, tools: [] });
       expect(await runtime.recover()).toMatchObject([{ callId: 'a', how: 'indeterminate' }]);
-      expect(await ledger.findGoneOwners()).toEqual([]);
+      expect(await ledger.owners.findGone()).toEqual([]);
       await runtime.close();
       await ledger.close();
     } finally {
@@ -182,17 +182,20 @@ describe('a session that another process removes', () => {
     // All entries are in the index before the removal, so that nothing but the count of removals tells of it.
     const here = await openSqliteLedger(path, {}, { longestTail: 1 });
     const there = await openSqliteLedger(path);
-    await here.append(new SampleCall('c').whole());
-    expect(here.readCall('session', 'c')).toBeDefined();
-    expect(await there.dropSession({ sessionId: 'session', by: 'ada', reason: 'room' })).toBe(true);
+    await here.journal.append(new SampleCall('c').whole());
+    expect(here.journal.readCall('session', 'c')).toBeDefined();
+    expect(await there.retention.dropSession({ sessionId: 'session', by: 'ada', reason: 'room' })).toBe(true);
     await quiet();
-    expect(here.readCall('session', 'c')).toBeUndefined();
-    expect(here.readSession('session')).toEqual([]);
+    expect(here.journal.readCall('session', 'c')).toBeUndefined();
+    expect(here.journal.readSession('session')).toEqual([]);
     // The same call is a new one, at the start of a new chain.
-    expect(await here.append(new SampleCall('c').whole())).toEqual({ status: 'appended', version: 1 });
-    const head = here.readHeads().find(({ sessionId }) => sessionId === 'session');
+    expect(await here.journal.append(new SampleCall('c').whole())).toEqual({
+      status: 'appended',
+      version: 1,
+    });
+    const head = here.integrity.readHeads().find(({ sessionId }) => sessionId === 'session');
     expect(head?.sequence).toBe(1);
-    expect(there.readCall('session', 'c')?.version).toBe(1);
+    expect(there.journal.readCall('session', 'c')?.version).toBe(1);
     await here.close();
     await there.close();
   });
@@ -235,7 +238,9 @@ describe('a call that is handed over', () => {
     await quiet();
     clock.advance(60_000);
     expect(await first).toMatchObject({ type: 'ToolTimeout' });
-    expect(await ledger.readCounters(['session/"s"/contract/attempts', 'session/"s"/tool_calls'])).toEqual([
+    expect(
+      await ledger.claims.readCounters(['session/"s"/contract/attempts', 'session/"s"/tool_calls']),
+    ).toEqual([
       { used: 1, reserved: 0 },
       { used: 0, reserved: 0 },
     ]);

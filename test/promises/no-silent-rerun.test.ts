@@ -8,6 +8,7 @@ import type { World } from '../../bench/crash/world.ts';
 import type { Actor, Play } from '../durable/play.ts';
 import { openPlay } from '../durable/play.ts';
 import { envelope, expectSettledOnce } from '../stage.ts';
+import { alterLedger } from '../alter-ledger.ts';
 
 let play: Play;
 const open: { runtime: Runtime; ledger: Ledger }[] = [];
@@ -70,7 +71,7 @@ async function dieAfterEffect(tool: string, args: Record<string, unknown> = {}):
 }
 
 const unresolved = async (ledger: Ledger): Promise<string[]> =>
-  (await ledger.queryCalls({ unresolved: true })).rows.map(({ callId }) => callId);
+  (await ledger.queries.findCalls({ unresolved: true })).rows.map(({ callId }) => callId);
 
 const codeOf = (outcome: ToolOutcome): string => ('code' in outcome ? outcome.code : outcome.type);
 
@@ -265,13 +266,7 @@ describe('[no-silent-rerun] a process that is slow is not dead', () => {
     // Somebody who takes the owner for dead, as after the lock of its life was removed by hand.
     const { tool, ran } = counting('pay');
     const ledger = await openLedger(play.ledger);
-    const hasty = new Proxy(ledger, {
-      get: (target, name) => {
-        if (name === 'ownerStatus') return () => 'gone';
-        const value: unknown = Reflect.get(target, name, target);
-        return typeof value === 'function' ? (value as (...input: unknown[]) => unknown).bind(target) : value;
-      },
-    });
+    const hasty = alterLedger(ledger, { owners: { statusOf: () => 'gone' } });
     const runtime = createRuntime({ ledger: hasty, tools: [tool] });
     open.push({ runtime, ledger });
     expect(await runtime.recover()).toMatchObject([{ callId: 'a', how: 'indeterminate' }]);

@@ -156,7 +156,7 @@ describe.each(Object.keys(troubles) as Trouble[])('[nothing-lost] %s', (kind) =>
     // What the bodies gave is stored with their ends, so that nothing is left to find out.
     const late = await eventsOf(runtime, 'tool.late');
     expect(late.map(({ callId }) => callId).toSorted()).toEqual(lost.map(({ callId }) => callId).toSorted());
-    expect((await file.ledger.queryCalls({ unresolved: true })).rows).toEqual([]);
+    expect((await file.ledger.queries.findCalls({ unresolved: true })).rows).toEqual([]);
     expect(ran).toEqual([...ids, 'd']);
     await expectSettledOnce(runtime);
   });
@@ -236,7 +236,7 @@ describe('[nothing-lost] a process spills and is killed', () => {
       if (how === 'another id') await turn.call(envelope('b', 'pay'));
       expect(JSON.stringify(await turn.call(envelope('a', 'pay')))).toBe(JSON.stringify(told));
       expect(await auditKinds(runtime, 'a')).toEqual(['persistence_failed', 'completed', 'cached']);
-      expect((await file.ledger.queryCalls({ unresolved: true })).rows).toEqual([]);
+      expect((await file.ledger.queries.findCalls({ unresolved: true })).rows).toEqual([]);
       expect([ran, world.count('a'), spills()]).toEqual([how === 'another id' ? ['b'] : [], 1, []]);
       await expectSettledOnce(runtime);
     },

@@ -85,9 +85,9 @@ describe('[nothing-lost] a call that the ledger never stored', () => {
     expect(await runtime.audit({ sessionId: 's' })).toEqual(records);
     // It is no call, and nothing ran.
     expect(await runtime.calls({ sessionId: 's' })).toEqual([]);
-    expect(await failing.ledger.readCall('s', 'a')).toBeUndefined();
+    expect(await failing.ledger.journal.readCall('s', 'a')).toBeUndefined();
     expect(ran).toEqual(['next']);
-    const stored = JSON.stringify(await failing.ledger.readEntries({ limit: 100 }));
+    const stored = JSON.stringify(await failing.ledger.entries.read({ limit: 100 }));
     expect(stored).not.toContain(secret);
     expect(stored).not.toContain('in the clear');
     await expectVerified(failing.ledger);
@@ -313,7 +313,7 @@ describe('[nothing-lost] a refused call can be found', () => {
     await runtime.turn({ sessionId: 's', parentSessionId: 'boss' }).call(envelope('a', 'pay'));
     await runtime.turn({ sessionId: 'boss' }).call(envelope('b', 'look'));
     await runtime.close();
-    await ledger.erase({ sessionId: 's', by: 'ada', reason: 'asked to' });
+    await ledger.retention.erase({ sessionId: 's', by: 'ada', reason: 'asked to' });
     await ledger.close();
     const { records } = JSON.parse((await cli('show', 'a', '--json')).out) as { records: ToolAuditRecord[] };
     expect(records.map(({ outcome }) => outcome.kind)).toEqual(['persistence_failed', 'completed']);

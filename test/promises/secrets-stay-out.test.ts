@@ -369,7 +369,7 @@ describe('[secrets-stay-out] what the redactor hides is never in clear in what i
     });
     const asked = turn.call(envelope('c', 'delete_account', both));
     await quiet();
-    const sealed = await ledger.readSealed('s', 'c');
+    const sealed = await ledger.journal.readSealed('s', 'c');
     expect(sealed).toMatch(/^v1\./);
     for (const trace of traces) {
       expect(sealed).not.toContain(trace);
@@ -380,7 +380,7 @@ describe('[secrets-stay-out] what the redactor hides is never in clear in what i
     answer.resolve({ decision: 'approve', by: 'ada' });
     await asked;
     expect(seen).toEqual([both]);
-    expect(await ledger.readSealed('s', 'c')).toBeUndefined();
+    expect(await ledger.journal.readSealed('s', 'c')).toBeUndefined();
     for (const trace of traces) expect(written()).not.toContain(trace);
   });
 

@@ -36,8 +36,8 @@ beforeAll(async () => {
   await fillLedger(sound);
   const ledger = await openLedger(sound);
   before = await view(ledger);
-  original = await ledger.readEntries({ limit: 10_000 });
-  anchor = createAnchor(await ledger.readHeads(), Date.now());
+  original = await ledger.entries.read({ limit: 10_000 });
+  anchor = createAnchor(await ledger.integrity.readHeads(), Date.now());
   await ledger.close();
   await runCli(['export', '--ledger', sound, '--out', exported]);
 });
@@ -45,17 +45,17 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Everything that can be asked of a ledger. */
 async function view(ledger: Ledger): Promise<string> {
-  const entries = await ledger.readEntries({ limit: 10_000 });
-  const { rows: calls } = await ledger.queryCalls({ limit: 1_000 });
-  const { rows: sessions } = await ledger.querySessions({ limit: 1_000 });
-  const heads = await ledger.readHeads();
+  const entries = await ledger.entries.read({ limit: 10_000 });
+  const { rows: calls } = await ledger.queries.findCalls({ limit: 1_000 });
+  const { rows: sessions } = await ledger.queries.findSessions({ limit: 1_000 });
+  const heads = await ledger.integrity.readHeads();
   const read = await Promise.all(
-    heads.map(async ({ sessionId }) => [sessionId, await ledger.readSession(sessionId)]),
+    heads.map(async ({ sessionId }) => [sessionId, await ledger.journal.readSession(sessionId)]),
   );
   const each = await Promise.all(
-    calls.map(async ({ sessionId, callId }) => ledger.readCall(sessionId, callId)),
+    calls.map(async ({ sessionId, callId }) => ledger.journal.readCall(sessionId, callId)),
   );
-  return JSON.stringify([entries, calls, sessions, heads, read, each, await ledger.findOpenCalls()]);
+  return JSON.stringify([entries, calls, sessions, heads, read, each, await ledger.queries.findOpenCalls()]);
 }
 
 type Tables = { readonly ledger: BetterSqlite3.Database; readonly read: BetterSqlite3.Database };
@@ -103,7 +103,7 @@ async function look(path: string, held?: Anchor): Promise<Found> {
   try {
     ledger = await openLedger(path, { spillBytes: 4_096 });
     const after = await view(ledger).catch((error: unknown) => String(error));
-    const onlyCut = isBeginning(await ledger.readEntries({ limit: 10_000 }));
+    const onlyCut = isBeginning(await ledger.entries.read({ limit: 10_000 }));
     const { problems } = await verifyLedger(ledger, held, context, async ({ kind }) => void kinds.push(kind));
     return { changed: after !== before, onlyCut, problems, kinds };
   } catch (error) {
@@ -291,11 +291,15 @@ describe('[tamper-evident] by an anchor', () => {
   it('[tamper-evident] what may be erased, and a session that may be dropped, leave it whole', async () => {
     const path = await change(() => undefined);
     const ledger = await openLedger(path);
-    const [entry] = await ledger.readEntries({ sessionId: 'ticket-42', limit: 1 });
-    expect(await ledger.erase({ sessionId: 'ticket-42', by: 'Ada', reason: 'Asked to.' })).toBeGreaterThan(5);
-    const [erased] = await ledger.readEntries({ sessionId: 'ticket-42', limit: 1 });
+    const [entry] = await ledger.entries.read({ sessionId: 'ticket-42', limit: 1 });
+    expect(
+      await ledger.retention.erase({ sessionId: 'ticket-42', by: 'Ada', reason: 'Asked to.' }),
+    ).toBeGreaterThan(5);
+    const [erased] = await ledger.entries.read({ sessionId: 'ticket-42', limit: 1 });
     expect([entry?.bodies === undefined, erased?.bodies]).toEqual([false, undefined]);
-    expect(await ledger.dropSession({ sessionId: 'ticket-43', by: 'Ada', reason: 'Too old.' })).toBe(true);
+    expect(
+      await ledger.retention.dropSession({ sessionId: 'ticket-43', by: 'Ada', reason: 'Too old.' }),
+    ).toBe(true);
     const kinds: string[] = [];
     await verifyLedger(
       ledger,

@@ -28,7 +28,7 @@ async function look(edit: (databases: Databases) => void, rebuilds = false) {
   databases.read.close();
   const before = bytesOf(copy);
   const ledger = await openSqliteLedger(path, { readOnly: !rebuilds, spillBytes: 4_096 });
-  if (rebuilds) await ledger.rebuild();
+  if (rebuilds) await ledger.integrity.rebuild();
   const found: string[] = [];
   const notes: string[] = [];
   await verifyLedger(

@@ -2,6 +2,7 @@ import type { ToolOutcome } from 'quittance';
 import { defineTool, outcomeToModelContent, ToolDecision, ToolError, toolResult } from 'quittance';
 import { describe, expect, it } from 'vitest';
 import { deferred, envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../stage.ts';
+import { alterLedger } from '../alter-ledger.ts';
 
 type Body = (args: { readonly [key: string]: unknown }) => unknown;
 
@@ -101,13 +102,14 @@ describe('[told-equals-kept] what the model was told is what the ledger holds, b
   it('[told-equals-kept] and nobody is told before the ledger has it', async () => {
     const { ledger } = stageOf(() => 1);
     const kept = deferred();
-    const slow: typeof ledger = {
-      ...ledger,
-      append: async (entry) => {
-        if (entry.events.some(({ type }) => type === 'tool.responded')) await kept.promise;
-        return ledger.append(entry);
+    const slow = alterLedger(ledger, {
+      journal: {
+        append: async (entry) => {
+          if (entry.events.some(({ type }) => type === 'tool.responded')) await kept.promise;
+          return ledger.journal.append(entry);
+        },
       },
-    };
+    });
     const { turn } = setStage({ ledger: slow, tools: [defineTool({ name: 'pay', run: () => 'paid' })] });
     let told = false;
     const asked = turn.call(envelope('c', 'pay')).then(() => (told = true));
@@ -180,7 +182,7 @@ describe('[told-equals-kept] nothing that happens afterwards changes what is kep
     expect(JSON.stringify([outcome, await runtime.events({ sessionId: 's' })])).toBe(before);
     expect(before).not.toContain('mallory');
     const [file] = 'files' in outcome ? (outcome.files ?? []) : [];
-    const artifact = await ledger.readArtifact('s', file?.artifactId ?? '');
+    const artifact = await ledger.artifacts.read('s', file?.artifactId ?? '');
     expect(artifact?.content).toEqual(new Uint8Array([1, 1, 1]));
   });
 

@@ -1,6 +1,7 @@
 import { isQuittanceError } from '../../base/error.ts';
 import { readStored } from '../../ledger/feed.ts';
-import type { Cursor, Ledger } from '../../ledger/ledger.ts';
+import type { Cursor } from '../../ledger/cursors.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
 import { describeUnknownName } from '../../base/nearest.ts';
 import type { ListedBehavior } from '../behavior-table.ts';
 import { behaviorColumns, behaviorRow, behaviorToJson } from '../behavior-table.ts';
@@ -55,9 +56,9 @@ const stray = (word: string): UsageError =>
 
 async function list(ledger: Ledger, given: Given, { out, err }: Context): Promise<ExitCode> {
   // The end first: what is appended meanwhile is nobody's arrears.
-  const end = await ledger.lastPosition();
+  const end = await ledger.entries.lastPosition();
   const found: ListedBehavior[] = [];
-  for (const cursor of await ledger.readCursors()) {
+  for (const cursor of await ledger.cursors.list()) {
     const behind = Math.max(0, end - cursor.position);
     const problem = behind === 0 ? undefined : await problemAfter(ledger, cursor.position);
     const status = problem === undefined ? await statusOf(ledger, cursor) : 'stuck';
@@ -77,7 +78,7 @@ async function list(ledger: Ledger, given: Given, { out, err }: Context): Promis
 
 /** Why nobody who has read up to here can read on. */
 async function problemAfter(ledger: Ledger, position: number): Promise<string | undefined> {
-  const [next] = await ledger.readEntries({ after: position, limit: 1 });
+  const [next] = await ledger.entries.read({ after: position, limit: 1 });
   try {
     if (next !== undefined) readStored(next);
     return undefined;
@@ -92,7 +93,7 @@ async function statusOf(
   { holder, ownerId }: Cursor,
 ): Promise<Exclude<ListedBehavior['status'], 'stuck'>> {
   if (holder === undefined) return 'free';
-  return ownerId !== undefined && (await ledger.ownerStatus(ownerId)) !== 'gone' ? 'reading' : 'gone';
+  return ownerId !== undefined && (await ledger.owners.statusOf(ownerId)) !== 'gone' ? 'reading' : 'gone';
 }
 
 async function drop(
@@ -103,9 +104,9 @@ async function drop(
 ): Promise<ExitCode> {
   if (typed === undefined)
     throw new UsageError('Which behaviour?', ['quittance behaviors', 'quittance behaviors drop BEHAVIOR']);
-  const found = (await ledger.readCursor(typed)) ?? (await ledger.readCursor(fromSafeText(typed)));
+  const found = (await ledger.cursors.read(typed)) ?? (await ledger.cursors.read(fromSafeText(typed)));
   if (found === undefined) {
-    const known = (await ledger.readCursors()).map(({ name }) => safeText(name));
+    const known = (await ledger.cursors.list()).map(({ name }) => safeText(name));
     throw new UsageError(
       describeUnknownName('behaviour', typed, known),
       ['quittance behaviors'],
@@ -119,7 +120,7 @@ async function drop(
       ['quittance behaviors', `quittance behaviors drop ${shellWord(name)} --force`],
       exitCodes.bad,
     );
-  await ledger.dropCursor(name);
+  await ledger.cursors.drop(name);
   if (given.has('json')) await out.print(safeJson({ name, position, dropped: true }));
   else await out.say(`Dropped ${safeText(name)}, which had read up to position ${position}.`);
   return exitCodes.good;

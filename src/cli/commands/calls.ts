@@ -44,7 +44,7 @@ const list = (ledger: Ledger, given: Given, context: Context): Promise<ExitCode>
   const now = context.now();
   return printList<CallSummary, CallQuery>(
     {
-      ask: (query) => ledger.queryCalls(query),
+      ask: (query) => ledger.queries.findCalls(query),
       query: toCallQuery(given, now),
       columns: callColumns,
       toRow: (call) => callRow(call, now),
@@ -64,7 +64,7 @@ async function follow(ledger: Ledger, given: Given, context: Context): Promise<E
     ]);
   const query = toCallQuery(given, context.now());
   let position = await findEnd(ledger);
-  const { rows } = await ledger.queryCalls({ ...query, limit: given.count('limit') ?? 10 });
+  const { rows } = await ledger.queries.findCalls({ ...query, limit: given.count('limit') ?? 10 });
   const before = rows.toReversed();
   const asJson = given.has('json');
   const table = layOutTable(
@@ -84,9 +84,9 @@ async function follow(ledger: Ledger, given: Given, context: Context): Promise<E
   const shown = new Map(before.map((call) => [keyOf(call), stateOf(call)]));
   try {
     while (!signal.aborted) {
-      await ledger.whenAppended(position, signal);
+      await ledger.entries.whenAppended(position, signal);
       if (signal.aborted) break;
-      const entries = await ledger.readEntries({ after: position, limit: 500 });
+      const entries = await ledger.entries.read({ after: position, limit: 500 });
       const touched = new Map<string, { sessionId: string; callId: string }>();
       for (const entry of entries) {
         position = entry.position;
@@ -94,7 +94,7 @@ async function follow(ledger: Ledger, given: Given, context: Context): Promise<E
         if (callId !== undefined) touched.set(keyOf({ sessionId, callId }), { sessionId, callId });
       }
       for (const [key, { sessionId, callId }] of touched) {
-        const stored = await ledger.readCall(sessionId, callId);
+        const stored = await ledger.journal.readCall(sessionId, callId);
         const call = stored && foldStored(stored);
         const summary = call && toCallSummary(call);
         if (summary === undefined || !matchesCall(summary, query) || shown.get(key) === stateOf(summary))
@@ -122,7 +122,7 @@ const stateOf = ({ status, outcome, unresolved }: CallSummary): string =>
 /** The position of the last entry. There is no question for it; that of an entry after a place is cheap. */
 async function findEnd(ledger: Ledger): Promise<number> {
   const isAfter = async (position: number): Promise<boolean> =>
-    (await ledger.readEntries({ after: position, limit: 1 })).length > 0;
+    (await ledger.entries.read({ after: position, limit: 1 })).length > 0;
   let [low, high] = [0, 1];
   while (await isAfter(high)) [low, high] = [high, high * 2];
   while (low < high) {

@@ -67,7 +67,7 @@ async function readSession(
   typed: string,
   signal: AbortSignal,
 ): Promise<readonly ReadEvent[]> {
-  const events = await ledger.readSession(await meantSession(ledger, typed, signal));
+  const events = await ledger.journal.readSession(await meantSession(ledger, typed, signal));
   if (events.length > 0) return events;
   throw new UsageError(`There is no session ${JSON.stringify(safeId(typed))}.`, ['quittance sessions']);
 }

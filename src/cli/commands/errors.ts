@@ -36,7 +36,7 @@ export const errorsCommand: Command = {
   run: (given, context) =>
     context.withLedger(given, async (ledger, meant) => {
       const now = context.now();
-      const groups = await summariseErrors(ledger, {
+      const groups = await summariseErrors(ledger.queries, {
         sessionId: meant.text('session'),
         toolName: meant.text('tool'),
         code: given.text('code'),

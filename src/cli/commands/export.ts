@@ -56,7 +56,7 @@ export const exportCommand: Command = {
 async function chooseHeads(ledger: Ledger, wanted: readonly string[]): Promise<readonly Head[]> {
   const heads: Head[] = [];
   for (const sessionId of new Set(wanted)) {
-    const [head] = await ledger.readHeads(sessionId);
+    const [head] = await ledger.integrity.readHeads(sessionId);
     if (head === undefined)
       throw new UsageError(
         `There is no session ${JSON.stringify(safeId(sessionId))}.`,

@@ -102,7 +102,8 @@ async function* readGrants(
   signal: AbortSignal,
 ): AsyncGenerator<GrantView, void, undefined> {
   if (sessionId !== undefined) return yield* await listGrants({ ledger }, { sessionId });
-  const ask = (query: SessionQuery): ReturnType<Ledger['querySessions']> => ledger.querySessions(query);
+  const ask = (query: SessionQuery): ReturnType<Ledger['queries']['findSessions']> =>
+    ledger.queries.findSessions(query);
   for await (const { rows } of readPages(ask, {}, Number.POSITIVE_INFINITY, signal))
     for (const session of rows) yield* await listGrants({ ledger }, { sessionId: session.sessionId });
 }

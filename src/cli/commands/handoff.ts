@@ -99,7 +99,7 @@ async function list(ledger: Ledger, given: Given, { out, err }: Context): Promis
   const found: ShownHandoff[] = [];
   for await (const { sessionId, callId } of readOpenCalls(ledger)) {
     if (session !== undefined && session !== sessionId) continue;
-    const stored = await ledger.readCall(sessionId, callId);
+    const stored = await ledger.journal.readCall(sessionId, callId);
     const call = stored && foldStored(stored);
     if (call === undefined || !isHandedOver(call)) continue;
     if (toolName !== undefined && call.toolName !== toolName) continue;
@@ -185,7 +185,7 @@ async function tellClaim(
     );
     return;
   }
-  const stored = await ledger.readCall(sessionId, callId);
+  const stored = await ledger.journal.readCall(sessionId, callId);
   const call = stored && foldStored(stored);
   const hidden = call?.hidden ?? [];
   for (const line of [

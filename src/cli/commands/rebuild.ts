@@ -17,7 +17,7 @@ export const rebuildCommand: Command = {
       given,
       async (ledger) => {
         const startedAt = performance.now();
-        const problems = await ledger.rebuild();
+        const problems = await ledger.integrity.rebuild();
         for (const problem of problems) await out.print(out.paint('red', safeText(problem)));
         await out.say(
           `The read tables and what stands beside the entries are made anew, in ${duration(performance.now() - startedAt)}.`,

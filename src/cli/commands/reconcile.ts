@@ -77,7 +77,7 @@ async function list(ledger: Ledger, given: Given, context: Context): Promise<Exi
   const query: CallQuery = { unresolved: true, sessionId: given.text('session') };
   const code = await printList<CallSummary, CallQuery>(
     {
-      ask: (asked) => ledger.queryCalls(asked),
+      ask: (asked) => ledger.queries.findCalls(asked),
       query,
       columns: callColumns,
       toRow: (call) => callRow(call, now),
@@ -103,9 +103,9 @@ async function countAbandoned(ledger: Ledger): Promise<number> {
   const alive = new Map<string, boolean>();
   let count = 0;
   for await (const { ownerId, sessionId, callId } of readOpenCalls(ledger)) {
-    if (!alive.has(ownerId)) alive.set(ownerId, (await ledger.ownerStatus(ownerId)) !== 'gone');
+    if (!alive.has(ownerId)) alive.set(ownerId, (await ledger.owners.statusOf(ownerId)) !== 'gone');
     if (alive.get(ownerId) === true) continue;
-    const stored = await ledger.readCall(sessionId, callId);
+    const stored = await ledger.journal.readCall(sessionId, callId);
     if ((stored && foldStored(stored))?.status !== 'held') count++;
   }
   return count;

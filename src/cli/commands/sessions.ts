@@ -31,7 +31,7 @@ export const sessionsCommand: Command = {
       const now = context.now();
       return printList<SessionSummary, SessionQuery>(
         {
-          ask: (query) => ledger.querySessions(query),
+          ask: (query) => ledger.queries.findSessions(query),
           query: { ...timesOf(given, now), text: given.text('text') },
           columns: sessionColumns,
           toRow: (session) => sessionRow(session, now),

@@ -49,7 +49,7 @@ export const showCommand: Command = {
         return exitCodes.good;
       }
       const { sessionId, callId } = found;
-      const stored = await ledger.readCall(sessionId, callId);
+      const stored = await ledger.journal.readCall(sessionId, callId);
       const call = stored && foldStored(stored);
       if (stored === undefined || call === undefined)
         throw new UsageError(

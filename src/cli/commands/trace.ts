@@ -51,11 +51,11 @@ async function findRoots(ledger: Ledger, given: Given, context: Context): Promis
         'There are many sessions: some that work for this one may be missing from the trace.',
       );
     const events: ReadEvent[] = [];
-    for (const sessionId of sessionIds) events.push(...(await ledger.readSession(sessionId)));
+    for (const sessionId of sessionIds) events.push(...(await ledger.journal.readSession(sessionId)));
     return buildTrace(events);
   }
   const { sessionId, callId } = await findCall(ledger, typed, given.text('session'), 'trace');
-  const call = findNode(buildTrace(await ledger.readSession(sessionId)), callId);
+  const call = findNode(buildTrace(await ledger.journal.readSession(sessionId)), callId);
   return call === undefined ? [] : [call];
 }
 

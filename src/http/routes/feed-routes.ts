@@ -54,7 +54,7 @@ export const feedRoutes: readonly Route[] = [
       const { after: given, limit = 100, ...filter } = query;
       const resumed = headers.get('last-event-id');
       const wanted = resumed !== null && /^[0-9]{1,15}$/.test(resumed) ? resumed : (given ?? '0');
-      const lastPosition = await service.ledger.lastPosition();
+      const lastPosition = await service.ledger.entries.lastPosition();
       const after = wanted === 'now' ? lastPosition : Number(wanted);
       if (after > lastPosition) throw notYet(lastPosition, 'after=0 or after=now');
       if (headers.get('accept')?.startsWith('application/json') === true)
@@ -105,7 +105,7 @@ export const feedRoutes: readonly Route[] = [
       'AuditPage',
     ),
     async handle({ service, query, ...asked }) {
-      const lastPosition = await service.ledger.lastPosition();
+      const lastPosition = await service.ledger.entries.lastPosition();
       if (query.after !== undefined && query.after > lastPosition) throw notYet(lastPosition, 'after=0');
       return service.reader.answer('audit', query, asked);
     },

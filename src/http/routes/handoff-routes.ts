@@ -168,11 +168,11 @@ async function claimOf(
 ): Promise<HandoffClaim | null> {
   const endsAt = performance.now() + waitMs;
   for (;;) {
-    const position = await ledger.lastPosition();
+    const position = await ledger.entries.lastPosition();
     const claim = await runtime.claimHandoff({ toolName }, offer);
     const leftMs = endsAt - performance.now();
     if (claim !== undefined) return claim;
     if (leftMs <= 0 || signal.aborted) return null;
-    await firstOrLater((waiting) => [ledger.whenAppended(position, waiting)], leftMs, signal);
+    await firstOrLater((waiting) => [ledger.entries.whenAppended(position, waiting)], leftMs, signal);
   }
 }

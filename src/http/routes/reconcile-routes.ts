@@ -137,7 +137,7 @@ async function isRecorded(
   found: Found,
   by: string,
 ): Promise<boolean> {
-  const stored = await ledger.readCall(sessionId, callId);
+  const stored = await ledger.journal.readCall(sessionId, callId);
   const recorded = stored && foldStored(stored)?.resolution;
   return (
     recorded?.resolution === found.resolution &&

@@ -90,7 +90,7 @@ export const sessionRoutes: readonly Route[] = [
     ),
     async handle({ service, params: { sessionId } }) {
       const session = await findSession(service, sessionId);
-      const [last] = await service.ledger.readHeads(sessionId);
+      const [last] = await service.ledger.integrity.readHeads(sessionId);
       return { session, head: last && { sequence: last.sequence, hash: last.hash } };
     },
   }),
@@ -125,7 +125,7 @@ export const sessionRoutes: readonly Route[] = [
 
 /** The summary of a session, by its exact name. */
 async function findSession({ ledger }: Service, sessionId: string): Promise<SessionSummary> {
-  const { rows } = await ledger.querySessions({ sessionId, limit: 1 });
+  const { rows } = await ledger.queries.findSessions({ sessionId, limit: 1 });
   const found = rows.find((session) => session.sessionId === sessionId);
   if (found !== undefined) return found;
   throw new HttpRefusal(

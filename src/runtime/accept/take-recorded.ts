@@ -8,7 +8,7 @@
  */
 import { isKeyedDigest } from '../../base/canonical.ts';
 import { formatPath } from '../../base/json.ts';
-import type { StoredCall } from '../../ledger/ledger.ts';
+import type { StoredCall } from '../../ledger/journal.ts';
 import { isSameSchema } from '../../tool/define-tool.ts';
 import { acceptInput } from './accept-input.ts';
 import type { Unfilled } from '../input/artifact-arguments.ts';
@@ -25,7 +25,7 @@ import type { Taken } from '../input/taken.ts';
 export async function takeRecorded(hand: CallInHand, read?: StoredCall): Promise<Taken> {
   const { engine, call, knownTool: tool } = hand;
   const { sessionId, callId } = hand;
-  const stored = read ?? (await engine.ledger.readCall(sessionId, callId));
+  const stored = read ?? (await engine.ledger.journal.readCall(sessionId, callId));
   const alteration = await stored?.findAlteration?.();
   if (alteration !== undefined) return { type: 'unusable', problem: alteration, why: 'altered' };
   if (call?.inputDigest === undefined) return gone('it has no input that was let through');

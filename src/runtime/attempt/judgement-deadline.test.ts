@@ -1,5 +1,5 @@
 /** The deadline of a call bounds everything after its body too. */
-import type { Ledger, SuccessCheck, ToolContext } from 'quittance';
+import type { SuccessCheck, ToolContext } from 'quittance';
 import {
   createMemoryLedger,
   createRuntime,
@@ -12,6 +12,7 @@ import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { deferred, envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../../../test/stage.ts';
+import { alterLedger } from '../../../test/alter-ledger.ts';
 
 const never = <Value>(): Promise<Value> => new Promise(() => undefined);
 
@@ -107,7 +108,7 @@ describe('what else follows a body', () => {
   function hanging({ rule, artifact = false }: Hangs, run: (args: unknown, context: ToolContext) => unknown) {
     const clock = createManualClock();
     const memory = createMemoryLedger({ clock });
-    const ledger: Ledger = { ...memory, ...(artifact && { putArtifact: () => never<never>() }) };
+    const ledger = artifact ? alterLedger(memory, { artifacts: { put: () => never<never>() } }) : memory;
     const runtime = createRuntime({
       ledger,
       clock,

@@ -158,7 +158,7 @@ const utf8 = new TextEncoder();
 
 async function keepText(hand: CallInHand, content: string): Promise<string> {
   const artifactId = hand.engine.ids.secret('art');
-  await hand.engine.ledger.putArtifact({
+  await hand.engine.ledger.artifacts.put({
     artifactId,
     sessionId: hand.turn.sessionId,
     callId: hand.request.id,
@@ -176,7 +176,7 @@ async function keepFiles(hand: CallInHand, { attachments }: BodyContext): Promis
       typeof content === 'string'
         ? clean(hand, content)
         : cleanBytes(content, (text) => clean(hand, text), knownSecrets(hand));
-    await hand.engine.ledger.putArtifact({
+    await hand.engine.ledger.artifacts.put({
       artifactId,
       sessionId: hand.turn.sessionId,
       callId: hand.request.id,

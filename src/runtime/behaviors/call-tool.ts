@@ -60,7 +60,7 @@ async function idFor(
   const idOf = (which: number): string =>
     `behavior:${behavior}:${event.id}:${nth}${which === 1 ? '' : `:${which}`}`;
   for (let earlier = 1; earlier < attempt; earlier++) {
-    const stored = await engine.ledger.readCall(sessionId, idOf(earlier));
+    const stored = await engine.ledger.journal.readCall(sessionId, idOf(earlier));
     const call = stored && foldStored(stored);
     // One that is still being made, or waits for a person, is rejoined.
     const type = call?.settled?.outcome.type;

@@ -125,4 +125,4 @@ function matchOf({ matches }: Registration, event: AnyEvent): boolean | { readon
 }
 
 const catchUp = async ({ ledger }: Engine, reader: BehaviorReader): Promise<void> =>
-  reader.reached(await ledger.lastPosition());
+  reader.reached(await ledger.entries.lastPosition());

@@ -10,7 +10,7 @@
 import { isQuittanceError } from '../../base/error.ts';
 import { isEmittedEvent } from '../../call/emitted-event.ts';
 import { isKnownEvent } from '../../ledger/formats/v1/event-table.ts';
-import type { Entry } from '../../ledger/ledger.ts';
+import type { Entry } from '../../ledger/journal.ts';
 import type { Feed, FeedEntry } from '../../ledger/feed.ts';
 import type { Engine } from '../state/engine.ts';
 import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
@@ -80,7 +80,7 @@ export class BehaviorReader {
     const { ledger, clock } = this.#desk.engine;
     const { signal } = this.#stop;
     while (!signal.aborted) {
-      const cursor = this.#cursor && (await ledger.readCursor(this.#registration.name));
+      const cursor = this.#cursor && (await ledger.cursors.read(this.#registration.name));
       if (cursor !== undefined && cursor.position >= position) return;
       if (this.#position !== undefined && this.#position >= position) return;
       if (this.#stuck !== undefined) throw this.#stuck;
@@ -100,7 +100,7 @@ export class BehaviorReader {
     while (!signal.aborted)
       try {
         // Asked for at once: what is kept from now on is for it, even where its first look takes a while.
-        startAfter ??= this.#registration.from === 'start' ? 0 : await engine.ledger.lastPosition();
+        startAfter ??= this.#registration.from === 'start' ? 0 : await engine.ledger.entries.lastPosition();
         await before;
         if (!(await this.#begin(startAfter))) break;
         await this.#read();
@@ -166,7 +166,7 @@ export class BehaviorReader {
       if (entries.length === 0) {
         await this.#cursor?.keep(position);
         if (this.#cursor?.isLost === true) return;
-        await unlessAborted(engine.ledger.whenAppended(position, signal), signal);
+        await unlessAborted(engine.ledger.entries.whenAppended(position, signal), signal);
         continue;
       }
       for (const entry of entries) {
@@ -271,7 +271,7 @@ export class BehaviorReader {
       depth: depth + 1,
       ...(this.#cursor !== undefined && { cursor: await this.#cursor.moveTo(position) }),
     };
-    const { status } = await engine.ledger.append(entry);
+    const { status } = await engine.ledger.journal.append(entry);
     if (status === 'appended') this.#cursor?.moved(position);
     // The call was removed while it was handled, and what is to be said about it goes with it.
     else if (status === 'conflict') this.#cursor?.note(position);

@@ -9,7 +9,7 @@ import { behaviorSessionId } from './run-handler.ts';
 
 /** Undefined where the event is gone by now, or somebody else had asked for the same before. */
 export async function findAgain(ledger: Ledger, request: RedeliveryRequested): Promise<AnyEvent | undefined> {
-  const beside = await ledger.readSession(request.sessionId);
+  const beside = await ledger.journal.readSession(request.sessionId);
   const first = beside.find((event) => isSameRequest(event, request));
   if (first !== undefined && first.id !== request.id) return undefined;
   const isIt = ({ id }: AnyEvent): boolean => id === request.forEvent;
@@ -17,7 +17,7 @@ export async function findAgain(ledger: Ledger, request: RedeliveryRequested): P
     beside.find(isIt) ??
     // What stands in the ledger's own chain is answered elsewhere.
     (request.sessionId === behaviorSessionId
-      ? (await ledger.readSession(ledgerSessionId)).find(isIt)
+      ? (await ledger.journal.readSession(ledgerSessionId)).find(isIt)
       : undefined);
   // A predicate of the host is about to look at it. Events are JSON but for undefined.
   return found && (freezeJson(found as unknown as JsonObject) as unknown as AnyEvent);

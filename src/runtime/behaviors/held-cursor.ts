@@ -8,7 +8,7 @@
  *    before it gives it to the handler: the name of the holder then says which entry, and how many processes gave it.
  *    An entry that ended three processes in a row is not given to the handler any more.
  */
-import type { Entry } from '../../ledger/ledger.ts';
+import type { Entry } from '../../ledger/journal.ts';
 import type { Engine } from '../state/engine.ts';
 import { pause } from './pause.ts';
 
@@ -55,14 +55,14 @@ export class HeldCursor {
     const name = this.#name;
     const holder = this.#holder;
     while (!signal.aborted) {
-      const known = await ledger.readCursor(name);
+      const known = await ledger.cursors.read(name);
       const isGone =
         known?.holder !== undefined &&
         known.holder !== holder &&
         known.ownerId !== undefined &&
-        (await ledger.ownerStatus(known.ownerId)) === 'gone';
+        (await ledger.owners.statusOf(known.ownerId)) === 'gone';
       const instead = isGone ? known.holder : undefined;
-      const cursor = await ledger.takeCursor({ name, holder, instead, startAfter });
+      const cursor = await ledger.cursors.take({ name, holder, instead, startAfter });
       if (cursor.holder === holder) {
         this.#kept = cursor.position;
         this.#toKeep = cursor.position;
@@ -87,7 +87,7 @@ export class HeldCursor {
     if (before >= mostRecorded) return before + 1;
     await this.#moving;
     const holder = `${this.#reader}${separator}${position}${separator}${before + 1}`;
-    const cursor = await this.#engine.ledger.takeCursor({
+    const cursor = await this.#engine.ledger.cursors.take({
       name: this.#name,
       holder,
       instead: this.#holder,
@@ -131,7 +131,7 @@ export class HeldCursor {
   async letGo(position: number): Promise<void> {
     try {
       await this.keep(position);
-      await this.#engine.ledger.releaseCursor(this.#name, this.#holder);
+      await this.#engine.ledger.cursors.release(this.#name, this.#holder);
     } catch {
       // Whoever comes next finds that nobody is there.
     }
@@ -141,7 +141,7 @@ export class HeldCursor {
   async #keepUp(): Promise<void> {
     while (this.#kept < this.#toKeep && !this.#isLost) {
       const to = this.#toKeep;
-      if (await this.#engine.ledger.moveCursor(this.#move(to))) this.#kept = to;
+      if (await this.#engine.ledger.cursors.move(this.#move(to))) this.#kept = to;
       else this.#isLost = true;
     }
   }

@@ -68,7 +68,7 @@ async function sweepFirst(hand: CallInHand): Promise<Stop | undefined> {
 const lookForTwins = (hand: CallInHand): Awaitable<Stop | undefined> => {
   const { knownTool: tool, turn, input, engine } = hand;
   return whenReady(
-    engine.ledger.findUnsettledEffects(turn.sessionId, tool.name, input.effective.digest),
+    engine.ledger.claims.findUnsettledEffects(turn.sessionId, tool.name, input.effective.digest),
     (twins) => meetTwins(hand, twins),
   );
 };

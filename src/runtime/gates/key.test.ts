@@ -1,4 +1,4 @@
-import type { Ledger, ToolSpec } from 'quittance';
+import type { ToolSpec } from 'quittance';
 import { createMemoryLedger, createRuntime, defineTool, ToolError } from 'quittance';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { describe, expect, it } from 'vitest';
@@ -11,6 +11,7 @@ import {
   quiet,
   setStage,
 } from '../../../test/stage.ts';
+import { alterLedger } from '../../../test/alter-ledger.ts';
 
 type Traits = Partial<
   Pick<
@@ -222,7 +223,7 @@ describe('a key the tool made', () => {
     await runtime.turn({ sessionId: 'other' }).call(envelope('b', 'draw'));
     const [file] = 'files' in first ? (first.files ?? []) : [];
     for (const sessionId of ['s', 'other'])
-      expect(await ledger.readArtifact(sessionId, file?.artifactId ?? '')).toMatchObject({
+      expect(await ledger.artifacts.read(sessionId, file?.artifactId ?? '')).toMatchObject({
         content: 'a drawing',
       });
   });
@@ -279,16 +280,17 @@ stages:
   const { tool } = keyed(() => Promise.reject(new Error('lost')), { idempotencyScope: 'ledger' });
   const inner = createMemoryLedger();
   let moved = false;
-  const ledger: Ledger = {
-    ...inner,
-    append: async (entry) => {
-      if (!moved && entry.events.some(({ type }) => type === 'tool.held')) {
-        moved = true;
-        await runtime.workflow({ sessionId: 's' }).setStage({ stageId: 'review', by: 'ada' });
-      }
-      return inner.append(entry);
+  const ledger = alterLedger(inner, {
+    journal: {
+      append: async (entry) => {
+        if (!moved && entry.events.some(({ type }) => type === 'tool.held')) {
+          moved = true;
+          await runtime.workflow({ sessionId: 's' }).setStage({ stageId: 'review', by: 'ada' });
+        }
+        return inner.journal.append(entry);
+      },
     },
-  };
+  });
   const runtime = createRuntime({ ledger, tools: [tool], contracts });
   await createRuntime({ ledger: inner, tools: [tool] })
     .turn({ sessionId: 'other' })

@@ -3,7 +3,7 @@
  * knows how the earlier one ended, a person is asked.
  */
 import { keyedDigestJson } from '../../base/canonical.ts';
-import type { ClaimHolder } from '../../ledger/ledger.ts';
+import type { ClaimHolder } from '../../ledger/claims.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import { describeThrown } from '../../tool/describe-thrown.ts';
 import type { CallInHand } from '../state/call-in-hand.ts';
@@ -43,7 +43,7 @@ export function bindKey(hand: CallInHand): string | undefined {
 }
 
 async function lookUp(hand: CallInHand, claimKey: string): Promise<Stop | undefined> {
-  const holder = await hand.engine.ledger.readClaim(claimKey);
+  const holder = await hand.engine.ledger.claims.readClaim(claimKey);
   return holder === undefined ? undefined : meetHolder(hand, claimKey, holder);
 }
 
@@ -61,7 +61,7 @@ export async function meetHolder(
       code: 'call.conflict',
       details: `Nothing ran: call ${holder.callId} of this tool has the same idempotency key and other arguments. Look at what that call did before you ask for more.`,
     };
-  const stored = await engine.ledger.readCall(holder.sessionId, holder.callId);
+  const stored = await engine.ledger.journal.readCall(holder.sessionId, holder.callId);
   const call = stored && foldStored(stored);
   if (stored === undefined || call === undefined) return undefined;
   if (call.settled === undefined) {

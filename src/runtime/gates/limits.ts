@@ -29,7 +29,7 @@ async function look(hand: CallInHand, limits: readonly ContractShare[]): Promise
   const { engine, turn } = hand;
   const shares = sharesOf(turn.budgets, hand.costMicros, true, engine.ledger.now());
   hand.shares = [...shares, ...limits];
-  const counters = await engine.ledger.readCounters(shares.map(({ counter }) => counter));
+  const counters = await engine.ledger.claims.readCounters(shares.map(({ counter }) => counter));
   for (const [index, share] of shares.entries()) {
     const { used, reserved } = counters[index] ?? { used: 0, reserved: 0 };
     if (used + reserved + share.amount > share.limit) return outOfBudget(share, used + reserved);

@@ -11,7 +11,7 @@ export const undoGate: Gate = {
 };
 
 async function look({ engine, sessionId, facts }: CallInHand, callId: string): Promise<Stop | undefined> {
-  const stored = await engine.ledger.readCall(sessionId, callId);
+  const stored = await engine.ledger.journal.readCall(sessionId, callId);
   const call = stored && foldStored(stored);
   if (call === undefined) return refuse('conflict', `There is no call ${callId} to undo.`);
   const { force } = readUndoAttrs(facts.attrs);

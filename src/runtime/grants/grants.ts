@@ -153,7 +153,7 @@ export async function revokeGrant(engine: Engine, ref: GrantRef): Promise<GrantV
 type Found = { readonly state: JsonObject; readonly version: number };
 
 const readGrants = async ({ ledger }: Pick<Engine, 'ledger'>, sessionId: string): Promise<Found> =>
-  (await ledger.readState(sessionId, grantsSubject)) ?? { state: {}, version: 0 };
+  (await ledger.journal.readState(sessionId, grantsSubject)) ?? { state: {}, version: 0 };
 
 /** `Omit` of a union, variant by variant. */
 type Bare<Event> = Event extends unknown ? Omit<Event, 'id' | 'sessionId' | 'turnId' | 'cause'> : never;
@@ -165,7 +165,7 @@ async function move(
   version: number,
   event: Bare<GrantEvent>,
 ): Promise<boolean> {
-  const result = await ledger.append({
+  const result = await ledger.journal.append({
     entryId: ids.next('ent'),
     sessionId,
     callId: undefined,

@@ -25,7 +25,7 @@ import { askerAmong, dutiesAreSeparate } from '../host/separate-duties.ts';
 export async function answerByGrant(hand: CallInHand, asks: readonly Ask[]): Promise<boolean> {
   if (!asks.every(isAnswerable)) return false;
   const { engine, sessionId } = hand;
-  const stored = await engine.ledger.readState(sessionId, grantsSubject);
+  const stored = await engine.ledger.journal.readState(sessionId, grantsSubject);
   if (stored === undefined) return false;
   const now = engine.ledger.now();
   const fitting = grantsIn(stored.state, sessionId)

@@ -84,7 +84,7 @@ function adoptNothing(hand: CallInHand): never {
 }
 
 async function readAgain(hand: CallInHand): Promise<void> {
-  const stored = await hand.engine.ledger.readCall(hand.sessionId, hand.callId);
+  const stored = await hand.engine.ledger.journal.readCall(hand.sessionId, hand.callId);
   const call = stored && foldStored(stored);
   if (stored === undefined || call === undefined)
     throw new TypeError(`Call ${hand.callId} was handed over, and the ledger does not know it.`);
@@ -118,7 +118,7 @@ function firstNews(hand: CallInHand, call: Call, cancelling: boolean): Promise<N
     if (hand.left) return tell('left');
     if (!cancelling && hand.cancelled !== undefined) return tell('cancelled');
     void due.promise.then(() => tell('due'));
-    engine.ledger.whenChanged(hand.sessionId, hand.callId, hand.version, stop.signal).then(
+    engine.ledger.journal.whenChanged(hand.sessionId, hand.callId, hand.version, stop.signal).then(
       () => tell('changed'),
       (error: unknown) => {
         if (isOver) return;

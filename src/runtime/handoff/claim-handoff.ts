@@ -105,7 +105,7 @@ async function claimOne(engine: Engine, ref: CallRef, terms: HandoffTerms): Prom
   checkKeys('runtime.claimHandoff', ref, ['sessionId', 'callId']);
   const { sessionId, callId } = ref;
   for (;;) {
-    const stored = await engine.ledger.readCall(sessionId, callId);
+    const stored = await engine.ledger.journal.readCall(sessionId, callId);
     const call = stored && foldStored(stored);
     if (stored === undefined || call === undefined)
       throw new QuittanceError('call.unknown', `The session ${sessionId} has no call ${callId}.`, {

@@ -1,4 +1,4 @@
-import type { HandoffClaim, JsonObject, Ledger, Runtime, ToolOutcome, Turn } from 'quittance';
+import type { HandoffClaim, JsonObject, Runtime, ToolOutcome, Turn } from 'quittance';
 import {
   createMemoryLedger,
   createRuntime,
@@ -19,6 +19,7 @@ import {
   quiet,
   setStage,
 } from '../../../test/stage.ts';
+import { alterLedger } from '../../../test/alter-ledger.ts';
 
 const pay = defineTool({ name: 'pay', mode: 'external', handoff: true, timeoutMs: 60_000 });
 const fetchAll = defineTool({ name: 'get_all', mode: 'read', handoff: true, timeoutMs: 60_000 });
@@ -284,7 +285,7 @@ describe('a report', () => {
     await on.runtime.report(claim.token, { output: 1 });
     await told;
     await on.turn.end();
-    await on.ledger.dropSession({ sessionId: 's', by: 'ada', reason: 'test' });
+    await on.ledger.retention.dropSession({ sessionId: 's', by: 'ada', reason: 'test' });
     const turn = on.runtime.turn({ sessionId: 's' });
     const { claim: next } = await start({ ...on, turn });
     await expect(on.runtime.report(claim.token, { output: 1 })).rejects.toMatchObject({
@@ -686,23 +687,24 @@ describe('a ledger that cannot be read while a worker has the call', () => {
     const clock = createManualClock();
     const inner = createMemoryLedger({ clock });
     const state = { isBroken: false, isDeaf: false, asked: 0 };
-    const ledger: Ledger = {
-      ...inner,
-      whenChanged: (...call) => {
-        state.asked++;
-        return state.isBroken || state.isDeaf
-          ? Promise.reject(new Error('disk I/O error'))
-          : inner.whenChanged(...call);
+    const ledger = alterLedger(inner, {
+      journal: {
+        whenChanged: (...call) => {
+          state.asked++;
+          return state.isBroken || state.isDeaf
+            ? Promise.reject(new Error('disk I/O error'))
+            : inner.journal.whenChanged(...call);
+        },
+        readCall: (...call) => {
+          if (state.isBroken) throw new Error('disk I/O error');
+          return inner.journal.readCall(...call);
+        },
+        append: (entry) => {
+          if (state.isBroken) throw new Error('disk I/O error');
+          return inner.journal.append(entry);
+        },
       },
-      readCall: (...call) => {
-        if (state.isBroken) throw new Error('disk I/O error');
-        return inner.readCall(...call);
-      },
-      append: (entry) => {
-        if (state.isBroken) throw new Error('disk I/O error');
-        return inner.append(entry);
-      },
-    };
+    });
     const worker = createRuntime({ clock, ledger: inner, tools: [pay] });
     const claim = () => worker.claimHandoff(taken, by);
     return { ...setStage({ clock, ledger, tools: [pay] }), state, claim };

@@ -2,7 +2,7 @@
 import type { JsonValue } from '../../base/json.ts';
 import type { Call } from '../../call/call.ts';
 import { isHandedOver, leaseIsOver, takenBy } from '../../call/handoff.ts';
-import type { StoredCall } from '../../ledger/ledger.ts';
+import type { StoredCall } from '../../ledger/journal.ts';
 import type { ToolMode } from '../../tool/mode.ts';
 import type { Principal } from '../../tool/tool-context.ts';
 import { checkKeys } from '../../base/check-keys.ts';
@@ -72,10 +72,10 @@ export async function* findHandoffs(
     if (++looks % looksAtOnce === 0) await new Promise(setImmediate);
     if (
       mostBytes < Number.POSITIVE_INFINITY &&
-      (await engine.ledger.measureCall(sessionId, callId)) > mostBytes
+      (await engine.ledger.journal.measureCall(sessionId, callId)) > mostBytes
     )
       continue;
-    const stored = await engine.ledger.readCall(sessionId, callId);
+    const stored = await engine.ledger.journal.readCall(sessionId, callId);
     const call = stored && foldStored(stored);
     if (stored === undefined || call === undefined || !isHandedOver(call)) continue;
     if (toolName !== undefined && call.toolName !== toolName) continue;

@@ -1,12 +1,16 @@
-import type { Ledger, OpenCall } from '../../ledger/ledger.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { OpenCall } from '../../ledger/queries.ts';
 
 const pageSize = 1_000;
 
 /** Every call without an outcome, oldest first, read a page at a time. Other work has its turn between two pages. */
-export async function* readOpenCalls(ledger: Pick<Ledger, 'findOpenCalls'>): AsyncGenerator<OpenCall, void> {
+export async function* readOpenCalls(ledger: Pick<Ledger, 'queries'>): AsyncGenerator<OpenCall, void> {
   let after: string | undefined;
   for (;;) {
-    const page = await ledger.findOpenCalls({ limit: pageSize, ...(after !== undefined && { after }) });
+    const page = await ledger.queries.findOpenCalls({
+      limit: pageSize,
+      ...(after !== undefined && { after }),
+    });
     yield* page;
     after = page.at(-1)?.place;
     if (page.length < pageSize || after === undefined) return;

@@ -13,7 +13,7 @@ import { hidesInput } from '../../call/hides-input.ts';
 import type { CallEvent, DirectIdentity, ToolReported } from '../../call/event.ts';
 import { isHandedOver, leaseIsOver } from '../../call/handoff.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
-import type { StoredCall } from '../../ledger/ledger.ts';
+import type { StoredCall } from '../../ledger/journal.ts';
 import { readIdentity } from '../host/acting.ts';
 import { BodyContext } from '../attempt/body-context.ts';
 import type { CallInHand } from '../state/call-in-hand.ts';
@@ -93,7 +93,7 @@ export async function reportHandoff(
   const identity = readIdentity('runtime.report', givenIdentity, engine.redactor);
   const digest = keyedDigestJson(engine.seal.digestKey, ['report', read.said]);
   for (;;) {
-    const stored = await engine.ledger.readCall(grant.sessionId, grant.callId);
+    const stored = await engine.ledger.journal.readCall(grant.sessionId, grant.callId);
     const call = stored && foldStored(stored);
     if (stored === undefined || call === undefined || !isClaimed(engine, stored, grant, token))
       throw unknownToken(grant);

@@ -39,7 +39,7 @@ export async function compareWithLast(hand: CallInHand): Promise<ArgumentCompari
 
 async function findLast(hand: CallInHand, keys: readonly string[]): Promise<Call | undefined> {
   const { engine, knownTool: tool, sessionId } = hand;
-  const { rows } = await engine.ledger.queryCalls({
+  const { rows } = await engine.ledger.queries.findCalls({
     sessionId,
     toolName: tool.name,
     limit: mostCalls,
@@ -48,7 +48,7 @@ async function findLast(hand: CallInHand, keys: readonly string[]): Promise<Call
   for (const { callId, outcome } of rows) {
     const succeeded = outcome === 'ToolExecutionResult' || outcome === 'ToolArtifactReference';
     if (!succeeded || callId === hand.callId) continue;
-    const stored = await engine.ledger.readCall(sessionId, callId);
+    const stored = await engine.ledger.journal.readCall(sessionId, callId);
     const call = stored && foldStored(stored);
     if (call === undefined) continue;
     const touched = await keysOfRecorded(engine, tool, call);

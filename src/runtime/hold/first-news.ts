@@ -45,7 +45,7 @@ export function firstNews(hand: CallInHand, confirmation: Confirmation): Promise
     if (hand.cancelled !== undefined) return hand.onCancel();
     if (hand.turn.withdrawn !== undefined) return hand.withdraw(hand.turn.withdrawn);
     if (hand.left) return hand.onLeave();
-    engine.ledger.whenChanged(hand.sessionId, hand.callId, hand.version, stop.signal).then(
+    engine.ledger.journal.whenChanged(hand.sessionId, hand.callId, hand.version, stop.signal).then(
       () => tell({ type: 'changed' }),
       (error: unknown) => {
         if (isOver) return;

@@ -1,4 +1,4 @@
-import type { AnyTool, ConfirmationAnswer, ConfirmationRequest, Ledger, OnConfirm } from 'quittance';
+import type { AnyTool, ConfirmationAnswer, ConfirmationRequest, OnConfirm } from 'quittance';
 import { createMemoryLedger, createRuntime, defineTool, ToolDecision } from 'quittance';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../../../test/eventually.ts';
@@ -13,6 +13,7 @@ import {
   quiet,
   setStage,
 } from '../../../test/stage.ts';
+import { alterLedger } from '../../../test/alter-ledger.ts';
 
 const yes: ConfirmationAnswer = { decision: 'approve', by: 'ada' };
 
@@ -489,14 +490,15 @@ describe('a runtime that is closed while calls wait', () => {
   ])('%s leaves nobody waiting at its ledger', async (_, tool) => {
     const inner = createMemoryLedger();
     let waiting = 0;
-    const ledger: Ledger = {
-      ...inner,
-      async whenChanged(...call) {
-        waiting++;
-        await inner.whenChanged(...call);
-        waiting--;
+    const ledger = alterLedger(inner, {
+      journal: {
+        async whenChanged(...call) {
+          waiting++;
+          await inner.journal.whenChanged(...call);
+          waiting--;
+        },
       },
-    };
+    });
     const runtime = createRuntime({ ledger, tools: [tool] });
     const asking = runtime.turn({ sessionId: 's' }).call(envelope('c', tool.name));
     asking.catch(() => undefined); // told below

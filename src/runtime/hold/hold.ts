@@ -228,7 +228,7 @@ async function keepOther(
 ): Promise<void> {
   const { engine, sessionId, callId } = hand;
   for (;;) {
-    const stored = await engine.ledger.readCall(sessionId, callId);
+    const stored = await engine.ledger.journal.readCall(sessionId, callId);
     const call = stored && foldStored(stored);
     const confirmation = call?.confirmation;
     if (stored === undefined || call === undefined) return readAgain(hand);
@@ -268,7 +268,7 @@ async function flushOrReadAgain(hand: CallInHand, mark: number): Promise<boolean
 
 /** Takes up what others wrote about the call meanwhile. */
 async function readAgain(hand: CallInHand): Promise<void> {
-  const stored = await hand.engine.ledger.readCall(hand.sessionId, hand.callId);
+  const stored = await hand.engine.ledger.journal.readCall(hand.sessionId, hand.callId);
   const call = stored && foldStored(stored);
   if (stored === undefined || call === undefined)
     throw new TypeError(`Call ${hand.callId} is held, and the ledger does not know it.`);

@@ -11,7 +11,7 @@ import { decide } from '../../call/decide.ts';
 import type { ArtifactArgument, DecidedBy, DirectIdentity, InputForm } from '../../call/event.ts';
 import type { QuittanceEvent } from '../../call/event.ts';
 import { evolve } from '../../call/evolve.ts';
-import type { AppendResult, Entry, Move, StoredCall } from '../../ledger/ledger.ts';
+import type { AppendResult, Entry, Move, StoredCall } from '../../ledger/journal.ts';
 import { cutText } from '../../base/cut-text.ts';
 import { acceptInput } from '../accept/accept-input.ts';
 import type { Acting } from '../host/acting.ts';
@@ -129,7 +129,7 @@ async function append(
   decision: PersonDecision['decision'],
 ): Promise<AppendResult> {
   try {
-    return await engine.ledger.append(entry);
+    return await engine.ledger.journal.append(entry);
   } catch (error) {
     if (error instanceof LedgerTrouble)
       engine.failedWrites.add({

@@ -5,7 +5,7 @@
 import { QuittanceError } from '../../base/error.ts';
 import type { BudgetMetric, EndMetric, ReservedShare } from '../../call/event.ts';
 import { checkKeys } from '../../base/check-keys.ts';
-import type { Reservation, Settlement } from '../../ledger/ledger.ts';
+import type { Reservation, Settlement } from '../../ledger/claims.ts';
 import type { LimitShare } from '../../policy/judge/compile-policy.ts';
 
 /** How much may be used under one name. Exactly N allows N. */

@@ -12,11 +12,11 @@ export type GrantView = Grant & {
 export type GrantStatus = 'active' | 'used_up' | 'expired' | 'revoked';
 
 export async function toGrantViews(
-  ledger: Pick<Ledger, 'readCounters' | 'now'>,
+  ledger: Pick<Ledger, 'claims' | 'now'>,
   grants: readonly Grant[],
 ): Promise<readonly GrantView[]> {
   if (grants.length === 0) return [];
-  const counters = await ledger.readCounters(
+  const counters = await ledger.claims.readCounters(
     grants.map(({ sessionId, grantId }) => grantCounter(sessionId, grantId)),
   );
   const now = ledger.now();

@@ -7,17 +7,18 @@ import { isQuittanceError, QuittanceError } from '../../base/error.ts';
 import { isJsonObject } from '../../base/json.ts';
 import type { JsonValue } from '../../base/json.ts';
 import type { QuittanceEvent } from '../../call/event.ts';
-import type { Ledger, StoredArtifact } from '../../ledger/ledger.ts';
+import type { StoredArtifact } from '../../ledger/artifacts.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
 
 /** Throws `ledger.altered` where the artifact is not the one that was kept. */
 export async function readStoredArtifact(
-  ledger: Pick<Ledger, 'readArtifact' | 'readCall'>,
+  ledger: Pick<Ledger, 'artifacts' | 'journal'>,
   sessionId: string,
   artifactId: string,
 ): Promise<StoredArtifact | undefined> {
   const artifact = await readFrom(ledger, sessionId, artifactId);
   if (artifact?.callId === undefined) return artifact;
-  const maker = await ledger.readCall(sessionId, artifact.callId);
+  const maker = await ledger.journal.readCall(sessionId, artifact.callId);
   const alteration = await maker?.findAlteration?.();
   const digests = (maker?.events ?? []).flatMap((event) => digestsIn(event, artifactId));
   const isOther = digests.some((digest) => digest !== contentDigest(artifact.content));
@@ -26,12 +27,12 @@ export async function readStoredArtifact(
 }
 
 async function readFrom(
-  ledger: Pick<Ledger, 'readArtifact'>,
+  ledger: Pick<Ledger, 'artifacts'>,
   sessionId: string,
   artifactId: string,
 ): Promise<StoredArtifact | undefined> {
   try {
-    return await ledger.readArtifact(sessionId, artifactId);
+    return await ledger.artifacts.read(sessionId, artifactId);
   } catch (error) {
     if (isAltered(error)) throw alteredArtifact(artifactId, error);
     throw error;

@@ -62,7 +62,7 @@ export function toUndoTool(tool: AnyTool, ledger: Ledger): AnyTool | undefined {
 async function outputOf(ledger: Ledger, sessionId: string, callId: string): Promise<unknown> {
   let problem: string;
   try {
-    const stored = await ledger.readCall(sessionId, callId);
+    const stored = await ledger.journal.readCall(sessionId, callId);
     const alteration = await stored?.findAlteration?.();
     if (alteration !== undefined)
       throw new QuittanceError('ledger.altered', `What call ${callId} gave cannot be used: ${alteration}.`);

@@ -30,7 +30,7 @@ test('whoever a call is made for, and what asked for it, has names that are text
       'principal.orgId must be a text, found 7. Leave it out where there is none.',
     );
     await call('plain', { principal: { userId: 'ada', claims: { level: 3 } } });
-    const { rows } = await ledger.queryCalls({});
+    const { rows } = await ledger.queries.findCalls({});
     expect(rows.map(({ callId, userId }) => [callId, userId])).toEqual([['plain', 'ada']]);
   } finally {
     await runtime.close();

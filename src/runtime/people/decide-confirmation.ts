@@ -12,7 +12,7 @@ import type { Call, Confirmation } from '../../call/call.ts';
 import { describeDecider } from '../../call/describe-identity.ts';
 import type { LinkIdentity } from '../../call/event.ts';
 import { mayStillDeny } from '../../call/refuse.ts';
-import type { StoredCall } from '../../ledger/ledger.ts';
+import type { StoredCall } from '../../ledger/journal.ts';
 import type { Acting } from '../host/acting.ts';
 import { readIdentity } from '../host/acting.ts';
 import { checkKeys } from '../../base/check-keys.ts';
@@ -88,7 +88,7 @@ export async function findQuestion(
   confirmationId: string,
   decision?: Pick<PersonDecision, 'decision' | 'receivedAt'>,
 ): Promise<OpenQuestion> {
-  const found = await ledger.findConfirmation(confirmationId);
+  const found = await ledger.queries.findConfirmation(confirmationId);
   if (found === undefined)
     throw new QuittanceError(
       'confirmation.unknown',
@@ -96,7 +96,7 @@ export async function findQuestion(
       { confirmationId },
     );
   const { sessionId, callId } = found;
-  const stored = await ledger.readCall(sessionId, callId);
+  const stored = await ledger.journal.readCall(sessionId, callId);
   const call = stored && foldStored(stored);
   if (stored === undefined || call?.confirmation === undefined)
     throw new TypeError(`Confirmation ${confirmationId} is listed and call ${callId} does not ask it.`);
@@ -183,9 +183,9 @@ async function refuseUnauthorised(
 async function goOnWith(desk: Desk, stored: StoredCall, call: Call): Promise<void> {
   const { engine } = desk;
   const { ledger } = engine;
-  const isHere = stored.ownerId === ledger.ownerId;
-  const inHand = (ledger.inHand.get(keyOf(call)) ?? 0) > 0;
-  if (inHand || (!isHere && (await ledger.ownerStatus(stored.ownerId)) !== 'gone')) return;
+  const isHere = stored.ownerId === ledger.owners.ownerId;
+  const inHand = (ledger.owners.inHand.get(keyOf(call)) ?? 0) > 0;
+  if (inHand || (!isHere && (await ledger.owners.statusOf(stored.ownerId)) !== 'gone')) return;
   const going: Promise<unknown> = recoverCall(desk, stored, call)
     // What it comes to is on the record of the call, for whoever asks.
     .catch(() => undefined)

@@ -128,7 +128,7 @@ export async function decideByToken(desk: Desk, token: string, use: TokenUse): P
     );
   if (!decisions.includes(use.decision))
     forbid(`This token is good for ${decisions.join(' or ')}, not to ${use.decision}.`, facts);
-  if ((await engine.ledger.findConfirmation(confirmationId)) === undefined)
+  if ((await engine.ledger.queries.findConfirmation(confirmationId)) === undefined)
     forbid(`This token is for ${confirmationId}, which is not in this ledger.`, facts);
   await refuseFallen(claims, use);
   const signedIn = use.identity && readIdentity('runtime.decideByToken', use.identity, engine.redactor);

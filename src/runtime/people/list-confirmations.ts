@@ -10,10 +10,10 @@ export async function listConfirmations(
   { ledger }: Pick<Engine, 'ledger'>,
   query: ConfirmationQuery,
 ): Promise<Page<ConfirmationView>> {
-  const { rows, next } = await ledger.queryConfirmations(query);
+  const { rows, next } = await ledger.queries.findConfirmations(query);
   const views: ConfirmationView[] = [];
   for (const { sessionId, callId, confirmationId } of rows) {
-    const stored = await ledger.readCall(sessionId, callId);
+    const stored = await ledger.journal.readCall(sessionId, callId);
     const call = stored && foldStored(stored);
     const view = call && toConfirmationView(call);
     if (view?.confirmationId === confirmationId) views.push(view);

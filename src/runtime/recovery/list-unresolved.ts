@@ -17,10 +17,10 @@ export type UnresolvedQuery = {
 /** Newest first. */
 export async function listUnresolved(engine: Engine, query: UnresolvedQuery): Promise<Page<UnresolvedCall>> {
   checkKeys('runtime.unresolved', query, ['sessionId', 'toolName', 'limit', 'cursor']);
-  const { rows, next } = await engine.ledger.queryCalls({ ...query, unresolved: true });
+  const { rows, next } = await engine.ledger.queries.findCalls({ ...query, unresolved: true });
   const calls: UnresolvedCall[] = [];
   for (const { sessionId, callId } of rows) {
-    const stored = await engine.ledger.readCall(sessionId, callId);
+    const stored = await engine.ledger.journal.readCall(sessionId, callId);
     const call = stored && foldStored(stored);
     const view = call && toUnresolvedCall(call, canAskTool(engine, call));
     if (view !== undefined) calls.push(view);

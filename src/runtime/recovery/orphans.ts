@@ -1,7 +1,9 @@
 /** Open calls whose owner is gone: how they are found and read. */
 import type { Call } from '../../call/call.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
-import type { Ledger, OpenCall, StoredCall } from '../../ledger/ledger.ts';
+import type { StoredCall } from '../../ledger/journal.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { OpenCall } from '../../ledger/queries.ts';
 import type { StoredEntry } from '../../ledger/stored-entry.ts';
 import type { Desk } from '../state/desk.ts';
 import { keyOf } from '../state/desk.ts';
@@ -19,7 +21,7 @@ export async function readOpen(
   { engine }: Desk,
   { sessionId, callId }: CallRef,
 ): Promise<FoundCall | undefined> {
-  const stored = await engine.ledger.readCall(sessionId, callId);
+  const stored = await engine.ledger.journal.readCall(sessionId, callId);
   const call = stored && foldStored(stored);
   return stored === undefined || call === undefined || call.settled !== undefined
     ? undefined
@@ -38,14 +40,14 @@ export async function* findOrphans(
   list: RecoveryList,
 ): AsyncGenerator<Orphan & OpenCall, void> {
   const share = shareTexts();
-  list.beganAt = await ledger.lastPosition();
+  list.beganAt = await ledger.entries.lastPosition();
   for await (const open of readOpenCalls(ledger)) {
     const orphan = { ...open, ownerId: share(open.ownerId), sessionId: share(open.sessionId) };
     const { ownerId } = orphan;
-    if (ownerId !== ledger.ownerId && !list.owners.has(ownerId))
-      list.owners.set(ownerId, (await ledger.ownerStatus(ownerId)) === 'gone' ? 'gone' : 'spared');
+    if (ownerId !== ledger.owners.ownerId && !list.owners.has(ownerId))
+      list.owners.set(ownerId, (await ledger.owners.statusOf(ownerId)) === 'gone' ? 'gone' : 'spared');
     const isOrphan =
-      ownerId === ledger.ownerId
+      ownerId === ledger.owners.ownerId
         ? !(await hasLiveOwner(ledger, orphan, 0))
         : list.owners.get(ownerId) === 'gone';
     if (isOrphan) yield orphan;
@@ -73,18 +75,18 @@ export async function hasLostOwnersSince(
   { beganAt, owners }: RecoveryList,
   until: number,
 ): Promise<boolean> {
-  const asked = new Set([ledger.ownerId]);
+  const asked = new Set([ledger.owners.ownerId]);
   const isGone = async (ownerId: string): Promise<boolean> => {
     if (asked.has(ownerId)) return false;
     asked.add(ownerId);
-    return (await ledger.ownerStatus(ownerId)) === 'gone';
+    return (await ledger.owners.statusOf(ownerId)) === 'gone';
   };
   for (const [ownerId, status] of owners) if (status === 'spared' && (await isGone(ownerId))) return true;
   for (let after = beganAt ?? until; after < until;) {
-    const entries = await ledger.readEntries({ after, limit: pageSize });
+    const entries = await ledger.entries.read({ after, limit: pageSize });
     for (const entry of entries)
       // Most entries are this owner's, and need not be decoded to know that.
-      if (!entry.text.includes(ledger.ownerId) && (await isGone(ownerOf(entry)))) return true;
+      if (!entry.text.includes(ledger.owners.ownerId) && (await isGone(ownerOf(entry)))) return true;
     if (entries.length < pageSize) return false;
     after = entries.at(-1)?.position ?? until;
     await new Promise(setImmediate);
@@ -112,6 +114,6 @@ export const hasLiveOwner = async (
   { ownerId, sessionId, callId }: Orphan,
   askers: number,
 ): Promise<boolean> =>
-  ownerId === ledger.ownerId
-    ? (ledger.inHand.get(keyOf({ sessionId, callId })) ?? 0) > askers
-    : (await ledger.ownerStatus(ownerId)) !== 'gone';
+  ownerId === ledger.owners.ownerId
+    ? (ledger.owners.inHand.get(keyOf({ sessionId, callId })) ?? 0) > askers
+    : (await ledger.owners.statusOf(ownerId)) !== 'gone';

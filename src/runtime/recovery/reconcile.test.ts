@@ -82,12 +82,12 @@ describe('the tool', () => {
 
   it('is given what was hidden of the input, which is dropped once the end is known', async () => {
     const { runtime, asked, answers, ledger } = await loseCall({}, { password: 'hunter2-hunter2' });
-    expect(await ledger.readSealed('s', 'a')).toBeDefined();
+    expect(await ledger.journal.readSealed('s', 'a')).toBeDefined();
     answers.push({ status: 'succeeded', output: 'paid with hunter2-hunter2' });
     const call = await runtime.reconcile(lost, { ask: 'tool', by: 'Ada' });
     expect(asked).toMatchObject([{ args: { password: 'hunter2-hunter2' } }]);
     expect(JSON.stringify(call)).not.toContain('hunter2');
-    expect(await ledger.readSealed('s', 'a')).toBeUndefined();
+    expect(await ledger.journal.readSealed('s', 'a')).toBeUndefined();
   });
 
   it('that has no way to find out cannot be asked, and says so', async () => {
@@ -219,8 +219,8 @@ describe('a process without the tool', () => {
       expect(await told).toMatchObject({ type: 'ToolTimeout' });
       const desk = createRuntime({ clock, ledger, tools: [] });
       await desk.reconcile(lost, { resolution, by: 'ada' });
-      const stored = await ledger.readCall('s', 'a');
-      expect(await ledger.readClaim(stored?.claimKey ?? '')).toBeUndefined();
+      const stored = await ledger.journal.readCall('s', 'a');
+      expect(await ledger.claims.readClaim(stored?.claimKey ?? '')).toBeUndefined();
       const next = createRuntime({ clock, ledger, tools: [order(() => ran.push('ran'))] });
       // With other arguments the key would be refused while the first call has it.
       expect(

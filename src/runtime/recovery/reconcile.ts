@@ -66,7 +66,7 @@ export async function reconcile(engine: Engine, ref: CallRef, found: FoundOut | 
   const identity = readIdentity('runtime.reconcile', found.identity, engine.redactor);
   const acting = { by: found.by, identity };
   for (;;) {
-    const stored = await engine.ledger.readCall(ref.sessionId, ref.callId);
+    const stored = await engine.ledger.journal.readCall(ref.sessionId, ref.callId);
     const call = stored && foldStored(stored);
     if (stored === undefined || call === undefined)
       throw new QuittanceError('call.unknown', `The session ${ref.sessionId} has no call ${ref.callId}.`, {
@@ -195,7 +195,7 @@ async function releaseOf(
   { sessionId, callId }: Call,
 ): Promise<{ readonly releaseClaim?: string }> {
   if (claimKey === undefined) return {};
-  const holder = await engine.ledger.readClaim(claimKey);
+  const holder = await engine.ledger.claims.readClaim(claimKey);
   return holder?.sessionId === sessionId && holder.callId === callId ? { releaseClaim: claimKey } : {};
 }
 

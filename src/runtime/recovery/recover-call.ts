@@ -12,7 +12,7 @@
 import type { Call } from '../../call/call.ts';
 import { isHandedOver } from '../../call/handoff.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
-import type { StoredCall } from '../../ledger/ledger.ts';
+import type { StoredCall } from '../../ledger/journal.ts';
 import { alteredStop } from '../state/altered-stop.ts';
 import { untilReported } from '../handoff/await-report.ts';
 import type { CallInHand } from '../state/call-in-hand.ts';

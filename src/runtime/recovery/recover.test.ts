@@ -9,6 +9,7 @@ import type { MortalLedger } from '../../../test/mortal-ledger.ts';
 import { createMortalLedger } from '../../../test/mortal-ledger.ts';
 import { question, yes } from '../../../test/people/question.ts';
 import { deferred, envelope, eventsOf, expectSettledOnce, quiet } from '../../../test/stage.ts';
+import { alterLedger } from '../../../test/alter-ledger.ts';
 
 const never = (): Promise<never> => new Promise(() => undefined);
 
@@ -105,17 +106,20 @@ describe('recovery asked for while one is under way', () => {
     const { ledger } = start();
     const reads: string[] = [];
     let lists = 0;
-    const counted: Ledger = {
-      ...ledger,
-      readCall(sessionId, callId) {
-        reads.push(sessionId);
-        return ledger.readCall(sessionId, callId);
+    const counted = alterLedger(ledger, {
+      journal: {
+        readCall(sessionId, callId) {
+          reads.push(sessionId);
+          return ledger.journal.readCall(sessionId, callId);
+        },
       },
-      findOpenCalls(query) {
-        lists++;
-        return ledger.findOpenCalls(query);
+      queries: {
+        findOpenCalls(query) {
+          lists++;
+          return ledger.queries.findOpenCalls(query);
+        },
       },
-    };
+    });
     const runtime = createRuntime({ ledger: counted, tools: [put(() => 'done')] });
     // The first turn of a runtime begins a recovery by itself.
     runtime.turn({ sessionId: 'other' });
@@ -140,14 +144,15 @@ it('a recovery that is under way when its runtime is closed ends without an erro
   const listing = deferred();
   const closed = deferred();
   const runtime = createRuntime({
-    ledger: {
-      ...ledger,
-      async findOpenCalls() {
-        listing.resolve();
-        await closed.promise;
-        throw new TypeError('The database connection is not open');
+    ledger: alterLedger(ledger, {
+      queries: {
+        async findOpenCalls() {
+          listing.resolve();
+          await closed.promise;
+          throw new TypeError('The database connection is not open');
+        },
       },
-    },
+    }),
     tools: [put(() => 'done')],
   });
   const recovering = [runtime.recover(), runtime.recover()];
@@ -289,7 +294,7 @@ describe('[no-silent-rerun] what is run again', () => {
     const desk = start();
     await desk.runtime.decide(open.confirmationId, yes(open));
     // What a process leaves that wrote the denial, and died before the outcome.
-    const stored = await desk.ledger.readCall('s', 'c');
+    const stored = await desk.ledger.journal.readCall('s', 'c');
     const denial: QuittanceEvent = {
       type: 'tool.decided',
       id: 'evt_denied',
@@ -312,7 +317,7 @@ describe('[no-silent-rerun] what is run again', () => {
       grantId: undefined,
       sideEffect: undefined,
     };
-    await desk.ledger.append({
+    await desk.ledger.journal.append({
       entryId: 'ent_denied',
       sessionId: 's',
       callId: 'c',

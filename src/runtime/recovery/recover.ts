@@ -8,7 +8,7 @@
 import type { Call } from '../../call/call.ts';
 import type { QuittanceEvent } from '../../call/event.ts';
 import { isHandedOver } from '../../call/handoff.ts';
-import type { StoredCall } from '../../ledger/ledger.ts';
+import type { StoredCall } from '../../ledger/journal.ts';
 import type { Desk } from '../state/desk.ts';
 import { isDue } from '../handoff/handoff-due.ts';
 import { hasLiveOwner, hasLostOwnersSince, readOpen } from './orphans.ts';
@@ -27,7 +27,7 @@ export async function recover(
   const { run, isNew } = await joinRun(desk);
   // A list that is read from now on has every owner that is gone by now.
   const isListed = !isNew && run.list.beganAt !== undefined;
-  const joinedAt = isListed ? await desk.engine.ledger.lastPosition() : 0;
+  const joinedAt = isListed ? await desk.engine.ledger.entries.lastPosition() : 0;
   const recovered = await follow(run, onProgress);
   if (!isListed || desk.closed || !(await hasLostOwners(desk, run, joinedAt))) return recovered;
   const next = await joinRun(desk);
@@ -70,7 +70,8 @@ async function follow(
  */
 export async function sweep(desk: Desk, sessionId?: string): Promise<void> {
   const { ledger } = desk.engine;
-  if (desk.swept && (await ledger.findGoneOwners()).every((ownerId) => desk.sweptOwners.has(ownerId))) return;
+  if (desk.swept && (await ledger.owners.findGone()).every((ownerId) => desk.sweptOwners.has(ownerId)))
+    return;
   const {
     run: { done },
   } = await joinRun(desk);
@@ -83,7 +84,7 @@ export async function sweep(desk: Desk, sessionId?: string): Promise<void> {
 async function sweepSession(desk: Desk, sessionId: string): Promise<void> {
   const { ledger } = desk.engine;
   const doubtful = [];
-  for (const callId of openCallIds(await ledger.readSession(sessionId))) {
+  for (const callId of openCallIds(await ledger.journal.readSession(sessionId))) {
     const found = await readOpen(desk, { sessionId, callId });
     if (found === undefined || !endsAtOnce(planRecovery(desk.engine, found.call))) continue;
     if (!(await hasLiveOwner(ledger, { sessionId, callId, ownerId: found.stored.ownerId }, 0)))

@@ -9,7 +9,7 @@
  * 4. The calls in hand at a time are bounded, so that they share commits, and other work has its turn in between.
  */
 import type { Call } from '../../call/call.ts';
-import type { OpenCall } from '../../ledger/ledger.ts';
+import type { OpenCall } from '../../ledger/queries.ts';
 import type { Desk } from '../state/desk.ts';
 import { isSuspect } from '../settle/lost-attempts.ts';
 import type { Orphan } from './orphans.ts';
@@ -48,7 +48,7 @@ const lookEvery = 16;
 /** The pass under way, or a new one. One that is not new may have begun before some owners were gone. */
 export async function joinRun(desk: Desk): Promise<{ readonly run: RecoveryRun; readonly isNew: boolean }> {
   if (desk.run !== undefined) return { run: desk.run, isNew: false };
-  const gone = new Set(await desk.engine.ledger.findGoneOwners());
+  const gone = new Set(await desk.engine.ledger.owners.findGone());
   // Another caller may have begun one meanwhile.
   if (desk.run !== undefined) return { run: desk.run, isNew: false };
   const run = beginRun(desk, gone);
@@ -134,7 +134,7 @@ async function recoverOrphans(
   const look = async (phase: Phase, orphan: Orphan, takePlace?: StartLine['takePlace']): Promise<void> => {
     while (rest !== undefined) await rest;
     if (desk.closed) return;
-    const readAt = await ledger.lastPosition();
+    const readAt = await ledger.entries.lastPosition();
     const found = await readOrphan(desk, orphan);
     if (found !== undefined) {
       const { stored, call } = found;
@@ -171,7 +171,7 @@ async function recoverOrphans(
   if (desk.closed) return;
   if (doubtfulSuspects > 0) onDoubtsSettled();
   if (total > 0) onProgress({ done: total, total });
-  for (const ownerId of forgettable) await ledger.forgetOwner(ownerId);
+  for (const ownerId of forgettable) await ledger.owners.forget(ownerId);
 }
 
 /**

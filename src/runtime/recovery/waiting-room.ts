@@ -11,7 +11,7 @@ import { isQuittanceError } from '../../base/error.ts';
 import type { Call } from '../../call/call.ts';
 import { dueAt, isHandedOver } from '../../call/handoff.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
-import type { StoredCall } from '../../ledger/ledger.ts';
+import type { StoredCall } from '../../ledger/journal.ts';
 import type { StoredEntry } from '../../ledger/stored-entry.ts';
 import type { Engine } from '../state/engine.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
@@ -75,7 +75,7 @@ export class WaitingRoom implements WaitingCalls {
     }
     // Entries between the two were read when the call was not here yet.
     else if (this.#position > readAt) {
-      const now = await engine.ledger.readCall(sessionId, callId);
+      const now = await engine.ledger.journal.readCall(sessionId, callId);
       if (now?.version !== stored.version) await this.#wake([key]);
     }
     return true;
@@ -130,7 +130,7 @@ export class WaitingRoom implements WaitingCalls {
     const timer = withinMs === undefined ? undefined : clock.startTimer(() => over.abort(), withinMs);
     timer?.keepAlive(false);
     try {
-      if (listening) await ledger.whenAppended(this.#position, signal);
+      if (listening) await ledger.entries.whenAppended(this.#position, signal);
       else await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
     } finally {
       timer?.stop();
@@ -156,9 +156,9 @@ export class WaitingRoom implements WaitingCalls {
 
   async #readOn(): Promise<void> {
     const { ledger } = this.#desk.engine;
-    for (const end = await ledger.lastPosition(); this.#position < end;) {
+    for (const end = await ledger.entries.lastPosition(); this.#position < end;) {
       const until = Math.min(end, this.#position + batchSize);
-      const entries = await ledger.readEntries({
+      const entries = await ledger.entries.read({
         after: this.#position,
         limit: batchSize,
         about: { until, texts: wakingTexts },
@@ -198,8 +198,8 @@ export class WaitingRoom implements WaitingCalls {
     const { sessionId, callId, ownerId } = waiting;
     let stored: StoredCall | undefined;
     try {
-      const readAt = await engine.ledger.lastPosition();
-      stored = await engine.ledger.readCall(sessionId, callId);
+      const readAt = await engine.ledger.entries.lastPosition();
+      stored = await engine.ledger.journal.readCall(sessionId, callId);
       const call = stored && foldStored(stored);
       // Ended, or taken by another owner: if that one goes too, its calls are looked for again.
       if (stored?.ownerId !== ownerId || call === undefined || call.settled !== undefined) return;

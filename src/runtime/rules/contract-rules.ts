@@ -1,7 +1,7 @@
 /** What contracts say about a call, as the runtime keeps it. */
 import type { Awaitable } from '../../base/json.ts';
 import type { Ask, ReservedShare, RuleMark } from '../../call/event.ts';
-import type { Settlement } from '../../ledger/ledger.ts';
+import type { Settlement } from '../../ledger/claims.ts';
 import type { Policy, SessionCounters } from '../../policy/judge/compile-policy.ts';
 import type { PolicyCall } from '../../policy/language/policy-call.ts';
 import type { FiredRule, Ruling } from '../../policy/language/ruling.ts';
@@ -46,7 +46,7 @@ function readCounted(hand: CallInHand, policy: Policy): Awaitable<SessionCounter
   ];
   if (metrics.length === 0) return undefined;
   const names = metrics.map((metric) => counterOf(hand, counterNameOf(metric, toolName)));
-  return whenReady(hand.engine.ledger.readCounters(names), (counters) =>
+  return whenReady(hand.engine.ledger.claims.readCounters(names), (counters) =>
     countersFrom((metric) => {
       const { used, reserved } = counters[metrics.indexOf(metric)] ?? { used: 0, reserved: 0 };
       return used + reserved;

@@ -5,7 +5,7 @@
 import type { Awaitable, JsonObject, JsonValue } from '../../base/json.ts';
 import type { Ask, CallEvent, DecidedBy, WorkflowEvent, WorkflowUpdate } from '../../call/event.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
-import type { Move } from '../../ledger/ledger.ts';
+import type { Move } from '../../ledger/journal.ts';
 import { workflowSubject } from '../../ledger/state-of.ts';
 import { evaluateWorkflow } from '../../policy/workflow/evaluate-workflow.ts';
 import { approveStage } from '../../policy/workflow/move-workflow.ts';
@@ -23,7 +23,7 @@ import type { WorkflowStep } from '../state/workflow-step.ts';
 export type FoundState = { readonly state: WorkflowState; readonly version: number };
 
 export const readState = ({ ledger }: Engine, sessionId: string, workflow: Workflow): Awaitable<FoundState> =>
-  whenReady(ledger.readState(sessionId, workflowSubject(workflow.name)), (stored) =>
+  whenReady(ledger.journal.readState(sessionId, workflowSubject(workflow.name)), (stored) =>
     stored === undefined
       ? { state: initialState(workflow), version: 0 }
       : { state: parseWorkflowState(workflow, stored.state), version: stored.version },

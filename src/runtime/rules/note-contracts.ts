@@ -38,7 +38,7 @@ async function note(
   ledger: Ledger,
   ids: Ids,
 ): Promise<void> {
-  const known = await ledger.readSession(ledgerSessionId);
+  const known = await ledger.journal.readSession(ledgerSessionId);
   const last = known.findLast(
     (event) => event.type === 'contracts.loaded' && event.policyVersion === policyVersion,
   );
@@ -54,7 +54,7 @@ async function note(
     documents,
     ...(workingDirectory !== undefined && { workingDirectory }),
   };
-  await ledger.append({
+  await ledger.journal.append({
     entryId: ids.next('ent'),
     sessionId: ledgerSessionId,
     callId: undefined,

@@ -75,7 +75,7 @@ export function controlWorkflow(engine: Engine, { sessionId, workflow: name }: W
         identity,
         state: toWire(state),
       };
-      const result = await engine.ledger.append({
+      const result = await engine.ledger.journal.append({
         entryId: engine.ids.next('ent'),
         sessionId,
         callId: undefined,
@@ -100,7 +100,7 @@ export function controlWorkflow(engine: Engine, { sessionId, workflow: name }: W
 /** A move can pass a stage that wants an approval: where duties are separate, askers of the session may not make it. */
 async function refuseAsker(engine: Engine, sessionId: string, acting: Acting): Promise<void> {
   if (!engine.separateDuties) return;
-  for (const event of await engine.ledger.readSession(sessionId)) {
+  for (const event of await engine.ledger.journal.readSession(sessionId)) {
     if (!isCallEvent(event) || event.type !== 'tool.requested') continue;
     const call = foldCall([event]);
     if (call === undefined || whyAsker(engine, call, acting) === undefined) continue;

@@ -8,7 +8,7 @@ import { settle } from './settle.ts';
 /** Answers a call with the outcome of another one that carries the same key: the new id, every other byte the same. */
 export async function copyOutcome(hand: CallInHand, from: CallRef): Promise<ToolOutcome> {
   const { ledger } = hand.engine;
-  const stored = await ledger.readCall(from.sessionId, from.callId);
+  const stored = await ledger.journal.readCall(from.sessionId, from.callId);
   const settled = stored && foldStored(stored)?.settled;
   if (settled === undefined) throw new TypeError(`Call ${from.callId} was settled and is not any more.`);
   const outcome: ToolOutcome = Object.freeze({ ...settled.outcome, callId: hand.request.id });
@@ -33,8 +33,8 @@ async function bringArtifacts(hand: CallInHand, from: CallRef, outcome: ToolOutc
   const ids = 'files' in outcome ? (outcome.files ?? []).map(({ artifactId }) => artifactId) : [];
   if (outcome.type === 'ToolArtifactReference') ids.push(outcome.artifactId);
   for (const artifactId of ids) {
-    const artifact = await ledger.readArtifact(from.sessionId, artifactId);
+    const artifact = await ledger.artifacts.read(from.sessionId, artifactId);
     if (artifact !== undefined)
-      await ledger.putArtifact({ ...artifact, sessionId: hand.turn.sessionId, callId: hand.request.id });
+      await ledger.artifacts.put({ ...artifact, sessionId: hand.turn.sessionId, callId: hand.request.id });
   }
 }

@@ -1,4 +1,3 @@
-import type { Entry, Ledger } from 'quittance';
 import { createMemoryLedger, createRuntime, defineTool, ToolDecision } from 'quittance';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
@@ -14,6 +13,7 @@ import {
   quiet,
   setStage,
 } from '../../../test/stage.ts';
+import { alterLedger, type LedgerChanges } from '../../../test/alter-ledger.ts';
 
 const once = ['tool.requested', 'tool.decided', 'tool.started', 'tool.responded'];
 
@@ -132,29 +132,30 @@ describe('a call asked for again', () => {
     expect(runs).toBe(1);
   });
 
-  it.each<[maker: string, as: Partial<Ledger>]>([
+  it.each<[maker: string, owners: NonNullable<LedgerChanges['owners']>]>([
     ['this process', {}],
-    ['another process', { ownerId: 'own_other', ownerStatus: () => 'alive' as const }],
-  ])('of %s is not looked for without end where it was removed as soon as it ended', async (_, as) => {
+    ['another process', { ownerId: 'own_other', statusOf: () => 'alive' as const }],
+  ])('of %s is not looked for without end where it was removed as soon as it ended', async (_, owners) => {
     const body = deferred<string>();
     const clock = createManualClock();
     const ledger = createMemoryLedger({ clock });
     const tool = defineTool({ name: 'pay', run: () => body.promise });
     let looks = 0;
-    const quick: Ledger = {
-      ...ledger,
-      ...as,
-      readCall(...call) {
-        // Nothing else would get a turn any more, this test's time limit included.
-        if (++looks > 1_000) throw new Error('It is looked for without end.');
-        return ledger.readCall(...call);
+    const quick = alterLedger(ledger, {
+      owners,
+      journal: {
+        readCall(...call) {
+          // Nothing else would get a turn any more, this test's time limit included.
+          if (++looks > 1_000) throw new Error('It is looked for without end.');
+          return ledger.journal.readCall(...call);
+        },
+        async whenChanged(...call) {
+          await ledger.journal.whenChanged(...call);
+          await quiet();
+          await ledger.retention.dropSession({ sessionId: 's', by: 'ada', reason: 'Over.' });
+        },
       },
-      async whenChanged(...call) {
-        await ledger.whenChanged(...call);
-        await quiet();
-        await ledger.dropSession({ sessionId: 's', by: 'ada', reason: 'Over.' });
-      },
-    };
+    });
     const [maker, joiner] = [ledger, quick].map((each) =>
       createRuntime({ ledger: each, clock, tools: [tool] }).turn({ sessionId: 's' }),
     );
@@ -325,10 +326,12 @@ describe('a call whose id belongs to another call', () => {
     // It is slow to end the call that a person denied.
     const ends = deferred();
     const { ledger } = file.open();
-    const slow: Ledger = Object.assign(Object.create(ledger) as Ledger, {
-      append: async (entry: Entry) => {
-        if (entry.events.some(({ type }) => type === 'tool.responded')) await ends.promise;
-        return ledger.append(entry);
+    const slow = alterLedger(ledger, {
+      journal: {
+        append: async (entry) => {
+          if (entry.events.some(({ type }) => type === 'tool.responded')) await ends.promise;
+          return ledger.journal.append(entry);
+        },
       },
     });
     const elsewhere = createRuntime({ clock, ledger: slow, tools });

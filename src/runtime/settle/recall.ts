@@ -1,7 +1,7 @@
 /** Recall: a call that is known is answered from its record, never made again. */
 import type { Call } from '../../call/call.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
-import type { StoredCall } from '../../ledger/ledger.ts';
+import type { StoredCall } from '../../ledger/journal.ts';
 import type { CallInHand } from '../state/call-in-hand.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
 import { isDigestOf } from '../input/kept-input.ts';
@@ -56,7 +56,7 @@ async function settledOrOpen(hand: CallInHand, known: StoredCall): Promise<ToolO
     const ended = await endOrphan(hand, stored, call);
     if (typeof ended === 'object') return ended.type === 'held' ? { ...ended, stored } : ended;
     if (ended) {
-      const next = await hand.engine.ledger.readCall(call.sessionId, call.callId);
+      const next = await hand.engine.ledger.journal.readCall(call.sessionId, call.callId);
       if (next === undefined) return removedEnd(hand);
       stored = next;
       continue;
@@ -103,7 +103,7 @@ async function readChanged(hand: CallInHand, stored: StoredCall): Promise<Stored
   const { engine, turn, request } = hand;
   const call = foldStored(stored);
   if (call !== undefined) await unlessLeft(hand, call, stored.version);
-  return engine.ledger.readCall(turn.sessionId, request.id);
+  return engine.ledger.journal.readCall(turn.sessionId, request.id);
 }
 
 /** Answers a request whose id belongs to another one. Never that call's outcome. */

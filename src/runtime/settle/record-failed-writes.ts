@@ -34,7 +34,7 @@ async function recordAll(desk: Desk): Promise<void> {
 async function record({ engine }: Desk, write: FailedWrite): Promise<boolean> {
   const { ledger, ids, nextEventId } = engine;
   const { sessionId, callId, turnId } = write.call;
-  const stored = await ledger.readCall(sessionId, callId);
+  const stored = await ledger.journal.readCall(sessionId, callId);
   let call = stored && foldStored(stored);
   // It was removed with its session.
   if (call === undefined) return true;
@@ -47,7 +47,7 @@ async function record({ engine }: Desk, write: FailedWrite): Promise<boolean> {
     call = evolve(call, made.event);
     events.push(made.event);
   }
-  const { status } = await ledger.append({
+  const { status } = await ledger.journal.append({
     entryId: ids.next('ent'),
     sessionId,
     callId,

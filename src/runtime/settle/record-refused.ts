@@ -4,7 +4,7 @@
  */
 import { isQuittanceError } from '../../base/error.ts';
 import type { CallNotAccepted, FailedWritesUnlisted } from '../../call/event.ts';
-import type { Entry } from '../../ledger/ledger.ts';
+import type { Entry } from '../../ledger/journal.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
 import type { Desk } from '../state/desk.ts';
 import { keyOf } from '../state/desk.ts';
@@ -75,7 +75,7 @@ async function append(
   entry: Pick<Entry, 'sessionId' | 'events' | 'depth'>,
 ): Promise<'now' | 'later' | 'never'> {
   try {
-    const { status } = await ledger.append({
+    const { status } = await ledger.journal.append({
       entryId: ids.next('ent'),
       callId: undefined,
       expectedVersion: 0,

@@ -280,7 +280,7 @@ const errorOf = (outcome: ToolOutcome): DataOf<'tool.responded'>['error'] => {
 
 /** Another process was first with this call: its outcome counts. */
 export async function overtaken(hand: CallInHand): Promise<ToolOutcome> {
-  const stored = await hand.engine.ledger.readCall(hand.turn.sessionId, hand.request.id);
+  const stored = await hand.engine.ledger.journal.readCall(hand.turn.sessionId, hand.request.id);
   if (stored === undefined) return removedEnd(hand);
   const call = hand.owned && hand.version > 0 ? foldStored(stored) : undefined;
   // A denial does not take the call over: the process that holds it must end it.

@@ -6,7 +6,7 @@ import type { Ask, GatePassage, LogLine, ReservedShare, RuleMark } from '../../c
 import type { DataOf } from '../../call/event-data.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import type { ParsedToolCall } from '../../call/tool-call.ts';
-import type { Claim } from '../../ledger/ledger.ts';
+import type { Claim } from '../../ledger/claims.ts';
 import type { Policy } from '../../policy/judge/compile-policy.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import type { Principal } from '../../tool/tool-context.ts';

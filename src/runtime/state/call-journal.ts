@@ -12,7 +12,7 @@ import type { CallEvent, QuittanceEvent, TurnOpened } from '../../call/event.ts'
 import type { CallDraft } from '../../call/evolve.ts';
 import { advance, begin, foldCall } from '../../call/evolve.ts';
 import type { ParsedToolCall } from '../../call/tool-call.ts';
-import type { AppendResult, Entry, Move } from '../../ledger/ledger.ts';
+import type { AppendResult, Entry, Move } from '../../ledger/journal.ts';
 import { isPromiseLike } from '../../base/when-ready.ts';
 import { cutText } from '../../base/cut-text.ts';
 import type { Engine } from './engine.ts';
@@ -180,7 +180,7 @@ export class CallJournal implements Subject {
     });
     const late = this.eventOf(command);
     try {
-      await engine.ledger.append(toLate([late]));
+      await engine.ledger.journal.append(toLate([late]));
     } catch (error) {
       if (!(error instanceof LedgerTrouble)) throw error;
       const failed = this.eventOf({
@@ -189,7 +189,7 @@ export class CallJournal implements Subject {
         error: cutText(engine.redactor.text(error.message), 500),
         keptIn: 'spill',
       });
-      if (!(await engine.ledger.spill(toLate([failed, late])))) throw error;
+      if (!(await engine.ledger.spill.write(toLate([failed, late])))) throw error;
       engine.spill.waiting = true;
     }
   }
@@ -212,7 +212,7 @@ export class CallJournal implements Subject {
     let flushing: PromiseWithResolvers<void> | undefined;
     try {
       const from = expectedVersion ?? this.version;
-      const answer = engine.ledger.append(this.toEntry(extra, from, opening));
+      const answer = engine.ledger.journal.append(this.toEntry(extra, from, opening));
       if (isPromiseLike(answer)) {
         flushing = this.flushing = Promise.withResolvers<void>();
         result = await answer;
@@ -229,7 +229,7 @@ export class CallJournal implements Subject {
   /** Puts what was made since the last time where it waits for a ledger that can take it. False where it cannot. */
   async spill(extra: EntryExtra): Promise<boolean> {
     const upTo = this.made.length;
-    const kept = await this.engine.ledger.spill(this.toEntry(extra, this.version, undefined));
+    const kept = await this.engine.ledger.spill.write(this.toEntry(extra, this.version, undefined));
     if (kept) this.noteKept(upTo, this.version + 1);
     return kept;
   }

@@ -3,7 +3,7 @@ import type { Ids } from '../../base/ids.ts';
 import type { Awaitable, JsonObject, JsonValue } from '../../base/json.ts';
 import type { Redactor } from '../../base/redaction.ts';
 import type { Call } from '../../call/call.ts';
-import type { StoredCall } from '../../ledger/ledger.ts';
+import type { StoredCall } from '../../ledger/journal.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Seal } from '../../ledger/seal.ts';
 import type { Policy } from '../../policy/judge/compile-policy.ts';

@@ -1,5 +1,5 @@
 import type { Call } from '../../call/call.ts';
-import type { StoredCall } from '../../ledger/ledger.ts';
+import type { StoredCall } from '../../ledger/journal.ts';
 import type { Told } from './told.ts';
 
 /** What became of a call whose owner was gone. */

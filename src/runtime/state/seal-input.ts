@@ -66,7 +66,7 @@ export type Opened =
 /** What was sealed of a call. */
 export async function openSealed(engine: Engine, { sessionId, callId }: Call): Promise<Opened> {
   const refuse = (problem: string): Opened => ({ ok: false, problem });
-  const sealed = await engine.ledger.readSealed(sessionId, callId);
+  const sealed = await engine.ledger.journal.readSealed(sessionId, callId);
   if (sealed === undefined) return refuse('what was hidden of the input is not kept any more');
   try {
     return readSealedText(engine.seal.open(sealed, sealContext(sessionId, callId)));

@@ -5,7 +5,7 @@
 import type { Awaitable } from '../../base/json.ts';
 import type { Call } from '../../call/call.ts';
 import { foldCall } from '../../call/evolve.ts';
-import type { StoredCall } from '../../ledger/ledger.ts';
+import type { StoredCall } from '../../ledger/journal.ts';
 import { whenReady } from '../../base/when-ready.ts';
 import type { Engine } from './engine.ts';
 import { isCallEvent } from '../../ledger/fold-stored.ts';
@@ -16,7 +16,8 @@ import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
 export const beforeIntent = (engine: Engine): Awaitable<void> =>
   engine.spill.waiting ? importSpills(engine).then(() => requireRoom(engine)) : requireRoom(engine);
 
-const requireRoom = ({ ledger }: Engine): Awaitable<void> => whenReady(ledger.canSpill(), refuseWithoutRoom);
+const requireRoom = ({ ledger }: Engine): Awaitable<void> =>
+  whenReady(ledger.spill.canWrite(), refuseWithoutRoom);
 
 function refuseWithoutRoom(hasRoom: boolean | undefined): void {
   if (hasRoom === false)
@@ -31,15 +32,15 @@ export async function importSpills({ ledger, spill }: Engine): Promise<number> {
   // First: whoever spills while this goes on says so again.
   spill.waiting = false;
   try {
-    for (const { ownerId, entries } of await ledger.readSpills()) {
+    for (const { ownerId, entries } of await ledger.spill.read()) {
       for (const entry of entries) {
         // One that is there already, or was overtaken, answers `conflict`: then its call has an outcome.
-        const { status } = await ledger.append(entry);
+        const { status } = await ledger.journal.append(entry);
         // Somebody else has moved the session on since: the outcome counts all the same.
-        if (status === 'moved') await ledger.append({ ...entry, moves: undefined });
+        if (status === 'moved') await ledger.journal.append({ ...entry, moves: undefined });
         imported++;
       }
-      if (!(await ledger.dropSpill(ownerId, entries.at(-1)?.entryId))) spill.waiting = true;
+      if (!(await ledger.spill.drop(ownerId, entries.at(-1)?.entryId))) spill.waiting = true;
     }
   } catch (error) {
     spill.waiting = true;
@@ -54,7 +55,7 @@ export async function readWaiting(
   { sessionId, callId }: CallRef,
   stored: StoredCall | undefined,
 ): Promise<Call | undefined> {
-  for (const { entries } of await ledger.readSpills())
+  for (const { entries } of await ledger.spill.read())
     for (const entry of entries)
       if (
         entry.sessionId === sessionId &&

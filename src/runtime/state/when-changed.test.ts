@@ -8,6 +8,8 @@ import type { Waiter } from '../../ledger/until-woken.ts';
 import { createDeadlines } from '../../base/deadlines.ts';
 import type { Engine } from './engine.ts';
 import { whenChanged } from './when-changed.ts';
+import { alterLedger } from '../../../test/alter-ledger.ts';
+import { createMemoryLedger } from 'quittance';
 
 const hourMs = 3_600_000;
 
@@ -20,14 +22,15 @@ function setUp(): {
 } {
   const clock = createManualClock();
   const waiters = new Set<Waiter>();
-  const ledger: Pick<Engine['ledger'], 'now' | 'whenChanged'> = {
-    now: () => clock.now(),
-    whenChanged: (_session, _call, _version, signal) =>
-      untilWoken((waiter) => {
-        waiters.add(waiter);
-        return () => waiters.delete(waiter);
-      }, signal),
-  };
+  const ledger = alterLedger(createMemoryLedger({ clock }), {
+    journal: {
+      whenChanged: (_session, _call, _version, signal) =>
+        untilWoken((waiter) => {
+          waiters.add(waiter);
+          return () => waiters.delete(waiter);
+        }, signal),
+    },
+  });
   const engine = { ledger, deadlines: createDeadlines(clock) } as Engine; // nothing else is asked
   const failedNow = { status: 'running', failed: { at: clock.now() } };
   return { clock, waiters, engine, call: failedNow as unknown as Call }; // nor of the call

@@ -19,11 +19,11 @@ export async function whenChanged(
   const { ledger } = engine;
   const at = isHandedOver(call) ? dueAt(call) : leftUntil(call);
   if (at === undefined)
-    return stayAwake(engine, ledger.whenChanged(call.sessionId, call.callId, version, signal));
+    return stayAwake(engine, ledger.journal.whenChanged(call.sessionId, call.callId, version, signal));
   // Looked at again and again, an overdue call would otherwise gather those who have long stopped waiting.
   const stop = new AbortController();
   const either = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
-  const changed = ledger.whenChanged(call.sessionId, call.callId, version, either);
+  const changed = ledger.journal.whenChanged(call.sessionId, call.callId, version, either);
   // One that is overdue, whoever sees to it, is looked at now and then: those who look would else do nothing else.
   const now = ledger.now();
   const due = until(engine, at > now ? at : now + lookAgainMs);

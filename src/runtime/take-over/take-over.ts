@@ -5,7 +5,7 @@
 import { isKeyedDigest } from '../../base/canonical.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { Call } from '../../call/call.ts';
-import type { StoredCall } from '../../ledger/ledger.ts';
+import type { StoredCall } from '../../ledger/journal.ts';
 import { isSameSchema } from '../../tool/define-tool.ts';
 import { bindBudgets, strictest } from '../host/budget.ts';
 import { noFacts, readCallerFacts } from '../input/caller-facts.ts';

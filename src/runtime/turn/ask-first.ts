@@ -29,7 +29,7 @@ export async function askFirst(
   const { sessionId } = turn;
   const { id: callId } = request;
   if (!desk.inHand.has(keyOf({ sessionId, callId }))) {
-    const stored = await desk.engine.ledger.readCall(sessionId, callId);
+    const stored = await desk.engine.ledger.journal.readCall(sessionId, callId);
     if (stored !== undefined) {
       // A call that is known is not taken on here: whoever asks for it does that, and hears of a conflict.
       const asked = openQuestion(foldStored(stored));

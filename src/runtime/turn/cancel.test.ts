@@ -12,6 +12,7 @@ import {
   quiet,
   setStage,
 } from '../../../test/stage.ts';
+import { alterLedger } from '../../../test/alter-ledger.ts';
 
 type Traits = { mode?: 'read'; idempotent?: boolean };
 
@@ -239,14 +240,7 @@ describe('the signal of a caller who joined', () => {
     const made = one.turn({ sessionId: 's' }).call(envelope('c', 'work'));
     await quiet();
     const other = mortal.open().ledger;
-    const ledger = new Proxy(other, {
-      get: (target, name) =>
-        name === 'ownerId'
-          ? 'somebody else'
-          : name === 'ownerStatus'
-            ? () => 'alive'
-            : (Reflect.get(target, name, target) as unknown),
-    });
+    const ledger = alterLedger(other, { owners: { ownerId: 'somebody else', statusOf: () => 'alive' } });
     const two = createRuntime({ tools: [work], ledger, clock });
     const { signal, abort } = abortable();
     const joined = two.turn({ sessionId: 's' }).call(envelope('c', 'work'), { signal });
@@ -319,13 +313,12 @@ describe('a submitted call', () => {
     const clock = createManualClock();
     const inner = createMemoryLedger({ clock });
     let isFull = true;
-    const ledger = new Proxy(inner, {
-      get(target, name) {
-        if (name === 'append' && isFull)
-          return () => {
-            throw new Error('the disk is full');
-          };
-        return Reflect.get(target, name, target) as unknown;
+    const ledger = alterLedger(inner, {
+      journal: {
+        append: (entry) => {
+          if (isFull) throw new Error('the disk is full');
+          return inner.journal.append(entry);
+        },
       },
     });
     const { turn } = setStage({ tools: [defineTool({ name: 'work', run: () => 'done' })], ledger, clock });

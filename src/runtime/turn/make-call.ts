@@ -11,7 +11,7 @@ import { freezeJson } from '../../base/json.ts';
 import type { Call } from '../../call/call.ts';
 import type { Command } from '../../call/command.ts';
 import type { ParsedArguments, ParsedToolCall } from '../../call/tool-call.ts';
-import type { StoredCall } from '../../ledger/ledger.ts';
+import type { StoredCall } from '../../ledger/journal.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import { isPromiseLike } from '../../base/when-ready.ts';
 import type { CallOptions } from '../host/call-options.ts';
@@ -127,7 +127,7 @@ async function tellApart(
 ): Promise<Told> {
   const { request, engine, turn } = hand;
   await Promise.race([known.whenKept(), known.told]);
-  const stored = await engine.ledger.readCall(turn.sessionId, request.id);
+  const stored = await engine.ledger.journal.readCall(turn.sessionId, request.id);
   const call = stored && foldStored(stored);
   const isOther =
     call?.toolName !== request.name || !isDigestOf(call.requestDigest, rawOf(request.input), engine.seal);
@@ -192,7 +192,7 @@ function readKnown(hand: CallInHand): Awaitable<StoredCall | undefined> {
     throw error;
   };
   try {
-    const stored = hand.engine.ledger.readCall(hand.turn.sessionId, hand.request.id);
+    const stored = hand.engine.ledger.journal.readCall(hand.turn.sessionId, hand.request.id);
     return isPromiseLike(stored) ? stored.then(undefined, fail) : stored;
   } catch (error) {
     return fail(error);

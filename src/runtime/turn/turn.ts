@@ -134,7 +134,7 @@ export function createTurn<Tools extends readonly AnyTool[]>(
       cause: undefined,
       why,
     };
-    await engine.ledger.append({
+    await engine.ledger.journal.append({
       entryId: engine.ids.next('ent'),
       sessionId: state.sessionId,
       callId: undefined,

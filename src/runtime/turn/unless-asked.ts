@@ -16,7 +16,7 @@ export async function outcomeUnlessAsked(hand: CallInHand): Promise<ToolOutcome 
   if (told.type !== 'held') return told;
   const { engine, sessionId, callId } = hand;
   for (;;) {
-    const stored = await engine.ledger.readCall(sessionId, callId);
+    const stored = await engine.ledger.journal.readCall(sessionId, callId);
     const call = stored && foldStored(stored);
     const confirmation = call?.confirmation;
     if (stored === undefined || call === undefined || confirmation === undefined)

@@ -30,7 +30,7 @@ export async function laterWrites(engine: Engine, tool: AnyTool, call: Call): Pr
 async function callsSince(engine: Engine, { sessionId, callId }: Call): Promise<readonly Call[]> {
   const calls = new Map<string, { readonly events: CallEvent[]; isLater: boolean }>();
   let hasEnded = false;
-  for (const event of await engine.ledger.readSession(sessionId)) {
+  for (const event of await engine.ledger.journal.readSession(sessionId)) {
     if (!isCallEvent(event)) continue;
     const known = calls.get(event.callId) ?? { events: [], isLater: false };
     calls.set(event.callId, known);

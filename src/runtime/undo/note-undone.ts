@@ -12,7 +12,7 @@ export async function noteUndone(engine: Engine, callId: string, undoing: Call):
   const { sessionId, attrs, askedBy: identity } = undoing;
   const { by, reason } = readUndoAttrs(attrs);
   for (;;) {
-    const stored = await engine.ledger.readCall(sessionId, callId);
+    const stored = await engine.ledger.journal.readCall(sessionId, callId);
     const call = stored && foldStored(stored);
     if (stored === undefined || call === undefined) return;
     const made = decide(
@@ -26,7 +26,7 @@ export async function noteUndone(engine: Engine, callId: string, undoing: Call):
       { sessionId, turnId: undoing.turnId, callId, at: engine.ledger.now(), nextId: engine.nextEventId },
     );
     if (!made.ok) return;
-    const result = await engine.ledger.append({
+    const result = await engine.ledger.journal.append({
       entryId: engine.ids.next('ent'),
       sessionId,
       callId,

@@ -19,7 +19,7 @@ export type UndoInput =
 
 export async function readUndoInput(engine: Engine, call: Call): Promise<UndoInput> {
   const { sessionId, callId } = call;
-  const stored = await engine.ledger.readCall(sessionId, callId);
+  const stored = await engine.ledger.journal.readCall(sessionId, callId);
   const alteration = await stored?.findAlteration?.();
   if (alteration !== undefined) return { ok: false, problem: alteration };
   const recorded = await readRecorded(engine, call);

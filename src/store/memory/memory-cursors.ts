@@ -1,5 +1,5 @@
 /** How far the readers of a memory ledger have got. */
-import type { Cursor, CursorMove, CursorTake } from '../../ledger/ledger.ts';
+import type { Cursor, CursorMove, CursorTake } from '../../ledger/cursors.ts';
 
 export class MemoryCursors {
   readonly #ownerId: string;

@@ -1,5 +1,5 @@
 /** How large things in memory would be if they were written out. */
-import type { ArtifactFacts, NewArtifact } from '../../ledger/ledger.ts';
+import type { ArtifactFacts, NewArtifact } from '../../ledger/artifacts.ts';
 
 /** About how many bytes the value has as JSON. Nothing is written out for it. */
 export function measureJson(value: unknown): number {

@@ -3,7 +3,7 @@ import { chainHash } from '../../ledger/chain.ts';
 import { isEmittedEvent } from '../../call/emitted-event.ts';
 import type { WrittenEntry } from '../../ledger/formats/v1/write-entry.ts';
 import { addTotals } from '../../ledger/formats/v1/write-entry.ts';
-import type { AppendResult, Entry } from '../../ledger/ledger.ts';
+import type { AppendResult, Entry } from '../../ledger/journal.ts';
 import { clearsDoubt, leavesDoubt } from '../../ledger/unsettled-effect.ts';
 import type { CursorTable } from './cursor-table.ts';
 import type { Database, Statement } from './database.ts';

@@ -10,7 +10,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { QuittanceError } from '../../base/error.ts';
-import type { NewArtifact } from '../../ledger/ledger.ts';
+import type { NewArtifact } from '../../ledger/artifacts.ts';
 
 /** Text that UTF-8 cannot hold is kept as UTF-16. */
 export type ArtifactEncoding = 'utf8' | 'utf16le' | 'bytes';

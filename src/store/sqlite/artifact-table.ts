@@ -1,25 +1,21 @@
 /** Which session may read which artifact. The contents are files. */
-import type { ArtifactFacts, NewArtifact, StoredArtifact } from '../../ledger/ledger.ts';
+import type { ArtifactFacts, Artifacts, NewArtifact, StoredArtifact } from '../../ledger/artifacts.ts';
 import type { ArtifactEncoding, KeptContent } from './artifact-files.ts';
 import { ArtifactFiles } from './artifact-files.ts';
 import type { Database, Statement } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
-import type { Heads, SessionHead } from './heads.ts';
+import type { Heads } from './heads.ts';
 import { fromSqlText, toSqlText } from './sql-text.ts';
 import type { Writer } from './writer.ts';
 
-export class ArtifactTable {
+type Row = { call: string; mime: string; encoding: ArtifactEncoding; hash: string; bytes: number };
+
+export class ArtifactTable implements Artifacts {
   readonly #files: ArtifactFiles;
   readonly #heads: Heads;
   readonly #writer: Writer;
   readonly #put: Statement<never>;
-  readonly #read: Statement<{
-    call: string;
-    mime: string;
-    encoding: ArtifactEncoding;
-    hash: string;
-    bytes: number;
-  }>;
+  readonly #read: Statement<Row>;
   readonly #dropSession: Statement<string>;
   readonly #dropCall: Statement<string>;
   readonly #isNamed: Statement<number>;
@@ -49,26 +45,31 @@ export class ArtifactTable {
     }
   }
 
-  async read(head: SessionHead | undefined, artifactId: string): Promise<StoredArtifact | undefined> {
-    const row = head && this.#read.get(head.session, toSqlText(artifactId));
+  async read(sessionId: string, artifactId: string): Promise<StoredArtifact | undefined> {
+    const row = this.#find(sessionId, artifactId);
     if (row === undefined) return undefined;
     const content = await this.#files.read(row.hash, row.encoding);
     return { artifactId, callId: fromSqlText(row.call), mimeType: fromSqlText(row.mime), content };
   }
 
-  measure(head: SessionHead | undefined, artifactId: string): ArtifactFacts | undefined {
-    const row = head && this.#read.get(head.session, toSqlText(artifactId));
+  measure(sessionId: string, artifactId: string): ArtifactFacts | undefined {
+    const row = this.#find(sessionId, artifactId);
     return row && { mimeType: fromSqlText(row.mime), encoding: row.encoding, bytes: row.bytes };
   }
 
   async readBytes(
-    head: SessionHead | undefined,
+    sessionId: string,
     artifactId: string,
     from: number,
     most: number,
   ): Promise<Uint8Array | undefined> {
-    const row = head && this.#read.get(head.session, toSqlText(artifactId));
+    const row = this.#find(sessionId, artifactId);
     return row && this.#files.readBytes(row.hash, from, most);
+  }
+
+  #find(sessionId: string, artifactId: string): Row | undefined {
+    const head = this.#heads.fresh().find(sessionId);
+    return head && this.#read.get(head.session, toSqlText(artifactId));
   }
 
   /** Inside a transaction. Gives the contents that may have lost their last name, for `sweep`. */

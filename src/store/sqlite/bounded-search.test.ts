@@ -16,7 +16,7 @@ test('a bounded search stops with a short page and goes on from there, without a
       const callId = isWanted ? `needle-${n}` : `c${n}`;
       if (isWanted) wanted.push(callId);
       appends.push(
-        Promise.resolve(ledger.append(new SampleCall(callId, { at: 1_700_000_000_000 + n }).begin())),
+        Promise.resolve(ledger.journal.append(new SampleCall(callId, { at: 1_700_000_000_000 + n }).begin())),
       );
     }
     await Promise.all(appends);
@@ -24,7 +24,7 @@ test('a bounded search stops with a short page and goes on from there, without a
     let cursor: string | undefined;
     let pages = 0;
     do {
-      const page = await ledger.queryCalls({ text: 'needle', limit: 2, scan: 1_000, cursor });
+      const page = await ledger.queries.findCalls({ text: 'needle', limit: 2, scan: 1_000, cursor });
       found.push(...page.rows.map(({ callId }) => callId));
       cursor = page.next;
       pages++;
@@ -39,7 +39,7 @@ test('a bounded search stops with a short page and goes on from there, without a
     ] as const) {
       const all = new Set<string>();
       do {
-        const page = await ledger.queryCalls({ limit, scan, cursor });
+        const page = await ledger.queries.findCalls({ limit, scan, cursor });
         for (const { callId } of page.rows) all.add(callId);
         cursor = page.next;
       } while (cursor !== undefined);

@@ -1,7 +1,7 @@
 /** Questions to the read tables, a page at a time. A long search lets others have their turn. */
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
 import type { ConfirmationQuery, ConfirmationSummary } from '../../ledger/confirmation-query.ts';
-import type { OpenCall } from '../../ledger/ledger.ts';
+import type { OpenCall } from '../../ledger/queries.ts';
 import type { Place } from '../../ledger/paging.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
 import { limitOf, parseCursor, toCursor } from '../../ledger/paging.ts';

@@ -1,5 +1,6 @@
 /** How far readers have got. Written through the queue of appends, so that many share a flush to disk. */
-import type { AppendResult, Cursor, CursorMove, CursorTake } from '../../ledger/ledger.ts';
+import type { Cursor, CursorMove, CursorTake } from '../../ledger/cursors.ts';
+import type { AppendResult } from '../../ledger/journal.ts';
 import type { Database, Statement } from './database.ts';
 import { prepareRow } from './database.ts';
 import { fromSqlText, toSqlText } from './sql-text.ts';

@@ -5,7 +5,7 @@ import { chainHash, genesisHash } from '../../ledger/chain.ts';
 import { bodiesDigest } from '../../ledger/formats/v1/bodies-digest.ts';
 import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
-import type { SessionScope, StoredCall } from '../../ledger/ledger.ts';
+import type { SessionScope, StoredCall } from '../../ledger/journal.ts';
 import type { EntryQuery, EntrySize, StoredEntry } from '../../ledger/stored-entry.ts';
 import { takesOn } from '../../ledger/takes-on.ts';
 import type { Database, Statement } from './database.ts';

@@ -50,27 +50,27 @@ describe('a disk that refuses', () => {
     const path = newPath();
     const ledger = await openSqliteLedger(path);
     for (const kind of ['spill', 'owners']) {
-      const file = join(`${path}.${kind}`, ledger.ownerId);
+      const file = join(`${path}.${kind}`, ledger.owners.ownerId);
       rmSync(file);
       mkdirSync(file);
     }
     await ledger.close();
     for (const kind of ['spill', 'owners'])
-      rmSync(join(`${path}.${kind}`, ledger.ownerId), { recursive: true });
+      rmSync(join(`${path}.${kind}`, ledger.owners.ownerId), { recursive: true });
     const next = await openSqliteLedger(path);
-    expect(readdirSync(`${path}.owners`)).toEqual([next.ownerId]);
+    expect(readdirSync(`${path}.owners`)).toEqual([next.owners.ownerId]);
     await next.close();
   });
 
   test('to open the read tables once does not end all later questions', async () => {
     const path = newPath();
     const ledger = await openSqliteLedger(path);
-    await ledger.append(new SampleCall('c').whole());
+    await ledger.journal.append(new SampleCall('c').whole());
     writeFileSync(`${path}.read`, 'not a database'.repeat(100));
     mkdirSync(`${path}.read-shm`);
-    await expect(ledger.queryCalls({})).rejects.toThrow(/read-shm/);
+    await expect(ledger.queries.findCalls({})).rejects.toThrow(/read-shm/);
     rmSync(`${path}.read-shm`, { recursive: true });
-    expect((await ledger.queryCalls({})).rows).toHaveLength(1);
+    expect((await ledger.queries.findCalls({})).rows).toHaveLength(1);
     await ledger.close();
   });
 });

@@ -6,7 +6,7 @@
 import { createIds } from '../../base/ids.ts';
 import { chainHash } from '../../ledger/chain.ts';
 import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
-import type { CounterTotal } from '../../ledger/ledger.ts';
+import type { CounterTotal } from '../../ledger/claims.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
 import { totalsEntry } from '../../ledger/own-entry.ts';
 import type { Database, Statement } from './database.ts';

@@ -155,6 +155,12 @@ export class Heads {
     this.#setIndexed = prepareRow(database, 'UPDATE ledger SET indexed = ?');
   }
 
+  /** The same, refreshed for a reader. */
+  fresh(): this {
+    this.refresh();
+    return this;
+  }
+
   /**
    * For readers. Asks once for all that is read without a pause in between: nobody can have heard meanwhile of
    * anything that was committed since. All of it is read in one snapshot.

@@ -51,8 +51,8 @@ async function refusalOf(run: () => Promise<unknown>): Promise<unknown> {
 }
 
 const problemsOf = (ledger: SqliteLedger): readonly unknown[] => {
-  const verifier = createVerifier({ heads: ledger.readHeads() });
-  const problems = ledger.readEntries({ limit: 100_000 }).flatMap((entry) => verifier.add(entry));
+  const verifier = createVerifier({ heads: ledger.integrity.readHeads() });
+  const problems = ledger.entries.read({ limit: 100_000 }).flatMap((entry) => verifier.add(entry));
   return [...problems, ...verifier.end()];
 };
 
@@ -62,8 +62,8 @@ describe('openLedger', () => {
     async () => {
       const path = newPath();
       await using(path, async (ledger) => {
-        await ledger.append(new SampleCall('c').whole());
-        await ledger.queryCalls({});
+        await ledger.journal.append(new SampleCall('c').whole());
+        await ledger.queries.findCalls({});
         const beside = readdirSync(join(path, '..'), { recursive: true, withFileTypes: true })
           .filter((entry) => entry.isFile())
           .map(({ parentPath, name }) => join(parentPath, name));
@@ -79,12 +79,12 @@ describe('openLedger', () => {
 
   test('knows memory, sqlite and bare paths', async () => {
     const memory = await openLedger('memory:');
-    await memory.append(new SampleCall('c').whole());
-    expect(await memory.readSession('session')).toHaveLength(4);
+    await memory.journal.append(new SampleCall('c').whole());
+    expect(await memory.journal.readSession('session')).toHaveLength(4);
     for (const prefix of ['sqlite:', 'SQLITE:', 'sqlite://', '']) {
       const path = newPath();
       const ledger = await openLedger(prefix + path);
-      await ledger.append(new SampleCall('c').whole());
+      await ledger.journal.append(new SampleCall('c').whole());
       await ledger.close();
       expect(existsSync(path)).toBe(true);
     }
@@ -117,11 +117,14 @@ describe('a ledger file', () => {
     const path = newPath();
     const call = new SampleCall('c');
     await using(path, async (ledger) => {
-      await ledger.append(call.begin());
+      await ledger.journal.append(call.begin());
     });
     await using(path, async (ledger) => {
-      expect(await ledger.append(call.end())).toEqual({ status: 'appended', version: 2 });
-      expect(await ledger.append(new SampleCall('c').begin())).toEqual({ status: 'conflict', version: 2 });
+      expect(await ledger.journal.append(call.end())).toEqual({ status: 'appended', version: 2 });
+      expect(await ledger.journal.append(new SampleCall('c').begin())).toEqual({
+        status: 'conflict',
+        version: 2,
+      });
       expect(problemsOf(ledger)).toEqual([]);
     });
   });
@@ -133,13 +136,13 @@ describe('a ledger file', () => {
         const ledger = await openSqliteLedger(path, {}, { longestTail });
         for (let n = 0; n < 5; n++) {
           const call = new SampleCall(`c${round}.${n}`, { sessionId: `s${n % 2}` });
-          await ledger.append(call.begin());
-          await ledger.append(call.end());
-          await ledger.append(call.recall());
-          expect(ledger.readCall(call.sessionId, call.callId)?.events).toHaveLength(5);
+          await ledger.journal.append(call.begin());
+          await ledger.journal.append(call.end());
+          await ledger.journal.append(call.recall());
+          expect(ledger.journal.readCall(call.sessionId, call.callId)?.events).toHaveLength(5);
         }
-        expect(ledger.readSession('s0')).toHaveLength((round + 1) * 15);
-        expect(ledger.readEntries({ sessionId: 's1', after: 4, limit: 3 })).toHaveLength(3);
+        expect(ledger.journal.readSession('s0')).toHaveLength((round + 1) * 15);
+        expect(ledger.entries.read({ sessionId: 's1', after: 4, limit: 3 })).toHaveLength(3);
         expect(problemsOf(ledger)).toEqual([]);
         await ledger.close();
       }
@@ -149,8 +152,10 @@ describe('a ledger file', () => {
   test('is made once by any number who open it at the same time', async () => {
     const path = newPath();
     const ledgers = await Promise.all(Array.from({ length: 6 }, async () => openSqliteLedger(path)));
-    await Promise.all(ledgers.map(async (ledger, n) => ledger.append(new SampleCall(`c${n}`).whole())));
-    expect(ledgers[0]?.readSession('session')).toHaveLength(24);
+    await Promise.all(
+      ledgers.map(async (ledger, n) => ledger.journal.append(new SampleCall(`c${n}`).whole())),
+    );
+    expect(ledgers[0]?.journal.readSession('session')).toHaveLength(24);
     for (const { sealKey } of ledgers) expect(sealKey).toEqual(ledgers[0]?.sealKey);
     for (const ledger of ledgers) await ledger.close();
   });
@@ -159,7 +164,7 @@ describe('a ledger file', () => {
   const makeOld = async (version: number, later: readonly string[]): Promise<string> => {
     const path = newPath();
     await using(path, async (ledger) => {
-      await ledger.append(new SampleCall('c').whole());
+      await ledger.journal.append(new SampleCall('c').whole());
     });
     const database = new Database(path);
     for (const table of ['marks', ...later]) database.exec(`DROP TABLE ${table}`);
@@ -178,9 +183,11 @@ describe('a ledger file', () => {
     const path = await makeOld(version, later);
     for (let time = 0; time < 2; time++)
       await using(path, async (ledger) => {
-        expect((await ledger.takeCursor({ ...cursor, holder: `h${time}`, instead: 'h0' })).position).toBe(1);
-        expect(ledger.readState('session', 'workflow/w')).toBeUndefined();
-        expect(ledger.readCall('session', 'c')?.version).toBe(1);
+        expect((await ledger.cursors.take({ ...cursor, holder: `h${time}`, instead: 'h0' })).position).toBe(
+          1,
+        );
+        expect(ledger.journal.readState('session', 'workflow/w')).toBeUndefined();
+        expect(ledger.journal.readCall('session', 'c')?.version).toBe(1);
         expect(problemsOf(ledger)).toEqual([]);
       });
   });
@@ -195,17 +202,17 @@ describe('a ledger file', () => {
     await using(
       path,
       async (ledger) => {
-        expect(ledger.readCursors()).toEqual([]);
-        expect(ledger.readState('session', 'workflow/w')).toBeUndefined();
-        expect((await ledger.queryCalls({})).rows).toHaveLength(1);
-        for await (const row of ledger.readBeside()) expect(row.kind).toBe('counter');
+        expect(ledger.cursors.list()).toEqual([]);
+        expect(ledger.journal.readState('session', 'workflow/w')).toBeUndefined();
+        expect((await ledger.queries.findCalls({})).rows).toHaveLength(1);
+        for await (const row of ledger.integrity.readSideRows()) expect(row.kind).toBe('counter');
         const refused = {
           code: 'ledger.unavailable',
           message: expect.stringContaining('only be read') as string,
         };
-        expect(await refusalOf(async () => ledger.takeCursor(cursor))).toMatchObject(refused);
-        expect(await refusalOf(async () => ledger.rebuild())).toMatchObject(refused);
-        expect(ledger.readCursors()).toEqual([]);
+        expect(await refusalOf(async () => ledger.cursors.take(cursor))).toMatchObject(refused);
+        expect(await refusalOf(async () => ledger.integrity.rebuild())).toMatchObject(refused);
+        expect(ledger.cursors.list()).toEqual([]);
       },
       { readOnly: true },
     );
@@ -215,19 +222,19 @@ describe('a ledger file', () => {
   test('keeps where readers stand when it is closed and opened again', async () => {
     const path = newPath();
     await using(path, async (ledger) => {
-      await ledger.takeCursor(cursor);
-      expect(await ledger.moveCursor({ name: 'watch', holder: 'h', from: 1, to: 9 })).toBe(true);
+      await ledger.cursors.take(cursor);
+      expect(await ledger.cursors.move({ name: 'watch', holder: 'h', from: 1, to: 9 })).toBe(true);
     });
     await using(path, async (ledger) => {
-      const { position, holder, ownerId = '' } = ledger.readCursor('watch') ?? {};
-      expect([position, holder, ledger.ownerStatus(ownerId)]).toEqual([9, 'h', 'gone']);
+      const { position, holder, ownerId = '' } = ledger.cursors.read('watch') ?? {};
+      expect([position, holder, ledger.owners.statusOf(ownerId)]).toEqual([9, 'h', 'gone']);
     });
     await using(
       path,
       async (ledger) => {
-        expect(ledger.readCursors()).toMatchObject([{ name: 'watch', position: 9 }]);
+        expect(ledger.cursors.list()).toMatchObject([{ name: 'watch', position: 9 }]);
         const move = { name: 'watch', holder: 'h', from: 9, to: 10 };
-        expect(await refusalOf(async () => ledger.moveCursor(move))).toMatchObject({
+        expect(await refusalOf(async () => ledger.cursors.move(move))).toMatchObject({
           code: 'ledger.unavailable',
         });
       },
@@ -274,7 +281,7 @@ describe('a ledger file', () => {
     const path = join(folder, 'empty.db');
     writeFileSync(path, '');
     await using(path, async (ledger) => {
-      expect((await ledger.append(new SampleCall('c').whole())).status).toBe('appended');
+      expect((await ledger.journal.append(new SampleCall('c').whole())).status).toBe('appended');
     });
   });
 
@@ -285,23 +292,25 @@ describe('a ledger file', () => {
       message: expect.stringContaining('no such file') as string,
     });
     await using(path, async (ledger) => {
-      await ledger.append(new SampleCall('c').begin());
+      await ledger.journal.append(new SampleCall('c').begin());
     });
     const owners = readdirSync(`${path}.owners`);
     await using(
       path,
       async (ledger) => {
-        expect(ledger.readCall('session', 'c')?.version).toBe(1);
-        expect((await ledger.queryCalls({})).rows).toHaveLength(1);
-        expect(await ledger.findOpenCalls()).toHaveLength(1);
-        expect(await refusalOf(async () => ledger.append(new SampleCall('d').begin()))).toMatchObject({
-          code: 'ledger.unavailable',
-        });
-        expect([ledger.canSpill(), ledger.ownerStatus(ledger.ownerId), ledger.findGoneOwners()]).toEqual([
-          false,
-          'gone',
-          [],
-        ]);
+        expect(ledger.journal.readCall('session', 'c')?.version).toBe(1);
+        expect((await ledger.queries.findCalls({})).rows).toHaveLength(1);
+        expect(await ledger.queries.findOpenCalls()).toHaveLength(1);
+        expect(await refusalOf(async () => ledger.journal.append(new SampleCall('d').begin()))).toMatchObject(
+          {
+            code: 'ledger.unavailable',
+          },
+        );
+        expect([
+          ledger.spill.canWrite(),
+          ledger.owners.statusOf(ledger.owners.ownerId),
+          ledger.owners.findGone(),
+        ]).toEqual([false, 'gone', []]);
         expect(readdirSync(`${path}.owners`)).toEqual(owners);
       },
       { readOnly: true },
@@ -318,25 +327,29 @@ describe('a ledger file', () => {
         let refused: unknown;
         while (refused === undefined && kept.length < 2_000) {
           const call = new SampleCall(`c${kept.length}`, { toolName: 'x'.repeat(3_000) });
-          refused = await refusalOf(async () => ledger.append(call.whole()));
+          refused = await refusalOf(async () => ledger.journal.append(call.whole()));
           if (refused === undefined) kept.push(call);
         }
         expect(refused).toMatchObject({ code: 'SQLITE_FULL' });
-        expect(ledger.readCall('session', `c${kept.length}`)).toBeUndefined();
-        expect(ledger.readSession('session')).toHaveLength(kept.length * 4);
+        expect(ledger.journal.readCall('session', `c${kept.length}`)).toBeUndefined();
+        expect(ledger.journal.readSession('session')).toHaveLength(kept.length * 4);
         expect(kept.length).toBeGreaterThan(10);
         // A batch in which one does not fit: the others are kept or refused each on its own account.
         const answers = await Promise.allSettled(
           ['a', 'b', 'c'].map(async (id) =>
-            ledger.append(new SampleCall(id, { toolName: 'x'.repeat(9_000) }).whole()),
+            ledger.journal.append(new SampleCall(id, { toolName: 'x'.repeat(9_000) }).whole()),
           ),
         );
         for (const [index, id] of ['a', 'b', 'c'].entries())
-          expect(ledger.readCall('session', id) !== undefined).toBe(answers[index]?.status === 'fulfilled');
+          expect(ledger.journal.readCall('session', id) !== undefined).toBe(
+            answers[index]?.status === 'fulfilled',
+          );
         expect(problemsOf(ledger)).toEqual([]);
-        expect((await ledger.queryCalls({ limit: 1_000 })).rows.length).toBeGreaterThanOrEqual(kept.length);
-        await ledger.dropSession({ sessionId: 'session', by: 'ada', reason: 'room' });
-        expect((await ledger.append(new SampleCall('again').whole())).status).toBe('appended');
+        expect((await ledger.queries.findCalls({ limit: 1_000 })).rows.length).toBeGreaterThanOrEqual(
+          kept.length,
+        );
+        await ledger.retention.dropSession({ sessionId: 'session', by: 'ada', reason: 'room' });
+        expect((await ledger.journal.append(new SampleCall('again').whole())).status).toBe('appended');
         expect(problemsOf(ledger)).toEqual([]);
       },
       { maxBytes: 600_000 },
@@ -345,16 +358,16 @@ describe('a ledger file', () => {
 
   test('does not remove a session to which something was added after it was looked through', async () => {
     await using(newPath(), async (ledger) => {
-      await ledger.append(new SampleCall('ended').whole());
+      await ledger.journal.append(new SampleCall('ended').whole());
       const removal = { sessionId: 'session', by: 'ada', reason: 'room' };
       // The first looks at once, and writes in its turn: after the second.
       const [removed, appended] = await Promise.allSettled([
-        ledger.dropSession(removal),
-        ledger.append(new SampleCall('open').begin()),
+        ledger.retention.dropSession(removal),
+        ledger.journal.append(new SampleCall('open').begin()),
       ]);
       expect(appended).toMatchObject({ value: { status: 'appended' } });
       expect(removed).toMatchObject({ status: 'rejected', reason: { code: 'ledger.in_use' } });
-      expect(ledger.readCall('session', 'open')).toBeDefined();
+      expect(ledger.journal.readCall('session', 'open')).toBeDefined();
     });
   });
 
@@ -376,9 +389,9 @@ describe('a ledger file', () => {
     const path = newPath();
     await using(path, async (ledger) => {
       for (let n = 0; n < 50; n++)
-        await ledger.append(new SampleCall(`c${n}`, { sessionId: `s${n % 2}` }).whole());
-      expect(await ledger.erase({ sessionId: 's0', by: 'ada', reason: 'asked to' })).toBe(25);
-      await ledger.queryCalls({});
+        await ledger.journal.append(new SampleCall(`c${n}`, { sessionId: `s${n % 2}` }).whole());
+      expect(await ledger.retention.erase({ sessionId: 's0', by: 'ada', reason: 'asked to' })).toBe(25);
+      await ledger.queries.findCalls({});
       expect(problemsOf(ledger)).toEqual([]);
       for (const file of readdirSync(join(path, '..'), { recursive: true, withFileTypes: true })) {
         if (!file.isFile()) continue;
@@ -431,17 +444,19 @@ describe('the spill', () => {
     await using(
       path,
       async (ledger) => {
-        expect(ledger.canSpill()).toBe(true);
+        expect(ledger.spill.canWrite()).toBe(true);
         const entries = Array.from({ length: 40 }, (_, n) => new SampleCall(`c${n}`).begin());
-        const answers = entries.map((entry) => ledger.spill(entry));
+        const answers = entries.map((entry) => ledger.spill.write(entry));
         const kept = answers.indexOf(false);
         expect(kept).toBeGreaterThan(3);
-        expect(ledger.canSpill()).toBe(false);
-        expect(ledger.readSpills()).toEqual([{ ownerId: ledger.ownerId, entries: entries.slice(0, kept) }]);
+        expect(ledger.spill.canWrite()).toBe(false);
+        expect(ledger.spill.read()).toEqual([
+          { ownerId: ledger.owners.ownerId, entries: entries.slice(0, kept) },
+        ]);
         expect(statSync(spillOf(path)).size).toBe(8_192);
-        expect(ledger.dropSpill(ledger.ownerId)).toBe(true);
-        expect([ledger.canSpill(), ledger.readSpills()]).toEqual([true, []]);
-        expect(ledger.spill(entries[0] as (typeof entries)[0])).toBe(true);
+        expect(ledger.spill.drop(ledger.owners.ownerId)).toBe(true);
+        expect([ledger.spill.canWrite(), ledger.spill.read()]).toEqual([true, []]);
+        expect(ledger.spill.write(entries[0] as (typeof entries)[0])).toBe(true);
       },
       { spillBytes: 8_192 },
     );
@@ -451,19 +466,19 @@ describe('the spill', () => {
     const path = newPath();
     const entry = new SampleCall('c').begin();
     const ownerId = await using(path, async (ledger) => {
-      ledger.spill(entry);
-      ledger.spill(new SampleCall('d').begin());
-      return ledger.ownerId;
+      ledger.spill.write(entry);
+      ledger.spill.write(new SampleCall('d').begin());
+      return ledger.owners.ownerId;
     });
     const text = readFileSync(spillOf(path), 'latin1');
     const [first = '', second = ''] = text.split('\n');
     writeFileSync(spillOf(path), `${first}\n${second.slice(0, -20)}`, 'latin1');
     await using(path, async (ledger) => {
-      expect(ledger.readSpills()).toEqual([{ ownerId, entries: [entry] }]);
+      expect(ledger.spill.read()).toEqual([{ ownerId, entries: [entry] }]);
       appendFileSync(join(`${path}.spill`, ownerId), 'x');
-      expect(ledger.readSpills()).toHaveLength(1);
-      expect(ledger.dropSpill(ownerId)).toBe(true);
-      expect(ledger.readSpills()).toEqual([]);
+      expect(ledger.spill.read()).toHaveLength(1);
+      expect(ledger.spill.drop(ownerId)).toBe(true);
+      expect(ledger.spill.read()).toEqual([]);
     });
   });
 });
@@ -480,8 +495,8 @@ describe('artifacts', () => {
     const path = newPath();
     await using(path, async (ledger) => {
       const put = async (sessionId: string, artifactId: string, content: string): Promise<void> => {
-        await ledger.append(new SampleCall(artifactId, { sessionId }).whole());
-        await ledger.putArtifact({
+        await ledger.journal.append(new SampleCall(artifactId, { sessionId }).whole());
+        await ledger.artifacts.put({
           sessionId,
           artifactId,
           callId: artifactId,
@@ -495,10 +510,10 @@ describe('artifacts', () => {
       expect(filesOf(path)).toHaveLength(2);
       for (const name of filesOf(path)) expect(name).toMatch(/^[0-9a-f]{64}$/);
       expect(existsSync(join(path, '..', 'c'))).toBe(false);
-      await ledger.dropSession({ sessionId: 'two', by: 'ada', reason: 'old' });
+      await ledger.retention.dropSession({ sessionId: 'two', by: 'ada', reason: 'old' });
       expect(filesOf(path)).toHaveLength(1);
-      expect((await ledger.readArtifact('one', '../../c'))?.content).toBe('same');
-      await ledger.dropSession({ sessionId: 'one', by: 'ada', reason: 'old' });
+      expect((await ledger.artifacts.read('one', '../../c'))?.content).toBe('same');
+      await ledger.retention.dropSession({ sessionId: 'one', by: 'ada', reason: 'old' });
       expect(filesOf(path)).toEqual([]);
     });
   });
@@ -508,9 +523,12 @@ describe('read tables', () => {
   test('are filled anew where they are missing, damaged, of another ledger, or ahead of theirs', async () => {
     const path = newPath();
     const read = async (): Promise<unknown> =>
-      using(path, async (ledger) => [await ledger.queryCalls({}), await ledger.querySessions({})]);
+      using(path, async (ledger) => [
+        await ledger.queries.findCalls({}),
+        await ledger.queries.findSessions({}),
+      ]);
     await using(path, async (ledger) => {
-      for (let n = 0; n < 20; n++) await ledger.append(new SampleCall(`c${n}`).whole());
+      for (let n = 0; n < 20; n++) await ledger.journal.append(new SampleCall(`c${n}`).whole());
     });
     const expected = await read();
     rmSync(`${path}.read`);
@@ -519,15 +537,15 @@ describe('read tables', () => {
     expect(await read()).toEqual(expected);
     const other = newPath();
     await using(other, async (ledger) => {
-      for (let n = 0; n < 9; n++) await ledger.append(new SampleCall(`other${n}`).whole());
-      await ledger.queryCalls({});
+      for (let n = 0; n < 9; n++) await ledger.journal.append(new SampleCall(`other${n}`).whole());
+      await ledger.queries.findCalls({});
     });
     writeFileSync(`${path}.read`, readFileSync(`${other}.read`));
     expect(await read()).toEqual(expected);
     execFileSync('cp', [path, `${path}.copy`]);
     await using(path, async (ledger) => {
-      await ledger.append(new SampleCall('later').whole());
-      await ledger.queryCalls({});
+      await ledger.journal.append(new SampleCall('later').whole());
+      await ledger.queries.findCalls({});
     });
     execFileSync('mv', [`${path}.copy`, path]);
     expect(await read()).toEqual(expected);
@@ -537,10 +555,10 @@ describe('read tables', () => {
     const path = newPath();
     mkdirSync(`${path}.read`, { recursive: true });
     await using(path, async (ledger) => {
-      await ledger.append(new SampleCall('c').whole());
-      expect((await ledger.queryCalls({})).rows).toHaveLength(1);
-      await ledger.append(new SampleCall('d').whole());
-      expect((await ledger.queryCalls({})).rows).toHaveLength(2);
+      await ledger.journal.append(new SampleCall('c').whole());
+      expect((await ledger.queries.findCalls({})).rows).toHaveLength(1);
+      await ledger.journal.append(new SampleCall('d').whole());
+      expect((await ledger.queries.findCalls({})).rows).toHaveLength(2);
     });
   });
 });

@@ -8,7 +8,8 @@
  */
 import { QuittanceError } from '../../base/error.ts';
 import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
-import type { ClaimHolder, Counter, Entry } from '../../ledger/ledger.ts';
+import type { ClaimHolder, Counter } from '../../ledger/claims.ts';
+import type { Entry } from '../../ledger/journal.ts';
 import { sessionCounterPrefixes } from '../../ledger/session-counters.ts';
 import type { Database, Statement } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';

@@ -10,7 +10,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { OwnerStatus } from '../../ledger/ledger.ts';
+import type { OwnerStatus } from '../../ledger/owners.ts';
 import type { Database } from './database.ts';
 import { isBusy, isMissing, isNoDatabase, openDatabase } from './database.ts';
 import type { FileIdentity } from './file-identity.ts';

@@ -42,28 +42,28 @@ describe('the read tables', () => {
       join(folder, `${name}.db`),
     ) as [string, string, string, string];
     const first = await openSqliteLedger(atOnce);
-    for (const entry of entries) expect((await first.append(entry)).status).toBe('appended');
-    await first.queryCalls({});
+    for (const entry of entries) expect((await first.journal.append(entry)).status).toBe('appended');
+    await first.queries.findCalls({});
 
     const second = await openSqliteLedger(oneByOne);
     for (const entry of entries) {
-      await second.append(entry);
-      await second.queryCalls({ limit: 1 });
+      await second.journal.append(entry);
+      await second.queries.findCalls({ limit: 1 });
     }
 
     const pair = [await openSqliteLedger(byTwo), await openSqliteLedger(byTwo)] as const;
     for (const [index, entry] of entries.entries()) {
-      await pair[0].append(entry);
-      if (index % 3 === 0) await Promise.all(pair.map(async (ledger) => ledger.findOpenCalls()));
+      await pair[0].journal.append(entry);
+      if (index % 3 === 0) await Promise.all(pair.map(async (ledger) => ledger.queries.findOpenCalls()));
     }
-    await Promise.all(pair.map(async (ledger) => ledger.queryCalls({})));
+    await Promise.all(pair.map(async (ledger) => ledger.queries.findCalls({})));
 
     const threaded = await openSqliteLedger(byThread, {}, { threadLag: 3 });
     for (const [index, entry] of entries.entries()) {
-      await threaded.append(entry);
-      if (index % 40 === 0) await threaded.querySessions({});
+      await threaded.journal.append(entry);
+      if (index % 40 === 0) await threaded.queries.findSessions({});
     }
-    await threaded.queryCalls({});
+    await threaded.queries.findCalls({});
 
     // Owners and hashes are each ledger's own; everything else must be the same.
     const comparable = (path: string): unknown =>
@@ -80,7 +80,7 @@ describe('the read tables', () => {
     const before = readTables(atOnce);
     expect(before['calls']).toHaveLength(plans.length);
     expect(before['audit']?.length).toBeGreaterThan(plans.length);
-    await first.rebuild();
+    await first.integrity.rebuild();
     expect(readTables(atOnce)).toEqual(before);
     for (const ledger of [first, second, ...pair, threaded]) await ledger.close();
   });
@@ -88,7 +88,7 @@ describe('the read tables', () => {
   test('are filled in quiet moments too, without being asked', async () => {
     const path = join(folder, 'quiet.db');
     const ledger = await openSqliteLedger(path);
-    for (const entry of entries.slice(0, 20)) await ledger.append(entry);
+    for (const entry of entries.slice(0, 20)) await ledger.journal.append(entry);
     let filled = 0;
     for (let tries = 0; filled === 0 && tries < 3_000; tries++) {
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -105,8 +105,8 @@ describe('the read tables', () => {
   test('hold a record of every kind the stories tell of', async () => {
     const path = join(folder, 'kinds.db');
     const ledger = await openSqliteLedger(path);
-    for (const entry of entries) await ledger.append(entry);
-    await ledger.queryCalls({});
+    for (const entry of entries) await ledger.journal.append(entry);
+    await ledger.queries.findCalls({});
     const kinds = new Set((readTables(path)['audit'] as { kind: string }[]).map(({ kind }) => kind));
     expect([...kinds].sort()).toEqual([
       'blocked',
@@ -123,23 +123,23 @@ describe('the read tables', () => {
 test('a later page of the open calls does not wait for what was appended since the first one', async () => {
   const path = join(folder, 'pages.db');
   const ledger = await openSqliteLedger(path);
-  const open = (call: string): Parameters<typeof ledger.append>[0][] =>
+  const open = (call: string): Parameters<typeof ledger.journal.append>[0][] =>
     makeEntries([{ session: call, call, story: 'open' }]);
-  for (const entry of [...open('a'), ...open('b')]) await ledger.append(entry);
-  const [first] = await ledger.findOpenCalls({ limit: 1 });
-  for (const entry of open('c')) await ledger.append(entry);
+  for (const entry of [...open('a'), ...open('b')]) await ledger.journal.append(entry);
+  const [first] = await ledger.queries.findOpenCalls({ limit: 1 });
+  for (const entry of open('c')) await ledger.journal.append(entry);
   // Nothing can fill the tables now, so whoever needs the newest entry would wait.
   const other = new Database(`${path}.read`, { timeout: 5_000 });
   other.exec('BEGIN IMMEDIATE');
-  const second = await ledger.findOpenCalls({ limit: 1, after: first?.place ?? '' });
-  const third = await ledger.findOpenCalls({ limit: 1, after: second[0]?.place ?? '' });
+  const second = await ledger.queries.findOpenCalls({ limit: 1, after: first?.place ?? '' });
+  const third = await ledger.queries.findOpenCalls({ limit: 1, after: second[0]?.place ?? '' });
   other.exec('ROLLBACK');
   other.close();
   expect([first, ...second].map((call) => call?.callId)).toEqual(['a', 'b']);
   // It may be there already: the tables are filled in quiet moments too.
   expect(third.map(({ callId }) => callId).filter((callId) => callId !== 'c')).toEqual([]);
-  expect((await ledger.findOpenCalls()).map(({ callId }) => callId)).toEqual(['a', 'b', 'c']);
-  await expect(ledger.findOpenCalls({ after: 'x.y.z.' })).rejects.toThrow(/A cursor is the "next"/);
-  await expect(ledger.findOpenCalls({ after: '1.1' })).rejects.toThrow(/A cursor is the "next"/);
+  expect((await ledger.queries.findOpenCalls()).map(({ callId }) => callId)).toEqual(['a', 'b', 'c']);
+  await expect(ledger.queries.findOpenCalls({ after: 'x.y.z.' })).rejects.toThrow(/A cursor is the "next"/);
+  await expect(ledger.queries.findOpenCalls({ after: '1.1' })).rejects.toThrow(/A cursor is the "next"/);
   await ledger.close();
 });

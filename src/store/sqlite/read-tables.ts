@@ -6,7 +6,7 @@ import { performance } from 'node:perf_hooks';
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
 import type { CallTally, TallyName, TallyQuery } from '../../ledger/call-tally.ts';
 import type { ConfirmationQuery, ConfirmationSummary } from '../../ledger/confirmation-query.ts';
-import type { OpenCall, OpenCallQuery } from '../../ledger/ledger.ts';
+import type { OpenCall, OpenCallQuery, Queries } from '../../ledger/queries.ts';
 import { isQuittanceError } from '../../base/error.ts';
 import { closedError } from '../../ledger/refuse-entry.ts';
 import { backoffMs, whenFree } from './backoff.ts';
@@ -40,7 +40,7 @@ const longestRestMs = 5_000;
 /** Without that thread: so far behind, they are filled in busy times too, since the next who asks waits for the rest. */
 const longestLag = 50_000;
 
-export class ReadTables {
+export class ReadTables implements Queries {
   readonly #ledger: Database;
   readonly #entries: EntryTable;
   readonly #heads: Heads;
@@ -63,7 +63,7 @@ export class ReadTables {
     this.#path = path;
   }
 
-  async queryCalls(query: CallQuery): Promise<Page<CallSummary>> {
+  async findCalls(query: CallQuery): Promise<Page<CallSummary>> {
     const { calls } = await this.#filled();
     return calls.queryCalls(query);
   }
@@ -73,12 +73,12 @@ export class ReadTables {
     return tallies.query(query);
   }
 
-  async querySessions(query: SessionQuery): Promise<Page<SessionSummary>> {
+  async findSessions(query: SessionQuery): Promise<Page<SessionSummary>> {
     const { calls } = await this.#filled();
     return calls.querySessions(query);
   }
 
-  async queryConfirmations(query: ConfirmationQuery): Promise<Page<ConfirmationSummary>> {
+  async findConfirmations(query: ConfirmationQuery): Promise<Page<ConfirmationSummary>> {
     const { calls } = await this.#filled();
     return calls.queryConfirmations(query);
   }
@@ -92,7 +92,7 @@ export class ReadTables {
    * The first page says how far the tables reached, and the others need no more. Else whoever lists many open calls
    * would wait with each page for everything that was appended since the page before.
    */
-  async findOpenCalls({ after, limit = -1 }: OpenCallQuery): Promise<readonly OpenCall[]> {
+  async findOpenCalls({ after, limit = -1 }: OpenCallQuery = {}): Promise<readonly OpenCall[]> {
     const place = after === undefined ? undefined : parseOpenPlace(after);
     const { calls, target } = await this.#filled(place?.target);
     return calls.findOpen(place, limit, target);

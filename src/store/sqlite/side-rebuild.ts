@@ -3,9 +3,9 @@
  * append meanwhile; what they appended is read inside the one that changes the tables.
  */
 import { createIds } from '../../base/ids.ts';
-import { BesideFold, callKey } from '../../ledger/beside-fold.ts';
+import { BesideFold, callKey } from '../../ledger/side-fold.ts';
 import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
-import type { CounterTotal } from '../../ledger/ledger.ts';
+import type { CounterTotal } from '../../ledger/claims.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
 import { totalsEntry } from '../../ledger/own-entry.ts';
 import type { Appender } from './append-job.ts';

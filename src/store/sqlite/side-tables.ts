@@ -8,16 +8,8 @@
 import type { JsonObject } from '../../base/json.ts';
 import { readJsonText } from '../../base/json-text.ts';
 import type { ToolResolved, ToolResponded } from '../../call/event.ts';
-import type {
-  AppendResult,
-  ClaimHolder,
-  Counter,
-  CounterTotal,
-  Entry,
-  Move,
-  Reservation,
-  StoredState,
-} from '../../ledger/ledger.ts';
+import type { ClaimHolder, Counter, CounterTotal, Reservation } from '../../ledger/claims.ts';
+import type { AppendResult, Entry, Move, StoredState } from '../../ledger/journal.ts';
 import { lastState } from '../../ledger/state-of.ts';
 import { sessionCounterPrefixes } from '../../ledger/session-counters.ts';
 import { lastInputDigest, leavesDoubt } from '../../ledger/unsettled-effect.ts';

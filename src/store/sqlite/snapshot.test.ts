@@ -39,7 +39,7 @@ const [first, ...later] = makeEntries([
 /** A ledger in which everything is in the index, open twice. */
 async function open(): Promise<void> {
   const ledger = await openSqliteLedger(path, {}, { longestTail: 1 });
-  await ledger.append(first);
+  await ledger.journal.append(first);
   await ledger.close();
   [mine, others] = [openDatabase(path), openDatabase(path)];
 }
@@ -129,12 +129,12 @@ describe('a snapshot', () => {
     const ledger = await openSqliteLedger(path);
     const [done = first] = makeEntries([{ session: 'done', call: 'c', story: 'denied' }]);
     const [other = first] = makeEntries([{ session: 'other', call: 'c', story: 'denied' }]);
-    await ledger.append(done);
-    const erased = ledger.erase({ sessionId: 'done', by: 'ada', reason: 'asked for' });
-    const reads = ledger.append(other).then(async () => {
+    await ledger.journal.append(done);
+    const erased = ledger.retention.erase({ sessionId: 'done', by: 'ada', reason: 'asked for' });
+    const reads = ledger.journal.append(other).then(async () => {
       // Snapshots follow each other without a gap while the log is emptied.
       for (let round = 0; round < 1_000; round++) {
-        ledger.readCall('other', 'c');
+        ledger.journal.readCall('other', 'c');
         await Promise.resolve();
       }
     });

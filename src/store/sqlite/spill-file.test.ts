@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Entry } from '../../ledger/ledger.ts';
+import type { Entry } from '../../ledger/journal.ts';
 import { SampleCall } from '../../testing/sample-call.ts';
 import { SpillFile } from './spill-file.ts';
 

@@ -22,7 +22,8 @@ import {
 import { join } from 'node:path';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
-import type { Entry, Spilled } from '../../ledger/ledger.ts';
+import type { Entry } from '../../ledger/journal.ts';
+import type { Spilled } from '../../ledger/spill.ts';
 import type { FileIdentity } from './file-identity.ts';
 import { findReplaced, identifyFile } from './file-identity.ts';
 import { ownerPattern } from './owner-lock.ts';

@@ -72,22 +72,26 @@ describe('a batch', () => {
       tries++;
       if (tries === 1 || tries === 3) throw refused;
     };
-    const ends = await Promise.allSettled(['a', 'b', 'c'].map((id) => ledger.append(whole(id))));
+    const ends = await Promise.allSettled(['a', 'b', 'c'].map((id) => ledger.journal.append(whole(id))));
     expect(ends).toEqual([
       { status: 'fulfilled', value: { status: 'appended', version: 1 } },
       { status: 'rejected', reason: refused },
       { status: 'fulfilled', value: { status: 'appended', version: 1 } },
     ]);
-    expect(['a', 'b', 'c'].map((id) => ledger.readCall(id, id) !== undefined)).toEqual([true, false, true]);
+    expect(['a', 'b', 'c'].map((id) => ledger.journal.readCall(id, id) !== undefined)).toEqual([
+      true,
+      false,
+      true,
+    ]);
     expect(commits()).toBe(2);
   });
 
   test('is written together again once those that failed together are through', async () => {
     const { ledger, fault, commits } = await openDisturbed();
     fault.before = failing(new Error('once'));
-    await Promise.all(['a', 'b', 'c'].map((id) => ledger.append(whole(id))));
+    await Promise.all(['a', 'b', 'c'].map((id) => ledger.journal.append(whole(id))));
     expect(commits()).toBe(3);
-    await Promise.all(['d', 'e', 'f'].map((id) => ledger.append(whole(id))));
+    await Promise.all(['d', 'e', 'f'].map((id) => ledger.journal.append(whole(id))));
     expect(commits()).toBe(4);
   });
 });
@@ -96,25 +100,25 @@ describe('a commit', () => {
   test('that failed only in its answer counts: every caller hears that it is kept, and nothing is written twice', async () => {
     const { ledger, fault, commits } = await openDisturbed();
     fault.after = failing(new Error('disk I/O error'));
-    const ends = await Promise.all(['a', 'b'].map((id) => ledger.append(whole(id))));
+    const ends = await Promise.all(['a', 'b'].map((id) => ledger.journal.append(whole(id))));
     expect(ends).toEqual([
       { status: 'appended', version: 1 },
       { status: 'appended', version: 1 },
     ]);
     expect(commits()).toBe(1);
-    expect(ledger.readEntries({ limit: 10 }).map(({ sessionId }) => sessionId)).toEqual(['a', 'b']);
+    expect(ledger.entries.read({ limit: 10 }).map(({ sessionId }) => sessionId)).toEqual(['a', 'b']);
     // And what follows is appended after it, not in its place.
-    expect(await ledger.append(whole('c'))).toMatchObject({ status: 'appended' });
-    expect(ledger.readEntries({ limit: 10 }).map(({ sessionId }) => sessionId)).toEqual(['a', 'b', 'c']);
+    expect(await ledger.journal.append(whole('c'))).toMatchObject({ status: 'appended' });
+    expect(ledger.entries.read({ limit: 10 }).map(({ sessionId }) => sessionId)).toEqual(['a', 'b', 'c']);
   });
 
   test('that failed leaves nothing behind, and the next one is written', async () => {
     const { ledger, fault } = await openDisturbed();
     fault.before = failing(new Error('disk I/O error'));
-    await expect(ledger.append(whole('a'))).rejects.toThrow('disk I/O error');
-    expect(ledger.readCall('a', 'a')).toBeUndefined();
-    expect(await ledger.append(whole('a'))).toEqual({ status: 'appended', version: 1 });
-    expect(ledger.readEntries({ limit: 10 })).toHaveLength(1);
+    await expect(ledger.journal.append(whole('a'))).rejects.toThrow('disk I/O error');
+    expect(ledger.journal.readCall('a', 'a')).toBeUndefined();
+    expect(await ledger.journal.append(whole('a'))).toEqual({ status: 'appended', version: 1 });
+    expect(ledger.entries.read({ limit: 10 })).toHaveLength(1);
   });
 });
 
@@ -125,7 +129,7 @@ test('a writer that finds another at work waits, however long its own process ha
   const other = openDatabase(path, { mustExist: true });
   try {
     other.exec('BEGIN IMMEDIATE');
-    const appended = Promise.resolve(ledger.append(whole('a')));
+    const appended = Promise.resolve(ledger.journal.append(whole('a')));
     let ended = false;
     void appended.catch(() => undefined).finally(() => (ended = true));
     // Long enough for several tries; the other lets go only afterwards.

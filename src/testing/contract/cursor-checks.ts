@@ -3,13 +3,15 @@ import assert from 'node:assert/strict';
 import type { EmittedEvent } from '../../call/emitted-event.ts';
 import { isEmittedEvent } from '../../call/emitted-event.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
-import type { CursorMove, Entry, Ledger } from '../../ledger/ledger.ts';
+import type { CursorMove } from '../../ledger/cursors.ts';
+import type { Entry } from '../../ledger/journal.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
 import { SampleCall } from '../sample-call.ts';
 import type { Check } from './check.ts';
 
 const name = 'flag_orders';
 const take = (ledger: Ledger, holder: string, instead?: string) =>
-  ledger.takeCursor({ name, holder, instead, startAfter: 0 });
+  ledger.cursors.take({ name, holder, instead, startAfter: 0 });
 const move = (from: number, to: number, holder = 'h'): CursorMove => ({ name, holder, from, to });
 
 const flagged = (id: string, more: Partial<EmittedEvent> = {}): EmittedEvent => ({
@@ -40,16 +42,16 @@ export const cursorChecks: readonly Check[] = [
   [
     'a cursor is not there until it is taken, and then begins where its first holder said',
     async ({ ledger }) => {
-      assert.equal(await ledger.readCursor(name), undefined);
-      assert.deepEqual(await ledger.readCursors(), []);
-      assert.equal(await ledger.moveCursor(move(0, 1)), false);
-      await ledger.releaseCursor(name, 'h');
-      assert.equal(await ledger.readCursor(name), undefined);
-      const { ownerId } = ledger;
-      const taken = await ledger.takeCursor({ name, holder: 'h', startAfter: 5 });
+      assert.equal(await ledger.cursors.read(name), undefined);
+      assert.deepEqual(await ledger.cursors.list(), []);
+      assert.equal(await ledger.cursors.move(move(0, 1)), false);
+      await ledger.cursors.release(name, 'h');
+      assert.equal(await ledger.cursors.read(name), undefined);
+      const { ownerId } = ledger.owners;
+      const taken = await ledger.cursors.take({ name, holder: 'h', startAfter: 5 });
       assert.deepEqual(taken, { name, position: 5, holder: 'h', ownerId });
-      assert.deepEqual(await ledger.readCursor(name), taken);
-      const again = await ledger.takeCursor({ name, holder: 'h', startAfter: 9 });
+      assert.deepEqual(await ledger.cursors.read(name), taken);
+      const again = await ledger.cursors.take({ name, holder: 'h', startAfter: 9 });
       assert.deepEqual(again, taken, 'who holds it may ask again, and it stays where it is');
     },
   ],
@@ -59,16 +61,16 @@ export const cursorChecks: readonly Check[] = [
       const first = await take(ledger, 'first');
       assert.deepEqual(await take(ledger, 'second'), first);
       assert.deepEqual(await take(ledger, 'second', 'third'), first, 'somebody else is gone');
-      await ledger.moveCursor(move(0, 3, 'first'));
-      await ledger.releaseCursor(name, 'second');
+      await ledger.cursors.move(move(0, 3, 'first'));
+      await ledger.cursors.release(name, 'second');
       assert.equal((await take(ledger, 'second')).holder, 'first');
-      await ledger.releaseCursor(name, 'first');
+      await ledger.cursors.release(name, 'first');
       const free = { name, position: 3, holder: undefined, ownerId: undefined };
-      assert.deepEqual(await ledger.readCursor(name), free);
+      assert.deepEqual(await ledger.cursors.read(name), free);
       assert.equal((await take(ledger, 'second')).holder, 'second');
       const { holder, position } = await take(ledger, 'third', 'second');
       assert.deepEqual([holder, position], ['third', 3]);
-      assert.equal(await ledger.moveCursor(move(3, 4, 'second')), false, 'it was displaced');
+      assert.equal(await ledger.cursors.move(move(3, 4, 'second')), false, 'it was displaced');
       assert.equal((await take(ledger, 'second')).holder, 'third');
     },
   ],
@@ -83,21 +85,21 @@ export const cursorChecks: readonly Check[] = [
     'a cursor moves for whoever holds it and knows where it stands, and for nobody else',
     async ({ ledger }) => {
       await take(ledger, 'h');
-      assert.equal(await ledger.moveCursor(move(0, 4)), true);
-      assert.equal(await ledger.moveCursor(move(0, 5)), false);
-      assert.equal(await ledger.moveCursor(move(4, 5, 'other')), false);
-      assert.equal((await ledger.readCursor(name))?.position, 4);
+      assert.equal(await ledger.cursors.move(move(0, 4)), true);
+      assert.equal(await ledger.cursors.move(move(0, 5)), false);
+      assert.equal(await ledger.cursors.move(move(4, 5, 'other')), false);
+      assert.equal((await ledger.cursors.read(name))?.position, 4);
       const moves = await Promise.all(
-        Array.from({ length: 20 }, async (_, n) => ledger.moveCursor(move(4, 5 + n))),
+        Array.from({ length: 20 }, async (_, n) => ledger.cursors.move(move(4, 5 + n))),
       );
       assert.equal(moves.filter((isMoved) => isMoved).length, 1);
-      const steps = Array.from({ length: 20 }, async (_, n) => ledger.moveCursor(move(5 + n, 6 + n)));
+      const steps = Array.from({ length: 20 }, async (_, n) => ledger.cursors.move(move(5 + n, 6 + n)));
       assert.ok(
         (await Promise.all(steps)).every((isMoved) => isMoved),
         'in the order they were asked',
       );
-      await ledger.releaseCursor(name, 'h');
-      assert.equal(await ledger.moveCursor(move(25, 26)), false, 'nobody holds it');
+      await ledger.cursors.release(name, 'h');
+      assert.equal(await ledger.cursors.move(move(25, 26)), false, 'nobody holds it');
     },
   ],
   [
@@ -105,20 +107,20 @@ export const cursorChecks: readonly Check[] = [
     async ({ ledger }) => {
       const names = ['b', 'a\u0000', '__proto__', '', 'a', '\ud800', 'é', '\u0001"x"'];
       for (const [index, one] of names.entries())
-        await ledger.takeCursor({ name: one, holder: `\u0000${one}`, startAfter: index });
-      const listed = await ledger.readCursors();
+        await ledger.cursors.take({ name: one, holder: `\u0000${one}`, startAfter: index });
+      const listed = await ledger.cursors.list();
       assert.deepEqual(
         listed.map((cursor) => cursor.name),
         names.toSorted(),
       );
       for (const [index, one] of names.entries()) {
-        const { position, holder } = (await ledger.readCursor(one)) ?? {};
+        const { position, holder } = (await ledger.cursors.read(one)) ?? {};
         assert.deepEqual([position, holder], [index, `\u0000${one}`]);
       }
-      assert.equal(await ledger.dropCursor('a'), true);
-      assert.equal(await ledger.dropCursor('a'), false);
-      assert.equal((await ledger.readCursors()).length, names.length - 1);
-      const anew = await ledger.takeCursor({ name: 'a', holder: 'h', startAfter: 1 });
+      assert.equal(await ledger.cursors.drop('a'), true);
+      assert.equal(await ledger.cursors.drop('a'), false);
+      assert.equal((await ledger.cursors.list()).length, names.length - 1);
+      const anew = await ledger.cursors.take({ name: 'a', holder: 'h', startAfter: 1 });
       assert.equal(anew.position, 1, 'one that was dropped begins anew');
     },
   ],
@@ -126,19 +128,22 @@ export const cursorChecks: readonly Check[] = [
     'what a behaviour emits is kept with its position, or neither is',
     async ({ ledger }) => {
       await take(ledger, 'h');
-      assert.deepEqual(await ledger.append(emitting('a', move(0, 1))), { status: 'appended', version: 0 });
-      assert.equal((await ledger.readCursor(name))?.position, 1);
-      const stale = await ledger.append(emitting('b', move(0, 1)));
+      assert.deepEqual(await ledger.journal.append(emitting('a', move(0, 1))), {
+        status: 'appended',
+        version: 0,
+      });
+      assert.equal((await ledger.cursors.read(name))?.position, 1);
+      const stale = await ledger.journal.append(emitting('b', move(0, 1)));
       assert.deepEqual(stale, { status: 'displaced', holder: 'h', position: 1 });
-      const other = await ledger.append(emitting('b', move(1, 2, 'other')));
+      const other = await ledger.journal.append(emitting('b', move(1, 2, 'other')));
       assert.deepEqual(other, { status: 'displaced', holder: 'h', position: 1 });
-      await ledger.releaseCursor(name, 'h');
-      const free = await ledger.append(emitting('b', move(1, 2)));
+      await ledger.cursors.release(name, 'h');
+      const free = await ledger.journal.append(emitting('b', move(1, 2)));
       assert.deepEqual(free, { status: 'displaced', holder: undefined, position: 1 });
-      const none = await ledger.append(emitting('b', { ...move(1, 2), name: 'none' }));
+      const none = await ledger.journal.append(emitting('b', { ...move(1, 2), name: 'none' }));
       assert.deepEqual(none, { status: 'displaced', holder: undefined, position: 0 });
-      assert.equal((await ledger.readSession('session')).length, 1);
-      assert.equal((await ledger.readEntries({ limit: 10 })).length, 1);
+      assert.equal((await ledger.journal.readSession('session')).length, 1);
+      assert.equal((await ledger.entries.read({ limit: 10 })).length, 1);
     },
   ],
   [
@@ -146,13 +151,16 @@ export const cursorChecks: readonly Check[] = [
     async ({ ledger }) => {
       await take(ledger, 'h');
       const cursor = move(0, 1);
-      assert.equal((await ledger.append(emitting('a', cursor, { callId: 'none' }))).status, 'conflict');
+      assert.equal(
+        (await ledger.journal.append(emitting('a', cursor, { callId: 'none' }))).status,
+        'conflict',
+      );
       const reserve = [{ counter: 'n', amount: 2, limit: 1 }];
-      assert.equal((await ledger.append({ ...emitting('a', cursor), reserve })).status, 'exhausted');
+      assert.equal((await ledger.journal.append({ ...emitting('a', cursor), reserve })).status, 'exhausted');
       const guards = [{ subject: 'workflow/w', expectedVersion: 3 }];
-      assert.equal((await ledger.append({ ...emitting('a', cursor), guards })).status, 'moved');
-      assert.equal((await ledger.readCursor(name))?.position, 0);
-      assert.deepEqual(await ledger.readSession('session'), []);
+      assert.equal((await ledger.journal.append({ ...emitting('a', cursor), guards })).status, 'moved');
+      assert.equal((await ledger.cursors.read(name))?.position, 0);
+      assert.deepEqual(await ledger.journal.readSession('session'), []);
     },
   ],
   [
@@ -160,31 +168,31 @@ export const cursorChecks: readonly Check[] = [
     async ({ ledger }) => {
       await take(ledger, 'h');
       const results = await Promise.all(
-        Array.from({ length: 20 }, async (_, n) => ledger.append(emitting(`e${n}`, move(0, 1)))),
+        Array.from({ length: 20 }, async (_, n) => ledger.journal.append(emitting(`e${n}`, move(0, 1)))),
       );
       assert.equal(results.filter(({ status }) => status === 'appended').length, 1);
       assert.equal(results.filter(({ status }) => status === 'displaced').length, 19);
-      assert.equal((await ledger.readSession('session')).length, 1);
+      assert.equal((await ledger.journal.readSession('session')).length, 1);
     },
   ],
   [
     'what a behaviour emitted is read with its session and its call, and changes nothing about the call',
     async ({ ledger }) => {
       const call = new SampleCall('c');
-      await ledger.append(call.begin());
+      await ledger.journal.append(call.begin());
       const about = emitting('a', undefined, { callId: 'c' });
-      assert.deepEqual(await ledger.append(about), { status: 'appended', version: 1 });
-      await ledger.append(call.end());
-      await ledger.append(emitting('b'));
-      const stored = await ledger.readCall('session', 'c');
+      assert.deepEqual(await ledger.journal.append(about), { status: 'appended', version: 1 });
+      await ledger.journal.append(call.end());
+      await ledger.journal.append(emitting('b'));
+      const stored = await ledger.journal.readCall('session', 'c');
       assert.equal(stored?.version, 2);
       assert.deepEqual(stored.events.filter(isEmittedEvent), about.events);
-      const emitted = (await ledger.readSession('session')).filter(isEmittedEvent);
+      const emitted = (await ledger.journal.readSession('session')).filter(isEmittedEvent);
       assert.deepEqual(emitted, [...about.events, flagged('b')]);
-      const [row, ...others] = (await ledger.queryCalls({})).rows;
+      const [row, ...others] = (await ledger.queries.findCalls({})).rows;
       assert.deepEqual([row?.status, row?.callId, others.length], ['settled', 'c', 0]);
-      assert.deepEqual(await ledger.findOpenCalls(), []);
-      const entries = (await ledger.readEntries({ limit: 10 })).map(readEntry);
+      assert.deepEqual(await ledger.queries.findOpenCalls(), []);
+      const entries = (await ledger.entries.read({ limit: 10 })).map(readEntry);
       assert.deepEqual(
         entries.map(({ depth }) => depth),
         [0, 1, 0, 1],
@@ -196,49 +204,49 @@ export const cursorChecks: readonly Check[] = [
     'an event of a host’s own cannot have a type of ours',
     async ({ ledger }) => {
       for (const type of ['tool.responded', 'tool.invented', 'retry.requested', 'flagged', 'Order.flagged'])
-        await assert.rejects(async () => ledger.append(emitting('a', undefined, { type })), {
+        await assert.rejects(async () => ledger.journal.append(emitting('a', undefined, { type })), {
           code: 'config.invalid',
         });
-      assert.deepEqual(await ledger.readSession('session'), []);
+      assert.deepEqual(await ledger.journal.readSession('session'), []);
     },
   ],
   [
     'cursors are left alone by erasure, by removal and by rebuilding; what was emitted is erased as anything is',
     async ({ ledger }) => {
       await take(ledger, 'h');
-      await ledger.append(emitting('a', move(0, 1)));
-      const before = await ledger.readCursor(name);
-      assert.equal(await ledger.erase({ sessionId: 'session', by: 'Ada', reason: 'asked' }), 1);
-      const [erased] = await ledger.readSession('session');
+      await ledger.journal.append(emitting('a', move(0, 1)));
+      const before = await ledger.cursors.read(name);
+      assert.equal(await ledger.retention.erase({ sessionId: 'session', by: 'Ada', reason: 'asked' }), 1);
+      const [erased] = await ledger.journal.readSession('session');
       assert.deepEqual(erased, flagged('a', { data: {} }));
-      await ledger.rebuild();
-      assert.deepEqual(await ledger.readCursor(name), before);
-      await ledger.dropSession({ sessionId: 'session', by: 'Ada', reason: 'asked' });
-      await ledger.rebuild();
-      assert.deepEqual(await ledger.readCursors(), [before]);
+      await ledger.integrity.rebuild();
+      assert.deepEqual(await ledger.cursors.read(name), before);
+      await ledger.retention.dropSession({ sessionId: 'session', by: 'Ada', reason: 'asked' });
+      await ledger.integrity.rebuild();
+      assert.deepEqual(await ledger.cursors.list(), [before]);
     },
   ],
   [
     'positions go on rising, so that a cursor never passes over an entry that comes after a removal',
     async ({ ledger }) => {
-      assert.equal(await ledger.lastPosition(), 0);
-      await ledger.append(emitting('a'));
-      await ledger.append({
+      assert.equal(await ledger.entries.lastPosition(), 0);
+      await ledger.journal.append(emitting('a'));
+      await ledger.journal.append({
         ...emitting('b'),
         sessionId: 'other',
         events: [flagged('b', { sessionId: 'other' })],
       });
-      const before = (await ledger.readEntries({ limit: 10 })).at(-1)?.position ?? 0;
-      await ledger.dropSession({ sessionId: 'other', by: 'Ada', reason: 'asked' });
-      const after = await ledger.readEntries({ after: before, limit: 10 });
+      const before = (await ledger.entries.read({ limit: 10 })).at(-1)?.position ?? 0;
+      await ledger.retention.dropSession({ sessionId: 'other', by: 'Ada', reason: 'asked' });
+      const after = await ledger.entries.read({ after: before, limit: 10 });
       assert.equal(after.length, 1, 'what is said of the removal comes after it');
-      const all = (await ledger.readEntries({ limit: 10 })).map(({ position }) => position);
+      const all = (await ledger.entries.read({ limit: 10 })).map(({ position }) => position);
       assert.deepEqual(
         all,
         all.toSorted((left, right) => left - right),
       );
       assert.equal(all.length, 2);
-      assert.equal(await ledger.lastPosition(), all[1]);
+      assert.equal(await ledger.entries.lastPosition(), all[1]);
     },
   ],
   [
@@ -246,7 +254,7 @@ export const cursorChecks: readonly Check[] = [
     async ({ ledger }) => {
       await ledger.close();
       await assert.rejects(async () => take(ledger, 'h'), { code: 'ledger.closed' });
-      await assert.rejects(async () => ledger.moveCursor(move(0, 1)), { code: 'ledger.closed' });
+      await assert.rejects(async () => ledger.cursors.move(move(0, 1)), { code: 'ledger.closed' });
     },
   ],
 ];
@@ -259,17 +267,17 @@ export const sharedCursorChecks: readonly Check[] = [
       const other = await another();
       const taken = await take(ledger, 'first');
       assert.deepEqual(await take(other, 'second'), taken);
-      assert.equal(await other.ownerStatus(taken.ownerId as string), 'alive');
-      await ledger.append(emitting('a', move(0, 1, 'first')));
-      assert.equal((await other.readCursor(name))?.position, 1);
-      assert.equal(await other.lastPosition(), await ledger.lastPosition());
+      assert.equal(await other.owners.statusOf(taken.ownerId as string), 'alive');
+      await ledger.journal.append(emitting('a', move(0, 1, 'first')));
+      assert.equal((await other.cursors.read(name))?.position, 1);
+      assert.equal(await other.entries.lastPosition(), await ledger.entries.lastPosition());
       await ledger.close();
-      assert.equal(await other.ownerStatus(taken.ownerId as string), 'gone');
+      assert.equal(await other.owners.statusOf(taken.ownerId as string), 'gone');
       assert.deepEqual(await take(other, 'second', 'first'), {
         name,
         position: 1,
         holder: 'second',
-        ownerId: other.ownerId,
+        ownerId: other.owners.ownerId,
       });
     },
   ],
@@ -293,11 +301,13 @@ export const sharedCursorChecks: readonly Check[] = [
       await take(ledger, 'h');
       for (let from = 0; from < 5; from++) {
         const results = await Promise.all(
-          handles.map(async (handle, n) => handle.append(emitting(`e${from}-${n}`, move(from, from + 1)))),
+          handles.map(async (handle, n) =>
+            handle.journal.append(emitting(`e${from}-${n}`, move(from, from + 1))),
+          ),
         );
         assert.equal(results.filter(({ status }) => status === 'appended').length, 1);
       }
-      assert.equal((await ledger.readSession('session')).length, 5);
+      assert.equal((await ledger.journal.readSession('session')).length, 5);
     },
   ],
 ];

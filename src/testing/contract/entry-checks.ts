@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { chainHash, genesisHash } from '../../ledger/chain.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
-import type { Entry, Ledger } from '../../ledger/ledger.ts';
+import type { Entry } from '../../ledger/journal.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
 import type { StoredEntry } from '../../ledger/stored-entry.ts';
 import { SampleCall } from '../sample-call.ts';
 import type { Check } from './check.ts';
@@ -24,7 +25,7 @@ export function assertChained(entries: readonly StoredEntry[]): void {
 async function tail(ledger: Ledger, limit: number): Promise<StoredEntry[]> {
   const entries: StoredEntry[] = [];
   for (;;) {
-    const more = await ledger.readEntries({ after: entries.at(-1)?.position ?? 0, limit });
+    const more = await ledger.entries.read({ after: entries.at(-1)?.position ?? 0, limit });
     if (more.length === 0) return entries;
     entries.push(...more);
   }
@@ -71,21 +72,21 @@ export const entryChecks: readonly Check[] = [
       const refusal = refusalOf('a', 'session');
       const other = new SampleCall('b');
       for (const entry of [refusal, other.begin(), refusalOf('c', 'elsewhere'), other.end()])
-        assert.equal((await ledger.append(entry)).status, 'appended');
-      assert.equal(await ledger.readCall('session', 'a'), undefined);
-      const found = await ledger.readSession('session', 'without_call');
+        assert.equal((await ledger.journal.append(entry)).status, 'appended');
+      assert.equal(await ledger.journal.readCall('session', 'a'), undefined);
+      const found = await ledger.journal.readSession('session', 'without_call');
       assert.deepEqual(
         found.filter(({ type }) => type === 'call.not_accepted'),
         refusal.events,
       );
       assert.deepEqual(
-        (await ledger.queryCalls({})).rows.map(({ callId }) => callId),
+        (await ledger.queries.findCalls({})).rows.map(({ callId }) => callId),
         ['b'],
       );
       // The id is still free.
-      assert.equal((await ledger.append(new SampleCall('a').begin())).status, 'appended');
-      assert.deepEqual(await ledger.rebuild(), []);
-      assertChained(await ledger.readEntries({ limit: 100 }));
+      assert.equal((await ledger.journal.append(new SampleCall('a').begin())).status, 'appended');
+      assert.deepEqual(await ledger.integrity.rebuild(), []);
+      assertChained(await ledger.entries.read({ limit: 100 }));
     },
   ],
   [
@@ -93,8 +94,8 @@ export const entryChecks: readonly Check[] = [
     async ({ ledger }) => {
       const calls = ['a', 'b', 'c', 'd'].map((id, n) => new SampleCall(id, { sessionId: `s${n % 2}` }));
       const written = [...calls.map((call) => call.begin()), ...calls.map((call) => call.end())];
-      for (const entry of written) await ledger.append(entry);
-      const entries = await ledger.readEntries({ limit: 100 });
+      for (const entry of written) await ledger.journal.append(entry);
+      const entries = await ledger.entries.read({ limit: 100 });
       assertChained(entries);
       assert.deepEqual(
         entries.map((entry) => readEntry(entry).events),
@@ -102,7 +103,10 @@ export const entryChecks: readonly Check[] = [
       );
       const [first] = entries;
       const read = readEntry(first as StoredEntry);
-      assert.deepEqual([read.entryId, read.ownerId, read.callId], [written[0]?.entryId, ledger.ownerId, 'a']);
+      assert.deepEqual(
+        [read.entryId, read.ownerId, read.callId],
+        [written[0]?.entryId, ledger.owners.ownerId, 'a'],
+      );
       assert.equal(read.erased, false);
     },
   ],
@@ -110,12 +114,12 @@ export const entryChecks: readonly Check[] = [
     'whoever asks for entries about something gets all of them, as they were written',
     async ({ ledger }) => {
       const calls = ['a', 'b', 'c'].map((id) => new SampleCall(id));
-      for (const call of calls) await ledger.append(call.begin());
-      for (const call of calls) await ledger.append(call.end());
-      const all = await ledger.readEntries({ limit: 100 });
+      for (const call of calls) await ledger.journal.append(call.begin());
+      for (const call of calls) await ledger.journal.append(call.end());
+      const all = await ledger.entries.read({ limit: 100 });
       const texts = ['"call":"b"', '"call":"c"'] as const;
       const until = all.at(-2)?.position ?? 0;
-      const found = await ledger.readEntries({ limit: 100, about: { until, texts } });
+      const found = await ledger.entries.read({ limit: 100, about: { until, texts } });
       const wanted = all.filter(
         ({ position, text }) => position <= until && texts.some((each) => text.includes(each)),
       );
@@ -125,7 +129,7 @@ export const entryChecks: readonly Check[] = [
           found.find(({ position }) => position === entry.position),
           entry,
         );
-      const later = await ledger.readEntries({
+      const later = await ledger.entries.read({
         after: wanted[0]?.position ?? 0,
         limit: 100,
         about: { until, texts },
@@ -142,12 +146,14 @@ export const entryChecks: readonly Check[] = [
         ['t', 'b'],
         ['s', 'c'],
       ] as const)
-        await ledger.append(new SampleCall(id, { sessionId }).begin());
-      const entries = await ledger.readEntries({ limit: 100 });
+        await ledger.journal.append(new SampleCall(id, { sessionId }).begin());
+      const entries = await ledger.entries.read({ limit: 100 });
       const last = new Map(
         entries.map(({ sessionId, sequence, hash }) => [sessionId, { sessionId, sequence, hash }]),
       );
-      const heads = [...(await ledger.readHeads())].sort((a, b) => (a.sessionId < b.sessionId ? -1 : 1));
+      const heads = [...(await ledger.integrity.readHeads())].sort((a, b) =>
+        a.sessionId < b.sessionId ? -1 : 1,
+      );
       assert.deepEqual(heads, [last.get('s'), last.get('t')]);
     },
   ],
@@ -155,30 +161,32 @@ export const entryChecks: readonly Check[] = [
     'reading on from a position gives every entry once, whatever the size of the pages',
     async ({ ledger }) => {
       for (let n = 0; n < 25; n++)
-        await ledger.append(new SampleCall(`c${n}`, { sessionId: `s${n % 3}` }).begin());
-      const all = await ledger.readEntries({ limit: 100 });
+        await ledger.journal.append(new SampleCall(`c${n}`, { sessionId: `s${n % 3}` }).begin());
+      const all = await ledger.entries.read({ limit: 100 });
       assert.equal(all.length, 25);
       for (const limit of [1, 4, 25, 26]) assert.deepEqual(await tail(ledger, limit), all);
       const ofOne = all.filter(({ sessionId }) => sessionId === 's1');
-      assert.deepEqual(await ledger.readEntries({ sessionId: 's1', limit: 100 }), ofOne);
+      assert.deepEqual(await ledger.entries.read({ sessionId: 's1', limit: 100 }), ofOne);
       const after = ofOne[2]?.position as number;
-      assert.deepEqual(await ledger.readEntries({ sessionId: 's1', after, limit: 3 }), ofOne.slice(3, 6));
-      assert.deepEqual(await ledger.readEntries({ sessionId: 's1', after: after + 1, limit: 1 }), [ofOne[3]]);
-      assert.deepEqual(await ledger.readEntries({ sessionId: 'nowhere', limit: 3 }), []);
+      assert.deepEqual(await ledger.entries.read({ sessionId: 's1', after, limit: 3 }), ofOne.slice(3, 6));
+      assert.deepEqual(await ledger.entries.read({ sessionId: 's1', after: after + 1, limit: 1 }), [
+        ofOne[3],
+      ]);
+      assert.deepEqual(await ledger.entries.read({ sessionId: 'nowhere', limit: 3 }), []);
     },
   ],
   [
     'who waits for more is woken when there is more, and not before',
     async ({ ledger }) => {
-      const first = ledger.whenAppended(0);
+      const first = ledger.entries.whenAppended(0);
       assert.equal(await isPending(first), true);
-      await ledger.append(new SampleCall('a').begin());
+      await ledger.journal.append(new SampleCall('a').begin());
       await first;
-      await ledger.whenAppended(0);
-      const [entry] = await ledger.readEntries({ limit: 1 });
-      const next = ledger.whenAppended(entry?.position as number);
+      await ledger.entries.whenAppended(0);
+      const [entry] = await ledger.entries.read({ limit: 1 });
+      const next = ledger.entries.whenAppended(entry?.position as number);
       assert.equal(await isPending(next), true);
-      await ledger.append(new SampleCall('b').begin());
+      await ledger.journal.append(new SampleCall('b').begin());
       await next;
     },
   ],
@@ -186,18 +194,21 @@ export const entryChecks: readonly Check[] = [
     'who waits for a call is woken by its next version, and by nothing else',
     async ({ ledger }) => {
       const call = new SampleCall('c');
-      await ledger.append(call.begin());
-      await ledger.whenChanged('session', 'c', 0);
-      await ledger.whenChanged('session', 'nobody', 0);
-      await ledger.whenChanged('nowhere', 'c', 3);
-      const waiting = [ledger.whenChanged('session', 'c', 1), ledger.whenChanged('session', 'c', 1)];
-      await ledger.append(new SampleCall('other').begin());
-      await ledger.append({ ...new SampleCall('c').begin(), entryId: 'refused' });
+      await ledger.journal.append(call.begin());
+      await ledger.journal.whenChanged('session', 'c', 0);
+      await ledger.journal.whenChanged('session', 'nobody', 0);
+      await ledger.journal.whenChanged('nowhere', 'c', 3);
+      const waiting = [
+        ledger.journal.whenChanged('session', 'c', 1),
+        ledger.journal.whenChanged('session', 'c', 1),
+      ];
+      await ledger.journal.append(new SampleCall('other').begin());
+      await ledger.journal.append({ ...new SampleCall('c').begin(), entryId: 'refused' });
       for (const one of waiting) assert.equal(await isPending(one), true);
-      await ledger.append(call.end());
+      await ledger.journal.append(call.end());
       await Promise.all(waiting);
-      const settled = ledger.whenChanged('session', 'c', 2);
-      await ledger.append(call.recall());
+      const settled = ledger.journal.whenChanged('session', 'c', 2);
+      await ledger.journal.append(call.recall());
       assert.equal(await isPending(settled), true);
     },
   ],
@@ -205,19 +216,22 @@ export const entryChecks: readonly Check[] = [
     'who waits no more is let go, and nobody else is',
     async ({ ledger }) => {
       const call = new SampleCall('d');
-      await ledger.append(call.begin());
-      const position = await ledger.lastPosition();
+      await ledger.journal.append(call.begin());
+      const position = await ledger.entries.lastPosition();
       const stop = new AbortController();
       const { signal } = stop;
-      const leaving = [ledger.whenChanged('session', 'd', 1, signal), ledger.whenAppended(position, signal)];
-      const staying = [ledger.whenChanged('session', 'd', 1), ledger.whenAppended(position)];
+      const leaving = [
+        ledger.journal.whenChanged('session', 'd', 1, signal),
+        ledger.entries.whenAppended(position, signal),
+      ];
+      const staying = [ledger.journal.whenChanged('session', 'd', 1), ledger.entries.whenAppended(position)];
       for (const one of leaving) assert.equal(await isPending(one), true);
       stop.abort();
       await Promise.all(leaving);
-      await ledger.whenChanged('session', 'd', 1, signal);
-      await ledger.whenAppended(position, signal);
+      await ledger.journal.whenChanged('session', 'd', 1, signal);
+      await ledger.entries.whenAppended(position, signal);
       for (const one of staying) assert.equal(await isPending(one), true);
-      await ledger.append(call.end());
+      await ledger.journal.append(call.end());
       await Promise.all(staying);
     },
   ],

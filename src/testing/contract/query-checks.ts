@@ -8,7 +8,7 @@ import type { Check } from './check.ts';
 const start = 1_700_000_000_000;
 
 async function idsOf(ledger: Ledger, query: CallQuery): Promise<string[]> {
-  return (await ledger.queryCalls(query)).rows.map(({ callId }) => callId);
+  return (await ledger.queries.findCalls(query)).rows.map(({ callId }) => callId);
 }
 
 /** Five calls, each of its own kind, a second apart. */
@@ -32,7 +32,7 @@ async function appendMix(ledger: Ledger): Promise<void> {
     open.begin(),
     held.hold(),
   ])
-    await ledger.append(entry);
+    await ledger.journal.append(entry);
 }
 
 async function readAll<Row>(
@@ -54,10 +54,10 @@ export const queryChecks: readonly Check[] = [
     async ({ ledger }) => {
       for (let n = 0; n < 20; n++) {
         const call = new SampleCall(`c${n}`);
-        await ledger.append(call.begin());
-        assert.equal((await ledger.queryCalls({ limit: 1 })).rows[0]?.status, 'running');
-        await ledger.append(call.end());
-        const [row] = (await ledger.queryCalls({ limit: 1 })).rows;
+        await ledger.journal.append(call.begin());
+        assert.equal((await ledger.queries.findCalls({ limit: 1 })).rows[0]?.status, 'running');
+        await ledger.journal.append(call.end());
+        const [row] = (await ledger.queries.findCalls({ limit: 1 })).rows;
         assert.deepEqual(
           [row?.callId, row?.status, row?.outcome],
           [`c${n}`, 'settled', 'ToolExecutionResult'],
@@ -69,7 +69,7 @@ export const queryChecks: readonly Check[] = [
     'a line about a call says what its events say',
     async ({ ledger }) => {
       await appendMix(ledger);
-      const [failed] = (await ledger.queryCalls({ code: 'tool.network_error' })).rows;
+      const [failed] = (await ledger.queries.findCalls({ code: 'tool.network_error' })).rows;
       assert.deepEqual(failed, {
         sessionId: 'one',
         callId: 'failed',
@@ -130,13 +130,13 @@ export const queryChecks: readonly Check[] = [
         { length: 57 },
         (_, n) => new SampleCall(`c${n}`, { at: start + Math.floor(n / 20) }),
       );
-      for (const call of calls) await ledger.append(call.begin());
+      for (const call of calls) await ledger.journal.append(call.begin());
       let extra = 0;
       const rows = await readAll(async (cursor) => {
         const later = new SampleCall(`later${extra++}`, { at: start + 1_000 });
-        await ledger.append(later.begin());
-        await ledger.append((calls[extra] as SampleCall).end());
-        return ledger.queryCalls({ limit: 10, cursor, until: start + 1_000 });
+        await ledger.journal.append(later.begin());
+        await ledger.journal.append((calls[extra] as SampleCall).end());
+        return ledger.queries.findCalls({ limit: 10, cursor, until: start + 1_000 });
       });
       assert.deepEqual(
         rows.map(({ callId }) => callId),
@@ -147,24 +147,24 @@ export const queryChecks: readonly Check[] = [
   [
     'the last page says that it is the last',
     async ({ ledger }) => {
-      for (let n = 0; n < 4; n++) await ledger.append(new SampleCall(`c${n}`).begin());
-      assert.equal((await ledger.queryCalls({ limit: 4 })).next, undefined);
-      assert.notEqual((await ledger.queryCalls({ limit: 3 })).next, undefined);
+      for (let n = 0; n < 4; n++) await ledger.journal.append(new SampleCall(`c${n}`).begin());
+      assert.equal((await ledger.queries.findCalls({ limit: 4 })).next, undefined);
+      assert.notEqual((await ledger.queries.findCalls({ limit: 3 })).next, undefined);
     },
   ],
   [
     'a cursor that is none is refused',
     async ({ ledger }) => {
       for (const cursor of ['', 'x', '1.2.3', "1.2' OR 1", '-'])
-        await assert.rejects(async () => ledger.queryCalls({ cursor }), { code: 'config.invalid' });
+        await assert.rejects(async () => ledger.queries.findCalls({ cursor }), { code: 'config.invalid' });
     },
   ],
   [
     'open calls are listed oldest first with their owner, until they have an outcome',
     async ({ ledger }) => {
       await appendMix(ledger);
-      const { ownerId } = ledger;
-      const found = await ledger.findOpenCalls();
+      const { ownerId } = ledger.owners;
+      const found = await ledger.queries.findOpenCalls();
       assert.deepEqual(
         found.map(({ sessionId, callId, ownerId: id }) => ({ sessionId, callId, ownerId: id })),
         [
@@ -185,15 +185,15 @@ export const queryChecks: readonly Check[] = [
     'open calls are read a page at a time, each once, also while those before are ended',
     async ({ ledger }) => {
       const calls = Array.from({ length: 7 }, (_, index) => new SampleCall(`c${index}`));
-      for (const call of calls) await ledger.append(call.begin());
+      for (const call of calls) await ledger.journal.append(call.begin());
       const found: string[] = [];
       for (let after: string | undefined; ;) {
-        const page = await ledger.findOpenCalls({ limit: 3, ...(after !== undefined && { after }) });
+        const page = await ledger.queries.findOpenCalls({ limit: 3, ...(after !== undefined && { after }) });
         found.push(...page.map(({ callId }) => callId));
         if (page.length < 3) break;
         after = page.at(-1)?.place;
         for (const call of calls)
-          if (page.some(({ callId }) => callId === call.callId)) await ledger.append(call.end());
+          if (page.some(({ callId }) => callId === call.callId)) await ledger.journal.append(call.end());
       }
       assert.deepEqual(
         found,
@@ -225,17 +225,17 @@ export const queryChecks: readonly Check[] = [
         firstAt: start,
         lastAt: start + 1_000,
       };
-      assert.deepEqual((await ledger.querySessions({})).rows, [two, one]);
-      assert.deepEqual((await ledger.querySessions({ since: start + 1_000 })).rows, [two, one]);
-      assert.deepEqual((await ledger.querySessions({ since: start + 1_001 })).rows, [two]);
-      assert.deepEqual((await ledger.querySessions({ sessionId: one.sessionId })).rows, [one]);
-      assert.deepEqual((await ledger.querySessions({ sessionId: 'none of them' })).rows, []);
-      for (const head of await ledger.readHeads())
-        assert.deepEqual(await ledger.readHeads(head.sessionId), [head]);
-      assert.deepEqual(await ledger.readHeads('none of them'), []);
-      assert.deepEqual((await ledger.querySessions({ until: start + 2_000 })).rows, [one]);
-      assert.deepEqual((await ledger.querySessions({ text: 'TW' })).rows, [two]);
-      const paged = await readAll(async (cursor) => ledger.querySessions({ limit: 1, cursor }));
+      assert.deepEqual((await ledger.queries.findSessions({})).rows, [two, one]);
+      assert.deepEqual((await ledger.queries.findSessions({ since: start + 1_000 })).rows, [two, one]);
+      assert.deepEqual((await ledger.queries.findSessions({ since: start + 1_001 })).rows, [two]);
+      assert.deepEqual((await ledger.queries.findSessions({ sessionId: one.sessionId })).rows, [one]);
+      assert.deepEqual((await ledger.queries.findSessions({ sessionId: 'none of them' })).rows, []);
+      for (const head of await ledger.integrity.readHeads())
+        assert.deepEqual(await ledger.integrity.readHeads(head.sessionId), [head]);
+      assert.deepEqual(await ledger.integrity.readHeads('none of them'), []);
+      assert.deepEqual((await ledger.queries.findSessions({ until: start + 2_000 })).rows, [one]);
+      assert.deepEqual((await ledger.queries.findSessions({ text: 'TW' })).rows, [two]);
+      const paged = await readAll(async (cursor) => ledger.queries.findSessions({ limit: 1, cursor }));
       assert.deepEqual(paged, [two, one]);
     },
   ],
@@ -244,12 +244,12 @@ export const queryChecks: readonly Check[] = [
     async ({ ledger }) => {
       await appendMix(ledger);
       const read = async (): Promise<unknown> => [
-        await ledger.queryCalls({}),
-        await ledger.querySessions({}),
-        await ledger.findOpenCalls(),
+        await ledger.queries.findCalls({}),
+        await ledger.queries.findSessions({}),
+        await ledger.queries.findOpenCalls(),
       ];
       const before = await read();
-      await ledger.rebuild();
+      await ledger.integrity.rebuild();
       assert.deepEqual(await read(), before);
     },
   ],

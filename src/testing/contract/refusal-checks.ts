@@ -1,6 +1,7 @@
 /** Claims, counters and sealed inputs: what an append is refused by, and that nothing of a refused one is kept. */
 import assert from 'node:assert/strict';
-import type { Entry, Ledger } from '../../ledger/ledger.ts';
+import type { Entry } from '../../ledger/journal.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
 import { SampleCall } from '../sample-call.ts';
 import type { Check } from './check.ts';
 
@@ -9,12 +10,13 @@ const claim = { key: 'tool/key', inputDigest: 'sha256:1' };
 /** Everything the entry could have left behind, but nothing did. */
 async function assertNothingOf(ledger: Ledger, entry: Entry): Promise<void> {
   const { sessionId, callId = '' } = entry;
-  assert.equal(await ledger.readCall(sessionId, callId), undefined);
-  assert.deepEqual(await ledger.readSession(sessionId), []);
-  assert.equal(await ledger.readSealed(sessionId, callId), undefined);
+  assert.equal(await ledger.journal.readCall(sessionId, callId), undefined);
+  assert.deepEqual(await ledger.journal.readSession(sessionId), []);
+  assert.equal(await ledger.journal.readSealed(sessionId, callId), undefined);
   const names = [...(entry.reserve ?? []), ...(entry.settle ?? [])].map(({ counter }) => counter);
-  if (entry.claim !== undefined) assert.notEqual((await ledger.readClaim(entry.claim.key))?.callId, callId);
-  for (const { used, reserved } of await ledger.readCounters(names))
+  if (entry.claim !== undefined)
+    assert.notEqual((await ledger.claims.readClaim(entry.claim.key))?.callId, callId);
+  for (const { used, reserved } of await ledger.claims.readCounters(names))
     assert.deepEqual([used, reserved], [0, 0]);
 }
 
@@ -23,39 +25,47 @@ export const refusalChecks: readonly Check[] = [
     'a key is claimed by the first who asks, until it is given up',
     async ({ ledger }) => {
       const [first, second] = [new SampleCall('first'), new SampleCall('second', { sessionId: 'other' })];
-      await ledger.append(first.begin({ claim }));
+      await ledger.journal.append(first.begin({ claim }));
       const holder = { sessionId: 'session', callId: 'first', inputDigest: 'sha256:1' };
-      assert.deepEqual(await ledger.readClaim('tool/key'), holder);
-      assert.equal((await ledger.readCall('session', 'first'))?.claimKey, 'tool/key');
-      assert.deepEqual(await ledger.append(second.begin({ claim: { ...claim, inputDigest: 'sha256:2' } })), {
-        status: 'claimed',
-        holder,
-      });
-      await ledger.append(first.end('failure', { releaseClaim: 'tool/key' }));
-      assert.equal(await ledger.readClaim('tool/key'), undefined);
+      assert.deepEqual(await ledger.claims.readClaim('tool/key'), holder);
+      assert.equal((await ledger.journal.readCall('session', 'first'))?.claimKey, 'tool/key');
+      assert.deepEqual(
+        await ledger.journal.append(second.begin({ claim: { ...claim, inputDigest: 'sha256:2' } })),
+        {
+          status: 'claimed',
+          holder,
+        },
+      );
+      await ledger.journal.append(first.end('failure', { releaseClaim: 'tool/key' }));
+      assert.equal(await ledger.claims.readClaim('tool/key'), undefined);
       const third = new SampleCall('third');
-      assert.equal((await ledger.append(third.begin({ claim }))).status, 'appended');
+      assert.equal((await ledger.journal.append(third.begin({ claim }))).status, 'appended');
     },
   ],
   [
     'a claim passes on only from the call that is named',
     async ({ ledger }) => {
-      await ledger.append(new SampleCall('first').begin({ claim }));
+      await ledger.journal.append(new SampleCall('first').begin({ claim }));
       const from = (sessionId: string, callId: string) => ({ ...claim, supersedes: { sessionId, callId } });
       for (const supersedes of [from('session', 'nobody'), from('elsewhere', 'first')]) {
         const call = new SampleCall('second');
-        assert.equal((await ledger.append(call.begin({ claim: supersedes }))).status, 'claimed');
+        assert.equal((await ledger.journal.append(call.begin({ claim: supersedes }))).status, 'claimed');
       }
       const call = new SampleCall('second');
-      assert.equal((await ledger.append(call.begin({ claim: from('session', 'first') }))).status, 'appended');
-      assert.equal((await ledger.readClaim('tool/key'))?.callId, 'second');
+      assert.equal(
+        (await ledger.journal.append(call.begin({ claim: from('session', 'first') }))).status,
+        'appended',
+      );
+      assert.equal((await ledger.claims.readClaim('tool/key'))?.callId, 'second');
     },
   ],
   [
     'of many who claim one key at once, one gets it',
     async ({ ledger }) => {
       const calls = Array.from({ length: 40 }, (_, n) => new SampleCall(`c${n}`));
-      const results = await Promise.all(calls.map(async (call) => ledger.append(call.begin({ claim }))));
+      const results = await Promise.all(
+        calls.map(async (call) => ledger.journal.append(call.begin({ claim }))),
+      );
       assert.equal(results.filter(({ status }) => status === 'appended').length, 1);
       assert.equal(results.filter(({ status }) => status === 'claimed').length, 39);
     },
@@ -66,20 +76,21 @@ export const refusalChecks: readonly Check[] = [
       const reserve = [{ counter: 'n', amount: 3, limit: 7 }];
       const calls = Array.from({ length: 3 }, (_, n) => new SampleCall(`c${n}`));
       const results = [];
-      for (const call of calls) results.push(await ledger.append(call.begin({ reserve })));
+      for (const call of calls) results.push(await ledger.journal.append(call.begin({ reserve })));
       assert.deepEqual(results[2], { status: 'exhausted', counter: 'n', used: 6 });
-      assert.deepEqual(await ledger.readCounters(['n', 'other']), [
+      assert.deepEqual(await ledger.claims.readCounters(['n', 'other']), [
         { used: 0, reserved: 6 },
         { used: 0, reserved: 0 },
       ]);
       const last = new SampleCall('last');
       assert.equal(
-        (await ledger.append(last.begin({ reserve: [{ counter: 'n', amount: 1, limit: 7 }] }))).status,
+        (await ledger.journal.append(last.begin({ reserve: [{ counter: 'n', amount: 1, limit: 7 }] })))
+          .status,
         'appended',
       );
       const settle = [{ counter: 'n', reserved: 3, used: 1 }];
-      await ledger.append((calls[0] as SampleCall).end('result', { settle }));
-      assert.deepEqual(await ledger.readCounters(['n']), [{ used: 1, reserved: 4 }]);
+      await ledger.journal.append((calls[0] as SampleCall).end('result', { settle }));
+      assert.deepEqual(await ledger.claims.readCounters(['n']), [{ used: 1, reserved: 4 }]);
     },
   ],
   [
@@ -89,13 +100,13 @@ export const refusalChecks: readonly Check[] = [
         { counter: 'n', amount: 2, limit: 10 },
         { counter: 'n', amount: 2, limit },
       ];
-      const refused = await ledger.append(new SampleCall('a').begin({ reserve: twice(3) }));
+      const refused = await ledger.journal.append(new SampleCall('a').begin({ reserve: twice(3) }));
       assert.deepEqual(refused, { status: 'exhausted', counter: 'n', used: 2 });
       assert.equal(
-        (await ledger.append(new SampleCall('b').begin({ reserve: twice(4) }))).status,
+        (await ledger.journal.append(new SampleCall('b').begin({ reserve: twice(4) }))).status,
         'appended',
       );
-      assert.deepEqual(await ledger.readCounters(['n']), [{ used: 0, reserved: 4 }]);
+      assert.deepEqual(await ledger.claims.readCounters(['n']), [{ used: 0, reserved: 4 }]);
     },
   ],
   [
@@ -106,15 +117,17 @@ export const refusalChecks: readonly Check[] = [
         { length: 100 },
         (_, n) => new SampleCall(`c${n}`, { sessionId: `s${n % 7}` }),
       );
-      const results = await Promise.all(calls.map(async (call) => ledger.append(call.begin({ reserve }))));
+      const results = await Promise.all(
+        calls.map(async (call) => ledger.journal.append(call.begin({ reserve }))),
+      );
       assert.equal(results.filter(({ status }) => status === 'appended').length, 10);
-      assert.deepEqual(await ledger.readCounters(['n']), [{ used: 0, reserved: 10 }]);
+      assert.deepEqual(await ledger.claims.readCounters(['n']), [{ used: 0, reserved: 10 }]);
     },
   ],
   [
     'an append is all or nothing: of one that is refused for any reason nothing is kept',
     async ({ ledger }) => {
-      await ledger.append(new SampleCall('holder', { sessionId: 'else' }).begin({ claim }));
+      await ledger.journal.append(new SampleCall('holder', { sessionId: 'else' }).begin({ claim }));
       const everything = {
         reserve: [{ counter: 'fresh', amount: 1, limit: 5 }],
         settle: [{ counter: 'fresh2', used: 1, reserved: 0 }],
@@ -132,21 +145,21 @@ export const refusalChecks: readonly Check[] = [
         [new SampleCall('a').begin({ ...everything, claim: free, reserve: spent }), 'exhausted'],
       ];
       for (const [entry, status] of refused) {
-        assert.equal((await ledger.append(entry)).status, status);
+        assert.equal((await ledger.journal.append(entry)).status, status);
         await assertNothingOf(ledger, entry);
       }
-      assert.equal((await ledger.readEntries({ limit: 10 })).length, 1);
+      assert.equal((await ledger.entries.read({ limit: 10 })).length, 1);
     },
   ],
   [
     'a sealed input is kept until it is dropped',
     async ({ ledger }) => {
       const call = new SampleCall('c');
-      await ledger.append(call.begin({ sealed: 'v1.abc' }));
-      assert.equal(await ledger.readSealed('session', 'c'), 'v1.abc');
-      assert.equal(await ledger.readSealed('other', 'c'), undefined);
-      await ledger.append(call.end('result', { dropSealed: true }));
-      assert.equal(await ledger.readSealed('session', 'c'), undefined);
+      await ledger.journal.append(call.begin({ sealed: 'v1.abc' }));
+      assert.equal(await ledger.journal.readSealed('session', 'c'), 'v1.abc');
+      assert.equal(await ledger.journal.readSealed('other', 'c'), undefined);
+      await ledger.journal.append(call.end('result', { dropSealed: true }));
+      assert.equal(await ledger.journal.readSealed('session', 'c'), undefined);
     },
   ],
 ];

@@ -12,12 +12,12 @@ const reason = 'asked to';
 
 /** Everything a reader can get at, as one text. */
 async function everything(ledger: Ledger): Promise<string> {
-  const sessions = (await ledger.querySessions({})).rows;
+  const sessions = (await ledger.queries.findSessions({})).rows;
   return JSON.stringify([
-    await ledger.readEntries({ limit: 1_000 }),
-    await ledger.queryCalls({}),
+    await ledger.entries.read({ limit: 1_000 }),
+    await ledger.queries.findCalls({}),
     sessions,
-    await Promise.all(sessions.map(async ({ sessionId }) => ledger.readSession(sessionId))),
+    await Promise.all(sessions.map(async ({ sessionId }) => ledger.journal.readSession(sessionId))),
   ]);
 }
 
@@ -27,7 +27,8 @@ export const retentionChecks: readonly Check[] = [
     async ({ ledger }) => {
       const [call, other] = [new SampleCall('c'), new SampleCall('o')];
       const [begin, end] = [call.begin({ sealed: 'sealed' }), call.end('failure')];
-      for (const entry of [begin, other.begin(), end, other.end('failure')]) await ledger.append(entry);
+      for (const entry of [begin, other.begin(), end, other.end('failure')])
+        await ledger.journal.append(entry);
       const artifact = {
         sessionId: 'session',
         artifactId: 'a',
@@ -35,15 +36,15 @@ export const retentionChecks: readonly Check[] = [
         mimeType: 'text/plain',
         content: 'x',
       };
-      await ledger.putArtifact(artifact);
-      await ledger.putArtifact({ ...artifact, artifactId: 'b', callId: 'o' });
-      await ledger.queryCalls({});
+      await ledger.artifacts.put(artifact);
+      await ledger.artifacts.put({ ...artifact, artifactId: 'b', callId: 'o' });
+      await ledger.queries.findCalls({});
       const entryIds = [begin.entryId, end.entryId];
-      assert.equal(await ledger.erase({ sessionId: 'session', entryIds, by, reason }), 2);
+      assert.equal(await ledger.retention.erase({ sessionId: 'session', entryIds, by, reason }), 2);
       const left = await everything(ledger);
       assert.equal(left.includes('somebody about c'), false);
       assert.equal(left.includes('somebody about o'), true);
-      const entries = await ledger.readEntries({ limit: 10 });
+      const entries = await ledger.entries.read({ limit: 10 });
       assertChained(entries);
       assert.deepEqual(
         entries.map(({ bodies, salt }) => [bodies === undefined, salt === undefined]),
@@ -54,10 +55,10 @@ export const retentionChecks: readonly Check[] = [
       const tombstone = readEntry(entries[4] as (typeof entries)[0]).events[0];
       assert.equal(tombstone?.type, 'body.erased');
       assert.deepEqual((tombstone as { entryIds?: unknown }).entryIds, entryIds);
-      assert.equal(await ledger.readSealed('session', 'c'), undefined);
-      assert.equal(await ledger.readArtifact('session', 'a'), undefined);
-      assert.equal((await ledger.readArtifact('session', 'b'))?.content, 'x');
-      const rows = (await ledger.queryCalls({ outcome: 'ToolFailure' })).rows;
+      assert.equal(await ledger.journal.readSealed('session', 'c'), undefined);
+      assert.equal(await ledger.artifacts.read('session', 'a'), undefined);
+      assert.equal((await ledger.artifacts.read('session', 'b'))?.content, 'x');
+      const rows = (await ledger.queries.findCalls({ outcome: 'ToolFailure' })).rows;
       assert.deepEqual(
         rows.map(({ callId, message }) => [callId, message]),
         [
@@ -65,37 +66,37 @@ export const retentionChecks: readonly Check[] = [
           ['c', '[ERASED]'],
         ],
       );
-      await ledger.rebuild();
+      await ledger.integrity.rebuild();
       assert.equal(await everything(ledger), left);
-      assert.equal(await ledger.erase({ sessionId: 'session', entryIds, by, reason }), 0);
+      assert.equal(await ledger.retention.erase({ sessionId: 'session', entryIds, by, reason }), 0);
     },
   ],
   [
     'a whole session is erased at once, and goes on being a session',
     async ({ ledger }) => {
-      for (const id of ['a', 'b']) await ledger.append(new SampleCall(id).whole());
-      await ledger.append(new SampleCall('a', { sessionId: 'other' }).whole());
-      assert.equal(await ledger.erase({ sessionId: 'session', by, reason }), 2);
-      assert.equal(await ledger.erase({ sessionId: 'nowhere', by, reason }), 0);
-      await ledger.append(new SampleCall('c').whole());
-      assertChained(await ledger.readEntries({ limit: 10 }));
+      for (const id of ['a', 'b']) await ledger.journal.append(new SampleCall(id).whole());
+      await ledger.journal.append(new SampleCall('a', { sessionId: 'other' }).whole());
+      assert.equal(await ledger.retention.erase({ sessionId: 'session', by, reason }), 2);
+      assert.equal(await ledger.retention.erase({ sessionId: 'nowhere', by, reason }), 0);
+      await ledger.journal.append(new SampleCall('c').whole());
+      assertChained(await ledger.entries.read({ limit: 10 }));
       const text = await everything(ledger);
       assert.equal(text.split('somebody about').length > 1, true);
-      assert.equal(JSON.stringify(await ledger.readCall('session', 'a')).includes('somebody'), false);
-      assert.equal(JSON.stringify(await ledger.readCall('other', 'a')).includes('somebody'), true);
-      assert.equal((await ledger.readCall('session', 'a'))?.version, 1);
+      assert.equal(JSON.stringify(await ledger.journal.readCall('session', 'a')).includes('somebody'), false);
+      assert.equal(JSON.stringify(await ledger.journal.readCall('other', 'a')).includes('somebody'), true);
+      assert.equal((await ledger.journal.readCall('session', 'a'))?.version, 1);
     },
   ],
   [
     'nothing is erased or removed in the name of nobody',
     async ({ ledger }) => {
-      await ledger.append(new SampleCall('c').whole());
+      await ledger.journal.append(new SampleCall('c').whole());
       const before = await everything(ledger);
       // Whoever writes no TypeScript can say anything.
       for (const wrong of [{ by: ' ' }, { by: 5 }, { reason: null }, { sessionId: 5 }] as object[]) {
         const asked = { sessionId: 'session', by, reason, ...wrong };
-        await assert.rejects(async () => ledger.erase(asked), { code: 'config.invalid' });
-        await assert.rejects(async () => ledger.dropSession(asked), { code: 'config.invalid' });
+        await assert.rejects(async () => ledger.retention.erase(asked), { code: 'config.invalid' });
+        await assert.rejects(async () => ledger.retention.dropSession(asked), { code: 'config.invalid' });
       }
       assert.equal(await everything(ledger), before);
     },
@@ -104,18 +105,18 @@ export const retentionChecks: readonly Check[] = [
     'nothing of an open call is erased or removed',
     async ({ ledger }) => {
       const call = new SampleCall('c');
-      await ledger.append(call.begin());
-      await ledger.append(new SampleCall('d').whole());
+      await ledger.journal.append(call.begin());
+      await ledger.journal.append(new SampleCall('d').whole());
       const before = await everything(ledger);
-      await assert.rejects(async () => ledger.erase({ sessionId: 'session', by, reason }), {
+      await assert.rejects(async () => ledger.retention.erase({ sessionId: 'session', by, reason }), {
         code: 'ledger.in_use',
       });
-      await assert.rejects(async () => ledger.dropSession({ sessionId: 'session', by, reason }), {
+      await assert.rejects(async () => ledger.retention.dropSession({ sessionId: 'session', by, reason }), {
         code: 'ledger.in_use',
       });
       assert.equal(await everything(ledger), before);
-      await ledger.append(call.end());
-      assert.equal(await ledger.dropSession({ sessionId: 'session', by, reason }), true);
+      await ledger.journal.append(call.end());
+      assert.equal(await ledger.retention.dropSession({ sessionId: 'session', by, reason }), true);
     },
   ],
   [
@@ -130,55 +131,55 @@ export const retentionChecks: readonly Check[] = [
       ];
       const reserve = counters.map((counter) => ({ counter, amount: 1, limit: 9 }));
       const call = new SampleCall('c', { sessionId: 'gone' });
-      await ledger.append(call.begin({ claim, reserve, sealed: 'sealed' }));
-      await ledger.append(call.end('timeout'));
+      await ledger.journal.append(call.begin({ claim, reserve, sealed: 'sealed' }));
+      await ledger.journal.append(call.end('timeout'));
       const artifact = { artifactId: 'a', callId: 'c', mimeType: 'text/plain', content: 'x' };
-      for (const sessionId of ['gone', 'stays']) await ledger.putArtifact({ ...artifact, sessionId });
-      await ledger.append(new SampleCall('c', { sessionId: 'stays' }).whole());
-      const head = (await ledger.readHeads()).find(({ sessionId }) => sessionId === 'gone');
-      await ledger.queryCalls({});
+      for (const sessionId of ['gone', 'stays']) await ledger.artifacts.put({ ...artifact, sessionId });
+      await ledger.journal.append(new SampleCall('c', { sessionId: 'stays' }).whole());
+      const head = (await ledger.integrity.readHeads()).find(({ sessionId }) => sessionId === 'gone');
+      await ledger.queries.findCalls({});
 
-      assert.equal(await ledger.dropSession({ sessionId: 'nowhere', by, reason }), false);
-      assert.equal(await ledger.dropSession({ sessionId: ledgerSessionId, by, reason }), false);
-      assert.equal(await ledger.dropSession({ sessionId: 'gone', by, reason }), true);
+      assert.equal(await ledger.retention.dropSession({ sessionId: 'nowhere', by, reason }), false);
+      assert.equal(await ledger.retention.dropSession({ sessionId: ledgerSessionId, by, reason }), false);
+      assert.equal(await ledger.retention.dropSession({ sessionId: 'gone', by, reason }), true);
 
-      assert.equal(await ledger.readCall('gone', 'c'), undefined);
-      assert.deepEqual(await ledger.readSession('gone'), []);
-      assert.equal(await ledger.readClaim('key'), undefined);
-      assert.equal(await ledger.readSealed('gone', 'c'), undefined);
-      assert.equal(await ledger.readArtifact('gone', 'a'), undefined);
-      assert.equal((await ledger.readArtifact('stays', 'a'))?.content, 'x');
+      assert.equal(await ledger.journal.readCall('gone', 'c'), undefined);
+      assert.deepEqual(await ledger.journal.readSession('gone'), []);
+      assert.equal(await ledger.claims.readClaim('key'), undefined);
+      assert.equal(await ledger.journal.readSealed('gone', 'c'), undefined);
+      assert.equal(await ledger.artifacts.read('gone', 'a'), undefined);
+      assert.equal((await ledger.artifacts.read('stays', 'a'))?.content, 'x');
       assert.deepEqual(
-        await ledger.findUnsettledEffects('gone', 'send_mail', `sha256:${'0'.repeat(64)}`),
+        await ledger.claims.findUnsettledEffects('gone', 'send_mail', `sha256:${'0'.repeat(64)}`),
         [],
       );
       assert.deepEqual(
-        (await ledger.readCounters(counters)).map(({ reserved }) => reserved),
+        (await ledger.claims.readCounters(counters)).map(({ reserved }) => reserved),
         [0, 0, 1, 1],
       );
       assert.deepEqual(
-        (await ledger.queryCalls({})).rows.map(({ sessionId }) => sessionId),
+        (await ledger.queries.findCalls({})).rows.map(({ sessionId }) => sessionId),
         ['stays'],
       );
-      assert.equal((await ledger.querySessions({ text: 'gone' })).rows.length, 0);
-      const listed = (await ledger.querySessions({})).rows.map(({ sessionId }) => sessionId);
+      assert.equal((await ledger.queries.findSessions({ text: 'gone' })).rows.length, 0);
+      const listed = (await ledger.queries.findSessions({})).rows.map(({ sessionId }) => sessionId);
       assert.deepEqual(listed, ['stays'], 'what the ledger says about itself is no session of an agent');
-      assert.equal((await ledger.querySessions({ sessionId: ledgerSessionId })).rows.length, 1);
-      const entries = await ledger.readEntries({ limit: 10 });
+      assert.equal((await ledger.queries.findSessions({ sessionId: ledgerSessionId })).rows.length, 1);
+      const entries = await ledger.entries.read({ limit: 10 });
       assertChained(entries);
-      const [event] = await ledger.readSession(ledgerSessionId);
+      const [event] = await ledger.journal.readSession(ledgerSessionId);
       assert.equal(event?.type, 'session.dropped');
       const { droppedSessionId, sequence, hash } = event as unknown as Record<string, unknown>;
       assert.deepEqual({ sessionId: droppedSessionId, sequence, hash }, head);
 
       const again = new SampleCall('c', { sessionId: 'gone' });
-      assert.deepEqual(await ledger.append(again.whole()), { status: 'appended', version: 1 });
-      const [first] = await ledger.readEntries({ sessionId: 'gone', limit: 1 });
+      assert.deepEqual(await ledger.journal.append(again.whole()), { status: 'appended', version: 1 });
+      const [first] = await ledger.entries.read({ sessionId: 'gone', limit: 1 });
       assert.equal(first?.sequence, 1);
       assert.ok((first?.position ?? 0) > (entries.at(-1)?.position ?? 0), 'positions are given once');
-      assert.equal((await ledger.queryCalls({ sessionId: 'gone' })).rows.length, 1);
+      assert.equal((await ledger.queries.findCalls({ sessionId: 'gone' })).rows.length, 1);
       const before = await everything(ledger);
-      await ledger.rebuild();
+      await ledger.integrity.rebuild();
       assert.equal(await everything(ledger), before);
     },
   ],

@@ -10,26 +10,38 @@ export const sharedChecks: readonly Check[] = [
     async ({ ledger, another }) => {
       const other = await another();
       const call = new SampleCall('c');
-      await ledger.append(call.begin({ sealed: 'sealed', claim: { key: 'k', inputDigest: 'd' } }));
-      assert.equal((await other.readCall('session', 'c'))?.version, 1);
-      assert.equal((await other.queryCalls({})).rows[0]?.status, 'running');
-      await other.append(call.conflict());
-      const open = await other.findOpenCalls();
+      await ledger.journal.append(call.begin({ sealed: 'sealed', claim: { key: 'k', inputDigest: 'd' } }));
+      assert.equal((await other.journal.readCall('session', 'c'))?.version, 1);
+      assert.equal((await other.queries.findCalls({})).rows[0]?.status, 'running');
+      await other.journal.append(call.conflict());
+      const open = await other.queries.findOpenCalls();
       assert.deepEqual(
         open.map(({ sessionId, callId, ownerId }) => [sessionId, callId, ownerId]),
-        [['session', 'c', ledger.ownerId]],
+        [['session', 'c', ledger.owners.ownerId]],
       );
-      assert.deepEqual(await other.append(call.end('timeout')), { status: 'appended', version: 2 });
-      const { version, ownerId } = (await ledger.readCall('session', 'c')) ?? {};
-      assert.deepEqual([version, ownerId], [2, other.ownerId], 'who moved it last is at it');
-      await ledger.append(call.recall());
-      assert.equal((await ledger.readCall('session', 'c'))?.ownerId, other.ownerId, 'a remark moves nothing');
-      assert.equal((await ledger.queryCalls({})).rows[0]?.status, 'settled');
-      assert.deepEqual(await ledger.findUnsettledEffects('session', 'send_mail', call.inputDigest), ['c']);
-      assert.equal(await other.readSealed('session', 'c'), 'sealed');
+      assert.deepEqual(await other.journal.append(call.end('timeout')), { status: 'appended', version: 2 });
+      const { version, ownerId } = (await ledger.journal.readCall('session', 'c')) ?? {};
+      assert.deepEqual([version, ownerId], [2, other.owners.ownerId], 'who moved it last is at it');
+      await ledger.journal.append(call.recall());
+      assert.equal(
+        (await ledger.journal.readCall('session', 'c'))?.ownerId,
+        other.owners.ownerId,
+        'a remark moves nothing',
+      );
+      assert.equal((await ledger.queries.findCalls({})).rows[0]?.status, 'settled');
+      assert.deepEqual(await ledger.claims.findUnsettledEffects('session', 'send_mail', call.inputDigest), [
+        'c',
+      ]);
+      assert.equal(await other.journal.readSealed('session', 'c'), 'sealed');
       assert.deepEqual(Buffer.from(other.sealKey), Buffer.from(ledger.sealKey));
-      await other.putArtifact({ sessionId: 's', artifactId: 'a', callId: 'c', mimeType: 'm', content: 'x' });
-      assert.equal((await ledger.readArtifact('s', 'a'))?.content, 'x');
+      await other.artifacts.put({
+        sessionId: 's',
+        artifactId: 'a',
+        callId: 'c',
+        mimeType: 'm',
+        content: 'x',
+      });
+      assert.equal((await ledger.artifacts.read('s', 'a'))?.content, 'x');
     },
   ],
   [
@@ -41,10 +53,12 @@ export const sharedChecks: readonly Check[] = [
       const all = async <Result>(count: number, one: (n: number) => PromiseLike<Result>): Promise<Result[]> =>
         Promise.all(Array.from({ length: count }, async (_, n) => one(n)));
       const handle = (n: number) => handles[n % 3] as typeof ledger;
-      const same = await all(30, async (n) => handle(n).append(new SampleCall('same').begin()));
-      const claims = await all(30, async (n) => handle(n).append(new SampleCall(`k${n}`).begin({ claim })));
+      const same = await all(30, async (n) => handle(n).journal.append(new SampleCall('same').begin()));
+      const claims = await all(30, async (n) =>
+        handle(n).journal.append(new SampleCall(`k${n}`).begin({ claim })),
+      );
       const limited = await all(60, async (n) =>
-        handle(n).append(new SampleCall(`n${n}`).begin({ reserve })),
+        handle(n).journal.append(new SampleCall(`n${n}`).begin({ reserve })),
       );
       for (const [results, kept] of [
         [same, 1],
@@ -52,7 +66,7 @@ export const sharedChecks: readonly Check[] = [
         [limited, 20],
       ] as const)
         assert.equal(results.filter(({ status }) => status === 'appended').length, kept);
-      const entries = await ledger.readEntries({ limit: 1_000 });
+      const entries = await ledger.entries.read({ limit: 1_000 });
       assert.equal(entries.length, 22);
       assertChained(entries);
     },
@@ -68,16 +82,16 @@ export const sharedChecks: readonly Check[] = [
       await Promise.all(
         calls.map(async (call, n) => {
           const handle = handles[n % 3] as typeof ledger;
-          await handle.append(call.begin());
-          await (handles[(n + 1) % 3] as typeof ledger).append(call.end());
+          await handle.journal.append(call.begin());
+          await (handles[(n + 1) % 3] as typeof ledger).journal.append(call.end());
         }),
       );
-      const entries = await ledger.readEntries({ limit: 10_000 });
+      const entries = await ledger.entries.read({ limit: 10_000 });
       assert.equal(entries.length, 1_200);
       assertChained(entries);
       for (const handle of handles) {
-        assert.deepEqual(await handle.findOpenCalls(), []);
-        assert.equal((await handle.querySessions({})).rows.length, 5);
+        assert.deepEqual(await handle.queries.findOpenCalls(), []);
+        assert.equal((await handle.queries.findSessions({})).rows.length, 5);
       }
     },
   ],
@@ -86,14 +100,14 @@ export const sharedChecks: readonly Check[] = [
     async ({ ledger, another }) => {
       const other = await another();
       const call = new SampleCall('c');
-      await ledger.append(call.begin());
-      const [entry] = await ledger.readEntries({ limit: 1 });
+      await ledger.journal.append(call.begin());
+      const [entry] = await ledger.entries.read({ limit: 1 });
       const waiting = Promise.all([
-        ledger.whenChanged('session', 'c', 1),
-        ledger.whenAppended(entry?.position as number),
+        ledger.journal.whenChanged('session', 'c', 1),
+        ledger.entries.whenAppended(entry?.position as number),
       ]);
       const alive = setInterval(() => undefined, 1_000); // a waiter keeps no process alive
-      await other.append(call.end());
+      await other.journal.append(call.end());
       await waiting;
       clearInterval(alive);
     },
@@ -102,44 +116,47 @@ export const sharedChecks: readonly Check[] = [
     'each handle knows whether the owner of another lives',
     async ({ ledger, another }) => {
       const other = await another();
-      assert.notEqual(other.ownerId, ledger.ownerId);
+      assert.notEqual(other.owners.ownerId, ledger.owners.ownerId);
       for (const handle of [ledger, other])
-        for (const { ownerId } of [ledger, other]) {
-          assert.equal(await handle.ownerStatus(ownerId), 'alive');
-          assert.equal(await handle.ownerStatus(ownerId), 'alive');
+        for (const { ownerId } of [ledger.owners, other.owners]) {
+          assert.equal(await handle.owners.statusOf(ownerId), 'alive');
+          assert.equal(await handle.owners.statusOf(ownerId), 'alive');
         }
-      const { ownerId } = other;
+      const { ownerId } = other.owners;
       await other.close();
-      assert.equal(await ledger.ownerStatus(ownerId), 'gone');
-      assert.equal(await ledger.ownerStatus(ledger.ownerId), 'alive');
+      assert.equal(await ledger.owners.statusOf(ownerId), 'gone');
+      assert.equal(await ledger.owners.statusOf(ledger.owners.ownerId), 'alive');
     },
   ],
   [
     'what an owner spilled is left alone while it lives and read when it is gone',
     async ({ ledger, another }) => {
       const other = await another();
-      if (!(await other.canSpill())) return;
+      if (!(await other.spill.canWrite())) return;
       const entry = new SampleCall('c').begin();
-      assert.equal(await other.spill(entry), true);
-      assert.deepEqual(await ledger.readSpills(), []);
-      const { ownerId } = other;
+      assert.equal(await other.spill.write(entry), true);
+      assert.deepEqual(await ledger.spill.read(), []);
+      const { ownerId } = other.owners;
       await other.close();
-      assert.deepEqual(await ledger.readSpills(), [{ ownerId, entries: [entry] }]);
-      await ledger.dropSpill(ownerId);
-      assert.deepEqual(await ledger.readSpills(), []);
+      assert.deepEqual(await ledger.spill.read(), [{ ownerId, entries: [entry] }]);
+      await ledger.spill.drop(ownerId);
+      assert.deepEqual(await ledger.spill.read(), []);
     },
   ],
   [
     'a session that one handle removes and another takes up again is a new one for both',
     async ({ ledger, another }) => {
       const other = await another();
-      await ledger.append(new SampleCall('c').whole());
-      assert.equal((await other.readCall('session', 'c'))?.version, 1);
-      await ledger.dropSession({ sessionId: 'session', by: 'ada', reason: 'asked to' });
-      assert.equal(await other.readCall('session', 'c'), undefined);
-      assert.deepEqual(await other.append(new SampleCall('c').whole()), { status: 'appended', version: 1 });
-      assert.equal((await ledger.readCall('session', 'c'))?.version, 1);
-      assertChained(await ledger.readEntries({ limit: 10 }));
+      await ledger.journal.append(new SampleCall('c').whole());
+      assert.equal((await other.journal.readCall('session', 'c'))?.version, 1);
+      await ledger.retention.dropSession({ sessionId: 'session', by: 'ada', reason: 'asked to' });
+      assert.equal(await other.journal.readCall('session', 'c'), undefined);
+      assert.deepEqual(await other.journal.append(new SampleCall('c').whole()), {
+        status: 'appended',
+        version: 1,
+      });
+      assert.equal((await ledger.journal.readCall('session', 'c'))?.version, 1);
+      assertChained(await ledger.entries.read({ limit: 10 }));
     },
   ],
 ];

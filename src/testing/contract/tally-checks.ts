@@ -13,10 +13,10 @@ const everyName = ['hour', 'toolName', 'mode', 'status', 'outcome', 'code', 'bin
 
 /** What was counted must be what counting the listed calls gives. */
 async function agrees(ledger: Ledger, query: TallyQuery<TallyName>): Promise<void> {
-  const { rows } = await ledger.queryCalls({ limit: 1_000 });
+  const { rows } = await ledger.queries.findCalls({ limit: 1_000 });
   const sort = (found: readonly object[]): string[] => found.map((each) => JSON.stringify(each)).toSorted();
   assert.deepEqual(
-    sort(await ledger.tallyCalls(query)),
+    sort(await ledger.queries.tallyCalls(query)),
     sort(tallyCalls(rows, query)),
     JSON.stringify(query),
   );
@@ -29,11 +29,11 @@ async function appendSome(ledger: Ledger): Promise<void> {
       `c${n}`,
       n % 3 === 0 ? { ...options, toolName: 'look', mode: 'read' } : options,
     );
-    if (n % 4 === 3) await ledger.append(call.deny());
+    if (n % 4 === 3) await ledger.journal.append(call.deny());
     else {
-      await ledger.append(call.begin());
-      if (n % 4 === 1) await ledger.append(call.end('failure'));
-      else if (n % 4 === 2) await ledger.append(call.end());
+      await ledger.journal.append(call.begin());
+      if (n % 4 === 1) await ledger.journal.append(call.end('failure'));
+      else if (n % 4 === 2) await ledger.journal.append(call.end());
     }
   }
 }
@@ -60,8 +60,8 @@ export const tallyChecks: readonly Check[] = [
           at: start + n * 5 * hourMs,
           toolName: n % 3 ? 'send' : 'look',
         });
-        await ledger.append(call.begin());
-        if (n % 2 === 0) await ledger.append(call.end());
+        await ledger.journal.append(call.begin());
+        if (n % 2 === 0) await ledger.journal.append(call.end());
       }
       const dayMs = 24 * hourMs;
       const midnight = Math.ceil(start / dayMs) * dayMs;
@@ -77,12 +77,12 @@ export const tallyChecks: readonly Check[] = [
     'a call that goes on is counted as what it is now, and once',
     async ({ ledger }) => {
       const call = new SampleCall('c', { at: start });
-      await ledger.append(call.begin());
-      assert.deepEqual(await ledger.tallyCalls({ by: ['status'] }), [
+      await ledger.journal.append(call.begin());
+      assert.deepEqual(await ledger.queries.tallyCalls({ by: ['status'] }), [
         { status: 'running', calls: 1, unresolved: 0, costMicros: 0 },
       ]);
-      await ledger.append(call.end('failure'));
-      const [only, ...others] = await ledger.tallyCalls({ by: ['status', 'outcome', 'code'] });
+      await ledger.journal.append(call.end('failure'));
+      const [only, ...others] = await ledger.queries.tallyCalls({ by: ['status', 'outcome', 'code'] });
       assert.deepEqual(others, []);
       assert.equal(only?.outcome, 'ToolFailure');
       assert.equal(only.unresolved, 1);
@@ -91,11 +91,11 @@ export const tallyChecks: readonly Check[] = [
   [
     'how long a call took is counted of calls whose body ran, and of no others',
     async ({ ledger }) => {
-      await ledger.append(new SampleCall('never ran', { at: start }).cancel());
+      await ledger.journal.append(new SampleCall('never ran', { at: start }).cancel());
       const ran = new SampleCall('ran', { at: start });
-      await ledger.append(ran.begin());
-      await ledger.append(ran.end());
-      const tallies = await ledger.tallyCalls({ by: ['code', 'bin'] });
+      await ledger.journal.append(ran.begin());
+      await ledger.journal.append(ran.end());
+      const tallies = await ledger.queries.tallyCalls({ by: ['code', 'bin'] });
       assert.equal(tallies.length, 2);
       for (const { code, bin } of tallies) assert.equal(bin >= 0, code === '');
       await agrees(ledger, { by: everyName });
@@ -106,25 +106,27 @@ export const tallyChecks: readonly Check[] = [
     async ({ ledger }) => {
       for (const sessionId of ['one', 'two']) {
         const call = new SampleCall('c', { sessionId, at: start });
-        await ledger.append(call.begin());
-        await ledger.append(call.end());
+        await ledger.journal.append(call.begin());
+        await ledger.journal.append(call.end());
       }
-      await ledger.dropSession({ sessionId: 'two', by: 'ada', reason: 'over' });
+      await ledger.retention.dropSession({ sessionId: 'two', by: 'ada', reason: 'over' });
       const counted = [{ outcome: 'ToolExecutionResult', calls: 1, unresolved: 0, costMicros: 7 }];
-      assert.deepEqual(await ledger.tallyCalls({ by: ['outcome'] }), counted);
-      await ledger.rebuild();
-      assert.deepEqual(await ledger.tallyCalls({ by: ['outcome'] }), counted);
+      assert.deepEqual(await ledger.queries.tallyCalls({ by: ['outcome'] }), counted);
+      await ledger.integrity.rebuild();
+      assert.deepEqual(await ledger.queries.tallyCalls({ by: ['outcome'] }), counted);
     },
   ],
   [
     'calls are found by whose behalf they are made on, and by the session in a search',
     async ({ ledger }) => {
-      await ledger.append(
+      await ledger.journal.append(
         new SampleCall('hers', { sessionId: 'ticket-7', userId: 'ada', at: start }).begin(),
       );
-      await ledger.append(new SampleCall('his', { sessionId: 'ticket-8', userId: 'bob', at: start }).begin());
-      const idsOf = async (query: Parameters<Ledger['queryCalls']>[0]): Promise<string[]> =>
-        (await ledger.queryCalls(query)).rows.map(({ callId }) => callId);
+      await ledger.journal.append(
+        new SampleCall('his', { sessionId: 'ticket-8', userId: 'bob', at: start }).begin(),
+      );
+      const idsOf = async (query: Parameters<Ledger['queries']['findCalls']>[0]): Promise<string[]> =>
+        (await ledger.queries.findCalls(query)).rows.map(({ callId }) => callId);
       assert.deepEqual(await idsOf({ userId: 'ada' }), ['hers']);
       assert.deepEqual(await idsOf({ userId: 'nobody' }), []);
       assert.deepEqual(await idsOf({ text: 'TICKET-8' }), ['his']);

@@ -7,7 +7,7 @@ import { anyEmitted, anyEntry, anyEvent } from '../../../../test/arbitrary-event
 import type { JsonObject, JsonValue } from '../../../base/json.ts';
 import type { EmittedEvent } from '../../../call/emitted-event.ts';
 import type { QuittanceEvent, ToolRequested, ToolResponded } from '../../../call/event.ts';
-import type { Entry } from '../../ledger.ts';
+import type { Entry } from '../../journal.ts';
 import type { ReadEvent } from '../../unknown-event.ts';
 import { isEmittedEvent } from '../../../call/emitted-event.ts';
 import { isQuittanceError } from '../../../base/error.ts';

@@ -2,7 +2,8 @@
  * An entry as it is written for ever: one text that is hashed into the chain of its session, and beside it the
  * bodies, which may be erased without breaking the chain. Nothing sealed is in either.
  */
-import type { CounterTotal, Entry, Move } from '../../ledger.ts';
+import type { CounterTotal } from '../../claims.ts';
+import type { Entry, Move } from '../../journal.ts';
 import type { ReadEvent } from '../../unknown-event.ts';
 import { bodiesDigest } from './bodies-digest.ts';
 import { encodeCommonEvent } from './encode-common-event.ts';

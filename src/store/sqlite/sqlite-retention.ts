@@ -2,7 +2,9 @@
 import type { Ids } from '../../base/ids.ts';
 import type { Head } from '../../ledger/chain.ts';
 import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
-import type { CounterTotal, Entry, Erasure, Removal } from '../../ledger/ledger.ts';
+import type { CounterTotal } from '../../ledger/claims.ts';
+import type { Entry } from '../../ledger/journal.ts';
+import type { Erasure, Removal, Retention } from '../../ledger/retention.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
 import { erasureEntry, removalEntry } from '../../ledger/own-entry.ts';
 import { inUseError, refuseErasure } from '../../ledger/refuse-entry.ts';
@@ -25,7 +27,7 @@ type Found = { readonly position: number; readonly entryId: string; readonly cal
 /** So many at a time, so that nobody waits long for the lock. */
 const entriesPerCommit = 500;
 
-export class Retention {
+export class SqliteRetention implements Retention {
   readonly #database: Database;
   readonly #parts: RetentionParts;
   readonly #empty: Statement<never>;

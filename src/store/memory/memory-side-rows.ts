@@ -1,15 +1,16 @@
 import { contentBytes, contentDigest } from '../../base/content-digest.ts';
-import type { BesideRow } from '../../ledger/beside.ts';
-import type { ClaimHolder, Counter, NewArtifact } from '../../ledger/ledger.ts';
+import type { SideRow } from '../../ledger/side-row.ts';
+import type { NewArtifact } from '../../ledger/artifacts.ts';
+import type { ClaimHolder, Counter } from '../../ledger/claims.ts';
 import type { MemorySession } from './memory-session.ts';
 
 /** What is kept beside the entries, row by row. */
-export async function* listBeside(
+export async function* listSideRows(
   sessions: Iterable<MemorySession>,
   claims: Iterable<readonly [string, ClaimHolder]>,
   counters: Iterable<readonly [string, Counter]>,
   artifacts: Iterable<ReadonlyMap<string, NewArtifact>>,
-): AsyncGenerator<BesideRow, void, undefined> {
+): AsyncGenerator<SideRow, void, undefined> {
   for (const [key, holder] of claims) yield { kind: 'claim', key, ...holder };
   for (const [name, { used, reserved }] of counters) yield { kind: 'counter', name, used, reserved };
   for (const session of sessions) {

@@ -1,5 +1,5 @@
-/** What is kept beside the entries, a page of rows at a time, so that nobody waits for whoever lists it. */
-import type { BesideRow } from '../../ledger/beside.ts';
+/** State kept outside entries, read a page of rows at a time so that the event loop stays free. */
+import type { SideRow } from '../../ledger/side-row.ts';
 import type { Database, SqlValue } from './database.ts';
 import { prepareRow } from './database.ts';
 import { fromSqlText } from './sql-text.ts';
@@ -9,7 +9,7 @@ type Row = Readonly<Record<string, string | number | null>>;
 type Table = {
   readonly from: string;
   readonly by: readonly string[];
-  readonly toRow: (row: Row) => BesideRow;
+  readonly toRow: (row: Row) => SideRow;
 };
 
 const rowsPerPage = 500;
@@ -78,7 +78,7 @@ const tables: readonly Table[] = [
   },
 ];
 
-export async function* listBeside(database: Database): AsyncGenerator<BesideRow, void, undefined> {
+export async function* listSideRows(database: Database): AsyncGenerator<SideRow, void, undefined> {
   for (const { from, by, toRow } of tables) {
     const columns = by.join();
     const first = prepareRow<Row>(database, `${from} ORDER BY ${columns} LIMIT ${rowsPerPage}`);

@@ -1,12 +1,15 @@
 /** Who writes to a ledger file: this handle, the others that live, and those that are gone. */
-import type { OwnerStatus } from '../../ledger/ledger.ts';
+import type { Owners, OwnerStatus } from '../../ledger/owners.ts';
 import type { OwnerLock } from './owner-lock.ts';
 import { forgetOwner, listOwners, newOwnerId, readOwnerStatus, takeOwnerLock } from './owner-lock.ts';
 
 const rememberedLifeMs = 200;
 
-export class Owners {
-  readonly ownId: string = newOwnerId();
+export class SqliteOwners implements Owners {
+  readonly ownerId: string = newOwnerId();
+  readonly inHand: Map<string, number> = new Map();
+  /** Called before a gone owner is forgotten: its spill is removed with it. */
+  onForget: ((ownerId: string) => void) | undefined;
   readonly #folder: string;
   readonly #lock: OwnerLock | undefined;
   readonly #lives = new Set<string>();
@@ -14,7 +17,7 @@ export class Owners {
   /** Takes a life of its own, unless it is there to look only. */
   constructor(folder: string, readOnly: boolean) {
     this.#folder = folder;
-    if (!readOnly) this.#lock = takeOwnerLock(folder, this.ownId);
+    if (!readOnly) this.#lock = takeOwnerLock(folder, this.ownerId);
   }
 
   /** Whether this handle may write. */
@@ -27,17 +30,19 @@ export class Owners {
     return this.#lock;
   }
 
-  status(ownerId: string): OwnerStatus {
-    if (ownerId === this.ownId) return this.isOne ? 'alive' : 'gone';
+  statusOf(ownerId: string): OwnerStatus {
+    if (ownerId === this.ownerId) return this.isOne ? 'alive' : 'gone';
     return readOwnerStatus(this.#folder, ownerId);
   }
 
   findGone(): readonly string[] {
-    const others = listOwners(this.#folder).filter((ownerId) => ownerId !== this.ownId);
+    const others = listOwners(this.#folder).filter((ownerId) => ownerId !== this.ownerId);
     return others.filter((ownerId) => !this.#lives.has(ownerId) && this.#isGone(ownerId));
   }
 
   forget(ownerId: string): void {
+    if (this.statusOf(ownerId) !== 'gone') return;
+    this.onForget?.(ownerId);
     forgetOwner(this.#folder, ownerId);
   }
 
@@ -48,7 +53,7 @@ export class Owners {
 
   /** Remembers for a moment that an owner may live: one look is cheap, one per turn and owner is not. */
   #isGone(ownerId: string): boolean {
-    if (this.status(ownerId) === 'gone') return true;
+    if (this.statusOf(ownerId) === 'gone') return true;
     this.#lives.add(ownerId);
     setTimeout(() => this.#lives.delete(ownerId), rememberedLifeMs).unref();
     return false;

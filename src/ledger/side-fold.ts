@@ -12,7 +12,7 @@ import type { ToolOutcome } from '../call/outcome.ts';
 import { isKnownEvent } from './formats/v1/event-table.ts';
 import { ERASED } from './formats/v1/field.ts';
 import type { ReadEntry } from './formats/v1/read-entry.ts';
-import type { Claim, ClaimHolder, Counter, CounterTotal, Settlement } from './ledger.ts';
+import type { Claim, ClaimHolder, Counter, CounterTotal, Settlement } from './claims.ts';
 import { ledgerSessionId } from './ledger.ts';
 import { sessionCounterPrefixes } from './session-counters.ts';
 import { stateIn } from './state-of.ts';

@@ -1,7 +1,7 @@
 /** What a ledger keeps beside its entries, to refuse an append by or because it may not stand in one. */
 
 /** One row, as it stands there: what is asked through the ledger is decided by the entries instead. `sessionId` is undefined where it names a session that is not there. */
-export type BesideRow =
+export type SideRow =
   | {
       readonly kind: 'claim';
       readonly key: string;

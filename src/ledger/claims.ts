@@ -1,0 +1,43 @@
+/** Claims on keys, counters of budgets, and effects in doubt: what an append is checked against. */
+import type { Awaitable } from '../base/json.ts';
+
+export interface Claims {
+  readClaim(claimKey: string): Awaitable<ClaimHolder | undefined>;
+  /** The used and the reserved amount of each counter, in the order asked. */
+  readCounters(names: readonly string[]): Awaitable<readonly Counter[]>;
+  /**
+   * Calls of the session with this tool and input whose effect may have happened unseen, oldest first. A resolution
+   * removes a call from the list unless it says that the effect did happen.
+   */
+  findUnsettledEffects(
+    sessionId: string,
+    toolName: string,
+    inputDigest: string,
+  ): Awaitable<readonly string[]>;
+}
+
+/** Takes a key that a tool made, unless somebody has it. */
+export type Claim = {
+  readonly key: string;
+  readonly inputDigest: string;
+  /** A person allowed to run again what this call left in doubt: its claim passes on. */
+  readonly supersedes?: Pick<ClaimHolder, 'sessionId' | 'callId'>;
+};
+export type ClaimHolder = {
+  readonly sessionId: string;
+  readonly callId: string;
+  readonly inputDigest: string;
+};
+
+/** Takes `amount` of what is left under `limit`, or nothing. */
+export type Reservation = { readonly counter: string; readonly amount: number; readonly limit: number };
+/** Gives back what was reserved and charges what was used. With `reset` what is used becomes `used`, whatever it was. */
+export type Settlement = {
+  readonly counter: string;
+  readonly reserved: number;
+  readonly used: number;
+  readonly reset?: true | undefined;
+};
+export type Counter = { readonly used: number; readonly reserved: number };
+/** What a counter has come to with an entry. It is part of the entry's hashed text: see rule 2 of `ledger.ts`. */
+export type CounterTotal = Counter & { readonly counter: string };

@@ -1,0 +1,35 @@
+/** Removal of old or personal content. Both methods say in the ledger that something was removed. */
+import type { Awaitable } from '../base/json.ts';
+import type { DirectIdentity } from '../call/event.ts';
+
+export interface Retention {
+  /**
+   * Empties the bodies of entries for good, with the artifacts and sealed inputs of their calls. For a whole session it
+   * also empties the states of its subjects. Appends `body.erased`. Returns the number of entries. Refuses while one of
+   * the calls has no outcome.
+   */
+  erase(erasure: Erasure): Awaitable<number>;
+  /**
+   * Removes a session with everything that belongs to it, and records in the ledger's own chain that it existed and how
+   * it ended. Refuses while a call of it has no outcome. False if there is no such session.
+   */
+  dropSession(removal: Removal): Awaitable<boolean>;
+}
+
+/** What to erase: some entries of a session, or all of them. */
+export type Erasure = {
+  readonly sessionId: string;
+  readonly entryIds?: readonly string[];
+  readonly by: string;
+  /** How the host knows who erases. The name counts as self-asserted where nothing is said. */
+  readonly identity?: DirectIdentity;
+  readonly reason: string;
+};
+
+export type Removal = {
+  readonly sessionId: string;
+  readonly by: string;
+  /** How the host knows who removes it. The name counts as self-asserted where nothing is said. */
+  readonly identity?: DirectIdentity;
+  readonly reason: string;
+};

@@ -1,0 +1,45 @@
+import type { Entries } from '../../ledger/entries.ts';
+import { untilWoken } from '../../ledger/until-woken.ts';
+import { measureJson } from './memory-sizes.ts';
+import type { MemoryStore } from './memory-store.ts';
+import { findAfter } from './memory-store.ts';
+
+export function createMemoryEntries(store: MemoryStore): Entries {
+  const { ownerId, salt, sessions } = store;
+  return {
+    read({ after = 0, sessionId, limit }) {
+      const one = sessionId === undefined ? undefined : sessions.get(sessionId);
+      if (sessionId !== undefined && one === undefined) return [];
+      const from = findAfter(one?.entries ?? store.log, after);
+      return one === undefined
+        ? store.log.slice(from, from + limit).map(({ session, index }) => session.read(index, ownerId, salt))
+        : one.entries.slice(from, from + limit).map((_, index) => one.read(from + index, ownerId, salt));
+    },
+    measure({ after = 0, sessionId, limit }) {
+      const one = sessionId === undefined ? undefined : sessions.get(sessionId);
+      if (sessionId !== undefined && one === undefined) return [];
+      const from = findAfter(one?.entries ?? store.log, after);
+      const found =
+        one === undefined
+          ? store.log.slice(from, from + limit).flatMap(({ session, index }) => {
+              const entry = session.entries[index];
+              return entry === undefined ? [] : [{ entry, session }];
+            })
+          : one.entries.slice(from, from + limit).map((entry) => ({ entry, session: one }));
+      return found.map(({ entry: { position, events }, session }) => ({
+        position,
+        sessionId: session.sessionId,
+        bytes: measureJson(events),
+      }));
+    },
+    whenAppended: (after, signal) =>
+      store.position > after
+        ? Promise.resolve()
+        : untilWoken((woken) => {
+            const waiter = { after, ...woken };
+            store.endWaiters.add(waiter);
+            return () => store.endWaiters.delete(waiter);
+          }, signal),
+    lastPosition: () => store.position,
+  };
+}

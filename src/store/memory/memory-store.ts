@@ -1,0 +1,176 @@
+/** Everything a memory ledger holds, and how an entry is added to it. */
+import { randomBytes } from 'node:crypto';
+import type { NewArtifact } from '../../ledger/artifacts.ts';
+import type { Claim, ClaimHolder, Counter, Reservation } from '../../ledger/claims.ts';
+import type { AppendResult, Entry, Move } from '../../ledger/journal.ts';
+import { closedError, refuseEntry } from '../../ledger/refuse-entry.ts';
+import type { Waiter } from '../../ledger/until-woken.ts';
+import { MemoryCursors } from './memory-cursors.ts';
+import type { KeptEntry } from './memory-session.ts';
+import { MemorySession } from './memory-session.ts';
+
+const nothing: Counter = { used: 0, reserved: 0 };
+
+type LogItem = { readonly position: number; readonly session: MemorySession; readonly index: number };
+
+export class MemoryStore {
+  readonly ownerId: string;
+  readonly sessions = new Map<string, MemorySession>();
+  readonly claims = new Map<string, ClaimHolder>();
+  readonly artifacts = new Map<string, Map<string, NewArtifact>>();
+  readonly cursors: MemoryCursors;
+  readonly endWaiters = new Set<Waiter & { readonly after: number }>();
+  /** Entries of all sessions, in the order of their positions. */
+  log: readonly LogItem[] = [];
+  position = 0;
+  isClosed = false;
+  readonly #counters = new Map<string, { used: number; reserved: number }>();
+  #sessionIds: readonly string[] | undefined;
+
+  constructor(ownerId: string) {
+    this.ownerId = ownerId;
+    this.cursors = new MemoryCursors(ownerId);
+  }
+
+  readonly salt = (): string => randomBytes(18).toString('base64url');
+
+  /** The ids of all sessions, in order. Sorted when they are first asked for. */
+  get sessionIds(): readonly string[] {
+    return (this.#sessionIds ??= [...this.sessions.keys()].sort());
+  }
+
+  get counters(): ReadonlyMap<string, Counter> {
+    return this.#counters;
+  }
+
+  readCounter(name: string): Counter {
+    return { ...(this.#counters.get(name) ?? nothing) };
+  }
+
+  append(entry: Entry): AppendResult {
+    this.requireOpen();
+    refuseEntry(entry);
+    const refused = this.#refuse(entry);
+    if (refused !== undefined) return refused;
+    for (const { counter, amount } of entry.reserve ?? []) this.#count(counter, 0, amount);
+    for (const { counter, reserved, used, reset } of entry.settle ?? [])
+      this.#count(counter, used - (reset === true ? this.readCounter(counter).used : 0), -reserved);
+    if (entry.releaseClaim !== undefined) this.claims.delete(entry.releaseClaim);
+    if (entry.claim !== undefined && entry.callId !== undefined) {
+      const { key, inputDigest } = entry.claim;
+      this.claims.set(key, { sessionId: entry.sessionId, callId: entry.callId, inputDigest });
+    }
+    if (entry.cursor !== undefined) this.cursors.move(entry.cursor);
+    const touched = new Set(
+      [...(entry.reserve ?? []), ...(entry.settle ?? [])].map(({ counter }) => counter),
+    );
+    if (touched.size === 0) return { status: 'appended', version: this.keep(entry) };
+    const totals = [...touched].map((counter) => ({ counter, ...this.readCounter(counter) }));
+    return { status: 'appended', version: this.keep({ ...entry, totals }) };
+  }
+
+  /** Adds an entry without any check. */
+  keep(entry: KeptEntry): number {
+    const session = this.#sessionOf(entry.sessionId);
+    const item = { position: ++this.position, session, index: session.entries.length };
+    (this.log as LogItem[]).push(item);
+    const version = session.add(this.position, entry);
+    for (const waiter of this.endWaiters) {
+      if (this.position <= waiter.after) continue;
+      this.endWaiters.delete(waiter);
+      waiter.resolve();
+    }
+    return version;
+  }
+
+  /** Removes a session with everything that belongs to it. `isIts` says which counters do. */
+  dropSession(session: MemorySession, isIts: (counter: string) => boolean): void {
+    const { sessionId } = session;
+    this.sessions.delete(sessionId);
+    this.#sessionIds = undefined;
+    this.log = this.log.filter((item) => item.session !== session);
+    this.artifacts.delete(sessionId);
+    for (const [key, holder] of this.claims) if (holder.sessionId === sessionId) this.claims.delete(key);
+    for (const name of this.#counters.keys()) if (isIts(name)) this.#counters.delete(name);
+  }
+
+  requireOpen(): void {
+    if (this.isClosed) throw closedError();
+  }
+
+  #sessionOf(sessionId: string): MemorySession {
+    let session = this.sessions.get(sessionId);
+    if (session === undefined) {
+      session = new MemorySession(sessionId);
+      this.sessions.set(sessionId, session);
+      this.#sessionIds = undefined;
+    }
+    return session;
+  }
+
+  #refuse(entry: Entry): AppendResult | undefined {
+    const call =
+      entry.callId === undefined ? undefined : this.sessions.get(entry.sessionId)?.calls.get(entry.callId);
+    const version = call?.version ?? 0;
+    const expected = entry.expectedVersion === 'any' ? call?.version : entry.expectedVersion;
+    if (entry.callId !== undefined && version !== expected) return { status: 'conflict', version };
+    if (entry.claim !== undefined) {
+      const holder = this.claims.get(entry.claim.key);
+      if (holder !== undefined && !isSameCall(holder, entry.claim.supersedes))
+        return { status: 'claimed', holder };
+    }
+    const refused =
+      (entry.reserve && this.#findSpent(entry.reserve)) ??
+      (entry.moves && this.#findMoved(entry.sessionId, entry.moves)) ??
+      (entry.guards && this.#findMoved(entry.sessionId, entry.guards));
+    if (refused !== undefined) return refused;
+    const displaced = entry.cursor && this.cursors.findDisplaced(entry.cursor);
+    return displaced && { status: 'displaced', ...displaced };
+  }
+
+  #findSpent(reserve: readonly Reservation[]): AppendResult | undefined {
+    for (const [index, { counter, amount, limit }] of reserve.entries()) {
+      const { used, reserved } = this.readCounter(counter);
+      let taken = used + reserved;
+      for (const earlier of reserve.slice(0, index)) if (earlier.counter === counter) taken += earlier.amount;
+      if (taken + amount > limit) return { status: 'exhausted', counter, used: taken };
+    }
+    return undefined;
+  }
+
+  #findMoved(sessionId: string, moves: readonly Move[]): AppendResult | undefined {
+    const states = this.sessions.get(sessionId)?.states;
+    for (const { subject, expectedVersion } of moves) {
+      const version = states?.get(subject)?.version ?? 0;
+      if (version !== expectedVersion) return { status: 'moved', subject, version };
+    }
+    return undefined;
+  }
+
+  #count(name: string, used: number, reserved: number): void {
+    const counter = this.#counters.get(name);
+    if (counter === undefined) this.#counters.set(name, { used, reserved });
+    else {
+      counter.used += used;
+      counter.reserved += reserved;
+    }
+  }
+}
+
+const isSameCall = (holder: ClaimHolder, other: Claim['supersedes']): boolean =>
+  holder.callId === other?.callId && holder.sessionId === other.sessionId;
+
+/** The index of the first item after a position, in a list ordered by position. */
+export const findAfter = (items: readonly { readonly position: number }[], after: number): number =>
+  firstIndex(items, ({ position }) => position > after);
+
+/** The index of the first item that is late enough, in an ordered list. */
+export function firstIndex<Item>(items: readonly Item[], isLate: (item: Item) => boolean): number {
+  let [low, high] = [0, items.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (isLate(items[middle] as Item)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
