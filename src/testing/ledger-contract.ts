@@ -2,16 +2,21 @@ import type { Clock } from '../base/clock.ts';
 import type { Awaitable } from '../base/json.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { appendChecks } from './contract/append-checks.ts';
+import { artifactChecks } from './contract/artifact-checks.ts';
 import type { Check } from './contract/check.ts';
+import { claimChecks } from './contract/claim-checks.ts';
+import { counterChecks } from './contract/counter-checks.ts';
 import { cursorChecks, sharedCursorChecks } from './contract/cursor-checks.ts';
 import { entryChecks } from './contract/entry-checks.ts';
-import { sizeChecks } from './contract/size-checks.ts';
 import { headChecks, sharedHeadChecks } from './contract/head-checks.ts';
-import { keepingChecks } from './contract/keeping-checks.ts';
+import { nameChecks } from './contract/name-checks.ts';
+import { ownerChecks } from './contract/owner-checks.ts';
 import { queryChecks } from './contract/query-checks.ts';
-import { refusalChecks } from './contract/refusal-checks.ts';
 import { retentionChecks } from './contract/retention-checks.ts';
 import { sharedChecks } from './contract/shared-checks.ts';
+import { sideRowChecks } from './contract/side-row-checks.ts';
+import { sizeChecks } from './contract/size-checks.ts';
+import { spillChecks } from './contract/spill-checks.ts';
 import { stateChecks } from './contract/state-checks.ts';
 import { tallyChecks } from './contract/tally-checks.ts';
 import { createManualClock } from './manual-clock.ts';
@@ -24,31 +29,58 @@ export type LedgerSubject = {
   readonly openAnother?: (ledger: Ledger, options: { readonly clock: Clock }) => Awaitable<Ledger>;
 };
 
-/** One sentence of the contract, and what proves it. */
-export type LedgerCheck = { readonly name: string; readonly run: () => Promise<void> };
+/** A part of the contract: a port of the ledger, or `shared` for two handles on one store. */
+export type LedgerPort =
+  | 'journal'
+  | 'claims'
+  | 'artifacts'
+  | 'owners'
+  | 'spill'
+  | 'queries'
+  | 'entries'
+  | 'cursors'
+  | 'integrity'
+  | 'retention'
+  | 'shared';
+
+/** One sentence of the contract, the port it is about, and what proves it. */
+export type LedgerCheck = {
+  readonly port: LedgerPort;
+  readonly name: string;
+  readonly run: () => Promise<void>;
+};
+
+/** In the order in which a store is best written: every part needs only the parts before it, and the journal. */
+const parts: { readonly [Port in LedgerPort]: readonly Check[] } = {
+  journal: [...appendChecks, ...nameChecks, ...stateChecks, ...sizeChecks],
+  claims: [...claimChecks, ...counterChecks],
+  artifacts: artifactChecks,
+  owners: ownerChecks,
+  spill: spillChecks,
+  entries: entryChecks,
+  integrity: [...headChecks, ...sideRowChecks],
+  queries: [...queryChecks, ...tallyChecks],
+  cursors: cursorChecks,
+  retention: retentionChecks,
+  shared: [...sharedChecks, ...sharedHeadChecks, ...sharedCursorChecks],
+};
 
 /**
- * What every ledger must do, as checks for any test runner: `for (const {name, run} of ledgerContract(…)) test(name,
- * run)`. A check opens a ledger of its own, rejects where the sentence does not hold, and closes what it opened.
+ * What every ledger must do, port by port, as checks for any test runner: `for (const { port, name, run } of
+ * ledgerContract(…)) test(`${port}: ${name}`, run)`. A check opens its own ledger, rejects if the sentence is not true,
+ * and closes what it opened.
  */
 export function ledgerContract(subject: LedgerSubject): readonly LedgerCheck[] {
-  const checks = [
-    ...appendChecks,
-    ...refusalChecks,
-    ...entryChecks,
-    ...sizeChecks,
-    ...headChecks,
-    ...queryChecks,
-    ...keepingChecks,
-    ...retentionChecks,
-    ...stateChecks,
-    ...tallyChecks,
-    ...cursorChecks,
-    ...(subject.openAnother === undefined
+  const isShared = subject.openAnother !== undefined;
+  return Object.entries(parts).flatMap(([port, checks]) =>
+    port === 'shared' && !isShared
       ? []
-      : [...sharedChecks, ...sharedHeadChecks, ...sharedCursorChecks]),
-  ];
-  return checks.map((check) => ({ name: check[0], run: async () => runCheck(check, subject) }));
+      : checks.map((check) => ({
+          port: port as LedgerPort,
+          name: check[0],
+          run: async () => runCheck(check, subject),
+        })),
+  );
 }
 
 async function runCheck([, prove]: Check, { open, openAnother }: LedgerSubject): Promise<void> {

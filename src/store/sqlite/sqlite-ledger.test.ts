@@ -24,8 +24,8 @@ describe.each<[string, Partial<SqliteTuning>]>([
     },
     openAnother: async (ledger, options) => openSqliteLedger(paths.get(ledger) as string, options, tuning),
   });
-  for (const { name: sentence, run } of checks)
-    test(sentence, async () => {
+  for (const { port, name: sentence, run } of checks)
+    test(`${port}: ${sentence}`, async () => {
       await expect(run()).resolves.toBeUndefined();
     });
 });

@@ -20,7 +20,7 @@ async function assertNothingOf(ledger: Ledger, entry: Entry): Promise<void> {
     assert.deepEqual([used, reserved], [0, 0]);
 }
 
-export const refusalChecks: readonly Check[] = [
+export const claimChecks: readonly Check[] = [
   [
     'a key is claimed by the first who asks, until it is given up',
     async ({ ledger }) => {

@@ -1,0 +1,94 @@
+/** Counters of budgets, and effects in doubt. */
+import assert from 'node:assert/strict';
+import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
+import { SampleCall } from '../sample-call.ts';
+import type { Check } from './check.ts';
+
+const inputDigest = `sha256:${'0'.repeat(64)}`;
+
+export const counterChecks: readonly Check[] = [
+  [
+    'a settlement that resets sets what is used, whatever it was, and leaves what is reserved',
+    async ({ ledger }) => {
+      const reserve = [{ counter: 'n', amount: 2, limit: 9 }];
+      const used = { counter: 'n', reserved: 0, used: 3 };
+      await ledger.journal.append(new SampleCall('a').begin({ reserve, settle: [used] }));
+      await ledger.journal.append(
+        new SampleCall('b').begin({ settle: [used, { ...used, used: 1, reset: true }] }),
+      );
+      assert.deepEqual(await ledger.claims.readCounters(['n']), [{ used: 1, reserved: 2 }]);
+      const entries = await ledger.entries.read({ limit: 10 });
+      assert.deepEqual(readEntry(entries.at(-1) as (typeof entries)[number]).totals, [
+        { counter: 'n', used: 1, reserved: 2 },
+      ]);
+    },
+  ],
+  [
+    'an entry that reserves or settles states what its counters have come to',
+    async ({ ledger }) => {
+      const call = new SampleCall('c');
+      const count = { counter: 'n', amount: 2, limit: 9 };
+      await ledger.journal.append(new SampleCall('other').begin({ reserve: [count] }));
+      await ledger.journal.append(call.begin({ reserve: [count, { ...count, counter: 'm' }] }));
+      await ledger.journal.append(call.end('result', { settle: [{ counter: 'n', reserved: 2, used: 1 }] }));
+      const entries = await ledger.entries.read({ limit: 10 });
+      assert.deepEqual(
+        entries.map((entry) => readEntry(entry).totals),
+        [
+          [{ counter: 'n', used: 0, reserved: 2 }],
+          [
+            { counter: 'n', used: 0, reserved: 4 },
+            { counter: 'm', used: 0, reserved: 2 },
+          ],
+          [{ counter: 'n', used: 1, reserved: 2 }],
+        ],
+      );
+    },
+  ],
+  [
+    'an effect in doubt is found by session, tool and input, oldest first',
+    async ({ ledger }) => {
+      const ends = ['timeout', 'failure', 'result'] as const;
+      for (const end of ends) {
+        const call = new SampleCall(end);
+        await ledger.journal.append(call.begin());
+        assert.deepEqual(
+          await ledger.claims.findUnsettledEffects('session', 'send_mail', 'sha256:other'),
+          [],
+        );
+        await ledger.journal.append(call.end(end));
+      }
+      assert.deepEqual(await ledger.claims.findUnsettledEffects('session', 'send_mail', inputDigest), [
+        'timeout',
+        'failure',
+      ]);
+      assert.deepEqual(await ledger.claims.findUnsettledEffects('other', 'send_mail', inputDigest), []);
+      assert.deepEqual(await ledger.claims.findUnsettledEffects('session', 'other', inputDigest), []);
+    },
+  ],
+  [
+    'a resolution clears the doubt, but not one that says it did happen',
+    async ({ ledger }) => {
+      for (const resolution of ['safe_to_retry', 'failed', 'succeeded'] as const) {
+        const call = new SampleCall(resolution);
+        await ledger.journal.append(call.begin());
+        await ledger.journal.append(call.end('timeout'));
+        assert.equal((await ledger.queries.findCalls({ unresolved: true })).rows[0]?.callId, resolution);
+        assert.equal(
+          (await ledger.claims.findUnsettledEffects('session', 'send_mail', inputDigest)).includes(
+            resolution,
+          ),
+          true,
+        );
+        assert.deepEqual(await ledger.journal.append(call.resolve(resolution)), {
+          status: 'appended',
+          version: 3,
+        });
+        assert.deepEqual((await ledger.queries.findCalls({ unresolved: true })).rows, []);
+      }
+      assert.deepEqual(await ledger.claims.findUnsettledEffects('session', 'send_mail', inputDigest), [
+        'succeeded',
+      ]);
+    },
+  ],
+];

@@ -1,0 +1,26 @@
+/** Owners and the clock. */
+import assert from 'node:assert/strict';
+import { SampleCall } from '../sample-call.ts';
+import type { Check } from './check.ts';
+import { oddNames } from './name-checks.ts';
+
+export const ownerChecks: readonly Check[] = [
+  [
+    'an owner lives as long as its handle, and one that nobody has heard of does not',
+    async ({ ledger }) => {
+      assert.equal(await ledger.owners.statusOf(ledger.owners.ownerId), 'alive');
+      for (const ownerId of ['', 'own_000000000000000000000000', ...oddNames])
+        assert.equal(await ledger.owners.statusOf(ownerId), 'gone');
+    },
+  ],
+  [
+    'the time is that of the clock it was opened with',
+    async ({ ledger, clock }) => {
+      assert.equal(ledger.now(), clock.now());
+      clock.advance(86_400_000);
+      assert.equal(ledger.now(), clock.now());
+      assert.equal(ledger.sealKey.length, 32);
+      await ledger.journal.append(new SampleCall('c').begin());
+    },
+  ],
+];
