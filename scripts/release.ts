@@ -1,0 +1,90 @@
+/**
+ * Prepares and publishes a release. docs/versioning.md describes the steps.
+ *
+ * `npm run release -- 0.2.0` sets the version and closes "Unreleased" of the changelog.
+ * `npm run release -- --dry-run` packs what would be published, without network.
+ * `npm run release -- --publish` publishes with provenance; the workflow of the repository runs it for a tag.
+ */
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { releaseEntries, unreleasedEntries } from './release/changelog-text.ts';
+import { checkVersion, publishProblems, type Manifest } from './release/release-checks.ts';
+
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: { 'dry-run': { type: 'boolean', default: false }, publish: { type: 'boolean', default: false } },
+});
+const root = join(import.meta.dirname, '..');
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+const write = (path: string, text: string): void => writeFileSync(join(root, path), text);
+
+try {
+  const [version] = positionals;
+  if (values['dry-run']) pack();
+  else if (values.publish) publish();
+  else if (version !== undefined) prepare(version);
+  else throw new Error('Say what to do: a version such as 0.2.0, --dry-run or --publish.');
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}
+
+function prepare(version: string): void {
+  const manifest = readManifest();
+  checkVersion(manifest.version, version, read('CHANGELOG.md'));
+  if (run('git', 'status', '--porcelain').trim() !== '')
+    throw new Error('The working tree has changes. Commit them first.');
+  write('CHANGELOG.md', releaseEntries(read('CHANGELOG.md'), version, new Date().toISOString().slice(0, 10)));
+  // Only the version changes: both files keep their formatting and the versions of all dependencies.
+  for (const path of ['package.json', 'package-lock.json'])
+    write(path, withVersion(read(path), manifest.version, version, path === 'package.json' ? 1 : 2));
+  console.log(`Prepared ${version}. Look at the diff, run npm test, and then:`);
+  console.log(`  git commit -am "Release ${version}" && git tag v${version} && git push --follow-tags`);
+}
+
+/** The lock file names the version of the package twice, before any dependency. */
+function withVersion(text: string, from: string, to: string, times: number): string {
+  let left = times;
+  const changed = text.replaceAll(`"version": "${from}"`, (found) =>
+    left-- > 0 ? `"version": "${to}"` : found,
+  );
+  if (left > 0) throw new Error(`Expected the version ${from} ${times} times at the top of the file.`);
+  return changed;
+}
+
+function pack(): void {
+  const [packed] = JSON.parse(run('npm', 'pack', '--dry-run', '--json', '--offline')) as Packed[];
+  if (packed === undefined) throw new Error('npm pack reported no package.');
+  console.log(
+    `${packed.filename}: ${packed.entryCount} files, ${packed.size} bytes packed, ${packed.unpackedSize} unpacked`,
+  );
+  for (const problem of problems()) console.log(`Missing before it can be published: ${problem}`);
+}
+
+type Packed = {
+  readonly filename: string;
+  readonly entryCount: number;
+  readonly size: number;
+  readonly unpackedSize: number;
+};
+
+function publish(): void {
+  const found = problems();
+  if (found.length > 0) throw new Error(`Not published.\n- ${found.join('\n- ')}`);
+  execFileSync('npm', ['publish', '--provenance', '--access', 'public'], { cwd: root, stdio: 'inherit' });
+}
+
+function problems(): string[] {
+  const tags = run('git', 'tag', '--points-at', 'HEAD').split('\n').filter(Boolean);
+  return publishProblems(readManifest(), tags, unreleasedEntries(read('CHANGELOG.md')), read('CHANGELOG.md'));
+}
+
+function readManifest(): Manifest {
+  return JSON.parse(read('package.json')) as Manifest;
+}
+
+function run(command: string, ...args: readonly string[]): string {
+  return execFileSync(command, args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+}
