@@ -107,6 +107,21 @@ test('what a checkout says to type in another terminal works there', async () =>
 });
 
 describe('the package, installed in an empty folder', () => {
+  it('holds no source but the style sheet, and reads its templates', async () => {
+    const home = join(folder, 'home');
+    expect(readdirSync(join(home, 'node_modules/quittance/src'), { recursive: true })).toEqual([
+      'react',
+      'react/react.css',
+    ]);
+    const program = `import { contractsFromTemplate, templateNames } from 'quittance/contracts';
+      console.log(templateNames.map((name) => contractsFromTemplate(name).documents.length).join())`;
+    const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', program], {
+      cwd: home,
+      env: { ...process.env, NODE_OPTIONS: '' },
+    });
+    expect(stdout).toBe('1,1,1,1,1\n');
+  });
+
   it('writes a project that runs, with a ledger that verifies', async () => {
     const home = join(folder, 'home');
     const made = await quittance(['init'], home);

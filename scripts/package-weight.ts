@@ -1,0 +1,63 @@
+/** What the package may weigh and hold: what runs, its declarations, and the text of the handbook. */
+
+/** One package as `npm pack --json` describes it. Sizes are in bytes. */
+export type PackedPackage = {
+  readonly size: number;
+  readonly unpackedSize: number;
+  readonly files: readonly { readonly path: string; readonly size: number }[];
+};
+
+export const packageBudget = { packed: 1_000_000, unpacked: 4_000_000 } as const;
+
+/** Files that every package must hold. Without them it was packed before it was built. */
+const wanted: readonly string[] = [
+  'dist/index.js',
+  'dist/index.d.ts',
+  'dist/react.d.ts',
+  'dist/cli.js',
+  'dist/console/index.html',
+  'docs/getting-started.md',
+  'schema/contracts.schema.json',
+  'src/react/react.css',
+  'templates/coding-agent.yaml',
+];
+
+const unwanted: readonly (readonly [pattern: RegExp, why: string])[] = [
+  [/\.map$/, 'is a source map'],
+  [/\.(?:png|jpe?g|gif|webp|avif|woff2?|ttf|otf)$/, 'is an image or a font'],
+  [/^src\/(?!react\/react\.css$)/, 'is source: the package ships what is built from it'],
+  [/\.test(?:-d)?\./, 'is a test'],
+];
+
+/** Every reason not to publish the package. Empty if it may go out. */
+export function findWeightProblems({ size, unpackedSize, files }: PackedPackage): readonly string[] {
+  const paths = new Set(files.map(({ path }) => path));
+  return [
+    ...tooMuch('packed', size, packageBudget.packed),
+    ...tooMuch('unpacked', unpackedSize, packageBudget.unpacked),
+    ...wanted
+      .filter((path) => !paths.has(path))
+      .map((path) => `${path} is missing. Build first: npm run build`),
+    ...files.flatMap(({ path }) =>
+      unwanted.filter(([pattern]) => pattern.test(path)).map(([, why]) => `${path} ${why}.`),
+    ),
+  ];
+}
+
+const tooMuch = (state: string, bytes: number, budget: number): readonly string[] =>
+  bytes < budget
+    ? []
+    : [`It is ${bytes} bytes ${state}, and must stay under ${budget}. Cut something, or ship less.`];
+
+/** The parts that weigh most, unpacked: a line each. */
+export function listParts({ files }: PackedPackage): readonly string[] {
+  const parts = new Map<string, number>();
+  for (const { path, size } of files) {
+    const part = `${/^(?:dist\/console|[^/]+\/|[^/]+$)/.exec(path)?.[0] ?? path} ${/(?:\.d)?\.\w+$/.exec(path)?.[0] ?? ''}`;
+    parts.set(part, (parts.get(part) ?? 0) + size);
+  }
+  return [...parts]
+    .toSorted(([, one], [, other]) => other - one)
+    .slice(0, 8)
+    .map(([part, bytes]) => `${String(bytes).padStart(9)}  ${part}`);
+}

@@ -1,0 +1,57 @@
+import { globSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import manifest from '../package.json' with { type: 'json' };
+import { findWeightProblems, packageBudget, type PackedPackage } from '../scripts/package-weight.ts';
+import { root } from './sources.ts';
+
+const holding = (...more: readonly string[]): PackedPackage => ({
+  size: packageBudget.packed - 1,
+  unpackedSize: packageBudget.unpacked - 1,
+  files: [
+    'dist/index.js',
+    'dist/index.d.ts',
+    'dist/react.d.ts',
+    'dist/cli.js',
+    'dist/console/index.html',
+    'docs/getting-started.md',
+    'schema/contracts.schema.json',
+    'src/react/react.css',
+    'templates/coding-agent.yaml',
+    ...more,
+  ].map((path) => ({ path, size: 1 })),
+});
+
+test('a package within its budget may be published', () => {
+  expect(findWeightProblems(holding())).toEqual([]);
+});
+
+test('the budget is 1 MB packed and 4 MB unpacked', () => {
+  expect(findWeightProblems({ ...holding(), size: 1_000_000 })).toEqual([
+    'It is 1000000 bytes packed, and must stay under 1000000. Cut something, or ship less.',
+  ]);
+  expect(findWeightProblems({ ...holding(), unpackedSize: 4_000_000 })).toHaveLength(1);
+});
+
+test.each([
+  'dist/index.js.map',
+  'dist/index.d.ts.map',
+  'docs/images/console-call-dark.png',
+  'dist/console/assets/inter.woff2',
+  'src/index.ts',
+  'src/base/json.test.ts',
+])('%s must not be in the package', (path) => {
+  expect(findWeightProblems(holding(path)).length).toBeGreaterThan(0);
+});
+
+test('a package that was not built may not be published', () => {
+  expect(findWeightProblems({ ...holding(), files: [] })).toContain(
+    'dist/index.js is missing. Build first: npm run build',
+  );
+});
+
+test('package.json ships the text of the handbook, and no other source than the style sheet', () => {
+  expect(manifest.files.filter((pattern) => pattern.startsWith('src'))).toEqual(['src/react/react.css']);
+  expect(manifest.exports['./react.css']).toBe('./src/react/react.css');
+  const pages = manifest.files.filter((pattern) => pattern.startsWith('docs'));
+  expect(globSync(pages, { cwd: root }).length).toBeGreaterThan(30);
+});
