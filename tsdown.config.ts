@@ -24,6 +24,15 @@ const minify = {
   codegen: { removeWhitespace: true },
 } as const;
 
+/**
+ * Nearly every door needs these folders, so each is one chunk. Many small chunks that import from each other weigh more.
+ * Other folders stay split: a door should not load what it does not need.
+ */
+const wholeFolders = [
+  { name: 'core', test: /src\/(?:base|call|tool)\//, minShareCount: 2 },
+  { name: 'runtime', test: /src\/runtime\//, minShareCount: 2 },
+] as const;
+
 export default defineConfig([
   {
     entry: {
@@ -44,10 +53,7 @@ export default defineConfig([
     target: 'node22',
     fixedExtension: false,
     minify,
-    // Nearly every door needs these folders. One chunk is smaller than twenty that import from each other.
-    outputOptions: {
-      codeSplitting: { groups: [{ name: 'core', test: /src\/(?:base|call|tool)\//, minShareCount: 2 }] },
-    },
+    outputOptions: { codeSplitting: { groups: [...wholeFolders] } },
     tsconfig: 'tsconfig.src.json',
     dts: false,
   },

@@ -47,7 +47,9 @@ export function findWeightProblems({ size, unpackedSize, files }: PackedPackage)
 const tooMuch = (state: string, bytes: number, budget: number): readonly string[] =>
   bytes < budget
     ? []
-    : [`It is ${bytes} bytes ${state}, and must stay under ${budget}. Cut something, or ship less.`];
+    : [
+        `It is ${bytes} bytes ${state}, and must stay under ${budget}. Ship less: \`npm run measure:package\` lists the heaviest parts.`,
+      ];
 
 /** The parts that weigh most, unpacked: a line each. */
 export function listParts({ files }: PackedPackage): readonly string[] {
