@@ -24,7 +24,6 @@ export function timelineOf(events: readonly CallEvent[]): Span[] {
   let intentAt: number | undefined;
   let approved = false;
   for (const event of events) {
-    const at = event.at - startedAt;
     switch (event.type) {
       case 'tool.decided': {
         const waited = event.gates.reduce((sum, { elapsedUs }) => sum + elapsedUs, 0) / 1_000;
@@ -78,89 +77,14 @@ export function timelineOf(events: readonly CallEvent[]): Span[] {
         }
         since = event.at;
         break;
-      case 'retry.requested':
-        spans.push({
-          name: 'try again',
-          from: at,
-          ms: Math.max(0, (event.notBefore ?? event.at) - event.at),
-          note: `attempt ${event.attempt}, as ${event.by} asked`,
-        });
-        break;
-      case 'tool.late':
-        spans.push({
-          name: 'late',
-          from: at,
-          ms: 0,
-          note: `attempt ${event.attempt} ${event.result.type} after its end`,
-        });
-        break;
-      case 'tool.recalled':
-        spans.push({
-          name: event.how,
-          from: at,
-          ms: 0,
-          note: event.how === 'conflict' ? event.details : `from ${event.fromCallId}`,
-        });
-        break;
-      case 'tool.resolved':
-        spans.push({
-          name: 'resolved',
-          from: at,
-          ms: 0,
-          note: `${event.resolution}, by ${describeDecider(event.by)}`,
-        });
-        break;
-      case 'persistence.failed':
-        spans.push({ name: 'not kept', from: at, ms: 0, note: `${event.boundary}: ${event.error}` });
-        break;
-      case 'runtime.budget_exhausted':
-        spans.push({
-          name: 'budget',
-          from: at,
-          ms: 0,
-          note: `${event.scope}: ${event.used} of ${event.limit} ${event.metric} used`,
-        });
-        break;
       case 'confirmation.expired':
         spans.push(endOf('held', heldAt, event.at, startedAt, `time ran out: ${event.effect}`));
         heldAt = undefined;
         break;
-      case 'tool.previewed':
-        spans.push({
-          name: 'preview',
-          from: at,
-          ms: 0,
-          note: `revision ${event.revision}${event.ready ? ', ready' : ''}`,
-        });
-        break;
-      case 'tool.taken_over':
-        spans.push({
-          name: 'taken over',
-          from: at,
-          ms: 0,
-          note: `its process is gone, takeover ${event.takeover}`,
-        });
-        break;
-      case 'tool.reported':
-        spans.push({
-          name: event.what.type === 'claimed' ? 'handed over' : 'reported',
-          from: at,
-          ms: 0,
-          note: reportNote(event),
-        });
-        break;
-      case 'tool.undone':
-        spans.push({
-          name: 'undone',
-          from: at,
-          ms: 0,
-          note: `by ${describeDecider(event.by)}, call ${event.undoCallId}`,
-        });
-        break;
       case 'tool.requested':
         break;
       default:
-        event satisfies never;
+        spans.push(...momentsOf(event).map((moment) => ({ ...moment, from: event.at - startedAt })));
     }
   }
   if (heldAt !== undefined)
@@ -168,6 +92,63 @@ export function timelineOf(events: readonly CallEvent[]): Span[] {
   if (intentAt !== undefined)
     spans.push({ name: 'attempt', from: intentAt - startedAt, ms: undefined, note: 'no end on record' });
   return spans;
+}
+
+type SpanEvent = `confirmation.${string}` | 'tool.requested' | 'tool.decided' | 'tool.held' | 'tool.started';
+type Moment = Exclude<CallEvent, { readonly type: SpanEvent | 'tool.responded' }>;
+
+/** Events that neither begin nor end a span. Only a retry has a length: its pause. Unknown types have none. */
+function momentsOf(event: Moment): Omit<Span, 'from'>[] {
+  const ms = 0;
+  switch (event.type) {
+    case 'retry.requested':
+      return [
+        {
+          name: 'try again',
+          ms: Math.max(0, (event.notBefore ?? event.at) - event.at),
+          note: `attempt ${event.attempt}, as ${event.by} asked`,
+        },
+      ];
+    case 'tool.late':
+      return [{ name: 'late', ms, note: `attempt ${event.attempt} ${event.result.type} after its end` }];
+    case 'tool.recalled':
+      return [
+        {
+          name: event.how,
+          ms,
+          note: event.how === 'conflict' ? event.details : `from ${event.fromCallId}`,
+        },
+      ];
+    case 'tool.resolved':
+      return [{ name: 'resolved', ms, note: `${event.resolution}, by ${describeDecider(event.by)}` }];
+    case 'persistence.failed':
+      return [{ name: 'not kept', ms, note: `${event.boundary}: ${event.error}` }];
+    case 'runtime.budget_exhausted':
+      return [
+        {
+          name: 'budget',
+          ms,
+          note: `${event.scope}: ${event.used} of ${event.limit} ${event.metric} used`,
+        },
+      ];
+    case 'tool.previewed':
+      return [{ name: 'preview', ms, note: `revision ${event.revision}${event.ready ? ', ready' : ''}` }];
+    case 'tool.taken_over':
+      return [{ name: 'taken over', ms, note: `its process is gone, takeover ${event.takeover}` }];
+    case 'tool.reported':
+      return [
+        {
+          name: event.what.type === 'claimed' ? 'handed over' : 'reported',
+          ms,
+          note: reportNote(event),
+        },
+      ];
+    case 'tool.undone':
+      return [{ name: 'undone', ms, note: `by ${describeDecider(event.by)}, call ${event.undoCallId}` }];
+    default:
+      event satisfies never;
+      return [];
+  }
 }
 
 export const decisionWords: { readonly [Decision in ConfirmationDecision]: string } = {

@@ -14,6 +14,7 @@ import type {
   RuleMark,
   ToolDecided,
   ToolHeld,
+  ToolRequested,
   ToolResponded,
 } from '../call/event.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
@@ -61,24 +62,7 @@ function toView(events: readonly CallEvent[]): CallView {
   const questions: { [name: string]: JsonValue }[] = [];
   const tries: JsonValue[] = [];
   const budgets: JsonValue[] = [];
-  const draft: Draft = {
-    callId: first.callId,
-    toolName: first.toolName,
-    requestedAt: first.at,
-    settledAt: undefined,
-    requestedInput: first.requestedInput,
-    digest: first.requestDigest,
-    hidden: first.hidden.length > 0,
-    artifactIds: [],
-    outcome: undefined,
-    fields: {
-      tool: first.toolName,
-      mode: first.mode,
-      arguments: first.requestedInput,
-      hidden: first.hidden,
-      ...(first.attrs !== undefined && { metadata: first.attrs }),
-    },
-  };
+  const draft = draftOf(first);
   const { fields } = draft;
   let conflicts = 0;
   for (const event of events)
@@ -142,6 +126,27 @@ function toView(events: readonly CallEvent[]): CallView {
   if (tries.length > 0) fields['earlier_attempts'] = tries;
   if (budgets.length > 0) fields['budgets'] = budgets;
   return draft;
+}
+
+function draftOf(first: ToolRequested): Draft {
+  return {
+    callId: first.callId,
+    toolName: first.toolName,
+    requestedAt: first.at,
+    settledAt: undefined,
+    requestedInput: first.requestedInput,
+    digest: first.requestDigest,
+    hidden: first.hidden.length > 0,
+    artifactIds: [],
+    outcome: undefined,
+    fields: {
+      tool: first.toolName,
+      mode: first.mode,
+      arguments: first.requestedInput,
+      hidden: first.hidden,
+      ...(first.attrs !== undefined && { metadata: first.attrs }),
+    },
+  };
 }
 
 function settle(draft: Draft, event: ToolResponded): void {

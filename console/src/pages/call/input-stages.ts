@@ -48,13 +48,8 @@ export function toInputPath(events: readonly CallEvent[]): InputPath {
         digest = event.inputDigest;
         if (!isFirst) break;
         changes.push(...event.changes);
-        coerced = {
-          name: 'coerced',
-          status: event.effectiveInput === undefined ? 'same' : 'there',
-          value,
-          digest,
-          note: noteOf(event),
-        };
+        const status = event.effectiveInput === undefined ? 'same' : 'there';
+        coerced = { name: 'coerced', status, value, digest, note: noteOf(event) };
         break;
       }
       case 'tool.held':
@@ -65,26 +60,8 @@ export function toInputPath(events: readonly CallEvent[]): InputPath {
           value = event.editedInput;
           digest = event.editedDigest;
           event.editedHidden.forEach((path) => hidden.add(path));
-          approved = {
-            name: 'approved',
-            status: 'there',
-            value,
-            digest,
-            note: `edited by ${describeDecider(event.by)}`,
-          };
-        } else if (event.decision === 'approve')
-          approved = {
-            name: 'approved',
-            status: 'same',
-            value,
-            digest: event.inputDigest,
-            note: `by ${describeDecider(event.by)}`,
-          };
-        else
-          approved = none(
-            'approved',
-            `${event.decision === 'deny' ? 'denied' : 'answered'} by ${describeDecider(event.by)}`,
-          );
+        }
+        approved = approvedBy(event, value);
         break;
       case 'confirmation.expired':
         approved = none(
@@ -96,18 +73,11 @@ export function toInputPath(events: readonly CallEvent[]): InputPath {
         approved = none('approved', 'the question was withdrawn');
         break;
       case 'tool.started':
-        executed = {
-          name: 'executed',
-          status: 'same',
-          value,
-          digest,
-          note: event.attempt === 1 ? 'given to the tool' : `given to the tool, ${event.attempt} times`,
-        };
+        executed = executedAs(value, digest, event.attempt === 1 ? '' : `, ${event.attempt} times`);
         break;
       case 'tool.responded':
         // A read under no limit needs no intent: that it ran is known by its end.
-        if (event.attempt > 0 && executed.status === 'none')
-          executed = { name: 'executed', status: 'same', value, digest, note: 'given to the tool' };
+        if (event.attempt > 0 && executed.status === 'none') executed = executedAs(value, digest, '');
         break;
       // None of these touches the arguments.
       case 'tool.previewed':
@@ -128,12 +98,33 @@ export function toInputPath(events: readonly CallEvent[]): InputPath {
     stages: [requested, coerced, approved, executed],
     changes,
     hidden: [...hidden],
-    isAsApproved:
-      approved.status === 'none' || executed.status === 'none'
-        ? undefined
-        : approved.digest === executed.digest,
-    isAsRequested: executed.status === 'none' ? undefined : requested.digest === executed.digest,
+    isAsApproved: approved.status === 'none' ? undefined : isAs(approved, executed),
+    isAsRequested: isAs(requested, executed),
   };
+}
+
+/** Undefined if the tool was not executed. */
+const isAs = (earlier: InputStage, executed: InputStage): boolean | undefined =>
+  executed.status === 'none' ? undefined : earlier.digest === executed.digest;
+
+const executedAs = (
+  value: JsonValue | undefined,
+  digest: string | undefined,
+  howOften: string,
+): InputStage => ({ name: 'executed', status: 'same', value, digest, note: `given to the tool${howOften}` });
+
+/** `value`: the arguments after this decision. */
+function approvedBy(
+  event: CallEvent & { type: 'confirmation.decided' },
+  value: JsonValue | undefined,
+): InputStage {
+  const by = describeDecider(event.by);
+  const name = 'approved';
+  if (event.decision === 'edit' && event.editedInput !== undefined)
+    return { name, status: 'there', value, digest: event.editedDigest, note: `edited by ${by}` };
+  if (event.decision === 'approve')
+    return { name, status: 'same', value, digest: event.inputDigest, note: `by ${by}` };
+  return none(name, `${event.decision === 'deny' ? 'denied' : 'answered'} by ${by}`);
 }
 
 function noteOf({ effectiveInput, changes, inputForm }: CallEvent & { type: 'tool.decided' }): string {

@@ -36,25 +36,27 @@ export const gateOrderAfterApproval: readonly string[] = ['undo', 'preview', 'po
 const by = (decider: DecidedBy): string =>
   decider.type === 'person' ? describeDecider(decider) : `the ${describeDecider(decider)}`;
 
+/** Without `ms`: a moment. */
+type Words = Pick<Bar, 'name' | 'note' | 'tone'> & Partial<Pick<Bar, 'ms'>>;
+
 /** Needs the events of one call in their order. */
 export function toWaterfall(events: readonly CallEvent[]): readonly Bar[] {
   const startedAt = events[0]?.at ?? 0;
-  const bars: Bar[] = [];
   let since = startedAt;
+  const bars: Bar[] = [];
   /** Bars that have begun stand where they began, and are filled in when they end. */
   let held: number | undefined;
   let running: number | undefined;
   let wasApproved = false;
   /** Previews are made by a gate, and told of before what the gates decided. */
-  let previews: Bar[] = [];
-  const moment = (name: string, event: CallEvent, note: string, tone: Tone = 'quiet'): void => {
-    bars.push({ name, kind: 'moment', from: event.at - startedAt, ms: 0, note, tone });
+  const previews: Bar[] = [];
+  const toBar = (event: CallEvent, kind: Bar['kind'], words: Words): Bar => {
+    return { ms: 0, ...words, kind, from: event.at - startedAt };
   };
   const end = (index: number | undefined, event: CallEvent, more: Partial<Bar>): void => {
     const bar = index === undefined ? undefined : bars[index];
     if (index === undefined || bar === undefined) return;
     bars[index] = { ...bar, ms: event.at - startedAt - bar.from, ...more };
-    since = event.at;
   };
   const endHold = (event: CallEvent, note: string, tone: Tone): void => {
     end(held, event, { note, tone });
@@ -64,32 +66,17 @@ export function toWaterfall(events: readonly CallEvent[]): readonly Bar[] {
   for (const event of events)
     switch (event.type) {
       case 'tool.requested':
-        break;
+        break; // Everything is measured from here.
       case 'tool.decided':
-        bars.push(...gateBars(event, wasApproved, since, startedAt), ...previews);
-        previews = [];
+        bars.push(...gateBars(event, wasApproved, since, startedAt), ...previews.splice(0));
         since = event.at;
         break;
       case 'tool.previewed':
-        previews.push({
-          name: 'preview shown',
-          kind: 'moment',
-          from: event.at - startedAt,
-          ms: 0,
-          note: `revision ${event.revision}${event.ready ? '' : ', not the last'}`,
-          tone: 'quiet',
-        });
+        previews.push(...momentsOf(event).map((words) => toBar(event, 'moment', words)));
         break;
       case 'tool.held':
         held = bars.length;
-        bars.push({
-          name: 'held',
-          kind: 'wait',
-          from: event.at - startedAt,
-          ms: undefined,
-          note: 'waits for a person',
-          tone: 'attention',
-        });
+        bars.push(toBar(event, 'wait', heldWords));
         break;
       case 'confirmation.decided':
         wasApproved = event.decision === 'approve' || event.decision === 'edit';
@@ -104,29 +91,15 @@ export function toWaterfall(events: readonly CallEvent[]): readonly Bar[] {
         break;
       case 'tool.started':
         running = bars.length;
-        bars.push({
-          name: `attempt ${event.attempt}`,
-          kind: 'attempt',
-          from: event.at - startedAt,
-          ms: undefined,
-          note: 'no end on record yet',
-          tone: 'active',
-        });
+        bars.push(toBar(event, 'attempt', begunBy(event)));
         break;
       case 'tool.responded': {
-        // Where no intent was needed, the attempt is known by its end alone.
         const elapsedMs = 'elapsedMs' in event.outcome ? event.outcome.elapsedMs : 0;
-        const code = 'code' in event.outcome ? event.outcome.code : undefined;
-        const { word, tone } = describeOutcome({
-          outcome: event.outcome.type,
-          status: 'settled',
-          code,
-          unresolved: false,
-        });
-        const ended = { note: code === undefined ? word : `${word}, ${code}`, tone };
+        const ended = endedBy(event);
         // From the intent to the outcome, both on disk; the body is only a part of that.
         const body = elapsedMs > 0 ? `; the body took ${formatDuration(elapsedMs)}` : '';
         if (running !== undefined) end(running, event, { ...ended, note: ended.note + body });
+        // Where no intent was needed, the attempt is known by its end alone.
         else if (event.attempt > 0)
           bars.push({
             name: `attempt ${event.attempt}`,
@@ -140,53 +113,100 @@ export function toWaterfall(events: readonly CallEvent[]): readonly Bar[] {
         break;
       }
       case 'retry.requested':
-        bars.push({
-          name: 'before trying again',
-          kind: 'wait',
-          from: event.at - startedAt,
-          ms: Math.max(0, (event.notBefore ?? event.at) - event.at),
-          note: `attempt ${event.attempt}, as ${event.by} asked`,
-          tone: 'quiet',
-        });
-        break;
-      case 'tool.late':
-        moment('late result', event, `attempt ${event.attempt} ${event.result.type}`, 'attention');
-        break;
-      case 'tool.taken_over':
-        moment('taken over', event, `its process is gone, takeover ${event.takeover}`, 'attention');
-        break;
-      case 'tool.reported':
-        moment(event.what.type === 'claimed' ? 'handed over' : 'reported', event, reportNote(event));
-        break;
-      case 'tool.recalled':
-        moment(
-          'asked again',
-          event,
-          event.how === 'conflict' ? `conflict: ${event.details}` : `answered from ${event.fromCallId}`,
-          event.how === 'conflict' ? 'attention' : 'quiet',
-        );
-        break;
-      case 'tool.resolved':
-        moment('resolved', event, `${event.resolution.replaceAll('_', ' ')}, by ${by(event.by)}`, 'good');
-        break;
-      case 'tool.undone':
-        moment('undone', event, `by ${by(event.by)}`, 'attention');
-        break;
-      case 'persistence.failed':
-        moment('not kept', event, `${event.boundary}: ${event.error}`, 'bad');
-        break;
-      case 'runtime.budget_exhausted':
-        moment(
-          'budget',
-          event,
-          `${event.scope}: ${event.used} of ${event.limit} ${event.metric} used`,
-          'bad',
-        );
+        bars.push(toBar(event, 'wait', pauseOf(event)));
         break;
       default:
-        event satisfies never;
+        bars.push(...momentsOf(event).map((words) => toBar(event, 'moment', words)));
     }
   return [...bars, ...previews];
+}
+
+const heldWords: Words = { name: 'held', ms: undefined, note: 'waits for a person', tone: 'attention' };
+
+const begunBy = ({ attempt }: CallEvent & { readonly type: 'tool.started' }): Words => ({
+  name: `attempt ${attempt}`,
+  ms: undefined,
+  note: 'no end on record yet',
+  tone: 'active',
+});
+
+const pauseOf = (event: CallEvent & { readonly type: 'retry.requested' }): Words => ({
+  name: 'before trying again',
+  ms: Math.max(0, (event.notBefore ?? event.at) - event.at),
+  note: `attempt ${event.attempt}, as ${event.by} asked`,
+  tone: 'quiet',
+});
+
+function endedBy({ outcome }: CallEvent & { readonly type: 'tool.responded' }): Pick<Bar, 'note' | 'tone'> {
+  const code = 'code' in outcome ? outcome.code : undefined;
+  const { word, tone } = describeOutcome({
+    outcome: outcome.type,
+    status: 'settled',
+    code,
+    unresolved: false,
+  });
+  return { note: code === undefined ? word : `${word}, ${code}`, tone };
+}
+
+type BarEvent =
+  | `confirmation.${string}`
+  | `tool.${'requested' | 'decided' | 'held' | 'started' | 'responded'}`
+  | 'retry.requested';
+
+/** Events that have no length. Unknown types are left out. */
+function momentsOf(event: Exclude<CallEvent, { readonly type: BarEvent }>): Words[] {
+  const tone = 'quiet';
+  switch (event.type) {
+    case 'tool.previewed': {
+      const more = event.ready ? '' : ', not the last';
+      return [{ name: 'preview shown', note: `revision ${event.revision}${more}`, tone }];
+    }
+    case 'tool.late':
+      return [
+        {
+          name: 'late result',
+          note: `attempt ${event.attempt} ${event.result.type}`,
+          tone: 'attention',
+        },
+      ];
+    case 'tool.taken_over':
+      return [
+        {
+          name: 'taken over',
+          note: `its process is gone, takeover ${event.takeover}`,
+          tone: 'attention',
+        },
+      ];
+    case 'tool.reported':
+      return [
+        {
+          name: event.what.type === 'claimed' ? 'handed over' : 'reported',
+          note: reportNote(event),
+          tone,
+        },
+      ];
+    case 'tool.recalled':
+      return [
+        event.how === 'conflict'
+          ? { name: 'asked again', note: `conflict: ${event.details}`, tone: 'attention' }
+          : { name: 'asked again', note: `answered from ${event.fromCallId}`, tone },
+      ];
+    case 'tool.resolved': {
+      const what = event.resolution.replaceAll('_', ' ');
+      return [{ name: 'resolved', note: `${what}, by ${by(event.by)}`, tone: 'good' }];
+    }
+    case 'tool.undone':
+      return [{ name: 'undone', note: `by ${by(event.by)}`, tone: 'attention' }];
+    case 'persistence.failed':
+      return [{ name: 'not kept', note: `${event.boundary}: ${event.error}`, tone: 'bad' }];
+    case 'runtime.budget_exhausted': {
+      const note = `${event.scope}: ${event.used} of ${event.limit} ${event.metric} used`;
+      return [{ name: 'budget', note, tone: 'bad' }];
+    }
+    default:
+      event satisfies never;
+      return [];
+  }
 }
 
 const decisionWords = {
